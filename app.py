@@ -25,7 +25,8 @@ if __name__ == "__main__":  # the run of a visitor
     navigation.run()
 elif __name__ == "app":
     # The server begins; processes of studies import this file under other names.
-    from pages.work.visitors import send_at_once
+    from pages.work.middleware import Guard
+    from pages.work.visitors import Middleware, send_at_once
 
-    app = st.App(__file__, lifespan=send_at_once)
+    app = st.App(__file__, lifespan=send_at_once, middleware=[Middleware(Guard)])
     threading.Thread(target=_prepare, name="start-up", daemon=True).start()

@@ -5,10 +5,8 @@ import json
 import logging
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import pytest
-from starlette.websockets import WebSocket
 
 from pages.explore import canvas, live
 from pages.explore.edits import UNEXPECTED
@@ -82,33 +80,6 @@ def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):
         assert header["notices"] == [{"level": "error", "text": UNEXPECTED}], name
         assert browser.choice == before, name
     assert browser.drag(mu=0.05)["kind"] == "picture"
-
-
-def test_a_tabs_messages_are_read_no_faster_than_a_visitor_sends_them(monkeypatch):
-    waits = []
-
-    async def receive(self):
-        return b""
-
-    async def sleep(seconds):
-        waits.append(seconds)
-
-    async def flood():
-        tab = WebSocket.__new__(WebSocket)
-        for _ in range(visitors.AT_ONCE + 50):
-            assert await tab.receive_bytes() == b""
-
-    monkeypatch.setattr(WebSocket, "receive_bytes", receive)
-    visitors.pace_messages()
-    visitors.pace_messages()  # a second start changes nothing
-    # Only there: clients of a cluster may sleep in loops of their own.
-    own = SimpleNamespace(sleep=sleep, get_running_loop=asyncio.get_running_loop)
-    monkeypatch.setattr(visitors, "asyncio", own)
-    with ThreadPoolExecutor() as other:  # this thread may have a browser's loop
-        other.submit(asyncio.run, flood()).result()
-    assert len(waits) == visitors.AT_ONCE + 50
-    assert max(waits[: visitors.AT_ONCE - 1]) == 0.0
-    assert waits[-1] == pytest.approx(50 / visitors.MESSAGES_A_SECOND, abs=0.02)
 
 
 def test_what_the_server_sends_waits_for_no_confirmation():

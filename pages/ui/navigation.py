@@ -8,7 +8,7 @@ from pages.state import address, session
 from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
-from pages.work import cache
+from pages.work import cache, middleware
 
 
 def _pages() -> list[st.Page]:
@@ -81,6 +81,8 @@ def _chosen() -> Choice:
 def _show_state(choice: Choice, is_first_page: bool) -> None:
     """What every page shows above itself; the first page's figure shows notices."""
     state_dialog.button(choice)
+    if problem := middleware.take_refusal():
+        st.error(problem)
     if choice.data == MINE:
         notices.announce_expiry(choice.token)
     if not is_first_page:

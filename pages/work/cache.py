@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from pages.work import visitors
 from pages.work.comparisons import ContenderJob
 from pages.work.memo import Pairs, memo, memo_of_values
 from pages.work.parts import Parts
@@ -154,7 +155,12 @@ def knot(data: Parts, method: str, off_path: Mapping[str, Any], value: float) ->
     return row.estimator(values, start.task).solve(start)
 
 
-@st.cache_resource(show_spinner="Preparing the solvers (once after installation) …")
+_started = memo_of_values(1)(StartUp)
+
+
 def start_up() -> StartUp:
-    """Once per process."""
-    return StartUp()
+    """Once per process: not in a cache that Streamlit can be told to clear."""
+    if _started.cache or not visitors.visitor():
+        return _started()
+    with st.spinner("Preparing the solvers (once after installation) …"):
+        return _started()

@@ -13,36 +13,15 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import streamlit as st
-from starlette.websockets import WebSocket
+from google.protobuf.message import DecodeError
+from starlette.middleware import Middleware as Middleware  # app.py takes it from here
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-#: Messages of one tab that are read in a second, and how many more at once; a drag
-#: sends one for each picture, at most some 70 a second.
-MESSAGES_A_SECOND, AT_ONCE = 200, 100
-
-
-def pace_messages() -> None:
-    """Read no tab's messages faster than a visitor can send them.
-
-    The rest waits in the sender's connection. Read as they come, 18,000 messages a
-    second kept every other visitor waiting for more than two seconds.
-    """
-    receive = WebSocket.receive_bytes
-    if getattr(receive, "paced", False):
-        return
-
-    async def receive_paced(self: WebSocket) -> bytes:
-        now = asyncio.get_running_loop().time()
-        earliest = now - AT_ONCE / MESSAGES_A_SECOND
-        due = max(getattr(self, "due", earliest), earliest) + 1 / MESSAGES_A_SECOND
-        self.due = due
-        await asyncio.sleep(max(0.0, due - now))
-        return await receive(self)
-
-    receive_paced.paced = True
-    WebSocket.receive_bytes = receive_paced
+#: What a file counts at least: a million empty ones take memory too.
+LEAST_BYTES = 100_000
 
 
 @asynccontextmanager
@@ -77,13 +56,51 @@ def is_here(owner: object) -> bool:
     return get_instance().is_active_session(owner)
 
 
-def drop_files() -> None:
-    """Forget the files that this tab has uploaded: Streamlit keeps them as they came.
+def parsed(data: bytes) -> tuple[str, list[str]]:
+    """Kind of a browser's message, empty if there is none, and the JSON in it."""
+    try:
+        message = BackMsg.FromString(data)
+    except DecodeError:
+        return "", []
+    texts = []
+    for state in message.rerun_script.widget_states.widgets:
+        field = state.WhichOneof("value")
+        if field in ("json_value", "json_trigger_value"):
+            texts.append(getattr(state, field))
+        # Selections and edits of a table are JSON too; what is typed is not.
+        elif field == "string_value" and state.string_value.startswith("{"):
+            texts.append(state.string_value)
+    return message.WhichOneof("type") or "", texts
+
+
+def run_again(tab: str) -> None:
+    """Have the script of a tab run again with what is set there."""
+    if exists() and (session := get_instance().get_app_session(tab)):
+        session.request_rerun(None)
+
+
+def held_bytes() -> dict[str, int]:
+    """Tab -> bytes of the files that Streamlit holds for it."""
+    if not exists():
+        return {}
+    return {
+        tab: sum(max(len(file.data), LEAST_BYTES) for file in list(files.values()))
+        for tab, files in list(get_instance().uploaded_file_mgr.file_storage.items())
+    }
+
+
+def drop_files(tab: str = "") -> None:
+    """Forget the files that a tab has uploaded: Streamlit keeps them as they came.
 
     Their pickers are empty when they are drawn again.
+
+    Parameters
+    ----------
+    tab : str, default=""
+        The one that the running script serves.
     """
     if exists():
-        get_instance().uploaded_file_mgr.remove_session_files(visitor())
+        get_instance().uploaded_file_mgr.remove_session_files(tab or visitor())
 
 
 def came_by_history() -> bool:

@@ -28,7 +28,6 @@ class StartUp:
         warnings.filterwarnings("ignore", message=".*raise max_iter or tol")
         # One core a visitor, as app.py says; numpy may have been loaded before it.
         threadpool_limits(1, user_api="blas")
-        visitors.pace_messages()
         visitors.set_navigation()
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()

@@ -59,9 +59,11 @@ def start_server(
         stdout=log,
         stderr=log,
     )
+    base = environment.get("STREAMLIT_SERVER_BASE_URL_PATH", "")
+    address = f"http://127.0.0.1:{port}{base and '/'}{base}"
     for _ in range(300):
         try:
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health")
+            urllib.request.urlopen(f"{address}/_stcore/health")
             return server
         except OSError:
             time.sleep(0.1)
@@ -95,10 +97,12 @@ class Visitor:
     seq: int = 0
     last: float = math.nan
     shown: float = math.nan
+    session: str = ""
+    base: str = ""
 
     async def open(self) -> None:
         """Open the page and wait for its first picture."""
-        url = f"ws://127.0.0.1:{self.port}/_stcore/stream"
+        url = f"ws://127.0.0.1:{self.port}{self.base}/_stcore/stream"
         self.socket = await websockets.connect(
             url, subprotocols=["streamlit"], max_size=None, compression=None
         )
@@ -150,6 +154,7 @@ class Visitor:
             )
             kind = message.WhichOneof("type")
             if kind == "new_session":
+                self.session = message.new_session.initialize.session_id
                 self.page = message.new_session.page_script_hash
             if kind != "delta":
                 continue

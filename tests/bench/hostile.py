@@ -3,24 +3,30 @@
 One server, one visitor who drags a slider all the time, and one who brings what nobody
 should: files, links, state files, messages of the live figure, and what a stand-in for
 OpenML answers. Printed for each case: what is answered, after how many seconds, the
-longest time for which the other visitor waited for a picture, and the memory of the
-server with its processes before, at most and after. WORD chooses cases by their name.
+longest time for which the other visitor waited for a picture, the memory of the server
+with its processes before, at most and after, and what it wrote to its log. WORD chooses
+cases by their name, a word with | between words several.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import http.client
 import multiprocessing
 import sys
 import tempfile
 import threading
 import time
+import uuid
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import websockets
 from playwright.sync_api import Page, sync_playwright
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from tests.bench.classroom import Visitor, free_port, percentile, start_server
 from tests.bench.files import CASES, N, _names
@@ -148,6 +154,101 @@ def _flood(port: int) -> str:
     return f"{asyncio.run(flood()) / FLOOD_SECONDS:.0f} messages a second are read"
 
 
+def _clear(port: int) -> str:
+    """Send 30 requests to clear all caches, with new visitors between them."""
+
+    async def clear() -> str:
+        visitor = Visitor(0, port)
+        await visitor.open()
+        message = BackMsg(clear_cache=True).SerializeToString()
+        for n in range(30):
+            with contextlib.suppress(websockets.ConnectionClosed):
+                await visitor.socket.send(message)
+            if n % 10 == 9:
+                late = Visitor(1, port)
+                with contextlib.suppress(TimeoutError):
+                    await late.open()
+            await asyncio.sleep(0.3)
+        return f"30 sent; the connection is {visitor.socket.state.name.lower()}"
+
+    return asyncio.run(clear())
+
+
+def _nest(port: int, depth: int = 900) -> str:
+    """Send a value that is nested so deep, 20 times."""
+
+    async def nest() -> str:
+        visitor = Visitor(0, port)
+        await visitor.open()
+        back = BackMsg()
+        back.ParseFromString(visitor.packed({"seq": 1}))
+        value = "[" * depth + "]" * depth
+        back.rerun_script.widget_states.widgets[0].json_value = value
+        back.rerun_script.widget_states.widgets[1].json_trigger_value = value
+        for _ in range(20):
+            with contextlib.suppress(websockets.ConnectionClosed):
+                await visitor.socket.send(back.SerializeToString())
+            await asyncio.sleep(0.3)
+        return f"20 sent; the connection is {visitor.socket.state.name.lower()}"
+
+    return asyncio.run(nest())
+
+
+def _put(port: int, n_files: int = 20, n_bytes: int = 49_000_000) -> str:
+    """Upload files that no page reads, and close the tab; memory 15 s later."""
+
+    async def put() -> str:
+        visitor = Visitor(0, port)
+        await visitor.open()
+        statuses = []
+        for _ in range(n_files):
+            statuses.append(
+                await asyncio.to_thread(put_file, port, visitor.session, n_bytes)
+            )
+        await visitor.socket.close()
+        await asyncio.sleep(15)
+        return f"answers {dict(Counter(statuses))}; 15 s after the tab has closed"
+
+    return asyncio.run(put())
+
+
+def put_file(port: int, session: str, n_bytes: int, base: str = "") -> int:
+    """Upload a file of a session, in parts of 1 MB without a length; the status."""
+    edge = "----edge"
+    head = (
+        f'--{edge}\r\nContent-Disposition: form-data; name="f"; filename="t.csv"\r\n'
+        "Content-Type: text/csv\r\n\r\n"
+    )
+
+    def parts() -> Iterator[bytes]:
+        yield head.encode()
+        for start in range(0, n_bytes, 1_000_000):
+            yield b"x" * min(1_000_000, n_bytes - start)
+        yield f"\r\n--{edge}--\r\n".encode()
+
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    token = "0" * 32
+    try:
+        connection.request(
+            "PUT",
+            f"{base}/_stcore/upload_file/{session}/{uuid.uuid4()}",
+            parts(),
+            {
+                "Content-Type": f"multipart/form-data; boundary={edge}",
+                "Cookie": f"_streamlit_xsrf={token}",
+                "X-Xsrftoken": token,
+            },
+            encode_chunked=True,
+        )
+        return connection.getresponse().status
+    except (BrokenPipeError, ConnectionResetError):  # it was refused meanwhile
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            return connection.getresponse().status
+        return 0
+    finally:
+        connection.close()
+
+
 def _apart(work: Callable, *given: Any) -> str:
     """Do it in another process: this one's threads belong to the browser."""
     with multiprocessing.get_context("spawn").Pool(1) as pool:
@@ -217,6 +318,9 @@ def cases(page: Page, port: int) -> Iterator[tuple[str, Callable[[], str]]]:
     for name, message in MESSAGES.items():
         yield f"message: {name}", lambda m=message: _apart(_send, port, m)
     yield "flood of messages", lambda: _apart(_flood, port)
+    yield "clear_cache", lambda: _apart(_clear, port)
+    yield "value nested 900 deep", lambda: _apart(_nest, port)
+    yield "20 files of 49 MB, never read", lambda: _apart(_put, port)
 
 
 class Watch:
@@ -238,8 +342,11 @@ class Watch:
             time.sleep(0.1)
 
 
-def _measure(name: str, act: Callable[[], str], times: Any, watch: Watch) -> None:
+def _measure(
+    name: str, act: Callable[[], str], times: Any, watch: Watch, log: Path
+) -> None:
     """Do what a case does and print its line."""
+    logged = log.read_bytes()
     while not times.empty():
         times.get()
     watch.most, before, started = 0.0, watch.now(), time.monotonic()
@@ -253,6 +360,8 @@ def _measure(name: str, act: Callable[[], str], times: Any, watch: Watch) -> Non
     delays = " / ".join(f"{1e3 * percentile(waits, s):.0f}" for s in (0.5, 0.95, 1.0))
     print(f"{name:<43} {took:5.1f} s | {delays:>15} ms", end=" | ")
     print(f"{before:.0f} {watch.most:.0f} {watch.now():.0f} MB", end=" | ")
+    new = log.read_bytes()[len(logged) :]
+    print(f"log {len(new) / 1e3:.1f} kB", end=" | ")
     print(" ".join(answer.split())[:150], flush=True)
 
 
@@ -262,7 +371,9 @@ def main(word: str) -> None:
     settings = {"OPENML_CACHE_DIR": folder, "XDG_CONFIG_HOME": folder}
     spawn = multiprocessing.get_context("spawn")
     with serving(*SERVED) as openml, sync_playwright() as playwright:
-        server = start_server(port, SPE_OPENML_SERVER=openml.url, **settings)
+        log = Path(folder, "log")
+        settings["SPE_OPENML_SERVER"] = openml.url
+        server = start_server(port, log.open("wb"), **settings)
         times = spawn.Queue()
         other = spawn.Process(target=_drag, args=(port, times), daemon=True)
         browser = playwright.chromium.launch(
@@ -274,8 +385,8 @@ def main(word: str) -> None:
             page = browser.new_page()
             watch = Watch(server.pid)
             for name, act in cases(page, port):
-                if word in name:
-                    _measure(name, act, times, watch)
+                if any(part in name for part in word.split("|")):
+                    _measure(name, act, times, watch, log)
         finally:
             other.kill()
             browser.close()

@@ -1,0 +1,288 @@
+"""What stands between the network and Streamlit: messages, uploads and headers.
+
+Messages of a tab are read no faster than a visitor sends them, and only the kinds that
+the app needs. Uploads have a budget. Answers carry what a browser should know.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from pages.work import visitors
+
+log = logging.getLogger(__name__)
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+#: Messages of one tab that are read in a second, and how many more at once; a drag
+#: sends one for each picture, at most some 70 a second.
+MESSAGES_A_SECOND, AT_ONCE = 200, 100
+#: Kinds of message that a browser sends to this app. Deferred downloads are backend
+#: operations; "load_git_info" comes at the start of each visit.
+ALLOWED = {
+    "rerun_script",
+    "stop_script",
+    "file_urls_request",
+    "app_heartbeat",
+    "backend_operation_request",
+    "load_git_info",
+}
+#: Lists and objects in one another in a value of a control; Python's reader of JSON
+#: stops with an exception of thousands of lines at some 900.
+DEEPEST = 32
+#: Uploaded bytes that are held for one tab: a table and its test file of 50 MB each,
+#: and one that replaces either of them.
+SESSION_BYTES = 150_000_000
+#: And for all tabs: a class of 30 with 30 MB each.
+SERVER_BYTES = 1_000_000_000
+#: Files of a closed tab are held so long: a lost connection comes back within seconds.
+GRACE_SECONDS = 10.0
+
+_UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
+_METRICS = re.compile(r"/_stcore/metrics/?$")
+_ORIGIN = re.compile(r"[\w:/.*\[\]-]+", re.ASCII)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+
+#: Tab -> why its last upload was refused; until its page has said so.
+_refused: dict[str, str] = {}
+
+
+def take_refusal() -> str:
+    """Why an upload of the tab that runs was refused; empty after it has been asked."""
+    return _refused.pop(visitors.visitor(), "")
+
+
+def is_deep(text: str) -> bool:
+    """Whether JSON is nested deeper than any control's value, or is not closed."""
+    if text.count("[") + text.count("{") <= DEEPEST:
+        return False
+    data = text.encode("utf-8", "replace")
+    # Escaped quotes go first; then every second piece between quotes is a string.
+    data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    left = b"".join(data.split(b'"')[::2]).translate(_BRACKETS, _OTHERS)
+    for _ in range(DEEPEST):  # each round takes the innermost away
+        left = left.replace(b"[]", b"")
+    return bool(left)
+
+
+def frame_ancestors() -> str:
+    """Whose pages may show the app in a frame: its own and those of the operator."""
+    listed = os.environ.get("SPE_FRAME_ANCESTORS", "").replace(",", " ").split()
+    for wrong in [origin for origin in listed if not _ORIGIN.fullmatch(origin)]:
+        log.warning("SPE_FRAME_ANCESTORS: %r is no origin and is left out", wrong)
+        listed.remove(wrong)
+    return " ".join(["'self'", *listed])
+
+
+def policy() -> str:
+    """What a page of the app may load: only from here.
+
+    Streamlit's page and its components have scripts and styles of their own in them,
+    a component's script comes as a blob, and Plotly makes functions from text.
+    """
+    return "; ".join(
+        [
+            "default-src 'self'",
+            "script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:",
+            "style-src 'self' 'unsafe-inline'",
+            "img-src 'self' data: blob:",
+            "font-src 'self' data:",
+            "connect-src 'self' data: blob:",
+            "worker-src 'self' blob:",
+            "media-src 'self' data: blob:",
+            "frame-src 'self' data: blob:",
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            f"frame-ancestors {frame_ancestors()}",
+        ]
+    )
+
+
+class _Full(Exception):
+    """No room for the rest of an upload."""
+
+
+class Guard:
+    """ASGI middleware in front of Streamlit.
+
+    Parameters
+    ----------
+    app : callable
+        What it stands in front of.
+    """
+
+    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
+        self._app = app
+        self._policy = policy().encode()
+        self._has_metrics = os.environ.get("SPE_METRICS") == "1"
+        #: Tab -> bytes of its uploads that are still under way.
+        self._coming: Counter[str] = Counter()
+        #: Closed tab that has files -> when it was first seen closed.
+        self._closed: dict[str, float] = {}
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Pass on what may go through."""
+        if scope["type"] == "websocket":
+            return await self._socket(scope, receive, send)
+        if scope["type"] != "http":
+            return await self._app(scope, receive, send)
+        send = self._with_headers(send)
+        if _METRICS.search(scope["path"]) and not self._has_metrics:
+            return await _answer(send, 404, "Not found")
+        upload = scope["method"] == "PUT" and _UPLOAD.search(scope["path"])
+        # Streamlit refuses a tab that it does not know before it reads anything.
+        if upload and visitors.is_here(upload[1]):
+            return await self._upload(upload[1], scope, receive, send)
+        return await self._app(scope, receive, send)
+
+    async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Read a tab's messages, each when it is due."""
+        due, n_refused, is_new, is_open = 0.0, 0, True, True
+
+        async def receive_allowed() -> Message:
+            nonlocal due, n_refused, is_new, is_open
+            while is_open:
+                message = await receive()
+                if message["type"] != "websocket.receive":
+                    return message
+                # The rest waits in the sender's connection. Read as they came, 18,000
+                # messages a second kept every other visitor waiting for two seconds.
+                now = time.monotonic()
+                earliest = now - AT_ONCE / MESSAGES_A_SECOND
+                due = max(due, earliest) + 1 / MESSAGES_A_SECOND
+                if due > now:
+                    await asyncio.sleep(due - now)
+                if is_new:  # or it has come back
+                    is_new = False
+                    self._look_for_closed()
+                problem = _problem(message.get("bytes"))
+                if not problem:
+                    return message
+                n_refused += 1
+                if n_refused == 1:
+                    log.warning("A tab's message is dropped: %s", problem)
+                    continue
+                is_open = False
+                await send({"type": "websocket.close", "code": 1008})
+            return {"type": "websocket.disconnect", "code": 1008}
+
+        async def send_open(message: Message) -> None:
+            if is_open:
+                await send(message)
+
+        try:
+            await self._app(scope, receive_allowed, send_open)
+        finally:
+            self._drop_later()
+
+    async def _upload(
+        self, session: str, scope: Message, receive: Receive, send: Send
+    ) -> None:
+        """Read an upload as long as there is room for it."""
+        received = 0
+
+        async def receive_counted() -> Message:
+            nonlocal received
+            message = await receive()
+            n_bytes = len(message.get("body", b""))
+            received += n_bytes
+            self._coming[session] += n_bytes
+            if problem := self._no_room(session):
+                raise _Full(problem)
+            return message
+
+        try:
+            announced = dict(scope["headers"]).get(b"content-length", b"")
+            length = int(announced) if announced.isdigit() else 0
+            if problem := self._no_room(session, length):
+                raise _Full(problem)
+            await self._app(scope, receive_counted, send)
+        except _Full as problem:
+            _refused[session] = str(problem)
+            visitors.run_again(session)
+            await _answer(send, 413, str(problem))
+        finally:
+            self._coming[session] -= received
+            if not self._coming[session]:
+                del self._coming[session]
+            if not visitors.is_here(session):  # it was closed meanwhile
+                self._drop_later()
+
+    def _no_room(self, session: str, more: int = 0) -> str:
+        """Why a tab may upload no more bytes; empty if it may."""
+        held = visitors.held_bytes()
+        if held.get(session, 0) + self._coming[session] + more > SESSION_BYTES:
+            return (
+                "The file was not taken: a tab may hold "
+                f"{SESSION_BYTES / 1e6:.0f} MB of uploaded files. Remove a file from "
+                "the uploader, or reload the page, and upload it again."
+            )
+        if sum(held.values()) + self._coming.total() + more > SERVER_BYTES:
+            return (
+                "The file was not taken: this server holds as many uploaded files as "
+                "it can at the moment. Try again in a minute."
+            )
+        return ""
+
+    def _look_for_closed(self) -> None:
+        """Note since when tabs that have files are closed."""
+        now = time.monotonic()
+        closed = [tab for tab in visitors.held_bytes() if not visitors.is_here(tab)]
+        self._closed = {tab: self._closed.get(tab, now) for tab in closed}
+
+    def _drop_later(self) -> None:
+        """Drop the files of closed tabs, unless their browsers come back."""
+        self._look_for_closed()
+        asyncio.get_running_loop().call_later(GRACE_SECONDS + 0.1, self._drop)
+
+    def _drop(self) -> None:
+        self._look_for_closed()
+        for tab, since in list(self._closed.items()):
+            if since <= time.monotonic() - GRACE_SECONDS:
+                visitors.drop_files(tab)
+        for tab in [tab for tab in _refused if not visitors.is_here(tab)]:
+            del _refused[tab]
+
+    def _with_headers(self, send: Send) -> Send:
+        """Tell browsers what pages may load, and who may show them in a frame."""
+
+        async def send_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = list(message.get("headers", ()))
+                new = [(b"x-content-type-options", b"nosniff")]
+                if dict(headers).get(b"content-type", b"").startswith(b"text/html"):
+                    new.append((b"content-security-policy", self._policy))
+                names = [name for name, _ in new]
+                others = [row for row in headers if row[0].lower() not in names]
+                message = {**message, "headers": others + new}
+            await send(message)
+
+        return send_headers
+
+
+def _problem(data: bytes | None) -> str:
+    """What is wrong with a message; empty if nothing is."""
+    kind, texts = visitors.parsed(data or b"")
+    if kind not in ALLOWED:
+        return f"{kind or 'unreadable'} is nothing that a page of this app sends"
+    if any(map(is_deep, texts)):
+        return f"a value is nested deeper than {DEEPEST} levels"
+    return ""
+
+
+async def _answer(send: Send, status: int, text: str) -> None:
+    """Answer a request with one sentence."""
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": text.encode()})

@@ -1,0 +1,342 @@
+"""What reaches Streamlit: kinds and depth of messages, their rate, uploads, headers."""
+
+import asyncio
+import json
+import logging
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
+import pytest
+import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from pages.work import middleware, visitors
+from tests.bench.classroom import Visitor, free_port, start_server
+from tests.bench.hostile import put_file
+
+BASE = "a/school"
+
+
+def run(coroutine):
+    """Its result; this thread may have a browser's loop."""
+    with ThreadPoolExecutor() as other:
+        return other.submit(asyncio.run, coroutine).result()
+
+
+def with_value(value: str, field: str = "json_value") -> bytes:
+    back = BackMsg()
+    setattr(back.rerun_script.widget_states.widgets.add(id="a"), field, value)
+    return back.SerializeToString()
+
+
+def nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+def through(messages: list) -> tuple[list, list]:
+    """What of these a tab's script gets, and what is sent back."""
+    got, sent = [], []
+
+    async def app(scope, receive, send):
+        await receive()  # connect
+        while (message := await receive())["type"] == "websocket.receive":
+            got.append(message["bytes"])
+        await send({"type": "websocket.send", "bytes": b"late"})
+
+    async def go():
+        coming = [{"type": "websocket.connect"}]
+        coming += [{"type": "websocket.receive", "bytes": data} for data in messages]
+        coming = iter([*coming, {"type": "websocket.disconnect"}])
+
+        async def receive():
+            return next(coming)
+
+        async def send(message):
+            sent.append(message)
+
+        await middleware.Guard(app)({"type": "websocket"}, receive, send)
+
+    run(go())
+    return got, sent
+
+
+@pytest.mark.parametrize("kind", sorted(middleware.ALLOWED))
+def test_what_a_page_sends_goes_through(kind):
+    back = BackMsg()
+    field = getattr(back, kind)
+    field.SetInParent() if hasattr(field, "SetInParent") else setattr(back, kind, True)
+    data = back.SerializeToString()
+    assert through([data] * 3)[0] == [data] * 3
+
+
+FORBIDDEN = {
+    "clear_cache": BackMsg(clear_cache=True).SerializeToString(),
+    "set_run_on_save": BackMsg(set_run_on_save=True).SerializeToString(),
+    "debug_shutdown_runtime": BackMsg(debug_shutdown_runtime=True).SerializeToString(),
+    "nothing": b"",
+    "a text frame": None,
+    "no message": b"\xff" * 50,
+    "900 levels": with_value(nested(900)),
+    "900 levels in a trigger": with_value(nested(900), "json_trigger_value"),
+    "900 levels of a table's edits": with_value('{"a":' * 900, "string_value"),
+}
+
+
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_what_no_page_sends_is_dropped_and_ends_the_tab_when_it_comes_again(
+    name, caplog
+):
+    good = with_value("{}")
+    with caplog.at_level(logging.WARNING):
+        got, sent = through([good, FORBIDDEN[name], good, FORBIDDEN[name], good])
+    assert got == [good, good]
+    assert sent == [{"type": "websocket.close", "code": 1008}]
+    (line,) = caplog.records
+    assert not line.exc_info and len(line.getMessage()) < 200
+    got, sent = through([FORBIDDEN[name], good])
+    assert (got, sent[0]["type"]) == ([good], "websocket.send")
+
+
+@pytest.mark.parametrize(
+    ("text", "deep"),
+    [
+        (nested(32), False),
+        (nested(33), True),
+        ('{"a":' * 33 + "1" + "}" * 33, True),
+        ("[" + "[[]]," * 1000 + "[]]", False),
+        (json.dumps("[" * 99), False),
+        (json.dumps({"a": '\\"' + "[" * 99 + "\\", "b": [1]}), False),
+        (json.dumps(["\\", "[" * 99, '"']), False),
+        ('["' + "\\\\" * 3 + '", ' + nested(40) + "]", True),
+        ("[" * 33, True),
+    ],
+    ids=lambda value: str(value)[:12],
+)
+def test_the_depth_of_json_is_counted_outside_its_strings(text, deep):
+    assert middleware.is_deep(text) == deep
+
+
+def test_what_is_typed_may_hold_brackets():
+    data = with_value("(" + "[" * 99, "string_value")
+    assert through([data])[0] == [data]
+
+
+def test_a_tabs_messages_are_read_no_faster_than_a_visitor_sends_them(monkeypatch):
+    waits = []
+
+    async def sleep(seconds):
+        if seconds > 1e-6:
+            waits.append(seconds)
+
+    # Only there: clients of a cluster may sleep in loops of their own.
+    own = SimpleNamespace(sleep=sleep, get_running_loop=asyncio.get_running_loop)
+    monkeypatch.setattr(middleware, "asyncio", own)
+    monkeypatch.setattr(middleware, "time", SimpleNamespace(monotonic=lambda: 1e6))
+    n_late = 50
+    data = with_value("{}")
+    messages = [data] * (middleware.AT_ONCE + n_late)
+    assert through(messages)[0] == messages  # none is left out
+    assert len(waits) == n_late
+    assert waits[-1] == pytest.approx(n_late / middleware.MESSAGES_A_SECOND, abs=1e-6)
+
+
+@pytest.fixture
+def held(monkeypatch) -> dict[str, int]:
+    """Tab -> bytes; tabs whose names begin with "gone" are closed."""
+    held = {}
+    monkeypatch.setattr(visitors, "held_bytes", lambda: held)
+    monkeypatch.setattr(visitors, "is_here", lambda tab: not tab.startswith("gone"))
+    monkeypatch.setattr(visitors, "run_again", lambda tab: None)
+    monkeypatch.setattr(visitors, "drop_files", held.pop)
+    monkeypatch.setattr(middleware, "_refused", {})
+    return held
+
+
+def put(guard, tab: str, n_bytes: int, length: bytes = b"", base: str = "") -> list:
+    """What a PUT is answered; the script takes it whole."""
+    sent = []
+
+    async def go():
+        left = n_bytes
+
+        async def receive():
+            nonlocal left
+            body = bytes(min(left, 10_000_000))
+            left -= len(body)
+            return {"type": "http.request", "body": body, "more_body": left > 0}
+
+        async def send(message):
+            sent.append(message)
+
+        path = f"{base}/_stcore/upload_file/{tab}/file"
+        headers = [(b"content-length", length)] if length else []
+        scope = {"type": "http", "method": "PUT", "path": path, "headers": headers}
+        await guard(scope, receive, send)
+
+    run(go())
+    return sent
+
+
+async def taken(scope, receive, send):
+    while (await receive())["more_body"]:
+        pass
+    await send({"type": "http.response.start", "status": 204, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+@pytest.mark.parametrize("base", ["", "/a/school"])
+def test_a_tab_may_hold_so_many_uploaded_bytes(held, monkeypatch, base):
+    guard = middleware.Guard(taken)
+    assert put(guard, "me", 50_000_000, base=base)[0]["status"] == 204
+    held["me"] = 140_000_000
+    for length in (b"", b"5", b"20000000"):  # whatever it says
+        start, body = put(guard, "me", 20_000_000, length, base)
+        assert start["status"] == 413
+        assert b"a tab may hold 150 MB of uploaded files" in body["body"]
+    assert put(guard, "another", 20_000_000, base=base)[0]["status"] == 204
+    assert not guard._coming
+    monkeypatch.setattr(visitors, "visitor", lambda: "me")
+    assert "Remove a file" in middleware.take_refusal()
+    assert middleware.take_refusal() == ""
+
+
+def test_all_tabs_together_may_hold_so_many(held):
+    held.update({f"tab {n}": 100_000_000 for n in range(10)})
+    start, body = put(middleware.Guard(taken), "me", 1_000_000)
+    assert start["status"] == 413
+    assert b"Try again in a minute" in body["body"]
+
+
+def test_files_of_a_closed_tab_go_unless_it_comes_back(held, monkeypatch):
+    clock = SimpleNamespace(now=0.0, later=[])
+    monkeypatch.setattr(
+        middleware, "time", SimpleNamespace(monotonic=lambda: clock.now)
+    )
+
+    def call_later(seconds, function):
+        clock.later.append((clock.now + seconds, function))
+
+    loop = SimpleNamespace(call_later=call_later)
+    monkeypatch.setattr(
+        middleware, "asyncio", SimpleNamespace(get_running_loop=lambda: loop)
+    )
+    here = {"a", "b"}
+    monkeypatch.setattr(visitors, "is_here", lambda tab: tab in here)
+    held |= {"a": 1, "b": 1}
+    guard = middleware.Guard(taken)
+
+    def at(seconds, function):
+        for due, waiting in clock.later:
+            if clock.now < due <= seconds:
+                clock.now = due
+                waiting()
+        clock.now = seconds
+        function()
+
+    here.discard("a")
+    at(0, guard._drop_later)
+    here.add("a")
+    at(3, guard._look_for_closed)  # its browser has come back
+    here.discard("a")
+    at(8, guard._drop_later)
+    at(17, lambda: None)
+    assert "a" in held  # ten seconds from the second time
+    at(19, lambda: None)
+    assert set(held) == {"b"}
+
+
+def headers_of(content_type: bytes) -> dict:
+    async def app(scope, receive, send):
+        headers = [(b"content-type", content_type), (b"X-Content-Type-Options", b"x")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    scope = {"type": "http", "method": "GET", "path": "/"}
+    run(middleware.Guard(app)(scope, None, send))
+    return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+
+
+def test_pages_say_what_they_load_and_who_may_frame_them(monkeypatch, caplog):
+    page = headers_of(b"text/html; charset=utf-8")
+    assert page["content-security-policy"].endswith("frame-ancestors 'self'")
+    assert page["x-content-type-options"] == "nosniff"
+    assert "content-security-policy" not in headers_of(b"image/png")
+    listed = "https://moodle.example.org https://*.example.com:8443, x;y"
+    monkeypatch.setenv("SPE_FRAME_ANCESTORS", listed)
+    policy = headers_of(b"text/html")["content-security-policy"]
+    ends = (
+        "frame-ancestors 'self' https://moodle.example.org https://*.example.com:8443"
+    )
+    assert policy.endswith(ends)
+    assert "SPE_FRAME_ANCESTORS: 'x;y'" in caplog.text
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/a/_stcore/metrics/"])
+def test_numbers_on_the_server_are_for_its_operator(path, monkeypatch):
+    def status():
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        async def receive():
+            return {"type": "http.request", "more_body": False}
+
+        scope = {"type": "http", "method": "GET", "path": path}
+        run(middleware.Guard(taken)(scope, receive, send))
+        return sent[0]["status"]
+
+    assert status() == 404
+    monkeypatch.setenv("SPE_METRICS", "1")
+    assert status() == 204
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory) -> Iterator[SimpleNamespace]:
+    """The app, under a path, with its log in a file."""
+    port, log = free_port(), tmp_path_factory.mktemp("log") / "log"
+    with log.open("wb") as file:
+        server = start_server(port, file, STREAMLIT_SERVER_BASE_URL_PATH=BASE)
+        yield SimpleNamespace(port=port, log=log)
+        server.kill()
+
+
+def test_a_server_under_a_path_takes_what_pages_send_and_nothing_else(served):
+    async def visit():
+        visitor = Visitor(0, served.port, base=f"/{BASE}")
+        await visitor.open()
+        for n in range(5):
+            await visitor.move({"mu": 0.01 * (n + 1)}, dragging=True)
+        clear = BackMsg(clear_cache=True).SerializeToString()
+        await visitor.socket.send(clear)
+        await visitor.move({"mu": 0.2}, dragging=False)  # one is only left out
+        status = await asyncio.to_thread(
+            put_file, served.port, visitor.session, 1000, f"/{BASE}"
+        )
+        unknown = await asyncio.to_thread(
+            put_file, served.port, "0" * 36, 1000, f"/{BASE}"
+        )
+        await visitor.socket.send(clear)
+        with pytest.raises(websockets.ConnectionClosed):
+            await visitor.move({"mu": 0.1}, dragging=False)
+        return status, unknown, visitor.errors
+
+    before = time.monotonic()
+    assert run(visit()) == (204, 400, [])
+    assert time.monotonic() - before < 120
+    text = served.log.read_text("utf-8")
+    assert text.count("clear_cache is nothing that a page of this app sends") == 1
+    assert "Traceback" not in text
+    address = f"http://127.0.0.1:{served.port}/{BASE}/"
+    with urllib.request.urlopen(address) as page:
+        assert "frame-ancestors 'self'" in page.headers["Content-Security-Policy"]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"{address}_stcore/metrics")
