@@ -90,7 +90,7 @@ MOST_ARGUMENTS = 7
 SHARED_ROOMS = ("work", "state", "ui")
 #: Rooms of the library that the README's picture names.
 LIBRARY = ("evaluation", "methods", "chips", "codegen", "datasets", "solvers")
-SOLVER_START = {"hashlib", "os", "pathlib", "tempfile"}
+SOLVER_START = {"contextlib", "hashlib", "logging", "os", "pathlib", "tempfile"}
 
 
 def _relative(path: Path) -> str:

@@ -3,15 +3,21 @@
 Importing this package tells numba where to keep machine code. The folder's name holds
 the digest of these sources, because numba does not notice that a kernel calls another
 file's edited kernel. The cache holds code that will be run: only a folder that no
-other user can write to is used.
+other user can write to is used. Without one, or on a full disk, kernels work all the
+same, compiled anew in each process.
 """
 
+import contextlib
 import hashlib
+import logging
 import os
 import pathlib
 import tempfile
 
 import numba
+from numba.core.caching import FunctionCache
+
+log = logging.getLogger(__name__)
 
 
 def source_digest():
@@ -27,9 +33,11 @@ def private_folder(folder):
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.lstat()
+        if folder.is_symlink():
+            return False
+        with tempfile.TemporaryFile(dir=folder):  # as numba will
+            pass
     except OSError:
-        return False
-    if folder.is_symlink() or not os.access(folder, os.W_OK | os.X_OK):
         return False
     if not hasattr(os, "getuid"):
         return True
@@ -40,25 +48,63 @@ def cache_folder():
     """Private folder for the machine code of these sources.
 
     The first usable of ``NUMBA_CACHE_DIR``, ``XDG_CACHE_HOME``, ``~/.cache`` and a
-    folder of this user in the system's temporary folder; else a fresh temporary one.
+    folder of this user in the system's temporary folder; else a fresh temporary one,
+    or none (an empty text) if no file can be made anywhere.
     """
     user = os.getuid() if hasattr(os, "getuid") else "user"
     own_cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    tops = [
-        pathlib.Path(own_cache, "smpcore"),
-        pathlib.Path(tempfile.gettempdir(), f"smpcore-{user}"),
-    ]
-    if os.environ.get("NUMBA_CACHE_DIR"):
-        tops.insert(0, pathlib.Path(os.environ["NUMBA_CACHE_DIR"], "smpcore"))
+    tops = [pathlib.Path(own_cache, "smpcore")]
+    with contextlib.suppress(OSError):  # there may be none
+        tops.append(pathlib.Path(tempfile.gettempdir(), f"smpcore-{user}"))
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        tops.insert(0, pathlib.Path(chosen, "smpcore"))
     for top in tops:
         folder = top / source_digest()
         if private_folder(top) and private_folder(folder):
             return str(folder)
-    return tempfile.mkdtemp(prefix="smpcore-")
+        if chosen and top is tops[0]:
+            log.warning(
+                "NUMBA_CACHE_DIR=%s is not used: smpcore in it should be a folder of "
+                "this user that nobody else can write to",
+                chosen,
+            )
+    try:
+        return tempfile.mkdtemp(prefix="smpcore-")
+    except OSError as error:
+        log.warning("kernels are compiled in each process anew: %s", error)
+        return ""
 
 
 numba.config.CACHE_DIR = cache_folder()
 
-#: How every kernel is compiled. In numba's "numpy" error model a division by zero gives
-#: inf or NaN; the default raises an error, which keeps loops from being vectorised.
-kernel = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+class _Cache(FunctionCache):
+    """Machine code of a kernel, as far as the disk gives and takes it."""
+
+    warned = False
+
+    @contextlib.contextmanager
+    def _guard_against_spurious_io_errors(self):
+        # Around loading and saving; numba does so for some errors of Windows. A full
+        # disk refuses a file, and a file that a power cut has left half written may
+        # raise anything when it is unpickled: it is forgotten, and written anew.
+        try:
+            yield
+        except Exception as error:
+            if not _Cache.warned:
+                _Cache.warned = True
+                log.warning("machine code cannot be kept, or read: %r", error)
+            with contextlib.suppress(OSError):
+                self.flush()
+
+
+def kernel(function):
+    """Compile a kernel at its first call, or load what is kept of an earlier one.
+
+    In numba's "numpy" error model a division by zero gives inf or NaN; the default
+    raises an error, which keeps loops from being vectorised.
+    """
+    compiled = numba.njit(nogil=True, error_model="numpy")(function)
+    if numba.config.CACHE_DIR and not numba.config.DISABLE_JIT:
+        compiled._cache = _Cache(function)
+    return compiled

@@ -39,6 +39,8 @@ class Worker:
         self.seen: list[str] = []
         self.n_starts = 0
         self.busy_seconds = 0.0
+        #: More for the connection: headers, or the address that it comes from.
+        self.connection: dict[str, object] = {}
 
     async def open(self) -> None:
         """Open the page as a new visitor, and see it whole."""
@@ -52,7 +54,11 @@ class Worker:
         self._polls: dict[str, asyncio.Task] = {}
         self._idle = asyncio.Event()
         self._socket = await websockets.connect(
-            self._url, subprotocols=["streamlit"], max_size=None, compression=None
+            self._url,
+            subprotocols=["streamlit"],
+            max_size=None,
+            compression=None,
+            **self.connection,
         )
         self._reader = asyncio.create_task(self._read())
         await self._rerun(page_name=self.page)

@@ -83,3 +83,69 @@ def test_kernels_run_without_the_compiler():
         outputs.append([float(number) for number in done.stdout.split()])
     assert len(outputs[0]) == 6
     assert outputs[1] == pytest.approx(outputs[0], rel=1e-6)
+
+
+def _double(x):
+    return 2.0 * x
+
+
+def test_files_that_a_power_cut_left_half_written_are_written_anew(
+    monkeypatch, tmp_path, caplog
+):
+    monkeypatch.setattr(solvers.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(solvers._Cache, "warned", False)
+    for name, size in (("*.nbi", 0), ("*.nbi", 9), ("*.nbc", 0), ("*.nbc", 100)):
+        assert solvers.kernel(_double)(2.0) == 4.0
+        (file,) = tmp_path.rglob(name)
+        file.write_bytes(file.read_bytes()[:size])
+        assert solvers.kernel(_double)(2.0) == 4.0
+        loaded = solvers.kernel(_double)
+        assert loaded(2.0) == 4.0 and loaded.stats.cache_hits
+    assert "machine code cannot be kept, or read" in caplog.text
+
+
+@posix
+def test_kernels_run_where_no_file_can_be_written(tmp_path):
+    """No byte can be written, as on a full disk: not even a temporary folder is found.
+
+    The log says that it costs time; nobody waits for a kernel in vain.
+    """
+    script = (
+        "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from smpcore import solvers\n"
+        "from tests.smpcore.solvers.test_cache_folder import _double\n"
+        "print(solvers.kernel(_double)(2.0))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
+        cwd=pathlib.Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "4.0\n", done.stderr
+    assert "cannot be kept" in done.stderr
+
+
+@posix
+def test_without_any_folder_kernels_are_compiled_in_each_process(
+    no_settings, monkeypatch, caplog
+):
+    def refuse(*_, **__):
+        raise FileNotFoundError("No usable temporary directory found")
+
+    (no_settings / "own").write_text("a file, so that no folder can be made")
+    monkeypatch.setattr(solvers.tempfile, "gettempdir", refuse)
+    monkeypatch.setattr(solvers.tempfile, "mkdtemp", refuse)
+    assert solvers.cache_folder() == ""
+    assert "compiled in each process anew" in caplog.text
+    monkeypatch.setattr(solvers.numba.config, "CACHE_DIR", "")
+    assert solvers.kernel(_double)(2.0) == 4.0
+
+
+@posix
+def test_a_chosen_folder_that_is_not_used_is_told(no_settings, monkeypatch, caplog):
+    (no_settings / "numba").write_text("a file, so that no folder can be made")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(no_settings / "numba"))
+    assert "own" in solvers.cache_folder()
+    assert "NUMBA_CACHE_DIR" in caplog.text and "is not used" in caplog.text
