@@ -52,8 +52,11 @@ KINDS = {
     "EOFError": "cut",
     "ConnectionError": "offline",
     "Timeout": "offline",
+    "TimeoutError": "offline",
     "ProtocolError": "cut",
     "MemoryError": "memory",
+    "RequestException": "broken",
+    "OSError": "disk",  # after its kinds that tell of the network
 }
 _BLOCK_BYTES = 65_536
 
@@ -148,7 +151,8 @@ def limit_requests(server: str, max_bytes: int):
 def listing(openml) -> dict:
     """All active data sets, as of the last day; older if OpenML cannot be reached."""
     cached = Path(openml.config.get_cache_directory()) / "listing.json"
-    if cached.exists() and time.time() - cached.stat().st_mtime < DAY_SECONDS:
+    # A clock that was set back leaves files of a time that is still to come.
+    if cached.exists() and 0 <= time.time() - cached.stat().st_mtime < DAY_SECONDS:
         return json.loads(cached.read_text("utf-8"))
     send_message(doing="Fetching the list of data sets")
     try:

@@ -57,6 +57,10 @@ _SENTENCES = {
     "cut": "OpenML stopped in the middle of {what}; nothing was kept, try again.",
     "offline": "OpenML cannot be reached for {what}; the bundled data and your own "
     "files work without it, or try again later.",
+    "disk": "This machine cannot keep {what}: the disk is full, or the folder for "
+    "data of OpenML cannot be written to; contact its operator.",
+    "ended": "The process that fetches {what} was ended, maybe for want of memory; "
+    "nothing was kept, try again.",
     "memory": "{what} is too large to be read here; choose a smaller one.",
     "broken": "OpenML's answer for {what} cannot be read; try again later, or choose "
     "another one.",
@@ -270,4 +274,5 @@ def _ask(
                 sentence = _SENTENCES[message["failed"]]
                 words = sentence.format(what=what, message=text)
                 raise DatasetError(words[0].upper() + words[1:])
-    raise DatasetError(_SENTENCES["broken"].format(what=what, message=""))
+    log.warning("OpenML: the process ended before it had answered for %s", what)
+    raise DatasetError(_SENTENCES["ended"].format(what=what))

@@ -157,6 +157,34 @@ def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path):
     assert search_openml("iris")["id"].tolist() == [61]
 
 
+def test_a_list_of_a_time_to_come_is_fetched_anew(service, tmp_path):
+    """A clock that was set back would keep it until that time has come."""
+    search_openml("iris")
+    (kept,) = tmp_path.glob("cache/**/listing.json")
+    next_week = time.time() + 7 * 86_400
+    os.utime(kept, (next_week, next_week))
+    service.asked.clear()
+    search_openml("iris")
+    assert any("/data/list" in path for path in service.asked)
+
+
+def test_a_process_that_was_ended_is_told(service, new_pool, caplog):
+    pool = new_pool()
+    with pytest.raises(
+        DatasetError, match="process that fetches data set 61 was ended"
+    ):
+        fetch_openml(61, doing=lambda _: pool.started[-1].kill())
+    assert "ended before it had answered for data set 61" in caplog.text
+    assert fetch_openml(61).n_samples == 6
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(service, monkeypatch, tmp_path):
+    (tmp_path / "full").write_text("no folder can be made in a file")
+    monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "full"))
+    with pytest.raises(DatasetError, match="cannot keep data set 61: the disk is full"):
+        fetch_openml(61)
+
+
 @pytest.mark.parametrize(
     "number, words",
     [
@@ -387,7 +415,7 @@ def test_a_process_ends_with_the_one_that_asked(service, new_pool):
             pool.started[0].stdin.close()
             assert pool.started[0].wait(60) == 0
 
-    with pytest.raises(DatasetError, match="cannot be read"):
+    with pytest.raises(DatasetError, match="was ended"):
         fetch_openml(22, seconds=500, doing=doing)
 
 
