@@ -7,6 +7,7 @@ with this process; a process of a pool gets one copy of what all tasks need (see
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -27,6 +28,8 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.cluster import on_cluster, share
 from smpcore.evaluation.processes import Package, do_task
 from smpcore.threads import Work, alone, one_core
+
+log = logging.getLogger(__name__)
 
 #: Seconds between two looks at Stop.
 LOOK = 0.05
@@ -84,7 +87,13 @@ def running(
         with one_core:  # its threads may not be allowed to limit BLAS
             yield partial(_answers, submit, _most(executor), stop, ordered)
     else:
-        with Package(work, shared, stop) as package:
+        try:
+            package = Package(work, shared, stop)
+        except OSError as error:
+            log.warning("a study runs in no process of its own: %s", error)
+            yield partial(_one_by_one, work=work, shared=shared, stop=stop)
+            return
+        with package:
             submit = partial(executor.submit, do_task, package.flag, package.content)
             yield partial(_of_processes, submit, _most(executor), stop, ordered)
 

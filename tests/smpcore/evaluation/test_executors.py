@@ -231,6 +231,15 @@ def test_a_process_that_dies_is_told():
             list(_run(_double, {}, _numbers(1), pool))
 
 
+def test_without_room_for_its_flag_a_study_runs_in_this_thread(
+    processes, monkeypatch, tmp_path, caplog
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    found = [*_run(_double, {}, _numbers(3), processes)]
+    assert found == [(2 * i, os.getpid()) for i in range(3)]
+    assert "a study runs in no process of its own" in caplog.text
+
+
 def test_two_studies_share_a_pool():
     with ProcessPoolExecutor(1, SPAWN) as pool:
         first = _run(_double, {"seconds": 0.2}, _numbers(999), pool)
