@@ -7,12 +7,14 @@ import re
 import threading
 import weakref
 from collections import Counter
+from types import SimpleNamespace
 
 import pytest
 
 from pages.lessons import class_view
 from pages.state import lesson_files, table_store
-from pages.work import classes
+from pages.ui import lesson_bar
+from pages.work import addresses, classes
 from smpcore import SmpcoreError
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_lessons import NUMBER, control, lesson_with
@@ -22,9 +24,9 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 @pytest.fixture(autouse=True)
 def no_classes(monkeypatch):
-    """No class of another test, and no waiting for a wrong code."""
-    monkeypatch.setattr(classes, "WRONG_SECONDS", 0.0)
-    monkeypatch.setattr(classes, "_classes", classes._Classes(3, 60.0))
+    """No class of another test, and no wrong code."""
+    monkeypatch.setattr(classes, "_classes", classes._Classes(200, 60.0))
+    monkeypatch.setattr(classes, "_wrong", {})
 
 
 def lesson(**more):
@@ -64,19 +66,33 @@ def test_a_closed_tab_is_not_here(monkeypatch):
     assert classroom.counts().answers == {0: [1.0]}
 
 
-def test_a_browser_that_comes_back_goes_on_where_it_was(monkeypatch):
-    here = {"first", "second", "other"}
-    monkeypatch.setattr(classes, "is_here", here.__contains__)
-    tabs = iter(["first", "other", "second", "third"])
-    monkeypatch.setattr(classes, "visitor", lambda: next(tabs))
+@pytest.fixture
+def tabs(monkeypatch):
+    """Tabs that are open; the last one is the visitor's."""
+    tabs = ["tab"]
+    monkeypatch.setattr(classes, "visitor", lambda: tabs[-1])
+    monkeypatch.setattr(classes, "is_here", lambda tab: tab in tabs)
+    return tabs
+
+
+def test_a_browser_that_comes_back_goes_on_where_it_was(tabs):
     classroom = classes.start(lesson(), "")
     student = classroom.join("cookie")
     student.step, student.answers[0] = 1, 5.0
+    tabs.append("other")
     assert classroom.join("") is not student
-    here.remove("first")  # reloaded
+    tabs[:] = ["other", "reloaded"]
+    assert not student.is_here
     assert classroom.join("cookie") is student and student.is_here
-    assert classroom.join("cookie") is not student  # a second tab beside it
-    assert classroom.counts().answers == {0: [5.0]}
+    tabs.append("beside it")
+    assert classroom.join("cookie") is student, "a browser takes part once"
+    assert classroom.counts().n_here == 2 and classroom.counts().answers == {0: [5.0]}
+    tabs[:] = ["beside it", "reloaded"]
+    student.leave()
+    assert student.is_here, "it goes on in the later tab"
+    tabs[:] = ["beside it"]
+    student.leave()
+    assert not student.is_here
 
 
 def test_a_reload_shows_what_was_answered(monkeypatch):
@@ -103,18 +119,104 @@ def test_an_ended_class_is_forgotten():
     assert classes.taught_by("browser") is None
 
 
-def test_classes_and_students_are_bounded(monkeypatch):
-    begun = [classes.start(lesson(), "") for _ in range(4)]
-    assert begun[0].has_ended and not begun[3].has_ended
-    monkeypatch.setattr(classes, "MOST_STUDENTS", 1)
-    begun[3].join()
-    with pytest.raises(SmpcoreError, match="has 1 students, which is the most"):
-        begun[3].join()
+def test_in_a_full_class_who_has_left_makes_room(tabs, monkeypatch):
+    monkeypatch.setattr(classes, "MOST_STUDENTS", 2)
+    classroom = classes.start(lesson(), "")
+    classroom.join().answers[0] = 1.0
+    tabs.append("second")
+    classroom.join()
+    with pytest.raises(SmpcoreError, match="has 2 students, which is the most"):
+        classroom.join()
+    tabs[:] = ["third"]  # the others were closed: an answer stays as long as it can
+    classroom.join().answers[0] = 2.0
+    assert classroom.counts().answers == {0: [1.0, 2.0]}
+    tabs[:] = ["fourth"]
+    classroom.join()
+    assert classroom.counts().answers == {0: [2.0]} and classroom.counts().n_here == 1
+
+
+def test_no_class_ends_for_a_new_one_while_somebody_uses_it(tabs, monkeypatch):
+    monkeypatch.setattr(classes, "MOST_CLASSES", 3)
+    begun = [classes.start(lesson(), "")]
+    tabs.append("student")
+    begun[0].join()
+    tabs.remove("tab")  # the teacher's was closed, a student is there
+    begun += [classes.start(lesson(), "") for _ in range(2)]
+    with pytest.raises(SmpcoreError, match="3 classes are taught at the moment"):
+        classes.start(lesson(), "")
+    assert not any(one.has_ended for one in begun)
+    tabs[:] = ["other"]
+    begun.append(classes.start(lesson(), ""))
+    assert [one.has_ended for one in begun] == [True, False, False, False]
+
+
+def test_who_begins_many_classes_ends_none_of_others(tabs, monkeypatch):
+    monkeypatch.setattr(classes, "MOST_OF_ADDRESS", 2)
+    first = classes.start(lesson(), "teacher")
+    monkeypatch.setattr(classes, "address", lambda: "192.0.2.1")
+    for i in range(9):
+        tabs[:] = [f"tab {i}"]
+        classes.start(lesson(), "")
+    assert not first.has_ended and len(classes._classes) == 3
+
+
+def test_a_teacher_who_reloads_is_there(tabs):
+    classroom = classes.start(lesson(), "browser")
+    tabs[:] = ["reloaded"]
+    assert not classroom.is_used
+    assert classes.taught_by("browser") is classroom and classroom.is_used
+
+
+def test_only_wrong_codes_count_and_those_who_take_part_come_back(monkeypatch, caplog):
+    minute = [0]
+    monkeypatch.setattr(classes, "_minute", lambda: minute[0])
+    monkeypatch.setattr(classes, "MOST_WRONG", 3)
+    classroom = classes.start(lesson(), "")
+    classroom.join("student")
+    for _ in range(5):
+        classes.find(classroom.code)
+    for _ in range(3):
+        with pytest.raises(SmpcoreError, match="no class with this code"):
+            classes.find("222222")
+    assert caplog.text.count("3 wrong codes of classes from this machine") == 1
+    for code, browser in ((classroom.code, ""), ("222222", "student")):
+        with pytest.raises(SmpcoreError, match=r"Too many wrong codes.*wait a minute"):
+            classes.find(code, browser)
+    assert classes.find(classroom.code, "student") is classroom
+    with monkeypatch.context() as patch:
+        patch.setattr(classes, "address", lambda: "192.0.2.1")
+        assert classes.find(classroom.code) is classroom
+    minute[0] = 1
+    assert classes.find(classroom.code) is classroom
+    assert len(classes._wrong) == 1
+
+
+@pytest.mark.parametrize(
+    ("peer", "forwarded", "proxies", "words"),
+    [
+        (None, None, None, "this machine"),
+        ("192.0.2.7", None, None, "192.0.2.7"),
+        ("2001:db8::1:2", None, None, "2001:db8::/64"),
+        ("198.51.100.1", "198.51.100.1", None, "behind a proxy"),
+        ("198.51.100.1", "198.51.100.1", "10.0.0.0/8", "198.51.100.1"),
+        ("<b>" * 99, "x", "*", ("<b>" * 99)[:50]),
+    ],
+)
+def test_an_address_is_believed_from_configured_proxies_only(
+    monkeypatch, peer, forwarded, proxies, words
+):
+    headers = {} if forwarded is None else {"X-Forwarded-For": forwarded}
+    context = SimpleNamespace(ip_address=peer, headers=headers)
+    monkeypatch.setattr(addresses.st, "context", context)
+    monkeypatch.delenv(addresses.PROXIES, raising=False)
+    if proxies:
+        monkeypatch.setenv(addresses.PROXIES, proxies)
+    assert addresses.address() == words
 
 
 def test_a_class_that_nobody_uses_ends(monkeypatch):
     now = [0.0]
-    store = classes._Classes(3, 60.0, timer=lambda: now[0])
+    store = classes._Classes(200, 60.0, timer=lambda: now[0])
     monkeypatch.setattr(classes, "_classes", store)
     classroom = classes.start(lesson(), "")
     now[0] = 50.0
@@ -148,6 +250,25 @@ def test_many_students_at_once_are_all_counted():
     for thread in threads:
         thread.join()
     assert len(classroom.counts().answers[0]) == 160
+
+
+def test_the_first_answer_of_a_browser_counts(monkeypatch):
+    monkeypatch.setattr(table_store, "browser", lambda: "cookie")
+    classroom = classes.start(lesson(question=NUMBER), "")
+    tabs = [opened({"class": classroom.code}) for _ in range(2)]
+    for tab, value in zip(tabs, (4, 7), strict=True):
+        control(tab, "number_input", "lesson_answer_0").set_value(value)
+        sound(control(tab, "button", "lesson_answer_0_sent").click().run())
+    assert classroom.counts().answers == {0: [4.0]}
+
+
+@pytest.mark.parametrize("value", [1e308, math.nan, "9" * 10_000, True, [1], None])
+def test_an_answer_that_no_field_sends_is_none(value, monkeypatch):
+    classroom = classes.start(lesson(question=NUMBER), "")
+    student = opened({"class": classroom.code})
+    monkeypatch.setattr(lesson_bar.st, "session_state", {"answer": value})
+    lesson_bar._answer("answer")
+    assert session_of(student).lesson.is_open_question
 
 
 CHOICES = {

@@ -18,7 +18,7 @@ from pages.ui.lesson_bar import plain
 from pages.work import classes
 from pages.work.classes import Classroom
 from pages.work.slots import pace
-from smpcore import figures
+from smpcore import SmpcoreError, figures
 from smpcore.datasets import plain_number, plural
 
 #: Counts are read anew this often; and bins of a histogram of numbers, at most.
@@ -39,8 +39,11 @@ def start(lesson: Lesson) -> None:
     """Begin a class with this lesson, or go on with it in the one that is taught."""
     if classroom := current():
         classroom.teach(lesson)
-    else:
+        return
+    try:
         session.get().classroom = classes.start(lesson, table_store.browser())
+    except SmpcoreError as problem:
+        session.get().notices.append(str(problem))
 
 
 def _end(classroom: Classroom) -> None:

@@ -224,10 +224,11 @@ def join(code: str) -> None:
     Raises
     ------
     SmpcoreError
-        If there is no such class, or it is full.
+        If there is no such class, it is full, or too many codes were tried.
     """
-    classroom = classes.find(code)
-    start(classroom.lesson, classroom.join(table_store.browser()))
+    browser = table_store.browser()
+    classroom = classes.find(code, browser)
+    start(classroom.lesson, classroom.join(browser))
 
 
 def go(index: int) -> None:
@@ -244,7 +245,7 @@ def answer(value: Any) -> None:
     run = current()
     run.answers[run.at] = value
     if run.student:
-        run.student.answers[run.at] = value
+        run.student.answers.setdefault(run.at, value)  # of another tab: the first
     _show(run.choice_of("after"))
 
 
@@ -255,7 +256,7 @@ def leave() -> None:
     if run is None:
         return
     if run.student:
-        run.student.left = True
+        run.student.leave()
     opened = dict(Counter(run.home.opened) | Counter(visit.choice.opened))
     run.forget_drawings()
     _show(replace(run.home, opened=opened))

@@ -203,8 +203,9 @@ def _place(run: Run, text: str, key: str) -> None:
 
 def _answer(key: str) -> None:
     value = st.session_state.get(key)
-    # What is sent by something else than the field may be any number.
-    if value is not None and abs(value) <= _MOST_NUMBER:
+    # What is sent by something else than the field may be anything.
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and abs(value) <= _MOST_NUMBER:
         with problems_shown():
             lesson_run.answer(value)
 

@@ -6,6 +6,7 @@ forgotten when its teacher ends it, or hours after its last student came.
 
 from __future__ import annotations
 
+import logging
 import secrets
 import threading
 import time
@@ -15,17 +16,22 @@ from typing import Any
 
 import cachetools
 
+from pages.work.addresses import address
 from pages.work.visitors import is_here, visitor
 from smpcore import SmpcoreError
 
+log = logging.getLogger(__name__)
+
 #: A class that nobody joins any more is forgotten after so long.
 KEEP_SECONDS = 4 * 3600
-#: Classes at once, and students of one: beyond any that one server bears.
-MOST_CLASSES, MOST_STUDENTS = 200, 500
+#: Classes at once, those of one address, and students of one: beyond any that one
+#: server bears.
+MOST_CLASSES, MOST_OF_ADDRESS, MOST_STUDENTS = 200, 40, 500
 #: Signs of a code: none of them is taken for another one.
 SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 6
-#: A wrong code is answered after so long: codes cannot be tried in numbers.
-WRONG_SECONDS = 1.0
+#: Wrong codes of one address in a minute, then all its codes are refused: a right one
+#: among those that are tried in numbers would else be found. A school has one address.
+MOST_WRONG = 60
 
 
 @dataclass(eq=False)
@@ -62,6 +68,10 @@ class Student:
         """Whether the tab still takes the lesson."""
         return not self.left and is_here(self.tab)
 
+    def leave(self) -> None:
+        """Leave the lesson, unless it goes on in a later tab of the same browser."""
+        self.left = self.tab == visitor()
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -92,10 +102,18 @@ class Classroom:
     lesson : Lesson
     teacher : str
         Browser that may see the counts and end the class; empty: this visit only.
+
+    Attributes
+    ----------
+    tab : str
+        Where the teacher was seen last.
+    address : str
+        Where the class was begun.
     """
 
     def __init__(self, lesson: Any, teacher: str) -> None:
         self.lesson, self.teacher = lesson, teacher
+        self.tab, self.address = visitor(), address()
         self.code = "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
         self.has_ended = False
         self._students: list[Student] = []
@@ -103,6 +121,9 @@ class Classroom:
 
     def join(self, browser: str = "") -> Student:
         """Let the visit take part; a browser that comes back goes on where it was.
+
+        A browser takes part once, also in several tabs. In a full class, who has left
+        makes room, those with the fewest answers first.
 
         Parameters
         ----------
@@ -114,18 +135,36 @@ class Classroom:
             If the class is full.
         """
         with self._lock:
-            for student in self._students if browser else ():
-                if student.browser == browser and not student.is_here:
-                    student.tab, student.left = visitor(), False
-                    return student
+            if student := self._student_of(browser):
+                student.tab, student.left = visitor(), False
+                return student
             if len(self._students) >= MOST_STUDENTS:
-                raise SmpcoreError(
-                    f"The class {self.code} has {MOST_STUDENTS} students, which is the "
-                    "most; take the lesson alone on Lessons."
-                )
+                gone = [student for student in self._students if not student.is_here]
+                if not gone:
+                    raise SmpcoreError(
+                        f"The class {self.code} has {MOST_STUDENTS} students, which is "
+                        "the most; take the lesson alone on Lessons."
+                    )
+                self._students.remove(min(gone, key=lambda one: len(one.answers)))
             student = Student(self, visitor(), browser)
             self._students.append(student)
         return student
+
+    def _student_of(self, browser: str) -> Student | None:
+        same = (one for one in self._students if browser and one.browser == browser)
+        return next(same, None)
+
+    def knows(self, browser: str) -> bool:
+        """Whether a browser takes part, or has done so."""
+        with self._lock:
+            return self._student_of(browser) is not None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether its teacher is there, or a student."""
+        with self._lock:
+            students = list(self._students)
+        return is_here(self.tab) or any(student.is_here for student in students)
 
     def counts(self) -> Counts:
         """Count who is here, where, and what was answered."""
@@ -159,12 +198,6 @@ class Classroom:
 class _Classes(cachetools.TTLCache):
     """Classes by code; those that are dropped have ended."""
 
-    def popitem(self) -> tuple[str, Classroom]:
-        """Drop the class that is nearest to its end, for a new one."""
-        code, classroom = super().popitem()
-        classroom.forget()
-        return code, classroom
-
     def expire(self, time: float | None = None) -> list[tuple[str, Classroom]]:
         """Drop classes that nobody has joined for long."""
         dropped = super().expire(time)
@@ -174,6 +207,8 @@ class _Classes(cachetools.TTLCache):
 
 
 _classes = _Classes(MOST_CLASSES, KEEP_SECONDS)
+#: Address -> the minute of its last wrong code, and how many they were in it.
+_wrong = cachetools.LRUCache(10_000)
 _lock = threading.Lock()
 
 
@@ -185,43 +220,89 @@ def start(lesson: Any, teacher: str) -> Classroom:
     lesson : Lesson
     teacher : str
         See `Classroom`.
+
+    Raises
+    ------
+    SmpcoreError
+        If there are too many, of which each has somebody in it.
     """
     if before := taught_by(teacher):
         end(before)
     classroom = Classroom(lesson, teacher)
     with _lock:
+        _classes.expire()
+        _make_room(classroom.address)
         _classes[classroom.code] = classroom
     return classroom
 
 
-def find(code: str) -> Classroom:
+def _make_room(begun_at: str) -> None:
+    """End a class that nobody uses, where an address or the server has too many."""
+    own = [one for one in _classes.values() if one.address == begun_at]
+    for known, most in (own, MOST_OF_ADDRESS), ([*_classes.values()], MOST_CLASSES):
+        if len(known) < most:
+            continue
+        left = next((one for one in known if not one.is_used), None)
+        if left is None:
+            log.warning("no class more: %d from %s", len(known), begun_at)
+            raise SmpcoreError(
+                f"{len(known)} classes are taught at the moment, which is the most; "
+                "take the lesson alone, or begin the class later."
+            )
+        _classes.pop(left.code).forget()
+        return
+
+
+def find(code: str, browser: str = "") -> Classroom:
     """The class with a code as a student types it.
+
+    Parameters
+    ----------
+    code : str
+    browser : str
+        Of the student: who takes part already comes back whatever others tried.
 
     Raises
     ------
     SmpcoreError
-        If there is none, after a while.
+        If there is none, or if too many wrong codes came from this address.
     """
-    name = "".join(code.upper().split())
+    name, begun_at, minute = "".join(code.upper().split()), address(), _minute()
     with _lock:
         _classes.expire()
         classroom = _classes.get(name)
+        last, n_wrong = _wrong.get(begun_at, (minute, 0))
+        n_wrong = n_wrong if last == minute else 0
+        if n_wrong >= MOST_WRONG and not (classroom and classroom.knows(browser)):
+            raise SmpcoreError(
+                "Too many wrong codes of classes came from your network: wait a "
+                "minute, then enter the code again."
+            )
         if classroom is not None:
             _classes[name] = classroom  # its time begins anew
             return classroom
-    time.sleep(WRONG_SECONDS)
+        _wrong[begun_at] = minute, n_wrong + 1
+    if n_wrong + 1 == MOST_WRONG:
+        log.warning("%d wrong codes of classes from %s", MOST_WRONG, begun_at)
     raise SmpcoreError(
         "There is no class with this code: check its six signs, or ask your teacher "
         "whether the class has ended."
     )
 
 
+def _minute() -> int:
+    return int(time.monotonic() // 60)
+
+
 def taught_by(teacher: str) -> Classroom | None:
-    """The class that a browser has begun."""
+    """The class that a browser has begun; its teacher is in this tab now."""
     with _lock:
         _classes.expire()
         classes = list(_classes.values()) if teacher else []
-    return next((one for one in classes if one.teacher == teacher), None)
+    classroom = next((one for one in classes if one.teacher == teacher), None)
+    if classroom is not None:
+        classroom.tab = visitor()
+    return classroom
 
 
 def end(classroom: Classroom) -> None:
