@@ -4,9 +4,12 @@ import asyncio
 import json
 import logging
 import socket
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartParser
 
 from pages.explore import canvas, live
 from pages.explore.edits import UNEXPECTED
@@ -104,3 +107,25 @@ def test_what_the_server_sends_waits_for_no_confirmation():
 
     with ThreadPoolExecutor() as other:  # this thread may have a browser's loop
         assert other.submit(asyncio.run, is_at_once()).result()
+
+
+def test_an_upload_goes_to_no_disk(monkeypatch, tmp_path):
+    content = b"1,2\n" * 1_000_000
+    form = b'--x\r\nContent-Disposition: form-data; name="f"; filename="t.csv"\r\n\r\n'
+    form += content + b"\r\n--x--\r\n"
+
+    async def parts():
+        for start in range(0, len(form), 65_536):
+            yield form[start : start + 65_536]
+
+    async def read():
+        sent = Headers({"content-type": "multipart/form-data; boundary=x"})
+        parsed = await MultiPartParser(sent, parts()).parse()
+        return await parsed["f"].read()
+
+    monkeypatch.setattr(MultiPartParser, "spool_max_size", 1024)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(FileNotFoundError):
+        asyncio.run(read())
+    visitors.keep_uploads_in_memory()
+    assert asyncio.run(read()) == content

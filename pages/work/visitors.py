@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import streamlit as st
 from google.protobuf.message import DecodeError
+from starlette.formparsers import MultiPartParser
 from starlette.middleware import Middleware as Middleware  # app.py takes it from here
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import exists, get_instance
@@ -41,6 +43,15 @@ async def send_at_once(_: Any) -> AsyncIterator[None]:
 
     loop.create_server = create
     yield
+
+
+def keep_uploads_in_memory() -> None:
+    """Write nothing of an upload to the disk, which may be full, and outlives visits.
+
+    From a megabyte on it went to the temporary folder on its way into memory.
+    Streamlit counts its bytes against ``server.maxUploadSize`` as they come.
+    """
+    MultiPartParser.spool_max_size = sys.maxsize
 
 
 def visitor() -> str:

@@ -29,6 +29,7 @@ class StartUp:
         # One core a visitor, as app.py says; numpy may have been loaded before it.
         threadpool_limits(1, user_api="blas")
         visitors.set_navigation()
+        visitors.keep_uploads_in_memory()
         gc.disable()  # a compiler makes millions of objects, and hardly any garbage
         next(iter(METHODS.values())).warm_up()
         # What `import smpcore` leaves until it is used; no visitor is to wait for it.
