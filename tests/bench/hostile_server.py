@@ -203,6 +203,8 @@ def _until(holds: Callable[[], Any], seconds: float) -> Any:
 async def _picture(port: int) -> str:
     """What the live figure answers to a first visitor, who moves a slider then."""
     visitor = Visitor(0, port)
+    with contextlib.suppress(TimeoutError):  # a busy machine compiles for a minute
+        await asyncio.wait_for(Visitor(0, port).open(), 60)
     try:
         opening = asyncio.create_task(visitor.open())
         while not (opening.done() or visitor.errors):
@@ -231,7 +233,9 @@ def browser() -> Iterator[Page]:
         chromium = playwright.chromium.launch(
             executable_path="/usr/bin/chromium", args=FLAGS
         )
-        yield chromium.new_page()
+        page = chromium.new_page()
+        page.set_default_timeout(90e3)
+        yield page
         chromium.close()
 
 
@@ -259,7 +263,7 @@ def uploaded(one: Server, page: Page, data: bytes = TABLE) -> str:
     page.get_by_text("Upload data").click()
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(path)
-    problem = picker.get_by_test_id("stFileUploaderFileErrorMessage")
+    problem = picker.get_by_role("alert")
     done = page.get_by_text("Source").filter(has_text="t.csv")
     alert = page.get_by_test_id("stAlert").or_(page.get_by_test_id("stException"))
     try:
@@ -281,13 +285,16 @@ def swept(one: Server, page: Page, key: str = "iris") -> str:
     try:
         chart.or_(alert).first.wait_for(timeout=90e3)
         refine.wait_for(timeout=90e3)
-    except Exception:
-        pass
-    page.wait_for_timeout(3000)
+        page.wait_for_timeout(3000)
+        if not chart.count():  # the first sweep has two seconds
+            refine.click()
+            page.get_by_role("button", name="Stop").wait_for(timeout=30e3)
+            raw = page.get_by_text(RAW[1])
+            chart.or_(raw).first.wait_for(timeout=90e3)
+    except Exception as problem:
+        return judged(" | ".join(alert.all_inner_texts())) or f"FAILS: {problem}"
     texts = " | ".join(dict.fromkeys(alert.all_inner_texts()))
-    if chart.count() and not texts:
-        return "the sweep has its chart"
-    return judged(texts) if texts else "FAILS: neither chart nor sentence"
+    return judged(texts) if not chart.count() else "the sweep has its chart"
 
 
 # Disk and folders -------------------------------------------------------------------
@@ -311,7 +318,7 @@ def disk_fills() -> str:
 def full_disk_upload() -> str:
     """A table is uploaded where not a byte is left."""
     with server(SMALL_DISK + FILL, HOME="/tmp/home") as one, browser() as page:
-        return uploaded(one, page)
+        return f"{picture(one)}; upload: {uploaded(one, page)}"
 
 
 def full_disk_sweep() -> str:
@@ -429,9 +436,8 @@ def reading_killed(how: signal.Signals) -> str:
         os.kill(idle, how)
         time.sleep(0.5)
         first = uploaded(one, page)
-        path = one.folder / "t.csv"
-        path.write_bytes(b"\n".join([b"a,b,class", *[b"%d,1,x" % i for i in range(5)]]))
-        path.write_bytes(b"%" * 8 + b"\n" + b"% x\n" * 1_200_000)
+        path = one.folder / "slow.arff"
+        path.write_bytes(b"%\n" * 2_500_000)
         page.goto(f"{one.address}data")
         page.get_by_text("Upload data").click()
         picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
@@ -514,6 +520,7 @@ async def _class_over(one: Server, jump: Callable[[], None]) -> str:
     teacher = Guest(one.port)
     code = await teacher.teach()
     student = Guest(one.port, code=code)
+    student.page = ""
     await student.open()
     jump()
     later = Guest(one.port, code=code)
@@ -683,38 +690,40 @@ async def codes_guessed(one: Server) -> str:
     tabs = [Guest(one.port, at="127.0.1.2") for _ in range(20)]
     for tab in tabs:
         await tab.open()
-    tried, end = [0, 0], time.monotonic() + 30
-
-    async def go_on(tab: Guest) -> None:
-        while time.monotonic() < end:
-            said = await tab.guess(_code())
-            tried["no class with this code" not in said] += 1
-
-    await asyncio.gather(*(go_on(tab) for tab in tabs))
+    said = await _guessing(tabs, 30)
     await student.close()
     await asyncio.sleep(1)
     back = Guest(one.port, code=code, cookie="ab" * 16, at="127.0.1.2")
     other = Guest(one.port, code=code, at="127.0.1.3")
     await back.open()
     await other.open()
-    said = f"{tried[0]} of {sum(tried)} codes were looked up in 30 s"
-    said = f"FAILS: {said}" if tried[0] > 61 else said
     bad = [w for w, g in (("student", back), ("neighbour", other)) if g.refused]
     return f"{said}; " + (f"FAILS: {bad} kept out" if bad else "the class goes on")
 
 
 async def forged_address(one: Server) -> str:
-    """One guesses codes and claims another address each time."""
-    looked_up = 0
-    for i in range(100):
-        tab = Guest(one.port)
+    """Tabs guess codes at once, each under an address that it claims to have."""
+    tabs = [Guest(one.port) for _ in range(70)]
+    for i, tab in enumerate(tabs):
         headers = tab.connection["additional_headers"]
         headers["X-Forwarded-For"] = f"198.51.100.{i}"
         await tab.open()
-        looked_up += "no class with this code" in await tab.guess(_code())
-        await tab.close()
-    said = f"{looked_up} of 100 codes were looked up"
-    return f"FAILS: {said}" if looked_up > 61 else said
+    return await _guessing(tabs, 40)
+
+
+async def _guessing(tabs: list[Guest], seconds: float) -> str:
+    """Guess codes for a while; how many were looked up, and whether they may be."""
+    tried, began = [0, 0], time.monotonic()
+
+    async def go_on(tab: Guest) -> None:
+        while time.monotonic() < began + seconds:
+            said = await tab.guess(_code())
+            tried["no class with this code" not in said] += 1
+
+    await asyncio.gather(*map(go_on, tabs))
+    took = time.monotonic() - began
+    said = f"{tried[0]} of {sum(tried)} codes were looked up in {took:.0f} s"
+    return f"FAILS: {said}" if tried[0] > 60 * (took // 60 + 2) else said
 
 
 async def many_classes(one: Server) -> str:
