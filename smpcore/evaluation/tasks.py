@@ -150,6 +150,7 @@ def _of_processes(*of: Any) -> Iterator[Any]:
                 raise error
             yield answer
     except BrokenExecutor as error:
+        log.warning("a process of a study was ended: %s", error)
         raise SmpcoreError(
             "The process that computes studies was ended, maybe for want of memory: "
             "start again. What had come is kept."

@@ -220,13 +220,14 @@ def test_an_answer_that_does_not_travel_is_told(processes):
     assert [n for n, _ in _run(_double, {}, [(4,)], processes)] == [8]
 
 
-def test_a_process_that_dies_is_told():
+def test_a_process_that_dies_is_told(caplog):
     with ProcessPoolExecutor(1, SPAWN) as pool:
         run = _run(_double, {"seconds": 0.05}, _numbers(999), pool)
         os.kill(next(run)[1], signal.SIGKILL)
         with pytest.raises(SmpcoreError, match="was ended") as told:
             list(run)
         assert "What had come is kept" in str(told.value)
+        assert "a process of a study was ended" in caplog.text
         with pytest.raises(SmpcoreError, match="was ended"):
             list(_run(_double, {}, _numbers(1), pool))
 
