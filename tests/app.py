@@ -10,10 +10,13 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.state.session import Session
+from pages.ui import file_reading
 from pages.work import fits, study_pool, warmup
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
+# A file is read in the run that brings it, on a busy machine, too.
+file_reading.QUICK_SECONDS = 60.0
 # Each visit would search all installed packages for components: most of its time.
 manifest_scanner.scan_component_manifests = cache(
     manifest_scanner.scan_component_manifests

@@ -1,5 +1,6 @@
 """The Data page without a browser: bring a table, mend it, divide it, delete it."""
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,14 @@ from streamlit.testing.v1 import AppTest
 from pages.data import charts, editor
 from pages.export import python_lines
 from pages.state import links, table_store
-from pages.state.choice import BUNDLED, Choice
+from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
-from pages.ui import controls
-from pages.work import cache, server_files
+from pages.ui import controls, file_reading
+from pages.work import cache, reading, server_files
+from pages.work.fair_line import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
-from tests.app import APP, said, session_of, sound
+from tests.app import APP, said, session_of, sound, until
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -35,6 +37,41 @@ def opened():
 def bring(page, text, name="t.csv", place=0):
     data = text.encode() if isinstance(text, str) else text
     return sound(page.file_uploader[place].set_value((name, data, "text/csv")).run())
+
+
+@pytest.fixture
+def held(monkeypatch):
+    """What lets the line of files go on, which another visitor's file holds."""
+    line, go = FairLine(1, "held"), threading.Event()
+    monkeypatch.setattr(reading, "LINE", line)
+    monkeypatch.setattr(file_reading, "QUICK_SECONDS", 0.0)
+    first = line.submit(go.wait, 60, owner="another visitor")
+    yield lambda: (go.set(), first.result(10), line.submit(reading._started).result(10))
+    go.set()
+
+
+def test_while_a_file_waits_the_page_shows_another_table(held):
+    page = bring(opened(), GOOD)
+    assert "The file waits" in page.get("progress")[0].proto.text
+    before = facts(page)
+    sound(page.selectbox(key="data_pick").select("wine").run())
+    assert facts(page) != before and choice(page).data == "wine"
+    held()
+    page = until(page, lambda page: choice(page).data == MINE)
+    assert facts(page)["Rows"] == "60"
+    assert not page.get("progress")
+
+
+def test_a_file_that_is_cancelled_is_not_read(held):
+    page = bring(opened(), GOOD)
+    cancel = next(button for button in page.button if button.label == "Cancel")
+    sound(cancel.click().run())
+    assert "was cancelled; choose it again" in said(page)
+    held()
+    sound(page.run())
+    assert choice(page).data != MINE and "was cancelled" in said(page)
+    sound(bring(page, GOOD))
+    until(page, lambda page: choice(page).data == MINE)
 
 
 def edit(page, row, column, value):

@@ -1,4 +1,4 @@
-"""Files are read in a process of their own: its bounds, and what comes back."""
+"""Files are read in processes of their own: bounds, turns, and what comes back."""
 
 from __future__ import annotations
 
@@ -8,22 +8,28 @@ import signal
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from pages.work import reading
+from pages.work.fair_line import FairLine
+from pages.work.tasks import Task
 from smpcore import SmpcoreError, read_table
 from smpcore.errors import DatasetError
 
 TABLE = b"a,b,class\n1,2.5,x\n3,4.5,y\n"
 
 
+@pytest.fixture(scope="module")
+def _line():
+    return FairLine(1, "test reader", reading._started)
+
+
 @pytest.fixture
-def own_process(monkeypatch):
-    """A process of the test's own, which may come to harm."""
-    monkeypatch.setattr(reading, "_process", None)
-    yield
-    if reading._process is not None:
-        reading._process.kill()
+def line(_line, monkeypatch):
+    """One process of the tests' own, which may come to harm."""
+    monkeypatch.setattr(reading, "LINE", _line)
+    return _line
 
 
 def process_of(file) -> int:
@@ -42,19 +48,23 @@ def fail(file) -> None:
     raise KeyError("nobody expects this")
 
 
+def table() -> io.BytesIO:
+    return io.BytesIO(TABLE)
+
+
 def test_a_file_is_read_elsewhere_and_alike():
-    there = reading.read(read_table, io.BytesIO(TABLE), "t.csv")
+    there = reading.read(read_table, table(), "t.csv")
     assert there.digest == read_table(TABLE, "t.csv").digest
-    assert reading.read(process_of, io.BytesIO(TABLE)) != os.getpid()
+    assert reading.read(process_of, table()) != os.getpid()
 
 
-def test_what_is_wrong_with_a_file_is_said_and_the_process_stays():
-    before = reading.read(process_of, io.BytesIO(TABLE))
+def test_what_is_wrong_with_a_file_is_said_and_the_process_stays(line):
+    before = reading.read(process_of, table())
     with pytest.raises(DatasetError, match="header but no rows"):
         reading.read(read_table, io.BytesIO(b"a,b"), "t.csv")
     with pytest.raises(RuntimeError, match="nobody expects this"):
-        reading.read(fail, io.BytesIO(TABLE))
-    assert reading.read(process_of, io.BytesIO(TABLE)) == before
+        reading.read(fail, table())
+    assert reading.read(process_of, table()) == before
 
 
 def test_a_path_is_opened_there(tmp_path):
@@ -65,28 +75,88 @@ def test_a_path_is_opened_there(tmp_path):
     assert reading.read(read_table, path, path.name).n_samples == 2
 
 
-def test_too_much_memory_is_refused_and_the_next_file_is_read(own_process):
+def test_too_much_memory_is_refused_and_the_next_file_is_read(line):
     with pytest.raises(SmpcoreError, match="more memory than one may have"):
-        reading.read(take, io.BytesIO(TABLE), reading.MEMORY_BYTES)
-    assert reading.read(read_table, io.BytesIO(TABLE), "t.csv").n_samples == 2
+        reading.read(take, table(), 10 * 10**9)
+    assert reading.read(read_table, table(), "t.csv").n_samples == 2
 
 
-def test_too_much_time_is_refused(own_process, monkeypatch):
-    reading.read(process_of, io.BytesIO(TABLE))  # it has started
+def test_too_much_time_is_refused(line, monkeypatch):
     monkeypatch.setattr(reading, "PATIENCE", 0.2)
-    with pytest.raises(SmpcoreError, match="longer than 0 seconds"):
-        reading.read(hold, io.BytesIO(TABLE), 60.0)
+    with pytest.raises(reading.NotReadError, match="longer than 0 seconds; take"):
+        reading.read(hold, table(), 60.0)
 
 
-def test_a_killed_process_is_said_and_the_next_file_is_read(own_process):
-    pid = reading.read(process_of, io.BytesIO(TABLE))
+def test_while_others_wait_a_file_has_less_time(line, monkeypatch):
+    monkeypatch.setattr(reading, "CROWDED_PATIENCE", 0.2)
+    work = reading.reading_of(hold, table(), 60.0)
+    held = line.submit(work, np.zeros(1, np.int64), np.zeros(1), owner="a")
+    time.sleep(0.5)
+    assert not held.done(), "nobody waits"
+    next_of_a = line.submit(len, "of the same visitor", owner="a")
+    time.sleep(0.3)
+    assert not held.done(), "nobody else waits"
+    assert line.submit(len, "", owner="b").result(10) == 0
+    with pytest.raises(SmpcoreError, match="and others wait for theirs; try again"):
+        held.result(0)
+    next_of_a.result(10)
+
+
+def test_a_killed_process_is_said_and_the_next_file_is_read(line):
+    pid = reading.read(process_of, table())
     threading.Timer(0.3, os.kill, [pid, signal.SIGKILL]).start()
     with pytest.raises(SmpcoreError, match="more memory"):
-        reading.read(hold, io.BytesIO(TABLE), 60.0)
-    assert reading.read(process_of, io.BytesIO(TABLE)) != pid
+        reading.read(hold, table(), 60.0)
+    assert reading.read(process_of, table()) != pid
 
 
-def test_the_process_goes_with_its_parent(own_process):
-    reading.read(process_of, io.BytesIO(TABLE))
-    reading._process.stdin.close()  # as it is where the parent has ended
-    assert reading._process.wait(timeout=20) == 0
+def test_reading_that_nobody_wants_is_ended_and_the_next_file_is_read(line):
+    task = Task(reading.reading_of(hold, table(), 60.0), line=line)
+    while not task.progress[0]:
+        time.sleep(0.01)
+    task.leave()
+    assert task.wait(10) and "was cancelled" in task.problem
+    assert reading.read(read_table, table(), "t.csv").n_samples == 2
+
+
+def test_the_process_goes_with_its_parent(line):
+    def of_this_thread():
+        process = reading._started()
+        process.stdin.close()  # as it is where the parent has ended
+        return process.wait(timeout=20)
+
+    assert line.submit(of_this_thread).result() == 0
+
+
+def test_who_was_served_longest_ago_is_next():
+    line, order, go = FairLine(1, "fake"), [], threading.Event()
+    first = line.submit(go.wait, 10, owner="a")
+    rest = [line.submit(order.append, owner, owner=owner) for owner in "aaabcb"]
+    go.set()
+    for future in (first, *rest):
+        future.result(10)
+    assert "".join(order) == "bcabaa"
+
+
+def test_no_visitor_holds_both_threads():
+    line, go = FairLine(2, "fake"), threading.Event()
+    held = [line.submit(go.wait, 10, owner="a") for _ in range(3)]
+    assert line.submit(len, "b", owner="b").result(10) == 1
+    assert sum(future.running() for future in held) == 1
+    go.set()
+    assert all(future.result(10) for future in held)
+
+
+def test_one_of_two_is_asked_to_end_and_nobody_for_who_has_left():
+    line, go = FairLine(2, "fake"), threading.Event()
+    for owner in "ab":
+        line.submit(go.wait, 10, owner=owner)
+        while owner not in line._running:
+            time.sleep(0.001)
+    in_the_way = [line.is_in_the_way(owner) for owner in "ab"]
+    assert in_the_way == [False, False]
+    waiting = line.submit(len, "c", owner="c")
+    assert [line.is_in_the_way(owner) for owner in "ab"] == [True, False]
+    waiting.cancel()
+    assert [line.is_in_the_way(owner) for owner in "ab"] == [False, False]
+    go.set()

@@ -9,9 +9,10 @@ import pandas as pd
 import streamlit as st
 
 from pages.ui.elements import table as show_table
+from pages.ui.file_reading import read_file
 from pages.ui.files import ENDINGS, OpenFile, like, open_file
 from pages.ui.text import escape_markdown, message, short_label
-from pages.work import cache, reading
+from pages.work import cache
 from smpcore.datasets import (
     Input,
     list_names,
@@ -90,12 +91,15 @@ def _expected_matrices(data: cache.Parts) -> None:
 
 def upload(data: cache.Parts) -> OpenFile | None:
     """The file picker, and the file that is open."""
-    given = bool(data.dataset.matrices)
+    given, dataset = bool(data.dataset.matrices), data.dataset
 
-    def read(file: Any) -> pd.DataFrame:
+    def read(file: Any) -> pd.DataFrame | None:
+        key = file.file_id, dataset.digest
         if given:
-            return reading.read(read_similarities, file, data.dataset)
-        return reading.read(read_frame, file, file.name, **like(data.dataset))[0]
+            return read_file("new_rows", key, read_similarities, file, dataset)
+        options = like(dataset)
+        found = read_file("new_rows", key, read_frame, file, file.name, **options)
+        return None if found is None else found[0]
 
     return open_file(
         "new_rows",

@@ -14,8 +14,8 @@ from pages.state import session, table_record, table_store, user_tables
 from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.elements import problems_shown
+from pages.ui.file_reading import read_file, stop_reading
 from pages.ui.text import message, short_label
-from pages.work import reading
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import (
     DECIMALS,
@@ -57,29 +57,34 @@ def uploads() -> None:
         )
         return
     series = _series(file, number)
-    _once(
-        "read",
-        file,
-        series,
-        lambda settings: _like_before(
-            reading.read(read_table, file, file.name, **settings), file.file_id
-        ),
-    )
+    if series is not None:
+        _once("read", file, series, lambda settings: _table(file, settings))
     _once("read_test", test, {}, lambda settings: _with_test(test, settings))
 
 
-def _matrices(file: Any, settings: Mapping[str, Any]) -> Dataset:
+def _table(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
+    """The table of a file; None while it is being read."""
+    key = file.file_id, tuple(settings.items())
+    dataset = read_file("read", key, read_table, file, file.name, **settings)
+    return None if dataset is None else _like_before(dataset, file.file_id)
+
+
+def _matrices(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
     """Matrices of a file; settings of text tables are none of theirs."""
     ours = {name: settings[name] for name in ("indefinite", "normalise")}
-    return reading.read(read_matrices, file, file.name, **ours)
+    key = file.file_id, tuple(ours.items())
+    return read_file("read", key, read_matrices, file, file.name, **ours)
 
 
 def _ends(file: Any) -> str:
     return PurePath(file.name).suffix.lower()
 
 
-def _series(file: Any, number: int) -> dict[str, Any]:
-    """What the visitor says about series: settings for `read_table`."""
+def _series(file: Any, number: int) -> dict[str, Any] | None:
+    """What the visitor says about series: settings for `read_table`.
+
+    None while the file is being read for the names of its columns.
+    """
     long = st.toggle(
         "Time series in long format",
         key=f"long_{number}",
@@ -92,9 +97,12 @@ def _series(file: Any, number: int) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     if long and not _holds_series(file):
         try:
-            settings["series"] = _long_columns(columns[:3], file, number)
+            names = _column_names(file)
         except SmpcoreError:
             return {}  # reading it as a table says what is wrong
+        if names is None:
+            return None
+        settings["series"] = _long_columns(columns[:3], names, number)
     n_times = columns[3].number_input(
         "Length of all series",
         1,
@@ -107,14 +115,19 @@ def _series(file: Any, number: int) -> dict[str, Any]:
     return settings | ({} if n_times is None else {"n_times": n_times})
 
 
-def _long_columns(places: list[Any], file: Any, number: int) -> tuple[str, ...]:
+def _column_names(file: Any) -> list[str] | None:
+    """The columns of a file; None while it is being read."""
+    key, results = (file.file_id, tuple(_chosen().items())), session.get().results
+    if results.get("long_names", (None, None))[0] != key:
+        read = read_file("names", key, read_frame, file, file.name, **_chosen())
+        if read is None:
+            return None
+        results["long_names"] = key, list(read[0])
+    return results["long_names"][1]
+
+
+def _long_columns(places: list[Any], names: list[str], number: int) -> tuple[str, ...]:
     """The columns of sample, time and label that the visitor chooses."""
-    key = file.file_id, tuple(_chosen().items())
-    names = session.remembered(
-        "long_names",
-        key,
-        lambda: list(reading.read(read_frame, file, file.name, **_chosen())[0]),
-    )
     whats = ("sample", "time", "label")
     return tuple(
         column.selectbox(
@@ -148,21 +161,23 @@ def _chosen() -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != _DETECT}
 
 
-def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset:
+def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
     dataset = editor.shown()[0]
     options = {**settings, **files.like(dataset)}
-    frame, _, notices = reading.read(read_frame, file, file.name, **options)
-    return dataset.with_test(frame, notices)
+    key = file.file_id, tuple(options.items())
+    read = read_file("read_test", key, read_frame, file, file.name, **options)
+    return None if read is None else dataset.with_test(read[0], read[2])
 
 
 def _once(
     name: str,
     file: Any,
     series: Mapping[str, Any],
-    read: Callable[[Mapping[str, Any]], Dataset],
+    read: Callable[[Mapping[str, Any]], Dataset | None],
 ) -> None:
     """Read a file when it or its settings are new, and say what is wrong with it."""
     if file is None:
+        stop_reading(name)
         session.get().results.pop(name, None)
         return
     settings = {**_chosen(), **series}
@@ -171,7 +186,10 @@ def _once(
     done, problem = results.get(name, (None, ""))
     if done != key:
         try:
-            editor.keep(read(settings), brought=name == "read")
+            dataset = read(settings)
+            if dataset is None:
+                return
+            editor.keep(dataset, brought=name == "read")
             problem = ""
         except SmpcoreError as error:
             problem = str(error)

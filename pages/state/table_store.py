@@ -8,17 +8,15 @@ the table of whoever keeps most), or at once on Delete.
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import threading
 import time
 from collections import Counter
 from dataclasses import dataclass
 
-import streamlit as st
-
 from pages.work import memo
 from pages.work.memory import give_back
+from pages.work.visitors import browser
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split
 
@@ -42,21 +40,6 @@ class _Entry:
 _entries: dict[str, _Entry] = {}
 _lock = threading.Lock()
 _watching = False
-
-
-def browser() -> str:
-    """Name this visitor's browser by its cross-site-request cookie.
-
-    The cookie is masked anew at every page load; unmasked it stays the same.
-    """
-    cookie = st.context.cookies.get("_streamlit_xsrf")
-    fields = cookie.split("|") if isinstance(cookie, str) else []
-    try:
-        mask, masked = bytes.fromhex(fields[1]), bytes.fromhex(fields[2])
-        token = bytes(b ^ mask[i % len(mask)] for i, b in enumerate(masked))
-    except (IndexError, ValueError, ZeroDivisionError):
-        return ""
-    return hashlib.blake2b(token, digest_size=16).hexdigest()
 
 
 def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.ui.text import message, short_label
-from smpcore import Dataset
+from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import TABLE_FORMATS
 
 ENDINGS = [end[1:] for row in reversed(TABLE_FORMATS.values()) for end in row.endings]
@@ -50,7 +50,7 @@ def open_file(
     about : str
         What the file belongs to; with another one it is closed.
     read : callable
-        Makes the content of an upload.
+        Makes the content of an upload; None while that is not ready.
     label, types, help
         Of the picker.
 
@@ -75,10 +75,20 @@ def open_file(
         help=help,
     )
     if file is not None and (opened is None or opened.id != file.file_id):
-        opened = OpenFile(file.file_id, file.name, read(file))
+        try:
+            content = read(file)
+        except SmpcoreError as problem:  # the file is not read again for it
+            content = problem
+        opened = None
+        if content is not None:
+            opened = OpenFile(file.file_id, file.name, content)
         visit.results[name] = about, opened
     if opened is None:
         return None
+    if isinstance(opened.content, SmpcoreError):
+        if file is None:
+            return None
+        raise opened.content
     left, right = st.columns([4, 1], vertical_alignment="center")
     message(
         left.caption, f"Open: {short_label(opened.name)}. Stays while you are here."

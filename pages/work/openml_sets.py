@@ -7,7 +7,9 @@ import threading
 from functools import partial
 from typing import Any
 
-from pages.work import reading
+import numpy as np
+
+from pages.work import reading, visitors
 from pages.work.downloads import Download
 from smpcore import Dataset, SmpcoreError, fetch_openml
 from smpcore.datasets import search_openml
@@ -44,12 +46,18 @@ def begin(number: int) -> Download:
     with _lock:
         download = _downloads.pop(number, None)
         if download is None or download.problem:
-            download = Download(partial(fetch_openml, number, read=reading.read))
+            download = Download(partial(_fetched, number, visitors.browser()))
         _downloads[number] = download
         finished = [n for n, one in _downloads.items() if one.done and n != number]
         for old in finished[: max(0, len(_downloads) - MOST_DOWNLOADS)]:
             del _downloads[old]
     return download
+
+
+def _fetched(number: int, owner: str, stop: np.ndarray, **options: Any) -> Dataset:
+    """Fetch a data set, and read it when the turn of who asked for it has come."""
+    read = partial(reading.read, owner=owner, stop=stop)
+    return fetch_openml(number, stop=stop, read=read, **options)
 
 
 def begin_once(number: int) -> Download:

@@ -1,56 +1,69 @@
-"""Files are read in a process of their own: what is in one holds up nobody else.
+"""Files are read in processes of their own: what is in one holds up nobody else.
 
-It may take so much memory and so many seconds; a file that needs more is refused.
+A file may take so much memory and so many seconds; one that needs more is refused.
+There are two processes, and they go to the visitor who was served longest ago.
 """
 
 from __future__ import annotations
 
-import gc
-import io
-import logging
-import os
 import pickle
-import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
+from functools import partial
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from pages.work.memory import give_back
+import numpy as np
+
+from pages.work.fair_line import FairLine
 from smpcore import SmpcoreError
 
-log = logging.getLogger(__name__)
-
-#: Who moves a slider goes first (POSIX).
-NICENESS = 5
-#: Address space that a file may take, beyond that of the process itself.
-MEMORY_BYTES = 3_000_000_000
-#: How long a file may take; the slowest takes 20 on a quiet machine.
-PATIENCE = 120.0
+#: Files that are read at once, each in a process of its own.
+N_READERS = 2
+#: Seconds that a file may take, and that one may take while others wait for theirs.
+#: The slowest takes 20 on a quiet machine.
+PATIENCE, CROWDED_PATIENCE = 120.0, 20.0
+#: A file under way is looked at this often.
+LOOK_SECONDS = 0.1
 
 _ROOT = Path(__file__).parents[2]
-_SCRIPT = "from pages.work.reading import serve; serve()"
+_SCRIPT = "from pages.work.reader_process import serve; serve()"
 
-_lock = threading.Lock()
-_process: subprocess.Popen | None = None
+#: The process of each thread of the line.
+_own = threading.local()
+
+
+class NotReadError(SmpcoreError):
+    """A file was not read to its end: at another time it may be."""
 
 
 def read(
-    reader: Callable[..., Any], source: Path | BinaryIO, *args: Any, **options: Any
+    reader: Callable[..., Any],
+    source: Path | BytesIO,
+    *args: Any,
+    owner: str = "",
+    stop: np.ndarray | None = None,
+    **options: Any,
 ) -> Any:
-    """Call a function that reads a file, in the process for that.
+    """Call a function that reads a file, in a process for that, when its turn has come.
 
     Parameters
     ----------
     reader : callable
         ``reader(file, *args, **options)``, a function of a module.
-    source : Path or binary file
+    source : Path or BytesIO
         A path is opened there, the content of a file is sent.
-    *args, **options
+    *args
+        Passed on.
+    owner : str
+        Whose turn it takes; by default that of the browser whose script runs.
+    stop : ndarray of int64, shape (1,), optional
+        Give up when it is not 0.
+    **options
         Passed on.
 
     Returns
@@ -61,96 +74,112 @@ def read(
     Raises
     ------
     SmpcoreError
-        That of the function, or if the file needs too much memory or time.
+        That of the function.
+    NotReadError
+        If the file needs too much memory or time.
     OSError
         If the path cannot be opened.
     """
-    if not isinstance(source, Path):
-        source.seek(0)
-        source = source.read()
-    with _lock:  # one file after the other: what ends the process ends no other
-        process = _started()
-        late, answer = threading.Event(), MemoryError()
-        timer = threading.Timer(PATIENCE, lambda: (late.set(), process.kill()))
-        timer.start()
-        try:
-            pickle.dump((reader, source, args, options), process.stdin, protocol=5)
-            process.stdin.flush()
-            done, answer = pickle.load(process.stdout)
-        except (EOFError, OSError, pickle.UnpicklingError):  # it has ended
-            done = False
-        finally:
-            timer.cancel()
-            if isinstance(answer, MemoryError):
-                process.kill()
-                process.wait()
-    if done:
-        return answer
+    stop = np.zeros(1, np.int64) if stop is None else stop
+    work = reading_of(reader, source, *args, **options)
+    return LINE.submit(work, stop, np.zeros(1), owner=owner).result()
+
+
+def reading_of(
+    reader: Callable[..., Any], source: Path | BytesIO, *args: Any, **options: Any
+) -> Callable[[np.ndarray, np.ndarray], Any]:
+    """Work of a `Task` in `LINE`, whose progress is the share of the time it may take.
+
+    Parameters
+    ----------
+    reader, source, *args, **options
+        See `read`.
+
+    Returns
+    -------
+    callable
+        ``work(stop, progress)``.
+    """
+    return partial(_read, (reader, source, args, options))
+
+
+def _read(request: tuple, stop: np.ndarray, progress: np.ndarray) -> Any:
+    """Read a file in the process of the calling thread of the line."""
+    process, over, reasons = _started(), threading.Event(), []
+    watch = partial(_watch, process, LINE.owner, over, reasons, stop, progress)
+    watching = threading.Thread(target=watch, name="file watch", daemon=True)
+    watching.start()
+    done, answer = False, MemoryError()
+    try:
+        reader, source, args, options = request
+        content = source.getvalue() if isinstance(source, BytesIO) else source
+        pickle.dump((reader, content, args, options), process.stdin, protocol=5)
+        process.stdin.flush()
+        done, answer = pickle.load(process.stdout)
+    except (EOFError, OSError, pickle.UnpicklingError):  # it has ended
+        pass
+    finally:
+        over.set()
+        watching.join()
+        if reasons or isinstance(answer, MemoryError):
+            process.kill()
+            process.wait()
+            _started()  # for the next file
     if isinstance(answer, MemoryError):
-        what = f"longer than {PATIENCE:.0f} seconds" * late.is_set()
-        answer = SmpcoreError(
-            f"Reading the file takes {what or 'more memory than one may have'}; take "
-            "fewer rows or columns, or save the table as Parquet."
-        )
-    raise answer
+        raise NotReadError(*reasons or [_too_much("more memory than one may have")])
+    if not done:
+        raise answer
+    return answer
 
 
-def warm_up() -> None:
-    """Start the process, so that the first file need not wait for it."""
-    with _lock:
-        _started()
+def _watch(
+    process: subprocess.Popen,
+    owner: str,
+    over: threading.Event,
+    reasons: list[str],
+    stop: np.ndarray,
+    progress: np.ndarray,
+) -> None:
+    """Kill a process that takes too long, or whose file is wanted no longer."""
+    started = time.monotonic()
+    while not reasons and not over.wait(LOOK_SECONDS):
+        seconds = time.monotonic() - started
+        progress[0] = seconds / PATIENCE
+        if stop[0]:
+            reasons.append("Reading the file was cancelled.")
+        elif seconds > PATIENCE:
+            reasons.append(_too_much(f"longer than {PATIENCE:.0f} seconds"))
+        elif seconds > CROWDED_PATIENCE and LINE.is_in_the_way(owner):
+            reasons.append(
+                _too_much(
+                    f"longer than {CROWDED_PATIENCE:.0f} seconds, and others wait for "
+                    "theirs; try again later"
+                )
+            )
+    if reasons:
+        process.kill()
+
+
+def _too_much(what: str) -> str:
+    join = ", or" if "; " in what else ";"
+    return (
+        f"Reading the file takes {what}{join} take fewer rows or columns, or save the "
+        "table as Parquet."
+    )
 
 
 def _started() -> subprocess.Popen:
-    global _process
-    if _process is None or _process.poll() is not None:
-        _process = subprocess.Popen(
+    """The process of the calling thread, which is started if it has ended."""
+    process = getattr(_own, "process", None)
+    if process is None or process.poll() is not None:
+        process = _own.process = subprocess.Popen(
             [sys.executable, "-c", _SCRIPT],
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
-    return _process
+    return process
 
 
-def serve() -> None:
-    """Read one file after the other until the standard input closes."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a library prints goes to the parent's log
-    if hasattr(os, "nice"):
-        os.nice(NICENESS)
-    import_module("smpcore.datasets.parquet_sample")  # Parquet takes a second
-    with suppress(ImportError, OSError):  # Linux has both
-        import resource
-
-        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
-        most = pages * resource.getpagesize() + MEMORY_BYTES
-        resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    gc.freeze()  # what is there now is not looked at after each file
-    with suppress(EOFError):
-        while True:
-            answer = _answer(*pickle.load(sys.stdin.buffer))
-            give_back()  # before the answer has its second copy, in the parent
-            pickle.dump(answer, answers, protocol=5)
-            answers.flush()
-            del answer
-            give_back()
-
-
-def _answer(
-    reader: Callable[..., Any],
-    source: bytes | Path,
-    args: tuple,
-    options: dict[str, Any],
-) -> tuple[bool, Any]:
-    try:
-        if isinstance(source, Path):
-            with source.open("rb") as file:
-                return True, reader(file, *args, **options)
-        return True, reader(io.BytesIO(source), *args, **options)
-    except (SmpcoreError, OSError, MemoryError) as error:
-        return False, error
-    except Exception as error:
-        log.exception("a file cannot be read")
-        return False, RuntimeError(repr(error))
+#: Where files stand in line.
+LINE = FairLine(N_READERS, "reader", _started)

@@ -174,6 +174,8 @@ def _read(path: Path) -> Dataset | str:
         dataset = reading.read(read_table, path, path.name, sample=True)
     except OSError:
         return "it cannot be opened; contact the operator."
+    except reading.NotReadError:  # which is not remembered
+        raise
     except SmpcoreError as error:
         return str(error)
     return replace(dataset, private=False, source=f"{dataset.source} of this server")

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.work.reading import NICENESS
+from pages.work.reader_process import NICENESS
 from pages.work.slots import N_CORES
 from pages.work.visitors import is_here, visitor
 from smpcore import Dataset, SmpcoreError

@@ -7,6 +7,7 @@ versions they were tried.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -58,6 +59,24 @@ def visitor() -> str:
     """Name the browser tab that the running script serves; empty outside a script."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context else ""
+
+
+def browser() -> str:
+    """Name this visitor's browser by its cross-site-request cookie.
+
+    The cookie is masked anew at every page load; unmasked it stays the same.
+    Empty outside a script.
+    """
+    if not visitor():
+        return ""
+    cookie = st.context.cookies.get("_streamlit_xsrf")
+    fields = cookie.split("|") if isinstance(cookie, str) else []
+    try:
+        mask, masked = bytes.fromhex(fields[1]), bytes.fromhex(fields[2])
+        token = bytes(b ^ mask[i % len(mask)] for i, b in enumerate(masked))
+    except (IndexError, ValueError, ZeroDivisionError):
+        return ""
+    return hashlib.blake2b(token, digest_size=16).hexdigest()
 
 
 def is_here(owner: object) -> bool:

@@ -46,7 +46,7 @@ class StartUp:
         later.start()
 
     def _rest(self) -> None:
-        reading.warm_up()
+        reading.LINE.start()
         next(iter(BASELINES.values())).estimator()
         import_module("smpcore.papers")
         for key, method in METHODS.items():

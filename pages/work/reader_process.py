@@ -1,0 +1,72 @@
+"""The process that reads files: one after the other, with so much memory at most.
+
+It imports no page and no Streamlit, so that it starts quickly and stays small.
+"""
+
+from __future__ import annotations
+
+import gc
+import io
+import logging
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from pages.work.memory import give_back
+from smpcore import SmpcoreError
+
+log = logging.getLogger(__name__)
+
+#: Who moves a slider goes first (POSIX).
+NICENESS = 5
+#: Address space that a file may take, beyond that of the process itself.
+MEMORY_BYTES = 3_000_000_000
+
+
+def serve() -> None:
+    """Read one file after the other until the standard input closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints goes to the parent's log
+    if hasattr(os, "nice"):
+        os.nice(NICENESS)
+    import_module("smpcore.datasets.parquet_sample")  # Parquet takes a second
+    with suppress(ImportError, OSError):  # Linux has both
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        most = pages * resource.getpagesize() + MEMORY_BYTES
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+    gc.freeze()  # what is there now is not looked at after each file
+    with suppress(EOFError):
+        while True:
+            answer = _answer(*pickle.load(sys.stdin.buffer))
+            give_back()  # before the answer has its second copy, in the parent
+            pickle.dump(answer, answers, protocol=5)
+            answers.flush()
+            del answer
+            give_back()
+
+
+def _answer(
+    reader: Callable[..., Any],
+    source: bytes | Path,
+    args: tuple,
+    options: dict[str, Any],
+) -> tuple[bool, Any]:
+    try:
+        if isinstance(source, Path):
+            with source.open("rb") as file:
+                return True, reader(file, *args, **options)
+        return True, reader(io.BytesIO(source), *args, **options)
+    except (SmpcoreError, OSError, MemoryError) as error:
+        return False, error
+    except Exception as error:
+        log.exception("a file cannot be read")
+        return False, RuntimeError(repr(error))
