@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import pyarrow.compute as pc
 
 from smpcore.datasets.cleaning import Steps, apply_steps, check_steps
 from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
+    arrow_texts,
     as_text,
     canonical,
     converted,
@@ -158,10 +160,11 @@ def _constant(frame: pd.DataFrame, roles: Mapping[str, Role]) -> list[str]:
 
 
 def _all_equal(column: pd.Series) -> bool:
-    values = column.to_numpy() if is_numeric(column) else column.array
-    if pd.isna(values[0]):
-        return bool(column.isna().all())
-    return bool((values == values[0]).all())
+    if not is_numeric(column):
+        return pc.count_distinct(arrow_texts(column), mode="all").as_py() == 1
+    values = column.to_numpy()
+    same = np.isnan(values) if np.isnan(values[0]) else values == values[0]
+    return bool(same.all())
 
 
 def stack(

@@ -5,6 +5,7 @@ import io
 import math
 import re
 from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,7 @@ MISSING_WORDS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan"),
     *("null", "NULL", "Null"),
 )
+_MISSING = pa.array(MISSING_WORDS)
 _SAMPLE_ROWS = 200
 # A longer head is looked at if the usual one has fewer lines: names of many columns.
 _SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
@@ -284,23 +286,20 @@ def _ragged(message: str, text: bytes, separator: str) -> str:
 def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
     """Numbers if every value is one, else text; missing words are missing."""
     texts = pc.utf8_trim_whitespace(texts)
-    missing = pc.is_in(texts, value_set=pa.array(MISSING_WORDS))
+    missing = pc.is_in(texts, value_set=_MISSING)
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     if decimal == ",":
         texts = _with_points(texts)
-    column = pd.Series(pd.array(texts, dtype="str"))
-    try:
-        all_numbers = pc.all(pc.match_substring_regex(texts, NUMBER)).as_py()
+    if pc.all(pc.match_substring_regex(texts, NUMBER)).as_py() is not False:
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
-        numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
-        all_numbers = all_numbers is not False
-    except pa.ArrowInvalid:
-        all_numbers = False  # words, or a number beyond all floats
-    if not all_numbers:
-        numbers = parsed_numbers(column)
-        if (np.isnan(numbers) & column.notna().to_numpy()).any():
-            return column.array
-    return narrowed(numbers)
+        with suppress(pa.ArrowInvalid):  # a number beyond all floats
+            numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
+            return narrowed(numbers)
+    column = pd.Series(pd.array(texts, dtype="str"))
+    numbers = parsed_numbers(column)
+    n_present = len(texts) - texts.null_count
+    all_numbers = np.count_nonzero(~np.isnan(numbers)) == n_present
+    return narrowed(numbers) if all_numbers else column.array
 
 
 def _with_points(texts: pa.Array) -> pa.Array:

@@ -5,11 +5,14 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
+    arrow_texts,
     in_rows,
     is_numeric,
     parsed_numbers,
@@ -58,6 +61,8 @@ def guess_kinds(
             continue
         parsed = parsed_numbers(column)
         number = ~np.isnan(parsed)
+        if not number.any():
+            continue
         present = int(column.notna().sum())
         if 2 * number.sum() <= present:
             continue
@@ -120,16 +125,19 @@ def guess_roles(
 
 def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     numeric = is_numeric(column)
-    present = column.to_numpy() if numeric else column.dropna()
-    present = present[~np.isnan(present)] if numeric else present
+    if numeric:
+        present = column.to_numpy()
+        present = present[~np.isnan(present)]
+    else:
+        coded = arrow_texts(column).drop_null().dictionary_encode()
+        present = coded.indices.to_numpy()
     if not present.size:
         return "it is empty"
     text = kind == "category" and not numeric
     whole = kind == "number" and numeric and bool(np.all(present == np.floor(present)))
     if not text and not whole:
         return ""
-    present = pd.Series(present)
-    different = present.nunique()
+    different = pd.unique(present).size
     if _ID_NAMES.fullmatch(str(column.name)):
         if different == present.size:
             return "it looks like an identifier"
@@ -137,7 +145,7 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
             "it looks like an identifier that repeats (as a group, its rows stay "
             "together in one part)"
         )
-    if text and present.str.match(_DATE).mean() > 0.9:
+    if text and _share_of_dates(coded) > 0.9:
         return "it looks like a date (as time, it orders the rows into blocks)"
     if column.size < ENOUGH_ROWS:
         return ""
@@ -148,6 +156,11 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     if whole and present.size == column.size and np.all(np.diff(present) == 1):
         return "it counts the rows"
     return ""
+
+
+def _share_of_dates(coded: pa.DictionaryArray) -> float:
+    is_date = pc.match_substring_regex(coded.dictionary, _DATE)
+    return float(pc.mean(is_date.take(coded.indices).cast(pa.int8())).as_py())
 
 
 def names_groups(column: pd.Series) -> bool:

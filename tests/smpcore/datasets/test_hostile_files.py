@@ -96,6 +96,17 @@ def test_the_work_on_a_column_is_small_and_does_not_grow_with_their_number():
     assert many < 800 * 800
 
 
+def test_a_column_of_text_takes_hardly_more_work_than_one_of_numbers():
+    words = b",".join([b"%"] * 400) + b"\n"
+    numbers = b",".join([b"1.5"] * 400) + b"\n"
+    header = ",".join(f"c{number}" for number in range(400)).encode() + b"\n"
+    read_table(header + words * 30, "t.csv")
+    of_words, of_numbers = (
+        _calls(read_table, header + line * 30, "t.csv") for line in (words, numbers)
+    )
+    assert of_words < 2 * of_numbers
+
+
 def test_a_header_has_so_many_lines_at_most(monkeypatch):
     monkeypatch.setattr("smpcore.datasets.arff_reader._MOST_HEADER_LINES", 10)
     table = b"%\n" * 6 + HEADER + b"1,p\n2,q\n"
