@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from io import BytesIO
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple
 
@@ -222,8 +223,11 @@ TABLE_FORMATS = {
 }
 
 
-def _sampled(source: BinaryIO) -> _Read | None:
+def _sampled(source: bytes | BinaryIO) -> _Read | None:
     """Some rows of a Parquet file that is too large; None of any other."""
+    source = BytesIO(source) if isinstance(source, bytes) else source
+    if not source.seekable():  # rows are fetched from all over a file
+        return None
     source.seek(0)
     is_parquet = TABLE_FORMATS["Parquet"].begins_so(source.read(4))
     source.seek(0)
