@@ -1,6 +1,8 @@
 """The Data page without a browser: bring a table, mend it, divide it, delete it."""
 
+import gc
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +74,16 @@ def test_a_file_that_is_cancelled_is_not_read(held):
     assert choice(page).data != MINE and "was cancelled" in said(page)
     sound(bring(page, GOOD))
     until(page, lambda page: choice(page).data == MINE)
+
+
+def test_what_is_deleted_is_held_by_nothing():
+    page = bring(opened(), GOOD)
+    held = weakref.ref(table_store._entries[choice(page).token].dataset)
+    assert held() is not None
+    sound(page.button(key="delete_table").click().run())
+    sound(page.run())
+    gc.collect()
+    assert held() is None
 
 
 def edit(page, row, column, value):

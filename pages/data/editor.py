@@ -191,6 +191,7 @@ def forget() -> None:
     session.forget_results()  # whatever was found for a table may hold its rows
     visit.editions["uploads"] += 1
     visitors.drop_files()
+    visitors.drop_callbacks()
     start = {
         "data": Choice.data,
         "token": "",

@@ -72,4 +72,12 @@ def _show(task: Task, name: str) -> None:
     words = f"Reading the file: {share * reading.PATIENCE:.0f} seconds"
     if not share:
         words = "The file waits until others have been read"
-    progress_bar(min(share, 0.99), words, "Cancel", key=name, on_click=task.leave)
+    # Streamlit keeps what a callback holds as long as the visit lasts: no task, then.
+    cancel = {"key": name, "on_click": _cancel, "args": (name,)}
+    progress_bar(min(share, 0.99), words, "Cancel", **cancel)
+
+
+def _cancel(name: str) -> None:
+    _, task = session.get().results.get(name, (None, None))
+    if task is not None:
+        task.leave()

@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -131,6 +132,18 @@ def drop_files(tab: str = "") -> None:
     """
     if exists():
         get_instance().uploaded_file_mgr.remove_session_files(tab or visitor())
+
+
+def drop_callbacks() -> None:
+    """Forget what the controls of this tab call, and with which arguments.
+
+    Streamlit keeps both after a control has left the page: a model with its rows,
+    perhaps. A control that is drawn again gets them anew.
+    """
+    names = ("callback", "callbacks", "callback_args", "callback_kwargs")
+    controls = get_script_run_ctx().session_state._state._new_widget_state
+    for key, control in controls.widget_metadata.items():
+        controls.widget_metadata[key] = replace(control, **dict.fromkeys(names))
 
 
 def came_by_history() -> bool:

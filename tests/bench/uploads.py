@@ -11,6 +11,7 @@ visitors, with all tables, and after Delete.
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.bench.classroom import free_port, megabytes, start_server
 from tests.bench.live import FLAGS
 
 N_BYTES = 30_000_000
+SETTLED_SECONDS = 10.0
 
 
 def _file(n_bytes: int = N_BYTES) -> Path:
@@ -43,6 +45,19 @@ def processes(pid: int) -> dict[int, float]:
         for child in file.read_text().split():
             found |= processes(int(child))
     return found
+
+
+def _settle(pid: int) -> None:
+    """Wait until a server has compiled its kernels and started its processes."""
+    before = -SETTLED_SECONDS
+    while (now := _processor_seconds(pid)) - before > 0.1 * SETTLED_SECONDS:
+        before = now
+        time.sleep(SETTLED_SECONDS)
+
+
+def _processor_seconds(pid: int) -> float:
+    fields = [Path(f"/proc/{one}/stat").read_text().split() for one in processes(pid)]
+    return sum(int(f[13]) + int(f[14]) for f in fields) / os.sysconf("SC_CLK_TCK")
 
 
 def _say(what: str, pid: int) -> None:
@@ -84,7 +99,7 @@ def main(n_visitors: int) -> None:
         first = browser.new_page()
         first.goto(address)
         first.locator("canvas[data-paint-count]").first.wait_for(timeout=120_000)
-        time.sleep(60)  # kernels are compiled, processes have started
+        _settle(server.pid)
         _say("start", server.pid)
         pages = [_visit(browser, address) for _ in range(n_visitors)]
         _say(f"{n_visitors} visitors without a table", server.pid)
