@@ -2,6 +2,7 @@
 
 import zipfile
 import zlib
+from collections.abc import Callable
 from io import BytesIO
 from typing import BinaryIO, NamedTuple
 
@@ -15,6 +16,10 @@ from smpcore.errors import DatasetError
 MAX_KERNEL_BYTES = 2**30
 #: Arrays in one file, at most.
 MAX_KERNELS = 1_000
+#: Characters of a label or a name of a row, at most.
+MAX_LABEL = 1_000
+#: What each entry of an archive's directory begins with.
+_ENTRY = b"PK\x01\x02"
 #: Names of the arrays that hold a label, or a name, of each row instead of a kernel.
 LABELS, ROW_NAMES = "y", "names"
 
@@ -105,13 +110,35 @@ def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> Kern
     >>> float(estimator.fit(found.X, found.y).score(found.X, found.y))
     1.0
     """
+    return unpack_kernels(source, n_samples)
+
+
+def unpack_kernels(
+    source: bytes | BinaryIO,
+    n_samples: int | None = None,
+    check_size: Callable[[int, int, int], None] = lambda *sizes: None,
+) -> KernelFile:
+    """Read kernels, see `read_kernels`; their sizes are checked before they are read.
+
+    Parameters
+    ----------
+    source, n_samples
+        As in `read_kernels`.
+    check_size : callable
+        Called with the number of kernels, of rows and of columns of each; may raise.
+
+    Returns
+    -------
+    KernelFile
+    """
     data = read_bytes(source)
+    _check_entries(data.count(_ENTRY) // 2)  # some may stand in an array by chance
     try:
         with zipfile.ZipFile(BytesIO(data)) as archive:
             entries = archive.infolist()
             _check_directory(entries)
             headers = {_name(entry): _header(archive, entry) for entry in entries}
-            _check_headers(headers, n_samples)
+            _check_headers(headers, n_samples, check_size)
             arrays = {_name(entry): _array(archive, entry) for entry in entries}
     except DatasetError:
         raise
@@ -138,11 +165,7 @@ def _name(entry: zipfile.ZipInfo) -> str:
 
 def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
     """Refuse what would be too much, or twice there, by the archive's own directory."""
-    if len(entries) > MAX_KERNELS:
-        raise DatasetError(
-            f"The .npz file has {len(entries):,} arrays, at most {MAX_KERNELS:,} are "
-            "read; leave kernels out."
-        )
+    _check_entries(len(entries))
     _check_bytes(sum(entry.file_size for entry in entries))
     names = [_name(entry) for entry in entries]
     for entry in entries:
@@ -153,6 +176,13 @@ def _check_directory(entries: list[zipfile.ZipInfo]) -> None:
                 f"The .npz file holds {shown(entry.filename)}, which is no array of "
                 f"its own; {_REMEDY}."
             )
+
+
+def _check_entries(number: int) -> None:
+    if number > MAX_KERNELS:
+        raise DatasetError(
+            f"The .npz file has more than {MAX_KERNELS:,} arrays; leave kernels out."
+        )
 
 
 def _check_bytes(size: int) -> None:
@@ -181,7 +211,11 @@ def _header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Header:
     return _Header(shape, dtype)
 
 
-def _check_headers(headers: dict[str, _Header], n_samples: int | None) -> None:
+def _check_headers(
+    headers: dict[str, _Header],
+    n_samples: int | None,
+    check_size: Callable[[int, int, int], None],
+) -> None:
     """Refuse objects and wrong shapes, before any value is read."""
     of_rows = LABELS, ROW_NAMES
     kernels = {name: head for name, head in headers.items() if name not in of_rows}
@@ -216,6 +250,7 @@ def _check_headers(headers: dict[str, _Header], n_samples: int | None) -> None:
                 f"{kernels[first].shape}, and all should be of one size; compute them "
                 "on the same rows."
             )
+    check_size(len(kernels), *kernels[first].shape)
     for name in of_rows:
         _check_labels(name, headers.get(name), kernels[first].shape[0])
 
@@ -226,6 +261,11 @@ def _check_labels(name: str, head: _Header | None, n_rows: int) -> None:
             f"{name} has the shape {head.shape} of {shown(str(head.dtype))} and should "
             f"hold one {'label' if name == LABELS else 'name'} for each of the "
             f"{n_rows} rows, numbers or text."
+        )
+    if head is not None and head.dtype.itemsize > 4 * MAX_LABEL:
+        raise DatasetError(
+            f"{name} has texts of {head.dtype.itemsize // 4:,} characters, at most "
+            f"{MAX_LABEL:,} are read; shorten them."
         )
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 from smpcore.datasets.columns import as_text, framed, is_numeric
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.guessing import guess_task
-from smpcore.datasets.kernels import Matrix, read_kernels
+from smpcore.datasets.kernels import Matrix, unpack_kernels
 from smpcore.datasets.limits import MAX_CELLS, MAX_COLUMNS
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.quoting import plain_number, shown
@@ -83,7 +83,7 @@ def make_matrices(
     <Dataset 'Six numbers': 6 rows, 6 features, classification>
     """
     n = len(y)
-    _check_size(len(matrices), n)
+    _check_size(len(matrices), n, n)
     names, renamed = clean_names(matrices)
     kinds, blocks, notices = [], [], [*renamed]
     for title, K in zip(names, matrices.values(), strict=True):
@@ -146,7 +146,7 @@ def read_matrices(
     DatasetError
         If the file cannot be read, or its arrays are no matrices with labels.
     """
-    kernels = read_kernels(source)
+    kernels = unpack_kernels(source, check_size=_check_size)
     if kernels.y is None:
         raise DatasetError(
             "The .npz file has no labels; save them as y, one for each row of the "
@@ -187,7 +187,7 @@ def read_similarities(source: bytes | BinaryIO, dataset: Dataset) -> pd.DataFram
     DatasetError
         If the file cannot be read, or lacks a matrix of the data set.
     """
-    kernels = read_kernels(source, dataset.n_samples)
+    kernels = unpack_kernels(source, dataset.n_samples, _check_size)
     arrays = dict(
         zip(kernels.names, np.split(kernels.X, len(kernels.names), 1), strict=True)
     )
@@ -264,11 +264,12 @@ def matrix_of(dataset: Dataset, name: str) -> np.ndarray:
     return dataset.frame[columns].to_numpy(np.float64)
 
 
-def _check_size(n_matrices: int, n: int) -> None:
+def _check_size(n_matrices: int, n_rows: int, n: int) -> None:
     width = n * n_matrices
-    if width > MAX_COLUMNS or n * width > MAX_CELLS:
+    if width > MAX_COLUMNS or n_rows * width > MAX_CELLS:
         raise DatasetError(
-            f"{n_matrices:,} matrices of {n:,} x {n:,} have {n * width:,} numbers, and "
+            f"{n_matrices:,} matrices of {n_rows:,} x {n:,} have "
+            f"{n_rows * width:,} numbers, and "
             f"{width:,} in a row; at most {MAX_CELLS:,} and {MAX_COLUMNS:,} are read; "
             "leave out rows or matrices."
         )

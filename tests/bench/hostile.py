@@ -77,6 +77,7 @@ LINKS = {
 }
 SERVED = [
     Served(1, "slow", trouble="slow"),
+    Served(7, "a byte a second", trouble="drip"),
     Served(2, "cut", trouble="cut"),
     Served(3, "endless", trouble="endless"),
     Served(4, "bomb", trouble="bomb"),

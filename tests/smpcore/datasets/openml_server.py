@@ -41,7 +41,7 @@ class Served:
     url: str | None = None
     described_as: int | None = None
     ignored: tuple[str, ...] = ("row",)
-    #: What goes wrong: "slow", "cut", "broken", "error 500", "endless", "bomb".
+    #: What goes wrong: "slow", "cut", "broken", "error 500", "endless", "bomb", "drip".
     trouble: str = ""
     #: Where the file is sent to instead; "{port}" is this server's own.
     redirect: str = ""
@@ -165,6 +165,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(len(packed)))
             self.end_headers()
             self.wfile.write(packed)
+            return None
+        if served.trouble == "drip":  # a byte a second
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            for byte in body:
+                self.wfile.write(bytes([byte]))
+                if self.server.service.closed.wait(1):
+                    break
             return None
         if served.trouble == "cut":
             self.send_response(200)

@@ -81,6 +81,21 @@ def _edited(size=None, claim=None):
     return file.getvalue()
 
 
+def test_a_long_directory_is_refused_before_it_is_read(monkeypatch):
+    monkeypatch.setattr(kernels, "MAX_KERNELS", 2)
+    data = npz(**{f"k{number}": np.eye(2) for number in range(6)})
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(DatasetError, match="more than 2 arrays; leave kernels out"):
+        read_kernels(data)
+
+
+def test_texts_that_are_no_labels_are_refused_packed(monkeypatch):
+    data = npz(k=np.eye(2), names=np.array(["a", "b" * 1_001]))
+    monkeypatch.setattr(kernels, "_array", None)
+    with pytest.raises(DatasetError, match=r"names has texts of 1,001 characters, at"):
+        read_kernels(data)
+
+
 def test_what_unpacks_to_too_much_is_refused_packed(monkeypatch):
     monkeypatch.setattr(kernels, "MAX_KERNEL_BYTES", 2**22)
     bomb = _edited(3000)

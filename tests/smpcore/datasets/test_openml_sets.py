@@ -56,6 +56,7 @@ def service(tmp_path, monkeypatch):
         Served(20, "wrong sum", md5="0" * 32),
         Served(21, "cut", trouble="cut"),
         Served(22, "slow", trouble="slow"),
+        Served(91, "a byte a second", trouble="drip"),
         Served(23, "broken", trouble="broken"),
         Served(24, "error", trouble="error 500"),
         Served(25, "elsewhere", url="http://169.254.1.1/latest"),
@@ -214,10 +215,11 @@ def test_a_file_that_ends_too_early_is_not_kept(service, tmp_path):
     assert fetch_openml(21).n_samples == 6
 
 
-def test_a_slow_service_is_left_in_time(service):
+@pytest.mark.parametrize("number", [22, 91])
+def test_a_slow_service_is_left_in_time(service, number):
     start = time.monotonic()
     with pytest.raises(DatasetError, match="within 1 s"):
-        fetch_openml(22, seconds=1)
+        fetch_openml(number, seconds=1)
     assert time.monotonic() - start < 10
 
 
