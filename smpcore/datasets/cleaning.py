@@ -5,6 +5,7 @@ training table was. What has to be learned (the value that replaces a missing on
 learned by `Preparation` on the training rows of each fold; a step only names it.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -237,7 +238,7 @@ def check_steps(
             f"cleaning names {listed(unknown)}, which the table does not have; its "
             f"columns are {listed(frame, 20)}."
         )
-    if twice := {name for name in names if names.count(name) > 1}:
+    if twice := {name for name, times in Counter(names).items() if times > 1}:
         raise DatasetError(
             f"cleaning should have one step for each column, {listed(sorted(twice))} "
             "have several; put them into one."

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.cleaning import Steps, added_columns, step_of
+from smpcore.datasets.cleaning import CleaningStep, Steps, added_columns
 from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import LARGEST, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
@@ -275,8 +275,9 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     """
     frame = dataset.frame[_columns(dataset, rows)].iloc[rows]
     inputs, first, added = [], 0, added_columns(dataset.cleaning)
+    steps = {step.column: step for step in dataset.cleaning}
     for name in frame:
-        step = step_of(dataset.cleaning, name)
+        step = steps.get(name) or CleaningStep(name)
         if dataset.kinds[name] == "text":
             spec = learn_text(frame[name], first)
         elif dataset.kinds[name] == "number":
