@@ -24,14 +24,18 @@ ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
 #: Numbers as the figure sends them; the standard takes NaN, and 1.0 for an integer.
 _NUMBERS = {
-    "integer": lambda _, value: type(value) is int and 0 <= value < 2**53,
-    "number": lambda _, value: type(value) in (int, float) and abs(value) <= 1e300,
+    "integer": lambda _, value: type(value) is int,
+    "number": lambda _, value: type(value) in (int, float) and value == value,
 }
-_INTEGER = {"type": "integer"}
+_INTEGER = json_schema.integer(0, 2**53 - 1)
 _NAME = json_schema.text(64)
 #: As many points as can be drawn; what is in such a list is checked where it is used.
 _LIST = {"type": "array", "maxItems": 3000}
-_VALUE = {"type": ["number", "string", "boolean", "null"], "maxLength": 10_000}
+_FINITE = json_schema.number(-1e300, 1e300)
+_VALUE = _FINITE | {
+    "type": ["number", "string", "boolean", "null"],
+    "maxLength": 10_000,
+}
 _MESSAGE = json_schema.record(
     {
         "kind": {"enum": ["set", "reset", "edit", "knots", "steps", "poll", "stop"]},
@@ -44,7 +48,7 @@ _MESSAGE = json_schema.record(
         "values": json_schema.mapping(_VALUE, most=200, longest=64),
         "want": _LIST,
         "op": _NAME,
-        **{n: {"type": ["number", "null"]} for n in ("x", "y", "value", "dx", "dy")},
+        **{n: json_schema.nullable(_FINITE) for n in ("x", "y", "value", "dx", "dy")},
         **{name: json_schema.nullable(_INTEGER) for name in ("label", "row")},
         "places": json_schema.nullable(_LIST),
     }

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import re
 from collections.abc import Mapping
@@ -27,6 +28,7 @@ MOST_BYTES = 1_000_000
 MOST_FILES = 100
 #: What the lists of a lesson call the tools that draw.
 POINTS = "points"
+log = logging.getLogger(__name__)
 HOME = Path(__file__).parents[2] / "assets" / "lessons"
 #: Where a text shows a read-out.
 PLACEHOLDER = re.compile(r"\{(before|after|change)\.(\w+)\}")
@@ -153,6 +155,9 @@ def listed() -> dict[str, Lesson | str]:
                 found[path.name] = str(problem)
             except OSError:
                 found[path.name] = "It cannot be opened; contact the operator."
+            except Exception:  # one file, whatever is in it, keeps no lesson away
+                log.exception("the lesson file %s cannot be read", path)
+                found[path.name] = "It cannot be read; contact the operator."
     return found
 
 

@@ -60,8 +60,8 @@ _NOTES = {
         "additionalProperties": json_schema.record(_NOTE, optional=("without",)),
     },
 }
-_NUMBER = {"type": "number", "minimum": -FAR, "maximum": FAR, "maxLength": WORD}
-_ROW = {"type": "integer", "minimum": 0}
+_NUMBER = json_schema.number(-FAR, FAR) | {"maxLength": WORD}
+_ROW = json_schema.integer(0, EDITABLE_ROWS)
 POINTS = {
     "name": _WORD,
     "task": _WORD,
@@ -70,9 +70,8 @@ POINTS = {
     "target": _WORD,
     "X": json_schema.array(json_schema.array(_NUMBER, 2), EDITABLE_ROWS + 1),
     "y": json_schema.array(_NUMBER | {"type": ["number", "string"]}, EDITABLE_ROWS + 1),
-    "seed": {"type": "integer", "minimum": 0, "maximum": 9999},
-    "shares": json_schema.array({"type": "number", "minimum": 0, "maximum": 1}, 2)
-    | {"minItems": 2},
+    "seed": json_schema.integer(0, 9999),
+    "shares": json_schema.array(json_schema.number(0, 1), 2) | {"minItems": 2},
     **dict.fromkeys(_PARTS, json_schema.array(_ROW, EDITABLE_ROWS + 1)),
 }
 _SCHEMA = json_schema.record(
@@ -86,9 +85,7 @@ _SCHEMA = json_schema.record(
         "pinned": json_schema.nullable(
             json_schema.record({"key": _METHOD, "values": _SETTINGS})
         ),
-        "opened": json_schema.mapping(
-            {"type": "integer", "minimum": 0, "maximum": 10**6}, MOST_OPENED, WORD
-        ),
+        "opened": json_schema.mapping(json_schema.integer(0, 10**6), MOST_OPENED, WORD),
     }
 )
 

@@ -36,7 +36,7 @@ MOST_CHARACTERS = 300_000
 _MOST_RENAMED = 1000
 _DIGEST_BYTES = 6
 
-_NUMBER = {"type": "number", "minimum": -1e300, "maximum": 1e300}
+_NUMBER = json_schema.number(-1e300, 1e300)
 _STEP = {
     "column": json_schema.text(_NAME),
     "codes": json_schema.array(json_schema.text(_LEVEL), _MOST_RENAMED),
@@ -56,7 +56,7 @@ def _of_columns(values: dict[str, Any]) -> dict[str, Any]:
 
 _LEVELS = json_schema.array(json_schema.text(2 * _DIGEST_BYTES), MOST_LEVELS)
 _COLUMNS = {
-    "rows": {"type": "integer", "minimum": 0},
+    "rows": json_schema.integer(0, 10**9),
     "task": {"enum": [*get_args(Task)]},
     "roles": _of_columns({"enum": [*get_args(Role)]}),
     "kinds": _of_columns({"enum": [*get_args(Kind)]}),

@@ -10,6 +10,16 @@ def text(most: int) -> dict[str, Any]:
     return {"type": "string", "maxLength": most}
 
 
+def integer(low: int, high: int) -> dict[str, Any]:
+    """Schema of an integer between two ends: no number is free."""
+    return {"type": "integer", "minimum": low, "maximum": high}
+
+
+def number(low: float, high: float) -> dict[str, Any]:
+    """Schema of a number between two ends."""
+    return {"type": "number", "minimum": low, "maximum": high}
+
+
 def array(items: dict[str, Any], most: int) -> dict[str, Any]:
     """Schema of at most so many items."""
     return {"type": "array", "items": items, "maxItems": most}
