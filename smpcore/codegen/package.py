@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import zipfile
@@ -112,16 +111,15 @@ class Package:
             answers = ["class", *(f"score {k}" for k in range(self.model.n_outputs))]
         if self.model.probability:
             answers.append("probability")
-        text = io.StringIO()
-        lines = csv.writer(text, lineterminator="\n")
-        lines.writerow(["kind", *inputs, *answers])
+        # Names of C and numbers: nothing needs quotes, nothing is a formula.
+        lines = [["kind", *inputs, *answers]]
         shares = self._probabilities()
         told = zip(*(getattr(self.vectors, n) for n in _COLUMNS), shares, strict=True)
         for kind, row, winner, scores, more in told:
             answer = [] if self.model.is_regression else [winner]
             cells = *map(_cell, row), *answer, *map(_cell, scores), *more
-            lines.writerow([kind, *cells])
-        return text.getvalue()
+            lines.append([kind, *cells])
+        return "".join(f"{','.join(map(str, cells))}\n" for cells in lines)
 
     def _probabilities(self) -> list[list[int]]:
         """Of each test vector the probability of class 1, where there is one."""

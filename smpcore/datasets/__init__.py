@@ -77,7 +77,7 @@ from smpcore.datasets.tables import (
 from smpcore.datasets.text_columns import only_compared, text_features
 from smpcore.datasets.time_to_event import event_within
 from smpcore.datasets.times import distinct_times, read_times
-from smpcore.datasets.written import TABLE_WRITERS
+from smpcore.datasets.written import TABLE_WRITERS, as_csv
 
 __all__ = [
     "DECIMALS",
@@ -114,6 +114,7 @@ __all__ = [
     "added_columns",
     "answered",
     "apply_steps",
+    "as_csv",
     "as_numbers",
     "as_text",
     "censoring_weights",

@@ -21,10 +21,25 @@ _MOST_ROWS, _MOST_COLUMNS, _MOST_TEXT = 1_048_575, 16_384, 32_767
 _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
-def _as_csv(frame: pd.DataFrame) -> bytes:
-    """CSV in which text that reads like a formula begins with an apostrophe."""
-    texts = frame.select_dtypes(include=["object", "str"]).columns
-    safe = frame.assign(**{name: frame[name].map(_quoted) for name in texts})
+def as_csv(frame: pd.DataFrame) -> bytes:
+    """CSV in which text that reads like a formula begins with an apostrophe.
+
+    Every table that leaves as CSV is written here.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With names for columns; its index is left out.
+
+    Returns
+    -------
+    bytes
+    """
+    safe = frame.copy(deep=False)
+    for place, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufcmM":
+            column = frame.iloc[:, place].astype(object).map(_quoted)
+            safe.isetitem(place, column)
     safe.columns = [_quoted(name) for name in safe.columns]
     # With this end of a line, a text with a line break of any sort is quoted.
     return safe.to_csv(index=False, lineterminator="\r\n").encode("utf-8")
@@ -82,7 +97,7 @@ def _as_excel(frame: pd.DataFrame) -> bytes:
 TABLE_WRITERS: Mapping[str, tuple[str, Callable[[pd.DataFrame], bytes]]] = (
     MappingProxyType(
         {
-            "CSV": (".csv", _as_csv),
+            "CSV": (".csv", as_csv),
             "Parquet": (".parquet", _as_parquet),
             "Excel": (".xlsx", _as_excel),
         }
