@@ -12,9 +12,9 @@ from smpcore.codegen import used_inputs
 from smpcore.datasets import only_compared
 from smpcore.evaluation import clusters_like
 
-context = session.resolved()
 st.subheader("Apply")
 with problems_shown(st.error, stop=True):
+    context = session.resolved()
     data = context.data
     name = escape_markdown(data.dataset.name)
     st.caption(f"{context.method.title}, trained on {name}.")

@@ -76,8 +76,8 @@ def _results() -> None:
 
 
 st.subheader("Compare")
-context = session.resolved()
 with problems_shown(stop=True):
+    context = session.resolved()
     data = context.data
 left, right = st.columns([1, 5], vertical_alignment="center")
 pin.button(context, left)

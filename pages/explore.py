@@ -10,7 +10,7 @@ from pages.explore.canvas import figure_script, live_figure
 from pages.state import address, lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, notices, pin, qr
-from pages.ui.elements import download
+from pages.ui.file_download import download
 from pages.work import cache, visitors
 from smpcore import METHODS
 from smpcore.datasets import plural

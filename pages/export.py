@@ -35,9 +35,9 @@ def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
             table(differing)
 
 
-context = session.resolved()
 st.subheader("Export")
 with problems_shown(stop=True):
+    context = session.resolved()
     name = escape_markdown(context.data.dataset.name)
     operating = f" {context.operating}." if context.operating else ""
     st.caption(f"{context.method.title}, trained on {name}.{operating}")

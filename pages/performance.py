@@ -24,9 +24,9 @@ SECTIONS = {
     },
 }
 
-context = session.resolved()
 st.subheader("Performance")
 with problems_shown(st.error, stop=True):
+    context = session.resolved()
     data = context.data
     estimator = context.fit().finished()
 name = escape_markdown(data.dataset.name)
@@ -53,6 +53,4 @@ part = right.selectbox(
 )
 if part == "train":
     st.caption("The model was fitted on these rows: figures on them are too good.")
-sections[shown](
-    EvaluatedRows(context.choice, context.known, fitted=estimator.model_, part=part)
-)
+sections[shown](context.extended(EvaluatedRows, fitted=estimator.model_, part=part))

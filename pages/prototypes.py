@@ -12,7 +12,7 @@ from pages.prototypes import (
     rules,
     stability,
 )
-from pages.prototypes.context import ModelContext
+from pages.prototypes.context import beside
 from pages.state import session, widget_state
 from pages.ui import quality, readouts
 from pages.ui.elements import problems_shown
@@ -27,9 +27,9 @@ SECTIONS = {
     "Report": report.section,
 }
 
-context = session.resolved()
 st.subheader("Prototypes")
 with problems_shown(st.error, stop=True):
+    context = session.resolved()
     data = context.data
     forbidden.control(context)
     model = context.model()
@@ -46,6 +46,6 @@ shown = st.segmented_control(
     **widget_state.for_buttons("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-of_model = ModelContext(context.choice, context.known, model=model)
+of_model = beside(context, model)
 notes.caption(of_model)
 SECTIONS[shown](of_model)

@@ -85,8 +85,8 @@ def _results() -> None:
 
 
 st.subheader("Trade-off")
-context = session.resolved()
 with problems_shown(stop=True):
+    context = session.resolved()
     data = context.data
 request = controls.choose(context)
 polling = sweeps.pace(request.jobs())

@@ -227,7 +227,7 @@ def test_every_download_is_the_table(title):
     sound(page.multiselect[0].set_value(["id"]).run())
     table = page.dataframe[-1].value
     ending, write = TABLE_WRITERS[title]
-    assert any(title in b.label for b in page.get("download_button"))
+    assert any(title in b.label for b in page.button)
     content = io.BytesIO(_written(table, write))
     read = {".csv": pd.read_csv, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
     back = read[ending](content)
@@ -239,7 +239,7 @@ def test_every_download_is_the_table(title):
 
 def typed(page, text):
     sound(page.text_input[0].set_value(text).run())
-    buttons = [b.label for b in page.get("download_button")]
+    buttons = [b.label for b in page.button]
     return [label for label in buttons if "case sheet" in label]
 
 

@@ -305,6 +305,31 @@ def test_nothing_prints_and_only_one_file_caches():
             assert "st.cache_" not in text, name
 
 
+#: Writes tables as files; and a command, for a terminal.
+WRITERS = {"smpcore/datasets/written.py", "smpcore/papers/__main__.py"}
+
+
+def test_tables_leave_through_one_writer():
+    """It sees to it that no text of a table is a formula where it is opened."""
+    names = {"to_csv", "to_excel", "writer", "DictWriter", "Workbook"}
+    calls = {
+        (name, node.lineno)
+        for name in {*TREES} - WRITERS
+        for node in ast.walk(TREES[name])
+        if isinstance(node, ast.Attribute | ast.Name)
+        if getattr(node, "attr", getattr(node, "id", "")) in names
+    }
+    assert calls == set()
+    shown = tomllib.loads((ROOT / ".streamlit/config.toml").read_text("utf-8"))
+    assert shown["client"]["disableDataExport"] is True
+
+
+def test_files_are_given_to_the_browser_in_one_way():
+    """Streamlit's own button loses what is made on a click: see `file_download`."""
+    for name, text in TEXTS.items():
+        assert "download_button" not in text, name
+
+
 def test_the_visible_top_level_is_the_agreed_one():
     seen = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
     agreed = {"app.py", "pages", "smpcore", "assets", "tests"}

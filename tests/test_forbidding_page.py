@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
-from pages.prototypes.context import ModelContext
+from pages.prototypes.context import beside
 from pages.state import links, state_file, undo
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -43,7 +43,7 @@ def chosen(page):
 def sight_of(choice):
     data = resolve(choice).data
     fit = fits.fit(data, choice.method, resolve(choice).values)
-    return ModelContext(choice, model=fit.finished().model_)
+    return beside(resolve(choice), fit.finished().model_)
 
 
 def at(section, query):
@@ -218,7 +218,7 @@ def test_pictures_and_channels_stay():
         drawn = context.in_place(context.portraits.values)
         assert drawn.shape[1] == np.prod(context.shape)
         assert np.isnan(drawn).any()
-        html = report.html(context, report.facts_of(context), real=True)
+        html = report.html(context, real=True)
         assert "Forbidden features" in html
         assert not re.search(r"\bnan\b", html)
 

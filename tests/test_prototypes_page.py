@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.explore import scene
 from pages.prototypes import notes, one, report, report_sections, rules
-from pages.prototypes.context import ModelContext
+from pages.prototypes.context import beside
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
@@ -199,12 +199,11 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     data = cache.Parts(dataset, division, preparation, X, dataset.y)
     row = METHODS[method]
     model = row.estimator(row.defaults()).fit(*data.named("train")).model_
-    context = ModelContext(Choice(method=method), model=model)
-    vars(context)["data"] = data
     monkeypatch.setattr(st, "session_state", {"session": Session()})
+    context = beside(resolve(Choice(method=method)), model)
+    vars(context)["data"] = data
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
-    facts = report.facts_of(context)
-    closed, full = (report.html(context, facts, real) for real in (False, True))
+    closed, full = (report.html(context, real) for real in (False, True))
     for text in (closed, full):
         tags = Tags(text)
         assert not tags.seen & {"img", "iframe", "link", "i", "b"}
@@ -249,7 +248,7 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
     parts = resolve(choice).data
     fit = fits.fit(parts, method, resolve(choice).values)
     assert fit.wait(60)
-    facts = report.facts_of(ModelContext(choice, model=fit.estimator.model_))
+    facts = report.facts_of(beside(resolve(choice), fit.estimator.model_))
     assert facts["Test set opened"] == "2 times"
     told = [value for name, value in facts.items() if name.startswith("Test ")]
     assert any(words in value for value in told)
@@ -369,10 +368,10 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     fit = fits.fit(parts, "smp", resolve(choice).values)
     assert fit.wait(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = ModelContext(choice, model=fit.estimator.model_)
+    context = beside(resolve(choice), fit.estimator.model_)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
-    text = unescape(report.html(context, report.facts_of(context), False))
+    text = unescape(report.html(context, False))
     for j in odd:
         (warning,) = one.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
@@ -450,8 +449,8 @@ def test_the_report_can_be_checked_by_a_colleague(monkeypatch):
     context = resolve(choice)
     model = context.with_threshold(context.fit().finished()).model_
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = ModelContext(choice, model=model)
-    text = report.html(context, report.facts_of(context), False)
+    context = beside(resolve(choice), model)
+    text = report.html(context, False)
     page = Reader(text)
     (words,) = page.parts["Threshold and band"][0]
     assert (
@@ -468,7 +467,7 @@ def test_the_report_can_be_checked_by_a_colleague(monkeypatch):
     assert number in text.partition("<script")[2]
     assert page.table("The model in numbers", 2)[1]["intercept"] == "-0.25"
     for gone in (replace(choice, set_by=""), replace(choice, threshold=0, band=0)):
-        context = ModelContext(gone, model=model)
+        context = beside(resolve(gone), model)
         (section,) = (
             s
             for s in report_sections.sections(context, False)
@@ -512,7 +511,7 @@ def notes_of(page):
     context = resolve(visit.choice)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(st, "session_state", {"session": visit})
-        return notes.fitted(ModelContext(visit.choice, model=context.model()))
+        return notes.fitted(beside(resolve(visit.choice), context.model()))
 
 
 def test_names_stay_with_their_prototype_after_a_refit():

@@ -7,8 +7,8 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.ui.elements import download
 from pages.ui.elements import table as show_table
+from pages.ui.file_download import download
 from pages.ui.files import OpenFile
 from pages.ui.text import message, short_label
 from pages.work import cache

@@ -12,7 +12,8 @@ import streamlit as st
 from pages.state import session
 from pages.state.context import Context
 from pages.ui import progress
-from pages.ui.elements import download, table
+from pages.ui.elements import table
+from pages.ui.file_download import download
 from pages.ui.readouts import solver_readouts
 from pages.work import server_files
 from pages.work.server_files import FileStatisticsJob

@@ -13,7 +13,7 @@ import streamlit as st
 from pages.export import formats, settings
 from pages.state import session
 from pages.ui import calibration, exports
-from pages.ui.elements import download
+from pages.ui.file_download import download
 from smpcore.codegen import TARGETS, SensorRange
 from smpcore.evaluation import ComparedFormat
 
@@ -68,7 +68,7 @@ def section(
     packed = session.remembered("files", (vectors_key, choice, calibrated), make)
     download(
         "Download the zip",
-        packed,
+        lambda: packed,
         f"{chosen.name or made.usual_name}.zip",
         type="primary",
         key="export_download",

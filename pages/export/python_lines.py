@@ -6,8 +6,7 @@ import inspect
 from dataclasses import astuple
 from typing import Any
 
-from pages.state import table_store
-from pages.state.choice import BUNDLED, MINE
+from pages.state.choice import BUNDLED
 from pages.state.context import Context
 from pages.work import openml_sets
 from smpcore import SmpcoreError
@@ -17,11 +16,9 @@ from smpcore.datasets import steps_to_json
 
 def _table_source(context: Context) -> dict[str, Any]:
     """How a table that is not bundled is read, or fetched, the same way again."""
-    dataset, drawn = context.table, None
-    if context.choice.data == MINE:
-        drawn = table_store.visit(context.choice.token)[1]
+    dataset = context.table
     reading = dataset.reading
-    if reading is None or drawn is not None or dataset.test_rows is not None:
+    if reading is None or context.drawn is not None or dataset.test_rows is not None:
         raise SmpcoreError(
             "Drawn points, matrices and a test file have no short Python version; the "
             "JSON file of an export contains the whole model."

@@ -12,7 +12,7 @@ from pages.state import lesson_files, links, session, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import workspace
-from pages.ui.elements import download
+from pages.ui.file_download import download
 from pages.ui.text import message
 from pages.work.lesson_measures import MEASURES
 from smpcore import SmpcoreError
@@ -87,7 +87,9 @@ def show() -> None:
     except SmpcoreError as problem:
         message(st.error, str(problem))
         return
-    download("Download the lesson", content, "lesson.json", key="lesson_download")
+    download(
+        "Download the lesson", lambda: content, "lesson.json", key="lesson_download"
+    )
 
 
 def _beginning(made: Draft, choice: Choice) -> None:

@@ -11,12 +11,13 @@ import streamlit as st
 from pages.performance import operating_point
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui.elements import download, problems_shown, table
+from pages.ui.elements import problems_shown, table
+from pages.ui.file_download import download
 from pages.ui.glossary import define
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names, plain_number
+from smpcore.datasets import as_csv, list_names, plain_number
 from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
@@ -65,7 +66,7 @@ def section(rows: EvaluatedRows) -> None:
         everything = partial(subgroups, grouping, rows.rows, measures, **of_rows)
         download(
             "Download all measures as CSV",
-            lambda: everything().to_csv(index=False).encode(),
+            lambda: as_csv(everything()),
             "subgroups.csv",
             key="subgroups_csv",
         )

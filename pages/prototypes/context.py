@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -30,9 +31,15 @@ class ModelContext(Context):
     Parameters
     ----------
     model : PrototypeModel
+    written : mapping
+        Every note of the visit: key of a model -> prototype -> name and note.
+    subgroup_column : str
+        The column that was chosen last on Performance; empty if none was.
     """
 
     model: PrototypeModel
+    written: Mapping[tuple, Mapping[int, notes.Note]]
+    subgroup_column: str
 
     @cached_property
     def notes_key(self) -> tuple:
@@ -101,12 +108,6 @@ class ModelContext(Context):
         return [self.data.dataset.target] if classes is None else [*map(str, classes)]
 
     @cached_property
-    def subgroup_column(self) -> str:
-        """The column that was chosen last on Performance; empty if none was."""
-        visit, key = session.get(), "subgroup_column"
-        return visit.widget_texts.get(key, visit.defaults.get(key, ""))
-
-    @cached_property
     def fitted_notes(self) -> notes.Notes:
         """What the visitor wrote, of this model's prototypes and of others."""
         return notes.fitted(self)
@@ -158,3 +159,12 @@ class ModelContext(Context):
     def facts(self) -> list[Oddities]:
         """What is unusual about each prototype."""
         return facts_of_prototypes(self.model, *self.rows)
+
+
+def beside(context: Context, model: PrototypeModel) -> ModelContext:
+    """A context with its model, and with what the visit has noted by now."""
+    visit, key = session.get(), "subgroup_column"
+    column = visit.widget_texts.get(key, visit.defaults.get(key, ""))
+    return context.extended(
+        ModelContext, model=model, written=visit.notes, subgroup_column=column
+    )

@@ -86,7 +86,7 @@ def _written(context: ModelContext) -> list[tuple[Place, Note]]:
     about = context.notes_key[:3]
     return [
         ((key, j), note)
-        for key, notes in session.get().notes.items()
+        for key, notes in context.written.items()
         if key[:3] == about
         for j, note in notes.items()
         if note["name"] or note["note"]

@@ -16,7 +16,7 @@ from pages.prototypes.one import oddities
 from pages.prototypes.portraits import lines
 from pages.prototypes.report_sections import opened, sections
 from pages.ui import readouts
-from pages.ui.elements import download
+from pages.ui.file_download import download
 from smpcore import report
 from smpcore.explain import nearest_examples
 from smpcore.report import Calculator, Page, typical_row
@@ -51,7 +51,7 @@ def section(context: ModelContext) -> None:
         )
     download(
         "Download the report",
-        partial(html, context, facts_of(context), real),
+        partial(html, context, real),
         "prototypes.html",
         key="report_download",
         help="One HTML file that needs no network: the decision rule, the prototypes, "
@@ -66,18 +66,15 @@ def section(context: ModelContext) -> None:
     )
 
 
-def html(context: ModelContext, facts: dict[str, str], real: bool) -> str:
-    """The report of a model as a whole HTML document.
-
-    A button calls this in a thread without a session: what needs one is there already.
-    """
+def html(context: ModelContext, real: bool) -> str:
+    """The report of a model as a whole HTML document."""
     model, notes = context.model, context.notes
     holds_rows = not real and "real case" in model.kind_of_prototype
     hidden = holds_rows and context.data.dataset.private
     card, accuracy = for_report(context)
     page = Page(
         title=f"Prototypes of {context.data.dataset.name}",
-        facts=facts,
+        facts=facts_of(context),
         portraits=context.in_place(context.portraits.values * (not hidden)),
         signed=context.portraits.signed or hidden,
         shape=context.shape,
@@ -120,9 +117,8 @@ def calculator(context: ModelContext, real: bool) -> Calculator:
 
 
 def facts_of(context: ModelContext) -> dict[str, str]:
-    """Where the model comes from and how good it is; reads the visit, too."""
+    """Where the model comes from and how good it is."""
     choice, data = context.choice, context.data
-    _ = context.notes, context.subgroup_column
     values = ", ".join(f"{name}={v}" for name, v in context.values.items())
     facts = {
         "Data": f"{data.dataset.name} ({data.dataset.n_samples} rows)",

@@ -1,13 +1,13 @@
-"""A choice with all that follows from it: resolved once, and handed down."""
+"""A choice with all that follows from it: a value, which never asks who visits."""
 
 from __future__ import annotations
 
 import copy
 import hashlib
 from collections.abc import Callable, Collection, Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,23 +23,31 @@ from smpcore.methods import Method
 from smpcore.parameters import Param
 
 SliderRanges = Mapping[str, tuple[float, float]]
+Extended = TypeVar("Extended", bound="Context")
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A choice with its data, its method and all values, each found when asked for.
+    """A choice with its table, and what follows, each computed when it is asked for.
 
-    Every one of them raises SmpcoreError if the data are gone, or cannot be learned
-    from.
+    All that depends on the visit is here from the start (`resolve`): what follows can
+    be computed in any thread, also after the visitor has left. It raises SmpcoreError
+    if the data cannot be learned from.
 
     Parameters
     ----------
     choice : Choice
+    table : Dataset
+        The table as it was chosen.
+    drawn : Split or None
+        Its parts, if they are not drawn by the choice (points moved by hand).
     known : dict
         What was computed `once` already: it does not change when sliders move.
     """
 
     choice: Choice
+    table: Dataset
+    drawn: Split | None = None
     known: dict[Hashable, Any] = field(default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
@@ -47,11 +55,6 @@ class Context:
         if key not in self.known:
             self.known[key] = compute()
         return self.known[key]
-
-    @property
-    def table(self) -> Dataset:
-        """The table as it was chosen; the visitor's own is visited each time."""
-        return self._source()[0]
 
     @property
     def whole(self) -> Dataset:
@@ -67,15 +70,12 @@ class Context:
     @property
     def task(self) -> str:
         """What the data ask for."""
-        choice = self.choice
-        if choice.data in BUNDLED and not (choice.two_classes or choice.follow_up):
-            return BUNDLED[choice.data].task
         return self.whole.task
 
     @cached_property
     def data(self) -> cache.Parts:
         """The data set, split and prepared."""
-        (_, division), chosen = self._source(), self.choice
+        division, chosen = self.drawn, self.choice
         if division is None:
             shares = chosen.validation, chosen.test, chosen.seed
             division = cache.split_of(self.whole, *shares)
@@ -188,16 +188,6 @@ class Context:
         moved.model_ = model
         return moved
 
-    def _source(self) -> tuple[Dataset, Split | None]:
-        chosen = self.choice
-        if chosen.data == MINE:
-            return table_store.visit(chosen.token)
-        if chosen.data not in BUNDLED:
-            return sources.load(chosen.data), None
-        values = {p.name: p.start for p in BUNDLED[chosen.data].params}
-        values |= chosen.data_values
-        return cache.bundled(chosen.data, pairs(values)), None
-
     def _label(self, text: Any) -> Any:
         """The class that reads like this; None if the data have no such class."""
         matches = [c for c in self.dataset.classes.tolist() if str(c) == str(text)]
@@ -229,6 +219,21 @@ class Context:
         moved = replace(self, choice=choice)
         vars(moved).update(vars(self), choice=choice, values={**self.values, **clean})
         return moved
+
+    def extended(self, kind: type[Extended], **more: Any) -> Extended:
+        """The same context with more fields; what was computed already stays.
+
+        Parameters
+        ----------
+        kind : type
+            A dataclass that extends `Context`.
+        **more
+            Its own fields.
+        """
+        same = {field.name: getattr(self, field.name) for field in fields(Context)}
+        made = kind(**same, **more)
+        vars(made).update(vars(self))
+        return made
 
     def sliders(self) -> dict[str, Param]:
         """The method's numbers by their names."""
@@ -296,5 +301,20 @@ class Context:
 
 
 def resolve(choice: Choice) -> Context:
-    """Find what follows from a choice; nothing is looked up before it is asked for."""
-    return Context(choice)
+    """Look up the table of a choice; the visitor's own is visited by that.
+
+    Raises
+    ------
+    SmpcoreError
+        If it is gone.
+    """
+    return Context(choice, *_source(choice))
+
+
+def _source(choice: Choice) -> tuple[Dataset, Split | None]:
+    if choice.data == MINE:
+        return table_store.visit(choice.token)
+    if choice.data not in BUNDLED:
+        return sources.load(choice.data), None
+    values = {p.name: p.start for p in BUNDLED[choice.data].params}
+    return cache.bundled(choice.data, pairs(values | dict(choice.data_values))), None

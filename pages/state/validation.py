@@ -63,7 +63,6 @@ def validated(choice: Choice) -> tuple[Choice, str]:
 
 def _problem(context: Context) -> str:
     """Why the question cannot be asked of the table; empty if it can."""
-    _ = context.table  # if it is gone, that is what is raised
     try:
         _ = context.whole
     except SmpcoreError as error:

@@ -16,12 +16,13 @@ from pages.tradeoff.sweeps import (
     SweepResult,
     label,
 )
-from pages.ui.elements import download, table
+from pages.ui.elements import table
+from pages.ui.file_download import download
 from pages.ui.glossary import define
 from pages.work import slots
 from smpcore import METHODS, figures
 from smpcore.baselines import GROUPS
-from smpcore.datasets import plain_number
+from smpcore.datasets import as_csv, plain_number
 from smpcore.evaluation import baseline_paths, n_draws, title_of
 
 #: Added where the folds are blocks in time.
@@ -186,7 +187,5 @@ def points_table(result: SweepResult, request: SweepRequest) -> None:
     """The same numbers as a table, and every fit as CSV."""
     with st.expander("Show as a table", icon=":material/table:"):
         table(as_table(result, request))
-    # Made on a click: what stands here while points come in is replaced four times a
-    # second, and the link to an older file is dead.
-    csv = partial(result.table.to_csv, index=False)
+    csv = partial(as_csv, result.table)
     download("Download every fit as CSV", csv, "sweep.csv", key="sweep_csv")

@@ -13,7 +13,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.state.context import Context
-from pages.ui.elements import download, problems_shown
+from pages.ui.elements import problems_shown
+from pages.ui.file_download import download
 from pages.work import cache
 from smpcore import PrototypeModel, SmpcoreError, compile_model
 from smpcore.case_sheet import case_sheet
@@ -170,7 +171,7 @@ def _button(
     rows: Rows,
     chosen: list[int],
 ) -> None:
-    """The download; all that it needs is looked up now, as it runs in a thread."""
+    """The download; all that it needs is fixed now."""
     make = partial(_sheet, rows, chosen, *explained)
     what = plural(len(chosen), "case sheet")
     download(f"Download {what}", make, "cases.html", key=f"{key}_cases_file")

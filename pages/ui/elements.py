@@ -1,8 +1,7 @@
-"""Elements that several pages draw alike: messages, tables, charts, downloads."""
+"""Elements that several pages draw alike: messages, tables, charts."""
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -134,32 +133,6 @@ def signed_bars(
     st.plotly_chart(figure, key=key, alt=alt)
     order = np.argsort(-np.abs(values), kind="stable")
     table_popover([{of: names[i], title: float(values[i])} for i in order])
-
-
-def download(
-    label: str, data: Any, file_name: str, *, key: str, place: Any = st, **options: Any
-) -> None:
-    """A button that saves a file; the page does not run again.
-
-    Parameters
-    ----------
-    label : str
-    data : bytes, str, or a callable that makes them in a thread without a session
-    file_name, key : str
-    place : container of Streamlit
-    **options
-        Of `st.download_button`.
-    """
-    place.download_button(
-        label,
-        data=data,
-        file_name=file_name,
-        mime=mimetypes.guess_type(file_name)[0],
-        icon=":material/download:",
-        on_click="ignore",
-        key=key,
-        **options,
-    )
 
 
 def data_editor(

@@ -260,8 +260,7 @@ def carries_real_rows(data: cache.Parts) -> bool:
 def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     """Say whether the model of a choice can be exported, and promise its zip.
 
-    A button calls the promise in a thread without a session, so what the choice stands
-    for is looked up now; the work waits.
+    What the choice stands for is looked up now; the work waits.
 
     Parameters
     ----------
@@ -278,7 +277,6 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         return offered
     try:
         context = resolve(choice)
-        _ = context.times_opened  # known from now on: the thread cannot visit a table
         fit = context.fit()
     except SmpcoreError as error:
         return str(error), bytes

@@ -9,7 +9,8 @@ import streamlit as st
 from pages.state import lesson_run, session, state_file
 from pages.state.choice import MINE, Choice
 from pages.ui import workspace
-from pages.ui.elements import download, is_dialog_wanted, problems_shown
+from pages.ui.elements import is_dialog_wanted, problems_shown
+from pages.ui.file_download import download
 from pages.ui.text import message
 from smpcore import SmpcoreError
 
@@ -71,7 +72,9 @@ def _save(choice: Choice) -> None:
         help="Otherwise the file contains no rows of the table.",
     )
     content = state_file.write(workspace.gather(choice, with_points))
-    download("Save", content, "state.json", key="workspace_save", type="primary")
+    download(
+        "Save", lambda: content, "state.json", key="workspace_save", type="primary"
+    )
     if choice.data == MINE and not with_points:
         st.caption(
             "The file contains no rows of your table, but the names of its columns, "

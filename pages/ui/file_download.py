@@ -1,0 +1,101 @@
+"""A button that makes a file and gives it to the browser, or says why there is none."""
+
+from __future__ import annotations
+
+import json
+import logging
+import mimetypes
+import secrets
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages.ui.text import message
+from smpcore import SmpcoreError
+
+_SCRIPT = Path(__file__).parents[2] / "assets" / "save_file.js"
+#: A file travels as one message, of which the server sends 100 MB at most.
+MOST_BYTES = 95_000_000
+log = logging.getLogger(__name__)
+
+
+def download(
+    label: str,
+    make: Callable[[], bytes | str],
+    file_name: str,
+    *,
+    key: str,
+    place: AbstractContextManager | None = None,
+    **options: Any,
+) -> None:
+    """A button that saves a file; the rest of the page does not run again.
+
+    Streamlit's own button is not used: a callable that it is given runs without the
+    visitor, nobody hears why it failed, and the file is gone before the browser has
+    fetched it when other visitors' pages run meanwhile.
+
+    Parameters
+    ----------
+    label : str
+    make : callable
+        Makes the content when the button is pressed. All that it needs is fixed when
+        the button is drawn.
+    file_name, key : str
+    place : container of Streamlit, optional
+    **options
+        Of `st.button`.
+    """
+    with place or nullcontext():
+        _button(label, make, file_name, key, options)
+
+
+@st.fragment
+def _button(
+    label: str,
+    make: Callable[[], bytes | str],
+    file_name: str,
+    key: str,
+    options: dict[str, Any],
+) -> None:
+    if not st.button(label, key=key, icon=":material/download:", **options):
+        return
+    try:
+        with st.spinner("Making the file"):
+            content = _made(make)
+    except SmpcoreError as problem:
+        message(st.error, f"No file: {problem}")
+    except Exception:
+        # A bug: all of it in the log, a sentence to find it by for the visitor.
+        number = secrets.token_hex(3)
+        log.exception("bug %s while making %s", number, key)
+        st.error(f"No file: internal error (ID {number}). Tell it to the operator.")
+    else:
+        _saver()(key=f"{key}_file", data=_header(file_name) + content)
+
+
+def _made(make: Callable[[], bytes | str]) -> bytes:
+    """The content as bytes; a text may hold what is no character of Unicode."""
+    content = make()
+    if isinstance(content, str):
+        content = content.encode("utf-8", "replace")
+    if len(content) > MOST_BYTES:
+        raise SmpcoreError(
+            f"it has {len(content) / 1e6:.0f} MB, and {MOST_BYTES / 1e6:.0f} MB can be "
+            "sent; choose fewer rows or columns, or another format."
+        )
+    return content
+
+
+def _header(file_name: str) -> bytes:
+    kind = mimetypes.guess_type(file_name)[0] or "application/octet-stream"
+    header = {"id": secrets.token_hex(8), "name": file_name, "type": kind}
+    return json.dumps(header).encode() + b"\n"
+
+
+@cache
+def _saver() -> Callable[..., Any]:
+    return st.components.v2.component("save_file", js=_SCRIPT.read_text("utf-8"))
