@@ -1,0 +1,174 @@
+"""Names that a page, a sheet or a program could take for more than names."""
+
+import csv
+import io
+import json
+import math
+import re
+import zipfile
+from importlib.util import find_spec
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+
+from pages.state import links, table_store
+from pages.state.choice import MINE, Choice
+from smpcore import METHODS, Dataset, export, prepare, split
+from smpcore.codegen import TARGETS
+from smpcore.datasets import TABLE_WRITERS
+from tests.app import kernels, opened, said
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+NAMES = (
+    "=HYPERLINK(1)",
+    "@SUM(1)",
+    "a\x00b",
+    "\u202egnp",
+    "<img src=x onerror=alert(1)>",
+    '"; system("x',
+    "*/",
+    "two\nlines",
+    "n" * 5000,
+    "__proto__",
+    "\N{GRINNING FACE}",
+    "$x$",
+    "[a](javascript:1)",
+    "??/\n#error",
+)
+CLASSES = "@SUM(1)\n*/ int x;", '<img src=x onerror=alert(1)>"\\'
+SECTIONS = {
+    "prototypes": ("One by one", "Rule in words", "Why this prediction", "Report"),
+    "performance": ("Threshold", "Probabilities", "Subgroups"),
+}
+
+
+@pytest.fixture(scope="module")
+def table():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(90, len(NAMES))))
+    frame.columns = NAMES
+    target = np.where(frame["@SUM(1)"] + frame["*/"] > 0, *CLASSES)
+    frame["*/"] = np.where(frame["*/"] > 0, "=1+1", "\u202e<b>*/\n")
+    frame.loc[3, "a\x00b"] = np.nan
+    roles = {**dict.fromkeys(NAMES, "feature"), "</script>": "target"}
+    return Dataset(
+        name='=HYPERLINK("x")\n</script>*/',
+        frame=frame.assign(**{"</script>": target}),
+        roles=roles,
+        task="classification",
+        private=True,
+    )
+
+
+@pytest.mark.parametrize("page", ["explore", *SECTIONS, "data", "apply", "compare"])
+def test_a_page_shows_them_as_text(page, table):
+    query = {"data": MINE, "mine": table_store.keep(table)}
+    for section in SECTIONS.get(page, ("",)):
+        more = {f"p.{page}_section": section} if section else {}
+        shown = opened(query | more, f"{page}.py")
+        assert not shown.error, said(shown)
+        for one in (*shown.markdown, *shown.caption, *shown.warning):
+            assert not re.search(r"(?<!\\)(<img|\[a\]\()", one.value)
+
+
+def test_every_target_holds_them(table):
+    division = split(table)
+    preparation = prepare(table, division.train)
+    X = preparation.transform(table.frame.iloc[division.train])
+    model = (
+        METHODS["mprotsvm"]
+        .estimator_for(table, {})
+        .fit(
+            pd.DataFrame(X, columns=preparation.feature_names), table.y[division.train]
+        )
+    )
+    for target, emitter in TARGETS.items():
+        if target == "onnx" and find_spec("onnx") is None:
+            continue
+        packed = export(model.model_, preparation, target, emitter.numbers[-1])
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            for name in archive.namelist():
+                assert re.fullmatch(r"[\w./-]+", name) and ".." not in name
+                _check(name, archive.read(name))
+
+
+def _check(name, content):
+    """Code holds identifiers, or texts in quotes; JSON holds the names themselves."""
+    if name.endswith("hyperlink_x.json"):
+        texts = json.dumps(json.loads(content))
+        assert all(json.dumps(name) in texts for name in NAMES)
+    if name.endswith((".c", ".h", ".ino", ".v", ".cpp")):
+        text = content.decode("ascii")
+        for line in re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines():
+            bare = re.sub(r'"(\\.|[^"\\])*"', "", line)
+            assert not re.search(r"HYPERLINK[(]|<img|[(]javascript|system[(]", bare), (
+                line
+            )
+        assert len(max(text.splitlines(), key=len)) < 400
+
+
+@pytest.mark.parametrize("title", TABLE_WRITERS)
+def test_every_table_holds_them(title, table):
+    frame = table.frame.assign(kind=pd.Categorical(table.frame["*/"]))
+    file = io.BytesIO(TABLE_WRITERS[title][1](frame))
+    if title == "Parquet":
+        assert list(pd.read_parquet(file)) == list(frame)
+        return
+    if title == "Excel":
+        rows = [*openpyxl.load_workbook(file).active.iter_rows()]
+        assert {cell.data_type for row in rows for cell in row} <= {"s", "n"}
+    else:
+        rows = [*csv.reader(io.StringIO(file.read().decode(), newline=""))]
+        texts = [text for row in rows for text in row if not _is_number(text)]
+        assert not any(text.startswith(("=", "@", "+", "-")) for text in texts)
+    assert len(rows) == 91 and {len(row) for row in rows} == {len(NAMES) + 2}
+
+
+def _is_number(text):
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+JUNK = (
+    "", "-1", "1e308", "nan", "-inf", "9" * 5000, "[[[[", "[" * 3000, "null", "{}",
+    "true", "\uff11", "\xb2", "<script>", "\x00", "\ud800", "a" * 100_000,
+    '["a", null]', '["a", "b", "1", 1e999]', '["a", "b", "1", NaN]',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
+def test_a_forged_link_is_read_to_its_end(junk):
+    """Every parameter alone, and all of them at once."""
+    names = links._names(Choice(data="moons", method="smp"))
+    names |= {"v.at0", "v.at-1", "p.way", "junk", "d.", "v.", "p."}
+    forged = [{"data": "moons", name: junk} for name in names]
+    for query in [*forged, dict.fromkeys(names, junk)]:
+        choice, notices = links.read_url(links.without_controls(query))
+        assert all(len(text) < 600 for text in notices)
+        assert sum(map(len, links.read_controls(query).values())) < 40 * 400
+        assert choice.method in METHODS
+        written = links.write_url(choice)
+        again, notices = links.read_url(written)
+        assert (links.write_url(again), notices) == (written, [])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"v.kind": "axes", "v.first": "99999", "v.second": "99998"},
+        {"v.kind": "axes", "v.at0": "-1e14", "v.at9999": "3"},
+        {"d.n_samples": "1e308", "d.noise": "1e308", "data": "moons"},
+        {"threshold": "1e9", "band": "1e9", "opened": "999", "open": "1"},
+        {"lesson": "../../x", "step": "-9"},
+        {"lesson": "02-fusion.json", "step": "9" * 300},
+        {"class": "x" * 5000, "present": "1"},
+        {"p.prototypes_section": "a" * 10_000, "p.way": "nan"},
+    ],
+)
+def test_a_forged_link_opens_a_page(query):
+    for page in ("explore.py", "prototypes.py"):
+        assert not opened({"data": "iris"} | query, page).error
