@@ -104,6 +104,11 @@ def test_each_download_of_an_uploaded_table(visit, table, tmp_path):
     back = pd.read_parquet(io.BytesIO(saved(page, "All predictions as Parquet")[0]))
     assert len(back) == 90
     expect(page.get_by_test_id("stAlertContentError")).to_have_count(0)
+    # The table's own toolbar would export it with its formulas.
+    page.get_by_test_id("stDataFrame").last.hover()
+    toolbar = page.get_by_test_id("stElementToolbarButton")
+    expect(toolbar.get_by_role("button", name="Search").last).to_be_visible()
+    expect(page.get_by_role("button", name="Download as CSV")).to_have_count(0)
 
 
 @pytest.fixture
