@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 
 import numpy as np
 import pandas as pd
@@ -66,15 +67,32 @@ def series(visit: Visit) -> None:
     upload(visit, "motion.ts", "\n".join(lines).encode())
 
 
-def regression(visit: Visit) -> None:
-    """A number to be learned."""
-    table = clinic_table()
-    table = table.drop(columns=["Befund", "Patient"])
-    upload(
-        visit,
-        "zahlen.csv",
-        table[[*table.columns[1:], "Alter"]].to_csv(index=False).encode(),
+def followed(visit: Visit) -> None:
+    """Months until death or the end of observation, and the question switched on."""
+    draw = np.random.default_rng(2)
+    n = 150
+    age, marker = draw.integers(30, 80, n), draw.normal(0, 1, n).round(2)
+    until = draw.exponential(30 * np.exp(-0.8 * marker))
+    watched = draw.uniform(5, 60, n)
+    table = pd.DataFrame(
+        {
+            "age": age,
+            "marker": marker,
+            "months": np.minimum(until, watched).round(1) + 0.1,
+            "death": (until <= watched).astype(int),
+        }
     )
+    upload(visit, "followed.csv", table.to_csv(index=False).encode())
+    visit.click("switch", re.compile("Time to event"), force=True)
+    visit.page.wait_for_url(re.compile("within="))
+    visit.rest()
+
+
+def new_rows(visit: Visit) -> None:
+    """Rows of other patients, for the model of the clinical table."""
+    clinic(visit)
+    visit.go("Apply")
+    visit.upload("New rows", "neue.csv", german_csv(clinic_table(40, seed=3)))
 
 
 def parquet(table: pd.DataFrame) -> bytes:

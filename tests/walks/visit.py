@@ -259,12 +259,14 @@ class Visit:
         self.page.get_by_role("option", name=option, exact=exact).first.click()
         return self.rest()
 
-    def click(self, role: str, name: str | re.Pattern[str], **options: Any) -> Visit:
+    def click(
+        self, role: str, name: str | re.Pattern[str], nth: int = 0, **options: Any
+    ) -> Visit:
         """Press one control by its role and name."""
         self.doing = f"press {role} {name!r}"
         exact = options.pop("exact", isinstance(name, str))
         found = self.page.get_by_role(role, name=name, exact=exact)
-        _visible(found).click(**options)
+        _visible(found, nth).click(**options)
         return self.rest()
 
     def fill(self, label: str, value: str) -> Visit:
@@ -322,14 +324,14 @@ def _path(url: str) -> str:
     return url.split("?")[0].split("#")[0]
 
 
-def _visible(found: Locator) -> Locator:
-    """The first that can be seen: Streamlit draws some twice, once to measure them."""
+def _visible(found: Locator, nth: int = 0) -> Locator:
+    """One that can be seen: Streamlit draws some twice, once to measure them."""
     found.first.wait_for(state="attached", timeout=1e3 * PATIENCE)
-    return found.filter(visible=True).first
+    return found.filter(visible=True).nth(nth)
 
 
 def _click(node: ElementHandle) -> None:
-    node.click(timeout=5_000)
+    node.click(timeout=15_000)
 
 
 @contextmanager

@@ -5,13 +5,15 @@ globalThis.speWatch = (() => {
   const PLACES = {
     toolbar: "[data-testid=stElementToolbar]",
     chart: "[data-testid=stPlotlyChart]",
-    help: "button[data-testid=stTooltipHoverTarget]",
+    help: "button[aria-label^='Help for ']",
+    code: "[data-testid=stCode]",
     list: "[data-testid=stSelectbox], [data-testid=stMultiSelect]",
     picker: "[data-testid=stFileUploaderDropzone]",
     frame: "[data-testid=stHeader], [data-testid=stMainMenu]",
     sidebar: "[data-testid=stSidebar]",
   };
   const QUIET = 120; // ms for which a page that rests has rested
+  const UNANSWERED = 5_000; // ms: some messages have no answer
   const DIALOG = "[role=dialog], [data-testid=stPopoverBody]";
 
   function* all(root, selector) {
@@ -65,11 +67,26 @@ globalThis.speWatch = (() => {
       one.nth = counts.get(key) ?? 0;
       counts.set(key, one.nth + 1);
       one.enabled = !node.disabled && node.getAttribute("aria-disabled") !== "true";
-      one.kind = node.closest("[data-testid=stDownloadButton]") || /^Save as (PNG|SVG)/.test(one.name) ? "download" : "";
+      const icons = [...node.querySelectorAll("[data-testid=stIconMaterial]")].map((icon) => icon.textContent.trim());
+      one.kind = icons.includes("download") || /^Save as (PNG|SVG)/.test(one.name) ? "download" : "";
       found.push([one, shown]);
     }
     return found;
   }
+
+  /** Messages to the server and back: one that was sent has an answer to come. */
+  const wire = { sent: 0, received: 0 };
+  const Socket = globalThis.WebSocket;
+  globalThis.WebSocket = class extends Socket {
+    constructor(...given) {
+      super(...given);
+      this.addEventListener("message", () => (wire.received = performance.now()));
+    }
+    send(data) {
+      wire.sent = performance.now();
+      super.send(data);
+    }
+  };
 
   let last = 0;
   let quiet = 0;
@@ -97,6 +114,9 @@ globalThis.speWatch = (() => {
     if (!app) return "the app";
     if (app.dataset.testScriptState !== "notRunning") return "the script";
     if (app.dataset.testConnectionState && app.dataset.testConnectionState !== "CONNECTED") return "the connection";
+    const now = performance.now();
+    if (wire.sent > wire.received && now - wire.sent < UNANSWERED) return "an answer";
+    if (now - wire.sent < QUIET) return "a moment for what was sent";
     if (!document.querySelector("[data-testid=stMain] [data-testid=stElementContainer]")) return "the page";
     const figures = [...all(document, ".spe")].filter(visible);
     if (/\/$/.test(location.pathname) && !figures.length) return "the figure";
