@@ -20,13 +20,13 @@ def clinic_table(n: int = 160, seed: int = 0) -> pd.DataFrame:
             "Patient": [f"P{draw.integers(0, n // 2):03d}" for _ in range(n)],
             "Alter": draw.integers(20, 90, n),
             "CRP mg/l": np.round(draw.gamma(2, 8, n) + 25 * sick, 1),
-            "Hb": np.round(draw.normal(13.5, 1.5, n) - 1.2 * sick, 1),
+            "Hämoglobin": np.round(draw.normal(13.5, 1.5, n) - 1.2 * sick, 1),
             "Geschlecht": draw.choice(["m", "w"], n),
             "Raucher": draw.choice(["ja", "nein", "früher"], n),
             "Befund": np.where(sick, "ja", "nein"),
         }
     )
-    table.loc[draw.random(n) < 0.08, "Hb"] = np.nan
+    table.loc[draw.random(n) < 0.08, "Hämoglobin"] = np.nan
     return table
 
 
@@ -43,6 +43,16 @@ def upload(visit: Visit, name: str, data: bytes) -> Visit:
         visit.page.get_by_text("Upload data").click()
     visit.upload("Your table", name, data)
     visit.page.wait_for_url(lambda url: "mine=" in url)
+    return visit.rest()
+
+
+def give_role(visit: Visit, row: int, role: str) -> Visit:
+    """Choose a role in a row of the grid of columns: the cell, then the list."""
+    grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
+    grid.scroll_into_view_if_needed()
+    box = grid.bounding_box()
+    visit.page.mouse.dblclick(box["x"] + 0.25 * box["width"], box["y"] + 52 + 35 * row)
+    visit.page.get_by_role("option", name=role, exact=True).click()
     return visit.rest()
 
 
@@ -93,6 +103,13 @@ def new_rows(visit: Visit) -> None:
     clinic(visit)
     visit.go("Apply")
     visit.upload("New rows", "neue.csv", german_csv(clinic_table(40, seed=3)))
+
+
+def regression(visit: Visit) -> None:
+    """A number to be learned."""
+    table = clinic_table().drop(columns=["Befund", "Patient"])
+    upload(visit, "zahlen.csv", german_csv(table))
+    give_role(visit, 0, "target")
 
 
 def parquet(table: pd.DataFrame) -> bytes:

@@ -107,6 +107,7 @@ class Visit:
 
     def __post_init__(self) -> None:
         self._answered: set[str] = set()
+        self.page.set_default_timeout(1e3 * PATIENCE)
         self.page.on("pageerror", lambda error: self.found(f"page error: {error}"))
         self.page.on("console", self._heard)
         self.page.on("request", self._asked)
@@ -265,9 +266,38 @@ class Visit:
         """Press one control by its role and name."""
         self.doing = f"press {role} {name!r}"
         exact = options.pop("exact", isinstance(name, str))
-        found = self.page.get_by_role(role, name=name, exact=exact)
+        found = self._top().get_by_role(role, name=name, exact=exact)
+        # What is drawn of these is their label, which lies over them.
+        options.setdefault("force", role in ("radio", "checkbox", "switch"))
         _visible(found, nth).click(**options)
         return self.rest()
+
+    def unfold(self, title: str) -> Visit:
+        """Open an expander."""
+        self.doing = f"unfold {title!r}"
+        _visible(self.page.locator("summary").filter(has_text=title)).click()
+        return self.rest()
+
+    def take(self, name: str) -> bytes:
+        """Press a button that saves a file; the file, opened already."""
+        self.doing = f"download {name!r}"
+        found = self._top().get_by_role("button", name=name, exact=True)
+        return self.save(_visible(found).click)
+
+    def reads(self, text: str | re.Pattern[str]) -> re.Match[str]:
+        """Wait until this can be read on the page."""
+        self.doing = f"read {text!r}"
+        pattern = re.compile(re.escape(text)) if isinstance(text, str) else text
+        deadline = time.monotonic() + PATIENCE
+        while not (match := pattern.search(self.text())):
+            assert time.monotonic() < deadline, f"never came to read {pattern.pattern}"
+            self.rest()
+        return match
+
+    def _top(self) -> Page | Locator:
+        """The dialog that is open, or the page: nothing behind a dialog is pressed."""
+        dialog = self.page.get_by_role("dialog").filter(visible=True)
+        return dialog.last if dialog.count() else self.page
 
     def fill(self, label: str, value: str) -> Visit:
         """Type a value into a field, and Enter."""
@@ -294,24 +324,19 @@ class Visit:
         slider.scroll_into_view_if_needed()
         box = slider.bounding_box()
         y = box["y"] + box["height"] / 2
-        self.page.mouse.move(box["x"] + shares[0] * box["width"], y)
+        # The middle of the thumb is never nearer to an end than half its width.
+        places = [box["x"] + 8 + share * (box["width"] - 16) for share in shares]
+        self.page.mouse.move(places[0], y)
         self.page.mouse.down()
-        for share in shares[1:]:
-            self.page.mouse.move(box["x"] + share * box["width"], y, steps=4)
-            self.page.wait_for_timeout(40)
+        for place in places[1:]:
+            self.page.mouse.move(place, y, steps=4)
         self.page.mouse.up()
         return self.rest()
 
-    def slider(self, name: str) -> Locator:
-        """A slider of the figure, by the label that stands at it."""
-        return (
-            self.page.locator(".spe label")
-            .filter(has_text=name)
-            .locator("xpath=..")
-            .locator("input[type=range]")
-            .or_(self.page.get_by_role("slider", name=name))
-            .first
-        )
+    def slider(self, name: str | re.Pattern[str]) -> Locator:
+        """A slider, by the label that stands at it."""
+        exact = isinstance(name, str)
+        return _visible(self.page.get_by_role("slider", name=name, exact=exact))
 
     # -- the end -------------------------------------------------------------------
 
