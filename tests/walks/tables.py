@@ -42,17 +42,29 @@ def upload(visit: Visit, name: str, data: bytes) -> Visit:
     if not picker.is_visible():
         visit.page.get_by_text("Upload data").click()
     visit.upload("Your table", name, data)
-    visit.page.wait_for_url(lambda url: "mine=" in url)
+    visit.page.wait_for_url(lambda url: "mine=" in url, wait_until="commit")
     return visit.rest()
 
 
 def give_role(visit: Visit, row: int, role: str) -> Visit:
-    """Choose a role in a row of the grid of columns: the cell, then the list."""
+    """Choose a role in the grid of columns."""
+    return _choose_in_grid(visit, row, 0.25, role)
+
+
+def read_as(visit: Visit, row: int, kind: str) -> Visit:
+    """Choose in the grid of columns what a column is read as."""
+    return _choose_in_grid(visit, row, 0.5, kind)
+
+
+def _choose_in_grid(visit: Visit, row: int, across: float, option: str) -> Visit:
+    """A cell is opened by two clicks; the place of a column is a share of the width."""
     grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
-    visit.page.mouse.dblclick(box["x"] + 0.25 * box["width"], box["y"] + 52 + 35 * row)
-    visit.page.get_by_role("option", name=role, exact=True).click()
+    at = box["x"] + across * box["width"], box["y"] + 52 + 35 * row
+    visit.doing = f"choose {option} in row {row + 1} of the columns"
+    visit.page.mouse.dblclick(*at)
+    visit.page.get_by_role("option", name=option, exact=True).click()
     return visit.rest()
 
 
@@ -105,10 +117,14 @@ def new_rows(visit: Visit) -> None:
     visit.upload("New rows", "neue.csv", german_csv(clinic_table(40, seed=3)))
 
 
+def numbers(n: int = 160, seed: int = 0) -> pd.DataFrame:
+    """A table whose age is to be told."""
+    return clinic_table(n, seed).drop(columns=["Befund", "Patient"])
+
+
 def regression(visit: Visit) -> None:
     """A number to be learned."""
-    table = clinic_table().drop(columns=["Befund", "Patient"])
-    upload(visit, "zahlen.csv", german_csv(table))
+    upload(visit, "zahlen.csv", german_csv(numbers()))
     give_role(visit, 0, "target")
 
 

@@ -256,7 +256,9 @@ class Visit:
             own.first.select_option(label=option)
             return self.rest()
         box = self.page.get_by_test_id("stSelectbox").filter(has_text=label)
-        box.locator("input").first.click()
+        if box.locator("input").first.input_value() == option:
+            return self.rest()
+        box.get_by_role("button", name="Open").first.click()
         self.page.get_by_role("option", name=option, exact=exact).first.click()
         return self.rest()
 
