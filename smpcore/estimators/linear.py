@@ -1,14 +1,16 @@
-"""What the methods with linear prototypes share: curvature and won rows."""
+"""What the methods with linear prototypes share: curvature, units and won rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.estimators.dask_rows import is_dask, over_rows
-from smpcore.estimators.row_blocks import map_blocks, weighted_product
+from smpcore.estimators.row_blocks import ScaledRows, map_blocks, weighted_product
 
 
 def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
@@ -53,6 +55,53 @@ def _gram_times(X: Any, weights: np.ndarray, *, vector: np.ndarray) -> np.ndarra
     return sum(
         map_blocks(lambda part, block: (weights[part] * (block @ vector)) @ block, X)
     )
+
+
+def column_units(X: Any, weights: np.ndarray) -> np.ndarray:
+    """Root mean square of each column: divided by it, all columns are alike.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array, ScaledRows or dask.array.Array, (n_samples, n_columns)
+    weights : ndarray of shape (n_samples,), sum 1
+
+    Returns
+    -------
+    ndarray of shape (n_columns,)
+        1 for a column of zeros; infinity if it overflows.
+    """
+    with np.errstate(over="ignore"):
+        units = np.sqrt(over_rows(_mean_squares, X, weights))
+    units[units == 0.0] = 1.0
+    return units
+
+
+def _mean_squares(X: Any, weights: np.ndarray) -> np.ndarray:
+    return sum(map_blocks(lambda part, block: weights[part] @ block**2, X))
+
+
+def in_units(X: Any, units: np.ndarray) -> Any:
+    """Rows with each column divided by its unit; the same ones if all units are 1.
+
+    Parameters
+    ----------
+    X : ndarray, csr_array, ScaledRows or dask.array.Array, (n_samples, n_columns)
+    units : ndarray of shape (n_columns,)
+        Of a last column that `ScaledRows` add for a bias it is 1.
+
+    Returns
+    -------
+    ndarray, csr_array, ScaledRows or dask.array.Array
+    """
+    if (units == 1.0).all():
+        return X
+    if isinstance(X, ScaledRows):
+        return replace(X, scale=X.scale * units[: len(X.scale)])
+    if issparse(X):
+        X = X.copy()
+        X.data /= units[X.indices]
+        return X
+    return X / units
 
 
 def class_totals(entries: Mapping[str, Any]) -> np.ndarray:

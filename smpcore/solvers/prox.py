@@ -8,10 +8,13 @@ symbol    name        shape       meaning
 U         U           (N, n)      point whose prox is taken
 W         W           (N, n)      the prox, overwritten
 tau       tau         number      step length
-lambda    lam         number      weight of the fusion penalty sum ||w_i - w_j||_inf
+lambda    lam         number      weight of the fusion penalty
+                                  sum ||(w_i - w_j) / d||_inf
 l1, l2    l1, l2      (N, n)      elastic net per entry
 c_j       copies      (N,)        how many equal prototypes row j stands for
-y_e       Y           (b, n)      dual of pair e, ||y_e||_1 <= lam c_i c_j, overwritten
+d_r       units       (n,)        scale of each column: differences are divided by it
+y_e       Y           (b, n)      dual of pair e, sum_r d_r |y_er| <= lam c_i c_j,
+                                  overwritten
 y-y_old   step        (b, n)      last change of Y (Nesterov's momentum)
 theta_e   level       (b,)        soft threshold of the last projection of pair e
 ========  ==========  ==========  ====================================================
@@ -29,35 +32,36 @@ def soft_threshold(x, t):
 
 
 @kernel
-def project_l1_ball(v, radius, level):
-    """Project v, in place, on the l1 ball; return the soft threshold used.
+def project_l1_ball(v, radius, units, level):
+    """Project v, in place, on a weighted l1 ball; return the soft threshold used.
 
-    Newton's method on ``sum(max(abs(v) - t, 0)) == radius``: convex, falling and
-    piecewise linear in t, so any start is at or below the root after one step and
-    the root is met exactly after finitely many. `level` is the start; the
+    Newton's method on ``sum(d max(abs(v) - t d, 0)) == radius``, d the units: convex,
+    falling and piecewise linear in t, so any start is at or below the root after one
+    step and the root is met exactly after finitely many. `level` is the start; the
     threshold of a similar earlier projection saves most steps.
     """
     n = v.size
     first = True
     while True:
-        total, active = 0.0, 0
+        total, square = 0.0, 0.0
         for r in range(n):
+            d = units[r]
             a = abs(v[r])
-            if a > level:
-                total += a
-                active += 1
-        if active == 0:
+            if a > level * d:
+                total += d * a
+                square += d * d
+        if square == 0.0:
             if level == 0.0 or not first:
                 break
             level = 0.0
             continue
-        root = max((total - radius) / active, 0.0)
+        root = max((total - radius) / square, 0.0)
         if root == level or not (first or root > level):
             break
         level, first = root, False
     if level > 0.0:
         for r in range(n):
-            v[r] = soft_threshold(v[r], level)
+            v[r] = soft_threshold(v[r], level * units[r])
     return level
 
 
@@ -82,7 +86,9 @@ def fused_rows(U, first, last, pair, tau, l1, l2, Y, step, beta, W):
 
 
 @kernel
-def move_duals(first, last, pair, rate, lam, copies, beta, W, Y, step, level, row):
+def move_duals(
+    first, last, pair, rate, lam, copies, units, beta, W, Y, step, level, row
+):
     """One projected gradient step on the duals of one class, from Y + beta * step.
 
     Returns the largest change relative to the ball's radius, and the inner product
@@ -96,12 +102,12 @@ def move_duals(first, last, pair, rate, lam, copies, beta, W, Y, step, level, ro
             radius = lam * copies[i] * copies[j]
             for r in range(n):
                 row[r] = Y[e, r] + beta * step[e, r] + rate * (W[i, r] - W[j, r])
-            level[e] = project_l1_ball(row, radius, level[e])
+            level[e] = project_l1_ball(row, radius, units, level[e])
             largest = 0.0
             for r in range(n):
                 d = row[r] - Y[e, r]
                 uphill += (beta * step[e, r] - d) * d
-                largest = max(largest, abs(d))
+                largest = max(largest, abs(d) * units[r])
                 step[e, r] = d
                 Y[e, r] = row[r]
             change = max(change, largest / radius)
@@ -110,7 +116,9 @@ def move_duals(first, last, pair, rate, lam, copies, beta, W, Y, step, level, ro
 
 
 @kernel
-def fusion_prox(U, starts, tau, lam, l1, l2, copies, tol, W, Y, step, level, row):
+def fusion_prox(
+    U, starts, tau, lam, l1, l2, copies, units, tol, W, Y, step, level, row
+):
     """Prox of fusion penalty + elastic net, solved class by class in its dual.
 
     The dual of one class has curvature tau * p / (1 + tau * min l2) and one non-zero
@@ -133,7 +141,19 @@ def fusion_prox(U, starts, tau, lam, l1, l2, copies, tol, W, Y, step, level, row
             if left == 0:
                 break
             change, uphill = move_duals(
-                first, last, pair, rate, lam, copies, beta, W, Y, step, level, row
+                first,
+                last,
+                pair,
+                rate,
+                lam,
+                copies,
+                units,
+                beta,
+                W,
+                Y,
+                step,
+                level,
+                row,
             )
             if uphill > 0.0:
                 t = 1.0

@@ -74,7 +74,7 @@ def pull(
 @kernel
 def move(e, A, Z, slope, gamma, first, n_features, k, ridge, e_new, A_new, sizes):
     """Projected step from (e, A) along the slopes at another point."""
-    none = 0.0
+    none, ones = 0.0, np.ones(A.shape[1])
     for j in range(first, e.shape[0]):
         for r in range(n_features):
             gain = Z[j, r] * Z[j, r] / (2.0 * ridge[r])
@@ -83,7 +83,7 @@ def move(e, A, Z, slope, gamma, first, n_features, k, ridge, e_new, A_new, sizes
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
             A_new[i, j] = max(A[i, j] + gamma * ROW_STEP * slope[i, j], 0.0)
-        project_l1_ball(A_new[i], 1.0 + none, none)
+        project_l1_ball(A_new[i], 1.0 + none, ones, none)
 
 
 @kernel

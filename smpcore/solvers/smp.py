@@ -2,8 +2,11 @@
 
 Minimises, over the prototypes W (Garg, Dekel & Xiao, UAI 2018, equation 6),
 
-    P(W) = f(W) + lam * sum_e c_i c_j ||w_i - w_j||_inf
+    P(W) = f(W) + lam * sum_e c_i c_j ||(w_i - w_j) / d||_inf
          + sum_jr (l1_jr |W_jr| + l2_jr W_jr^2 / 2)
+
+d is 1 in the paper. Columns of very different scales make f ill-conditioned; they come
+divided by d, with W, l1 and l2 to match, and the objective stays what it was.
 
 ========  ================  ========  ==================================================
 symbol    name              shape     meaning
@@ -19,10 +22,11 @@ c_j       copies            (N,)      how many equal prototypes row j stands for
                                       the root of its class's factor on lambda
 log c_j   offsets           (N,)      for the smooth loss, without factors; else zeros
 lambda    lam               number    fusion
+d         units             (n,)      what each column of X was divided by
 l1, l2    l1, l2            (N, n)    elastic net per entry (times c_j), l2 > 0
 L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
 lambda V  Y                 (b, n)    dual of the fusion, pairs i < j class by class;
-                                      feasible: row sums of abs(Y) at most lam c_i c_j
+                                      feasible: row sums of d abs(Y) <= lam c_i c_j
 f         loss              number    smooth, max or hinge loss, see `losses`
 G         G                 (N, n)    gradient of f
 Z         Z                 (N, n)    G + B' Y, (B' Y)_j = sum of Y over the pairs of j
@@ -45,7 +49,7 @@ CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
 
 
 @kernel
-def penalty(W, starts, lam, l1, l2, copies):
+def penalty(W, starts, lam, l1, l2, copies, units):
     """Fusion penalty and elastic net at W."""
     fusion, net = 0.0, 0.0
     for c in range(starts.size - 1):
@@ -55,7 +59,7 @@ def penalty(W, starts, lam, l1, l2, copies):
             for j in range(i + 1, starts[c + 1]):
                 largest = 0.0
                 for r in range(W.shape[1]):
-                    largest = max(largest, abs(W[i, r] - W[j, r]))
+                    largest = max(largest, abs(W[i, r] - W[j, r]) / units[r])
                 fusion += copies[i] * copies[j] * largest
     return lam * fusion + net
 
@@ -200,8 +204,8 @@ def used_history(n_iter, record, W, history, progress):
 
 @kernel
 def solve_smp(
-    X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam,
-    l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    X, y_encoded, assign, weights, prototype_labels, starts, copies, units, offsets,
+    lam, l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
     losses, at, miss, spaces, history,
 ):  # fmt: skip
     """Solve SMP until the certified gap is at most ``tol * P``.
@@ -244,7 +248,7 @@ def solve_smp(
                 X, y_encoded, assign, weights, prototype_labels, offsets, kind, T,
                 point, G_new, miss, S, E, bits, triple, part,
             )  # fmt: skip
-        costs = penalty(point, starts, lam, l1, l2, copies)
+        costs = penalty(point, starts, lam, l1, l2, copies, units)
         curvature, dd = step_curvature(W, point, G, G_new, n_iter % 2 == 0)
         if loss + costs > worst - 0.5e-4 * L * dd and (bent or L < limit):
             L = L if bent else min(2.0 * L, limit)
@@ -290,8 +294,8 @@ def solve_smp(
                 U[j, r] = W[j, r] - G[j, r] / L
         accuracy = 1e-3 * min(1.0, gaps[n_iter] / objectives[n_iter])
         fusion_prox(
-            U, starts, 1.0 / L, lam, l1, l2, copies, accuracy, point, Y, move, level,
-            row,
+            U, starts, 1.0 / L, lam, l1, l2, copies, units, accuracy, point, Y, move,
+            level, row,
         )  # fmt: skip
         if not in_memory:
             break

@@ -33,7 +33,7 @@ from .smp import (
 
 
 @kernel
-def dual_step(U, starts, sigma, lam, copies, Y, level):
+def dual_step(U, starts, sigma, lam, copies, units, Y, level):
     """Y <- projection of Y + sigma B U on the balls, pair by pair."""
     e = 0
     for c in range(starts.size - 1):
@@ -42,7 +42,7 @@ def dual_step(U, starts, sigma, lam, copies, Y, level):
                 for r in range(U.shape[1]):
                     Y[e, r] += sigma * (U[i, r] - U[j, r])
                 radius = lam * copies[i] * copies[j]
-                level[e] = project_l1_ball(Y[e], radius, level[e])
+                level[e] = project_l1_ball(Y[e], radius, units, level[e])
                 e += 1
 
 
@@ -58,9 +58,38 @@ def primal_step(Z, tau, l1, l2, W, U):
 
 
 @kernel
+def shift_columns(W, l1, l2):
+    """Add to each column the number that costs least; no difference of rows changes.
+
+    Loss and fusion depend on differences only, so that where a column's net is weak no
+    step of theirs would move its mean. The net's slope along the shift rises: it is
+    looked up where entries become 0, and is linear between.
+    """
+    for r in range(W.shape[1]):
+        shift, nearest, curvature = 0.0, math.inf, 0.0
+        for j in range(W.shape[0]):
+            curvature += l2[j, r]
+        for k in range(W.shape[0]):
+            slope, kink = 0.0, 0.0
+            for j in range(W.shape[0]):
+                apart = W[j, r] - W[k, r]
+                slope += l2[j, r] * apart
+                if apart == 0.0:
+                    kink += l1[j, r]
+                else:
+                    slope += l1[j, r] if apart > 0.0 else -l1[j, r]
+            rest = soft_threshold(slope, kink)
+            if abs(rest) < nearest:
+                nearest = abs(rest)
+                shift = -W[k, r] - rest / curvature
+        for j in range(W.shape[0]):
+            W[j, r] += shift
+
+
+@kernel
 def solve_smp_primal_dual(
-    X, y_encoded, assign, weights, prototype_labels, starts, copies, offsets, lam, l1,
-    l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
+    X, y_encoded, assign, weights, prototype_labels, starts, copies, units, offsets,
+    lam, l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
     history,
 ):  # fmt: skip
     """Solve SMP by primal-dual steps until the certified gap is at most ``tol * P``.
@@ -93,7 +122,7 @@ def solve_smp_primal_dual(
             miss, S, E, bits, triple, part,
         )  # fmt: skip
         if lam > 0.0:
-            dual_step(U, starts, s / largest, lam, copies, Y, level)
+            dual_step(U, starts, s / largest, lam, copies, units, Y, level)
         theta = 5.0 / (n_iter + 5.0)
         entropy_mean += theta * (entropy - entropy_mean)
         for j in range(N):
@@ -107,7 +136,7 @@ def solve_smp_primal_dual(
         if free < 1.0:
             # by concavity, free * Q + (1 - free) * e has at least that much entropy
             bound = max(bound, -free * entropy_mean - net_conjugate(Z, free, l1, l2))
-        P = loss + penalty(W, starts, lam, l1, l2, copies)
+        P = loss + penalty(W, starts, lam, l1, l2, copies, units)
         status = note_step(
             n_iter, record, P, P - bound, tol, W, history, stop, progress
         )
@@ -115,5 +144,9 @@ def solve_smp_primal_dual(
             break
         dual_net(G, Y, starts, l1, l2, Z)
         primal_step(Z, 1.0 / (lipschitz + s), l1, l2, W, U)
+    shift_columns(W, l1, l2)
+    lower = P - loss - penalty(W, starts, lam, l1, l2, copies, units)
+    history[0][n_iter] -= lower
+    history[1][n_iter] -= lower
     objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
     return W, Y, status, n_iter, objectives, gaps, steps

@@ -108,6 +108,7 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
         weights=mass[used],
         assignment=used,
         center=np.empty(0),
+        units=np.ones(1),
         lipschitz=0.5,
     )
     grouped = replace(bare, X=sums[used] / mass[used][:, None])

@@ -13,7 +13,13 @@ from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import TOO_LARGE, Fitted
 from smpcore.estimators.checks import FLAG, Number, OneOf, class_values
 from smpcore.estimators.classifier import PrototypeClassifier
-from smpcore.estimators.linear import class_totals, count_wins, largest_eigenvalue
+from smpcore.estimators.linear import (
+    class_totals,
+    column_units,
+    count_wins,
+    in_units,
+    largest_eigenvalue,
+)
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import recorded_places, spread_trace
 from smpcore.estimators.smp.assignment import (
@@ -252,8 +258,12 @@ class SMPClassifier(PrototypeClassifier):
         """Tie each row to a prototype of its class."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         scaled, y_encoded, weights = (entries[k] for k in ("X", "y_encoded", "weights"))
-        lipschitz = 0.5 * largest_eigenvalue(scaled, weights)
-        if not np.isfinite(lipschitz):
+        units = np.ones(scaled.shape[1])
+        if not self.standardize:
+            units = column_units(scaled, weights)
+            units[len(entries["center"]) :] = 1.0
+        lipschitz = 0.5 * largest_eigenvalue(in_units(scaled, units), weights)
+        if not (np.isfinite(units).all() and np.isfinite(lipschitz)):
             raise SmpcoreError(TOO_LARGE)
         sizes, fusion = self._of_classes(entries)
         if self.start == "each":
@@ -269,6 +279,7 @@ class SMPClassifier(PrototypeClassifier):
             prototype_labels=prototype_labels,
             copies=np.ones(len(prototype_labels)),
             fusion=fusion[prototype_labels],
+            units=units,
             lipschitz=lipschitz,
         )
 

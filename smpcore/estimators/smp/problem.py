@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.dask_rows import DaskBlocks, blocks_of_rows
+from smpcore.estimators.linear import in_units
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.estimators.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.solvers.losses import FEW, LOSSES, SMOOTH
@@ -35,14 +36,17 @@ class SMPProblem(ClassificationProblem):
         How many equal prototypes each one stands for, in loss and penalties.
     fusion : ndarray of shape (n_prototypes,)
         Factor on lambda of each one's class.
+    units : ndarray of shape (n_columns,)
+        What the solvers divide each column by; ones where columns are alike.
     lipschitz : float
-        Bound on the curvature of the loss.
+        Bound on the curvature of the loss, of columns in these units.
     """
 
     assignment: np.ndarray
     prototype_labels: np.ndarray
     copies: np.ndarray
     fusion: np.ndarray
+    units: np.ndarray
     lipschitz: float
 
     @property
@@ -206,39 +210,41 @@ def solve_problem(
     SmpcoreError
         If rows are read in blocks and the solver takes an array only.
     """
-    shape, lam = (problem.n_prototypes, problem.X.shape[1]), float(parameters.lam)
+    X, units = in_units(problem.X, problem.units), problem.units
+    shape, lam = (problem.n_prototypes, X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
     if state is not None:
-        W, Y = state.W.copy(), _feasible(problem, state.Y, parameters.lam)
+        W, Y = state.W * units, _feasible(problem, state.Y, parameters.lam) / units
     kind, labels = LOSSES[parameters.loss], problem.prototype_labels
     offsets = np.log(problem.copies) if kind == SMOOTH else np.zeros(len(W))
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
+    l1, l2 = l1 / units, l2 / units**2
     most = 256 if len(W) <= FEW else 96  # rows; fastest for BLAS on one thread
     block = max(16, min(most, 262144 // W.size))
     powers = np.empty(len(W) * block)
-    in_memory = isinstance(problem.X, np.ndarray)
+    in_memory = isinstance(X, np.ndarray)
     tied = problem.y_encoded, problem.assignment, problem.weights
     if not in_memory:
-        rows = blocks_of_rows(problem.X, *tied, labels, offsets)
+        rows = blocks_of_rows(X, *tied, labels, offsets)
         tied = rows.for_kernel
     limits, history = options.for_kernel(W)
     common = (
-        problem.X if in_memory else np.empty((0, shape[1])), *tied, labels, starts,
-        problem.pair_factors, offsets, lam, l1, l2, problem.lipschitz, kind, W, Y,
-        powers, powers.view(np.int64), *limits,
+        X if in_memory else np.empty((0, shape[1])), *tied, labels, starts,
+        problem.pair_factors, units, offsets, lam, l1, l2, problem.lipschitz, kind, W,
+        Y, powers, powers.view(np.int64), *limits,
     )  # fmt: skip
     if parameters.solver == "primal-dual":
         if not in_memory:
             raise SmpcoreError(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
             )
-        return Solution(*solve_smp_primal_dual(*common, history))
+        return _in_columns(Solution(*solve_smp_primal_dual(*common, history)), units)
     at, spaces = smp_start(W, Y, float(problem.lipschitz))
     if in_memory:
         miss = np.empty(len(problem.weights))
         *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
-        return Solution(*found)
+        return _in_columns(Solution(*found), units)
     more, work = (rows.miss, spaces, history), spaces[0]
 
     def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -248,7 +254,15 @@ def solve_problem(
         return solve_smp(*common, losses, at, *more)
 
     *found, _ = solve_by_blocks(rows, kind, work, at, step)
-    return Solution(*found)
+    return _in_columns(Solution(*found), units)
+
+
+def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
+    """A solution of columns in units as one of the columns themselves."""
+    if (units == 1.0).all():
+        return solution
+    W, Y, steps = solution.W / units, solution.Y * units, solution.steps / units
+    return replace(solution, W=W, Y=Y, steps=steps)
 
 
 def smp_start(

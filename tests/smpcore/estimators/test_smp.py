@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.datasets import (
     load_breast_cancer,
@@ -19,13 +20,18 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SMPClassifier, SmpcoreError
+from smpcore.estimators import scaling
 from smpcore.estimators.linear import largest_eigenvalue
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.smp.assignment import equal_prototypes, merged_rows
 from smpcore.estimators.smp.bounds import loss_gradient
-from smpcore.estimators.smp.problem import SMPParameters, solve_problem
+from smpcore.estimators.smp.problem import (
+    SMPParameters,
+    elastic_net,
+    solve_problem,
+)
 from smpcore.estimators.starts import MOST_ROWS, cluster_rows, each_row
-from tests.smpcore.solvers.oracle import make_case
+from tests.smpcore.solvers.oracle import Case, make_case
 
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
@@ -531,3 +537,41 @@ def test_the_ridge_of_the_bias_favours_a_rare_class():
     assert 0.5 < rare(mu=0.05)[0] < 0.95
     assert rare()[1] <= 0.03
     assert rare(class_weight="balanced")[1] > 0.65
+
+
+@pytest.mark.parametrize("n_prototypes", [1, 2])
+@pytest.mark.parametrize("solver", ["spg", "primal-dual"])
+def test_columns_of_very_different_scales_reach_the_optimum(n_prototypes, solver):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 9))
+    y = (X[:, 0] + X[:, 3] * X[:, 6] + 0.5 * X[:, 4] > 0).astype(int) + (X[:, 1] > 0.8)
+    estimator = SMPClassifier(
+        n_prototypes, standardize=False, solver=solver, tol=1e-6, max_iter=10_000
+    )
+    problem = estimator.problem(X * np.repeat([1e3, 1.0, 1e-3], 3), y)
+    fitted = estimator.solve(problem)
+    l1, l2 = elastic_net(problem, fitted.mu, fitted.eta)
+    case = Case(
+        problem.X, problem.y_encoded, problem.assignment, problem.weights,
+        problem.prototype_labels, problem.copies, fitted.lam, l1, l2,
+    )  # fmt: skip
+    assert fitted.objective_ == pytest.approx(case.objective(fitted.state_.W), rel=1e-9)
+    optimum = case.solve_exactly(problem.units)[1]
+    assert fitted.objective_ <= (1.0 + 1e-6) * optimum
+    assert fitted.gap_ >= fitted.objective_ - optimum - 1e-7 * optimum
+
+
+@pytest.mark.parametrize("kind", ["sparse", "blocks"])
+def test_columns_have_units_however_rows_are_read(kind, monkeypatch):
+    X, y = WINE
+    estimator = SMPClassifier(standardize=False, mu=0.05, tol=1e-5, max_iter=3000)
+    dense = estimator.problem(X, y)
+    if kind == "blocks":
+        monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 1)
+    read = estimator.problem(csr_array(X) if kind == "sparse" else X, y)
+    assert not isinstance(read.X, np.ndarray)
+    np.testing.assert_allclose(read.units, dense.units)
+    read = replace(read, assignment=dense.assignment)
+    with pytest.warns(ConvergenceWarning):
+        objective = estimator.solve(dense).objective_
+        assert estimator.solve(read).objective_ == pytest.approx(objective, rel=1e-3)

@@ -40,6 +40,10 @@ class Case:
         return LOSSES[self.loss_name]
 
     @property
+    def units(self):
+        return np.ones(self.X.shape[1])
+
+    @property
     def offsets(self):
         return np.log(self.copies) * self.smooth
 
@@ -153,6 +157,7 @@ class Case:
                 self.prototype_labels, np.arange(self.prototype_labels[-1] + 2)
             ),
             self.copies * np.sqrt(self.fusion_factors),
+            self.units,
             self.offsets,
             self.lam,
             self.l1,
@@ -172,9 +177,9 @@ class Case:
     def solve_primal_dual(self, tol=1e-3, **options):
         return self.solve(tol, kernel=solve_smp_primal_dual, **options)
 
-    def solve_exactly(self):
-        """Optimum by an interior-point method."""
-        W = cp.Variable(self.shape)
+    def solve_exactly(self, units=1.0):
+        """Optimum by an interior-point method, which takes columns in these units."""
+        W = cp.multiply(cp.Variable(self.shape), 1.0 / (units * np.ones(self.shape)))
         scores = self.X @ W.T
         loss = 0
         for a in np.unique(self.assign):

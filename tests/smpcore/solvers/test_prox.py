@@ -36,7 +36,7 @@ def test_soft_threshold_minimises(x, t):
 @given(VECTORS, SIZES, st.floats(0, 1e6))
 def test_projection_is_the_nearest_point_from_any_start(v, radius, level):
     w = v.copy()
-    project_l1_ball(w, radius, level)
+    project_l1_ball(w, radius, np.ones(w.size), level)
     scale = max(1.0, np.abs(v).max())
     np.testing.assert_allclose(w, sorted_projection(v, radius), atol=1e-9 * scale)
     assert np.abs(w).sum() <= radius * (1 + 1e-12) + 1e-9 * scale
@@ -46,15 +46,15 @@ def test_projection_is_the_nearest_point_from_any_start(v, radius, level):
 @pytest.mark.parametrize("level", [0.0, 0.5, 7.0])
 def test_projection_on_next_to_nothing_ends(radius, level):
     v = np.array([3.0, -1.0, 3.0])
-    project_l1_ball(v, radius, level)
+    project_l1_ball(v, radius, np.ones(v.size), level)
     assert np.abs(v).sum() <= 1e-15
 
 
 @given(VECTORS, SIZES)
 def test_projecting_twice_changes_nothing(v, radius):
-    project_l1_ball(v, radius, 0.0)
+    project_l1_ball(v, radius, np.ones(v.size), 0.0)
     w = v.copy()
-    project_l1_ball(w, radius, 0.0)
+    project_l1_ball(w, radius, np.ones(w.size), 0.0)
     np.testing.assert_allclose(w, v, rtol=1e-12, atol=1e-9 * max(1.0, radius))
 
 
@@ -62,8 +62,8 @@ def test_projecting_twice_changes_nothing(v, radius):
 def test_projection_brings_points_closer(v, radius, seed):
     w = v + np.random.default_rng(seed).normal(size=v.shape)
     apart = np.linalg.norm(v - w)
-    project_l1_ball(v, radius, 0.0)
-    project_l1_ball(w, radius, 0.0)
+    project_l1_ball(v, radius, np.ones(v.size), 0.0)
+    project_l1_ball(w, radius, np.ones(w.size), 0.0)
     assert np.linalg.norm(v - w) <= apart * (1 + 1e-9) + 1e-6
 
 
@@ -75,8 +75,8 @@ def prox(case, U, tau, Y, tol=1e-12):
         case.prototype_labels, np.arange(case.prototype_labels[-1] + 2)
     )
     fusion_prox(
-        U, starts, tau, case.lam, case.l1, case.l2, case.copies, tol, W, Y,
-        np.zeros((pairs, n)), np.zeros(pairs), np.empty(n),
+        U, starts, tau, case.lam, case.l1, case.l2, case.copies, case.units, tol,
+        W, Y, np.zeros((pairs, n)), np.zeros(pairs), np.empty(n),
     )  # fmt: skip
     return W
 

@@ -127,7 +127,7 @@ def test_pieces_of_the_bound(seed, s, loss):
     at_s = -scaled - net_conjugate(Z, s, case.l1, case.l2)
     assert at_s == pytest.approx(case.dual(mixed, s * Y), rel=1e-8, abs=1e-9)
     expected = case.objective(W) - case.loss(W)
-    found = penalty(W, starts, case.lam, case.l1, case.l2, case.copies)
+    found = penalty(W, starts, case.lam, case.l1, case.l2, case.copies, case.units)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
