@@ -1,0 +1,249 @@
+"""Every control of every page in every state that shows other ones is pressed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.walks import tables
+from tests.walks.visit import PAGES, Control, Visit
+
+#: What is not pressed here, with the reason. Anything else that is not pressed fails.
+EXCEPTIONS = {
+    "toolbar": "the framework's own toolbar of a table",
+    "chart": "Plotly's own toolbar of a chart",
+    "help": "shows its text when it is pointed at",
+    "code": "the framework's own button that copies code",
+    "list": "opens a list: walks choose from lists",
+    "picker": "opens the system's file dialog: walks upload files",
+    "frame": "the framework's bar of pages and its menu",
+    "sidebar": "has one button, which a state of its own presses",
+}
+#: There only while something lasts: pressed where it is met, and by walks.
+_PASSING = re.compile("^(Stop|Cancel|Saved|Link copied|Pause)$")
+#: Pressed late: what they close, or where they lead to, hides other controls.
+_CLOSING = re.compile(r"^(Close|Back|Hide|Stop|Remove|Clear)")
+_LEAVING = re.compile(
+    r"^(Delete|Leave|End|Forget|Reset all|Present|Start|Teach|Use this|Join)"
+)
+_RANKS = ("expander", "link", "button", "checkbox", "switch", "radio", "tab")
+#: Rows of a list repeat a control: so many of one name are pressed.
+_OF_ONE_NAME = 2
+_ROUNDS = 12
+
+
+Key = tuple[str, str, int]
+
+
+@dataclass(frozen=True)
+class State:
+    """A page as a visitor comes to it.
+
+    Parameters
+    ----------
+    page : str
+        Its title.
+    query : str
+        Of the address; empty: what the file or the preparation left.
+    bring : callable, optional
+        What a visitor does first, with an own table or a lesson.
+    """
+
+    page: str
+    query: str = ""
+    bring: Callable[[Visit], None] | None = None
+
+    @property
+    def name(self) -> str:
+        """For the record."""
+        own = [self.bring.__name__] if self.bring else []
+        return " ".join([self.page, *([self.query] if self.query else []), *own])
+
+    def reach(self, visit: Visit) -> None:
+        """Come to it from outside."""
+        visit.state = self.name
+        if not self.bring:
+            visit.open(f"{PAGES[self.page]}?{self.query}")
+            return
+        self.bring(visit)
+        if self.is_left(visit):
+            visit.go(self.page)
+
+    def is_left(self, visit: Visit) -> bool:
+        """Whether the visitor has gone to another page or other data."""
+        url = urlsplit(visit.page.url)
+        if url.path.strip("/") != PAGES[self.page]:
+            return True
+        wanted, now = parse_qs(self.query), parse_qs(url.query)
+        names = {"data", "method"} & {*wanted}
+        return any(wanted[name] != now.get(name, wanted[name]) for name in names)
+
+
+def saving(visit: Visit) -> None:
+    """Open the dialog that saves and opens, which every page has."""
+    visit.open("")
+    visit.click("button", "Expand sidebar")
+    visit.click("button", "Save and open")
+
+
+def learning(visit: Visit) -> None:
+    """Begin a lesson."""
+    visit.open("lessons")
+    visit.click("button", "Start", nth=1)
+
+
+def teaching(visit: Visit) -> None:
+    """Begin a class."""
+    visit.open("lessons")
+    visit.click("button", "Teach a class")
+
+
+_METHODS = ("smp", "smallk", "mprotsvm", "supersparse", "imkpl")
+_OWN = (tables.clinic, tables.followed)
+STATES = [
+    *(State("Explore", f"data=moons&method={key}") for key in _METHODS),
+    *(
+        State("Explore", f"data={data}")
+        for data in ("digits", "hills", "sine", "series", "words", "similarities")
+    ),
+    *(State("Explore", bring=bring) for bring in (*_OWN, learning, saving)),
+    *(State("Data", f"data={data}") for data in ("moons", "words", "similarities")),
+    *(State("Data", bring=bring) for bring in (*_OWN, tables.series)),
+    State("Prototypes", "data=digits&method=smp"),
+    State("Prototypes", "data=iris&method=imkpl"),
+    State("Prototypes", "data=diabetes&method=supersparse"),
+    State("Prototypes", "data=series"),
+    State("Prototypes", "data=words"),
+    State("Prototypes", bring=tables.clinic),
+    State("Compare", "data=moons"),
+    State("Compare", bring=tables.clinic),
+    State("Trade-off", "data=moons"),
+    State("Trade-off", "data=diabetes"),
+    State("Performance", "data=iris"),
+    State("Performance", "data=diabetes"),
+    State("Performance", bring=tables.clinic),
+    State("Apply", bring=tables.new_rows),
+    State("Export", "data=breast_cancer&method=smp"),
+    State("Export", "data=iris&method=imkpl"),
+    State("Lessons", ""),
+    State("Lessons", bring=teaching),
+    State("Papers", ""),
+]
+
+
+def _rank(control: Control, place: int) -> tuple[int, int]:
+    """Folds first, then downloads and buttons; what changes the page comes last."""
+    for more, pattern in enumerate((_CLOSING, _LEAVING)):
+        if pattern.match(control.name):
+            return len(_RANKS) + more, place
+    rank = _RANKS.index(control.role) if control.role in _RANKS else 2
+    # Of tabs and choices the inner ones first: they stand behind the outer ones.
+    return rank, -place if control.role in ("radio", "tab") else place
+
+
+def _due(controls: list[Control], pressed: set[Key]) -> list[tuple[tuple, Control]]:
+    return [
+        (_rank(control, place), control)
+        for place, control in enumerate(controls)
+        if control.visible and control.enabled and control.place not in EXCEPTIONS
+        if control.key not in pressed and control.nth < _OF_ONE_NAME
+    ]
+
+
+class Census:
+    """The controls of one state: which were seen, behind what, and which pressed.
+
+    Parameters
+    ----------
+    visit : Visit
+    state : State
+    """
+
+    def __init__(self, visit: Visit, state: State) -> None:
+        self.visit, self.state = visit, state
+        self.pressed: set[Key] = set()
+        #: Control -> what was pressed when it was seen first; None at the beginning.
+        self.behind: dict[Key, Key | None] = {}
+
+    def run(self) -> None:
+        """Press one control after the other until none is left."""
+        for turn in range(_ROUNDS):
+            self.state.reach(self.visit)
+            n_before = len(self.pressed)
+            if self.left:
+                self._open_the_way(self.left[turn % len(self.left)])
+            self._press_what_is_there()
+            if not self.left or len(self.pressed) == n_before:
+                break
+        self._report()
+
+    @property
+    def left(self) -> list[Key]:
+        """Controls that were seen and not pressed."""
+        return [
+            key
+            for key in self.behind
+            if key not in self.pressed and not _PASSING.match(key[1])
+        ]
+
+    def _open_the_way(self, key: Key | None) -> None:
+        """Press again what a control stands behind."""
+        way = []
+        while key is not None and (key := self.behind[key]) is not None:
+            way.append(key)
+        for key in reversed(way):
+            there = {c.key: c for c in self.visit.controls() if c.visible}
+            if key in there and not self.state.is_left(self.visit):
+                self.visit.press(there[key])
+
+    def _press_what_is_there(self) -> None:
+        last: Key | None = None
+        while not self.state.is_left(self.visit):
+            controls = self.visit.controls()
+            due = _due(controls, self.pressed)
+            for _, control in due:
+                self.behind.setdefault(control.key, last)
+            if due:
+                _, control = min(due, key=lambda pair: pair[0])
+                self.pressed.add(last := control.key)
+                self.visit.press(control)
+            elif not self._closed_dialog():
+                return
+
+    def _closed_dialog(self) -> bool:
+        """Leave an open dialog, all of whose controls were pressed."""
+        page = self.visit.page
+        if not page.evaluate("() => speWatch.dialog()"):
+            return False
+        page.keyboard.press("Escape")
+        self.visit.rest()
+        return not page.evaluate("() => speWatch.dialog()")
+
+    def _report(self) -> None:
+        self.visit.doing = "the end"
+        for role, name, nth in self.left:
+            self.visit.found(f"never pressed: {role} {name!r} ({nth + 1})")
+        names = {key[:2] for key in self.pressed}
+        if self.state.is_left(self.visit):
+            self.state.reach(self.visit)
+        for control in self.visit.controls():
+            is_due = control.enabled and control.place not in EXCEPTIONS
+            is_due &= not _PASSING.match(control.name)
+            if is_due and control.key[:2] not in names:
+                self.visit.found(f"in the document, but never to be seen: {control}")
+
+
+@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+def test_every_control_can_be_pressed(visit, state):
+    Census(visit, state).run()
+    if path := os.environ.get("CENSUS"):
+        with open(path, "a", encoding="utf-8") as file:
+            for where, control in visit.pressed:
+                file.write(f"{where}\t{control}\n")
+            for line in visit.findings:
+                file.write(f"FOUND\t{line}\n")
