@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from smpcore.estimators.scaling import constant_columns
+from smpcore.errors import SmpcoreError
+from smpcore.estimators.scaling import MOST_COPY_BYTES, constant_columns
 
 
 def canonical_rows(X: Any) -> sparse.csr_array:
@@ -28,6 +29,33 @@ def canonical_rows(X: Any) -> sparse.csr_array:
         X = X.copy()
         X.sum_duplicates()
     return sparse.csr_array(X)
+
+
+def dense_rows(X: Any) -> np.ndarray:
+    """Rows with their zeros, where memory holds them.
+
+    Parameters
+    ----------
+    X : sparse matrix or array of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+
+    Raises
+    ------
+    SmpcoreError
+        If they would take more than 1 GiB.
+    """
+    needed = 8 * X.shape[0] * X.shape[1]
+    if needed > MOST_COPY_BYTES:
+        raise SmpcoreError(
+            f"X is sparse, and its {X.shape[0]} x {X.shape[1]} values would take "
+            f"{needed / 2**30:.3g} GiB as dense rows and should take at most "
+            f"{MOST_COPY_BYTES / 2**30:g}; use fewer rows or columns, or a method that "
+            "keeps them sparse, such as SMPClassifier()."
+        )
+    return X.toarray()
 
 
 def scaled_sparse_copy(

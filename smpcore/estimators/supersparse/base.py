@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
@@ -16,6 +17,7 @@ from smpcore.estimators.checks import Number, OneOf, sample_weights
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.scaling import scaled_as_read, scaled_copy
+from smpcore.estimators.sparse_rows import dense_rows
 from smpcore.estimators.starts import count_distinct
 from smpcore.estimators.supersparse.blackbox import CheckedFunction
 from smpcore.estimators.supersparse.blocks import BlockObjective
@@ -110,6 +112,11 @@ class SuperSparseEstimator(PrototypeEstimator):
         self.warm_start = warm_start
         self.removal = removal
         self.teacher_C = teacher_C
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse; a fit makes its rows dense, as prototypes are."""
+        return self._kind in ("rbf", "linear")
 
     @property
     def reads_blocks(self) -> bool:
@@ -284,6 +291,10 @@ class SuperSparseEstimator(PrototypeEstimator):
         if self._kind != "strings":
             return self.box
         return (-1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5))
+
+    def _dense(self, X: Any) -> Any:
+        """Rows as the kernels take them; what is not taken is refused later."""
+        return dense_rows(X) if issparse(X) and self.takes_sparse else X
 
     def _distinct_rows(
         self, X: np.ndarray, labels: np.ndarray, sample_weight: Any

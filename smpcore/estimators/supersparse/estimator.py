@@ -187,7 +187,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
         """Scale the distinct rows and make targets of their labels."""
-        X, entries = self._labelled_rows(X, y, sample_weight)
+        X, entries = self._labelled_rows(self._dense(X), y, sample_weight)
         y_encoded, n_classes = entries["y_encoded"], len(entries["classes"])
         hot = np.eye(n_classes)[:, 1:] if n_classes == 2 else np.eye(n_classes)
         targets = 2.0 * hot - 1.0
@@ -346,7 +346,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseRegression:
         """Scale the distinct rows and bring their targets to standard units."""
-        X, entries = self._numbered_rows(X, y, sample_weight)
+        X, entries = self._numbered_rows(self._dense(X), y, sample_weight)
         y = entries["y"]
         if self.reads_blocks and is_large(X):
             values, places = np.unique(y, return_inverse=True)
