@@ -42,7 +42,7 @@ def test_a_class_loses_no_answer_from_the_code_to_the_end(visitors):
     # A number is asked.
     for student, answer in zip(students, ("5", "6", "5"), strict=True):
         student.fill("Your prediction: prototypes", answer)
-        student.reads(f"your prediction: {answer}")
+        student.reads("Measured: 5")
     teacher.reads("3 answers")
     teacher.click("switch", "Show the right answer")
     alt = teacher.page.get_by_role("figure", name="Answers: 5: 2; 6: 1")
@@ -54,10 +54,9 @@ def test_a_class_loses_no_answer_from_the_code_to_the_end(visitors):
     # A choice is asked.
     teach(teacher, "3 · Sparsity")
     for student in students:
+        student.click("button", "Next")  # the way to the next lesson comes with a step
         student.click("button", re.compile("^Go on with the class"))
         student.reads("3 · Sparsity")
-        if not student.page.get_by_label("Your prediction").count():
-            student.click("button", "Next")
     for student, choice in zip(students, (0, 1, 0), strict=True):
         bar = student.page.locator(".st-key-lesson").get_by_role("radio")
         bar.nth(choice).click(force=True)
@@ -66,6 +65,7 @@ def test_a_class_loses_no_answer_from_the_code_to_the_end(visitors):
     teacher.reads("3 answers")
     # A place is asked.
     teach(teacher, "6 · Invented cases")
+    typed.click("button", "Next")
     typed.click("button", re.compile("^Go on with the class"))
     typed.reads("6 · Invented cases")
     teacher.click("button", "End the class")

@@ -35,7 +35,7 @@ def test_each_experiment_is_looked_at(visit, turn):
 def unmeasured(site):
     """An experiment whose data are here; what the walk measures of it is deleted."""
     bundled = [e for e in EXPERIMENTS if not (e.impossible or missing_data(e, Place()))]
-    here = max(bundled, key=lambda e: len(e.trials()))
+    here = next(e for e in bundled if e.name == "supersparse-start")  # short trials
     path = path_of(here.name, ROOT / MEASURED_HERE)
     was = path.read_bytes() if path.exists() else None
     yield here

@@ -258,9 +258,16 @@ class Visit:
         box = self.page.get_by_test_id("stSelectbox").filter(has_text=label)
         if box.locator("input").first.input_value() == option:
             return self.rest()
-        box.get_by_role("button", name="Open").first.click()
-        self.page.get_by_role("option", name=option, exact=exact).first.click()
-        return self.rest()
+        item = self.page.get_by_role("option", name=option, exact=exact).first
+        for _ in range(5):  # a list closes if the page moves under it: open it again
+            box.get_by_role("button", name="Open").first.click()
+            try:
+                item.click(timeout=5_000)
+                return self.rest()
+            except BrowserError:
+                self.page.keyboard.press("Escape")
+        self.found("it cannot be chosen")
+        return self
 
     def click(
         self, role: str, name: str | re.Pattern[str], nth: int = 0, **options: Any
