@@ -202,27 +202,6 @@ def test_zoom_and_node_stay_while_sliders_move(visit):
     assert canvas.evaluate("(c, n) => c === n", node)
 
 
-def test_points_are_added_erased_and_brought_back(visit):
-    page = visit()
-    canvas = settled(page)
-    box = canvas.bounding_box()
-    page.get_by_role("button", name="Add").click()
-    for i in range(3):
-        before = canvas.get_attribute("data-seq")
-        page.mouse.click(box["x"] + 200 + 30 * i, box["y"] + 300)
-        moved_on(page, "seq", before)
-    expect(page.get_by_text("of 303")).to_have_count(0)
-    page.wait_for_function("() => location.search.includes('mine=')")
-    count = page.locator("table").first
-    page.get_by_text("Show as a table").click()
-    expect(count).to_contain_text("of 93 right")  # rows of class 0: three are new
-    page.get_by_role("button", name="Undo").click()
-    expect(count).to_contain_text("of 92 right")
-    page.reload()
-    settled(page)
-    assert "mine=" in page.url
-
-
 def test_points_are_sprayed_on_an_empty_picture_and_taken_back(visit):
     page = visit("?data=drawn&d.n_classes=3")
     canvas = settled(page)
@@ -261,17 +240,6 @@ def test_with_the_keyboard_alone(visit):
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("+")
     expect(page.get_by_text("runner-up").first).to_be_visible()
-
-
-def test_a_link_opens_the_same_model_and_a_reload_keeps_it(visit):
-    page = visit("?data=iris&mu=0.05&n_prototypes=3&v.kind=axes&v.second=2")
-    settled(page)
-    texts = page.locator("dl").first.inner_text()
-    page.reload()
-    settled(page)
-    same = [t for t in texts.splitlines() if "ms" not in t]
-    again = [t for t in page.locator("dl").first.inner_text().splitlines()]
-    assert same == [t for t in again if "ms" not in t]
 
 
 def test_the_story_is_set_as_text_and_formulas(visit):

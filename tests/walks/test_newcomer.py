@@ -135,6 +135,7 @@ def test_each_tool_of_the_figure_by_mouse(visit):
     visit.click("button", re.compile(r"^Add"))
     click(0.9, 0.2)
     assert rows(visit) == (count := count + 1)
+    expect(visit.page).to_have_url(re.compile("mine="))
     visit.click("button", re.compile(r"^Move"))
     picture = shown(visit)
     click(0.9, 0.2)  # picks it up
@@ -263,9 +264,9 @@ def test_a_newcomer_presents_steps_and_takes_the_link_along(visit):
     assert state.input_value() == "1" and shown(visit)[2] > before
     visit.click("button", re.compile("^Close"))
     finished(visit)
-    figures = read_outs(visit)
+    figures = hits(visit, "Training"), hits(visit, "Validation")
     visit.open(copied.removeprefix(visit.address))
     finished(visit)
-    assert read_outs(visit) == figures
+    assert (hits(visit, "Training"), hits(visit, "Validation")) == figures
     visit.unfold("What is minimised").unfold("Show as a table").unfold("How it works")
     visit.click("switch", "Show convergence")
