@@ -60,7 +60,7 @@ def test_roles_groups_and_parts(visit):
         assert shown["Training"] == parts.train.size
         assert shown["Validation"] == parts.validation.size
         assert shown["Test"] == parts.test.size
-        visit.slider("Validation share").press("ArrowRight")
+        visit.slider(re.compile("^Validation share")).press("ArrowRight")
         visit.rest()
     give_role(visit, 5, "target")
     visit.reads("Target: Raucher")
@@ -75,8 +75,9 @@ def test_new_rows_are_answered_and_taken_along(visit):
     visit.go("Apply")
     new = clinic_table(n=70, seed=5)
     visit.upload("New rows", "neu.csv", german_csv(new))
-    visit.page.get_by_label(re.compile("^Columns of the file")).first.click()
-    visit.page.get_by_role("option", name="Hämoglobin", exact=True).click()
+    carried = visit.page.get_by_test_id("stMultiSelect").filter(has_text="to carry")
+    carried.locator("input").press_sequentially("Hämo")
+    visit.page.keyboard.press("Enter")
     visit.page.keyboard.press("Escape")
     visit.rest()
     table = pd.read_csv(io.BytesIO(visit.take("All predictions as CSV")))
