@@ -1,5 +1,7 @@
 """What `tests/run` leaves to `tests/run --all`, and how two workers share the rest."""
 
+import os
+import shutil
 import sys
 from types import ModuleType
 
@@ -30,6 +32,23 @@ def in_turns(request):
     return lambda found, turn, of: list(found)[
         slice(None) if whole else slice(turn, None, of)
     ]
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The browser of a worker; a second one could not be started beside it."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.bench.live import FLAGS
+
+    path = shutil.which("chromium")
+    if path is None:
+        assert os.environ.get("CI") != "true", "chromium is missing: install it"
+        pytest.skip("chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
 import sys
 import time
@@ -12,27 +10,14 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.bench.classroom import free_port, start_server
-from tests.bench.live import FLAGS
 from tests.browser import canvas_harness
 
 ROOT = Path(__file__).parents[2]
 # A busy machine is slow; what never comes fails all the same.
 expect.set_options(timeout=20_000)
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium")
-    if path is None:
-        assert os.environ.get("CI") != "true", "chromium is missing: install it"
-        pytest.skip("chromium is not installed")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

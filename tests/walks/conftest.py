@@ -12,9 +12,6 @@ from playwright.sync_api import Browser
 from tests.bench.classroom import free_port, start_server
 from tests.walks.visit import Visit, visiting
 
-# The browser is the one of the tests of the figure.
-from tests.browser.conftest import chromium  # noqa: F401  isort:skip
-
 
 class Site:
     """A running app, and what it has logged.
@@ -60,7 +57,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @pytest.fixture
-def visitors(chromium: Browser, site: Site) -> Iterator[Callable[..., Callable]]:  # noqa: F811
+def visitors(chromium: Browser, site: Site) -> Iterator[Callable[..., Callable]]:
     """Make visitors, each with a browser profile; their findings fail the test."""
     with contextlib.ExitStack() as stack:
 

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from tests.smpcore.datasets.test_time_to_event import followed as followed_table
 from tests.walks.visit import Visit
 
 
@@ -91,20 +92,8 @@ def series(visit: Visit) -> None:
 
 def followed(visit: Visit) -> None:
     """Months until death or the end of observation, and the question switched on."""
-    draw = np.random.default_rng(2)
-    n = 150
-    age, marker = draw.integers(30, 80, n), draw.normal(0, 1, n).round(2)
-    until = draw.exponential(30 * np.exp(-0.8 * marker))
-    watched = draw.uniform(5, 60, n)
-    table = pd.DataFrame(
-        {
-            "age": age,
-            "marker": marker,
-            "months": np.minimum(until, watched).round(1) + 0.1,
-            "death": (until <= watched).astype(int),
-        }
-    )
-    upload(visit, "followed.csv", table.to_csv(index=False).encode())
+    data = followed_table().frame.to_csv(index=False).encode()
+    upload(visit, "followed.csv", data)
     visit.click("switch", re.compile("Time to event"), force=True)
     visit.page.wait_for_url(re.compile("within="))
     visit.rest()

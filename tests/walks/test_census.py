@@ -10,6 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from smpcore import METHODS, list_datasets
 from tests.walks import tables
 from tests.walks.visit import PAGES, Control, Visit
 
@@ -103,10 +104,10 @@ def teaching(visit: Visit) -> None:
     visit.click("button", "Teach a class")
 
 
-_METHODS = ("smp", "smallk", "mprotsvm", "supersparse", "imkpl")
 _OWN = (tables.clinic, tables.followed)
+#: A cover of pages x methods, pages x kinds of data and kinds of data x methods.
 STATES = [
-    *(State("Explore", f"data=moons&method={key}") for key in _METHODS),
+    *(State("Explore", f"data=moons&method={key}") for key in METHODS),
     *(
         State("Explore", f"data={data}")
         for data in ("digits", "hills", "sine", "series", "words", "similarities")
@@ -133,6 +134,16 @@ STATES = [
     State("Lessons", ""),
     State("Lessons", bring=teaching),
     State("Papers", ""),
+]
+#: Every page about a model, with every method and each bundled table that it learns.
+PRODUCT = [
+    state
+    for page in PAGES
+    if page not in ("Data", "Lessons", "Papers")
+    for info in list_datasets()
+    for key, method in METHODS.items()
+    if info.task in method.estimators
+    if (state := State(page, f"data={info.key}&method={key}")) not in STATES
 ]
 
 
@@ -238,7 +249,11 @@ class Census:
                 self.visit.found(f"in the document, but never to be seen: {control}")
 
 
-@pytest.mark.parametrize("state", STATES, ids=lambda state: state.name)
+@pytest.mark.parametrize(
+    "state",
+    [*STATES, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in PRODUCT)],
+    ids=lambda state: state.name,
+)
 def test_every_control_can_be_pressed(visit, state):
     Census(visit, state).run()
     if path := os.environ.get("CENSUS"):

@@ -102,11 +102,9 @@ class Visit:
     findings: list[str] = field(default_factory=list)
     pressed: list[tuple[str, Control]] = field(default_factory=list)
     downloads: list[Download] = field(default_factory=list)
-    expected: list[str] = field(default_factory=list)
     doing: str = "open"
 
     def __post_init__(self) -> None:
-        self._answered: set[str] = set()
         self.page.set_default_timeout(1e3 * PATIENCE)
         self.page.on("pageerror", lambda error: self.found(f"page error: {error}"))
         self.page.on("console", self._heard)
