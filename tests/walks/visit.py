@@ -274,9 +274,13 @@ class Visit:
         self.doing = f"press {role} {name!r}"
         exact = options.pop("exact", isinstance(name, str))
         found = self._top().get_by_role(role, name=name, exact=exact)
-        # What is drawn of these is their label, which lies over them.
-        options.setdefault("force", role in ("radio", "checkbox", "switch"))
-        _visible(found, nth).click(**options)
+        one = _visible(found, nth)
+        if role in ("radio", "checkbox", "switch"):
+            # What is drawn of these is their label, which lies over them.
+            label = one.locator("xpath=ancestor::label[1]")
+            one = label if label.count() else one
+        self.page.mouse.move(0, 0)  # away from a tip that would lie over it
+        one.click(**options)
         return self.rest()
 
     def unfold(self, title: str) -> Visit:
