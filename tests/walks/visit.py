@@ -210,8 +210,8 @@ class Visit:
         rows = self.page.evaluate("() => globalThis.speWatch.controls()")
         return [Control(**row) for row in rows]
 
-    def press(self, control: Control) -> None:
-        """Press it, and wait for the answer."""
+    def press(self, control: Control) -> bool:
+        """Press it, and wait for the answer; whether it was still there."""
         self.doing = f"press {control}"
         self.pressed.append((self.state, control))
         node = self.page.evaluate_handle(
@@ -219,16 +219,16 @@ class Visit:
             list(control.key),
         ).as_element()
         if node is None:
-            self.found("it has gone before it could be pressed")
-            return
+            return False
         if control.kind == "download":
             self.save(lambda: _click(node))
-            return
+            return True
         try:
             _click(node)
         except BrowserError as error:
             self.found(f"cannot be pressed: {str(error).splitlines()[0]}")
         self.rest()
+        return True
 
     def save(self, act: Callable[[], Any]) -> bytes:
         """Press a download and open what comes, as a person would."""
