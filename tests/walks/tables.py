@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 
 import numpy as np
 import pandas as pd
+from playwright.sync_api import Error as BrowserError
 
 from tests.smpcore.datasets.test_time_to_event import followed as followed_table
 from tests.walks.visit import Visit
@@ -64,8 +66,12 @@ def _choose_in_grid(visit: Visit, row: int, across: float, option: str) -> Visit
     box = grid.bounding_box()
     at = box["x"] + across * box["width"], box["y"] + 52 + 35 * row
     visit.doing = f"choose {option} in row {row + 1} of the columns"
-    visit.page.mouse.dblclick(*at)
-    visit.page.get_by_role("option", name=option, exact=True).click()
+    item = visit.page.get_by_role("option", name=option, exact=True)
+    for _ in range(5):  # the first clicks on a grid that is drawn anew choose its cell
+        visit.page.mouse.dblclick(*at)
+        with contextlib.suppress(BrowserError):
+            item.click(timeout=5_000)
+            break
     return visit.rest()
 
 
