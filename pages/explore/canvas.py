@@ -22,24 +22,21 @@ ASSETS = Path(__file__).parents[2] / "assets"
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
-#: Numbers as the figure sends them; the standard takes NaN, and 1.0 for an integer.
+#: Numbers as the figure sends them, each asked for its ends in one call: a message of a
+#: drag has several. The standard takes NaN, and 1.0 for an integer.
 _NUMBERS = {
-    "integer": lambda _, value: type(value) is int,
-    "number": lambda _, value: type(value) in (int, float) and value == value,
+    "index": lambda _, value: type(value) is int and 0 <= value < 2**53,
+    "finite": lambda _, value: type(value) in (int, float) and abs(value) <= 1e300,
 }
-_INTEGER = json_schema.integer(0, 2**53 - 1)
+_INDEX, _FINITE = {"type": "index"}, {"type": "finite"}
 _NAME = json_schema.text(64)
 #: As many points as can be drawn; what is in such a list is checked where it is used.
 _LIST = {"type": "array", "maxItems": 3000}
-_FINITE = json_schema.number(-1e300, 1e300)
-_VALUE = _FINITE | {
-    "type": ["number", "string", "boolean", "null"],
-    "maxLength": 10_000,
-}
+_VALUE = {"type": ["finite", "string", "boolean", "null"], "maxLength": 10_000}
 _MESSAGE = json_schema.record(
     {
         "kind": {"enum": ["set", "reset", "edit", "knots", "steps", "poll", "stop"]},
-        "seq": _INTEGER,
+        "seq": _INDEX,
         "have": _NAME,
         **{
             name: {"type": "boolean"}
@@ -49,7 +46,7 @@ _MESSAGE = json_schema.record(
         "want": _LIST,
         "op": _NAME,
         **{n: json_schema.nullable(_FINITE) for n in ("x", "y", "value", "dx", "dy")},
-        **{name: json_schema.nullable(_INTEGER) for name in ("label", "row")},
+        **{name: json_schema.nullable(_INDEX) for name in ("label", "row")},
         "places": json_schema.nullable(_LIST),
     }
 ) | {"required": ["kind", "seq"]}

@@ -24,7 +24,7 @@ expect.set_options(timeout=20_000)
 def address() -> Iterator[str]:
     """Where the app answers."""
     port = free_port()
-    server = start_server(port)
+    server = start_server(port, SPE_METRICS="1")
     yield f"http://127.0.0.1:{port}/"
     server.kill()
 

@@ -210,7 +210,9 @@ def solve_problem(
     SmpcoreError
         If rows are read in blocks and the solver takes an array only.
     """
-    X, units = in_units(problem.X, problem.units), problem.units
+    X, units = problem.X, problem.units
+    if not (alike := (units == 1.0).all()):
+        X = in_units(X, units)
     shape, lam = (problem.n_prototypes, X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
     if state is not None:
@@ -239,12 +241,13 @@ def solve_problem(
             raise SmpcoreError(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
             )
-        return _in_columns(Solution(*solve_smp_primal_dual(*common, history)), units)
+        found = Solution(*solve_smp_primal_dual(*common, history))
+        return found if alike else _in_columns(found, units)
     at, spaces = smp_start(W, Y, float(problem.lipschitz))
     if in_memory:
         miss = np.empty(len(problem.weights))
         *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
-        return _in_columns(Solution(*found), units)
+        return Solution(*found) if alike else _in_columns(Solution(*found), units)
     more, work = (rows.miss, spaces, history), spaces[0]
 
     def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -254,13 +257,11 @@ def solve_problem(
         return solve_smp(*common, losses, at, *more)
 
     *found, _ = solve_by_blocks(rows, kind, work, at, step)
-    return _in_columns(Solution(*found), units)
+    return Solution(*found) if alike else _in_columns(Solution(*found), units)
 
 
 def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
     """A solution of columns in units as one of the columns themselves."""
-    if (units == 1.0).all():
-        return solution
     W, Y, steps = solution.W / units, solution.Y * units, solution.steps / units
     return replace(solution, W=W, Y=Y, steps=steps)
 
