@@ -216,7 +216,7 @@ class LiveFigure {
     this.waits = waits;
     this.root.classList.toggle("waiting", waits);
     this.controls.wait(waits);
-    this.plot.mark(this.shown, waits);
+    this.plot.mark(this.shown ?? WAITING, waits);
   }
 
   keep(knot, index) {
@@ -386,7 +386,7 @@ class LiveFigure {
       paintCount: ++this.paints,
       lastValue: picture.value ?? "",
       canonical: Number(Boolean(picture.canonical)),
-      coarse: Number(Boolean(picture.coarse)),
+      coarse: Number(picture !== WAITING && Boolean(picture.coarse)),
       step: picture.step?.index ?? "",
       steps: this.stepper.states.size,
       stepsWanted: this.stepper.count,
