@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import re
 
 import numpy as np
 import pandas as pd
-from playwright.sync_api import Error as BrowserError
 
 from tests.smpcore.datasets.test_time_to_event import followed as followed_table
 from tests.walks.visit import Visit
@@ -51,27 +49,24 @@ def upload(visit: Visit, name: str, data: bytes) -> Visit:
 
 def give_role(visit: Visit, row: int, role: str) -> Visit:
     """Choose a role in the grid of columns."""
-    return _choose_in_grid(visit, row, 0.25, role)
+    return _choose_in_grid(visit, row, 1, role)
 
 
 def read_as(visit: Visit, row: int, kind: str) -> Visit:
     """Choose in the grid of columns what a column is read as."""
-    return _choose_in_grid(visit, row, 0.5, kind)
+    return _choose_in_grid(visit, row, 2, kind)
 
 
-def _choose_in_grid(visit: Visit, row: int, across: float, option: str) -> Visit:
-    """A cell is opened by two clicks; the place of a column is a share of the width."""
+def _choose_in_grid(visit: Visit, row: int, column: int, option: str) -> Visit:
+    """A click on the first cell of a row, arrow keys, Enter, and an option."""
     grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
     grid.scroll_into_view_if_needed()
     box = grid.bounding_box()
-    at = box["x"] + across * box["width"], box["y"] + 52 + 35 * row
     visit.doing = f"choose {option} in row {row + 1} of the columns"
-    item = visit.page.get_by_role("option", name=option, exact=True)
-    for _ in range(5):  # the first clicks on a grid that is drawn anew choose its cell
-        visit.page.mouse.dblclick(*at)
-        with contextlib.suppress(BrowserError):
-            item.click(timeout=5_000)
-            break
+    visit.page.mouse.click(box["x"] + 30, box["y"] + 52 + 35 * row)
+    for key in [*["ArrowRight"] * column, "Enter"]:
+        visit.page.keyboard.press(key)
+    visit.page.get_by_role("option", name=option, exact=True).click()
     return visit.rest()
 
 

@@ -30,12 +30,13 @@ SECTIONS = ("One by one", "Rule in words", "Why this prediction", "Stability", "
 ACCURACY = re.compile(r"Validation accuracy\s+([\d.]+) %:?\s+(\d+) of (\d+) rows")
 
 
-def whole_accuracy(visit: Visit) -> None:
+def whole_accuracy(visit: Visit, name: str) -> None:
     """The share that is shown is that of the rows beside it, and the same elsewhere."""
-    share, right, rows = visit.go("Explore").reads(ACCURACY).groups()
+    share, right, rows = visit.go("Explore").finish().reads(ACCURACY).groups()
     assert share == f"{100 * int(right) / int(rows):.1f}"
     for page in ("Prototypes", "Performance"):
         assert visit.go(page).reads(ACCURACY).groups() == (share, right, rows)
+        visit.reads(f"trained on {name}")
 
 
 def read_prototypes(visit: Visit) -> None:
@@ -86,7 +87,7 @@ def test_an_event_within_a_time(visit):
 
 def test_series_are_compared(visit):
     series(visit)
-    whole_accuracy(visit)
+    whole_accuracy(visit, "motion")
     read_prototypes(visit)
     visit.go("Export").take("Download the zip")
 
@@ -96,7 +97,7 @@ def test_texts_are_compared_letter_by_letter(visit):
     data = words.to_csv(index=False).encode()
     visit.open("data").unfold("Upload data").upload("Your table", "worte.csv", data)
     read_as(give_role(visit, 0, "feature"), 0, "text")
-    whole_accuracy(visit)
+    whole_accuracy(visit, "worte")
     read_prototypes(visit)
     visit.reads("There is no report about texts")
     new = words.head(40)
@@ -128,7 +129,7 @@ def test_matrices_of_similarities_are_learned_from(visit):
     near, y = similarities(60, 0)
     upload(visit, "my.npz", npz(near=near, y=y))
     visit.reads("A smallest eigenvalue of 0")
-    whole_accuracy(visit)
+    whole_accuracy(visit, "my")
     read_prototypes(visit)
     near, y = similarities(20, 1)
     table = applied(visit, "new.npz", npz(near=near, y=y))
@@ -149,7 +150,7 @@ def test_a_million_rows_are_sampled_and_all_are_fitted(visit, site):
     try:
         visit.open("data").choose("Data", name)
         visit.reads("of 1,200,000 rows")
-        whole_accuracy(visit)
+        whole_accuracy(visit, "large")
         visit.go("Data").click("tab", "All rows")
         visit.reads("Of all 1,200,000 rows of the file")
         visit.click("button", "Fit on all rows")
@@ -160,7 +161,10 @@ def test_a_million_rows_are_sampled_and_all_are_fitted(visit, site):
 
 
 def test_a_large_parquet_file_is_brought(visit):
-    upload(visit, "gross.parquet", parquet(large(1_050_000).to_pandas()))
-    visit.reads("of 1,050,000 rows")
-    whole_accuracy(visit)
+    data = parquet(large(1_050_000).to_pandas())
+    visit.open("data").unfold("Upload data").upload("Your table", "gross.parquet", data)
+    visit.reads("The table has 1,050,000 rows, at most 1,000,000 are read")
+    upload(visit, "gross.parquet", parquet(large(200_000).to_pandas()))
+    visit.reads(re.compile(r"Rows\s+200,000"))
+    whole_accuracy(visit, "gross")
     visit.go("Export").take("Download the zip")

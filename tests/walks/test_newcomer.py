@@ -31,13 +31,6 @@ def shown(visit: Visit) -> tuple[str, str, int]:
     return of["seq"], of["lastValue"], int(of["paintCount"])
 
 
-def finished(visit: Visit) -> None:
-    """Wait for the whole fit: a preview of a few rows may come first."""
-    expect(canvas(visit)).to_have_attribute("data-canonical", "1", timeout=60_000)
-    expect(canvas(visit)).to_have_attribute("data-coarse", "0", timeout=60_000)
-    visit.rest()
-
-
 def read_outs(visit: Visit) -> str:
     """The list of metrics, without how long the fit took."""
     text = visit.page.locator("dl.numbers").first.inner_text()
@@ -77,7 +70,7 @@ def test_each_slider_moves_the_figure_by_mouse_and_by_keys(visit, method):
     visit.open("?d.n_samples=80")
     visit.choose("Method", METHODS[method].title)
     visit.unfold("More settings")
-    finished(visit)
+    visit.finish()
     found = visit.page.locator(".spe").get_by_role("slider").evaluate_all(SLIDERS)
     # Those of the data are the same with every method.
     names = [name for name, of_data in found if method == "smp" or not of_data]
@@ -101,7 +94,7 @@ def test_each_slider_moves_the_figure_by_mouse_and_by_keys(visit, method):
             after = shown(visit)
             assert after[:2] != before[:2], f"no other picture after {name}"
             assert after[2] > before[2], f"nothing painted after {name}"
-    finished(visit)
+    visit.finish()
     assert hits(visit, "Validation") == expected_hits(visit)
 
 
@@ -193,7 +186,7 @@ def test_each_tool_of_the_figure_by_keys(visit):
 def test_points_of_an_own_table_are_looked_at(visit):
     upload(visit, "punkte.csv", own_points())
     visit.go("Explore")
-    finished(visit)
+    visit.finish()
     data = visit.page.get_by_role("combobox", name="Data", exact=True)
     assert data.evaluate("(s) => s.selectedOptions[0].text") == "My table"
     before = shown(visit)
@@ -213,7 +206,7 @@ def middle(visit: Visit) -> tuple[float, float]:
 
 def test_what_is_drawn_the_view_and_the_whole(visit):
     visit.open("?data=iris")
-    finished(visit)
+    visit.finish()
     at_first = read_outs(visit)
     for name in ("Lead bands", "Prototypes", "Points", "Assignments", "Equal axes"):
         box = visit.page.locator(".spe").get_by_role("checkbox", name=name, exact=True)
@@ -237,7 +230,7 @@ def test_what_is_drawn_the_view_and_the_whole(visit):
     visit.drag("μ sparsity", 0.5, 0.75)
     assert read_outs(visit) != at_first
     visit.click("button", re.compile("^Reset all"))
-    finished(visit)
+    visit.finish()
     assert "mu=" not in visit.page.url
 
 
@@ -263,10 +256,10 @@ def test_a_newcomer_presents_steps_and_takes_the_link_along(visit):
     visit.rest()
     assert state.input_value() == "1" and shown(visit)[2] > before
     visit.click("button", re.compile("^Close"))
-    finished(visit)
+    visit.finish()
     figures = hits(visit, "Training"), hits(visit, "Validation")
     visit.open(copied.removeprefix(visit.address))
-    finished(visit)
+    visit.finish()
     assert (hits(visit, "Training"), hits(visit, "Validation")) == figures
     visit.unfold("What is minimised").unfold("Show as a table").unfold("How it works")
     visit.click("switch", "Show convergence")

@@ -179,6 +179,13 @@ class Visit:
                 raise
             return "a page"
 
+    def finish(self) -> Visit:
+        """Wait for the whole fit of the figure: a preview of few rows may come first."""
+        self.page.locator(
+            "canvas.marks[data-canonical='1'][data-coarse='0']"
+        ).first.wait_for(timeout=2e3 * PATIENCE)
+        return self.rest()
+
     def look(self) -> None:
         """Note what can be seen to be wrong, and what the server has logged."""
         for text in self.page.evaluate("() => globalThis.speWatch?.wrong() ?? []"):
@@ -326,6 +333,8 @@ class Visit:
             {"name": name, "mimeType": "application/octet-stream", "buffer": data}
         )
         self.page.wait_for_timeout(300)
+        while "Reading the file" in self.rest().text():
+            self.page.wait_for_timeout(300)
         return self.rest()
 
     def drag(self, name: str, *shares: float) -> Visit:
