@@ -65,6 +65,8 @@ SERVERS = ("address", "harness_address")
 
 def pytest_itemcollected(item):
     """Name a test's group, by the server that it visits or else by its file."""
+    if item.get_closest_marker("xdist_group"):
+        return
     names = getattr(item, "fixturenames", ())
     of_file = item.nodeid.split("::")[0]
     group = next((name for name in SERVERS if name in names), of_file)

@@ -250,11 +250,20 @@ class Census:
                 self.visit.found(f"in the document, but never to be seen: {control}")
 
 
-@pytest.mark.parametrize(
-    "state",
-    [*STATES, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in PRODUCT)],
-    ids=lambda state: state.name,
-)
+def _cells() -> list:
+    """Every state, for two workers in turns; the product is for `tests/run --all`."""
+    return [
+        pytest.param(
+            state,
+            marks=[pytest.mark.xdist_group(f"census {turn % 2}")]
+            + [pytest.mark.exhaustive] * (state in PRODUCT),
+            id=state.name,
+        )
+        for turn, state in enumerate([*STATES, *PRODUCT])
+    ]
+
+
+@pytest.mark.parametrize("state", _cells())
 def test_every_control_can_be_pressed(visit, state):
     Census(visit, state).run()
     if path := os.environ.get("CENSUS"):

@@ -180,7 +180,7 @@ class Visit:
             return "a page"
 
     def finish(self) -> Visit:
-        """Wait for the whole fit of the figure: a preview of few rows may come first."""
+        """Wait for the whole fit of the figure: a preview may come before it."""
         self.page.locator(
             "canvas.marks[data-canonical='1'][data-coarse='0']"
         ).first.wait_for(timeout=2e3 * PATIENCE)
