@@ -308,7 +308,8 @@ class Visit:
         pattern = re.compile(re.escape(text)) if isinstance(text, str) else text
         deadline = time.monotonic() + PATIENCE
         while not (match := pattern.search(self.text())):
-            assert time.monotonic() < deadline, f"never came to read {pattern.pattern}"
+            words = f"never came to read {pattern.pattern}, but {self.text()[-1500:]}"
+            assert time.monotonic() < deadline, words
             self.rest()
         return match
 
