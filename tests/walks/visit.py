@@ -377,6 +377,8 @@ def _visible(found: Locator, nth: int = 0) -> Locator:
 
 
 def _click(node: ElementHandle) -> None:
+    # Away from the button that was pressed last, whose tip may lie over this one.
+    node.owner_frame().page.mouse.move(0, 0)
     node.click(timeout=15_000)
 
 
