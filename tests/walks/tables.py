@@ -67,6 +67,7 @@ def _choose_in_grid(visit: Visit, row: int, column: int, option: str) -> Visit:
     for key in [*["ArrowRight"] * column, "Enter"]:
         visit.page.keyboard.press(key)
     visit.page.get_by_role("option", name=option, exact=True).click()
+    visit.page.wait_for_timeout(500)  # the grid sends what was edited after a moment
     return visit.rest()
 
 

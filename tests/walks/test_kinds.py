@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from playwright.sync_api import expect
 
 from smpcore import load_dataset
-from tests.browser.test_time_to_event import QUESTION
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.walks.tables import (
     german_csv,
@@ -26,6 +26,7 @@ from tests.walks.tables import (
 )
 from tests.walks.visit import Visit
 
+QUESTION = "Time to event: ask whether an event comes within a time"
 SECTIONS = ("One by one", "Rule in words", "Why this prediction", "Stability", "Report")
 ACCURACY = re.compile(r"Validation accuracy\s+([\d.]+) %:?\s+(\d+) of (\d+) rows")
 
@@ -78,6 +79,13 @@ def test_an_event_within_a_time(visit):
     visit.rest()
     assert before not in visit.text()
     visit.go("Explore").reads("shares weighted for censoring")
+    asked = visit.page.url
+    visit.slider(re.compile("death within")).press("ArrowRight")
+    expect(visit.page).not_to_have_url(asked)
+    visit.page.set_viewport_size(
+        {"width": 375, "height": 800}
+    )  # a visit finds overflow
+    visit.rest().page.set_viewport_size({"width": 1280, "height": 720})
     read_prototypes(visit)
     visit.take("Download the report")
     visit.go("Performance").reads("trained on followed")
@@ -100,7 +108,7 @@ def test_texts_are_compared_letter_by_letter(visit):
     whole_accuracy(visit, "worte")
     read_prototypes(visit)
     visit.reads("There is no report about texts")
-    new = words.head(40)
+    new = words.head(40).assign(word=lambda table: table["word"] + "A")
     table = applied(visit, "new.csv", new.to_csv(index=False).encode())
     hits = int((table["answer"] == new["class"]).sum())
     visit.reads(re.compile(rf"Correct rows\s+{hits} of 40\b"))

@@ -338,7 +338,7 @@ class Visit:
             self.page.wait_for_timeout(300)
         return self.rest()
 
-    def drag(self, name: str, *shares: float) -> Visit:
+    def drag(self, name: str, *shares: float, rest: bool = True) -> Visit:
         """Drag a slider of the figure by its label over places of its track."""
         self.doing = f"drag {name!r}"
         slider = self.slider(name)
@@ -352,7 +352,7 @@ class Visit:
         for place in places[1:]:
             self.page.mouse.move(place, y, steps=4)
         self.page.mouse.up()
-        return self.rest()
+        return self.rest() if rest else self
 
     def slider(self, name: str | re.Pattern[str]) -> Locator:
         """A slider, by the label that stands at it."""
@@ -395,5 +395,6 @@ def visiting(
 
     yield come
     for visit in visits:
-        visit.look()
+        if not visit.page.is_closed():
+            visit.look()
         visit.check()
