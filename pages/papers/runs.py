@@ -20,18 +20,22 @@ POLL_SECONDS = 1.0
 def show(experiment: Experiment) -> None:
     """The command, a button that runs it here, and the numbers as they come in."""
     st.code(experiment.command, language="bash")
-    task = paper_runs.run_of(experiment)
-    polling = pace(POLL_SECONDS) if task is not None and task.running else None
+    polling = pace(POLL_SECONDS) if _is_running(experiment) else None
 
     def refreshed() -> None:
         _progress(experiment)
         table = paper_runs.table(experiment)
         numbers.show(experiment, table)
-        is_running = task is not None and task.running
-        if (polling is not None) != is_running:
+        # The button that begins a run runs this alone.
+        if (polling is not None) != _is_running(experiment):
             st.rerun()
 
     st.fragment(refreshed, run_every=polling)()
+
+
+def _is_running(experiment: Experiment) -> bool:
+    task = paper_runs.run_of(experiment)
+    return task is not None and task.running
 
 
 def _progress(experiment: Experiment) -> None:
