@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 
 import numpy as np
 import pandas as pd
+from playwright.sync_api import Error as BrowserError
+from playwright.sync_api import expect
 
 from tests.smpcore.datasets.test_time_to_event import followed as followed_table
 from tests.walks.visit import Visit
@@ -60,15 +63,23 @@ def read_as(visit: Visit, row: int, kind: str) -> Visit:
 def _choose_in_grid(visit: Visit, row: int, column: int, option: str) -> Visit:
     """A click on the first cell of a row, arrow keys, Enter, and an option."""
     grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
-    grid.scroll_into_view_if_needed()
-    box = grid.bounding_box()
+    cell = grid.locator("[data-testid^=glide-cell-]").nth(5 * row + column)
     visit.doing = f"choose {option} in row {row + 1} of the columns"
-    visit.page.mouse.click(box["x"] + 30, box["y"] + 52 + 35 * row)
-    for key in [*["ArrowRight"] * column, "Enter"]:
-        visit.page.keyboard.press(key)
-    visit.page.get_by_role("option", name=option, exact=True).click()
+    item = visit.page.get_by_role("option", name=option, exact=True)
+    for _ in range(5):  # a grid that is drawn anew meanwhile hears no key
+        expect(cell).to_be_attached()
+        grid.scroll_into_view_if_needed()
+        box = grid.bounding_box()
+        visit.page.mouse.click(box["x"] + 30, box["y"] + 52 + 35 * row)
+        for key in [*["ArrowRight"] * column, "Enter"]:
+            visit.page.keyboard.press(key)
+        with contextlib.suppress(BrowserError):
+            item.click(timeout=5_000)
+            break
     visit.page.wait_for_timeout(500)  # the grid sends what was edited after a moment
-    return visit.rest()
+    visit.rest()
+    expect(cell).to_have_text(option)
+    return visit
 
 
 def clinic(visit: Visit) -> None:
