@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from pages.lessons import class_view
-from pages.state import lesson_files, table_store
+from pages.state import lesson_files
 from pages.ui import lesson_bar
-from pages.work import addresses, classes
+from pages.work import addresses, classes, visitors
 from smpcore import SmpcoreError
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_lessons import NUMBER, control, lesson_with
@@ -96,7 +96,7 @@ def test_a_browser_that_comes_back_goes_on_where_it_was(tabs):
 
 
 def test_a_reload_shows_what_was_answered(monkeypatch):
-    monkeypatch.setattr(table_store, "browser", lambda: "cookie")
+    monkeypatch.setattr(visitors, "browser", lambda: "cookie")
     monkeypatch.setattr(classes, "is_here", lambda tab: False)
     classroom = classes.start(lesson(question=NUMBER), "")
     app = opened({"class": classroom.code})
@@ -253,7 +253,7 @@ def test_many_students_at_once_are_all_counted():
 
 
 def test_the_first_answer_of_a_browser_counts(monkeypatch):
-    monkeypatch.setattr(table_store, "browser", lambda: "cookie")
+    monkeypatch.setattr(visitors, "browser", lambda: "cookie")
     classroom = classes.start(lesson(question=NUMBER), "")
     tabs = [opened({"class": classroom.code}) for _ in range(2)]
     for tab, value in zip(tabs, (4, 7), strict=True):

@@ -18,7 +18,7 @@ from pages.state import links, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import readouts
-from pages.work import cache, fits, tasks
+from pages.work import cache, fits, tasks, visitors
 from smpcore import METHODS
 from tests.app import session_of
 
@@ -272,19 +272,19 @@ def test_a_hostile_message_changes_nothing_and_is_answered_in_words(browser, mes
 
 def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
     browser = Browser()
-    monkeypatch.setattr(table_store, "browser", lambda: "one")
+    monkeypatch.setattr(visitors, "browser", lambda: "one")
     browser.send("edit", op="add", x=0.0, y=0.0, label=0)
     token = browser.choice.token
     query = links.write_url(browser.choice)
     assert query["mine"] == token
     choice, notices = links.read_url(query)
     assert choice.data == MINE and not notices
-    monkeypatch.setattr(table_store, "browser", lambda: "another")
+    monkeypatch.setattr(visitors, "browser", lambda: "another")
     choice, notices = links.read_url(query)
     assert choice.data != MINE
     assert "only in the browser that brought them" in notices[0]
     table_store.delete(token)
-    monkeypatch.setattr(table_store, "browser", lambda: "one")
+    monkeypatch.setattr(visitors, "browser", lambda: "one")
     assert table_store.visit(token)[0].private
     table_store.delete(token)
     with pytest.raises(ValueError, match="not on the server"):

@@ -10,7 +10,7 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.work import cache, fits, memo, tasks
+from pages.work import cache, fits, memo, tasks, visitors
 from pages.work.parts import Parts
 from smpcore import Dataset, load_dataset, read_table
 
@@ -32,7 +32,7 @@ def made_from_tables():
 @pytest.fixture
 def browser(monkeypatch):
     monkeypatch.setattr(table_store, "_entries", {})
-    monkeypatch.setattr(table_store, "browser", lambda: "this one")
+    monkeypatch.setattr(visitors, "browser", lambda: "this one")
 
 
 def test_many_at_once_compute_once():

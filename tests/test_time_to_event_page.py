@@ -15,7 +15,7 @@ from pages.state.context import resolve
 from pages.state.state_file import Saved
 from pages.state.validation import validated
 from pages.ui import controls, exports
-from pages.work import cache
+from pages.work import cache, visitors
 from pages.work.fits import Fit
 from smpcore import SmpcoreError
 from smpcore.datasets import FollowUp, answered, make_dataset
@@ -47,7 +47,7 @@ def pick(page, label):
 @pytest.fixture
 def mine(monkeypatch):
     """A choice of an uploaded table with the question, without a page."""
-    monkeypatch.setattr(table_store, "browser", lambda: "b")
+    monkeypatch.setattr(visitors, "browser", lambda: "b")
     dataset = replace(followed(), private=True, name="followed")
     token = table_store.keep(dataset)
     yield Choice(data=MINE, token=token, follow_up=ASKED)

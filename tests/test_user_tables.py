@@ -180,11 +180,11 @@ def test_one_visitor_does_not_push_out_the_tables_of_others(monkeypatch):
     monkeypatch.setattr(table_store, "BUDGET_BYTES", 6 * table.n_bytes)
     tokens = {}
     for visitor in ("a", "b", *"ccccccccc"):
-        monkeypatch.setattr(table_store, "browser", lambda name=visitor: name)
+        monkeypatch.setattr(visitors, "browser", lambda name=visitor: name)
         tokens[visitor] = table_store.keep(table)
     owners = [entry.browser for entry in table_store._entries.values()]
     assert owners == ["a", "b", *"cccc"]
-    monkeypatch.setattr(table_store, "browser", lambda: "d")
+    monkeypatch.setattr(visitors, "browser", lambda: "d")
     table_store.keep(table)
     owners = [entry.browser for entry in table_store._entries.values()]
     assert owners == ["a", "b", *"ccc", "d"]

@@ -16,6 +16,7 @@ from pages.state.session import Session
 from pages.state.state_file import Saved
 from pages.state.validation import validated
 from pages.ui import workspace
+from pages.work import visitors
 from pages.work.comparisons import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, split
 from smpcore.datasets import make_dataset
@@ -40,7 +41,7 @@ def session(monkeypatch):
     """A visit without a browser's page."""
     state = Session()
     monkeypatch.setattr(st, "session_state", {"session": state})
-    monkeypatch.setattr(table_store, "browser", lambda: "b")
+    monkeypatch.setattr(visitors, "browser", lambda: "b")
     monkeypatch.setattr(workspace, "_files", files())
     return state
 
@@ -270,10 +271,10 @@ def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
 
     assert after_a_reload().opened == {"a": 3}
     assert st.session_state["session"].notes[key][0]["name"] == "n"
-    monkeypatch.setattr(table_store, "browser", lambda: "another")
+    monkeypatch.setattr(visitors, "browser", lambda: "another")
     assert after_a_reload().opened == {}
     assert not st.session_state["session"].notes
-    monkeypatch.setattr(table_store, "browser", lambda: "b")
+    monkeypatch.setattr(visitors, "browser", lambda: "b")
     monkeypatch.setattr(workspace, "_files", files(seconds=0.01))
     st.session_state["session"] = Session(Choice(opened={"a": 3}))
     workspace.keep(Choice(opened={"a": 3}))
@@ -284,7 +285,7 @@ def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
 def test_what_is_kept_for_browsers_is_bounded(session, monkeypatch):
     monkeypatch.setattr(workspace, "_files", files(most=2000))
     for number in range(20):
-        monkeypatch.setattr(table_store, "browser", lambda name=f"b{number}": name)
+        monkeypatch.setattr(visitors, "browser", lambda name=f"b{number}": name)
         workspace.keep(Choice(opened={"a": 1}))
     assert sum(map(len, workspace._files.values())) <= 2000
     assert "b19" in workspace._files

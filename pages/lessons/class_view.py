@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import lesson_readouts, lesson_run, session, table_store
+from pages.state import lesson_readouts, lesson_run, session
 from pages.state.lesson_files import Lesson
 from pages.ui import lesson_bar, qr
 from pages.ui.elements import problems_shown, table_popover
 from pages.ui.lesson_bar import plain
-from pages.work import classes
+from pages.work import classes, visitors
 from pages.work.classes import Classroom
 from pages.work.slots import pace
 from smpcore import SmpcoreError, figures
@@ -28,7 +28,7 @@ POLL_SECONDS, MOST_BINS = 2.0, 8
 def current() -> Classroom | None:
     """The class that this visit, or another tab of this browser, has begun."""
     visit = session.get()
-    classroom = visit.classroom or classes.taught_by(table_store.browser())
+    classroom = visit.classroom or classes.taught_by(visitors.browser())
     if classroom is not None and classroom.has_ended:
         classroom = None
     visit.classroom = classroom
@@ -41,7 +41,7 @@ def start(lesson: Lesson) -> None:
         classroom.teach(lesson)
         return
     try:
-        session.get().classroom = classes.start(lesson, table_store.browser())
+        session.get().classroom = classes.start(lesson, visitors.browser())
     except SmpcoreError as problem:
         session.get().notices.append(str(problem))
 

@@ -13,7 +13,7 @@ from pages.state.context import Context, resolve
 from pages.state.lesson_files import POINTS, Lesson
 from pages.state.lesson_readouts import holds, nearest, places
 from pages.state.session import Live
-from pages.work import classes
+from pages.work import classes, visitors
 from pages.work.classes import Student
 from pages.work.lesson_measures import Fitted, measured
 
@@ -226,7 +226,7 @@ def join(code: str) -> None:
     SmpcoreError
         If there is no such class, it is full, or too many codes were tried.
     """
-    browser = table_store.browser()
+    browser = visitors.browser()
     classroom = classes.find(code, browser)
     start(classroom.lesson, classroom.join(browser))
 

@@ -14,9 +14,8 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 
-from pages.work import memo
+from pages.work import memo, visitors
 from pages.work.memory import give_back
-from pages.work.visitors import browser
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split
 
@@ -72,12 +71,14 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
     with _lock:
         _forget_old()
         old = _entries.get(token)
-        if old is None or old.browser != browser():
+        if old is None or old.browser != visitors.browser():
             token = secrets.token_urlsafe(16)
         elif old.dataset is not dataset:
             _drop(token)
-        _entries[token] = _Entry(dataset, split, browser(), time.monotonic(), size)
-        _make_room(browser())
+        _entries[token] = _Entry(
+            dataset, split, visitors.browser(), time.monotonic(), size
+        )
+        _make_room(visitors.browser())
         _watch()
     return token
 
@@ -166,7 +167,7 @@ def delete(token: str) -> None:
 
 def _of_this_browser(token: str) -> _Entry | None:
     entry = _entries.get(token)
-    return entry if entry and entry.browser == browser() else None
+    return entry if entry and entry.browser == visitors.browser() else None
 
 
 def _forget_old() -> None:

@@ -23,6 +23,7 @@ from pages.state.choice import MINE, Choice
 from pages.state.session import Live
 from pages.state.state_file import Saved
 from pages.ui.text import message
+from pages.work import visitors
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
 
@@ -44,7 +45,7 @@ def current() -> Choice:
     if not is_new and address.was_left():
         choice = _follow_history(choice)
     with _lock:
-        content = _files.get(table_store.browser(), b"")
+        content = _files.get(visitors.browser(), b"")
     if is_new and content:
         saved = state_file.read(content)
         _lay_out(saved)
@@ -84,7 +85,7 @@ def _is_same(one: Choice, other: Choice) -> bool:
 def keep(choice: Choice) -> None:
     """Keep notes, pin and counts for this browser for half an hour."""
     saved = Saved(**_noted(), opened=choice.opened)
-    name = table_store.browser()
+    name = visitors.browser()
     if not name:
         return
     if not (saved.notes or saved.pinned or saved.opened):

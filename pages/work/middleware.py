@@ -26,8 +26,8 @@ Send = Callable[[Message], Awaitable[None]]
 #: Messages of one tab that are read in a second, and how many more at once; a drag
 #: sends one for each picture, at most some 70 a second.
 MESSAGES_A_SECOND, AT_ONCE = 200, 100
-#: Kinds of message that a browser sends to this app. Deferred downloads are backend
-#: operations; "load_git_info" comes at the start of each visit.
+#: Kinds of message that Streamlit's page sends; "load_git_info" comes at the start of
+#: each visit, and "backend_operation_request" asks for a deferred download.
 ALLOWED = {
     "rerun_script",
     "stop_script",
