@@ -12,19 +12,13 @@ from playwright.sync_api import Browser
 from tests.bench.classroom import free_port, start_server
 from tests.walks.visit import Visit, visiting
 
-#: Walks that `tests/run --all` takes: they were not yet seen to pass in one whole run.
-LATER = {"test_class", "test_engineer", "test_kinds", "test_own_table", "test_papers"}
-LATER |= {
-    "test_a_second_tab_is_a_visit_of_its_own_with_the_same_tables",
-    "test_points_of_an_own_table_are_looked_at",
-    "test_what_is_drawn_the_view_and_the_whole",
-    "test_a_newcomer_presents_steps_and_takes_the_link_along",
-}
+#: Walks that `tests/run --all` takes: of minutes, and of what changes rarely.
+LATER = {"test_engineer", "test_kinds", "test_papers"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
     """Leave to `tests/run --all` what belongs there."""
-    if LATER & {item.path.stem, item.originalname}:
+    if item.path.stem in LATER:
         item.add_marker(pytest.mark.exhaustive)
 
 
