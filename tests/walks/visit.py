@@ -221,21 +221,37 @@ class Visit:
         """Press it, and wait for the answer; whether it was still there."""
         self.doing = f"press {control}"
         self.pressed.append((self.state, control))
-        node = self.page.evaluate_handle(
-            "([role, name, nth]) => globalThis.speWatch.find(role, name, nth)",
-            list(control.key),
-        ).as_element()
-        if node is None:
+        if self._find(control) is None and self.rest()._find(control) is None:
             return False
         if control.kind == "download":
-            self.save(lambda: _click(node))
+            self.save(lambda: self._click(control))
             return True
         try:
-            _click(node)
+            self._click(control)
         except BrowserError as error:
             self.found(f"cannot be pressed: {str(error).splitlines()[0]}")
         self.rest()
         return True
+
+    def _find(self, control: Control) -> ElementHandle | None:
+        return self.page.evaluate_handle(
+            "([role, name, nth]) => globalThis.speWatch.find(role, name, nth)",
+            list(control.key),
+        ).as_element()
+
+    def _click(self, control: Control) -> None:
+        for again in range(5):  # drawn anew under the pointer: a person presses again
+            node = self._find(control)
+            if node is None:
+                return
+            # Away from the button pressed last, whose tip may lie over this one.
+            self.page.mouse.move(0, 0)
+            try:
+                return node.click(timeout=15_000)
+            except BrowserError as error:
+                if again == 4 or "not attached" not in str(error):
+                    raise
+            self.rest()
 
     def save(self, act: Callable[[], Any]) -> bytes:
         """Press a download and open what comes, as a person would."""
@@ -374,12 +390,6 @@ def _visible(found: Locator, nth: int = 0) -> Locator:
     """One that can be seen: Streamlit draws some twice, once to measure them."""
     found.first.wait_for(state="attached", timeout=1e3 * PATIENCE)
     return found.filter(visible=True).nth(nth)
-
-
-def _click(node: ElementHandle) -> None:
-    # Away from the button that was pressed last, whose tip may lie over this one.
-    node.owner_frame().page.mouse.move(0, 0)
-    node.click(timeout=15_000)
 
 
 @contextmanager
