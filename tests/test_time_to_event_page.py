@@ -250,23 +250,6 @@ def test_every_page_works_with_the_question(name, kernels, tmp_path, monkeypatch
     assert not page.error, said(page)
 
 
-def test_a_method_without_weights_gives_way_in_one_sentence(mine):
-    asked = replace(mine, method="imkpl")
-    kept, words = validated(asked)
-    assert kept.follow_up == ASKED and kept.method != "imkpl"
-    assert "does not predict a class from rows with weights" in words
-    assert "imkpl" not in resolve(mine).methods
-    with pytest.raises(SmpcoreError, match="one of the listed methods"):
-        controls.set_values(mine, {"method": "imkpl"})
-    rows = controls.live_controls(resolve(mine), {}, np.zeros(3, bool), {})
-    picker = next(row for row in rows if row["name"] == "method")
-    assert "from rows with weights. Not available: IMKPL" in picker["remark"]
-    # Where no row is censored before the horizon, rows have no weights.
-    early = followed().frame.query("death == 0").months.min() / 2
-    early = replace(asked, follow_up=replace(ASKED, horizon=float(early)))
-    assert validated(early) == (early, "")
-
-
 def test_a_fit_in_a_job_is_weighted_too(mine, kernels, monkeypatch):
     context = resolve(mine)
     quick = context.model()

@@ -17,7 +17,7 @@ from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split, answered, only_compared, plain_number
+from smpcore.datasets import Split, only_compared, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -83,10 +83,8 @@ class Context:
 
     @property
     def methods(self) -> dict[str, Method]:
-        """Methods that can learn these data: rows may have weights."""
-        weighted = self.choice.follow_up and answered(self.whole)[1].any()
-        able = {k: m for k, m in METHODS.items() if m.learns(self.dataset, self.task)}
-        return {k: m for k, m in able.items() if m.takes_weights or not weighted}
+        """Methods that can learn these data."""
+        return {k: m for k, m in METHODS.items() if m.learns(self.dataset, self.task)}
 
     @cached_property
     def method(self) -> Method:

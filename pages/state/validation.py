@@ -47,8 +47,6 @@ def validated(choice: Choice) -> tuple[Choice, str]:
             words = f"{method.title} cannot learn these data: {reason}; "
             words += f"{other.title} is used instead."
             return replace(choice, method=other.key, values={}), words
-        if context.task in method.estimators:
-            wanted += " from rows with weights"
         words = f"{method.title} does not predict {wanted}, as this data set "
         words += f"requires; {other.title} is used instead."
         return replace(choice, method=other.key, values={}), words

@@ -194,12 +194,9 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
     if why := [f"{t}: {refused[k]}." for k, t in others.items() if k in refused]:
         rows[-1]["remark"] = f"Not available for these data. {' '.join(why)}"
     elif missing := list(others.values()):
-        target = ANSWERS[task]
-        if choice.follow_up is not None:
-            target += " from rows with weights"
         rows[-1]["remark"] = (
-            f"This data set needs a method that predicts {target}. Not available: "
-            f"{', '.join(missing)}."
+            f"This data set needs a method that predicts {ANSWERS[task]}. Not "
+            f"available: {', '.join(missing)}."
         )
     return rows
 

@@ -127,14 +127,6 @@ class Method:
             defaults[task] = {name: signature[name].default for name in names}
         return defaults
 
-    @property
-    def takes_weights(self) -> bool:
-        """Whether its fit takes weights of rows."""
-        kinds = self.estimators.values()
-        return all(
-            "sample_weight" in inspect.signature(k.fit).parameters for k in kinds
-        )
-
     def scrubs(self, values: Values) -> bool:
         """Whether there is a path at these values."""
         if self.path is None:

@@ -365,6 +365,7 @@ IMKPL = Method(
             help="How a prototype's cases are chosen.",
             advanced=True,
         ),
+        CLASS_WEIGHT,
     ),
     path="kappa",
     sparsity="kappa",

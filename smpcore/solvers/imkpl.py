@@ -3,7 +3,8 @@
 Minimises over U, Gamma >= 0 with few entries a column, and beta on the simplex
 (Hosseini & Hammer, CIKM 2019, equations 3-9; K the kernel mixed with beta, H = U Gamma)
 
-    G = tr(K (I-H)(I-H)') + lam <1 - S K, H> + mu <K, W> + tau sum(U) + rho |beta|^2 / 2
+    G = tr(K (I-H) w (I-H)') + lam <1 - S K, H w> + mu <K, W> + tau sum(U)
+        + rho |beta|^2 / 2,    w = diag(counts)
 
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
@@ -20,8 +21,9 @@ K_l       Z, widths   (f, N)      exp(-(z_i - z_j)^2 / width) of feature l, neve
 U         U           (c, N)      prototypes as mixes of rows, transposed: u' K u = 1
 U'K       KU          (c, N)
 Gamma     codes       (c, N)      codes of the rows
-G G'      overlap     (c, c)      Gamma Gamma'
-          pull        (c, N)      Gamma (lam (1 - S K) - 2 K)
+w         counts      (N,)        rows that each row stands for
+G w G'    overlap     (c, c)      Gamma diag(w) Gamma'
+          pull        (c, N)      Gamma diag(w) (lam (1 - S K) - 2 K)
 ========  ==========  ==========  ====================================================
 """
 
@@ -48,9 +50,10 @@ def pair_sums(i, level, first, second, n_first, n_second, sums):
 
 @kernel
 def mix_features(
-    levels, tables, sizes, Z, weights, widths, K, sums, room, bits, looked_up, stop
-):
-    """Write sum_l weights_l K_l into K, and into sums the sum of each K_l with weight.
+    levels, tables, sizes, Z, weights, widths, counts, K, sums, room, bits, looked_up,
+    stop,
+):  # fmt: skip
+    """Write sum_l weights_l K_l into K, and into sums counts' K_l counts if weights_l.
 
     Sums of length 0 are not asked for; otherwise there are no levels. `room` is (3, N)
     numbers, `bits` its last row seen as integers, `looked_up` room for a pair of
@@ -83,10 +86,10 @@ def mix_features(
                 for j in range(i + 1):
                     total[j] += weights[l] * e[j]
                 if sums.size > 0:
-                    half = -0.5
+                    half = -0.5 * counts[i]
                     for j in range(i + 1):
-                        half += e[j]
-                    sums[l] += 2.0 * half
+                        half += counts[j] * e[j]
+                    sums[l] += 2.0 * counts[i] * half
         for j in range(i + 1):
             K[i, j] = total[j]
             K[j, i] = total[j]

@@ -97,7 +97,7 @@ def nearest_medoids(K, medoids, cluster, likeness):
 
 
 @kernel
-def choose_medoids(K, most_steps, medoids, cluster):
+def choose_medoids(K, counts, most_steps, medoids, cluster):
     """Write medoids of all rows, and the number of the one that each is most like.
 
     The first is the row most like all; each further one the row least like those
@@ -107,7 +107,7 @@ def choose_medoids(K, most_steps, medoids, cluster):
     likeness, total = np.empty(n), np.zeros(n)
     for i in range(n):
         for j in range(n):
-            total[j] += K[i, j]
+            total[j] += counts[i] * K[i, j]
     medoids[0] = total.argmax()
     likeness[:] = K[medoids[0]]
     for q in range(1, medoids.size):
@@ -123,7 +123,7 @@ def choose_medoids(K, most_steps, medoids, cluster):
             for i in range(n):
                 if cluster[i] == q:
                     for j in range(n):
-                        total[j] += K[i, j]
+                        total[j] += counts[i] * K[i, j]
             best = medoids[q]
             largest = -math.inf
             for i in range(n):

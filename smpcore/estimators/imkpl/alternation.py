@@ -28,6 +28,10 @@ from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 #: lower the objective by less than this share of the change that ends a fit.
 LITTLE = 0.1
 
+#: Unit of `kappa` at least, in errors of a kernel: what kernels that tell rows apart
+#: alike differ by is chance, and a unit of it would be another in every fold.
+LEAST_SPREAD = 0.02
+
 #: Times that a step of the kernel weights is halved before it is given up.
 MOST_HALVINGS = 3
 
@@ -138,6 +142,11 @@ class Alternation:
             self._across_U = self.across(self.U)
         return self._across_U
 
+    @property
+    def counted_codes(self) -> np.ndarray:
+        """Codes times the rows that each row stands for."""
+        return self.codes * self.problem.counts
+
     def update_codes(self) -> None:
         """Best code of every row; one that would get worse is kept."""
         Q = 2.0 * self.gram
@@ -147,18 +156,19 @@ class Alternation:
         codes, values = np.ascontiguousarray(self.codes.T), np.empty(len(C))
         nqp_rows(Q, C, self.parameters.most_in_code, codes, values)
         self.codes = np.ascontiguousarray(codes.T)
-        self.overlap = thin_product(self.codes, codes)
+        self.overlap = thin_product(self.counted_codes, codes)
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
-        codes = self.codes
-        pull = self.parameters.lam * self.across(codes)
-        pull -= 2.0 * mixed_product(codes, self.K)
+        codes, counted = self.codes, self.counted_codes
+        pull = self.parameters.lam * self.across(counted)
+        pull -= 2.0 * mixed_product(counted, self.K)
         overlap = self.overlap
         worst = np.empty(0, dtype=np.int64)
         n_dead = int((overlap.diagonal() <= DEAD).sum())
         if n_dead:
             missing = ((self.gram @ codes - 2.0 * self.KU) * codes).sum(axis=0)
+            missing = self.problem.counts * (1.0 + missing)
             worst = np.argsort(-missing, kind="stable")[:n_dead]
         if self._held is None:
             likely = np.flatnonzero(self.U.any(axis=0))
@@ -184,23 +194,24 @@ class Alternation:
         prototypes and the ridge. Only rows with weight in a prototype are looked at.
         """
         problem, parameters, overlap = self.problem, self.parameters, self.overlap
+        codes = self.counted_codes
         if problem.kernels.low_rank is not None:
-            of_class = problem.votes(self.codes) * problem.votes(self.U)
+            of_class = problem.votes(codes) * problem.votes(self.U)
             across = of_class.sum()
             products = problem.kernels.low_rank.products(
-                self.U, self.codes, overlap, parameters.lam, problem.starts
+                self.U, codes, overlap, parameters.lam, problem.starts
             )
         else:
             rows = np.flatnonzero(self.U.any(axis=0))
             mix = np.ascontiguousarray(self.U[:, rows].T)
-            W = mix @ (overlap @ self.U - 2.0 * self.codes)
-            shared = mix @ self.codes
-            shared[problem.y_sorted[rows][:, None] != problem.y_sorted] = 0.0
+            W = mix @ (overlap @ self.U - 2.0 * codes)
+            shared = mix @ codes
+            shared[problem.y_encoded[rows][:, None] != problem.y_encoded] = 0.0
             W -= parameters.lam * shared
             across = shared.sum()
             products = problem.kernels.products(rows, W, problem.active, self.stop)
         pairs = problem.neighbours + 2.0 * problem.n_same
-        constant = len(problem.y_sorted) + parameters.lam * across
+        constant = problem.counts.sum() + parameters.lam * across
         return constant + products + parameters.mu * pairs
 
     def update_kernels(self, least: float = 0.0) -> bool:
@@ -228,7 +239,7 @@ class Alternation:
         first = self.spread == 0.0
         if first:
             below = np.maximum(errors.mean() - errors, 0.0).sum()
-            self.spread = float(max(below, 1e-6 * np.abs(errors).max()))
+            self.spread = float(max(below, LEAST_SPREAD * np.abs(errors).max()))
         old = self.beta[active]
         new = ridge_weights(errors, self.rho)
         beta = np.zeros_like(self.beta)
@@ -278,10 +289,11 @@ class Alternation:
 
     def terms(self) -> dict[str, float]:
         """Parts of the objective, without their weights."""
-        rec = len(self.K) - 2.0 * np.vdot(self.KU, self.codes)
+        codes = self.counted_codes
+        rec = self.problem.counts.sum() - 2.0 * np.vdot(self.KU, codes)
         return {
             "rec": float(rec + np.vdot(self.gram, self.overlap)),
-            "dis": float(np.vdot(self.across_U(), self.codes)),
+            "dis": float(np.vdot(self.across_U(), codes)),
             "ls": float(self.beta @ self.problem.neighbours + 2 * self.problem.n_same),
             "ip": float(self.U.sum()),
             "ridge": 0.5 * float(self.beta @ self.beta),

@@ -15,12 +15,18 @@ from smpcore.estimators.imkpl.kernels import (
     Kernels,
     ListedKernels,
     refuse_large,
+    squared_differences,
 )
 from smpcore.similarity import Similarity, alignment_kernel
 
 
 def base_kernels(
-    name: str, X: np.ndarray, order: np.ndarray, n_channels: int, random_state: Any
+    name: str,
+    X: np.ndarray,
+    counts: np.ndarray,
+    columns: np.ndarray,
+    n_channels: int,
+    random_state: Any,
 ) -> Kernels:
     """Kernels of scaled rows, by the name that `IMKPLClassifier` has for them.
 
@@ -28,8 +34,11 @@ def base_kernels(
     ----------
     name : {"features", "rbf", "linear", "precomputed", "gak"}
     X : ndarray of shape (n_samples, n_features)
-    order : ndarray of int, shape (n_samples,)
         Rows in the order of the problem.
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
+    columns : ndarray of int, shape (n_kernels, n_samples)
+        Where X has the value of each kernel to each row, if it is "precomputed".
     n_channels : int
     random_state : int, RandomState or None
 
@@ -38,19 +47,20 @@ def base_kernels(
     Kernels
     """
     if name == "gak":
-        return alignment_kernels(X, order, n_channels, random_state)
+        return alignment_kernels(X, counts, n_channels, random_state)
     if name == "precomputed":
-        return precomputed_kernels(X, order)
+        return precomputed_kernels(X, counts, columns)
     if name == "features":
-        return FeatureKernels.of(X[order])
+        return FeatureKernels.of(X, counts)
     refuse_large(len(X), 1 + MIXED_TABLES)
-    K = row_similarity(name, X).values(X[order], X[order])
+    similarity = row_similarity(name, X, counts)
+    K = similarity.values(X, X)
     np.fill_diagonal(K, 1.0)  # a row of zeros, which has no cosine, is like itself
-    return ListedKernels(K[None], np.ones(1))
+    return ListedKernels(K[None], np.ones(1), counts, similarity=similarity)
 
 
 def alignment_kernels(
-    X: np.ndarray, order: np.ndarray, n_channels: int, random_state: Any
+    X: np.ndarray, counts: np.ndarray, n_channels: int, random_state: Any
 ) -> ListedKernels:
     """Global alignment kernels of series, one per channel.
 
@@ -60,8 +70,8 @@ def alignment_kernels(
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_channels * n_times)
-    order : ndarray of int, shape (n_samples,)
-        Rows in the order of the problem.
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
     n_channels : int
     random_state : int, RandomState or None
 
@@ -78,25 +88,25 @@ def alignment_kernels(
     random = check_random_state(random_state)
     K = np.empty((n_channels, len(X), len(X)))
     widths = np.empty(n_channels)
-    for channel, part in enumerate(np.split(X[order], n_channels, axis=1)):
+    for channel, part in enumerate(np.split(X, n_channels, axis=1)):
         first, second = random.randint(part.size, size=(2, 4000))
         apart = np.abs(part.ravel()[first] - part.ravel()[second])
         least = max(1e-3 * part.std(), 1e-9)
         widths[channel] = max(np.median(apart), least) * np.sqrt(part.shape[1])
         K[channel] = alignment_kernel(part, part, float(widths[channel]))
-    return ListedKernels(K, np.ones(n_channels), widths)
+    return ListedKernels(K, np.ones(n_channels), counts, widths)
 
 
-def row_similarity(name: str, X: np.ndarray) -> Similarity:
+def row_similarity(name: str, X: np.ndarray, counts: np.ndarray) -> Similarity:
     """The one kernel of whole rows, "rbf" or "linear"."""
     if name == "linear":
         return Similarity("cosine")
-    width = 2.0 * X.var(axis=0).sum() * len(X) / (len(X) - 1)
+    width = squared_differences(X, counts).sum()
     return Similarity("rbf", gamma=1.0 / width if width > 0 else 1.0)
 
 
 def model_kernel(
-    name: str, kernels: Kernels, beta: np.ndarray, X: np.ndarray, rows: np.ndarray
+    name: str, kernels: Kernels, beta: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[Similarity, np.ndarray]:
     """Similarity and anchors of the mixed kernel.
 
@@ -106,9 +116,10 @@ def model_kernel(
         As in `base_kernels`.
     kernels : Kernels
     beta : ndarray of shape (n_kernels,)
-    X : ndarray of shape (n_samples, n_features), scaled units
-    rows : ndarray of int, shape (n_anchors,)
-        Rows that become anchors.
+    rows : ndarray of shape (n_anchors, n_features), scaled units
+        That become anchors.
+    columns : ndarray of int, shape (n_kernels, n_anchors)
+        As in `base_kernels`.
 
     Returns
     -------
@@ -117,46 +128,70 @@ def model_kernel(
     """
     if name in ("features", "gak"):
         weights, widths = tuple(beta.tolist()), tuple(kernels.widths.tolist())
-        return Similarity(name, weights=weights, widths=widths), X[rows]
+        return Similarity(name, weights=weights, widths=widths), rows
     if name != "precomputed":
-        return row_similarity(name, X), X[rows]
+        return kernels.similarity, rows
     # An input is its kernel values: those to an anchor are picked and weighed.
-    anchors = np.zeros((len(rows), X.shape[1]))
+    anchors = np.zeros(rows.shape)
     for number in np.flatnonzero(beta):
         weight = beta[number] * kernels.factors[number]
-        anchors[np.arange(len(rows)), number * len(X) + rows] = weight
+        anchors[np.arange(len(rows)), columns[number]] = weight
     return Similarity("linear"), anchors
 
 
-def precomputed_kernels(X: np.ndarray, order: np.ndarray) -> ListedKernels:
+def kernel_columns(order: np.ndarray, n_samples: int, n_columns: int) -> np.ndarray:
+    """Columns of kernels that stand side by side.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (n_rows,)
+        Some of the samples.
+    n_samples, n_columns : int
+        Samples and columns that there are.
+
+    Returns
+    -------
+    ndarray of int, shape (n_kernels, n_rows)
+        Where each kernel has the value to each of the rows.
+
+    Raises
+    ------
+    SmpcoreError
+        If kernels have not a column for each sample.
+    """
+    if n_columns % n_samples:
+        raise SmpcoreError(
+            f"X has {n_columns} columns for {n_samples} rows and should have a column "
+            "for each row, kernel beside kernel; with kernels='precomputed' X holds "
+            "kernel values."
+        )
+    return np.arange(0, n_columns, n_samples)[:, None] + order
+
+
+def precomputed_kernels(
+    X: np.ndarray, counts: np.ndarray, columns: np.ndarray
+) -> ListedKernels:
     """Check kernels that stand side by side, and scale them to 1 on the diagonal.
 
     Parameters
     ----------
-    X : ndarray of shape (n_samples, n_samples * n_kernels)
-        Row i of kernel l is ``X[i, l * n_samples : (l + 1) * n_samples]``.
-    order : ndarray of int, shape (n_samples,)
-        Rows in the order of the problem.
+    X : ndarray of shape (n_samples, n_columns)
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
+    columns : ndarray of int, shape (n_kernels, n_samples)
+        Kernel l of row i is ``X[i, columns[l]]``.
 
     Returns
     -------
     ListedKernels
     """
-    n = len(X)
-    if X.shape[1] % n:
-        raise SmpcoreError(
-            f"X has {X.shape[1]} columns for {n} rows and should have a column for "
-            "each row, kernel beside kernel; with kernels='precomputed' X holds kernel "
-            "values."
-        )
-    n_kernels = X.shape[1] // n
+    n, n_kernels = len(X), len(columns)
     refuse_large(n, n_kernels + MIXED_TABLES)
     K, factors = np.empty((n_kernels, n, n)), np.empty(n_kernels)
     for number in range(n_kernels):
-        part = X[:, number * n : (number + 1) * n]
-        K[number] = part[np.ix_(order, order)]
+        K[number] = X[:, columns[number]]
         factors[number] = _unit_diagonal(K[number], number)
-    return ListedKernels(K, factors)
+    return ListedKernels(K, factors, counts)
 
 
 def _unit_diagonal(K: np.ndarray, number: int) -> float:

@@ -11,7 +11,6 @@ import numpy as np
 
 from smpcore.errors import cautions
 from smpcore.estimators.imkpl.alternation import Alternation
-from smpcore.estimators.imkpl.base_kernels import model_kernel
 from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.estimators.problem import SolverOptions
 from smpcore.solvers.nqp import nqp_rows
@@ -22,7 +21,9 @@ KAPPAS = 100.0 / 2.0 ** np.arange(9)
 COUNTS = (1, 2, 5, 10)
 #: The other parameters of the fits that are compared, which are short.
 SETTINGS = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "code_size": 10, "path": True}
-MOST_STEPS = 3
+#: Rounds at each value of kappa, which begin where those before ended; and of a number
+#: of prototypes, which must be so many that a fit would not go on to fewer kernels.
+PATH_STEPS, MOST_STEPS = 3, 10
 #: Ways to weigh kernels that leave no evenness to choose, and what they are of it.
 KERNEL_WEIGHTS = {"lp": 0.0, "even": math.inf}
 #: Parameters of the estimator that matter to the choice.
@@ -94,21 +95,31 @@ class Fold:
         Rows to predict, scaled like the training part.
     y : ndarray of int, shape (n_held_out,)
         Their labels, as in the classes of `part`.
+    counts : ndarray of shape (n_held_out,)
+        Rows that each of them stands for.
     """
 
     def __init__(
-        self, part: IMKPLProblem, kernels: str, X: np.ndarray, y: np.ndarray
+        self,
+        part: IMKPLProblem,
+        kernels: str,
+        X: np.ndarray,
+        y: np.ndarray,
+        counts: np.ndarray,
     ) -> None:
         self._part, self._kernels, self._X, self._y = part, kernels, X, y
+        self.counts = counts
         self._alternation: Alternation | None = None
         self.n_kernels = 0
 
     def with_prototypes(self, count: int) -> Fold:
         """The start of a path with this number of prototypes of each class."""
         part = self._part.with_prototypes(count, SETTINGS["code_size"])
-        return Fold(part, self._kernels, self._X, self._y)
+        return Fold(part, self._kernels, self._X, self._y, self.counts)
 
-    def correct(self, kappa: float, stop: np.ndarray) -> np.ndarray:
+    def correct(
+        self, kappa: float, stop: np.ndarray, most_steps: int = PATH_STEPS
+    ) -> np.ndarray:
         """Move on to this kappa; which of the held-out rows are predicted right."""
         part, parameters = self._part, IMKPLParameters(**SETTINGS, kappa=kappa)
         if self._alternation is None:
@@ -116,12 +127,10 @@ class Fold:
         else:
             self._alternation.go_on(parameters)
         alternation = self._alternation
-        alternation.run(SolverOptions(1e-4, MOST_STEPS, stop=stop))
+        alternation.run(SolverOptions(1e-4, most_steps, stop=stop))
         self.n_kernels = np.count_nonzero(alternation.beta)
         used = np.flatnonzero(alternation.U.any(axis=0))
-        similarity, anchors = model_kernel(
-            self._kernels, part.kernels, alternation.beta, part.X, part.order[used]
-        )
+        similarity, anchors = part.model_kernel(self._kernels, alternation.beta, used)
         near = similarity.values(self._X, anchors) @ alternation.U[:, used].T
         codes, values = np.zeros_like(near), np.empty(len(near))
         gram, C = alternation.gram, np.ascontiguousarray(-near)
@@ -180,6 +189,7 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
     digest = hashlib.blake2b(repr((kernels, problem.X.shape)).encode())
     digest.update(np.ascontiguousarray(problem.X))
     digest.update(np.ascontiguousarray(problem.y_encoded))
+    digest.update(np.ascontiguousarray(problem.counts))
     key = digest.digest()
     choice = _remembered.get(key)
     if choice is None:
@@ -192,7 +202,7 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
 
 def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
     """Folds of the rows, none if one had one class; and how many rows they have."""
-    y = problem.y_encoded
+    y, counts = problem.y_encoded, problem.counts
     # Mixed, then sorted by class: every third or fifth row has the classes' shares.
     rows = np.random.default_rng(0).permutation(len(y))
     rows = rows[np.argsort(y[rows], kind="stable")]
@@ -200,18 +210,18 @@ def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
     n_folds = N_FOLDS if problem.active.sum() <= FEW_KERNELS else FEWER_FOLDS
     fold = np.arange(len(rows)) % n_folds
-    listed = quick.kernels == "precomputed"
-    first = np.arange(0, problem.X.shape[1], len(y) if listed else 1)
     folds = []
     for number in range(n_folds):
         train, held_out = rows[fold != number], rows[fold == number]
         if not len(held_out) or len(np.unique(y[train])) < 2:
             return [], len(rows)
-        columns = (first[:, None] + train).ravel() if listed else first
+        X = problem.X
+        if quick.kernels == "precomputed":
+            X = X[:, problem.columns[:, train].ravel()]
         with cautions():
-            part = quick.problem(problem.X[np.ix_(train, columns)], y[train])
-        X = problem.X[np.ix_(held_out, columns)]
-        folds.append(Fold(part, quick.kernels, X, y[held_out]))
+            part = quick.problem(X[train], y[train], counts[train])
+        held = X[held_out], y[held_out], counts[held_out]
+        folds.append(Fold(part, quick.kernels, *held))
     return folds, len(rows)
 
 
@@ -227,12 +237,16 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
     compared = np.array([math.inf]) if one_kernel else KAPPAS
     index, right, reason = _best_kappa(folds, compared, stop)
     kappa = float(f"{compared[index]:.3g}")
-    rates = {COUNTS[-1]: right.mean()}
+    weights = np.concatenate([fold.counts for fold in folds])
+    rates = {COUNTS[-1]: np.average(right, weights=weights)}
     for count in COUNTS[:-1]:
         if stop[0]:
             break
-        fewer = [fold.with_prototypes(count).correct(kappa, stop) for fold in folds]
-        rates[count] = np.concatenate(fewer).mean()
+        fewer = [
+            fold.with_prototypes(count).correct(kappa, stop, MOST_STEPS)
+            for fold in folds
+        ]
+        rates[count] = np.average(np.concatenate(fewer), weights=weights)
     if stop[0]:
         why = "stopped before one was chosen"
         return Choice(float(KAPPAS[0]), COUNTS[-1], why, why)
@@ -247,6 +261,7 @@ def _best_kappa(
     folds: list[Fold], compared: np.ndarray, stop: np.ndarray
 ) -> tuple[int, np.ndarray, str]:
     """Index of the chosen value, its correct predictions and why it was chosen."""
+    weights = np.concatenate([fold.counts for fold in folds])
     right: list[np.ndarray] = []
     remaining: list[int] = []
     for kappa in compared:
@@ -256,12 +271,12 @@ def _best_kappa(
         remaining.append(sum(fold.n_kernels for fold in folds))
         if stop[0]:
             return 0, right[0], ""
-        accuracy, error = _smoothed(right)
+        accuracy, error = _smoothed(right, weights)
         least = accuracy.max() - HOPELESS * error - 1e-12
         # On the way to fewer kernels accuracy does not come back from far below.
         if len(right) > 2 and (accuracy[-2:] < least).all():
             break
-    accuracy, error = _smoothed(right)
+    accuracy, error = _smoothed(right, weights)
     best = int(np.flatnonzero(accuracy == accuracy.max())[-1])
     as_good = np.flatnonzero(accuracy >= accuracy[best] - error - 1e-12)
     index = int(min(as_good, key=lambda i: (remaining[i], -accuracy[i], -i)))
@@ -273,12 +288,13 @@ def _best_kappa(
     return index, right[index], reason + "; averaged with the values next to it"
 
 
-def _smoothed(right: list[np.ndarray]) -> tuple[np.ndarray, float]:
+def _smoothed(right: list[np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, float]:
     """Accuracies, averaged over neighbouring values, and the best's standard error.
 
     One lucky value is no reason to keep the noise that its neighbours leave out.
     """
-    rates = np.pad(np.mean(right, axis=1), 1, mode="edge")
+    rates = np.pad(np.average(right, axis=1, weights=weights), 1, mode="edge")
     accuracy = (rates[:-2] + rates[1:-1] + rates[2:]) / 3.0
     best = accuracy.max()
-    return accuracy, float(np.sqrt(best * (1.0 - best) / len(right[0])))
+    n_effective = weights.sum() ** 2 / (weights**2).sum()  # Kish
+    return accuracy, float(np.sqrt(best * (1.0 - best) / n_effective))

@@ -6,17 +6,19 @@ import time
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import TOO_LARGE, Fitted
-from smpcore.estimators.checks import Number, OneOf
+from smpcore.estimators.checks import Number, OneOf, class_values
 from smpcore.estimators.classifier import PrototypeClassifier
+from smpcore.estimators.distinct import joined_rows
 from smpcore.estimators.gram import refuse_standardised
 from smpcore.estimators.imkpl.alternation import Alternation
-from smpcore.estimators.imkpl.base_kernels import base_kernels
+from smpcore.estimators.imkpl.base_kernels import base_kernels, kernel_columns
 from smpcore.estimators.imkpl.choice import COUNTS, KERNEL_WEIGHTS, choose
 from smpcore.estimators.imkpl.landmarks import landmark_rows
 from smpcore.estimators.imkpl.measures import (
@@ -32,10 +34,12 @@ from smpcore.estimators.imkpl.problem import (
     neighbour_pairs,
     screen,
 )
-from smpcore.estimators.imkpl.result import fitted_state, plain_codes, run_history
+from smpcore.estimators.imkpl.result import fitted_state, run_history
 from smpcore.estimators.imkpl.starts import best_run, landmark_start
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import spread_trace
+from smpcore.estimators.scaling import scaled_copy
+from smpcore.estimators.sparse_rows import dense_rows
 from smpcore.estimators.starts import warn_if_fewer
 from smpcore.model import Trace
 
@@ -48,9 +52,14 @@ class IMKPLClassifier(PrototypeClassifier):
     are weighed so that neighbours of a class are alike: weights of 0 leave features
     out. Mixes U, codes :math:`\Gamma` and weights :math:`\beta` minimise in turn
 
-    .. math:: \mathrm{tr}\,K(I-H)(I-H)^\top + \lambda\langle 1-S\circ K, H\rangle
+    .. math:: \mathrm{tr}\,K(I-H)W(I-H)^\top + \lambda\langle 1-S\circ K, HW\rangle
               + \mu\,J_{ls} + \tau\sum_{ij} U_{ij} + \tfrac{\rho}{2}\|\beta\|^2,
               \qquad H = U\Gamma,\; K=\sum_l\beta_l K_l .
+
+    W is diagonal with the weights of rows, which are counts: a row of weight 2 is the
+    row twice, also among the neighbours of :math:`J_{ls}`, in the widths of kernels and
+    in folds. Only :math:`\tau`'s term does not grow with them, so that weights that add
+    up to 1 give it more room than the same ones that add up to the number of rows.
 
     Parameters
     ----------
@@ -100,8 +109,8 @@ class IMKPLClassifier(PrototypeClassifier):
     standardize : bool, default=True
         Whether features are scaled to mean 0 and standard deviation 1 before the fit;
         "features" give the same model either way.
-    class_weight : None
-        There are no class weights.
+    class_weight : None, "balanced" or dict, default=None
+        Weight of each class; "balanced" lets all classes count alike.
     solver : {"path", "paper"}, default="path"
         How a prototype is updated: "path" tries every number of cases, "paper" the
         solution of its equation (9) alone.
@@ -203,7 +212,7 @@ class IMKPLClassifier(PrototypeClassifier):
         max_iter: int = 30,
         random_state: Any = 0,
         standardize: bool = True,
-        class_weight: None = None,
+        class_weight: Any = None,
         solver: str = "path",
         record: int = 0,
         warm_start: bool = False,
@@ -232,22 +241,10 @@ class IMKPLClassifier(PrototypeClassifier):
         self.kernel_weights = kernel_weights
         self.landmarks = landmarks
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows with labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, every value finite; with ``kernels="precomputed"`` square
-            kernels side by side, as `read_kernels` gives them.
-        y : array-like of shape (n_samples,)
-            Class of each row; at least two classes.
-
-        Returns
-        -------
-        self
-        """
-        return super().fit(X, y)
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse; a fit makes its rows dense, as anchors are."""
+        return self.kernels in ("features", "rbf", "linear")
 
     def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
         """Useful range of `n_prototypes` for these rows: at most the largest class.
@@ -264,48 +261,83 @@ class IMKPLClassifier(PrototypeClassifier):
         """
         return {"n_prototypes": (1, float(np.bincount(problem.y_encoded).max()))}
 
-    def _problem(self, X: Any, y: Any, sample_weight: None) -> IMKPLProblem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> IMKPLProblem:
         """Compute and screen the kernels, and find neighbours and first prototypes."""
-        if sample_weight is not None:
-            raise SmpcoreError(
-                "sample_weight should be None: IMKPL has no weights of rows; repeat or "
-                "leave out rows, and for a time-to-event question with censored rows "
-                "choose another method."
-            )
-        of_distances = self.kernels in ("features", "rbf")
-        entries = self._scaled_rows(X, y, None, bias=False, distances=of_distances)
-        order = np.argsort(entries["y_encoded"], kind="stable")
-        y_sorted = entries["y_encoded"][order]
+        if issparse(X) and self.takes_sparse:
+            X = dense_rows(X)
+        X, entries = self._labelled_rows(X, y, sample_weight)
+        entries |= self._distinct_rows(X, entries, sample_weight)
+        y_encoded, counts = entries["y_encoded"], entries["counts"]
         with np.errstate(over="ignore", invalid="ignore"):
             if not np.isfinite(np.vdot(entries["X"], entries["X"])):
                 raise SmpcoreError(TOO_LARGE)
-        kernels = base_kernels(
-            self.kernels, entries["X"], order, self.n_channels, self.random_state
-        )
+        columns = np.empty((0, len(counts)), dtype=np.int64)
+        if self.kernels == "precomputed":
+            columns = kernel_columns(entries["order"], *X.shape)
+        how = self.n_channels, self.random_state
+        kernels = base_kernels(self.kernels, entries["X"], counts, columns, *how)
         landmarks = None
         if self.kernels == "features":
-            landmarks = landmark_rows(kernels, y_sorted, self.landmarks)
+            landmarks = landmark_rows(kernels, y_encoded, self.landmarks)
         variance, active, K = screen(kernels)
         k = self.n_neighbors or self.code_size
-        pairs = neighbour_pairs(K, y_sorted, k, landmarks)
+        pairs = neighbour_pairs(K, y_encoded, k, counts, landmarks)
         per_class = self.n_prototypes or COUNTS[-1]
         if self.n_prototypes is not None:
-            sizes = np.minimum(np.bincount(y_sorted), per_class)
+            sizes = np.minimum(np.bincount(y_encoded), per_class)
             of_class = np.repeat(np.arange(len(sizes)), sizes)
             warn_if_fewer(per_class, of_class, entries["classes"])
+        start = landmarks, (per_class, self.code_size)
         return IMKPLProblem(
             **entries,
-            order=order,
-            y_sorted=y_sorted,
+            columns=columns,
             kernels=kernels,
             variance=variance,
             active=active,
             K=K,
             neighbours=kernels.pair_sums(*pairs),
-            n_same=round(-0.5 * pairs[2][pairs[2] < 0.0].sum()),
-            U=first_prototypes(K, y_sorted, landmarks, (per_class, self.code_size)),
+            n_same=-0.5 * float(pairs[2][pairs[2] < 0.0].sum()),
+            U=first_prototypes(K, y_encoded, counts, *start),
             landmarks=landmarks,
         )
+
+    def _distinct_rows(
+        self, X: np.ndarray, entries: dict[str, Any], sample_weight: Any
+    ) -> dict[str, Any]:
+        """Entries of a problem of the distinct rows, by class, then column by column.
+
+        So a fit depends neither on the order of the samples nor on the units of the
+        columns, and a whole weight is that many equal rows. Kernels that stand side by
+        side keep the samples' order.
+        """
+        y_encoded, classes = entries["y_encoded"], entries["classes"]
+        first, counts, place = joined_rows(X, y_encoded, sample_weight)
+        columns = [first] if self.kernels == "precomputed" else X[first].T[::-1]
+        by = np.lexsort([*columns, y_encoded[first]])
+        order, counts = first[by], counts[by]
+        place = np.append(np.argsort(by), -1)[place]
+        y_encoded = y_encoded[order]
+        of_distances = self.kernels in ("features", "rbf")
+        scaled, center, scale = scaled_copy(
+            X[order], counts / counts.sum(), self.standardize, False, of_distances
+        )
+        totals = np.bincount(y_encoded, counts)
+        even = counts.sum() / (len(totals) * totals)
+        counts = (
+            counts
+            * class_values("class_weight", self.class_weight, classes, even)[y_encoded]
+        )
+        return {
+            "X": scaled,
+            "y_encoded": y_encoded,
+            "weights": counts / counts.sum(),
+            "center": center,
+            "scale": scale,
+            "counts": counts,
+            "order": order,
+            "place": place,
+            "left_out": X[place < 0],
+        }
 
     def _solve(
         self, problem: IMKPLProblem, state: IMKPLState | None, options: SolverOptions
@@ -335,7 +367,7 @@ class IMKPLClassifier(PrototypeClassifier):
         if options.record:
             trace = spread_trace(problem, *steps, build, "alternation")
         history = run_history(alternation, run, trace, options.seconds)
-        codes = plain_codes(problem, alternation)
+        codes = alternation.plain_codes()
         fitted = build(alternation, history, codes)
         fitted = self._measured(problem, alternation, fitted, codes)
         started = {"Start": start} if start else {}
@@ -357,9 +389,8 @@ class IMKPLClassifier(PrototypeClassifier):
         self.kernel_weights_ = alternation.beta
         self.dropped_ = np.flatnonzero(~problem.active)
         self.ip_ = float(interpretability(model).mean())
-        self.dr_ = float(
-            np.nanmean(discrimination(codes, model.prototype_labels, problem.y_encoded))
-        )
+        rows = model.prototype_labels, problem.y_encoded, problem.counts
+        self.dr_ = float(np.nanmean(discrimination(codes, *rows)))
         names = problem.feature_names if self.kernels == "features" else ()
         words = measures_in_words(
             self.ip_, self.dr_, alternation.beta, self.dropped_, names
@@ -369,11 +400,6 @@ class IMKPLClassifier(PrototypeClassifier):
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""
         super()._check_parameters()
-        if self.class_weight is not None:
-            raise SmpcoreError(
-                f"class_weight={self.class_weight!r} should be None: IMKPL has no "
-                "class weights; repeat rows of a class that should count more."
-            )
         if self.kernels in ("precomputed", "gak"):
             what = "time of a series" if self.kernels == "gak" else "column of kernels"
             refuse_standardised(f"kernels={self.kernels!r}", self.standardize, what)

@@ -80,10 +80,9 @@ class FeatureFactors:
         """Sum over the columns of each kernel, shape (n_kernels,)."""
         return np.bincount(self.feature, columns, self.n_kernels)
 
-    @property
-    def means(self) -> np.ndarray:
-        """Mean entry of each kernel, shape (n_kernels,)."""
-        return self.sums(self.L.mean(axis=0) ** 2)
+    def means(self, counts: np.ndarray) -> np.ndarray:
+        """Mean entry of each kernel, shape (n_kernels,); counts: (n_samples,)."""
+        return self.sums((counts @ self.L / counts.sum()) ** 2)
 
     def products(
         self,

@@ -17,6 +17,7 @@ from smpcore.estimators.imkpl.factors import (
     FeatureFactors,
     FeatureLevels,
 )
+from smpcore.similarity import Similarity
 from smpcore.solvers.imkpl import feature_products, mix_features
 
 #: Memory that kernels may take, in bytes.
@@ -45,20 +46,23 @@ class FeatureKernels:
     widths : ndarray of shape (n_features,)
         Mean squared difference of two rows; 1 for a constant feature.
     constant : ndarray of bool, shape (n_features,)
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
     """
 
     Z: np.ndarray
     widths: np.ndarray
     constant: np.ndarray
+    counts: np.ndarray
 
     @classmethod
-    def of(cls, X: np.ndarray) -> FeatureKernels:
+    def of(cls, X: np.ndarray, counts: np.ndarray | None = None) -> FeatureKernels:
         """Kernels of rows, shape (n_samples, n_features), scaled units."""
-        n = len(X)
-        widths = 2.0 * X.var(axis=0) * n / (n - 1)
+        counts = np.ones(len(X)) if counts is None else counts
+        widths = squared_differences(X, counts)
         constant = widths <= 1e-12 * (1.0 + np.abs(X).max(axis=0)) ** 2
         widths[constant] = 1.0
-        return cls(np.ascontiguousarray(X.T), widths, constant)
+        return cls(np.ascontiguousarray(X.T), widths, constant, counts)
 
     @cached_property
     def low_rank(self) -> FeatureFactors | None:
@@ -80,7 +84,7 @@ class FeatureKernels:
     def of_rows(self, rows: np.ndarray) -> FeatureKernels:
         """The same kernels of some of the rows."""
         Z = np.ascontiguousarray(self.Z[:, rows])
-        return FeatureKernels(Z, self.widths, self.constant)
+        return FeatureKernels(Z, self.widths, self.constant, self.counts[rows])
 
     @cached_property
     def levels(self) -> FeatureLevels:
@@ -117,10 +121,10 @@ class FeatureKernels:
         The means of factors need no mix, which is None then.
         """
         if self.low_rank is not None:
-            return None, self.low_rank.means
+            return None, self.low_rank.means(self.counts)
         sums = np.empty(len(weights))
         K = self._mixed(weights, sums, None)
-        return K, sums / K.size
+        return K, sums / self.counts.sum() ** 2
 
     def _mixed(
         self, weights: np.ndarray, sums: np.ndarray, stop: np.ndarray | None
@@ -131,7 +135,7 @@ class FeatureKernels:
         if not len(sums) and self.low_rank is not None and self.levels.is_most:
             source = self.levels.source(weights)
         work = room, room[2].view(np.int64), np.empty(source[1].shape[1] ** 2)
-        mix_features(*source, K, sums, *work, _flag(stop))
+        mix_features(*source, self.counts, K, sums, *work, _flag(stop))
         return K
 
     def products(
@@ -181,13 +185,19 @@ class ListedKernels:
     K : ndarray of shape (n_kernels, n_samples, n_samples)
     factors : ndarray of shape (n_kernels,)
         What the kernels were multiplied by to be 1 on the diagonal.
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
     widths : ndarray of shape (n_kernels,), or None
         Of alignment kernels.
+    similarity : Similarity or None
+        That the one kernel is of.
     """
 
     K: np.ndarray
     factors: np.ndarray
+    counts: np.ndarray
     widths: np.ndarray | None = None
+    similarity: Similarity | None = None
 
     @property
     def constant(self) -> np.ndarray:
@@ -206,7 +216,8 @@ class ListedKernels:
 
     def mix_and_means(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Mix the kernels; and the mean entry of each."""
-        return self.mixed(weights), self.K.mean(axis=(1, 2))
+        means = self.K @ self.counts @ self.counts / self.counts.sum() ** 2
+        return self.mixed(weights), means
 
     def products(
         self,
@@ -229,6 +240,26 @@ class ListedKernels:
 
 
 Kernels = FeatureKernels | ListedKernels
+
+
+def squared_differences(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Mean squared difference of two rows, of each column.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features)
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for; two of them differ by nothing.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+    """
+    total = counts.sum()
+    apart = X - counts @ X / total
+    # Weights that are no counts may add up to less than the two rows of a pair.
+    others = max(total - 1.0, 0.5 * total)
+    return 2.0 * (counts @ apart**2) / others
 
 
 def refuse_thick(n_samples: int, n_columns: int) -> None:

@@ -34,7 +34,10 @@ def interpretability(model: PrototypeModel) -> np.ndarray:
 
 
 def discrimination(
-    codes: np.ndarray, prototype_labels: np.ndarray, y: np.ndarray
+    codes: np.ndarray,
+    prototype_labels: np.ndarray,
+    y: np.ndarray,
+    counts: np.ndarray | None = None,
 ) -> np.ndarray:
     """Share of each prototype's code weight that goes to its own class (DR), percent.
 
@@ -46,12 +49,16 @@ def discrimination(
         Class of each prototype.
     y : ndarray of int, shape (n_samples,)
         Class of each row.
+    counts : ndarray of shape (n_samples,), optional
+        Rows that each row stands for; None: one.
 
     Returns
     -------
     ndarray of shape (n_prototypes,)
         NaN for a prototype that no row uses.
     """
+    if counts is not None:
+        codes = codes * counts[:, None]
     total = codes.sum(axis=0)
     class_sums = np.where(y[:, None] == prototype_labels, codes, 0.0).sum(axis=0)
     with np.errstate(invalid="ignore"):

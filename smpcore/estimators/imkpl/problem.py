@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 
 from smpcore.errors import caution
+from smpcore.estimators.imkpl.base_kernels import model_kernel
 from smpcore.estimators.imkpl.factors import (
     WORK_BYTES,
     FactoredMix,
@@ -16,6 +17,7 @@ from smpcore.estimators.imkpl.factors import (
 )
 from smpcore.estimators.imkpl.kernels import FACTORED_ROWS, Kernels
 from smpcore.estimators.problem import ClassificationProblem
+from smpcore.similarity import Similarity
 from smpcore.solvers.imkpl_start import choose_medoids, nearest_rows
 
 #: A kernel needs this variance in its feature space, and this share of the median.
@@ -27,14 +29,21 @@ MOST_STEPS = 10
 
 @dataclass(frozen=True, eq=False)
 class IMKPLProblem(ClassificationProblem):
-    """Training rows for IMKPL. What follows is in the order `order`, class by class.
+    """Training rows for IMKPL: equal ones once, class by class.
 
     Parameters
     ----------
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for, or weights of samples and their classes.
     order : ndarray of int, shape (n_samples,)
-        Rows sorted by class.
-    y_sorted : ndarray of int, shape (n_samples,)
-        Class of each sorted row.
+        The sample that each row is, of those that were given.
+    place : ndarray of int, shape (n_given,)
+        The row that each sample is; -1 for one of weight 0.
+    left_out : ndarray of shape (n_left, n_features), user's units
+        Samples of weight 0.
+    columns : ndarray of int, shape (n_kernels, n_samples)
+        Where X has the value of each kernel to each row, if it is "precomputed"; of
+        other kernels there are none.
     kernels : Kernels
     variance : ndarray of shape (n_kernels,)
         Variance of the rows in the feature space of each kernel.
@@ -45,7 +54,7 @@ class IMKPLProblem(ClassificationProblem):
     neighbours : ndarray of shape (n_kernels,)
         Similarity to neighbours of other classes less twice that to neighbours of the
         same class, summed over rows.
-    n_same : int
+    n_same : float
         Pairs of same-class neighbours.
     U : ndarray of shape (n_prototypes, n_samples)
         First prototypes.
@@ -53,25 +62,28 @@ class IMKPLProblem(ClassificationProblem):
         Rows that the first prototypes, the neighbours and the start are of.
     """
 
+    counts: np.ndarray
     order: np.ndarray
-    y_sorted: np.ndarray
+    place: np.ndarray
+    left_out: np.ndarray
+    columns: np.ndarray
     kernels: Kernels
     variance: np.ndarray
     active: np.ndarray
     K: np.ndarray | FactoredMix
     neighbours: np.ndarray
-    n_same: int
+    n_same: float
     U: np.ndarray
     landmarks: np.ndarray | None = None
 
     @cached_property
     def blocks(self) -> list[slice]:
-        """Sorted rows of each class."""
-        return class_blocks(self.y_sorted)
+        """Rows of each class."""
+        return class_blocks(self.y_encoded)
 
     @cached_property
     def starts(self) -> np.ndarray:
-        """First sorted row of each class, and their number."""
+        """First row of each class, and their number."""
         return np.array([0, *(rows.stop for rows in self.blocks)])
 
     @property
@@ -82,22 +94,41 @@ class IMKPLProblem(ClassificationProblem):
     def with_prototypes(self, per_class: int, size: int) -> Self:
         """The same rows with other first prototypes; see `medoid_prototypes`."""
         sizes = per_class, size
-        U = first_prototypes(self.K, self.y_sorted, self.landmarks, sizes)
-        return replace(self, U=U)
+        rows = self.y_encoded, self.counts, self.landmarks
+        return replace(self, U=first_prototypes(self.K, *rows, sizes))
+
+    @property
+    def landmark_share(self) -> float:
+        """Share of the landmarks in what all rows count."""
+        return float(self.counts[self.landmarks].sum() / self.counts.sum())
+
+    @property
+    def most_frequent(self) -> int:
+        """Class that counts most."""
+        return int(np.bincount(self.y_encoded, self.counts).argmax())
+
+    def model_kernel(
+        self, name: str, beta: np.ndarray, used: np.ndarray
+    ) -> tuple[Similarity, np.ndarray]:
+        """Similarity and anchors of the mixed kernel; see `base_kernels`."""
+        rows = self.X[used], self.columns[:, used]
+        return model_kernel(name, self.kernels, beta, *rows)
 
     def of_landmarks(self) -> Self:
         """The problem of the landmarks alone."""
-        rows = self.landmarks
-        share = len(rows) / len(self.y_sorted)
+        rows, share = self.landmarks, self.landmark_share
         kernels = self.kernels.of_rows(rows)
         return replace(
             self,
+            X=self.X[rows],
+            y_encoded=self.y_encoded[rows],
+            counts=self.counts[rows],
             order=self.order[rows],
-            y_sorted=self.y_sorted[rows],
+            columns=self.columns[:, rows],
             kernels=kernels,
             K=kernels.mix(self.even_weights),
             neighbours=share * self.neighbours,
-            n_same=round(share * self.n_same),
+            n_same=share * self.n_same,
             U=np.ascontiguousarray(self.U[:, rows]),
             landmarks=None,
         )
@@ -178,7 +209,7 @@ class IMKPLState:
 
     def n_prototypes(self, problem: IMKPLProblem) -> int:
         """Prototypes of each class, of which a smaller class has fewer."""
-        sizes = np.bincount(problem.y_sorted)
+        sizes = np.bincount(problem.y_encoded)
         counts = np.arange(1, len(self.U) + 1)
         total = np.minimum(sizes, counts[:, None]).sum(axis=1)
         return int(counts[min(np.searchsorted(total, len(self.U)), len(counts) - 1)])
@@ -191,6 +222,12 @@ def class_blocks(y_sorted: np.ndarray) -> list[slice]:
         slice(int(end - size), int(end))
         for end, size in zip(stops, np.bincount(y_sorted), strict=True)
     ]
+
+
+def fewest(counts: np.ndarray, enough: float) -> int:
+    """Rows of which no choice counts less than `enough`, if there are so many."""
+    n_less = np.searchsorted(np.cumsum(np.sort(counts)), enough)
+    return int(min(n_less + 1, len(counts)))
 
 
 def screen(
@@ -231,9 +268,12 @@ def neighbour_pairs(
     K: np.ndarray | FactoredMix,
     y_sorted: np.ndarray,
     k: int,
+    counts: np.ndarray,
     landmarks: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pairs of each row with its k nearest of its own class and of the others.
+
+    A row that counts as two is two of the k, and its own nearest.
 
     Parameters
     ----------
@@ -241,6 +281,8 @@ def neighbour_pairs(
     y_sorted : ndarray of int, shape (n_samples,), ascending
     k : int
         A smaller class gives as many as it has.
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
     landmarks : ndarray of int, optional
         Pairs are of these rows with all, and weigh more: as much as those of all rows.
 
@@ -248,31 +290,40 @@ def neighbour_pairs(
     -------
     first, second : ndarray of int, shape (n_pairs,)
     weights : ndarray of shape (n_pairs,)
-        -2 within a class, 1 across.
+        -2 within a class, 1 across, for each row that the first and second stand for.
     """
     first, second, weights = [], [], []
     n = len(y_sorted)
     at_once = n if n < FACTORED_ROWS else max(1, WORK_BYTES // (8 * n))
     paired = np.arange(n) if landmarks is None else landmarks
     for rows in class_blocks(y_sorted):
-        n_own = rows.stop - rows.start
+        own, others = counts[rows], np.delete(counts, rows)
+        n_inside, n_outside = min(fewest(own, k), len(own) - 1), fewest(others, k)
         of_class = paired[(paired >= rows.start) & (paired < rows.stop)]
-        more = n_own / len(of_class)
+        more = own.sum() / counts[of_class].sum()
         for start in range(0, len(of_class), at_once):
             here = of_class[start : start + at_once]
-            inside = np.empty((len(here), min(k, n_own - 1)), dtype=np.int64)
-            outside = np.empty((len(here), min(k, n - n_own)), dtype=np.int64)
+            inside = np.empty((len(here), n_inside), dtype=np.int64)
+            outside = np.empty((len(here), n_outside), dtype=np.int64)
             nearest_rows(K[here], here, rows.start, rows.stop, inside, outside)
-            for nearest, weight in ((inside, -2.0), (outside, 1.0)):
+            alike = np.clip(counts[here] - 1.0, 0.0, k)  # the row itself is its nearest
+            for nearest, weight, room in (
+                (inside, -2.0, k - alike),
+                (outside, 1.0, np.full(len(here), float(k))),
+            ):
+                each = counts[nearest]
+                before = np.cumsum(each, axis=1) - each
+                taken = np.clip(room[:, None] - before, 0.0, each)
                 first.append(np.repeat(here, nearest.shape[1]))
                 second.append(nearest.ravel())
-                weights.append(np.full(nearest.size, more * weight))
+                weights.append((more * weight * counts[here, None] * taken).ravel())
     return np.concatenate(first), np.concatenate(second), np.concatenate(weights)
 
 
 def first_prototypes(
     K: np.ndarray | FactoredMix,
     y_sorted: np.ndarray,
+    counts: np.ndarray,
     landmarks: np.ndarray | None,
     sizes: tuple[int, int],
 ) -> np.ndarray:
@@ -282,6 +333,8 @@ def first_prototypes(
     ----------
     K : ndarray of shape (n_samples, n_samples), or FactoredMix
     y_sorted : ndarray of int, shape (n_samples,), ascending
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
     landmarks : ndarray of int, shape (n_landmarks,), or None
     sizes : (int, int)
         Prototypes of a class, and rows in each.
@@ -291,15 +344,20 @@ def first_prototypes(
     ndarray of shape (n_prototypes, n_samples)
     """
     if landmarks is None:
-        return medoid_prototypes(K, y_sorted, *sizes)
-    part = medoid_prototypes(K[landmarks, landmarks], y_sorted[landmarks], *sizes)
+        return medoid_prototypes(K, y_sorted, counts, *sizes)
+    rows = y_sorted[landmarks], counts[landmarks]
+    part = medoid_prototypes(K[landmarks, landmarks], *rows, *sizes)
     U = np.zeros((len(part), len(y_sorted)))
     U[:, landmarks] = part
     return U
 
 
 def medoid_prototypes(
-    K: np.ndarray | FactoredMix, y_sorted: np.ndarray, per_class: int, size: int
+    K: np.ndarray | FactoredMix,
+    y_sorted: np.ndarray,
+    counts: np.ndarray,
+    per_class: int,
+    size: int,
 ) -> np.ndarray:
     """Prototypes to start from: medoids of each class with rows of their cluster.
 
@@ -310,6 +368,8 @@ def medoid_prototypes(
     ----------
     K : ndarray of shape (n_samples, n_samples)
     y_sorted : ndarray of int, shape (n_samples,), ascending
+    counts : ndarray of shape (n_samples,)
+        Rows that each row stands for.
     per_class : int
         A smaller class gets as many as it has rows.
     size : int
@@ -325,7 +385,7 @@ def medoid_prototypes(
         diagonal = np.ascontiguousarray(K[rows, rows])
         medoids = np.empty(min(per_class, len(diagonal)), dtype=np.int64)
         cluster = np.empty(len(diagonal), dtype=np.int64)
-        choose_medoids(diagonal, MOST_STEPS, medoids, cluster)
+        choose_medoids(diagonal, counts[rows], MOST_STEPS, medoids, cluster)
         for number, medoid in enumerate(medoids):
             members = np.flatnonzero(cluster == number)
             likest = np.argsort(-diagonal[medoid, members], kind="stable")[:size]

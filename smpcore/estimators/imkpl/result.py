@@ -6,28 +6,9 @@ import numpy as np
 
 from smpcore.estimators.base import Fitted
 from smpcore.estimators.imkpl.alternation import Alternation
-from smpcore.estimators.imkpl.base_kernels import model_kernel
 from smpcore.estimators.imkpl.problem import IMKPLProblem
 from smpcore.estimators.imkpl.starts import Run
 from smpcore.model import History, Trace
-
-
-def plain_codes(problem: IMKPLProblem, alternation: Alternation) -> np.ndarray:
-    """Codes of the training rows as of new inputs.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-    alternation : Alternation
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_prototypes)
-        In the order in which the rows came.
-    """
-    codes = np.empty((len(problem.order), len(alternation.U)))
-    codes[problem.order] = alternation.plain_codes()
-    return codes
 
 
 def run_history(
@@ -79,7 +60,7 @@ def fitted_state(
     alternation : Alternation
     history : History
     codes : ndarray of shape (n_samples, n_prototypes), optional
-        As `plain_codes` gives them; None: they are computed.
+        ``alternation.plain_codes()``; None: they are computed.
 
     Returns
     -------
@@ -88,10 +69,8 @@ def fitted_state(
     """
     U, used = alternation.U, np.flatnonzero(alternation.U.any(axis=0))
     if codes is None:
-        codes = plain_codes(problem, alternation)
-    similarity, anchors = model_kernel(
-        kernels, problem.kernels, alternation.beta, problem.X, problem.order[used]
-    )
+        codes = alternation.plain_codes()
+    similarity, anchors = problem.model_kernel(kernels, alternation.beta, used)
     model = problem.model(
         anchors,
         problem.votes(U),
@@ -101,14 +80,18 @@ def fitted_state(
         pooling="sum",
         sample_shape=sample_shape,
         kind_of_prototype="mix of real cases",
-        fallback=int(np.bincount(problem.y_encoded).argmax()),
+        fallback=problem.most_frequent,
         code_size=alternation.parameters.most_in_code,
         gram=alternation.gram,
     )
+    assignment = codes.argmax(axis=1)[problem.place]
+    if len(problem.left_out):
+        of_left = model.activations(problem.left_out).argmax(axis=1)
+        assignment[problem.place < 0] = of_left
     return Fitted(
         model,
         state=None,
-        assignment=codes.argmax(axis=1),
+        assignment=assignment,
         n_asked=len(U),
         anchor_rows=problem.order[used],
         scores=codes @ model.votes,

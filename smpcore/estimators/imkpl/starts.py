@@ -82,5 +82,5 @@ def landmark_start(
     U = np.zeros(problem.U.shape)
     U[:, rows] = found.U
     # Errors of the kernels, whose spread is the unit of kappa, are sums over rows.
-    spread = found.spread * len(problem.y_sorted) / len(rows)
+    spread = found.spread / problem.landmark_share
     return replace(found.state, U=U, codes=U, spread=spread)

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from smpcore.errors import SmpcoreError
 from smpcore.estimators.base import Fitted, PrototypeEstimator
 from smpcore.estimators.checks import Number, OneOf, sample_weights
+from smpcore.estimators.distinct import joined_rows
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import spread_trace
 from smpcore.estimators.scaling import scaled_as_read, scaled_copy
@@ -42,11 +43,7 @@ from smpcore.estimators.supersparse.problem import (
 )
 from smpcore.estimators.supersparse.removal import REMOVALS
 from smpcore.estimators.supersparse.result import fitted_state
-from smpcore.estimators.supersparse.rows import (
-    Rows,
-    joined_rows,
-    rows_in_blocks,
-)
+from smpcore.estimators.supersparse.rows import Rows, rows_in_blocks
 from smpcore.estimators.supersparse.selection import refuse_oblong
 from smpcore.estimators.supersparse.strings import refuse_non_strings
 from smpcore.estimators.supersparse.teachers import Teacher
@@ -309,7 +306,7 @@ class SuperSparseEstimator(PrototypeEstimator):
             refuse_oblong(X)
         if self._kind == "callable":
             CheckedFunction(self.similarity).refuse_asymmetric(X)
-        first, masses = joined_rows(X, labels, sample_weight)
+        first, masses, _ = joined_rows(X, labels, sample_weight)
         weights = sample_weights(masses, len(masses))
         standardize = bool(self.standardize) and SIMILARITIES[self._kind].standardised
         scaled, center, scale = scaled_copy(
@@ -331,7 +328,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         `rows_in_blocks` takes them.
         """
         X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
-        first, masses = joined_rows(X, targets[1], sample_weight)
+        first, masses, _ = joined_rows(X, targets[1], sample_weight)
         mass, joined = float(masses.sum()), sample_weights(masses, len(masses))
         joined = self._weighed(joined, entries, targets[1][first])
         weights = self._weighed(entries["weights"].copy(), entries, targets[1])

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.distinct import sorted_by_projection
 from smpcore.estimators.row_blocks import ScaledRows, row_blocks
 from smpcore.estimators.starts import MOST_ROWS
 from smpcore.solvers.similarity import SHORTEST
@@ -123,24 +122,6 @@ class Rows:
         return not self.Y.any()
 
 
-def projected(X: Any, direction: np.ndarray) -> np.ndarray:
-    """Product of each row with a direction, the same wherever the row stands.
-
-    Parameters
-    ----------
-    X : ndarray, ParquetRows or ScaledRows of shape (n_samples, n_features)
-    direction : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
-    along = np.empty(X.shape[0])
-    for part, block in row_blocks(X):
-        along[part] = (block * direction).sum(axis=1)
-    return along
-
-
 def rows_in_any_order(X: Any, places: np.ndarray) -> np.ndarray:
     """Read rows by their numbers, which need not ascend.
 
@@ -218,41 +199,6 @@ def standard_targets(
     if unit <= 1e-14 * np.abs(targets).max():
         centred, unit = np.zeros_like(centred), 1.0
     return np.ascontiguousarray((centred / unit).T), middle, unit
-
-
-def joined_rows(
-    X: np.ndarray, targets: np.ndarray, sample_weight: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find rows that are equal, targets too, and weigh them together.
-
-    What remains is in an order of its own. So a whole weight is that many equal rows
-    to the last bit, however the rows are ordered: the problem is not convex, and
-    rounding errors would grow over the steps.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    targets : ndarray of shape (n_samples,)
-    sample_weight : array-like of shape (n_samples,), or None
-
-    Returns
-    -------
-    first : ndarray of int, shape (n_rows,)
-        The first of each set of equal rows that weigh something.
-    weights : ndarray of shape (n_rows,)
-        Sum of the weights of each set.
-    """
-    weights = (
-        np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)
-    )
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        along = projected(X, direction)
-    # Rows that are read in blocks are taken for equal where their projections are.
-    rows = X if isinstance(X, np.ndarray) else along[:, None]
-    order, new = sorted_by_projection(rows, along, targets, weights)
-    starts = np.flatnonzero(new)
-    return order[starts], np.add.reduceat(weights[order].astype(np.float64), starts)
 
 
 def standard_rows(

@@ -8,15 +8,12 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from smpcore.estimators.distinct import projected
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.starts import MOST_ROWS, kmeans_centers
 from smpcore.estimators.supersparse.problem import Box, Objective
 from smpcore.estimators.supersparse.removal import kept_columns, without_dead
-from smpcore.estimators.supersparse.rows import (
-    Rows,
-    projected,
-    rows_in_any_order,
-)
+from smpcore.estimators.supersparse.rows import Rows, rows_in_any_order
 
 #: Rows among which a greedy step chooses.
 POOL = 300

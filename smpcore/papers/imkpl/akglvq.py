@@ -100,7 +100,9 @@ class AKGLVQ:
         order = np.argsort(codes, kind="stable")
         self.kernel_ = AveragedKernel.of(X[order], self.kernels, self.n_channels)
         self.y_encoded_, K = codes[order], self.kernel_.K
-        start = medoid_prototypes(K, self.y_encoded_, self.n_prototypes, len(K))
+        start = medoid_prototypes(
+            K, self.y_encoded_, np.ones(len(K)), self.n_prototypes, len(K)
+        )
         start /= start.sum(axis=1, keepdims=True)
         self.labels_ = np.array([self.y_encoded_[u.argmax()] for u in start])
         same_class = self.y_encoded_[:, None] == self.labels_

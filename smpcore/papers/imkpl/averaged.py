@@ -35,11 +35,11 @@ class AveragedKernel:
     @classmethod
     def of(cls, X: np.ndarray, kernels: str = "features", n_channels: int = 1) -> Self:
         """Average the kernels of rows; names as in `IMKPLClassifier`."""
-        order = np.arange(len(X))
-        base = base_kernels(kernels, X, order, n_channels, 0)
+        each, columns = np.ones(len(X)), np.empty((0, len(X)), dtype=np.int64)
+        base = base_kernels(kernels, X, each, columns, n_channels, 0)
         _, active, K = screen(base)
         even = active / active.sum()
-        similarity, rows = model_kernel(kernels, base, even, X, order)
+        similarity, rows = model_kernel(kernels, base, even, X, columns)
         return cls(rows, similarity, K)
 
     def values(self, X: np.ndarray) -> np.ndarray:

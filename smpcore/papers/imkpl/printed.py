@@ -50,7 +50,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from smpcore.estimators.imkpl.base_kernels import model_kernel
 from smpcore.estimators.imkpl.problem import IMKPLProblem, neighbour_pairs
 from smpcore.papers.steps import (
     PrintedStep,
@@ -235,13 +234,13 @@ def terms_of(estimator: Any, problem: IMKPLProblem) -> Terms:
     -------
     Terms
     """
-    f, y = len(problem.active), problem.y_sorted
+    f, y = len(problem.active), problem.y_encoded
     kernels = np.stack([problem.kernels.mixed(one) for one in np.eye(f)])
     k = estimator.n_neighbors or estimator.code_size
     return Terms(
         kernels=kernels,
         same=(y[:, None] == y).astype(np.float64),
-        near=neighbour_pairs(kernels.sum(axis=0), y, k),
+        near=neighbour_pairs(kernels.sum(axis=0), y, k, np.ones(len(y))),
         lam=float(estimator.lam),
         mu=float(estimator.mu),
         tau=float(estimator.tau),
@@ -275,7 +274,7 @@ def printed_imkpl(
     start: Any = None,
     stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
-    """Algorithm 1 on the rows of an estimator.
+    """Algorithm 1 on the rows of an estimator, equal ones once.
 
     Parameters
     ----------
@@ -321,9 +320,7 @@ def _step(
     """A state with its objective and its model."""
     (t, phase), K = when, terms.mixed(beta)
     value, used = terms.objective(K, U, codes), np.flatnonzero(U.any(axis=0))
-    similarity, anchors = model_kernel(
-        estimator.kernels, problem.kernels, beta, problem.X, problem.order[used]
-    )
+    similarity, anchors = problem.model_kernel(estimator.kernels, beta, used)
     model = problem.model(
         anchors,
         problem.votes(U),
@@ -332,13 +329,12 @@ def _step(
         similarity=similarity,
         pooling="sum",
         kind_of_prototype="mix of real cases",
-        fallback=int(np.bincount(problem.y_encoded).argmax()),
+        fallback=problem.most_frequent,
         code_size=terms.size,
         gram=U @ K @ U.T,
         sample_shape=_sample_shape(estimator, problem),
     )
-    assignment = np.empty(len(problem.order), dtype=np.int64)
-    assignment[problem.order] = codes.argmax(axis=0)
+    assignment = codes.argmax(axis=0)[problem.place]
     arrays = {"U": U, "codes": codes, "beta": beta}
     return PrintedStep(t, phase, value, arrays, assignment, model)
 

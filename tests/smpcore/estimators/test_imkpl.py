@@ -4,6 +4,7 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -29,7 +30,10 @@ VARIANTS = [
 
 
 def reasons(estimator):
-    return {"check_class_weight_classifiers": "there are none, which is said"}
+    """Ten prototypes of each class describe all rows: none turns to another class."""
+    if estimator.n_prototypes != 10:
+        return {}
+    return {"check_class_weight_classifiers": reasons.__doc__}
 
 
 @parametrize_with_checks(VARIANTS, expected_failed_checks=reasons)
@@ -55,7 +59,9 @@ def alternate(data=WINE, n_steps=0, **params):
 
 def test_terms_are_the_papers():
     alternation, problem = alternate(n_steps=2)
-    y, K, U, codes = problem.y_sorted, alternation.K, alternation.U.T, alternation.codes
+    assert (problem.counts == 1.0).all()
+    y, K, U = problem.y_encoded, alternation.K, alternation.U.T
+    codes = alternation.codes
     H, same = U @ codes, y[:, None] == y
     terms = alternation.terms()
     rest = np.eye(len(y)) - H
@@ -93,7 +99,7 @@ def test_errors_of_the_kernels_add_up_to_the_objective():
         alternation.parameters,
     )
     H = alternation.U.T @ alternation.codes
-    across = H[problem.y_sorted[:, None] != problem.y_sorted].sum()
+    across = H[problem.y_encoded[:, None] != problem.y_encoded].sum()
     expected = terms["rec"] + at.lam * (terms["dis"] - across) + at.mu * terms["ls"]
     assert errors @ alternation.beta == pytest.approx(expected, rel=1e-11)
     assert errors.min() >= -1e-9
@@ -168,7 +174,7 @@ def test_model_is_made_of_real_cases():
     np.testing.assert_allclose(model.votes, model.mixing.T @ own, atol=1e-12)
     back = PrototypeModel.from_json(model.to_json())
     np.testing.assert_array_equal(back.scores(X), model.scores(X))
-    assert fitted.n_asked_ == model.n_prototypes == 30
+    assert fitted.n_asked_ == model.n_prototypes == 3 * fitted.n_prototypes_
     codes = model.activations(X)
     np.testing.assert_array_equal(fitted.assignment_, codes.argmax(axis=1))
     assert np.isnan(fitted.gap_) and np.isnan(fitted.history_.gap).all()
@@ -208,7 +214,10 @@ def test_measures_by_their_definitions():
 
 
 def test_tau_makes_prototypes_compact_and_lam_makes_them_pure():
-    measured = [IMKPLClassifier(tau=tau).fit(*WINE) for tau in (0.0, 0.5, 10.0)]
+    measured = [
+        IMKPLClassifier(tau=tau, n_prototypes=10, kappa=2.0).fit(*WINE)
+        for tau in (0.0, 0.5, 10.0)
+    ]
     ips = [fitted.ip_ for fitted in measured]
     sizes = [np.count_nonzero(fitted.model_.mixing) for fitted in measured]
     assert ips[0] < ips[1] < ips[2] and sizes[0] > sizes[1] > sizes[2]
@@ -343,7 +352,7 @@ def test_recorded_states_are_those_of_a_shorter_fit():
         ({"tol": 0.0}, "tol=0.0 should be a number above 0"),
         ({"kernels": "psychic"}, "kernels='psychic' should be one of"),
         ({"solver": "guess"}, "solver='guess' should be one of"),
-        ({"class_weight": "balanced"}, "IMKPL has no class weights; repeat rows"),
+        ({"class_weight": "even"}, "class_weight='even' should be None, 'balanced' or"),
     ],
 )
 def test_parameters_out_of_range_are_refused(params, words):
@@ -357,13 +366,11 @@ def test_rows_that_cannot_be_are_refused():
         IMKPLClassifier().fit(X[:50], y[:50])
     with pytest.raises(SmpcoreError, match="NaN"):
         IMKPLClassifier().fit(np.where(X > 7, np.nan, X), y)
-    with pytest.raises(SmpcoreError, match="IMKPL has no weights of rows; repeat"):
-        IMKPLClassifier().problem(X, y, np.ones(len(y)))
-    many = np.zeros((9000, 1)), np.arange(9000) % 2
+    many = np.arange(9000.0)[:, None], np.arange(9000) % 2
     with pytest.raises(SmpcoreError, match=r"4 .* 9000 x 9000 .* 2.41 GiB .*fewer"):
         IMKPLClassifier(kernels="rbf").fit(*many)
     # Kernels of features are factored: tables are of the rows of a class.
-    many = np.zeros((18000, 1)), np.arange(18000) % 2
+    many = np.arange(18000.0)[:, None], np.arange(18000) % 2
     with pytest.raises(SmpcoreError, match=r"2 .* 9000 x 9000 .* 1.21 GiB .*fewer"):
         IMKPLClassifier(landmarks=0).fit(*many)
     with pytest.raises(SmpcoreError, match="X holds values so large"):
@@ -387,3 +394,130 @@ def test_digits_are_learned():
     fitted = IMKPLClassifier().fit(X[:600], y[:600])
     assert fitted.score(X[600:], y[600:]) > 0.9
     assert {0, 32, 39} <= set(fitted.dropped_)
+
+
+#: Rows of one iris each, some of them equal; kernels, of them and of their series.
+WEIGHED = {
+    "features": {},
+    "few": {"kappa": 0.5, "n_prototypes": 3, "code_size": 3},
+    "paper": {"solver": "paper", "kernel_weights": "lp", "n_prototypes": 2},
+    "rbf": {"kernels": "rbf", "n_prototypes": 4},
+    "linear": {"kernels": "linear", "standardize": False},
+    "gak": {"kernels": "gak", "n_channels": 2, "standardize": False},
+}
+
+
+@pytest.mark.parametrize("params", WEIGHED.values(), ids=WEIGHED)
+def test_a_whole_weight_is_the_row_so_many_times(params):
+    X, y = IRIS[0][::2], IRIS[1][::2]
+    weights = np.random.default_rng(0).integers(0, 5, len(y))
+    weighed = IMKPLClassifier(**params).fit(X, y, weights)
+    rows = np.repeat(np.arange(len(y)), weights)
+    np.random.default_rng(1).shuffle(rows)
+    repeated = IMKPLClassifier(**params).fit(X[rows], y[rows])
+    assert weighed.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
+    assert weighed.kappa_ == repeated.kappa_ and weighed.ip_ == repeated.ip_
+    assert weighed.dr_ == pytest.approx(repeated.dr_, rel=1e-12)
+    np.testing.assert_array_equal(
+        weighed.decision_function(IRIS[0]), repeated.decision_function(IRIS[0])
+    )
+    np.testing.assert_array_equal(weighed.assignment_[rows], repeated.assignment_)
+    left = weights == 0  # these have a prototype, too
+    codes = weighed.model_.activations(X[left])
+    np.testing.assert_array_equal(weighed.assignment_[left], codes.argmax(axis=1))
+
+
+def test_weights_of_kernels_side_by_side():
+    X, y = IRIS[0][::3], IRIS[1][::3]
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weights)
+
+    def side(rows, columns):
+        apart = [(c[rows][:, None] - c[columns]) ** 2 for c in X.T]
+        return np.hstack([np.exp(-part) for part in apart])
+
+    listed = IMKPLClassifier(kernels="precomputed", standardize=False, n_prototypes=2)
+    every = np.arange(len(y))
+    weighed = listed.fit(side(every, every), y, weights).objective_
+    repeated = listed.fit(side(rows, rows), y[rows]).objective_
+    assert weighed == pytest.approx(repeated, rel=1e-8)
+
+
+def test_the_objective_of_weighed_rows_is_that_of_all_rows():
+    """Written out over repeated rows, of what a fit of weighed ones found."""
+    X, y = IRIS[0][::2], IRIS[1][::2]
+    counts = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
+    estimator = IMKPLClassifier(code_size=4, n_prototypes=2)
+    problem = estimator.problem(X, y, counts)
+    parameters = IMKPLParameters(0.3, 0.25, 0.2, 2.0, 4, True)
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    for _ in range(2):
+        alternation.update_prototypes()
+        alternation.update_kernels()
+        alternation.update_codes()
+    rows = np.repeat(np.arange(len(problem.counts)), problem.counts.astype(int))
+    K, codes = alternation.K[np.ix_(rows, rows)], alternation.codes[:, rows]
+    labels = problem.y_encoded[rows]
+    same, first = labels[:, None] == labels, np.unique(rows, return_index=True)[1]
+    U = np.zeros((len(rows), len(alternation.U)))
+    U[first] = alternation.U.T
+    H, terms = U @ codes, alternation.terms()
+    rest = np.eye(len(rows)) - H
+    assert terms["rec"] == pytest.approx(np.trace(K @ rest @ rest.T), rel=1e-10)
+    assert terms["dis"] == pytest.approx(np.vdot(1.0 - same * K, H), rel=1e-10)
+    start, local = problem.K[np.ix_(rows, rows)], 0.0
+    for i in range(len(rows)):
+        near = np.argsort(-start[i], kind="stable")
+        own = [s for s in near if same[i, s] and s != i][:4]
+        others = [s for s in near if not same[i, s]][:4]
+        local += (2.0 - 2.0 * K[i, own]).sum() + K[i, others].sum()
+    assert terms["ls"] == pytest.approx(local, rel=1e-10)
+    # The width of a kernel is the mean squared difference of two of all rows.
+    Z = problem.X[rows]
+    np.testing.assert_allclose(problem.kernels.widths, 2.0 * Z.var(axis=0, ddof=1))
+
+
+def test_class_weights_are_weights_of_rows():
+    X, y = SMALL
+    params = {"n_prototypes": 2, "kappa": 1.0}
+    given = IMKPLClassifier(class_weight={0: 3.0}, **params).fit(X, y)
+    weighed = IMKPLClassifier(**params).fit(X, y, np.where(y == 0, 3.0, 1.0))
+    assert given.objective_ == pytest.approx(weighed.objective_, rel=1e-8)
+    balanced = IMKPLClassifier(class_weight="balanced").problem(X, y).counts
+    sums = np.bincount(IMKPLClassifier().problem(X, y).y_encoded, balanced)
+    np.testing.assert_allclose(sums, len(y) / 2)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.3, 1.7])
+def test_weights_that_are_no_counts(share):
+    X, y = WINE
+    weights = share * np.random.default_rng(0).uniform(0.5, 1.5, len(y))
+    fitted = IMKPLClassifier(n_prototypes=3, kappa=2.0).fit(X, y, weights)
+    assert np.isfinite(fitted.objective_) and fitted.score(X, y) > 0.9
+
+
+def test_the_order_and_the_units_of_rows_do_not_matter():
+    X, y = WINE
+    fitted = IMKPLClassifier().fit(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    other = IMKPLClassifier().fit((X * np.geomspace(0.25, 1024.0, 13))[order], y[order])
+    assert other.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
+    np.testing.assert_array_equal(order[other.anchor_rows_], fitted.anchor_rows_)
+    np.testing.assert_array_equal(other.assignment_, fitted.assignment_[order])
+
+
+@pytest.mark.parametrize("kernels", ["features", "rbf", "linear"])
+def test_sparse_rows_are_those_with_their_zeros(kernels):
+    X = np.where(WINE[0] > WINE[0].mean(axis=0), WINE[0], 0.0)
+    dense = IMKPLClassifier(kernels=kernels, n_prototypes=2).fit(X, WINE[1])
+    sparse = IMKPLClassifier(kernels=kernels, n_prototypes=2)
+    sparse.fit(csr_matrix(X), WINE[1])
+    assert sparse.objective_ == dense.objective_
+    scores = sparse.decision_function(csr_matrix(X))
+    np.testing.assert_allclose(scores, dense.decision_function(X), atol=1e-9)
+
+
+def test_series_and_kernels_are_never_sparse():
+    estimator = IMKPLClassifier(kernels="gak", standardize=False)
+    with pytest.raises(SmpcoreError, match="X is sparse"):
+        estimator.fit(csr_matrix(IRIS[0]), IRIS[1])

@@ -34,8 +34,10 @@ def test_factors_are_those_of_the_kernels():
         part = L[:, feature == number]
         np.testing.assert_allclose(part @ part.T, found.mixed(one), atol=2e-10)
     assert (np.bincount(feature)[[3, 4]] <= [len(np.unique(X[:, 3])), 1]).all()
-    means = [found.mixed(one).mean() for one in np.eye(6)]
-    np.testing.assert_allclose(found.low_rank.means, means, atol=2e-10)
+    counts = np.random.default_rng(0).uniform(0.1, 3.0, 1100)
+    shares = counts / counts.sum()
+    means = [shares @ found.mixed(one) @ shares for one in np.eye(6)]
+    np.testing.assert_allclose(found.low_rank.means(counts), means, atol=2e-10)
 
 
 def test_a_factored_mix_is_used_like_the_array_of_its_values():
@@ -120,8 +122,8 @@ def test_neighbours_of_landmarks_stand_for_all():
     order = np.argsort(y, kind="stable")
     found, y = FeatureKernels.of(X[order]), y[order]
     K, rows = found.mix(np.full(6, 1 / 6)), spread_rows(y, 600)
-    whole = found.pair_sums(*neighbour_pairs(K, y, 5))
-    first, second, weights = neighbour_pairs(K, y, 5, rows)
+    whole = found.pair_sums(*neighbour_pairs(K, y, 5, np.ones(1500)))
+    first, second, weights = neighbour_pairs(K, y, 5, np.ones(1500), rows)
     assert np.isin(first, rows).all() and not np.isin(second, rows).all()
     part = found.pair_sums(first, second, weights)
     np.testing.assert_allclose(part, whole, rtol=0.05)

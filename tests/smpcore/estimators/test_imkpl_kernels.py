@@ -93,7 +93,8 @@ def test_listed_kernels_give_the_model_of_kernels_on_the_fly():
     X, y = WINE
     rng = np.random.default_rng(0)
     order = rng.permutation(len(y))
-    train, test = order[:120], order[120:]
+    # Kernels side by side keep the order of the rows, others are sorted by values.
+    train, test = order[:120][np.lexsort(X[order[:120]].T[::-1])], order[120:]
     Xs = (X - X[train].mean(axis=0)) / X[train].std(axis=0)
     side = np.hstack(feature_kernels(Xs[train], Xs[train]))
     side_test = np.hstack(feature_kernels(Xs[test], Xs[train]))
@@ -262,10 +263,12 @@ def test_channels_that_all_see_nothing_are_all_kept():
 def test_kernels_that_memory_would_not_hold_are_refused_with_their_size():
     X, y = waves(0, n=20)
     many = np.repeat(X, 125, axis=0), np.repeat(y, 125)
+    many[0][:, 0] += np.arange(5000)  # equal rows are one
     estimator = IMKPLClassifier(kernels="gak", n_channels=6, standardize=False)
     with pytest.raises(SmpcoreError, match=r"9 tables of 5000 x 5000 .* 1.68 GiB"):
         estimator.fit(*many)
     wide = np.zeros((400, 400 * 1000), dtype=np.float32), np.arange(400) % 2
+    wide[0][:, 0] = np.arange(400)
     listed = IMKPLClassifier(kernels="precomputed", standardize=False)
     with pytest.raises(SmpcoreError, match=r"1003 tables of 400 x 400 .* 1.2 GiB"):
         listed.fit(*wide)

@@ -289,7 +289,7 @@ def test_unweighted_shares_are_biased_and_weighted_ones_are_not():
 
 def test_a_method_without_weights_says_so_in_one_sentence(asked):
     dataset, parts, _, _ = asked
-    for key in ("imkpl", "knn", "gaussian_process", "quadratic"):
+    for key in ("knn", "gaussian_process", "quadratic"):
         with pytest.raises(SmpcoreError, match=r"has no weights of rows.* choose"):
             fit_compared(key, dataset, parts.with_censored)
 

@@ -30,7 +30,7 @@ def six():
     Prototypes are at first row 0 and row 3; they and codes have one entry.
     """
     kernels = np.stack([SAME, np.eye(6)])
-    near = neighbour_pairs(kernels.sum(axis=0), LABELS, 1)
+    near = neighbour_pairs(kernels.sum(axis=0), LABELS, 1, np.ones(6))
     terms = Terms(kernels, SAME, near, lam=0.5, mu=0.25, tau=0.0625, size=1)
     return terms, np.eye(6)[[0, 3]]
 
@@ -128,8 +128,8 @@ def test_pursuit_is_never_above_zero_and_as_good_as_one_entry():
 
 
 def test_codes_are_as_good_as_those_of_our_solver():
-    """With one entry (7) is solved exactly, by both."""
-    X, y = load_iris(return_X_y=True)
+    """With one entry (7) is solved exactly, by both. No row stands for two here."""
+    X, y = load_wine(return_X_y=True)
     estimator = IMKPLClassifier(code_size=1, n_prototypes=2)
     problem = estimator.problem(X, y)
     terms = terms_of(estimator, problem)
@@ -145,7 +145,7 @@ def test_codes_are_as_good_as_those_of_our_solver():
 @pytest.mark.parametrize("load", [load_iris, load_wine])
 def test_the_linear_programme_takes_one_kernel(load):
     X, y = load(return_X_y=True)
-    estimator = IMKPLClassifier(code_size=3, n_prototypes=3)
+    estimator = IMKPLClassifier(code_size=3, n_prototypes=3, kappa=3.0)
     problem = estimator.problem(X, y)
     steps = printed_imkpl(estimator, problem, n_steps=4)
     assert [step.phase for step in steps[:4]] == [

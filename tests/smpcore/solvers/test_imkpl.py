@@ -42,20 +42,23 @@ def room(n, levels=1):
 def mix_rows(K, *source):
     """The mixed kernel of features with few values and of others."""
     work = room(len(K), source[1].shape[1])
-    mix_features(*source[:-1], K, np.empty(0), *work, source[-1])
+    mix_features(*source[:-1], np.ones(K.shape[1]), K, np.empty(0), *work, source[-1])
 
 
 def test_a_mix_is_the_sum_of_the_kernels(features):
     Z, widths, kernels = features
+    counts = np.random.default_rng(2).uniform(0.1, 3.0, 37)
     weights = np.array([0.1, 0.0, 0.4, 0.2, 0.0, 0.3])
     K, sums = np.empty((37, 37)), np.empty(6)
-    mix_features(*NO_LEVELS, Z, weights, widths, K, sums, *room(37), RUN)
+    mix_features(*NO_LEVELS, Z, weights, widths, counts, K, sums, *room(37), RUN)
     np.testing.assert_allclose(K, np.tensordot(weights, kernels, 1), rtol=1e-14)
     np.testing.assert_array_equal(K, K.T)
-    expected = np.where(weights > 0, kernels.sum(axis=(1, 2)), 0.0)
+    expected = np.where(weights > 0, kernels @ counts @ counts, 0.0)
     np.testing.assert_allclose(sums, expected, rtol=1e-14)
     alone = np.empty_like(K)
-    mix_features(*NO_LEVELS, Z, weights, widths, alone, np.empty(0), *room(37), RUN)
+    mix_features(
+        *NO_LEVELS, Z, weights, widths, counts, alone, np.empty(0), *room(37), RUN
+    )
     np.testing.assert_array_equal(alone, K)
 
 
@@ -72,7 +75,8 @@ def test_products_are_those_with_the_kernels(features):
 def test_both_stop_when_asked(features):
     Z, widths, _ = features
     K, products = np.full((37, 37), -1.0), np.full(6, -1.0)
-    mix_features(*NO_LEVELS, Z, np.ones(6), widths, K, np.empty(0), *room(37), STOP)
+    asked = np.ones(6), widths, np.ones(37), K, np.empty(0)
+    mix_features(*NO_LEVELS, Z, *asked, *room(37), STOP)
     assert (K == -1.0).all()
     rows, use = np.arange(2), np.ones(6, dtype=bool)
     W = np.ones((2, 37))

@@ -34,9 +34,9 @@ def test_nearest_rows_are_the_first_of_a_sorted_row(levels, count):
         np.testing.assert_array_equal(outside[a], order[~own][:count])
 
 
-def slow_medoids(K, count, most_steps):
+def slow_medoids(K, counts, count, most_steps):
     """The medoids by their definition, and the one that each row is most like."""
-    chosen = [int(K.sum(axis=1).argmax())]
+    chosen = [int((K @ counts).argmax())]
     while len(chosen) < count:
         likeness = K[chosen].max(axis=0)
         likeness[chosen] = np.inf
@@ -47,7 +47,7 @@ def slow_medoids(K, count, most_steps):
         cluster[chosen] = np.arange(count)
         if step < most_steps:
             members = [np.flatnonzero(cluster == q) for q in range(count)]
-            inner = [K[np.ix_(rows, rows)].sum(axis=1).argmax() for rows in members]
+            inner = [(K[np.ix_(m, m)] @ counts[m]).argmax() for m in members]
             chosen = np.array([m[i] for m, i in zip(members, inner, strict=True)])
     return chosen, cluster
 
@@ -56,10 +56,12 @@ def slow_medoids(K, count, most_steps):
 @pytest.mark.parametrize("most_steps", [0, 1, 30])
 def test_medoids_are_those_of_the_definition(count, most_steps):
     for seed in range(5):
-        K = similarities(seed)
+        K, counts = similarities(seed), np.ones(60)
+        if seed % 2:
+            counts = np.random.default_rng(seed).uniform(0.5, 4.0, 60)
         medoids, cluster = np.empty(count, np.int64), np.empty(len(K), np.int64)
-        choose_medoids(K, most_steps, medoids, cluster)
-        expected = slow_medoids(K, count, most_steps)
+        choose_medoids(K, counts, most_steps, medoids, cluster)
+        expected = slow_medoids(K, counts, count, most_steps)
         np.testing.assert_array_equal(medoids, expected[0])
         np.testing.assert_array_equal(cluster, expected[1])
 
