@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.cleaning import Imputation
-from smpcore.datasets.columns import Kind, as_numbers, as_text
+from smpcore.datasets.columns import Kind, as_text
 from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
 
@@ -97,32 +97,66 @@ class Input:
         return text if abs(value) < 1e15 and float(text) == value else repr(value)
 
 
-def learn_number(column: pd.Series, first: int, impute: Imputation = "") -> Input:
-    """Learn the replacement, range and digits of a column of numbers."""
-    values = as_numbers(column)
-    values = values[~np.isnan(values)]
-    if not values.size:
-        values = np.zeros(1)
-    low, high = float(values.min()), float(values.max())
-    fill, decimals = float(np.median(values)), _decimals(values)
-    if impute == "most frequent":
-        different, counts = np.unique(values, return_counts=True)
-        fill = float(different[counts.argmax()])
-    integer = bool(np.all(values == np.floor(values)))
-    return Input(
-        column.name, "number", fill, (), low, high, integer, first, 1, decimals
-    )
+def learn_numbers(
+    values: np.ndarray, names: list[str], imputed: list[Imputation]
+) -> list[Input]:
+    """Learn replacement, range and digits of columns of numbers, all at once.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_samples, n_columns)
+        NaN where a value is missing.
+    names, imputed : list of str
+        Of each column, and how its missing values are replaced.
+
+    Returns
+    -------
+    list of Input
+        Their `first` is 0.
+    """
+    gaps = np.isnan(values)
+    empty = gaps.all(axis=0)
+    if empty.any():
+        values = np.where(empty, 0.0, values)
+        gaps = gaps & ~empty
+    whole = ~gaps.any(axis=0)
+    fills = np.empty(len(names))
+    fills[whole] = np.median(values[:, whole], axis=0) if whole.any() else 0.0
+    for i in np.flatnonzero(~whole):
+        fills[i] = np.median(values[~gaps[:, i], i])
+    for i, impute in enumerate(imputed):
+        if impute == "most frequent":
+            different, counts = np.unique(values[~gaps[:, i], i], return_counts=True)
+            fills[i] = different[counts.argmax()]
+    low = np.min(values, axis=0, where=~gaps, initial=np.inf)
+    high = np.max(values, axis=0, where=~gaps, initial=-np.inf)
+    integer = (gaps | (values == np.floor(values))).all(axis=0)
+    digits = _decimals(values, gaps, low, high)
+    found = zip(names, fills, low, high, integer, digits, strict=True)
+    return [
+        Input(n, "number", float(f), (), float(a), float(b), bool(i), 0, 1, int(d))
+        for n, f, a, b, i, d in found
+    ]
 
 
-def _decimals(values: np.ndarray) -> int:
-    """Digits after the point that all values need, four significant ones at most."""
-    spread = np.ptp(values) or np.abs(values[0]) or 1.0
-    most = int(np.clip(3 - np.floor(np.log10(spread)), 0, 300))
-    for decimals in range(most):
+def _decimals(
+    values: np.ndarray, gaps: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Digits after the point that each column needs, four significant ones at most."""
+    spread = high - low
+    spread = np.where(spread > 0.0, spread, np.where(high != 0.0, np.abs(high), 1.0))
+    needed = np.clip(3 - np.floor(np.log10(spread)), 0, 300).astype(np.int64)
+    undecided = np.arange(len(needed))
+    for decimals in range(int(needed.max(initial=0))):
+        undecided = undecided[needed[undecided] > decimals]
+        enough = undecided
         # Most columns of many digits show it in their first values.
-        if all(np.array_equal(v, np.round(v, decimals)) for v in (values[:8], values)):
-            return decimals
-    return most
+        for rows in (slice(8), slice(None)):
+            part = values[rows, enough]
+            same = gaps[rows, enough] | (part == np.round(part, decimals))
+            enough = enough[same.all(axis=0)]
+        needed[enough] = decimals
+    return needed
 
 
 def learn_category(column: pd.Series, first: int, impute: Imputation = "") -> Input:

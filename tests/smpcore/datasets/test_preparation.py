@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.datasets import load_dataset, make_dataset, prepare, split
+from smpcore.datasets import load_dataset, make_dataset, preparation, prepare, split
 from smpcore.errors import DatasetError
 
 
@@ -210,3 +210,32 @@ def test_transform_is_always_finite(old, new, train, kinds):
         report = preparation.report(rows)
         assert (report.to_numpy() >= 0).all()
         assert (report.to_numpy().sum(axis=1) <= len(rows)).all()
+
+
+@pytest.mark.parametrize("at_once", [1, 100, 2**22])
+def test_numbers_are_learned_as_their_definitions_say(at_once, monkeypatch):
+    monkeypatch.setattr(preparation, "LEARNED_AT_ONCE", at_once)
+    rng = np.random.default_rng(0)
+    values = {
+        "tenths": rng.normal(size=60).round(1),
+        "whole": rng.integers(0, 4, 60) * 1.0,
+        "tiny": rng.normal(size=60) * 1e-9,
+        "large": rng.normal(size=60) * 1e12,
+        "one": np.full(60, -7.25),
+        "late": np.r_[np.zeros(59), 0.125],
+    }
+    columns = pd.DataFrame(values)
+    columns.loc[::3, "tenths"] = columns.loc[::7, "whole"] = np.nan
+    columns.loc[4:, "one"] = columns["none"] = np.nan
+    table = columns.assign(y=["u", "v"] * 30)
+    data = make_dataset(table, "t", roles={"y": "target", "none": "feature"})
+    for spec in prepare(data, np.arange(50)).inputs:
+        known = columns[spec.name][:50].dropna()
+        known = known if len(known) else pd.Series([0.0])
+        assert (spec.low, spec.high) == (known.min(), known.max())
+        assert spec.fill == known.median()
+        assert spec.integer == (known % 1 == 0).all()
+        size = np.ptp(known) or abs(known.iloc[0]) or 1.0
+        most = max(0, 3 - int(np.floor(np.log10(size))))
+        plain = [d for d in range(most) if (known.round(d) == known).all()]
+        assert spec.decimals == min([*plain, most]), spec.name
