@@ -132,10 +132,10 @@ def learn_numbers(
     high = np.max(values, axis=0, where=~gaps, initial=-np.inf)
     integer = (gaps | (values == np.floor(values))).all(axis=0)
     digits = _decimals(values, gaps, low, high)
-    found = zip(names, fills, low, high, integer, digits, strict=True)
+    columns = zip(names, fills, low, high, integer, digits, strict=True)
     return [
         Input(n, "number", float(f), (), float(a), float(b), bool(i), 0, 1, int(d))
-        for n, f, a, b, i, d in found
+        for n, f, a, b, i, d in columns
     ]
 
 

@@ -274,8 +274,8 @@ class IMKPLClassifier(PrototypeClassifier):
         columns = np.empty((0, len(counts)), dtype=np.int64)
         if self.kernels == "precomputed":
             columns = kernel_columns(entries["order"], *X.shape)
-        how = self.n_channels, self.random_state
-        kernels = base_kernels(self.kernels, entries["X"], counts, columns, *how)
+        settings = self.n_channels, self.random_state
+        kernels = base_kernels(self.kernels, entries["X"], counts, columns, *settings)
         landmarks = None
         if self.kernels == "features":
             landmarks = landmark_rows(kernels, y_encoded, self.landmarks)
