@@ -142,11 +142,6 @@ class Alternation:
             self._across_U = self.across(self.U)
         return self._across_U
 
-    @property
-    def counted_codes(self) -> np.ndarray:
-        """Codes times the rows that each row stands for."""
-        return self.codes * self.problem.counts
-
     def update_codes(self) -> None:
         """Best code of every row; one that would get worse is kept."""
         Q = 2.0 * self.gram
@@ -156,11 +151,12 @@ class Alternation:
         codes, values = np.ascontiguousarray(self.codes.T), np.empty(len(C))
         nqp_rows(Q, C, self.parameters.most_in_code, codes, values)
         self.codes = np.ascontiguousarray(codes.T)
-        self.overlap = thin_product(self.counted_codes, codes)
+        self.overlap = thin_product(self.codes * self.problem.counts, codes)
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
-        codes, counted = self.codes, self.counted_codes
+        codes = self.codes
+        counted = codes * self.problem.counts
         pull = self.parameters.lam * self.across(counted)
         pull -= 2.0 * mixed_product(counted, self.K)
         overlap = self.overlap
@@ -194,7 +190,7 @@ class Alternation:
         prototypes and the ridge. Only rows with weight in a prototype are looked at.
         """
         problem, parameters, overlap = self.problem, self.parameters, self.overlap
-        codes = self.counted_codes
+        codes = self.codes * self.problem.counts
         if problem.kernels.low_rank is not None:
             of_class = problem.votes(codes) * problem.votes(self.U)
             across = of_class.sum()
@@ -289,7 +285,7 @@ class Alternation:
 
     def terms(self) -> dict[str, float]:
         """Parts of the objective, without their weights."""
-        codes = self.counted_codes
+        codes = self.codes * self.problem.counts
         rec = self.problem.counts.sum() - 2.0 * np.vdot(self.KU, codes)
         return {
             "rec": float(rec + np.vdot(self.gram, self.overlap)),
