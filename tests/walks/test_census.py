@@ -267,8 +267,11 @@ class Census:
                 self.visit.found(f"in the document, but never to be seen: {control}")
 
 
-#: Long ones, whose controls others press too: five minutes are for the rest.
+#: States of `tests/run --all`: long ones, whose controls others press too, and those of
+#: Performance, whose sections were once not found again on a busy machine.
 LONG = {
+    *("Performance data=iris", "Performance data=diabetes", "Performance clinic"),
+    *("Lessons saving",),
     *("Explore clinic", "Explore learning", "Explore data=series&method=smallk"),
     *("Explore data=words&method=supersparse", "Prototypes data=series&method=smp"),
     *("Prototypes data=iris&method=imkpl", "Lessons teaching"),

@@ -221,7 +221,7 @@ class Visit:
         """Press it, and wait for the answer; whether it was still there."""
         self.doing = f"press {control}"
         self.pressed.append((self.state, control))
-        if self._find(control) is None and self.rest()._find(control) is None:
+        if not any(self._find(control) or self.rest()._find(control) for _ in range(3)):
             return False
         if control.kind == "download":
             self.save(lambda: self._click(control))
