@@ -147,17 +147,16 @@ STATES = [
 ]
 #: Every page about a model, with every method and each bundled table that it learns.
 PRODUCT = [
-    State("Explore", bring=tables.followed),
-    State("Explore", bring=saving),
-]
-PRODUCT += [
-    state
-    for page in PAGES
-    if page not in ("Data", "Lessons", "Papers")
-    for info in list_datasets()
-    for key, method in METHODS.items()
-    if info.task in method.estimators
-    if (state := State(page, f"data={info.key}&method={key}")) not in STATES
+    *(State("Explore", bring=bring) for bring in (tables.followed, saving)),
+    *(
+        state
+        for page in PAGES
+        if page not in ("Data", "Lessons", "Papers")
+        for info in list_datasets()
+        for key, method in METHODS.items()
+        if info.task in method.estimators
+        if (state := State(page, f"data={info.key}&method={key}")) not in STATES
+    ),
 ]
 
 

@@ -243,7 +243,7 @@ class Visit:
         for again in range(5):  # drawn anew under the pointer: a person presses again
             node = self._find(control)
             if node is None:
-                return
+                return self.found("it has gone before it could be pressed")
             # Away from the button pressed last, whose tip may lie over this one.
             self.page.mouse.move(0, 0)
             try:
