@@ -21,8 +21,8 @@ KAPPAS = 100.0 / 2.0 ** np.arange(9)
 COUNTS = (1, 2, 5, 10)
 #: The other parameters of the fits that are compared, which are short.
 SETTINGS = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "code_size": 10, "path": True}
-#: Rounds at each value of kappa, which begin where those before ended; and of a number
-#: of prototypes, which must be so many that a fit would not go on to fewer kernels.
+#: Most rounds at a value of kappa, which begin where those at the last value ended; and
+#: with a number of prototypes, where fewer would end before the kernels are chosen.
 PATH_STEPS, MOST_STEPS = 3, 10
 #: Ways to weigh kernels that leave no evenness to choose, and what they are of it.
 KERNEL_WEIGHTS = {"lp": 0.0, "even": math.inf}
@@ -235,9 +235,9 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
         )
     one_kernel = problem.active.sum() == 1
     compared = np.array([math.inf]) if one_kernel else KAPPAS
-    index, right, reason = _best_kappa(folds, compared, stop)
-    kappa = float(f"{compared[index]:.3g}")
     weights = np.concatenate([fold.counts for fold in folds])
+    index, right, reason = _best_kappa(folds, compared, weights, stop)
+    kappa = float(f"{compared[index]:.3g}")
     rates = {COUNTS[-1]: np.average(right, weights=weights)}
     for count in COUNTS[:-1]:
         if stop[0]:
@@ -258,10 +258,9 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
 
 
 def _best_kappa(
-    folds: list[Fold], compared: np.ndarray, stop: np.ndarray
+    folds: list[Fold], compared: np.ndarray, weights: np.ndarray, stop: np.ndarray
 ) -> tuple[int, np.ndarray, str]:
     """Index of the chosen value, its correct predictions and why it was chosen."""
-    weights = np.concatenate([fold.counts for fold in folds])
     right: list[np.ndarray] = []
     remaining: list[int] = []
     for kappa in compared:
