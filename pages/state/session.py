@@ -85,6 +85,25 @@ class Live:
             older.leave()
 
 
+@dataclass(frozen=True)
+class OutgoingFile:
+    """A file on its way to the browser.
+
+    Parameters
+    ----------
+    key : str
+        Of its button; empty if no file is wanted.
+    number : str
+        By which the browser names it when it has it.
+    content : bytes
+        What is sent, once it is made.
+    """
+
+    key: str = ""
+    number: str = ""
+    content: bytes = b""
+
+
 @dataclass
 class Session:
     """What one visit remembers.
@@ -143,6 +162,10 @@ class Session:
         Lesson files that were uploaded, by the name of the file.
     lesson_draft : Draft or None
         The lesson that the visitor makes.
+    page : str
+        Path of the page that ran last.
+    file : OutgoingFile
+        What that page is to save.
     """
 
     choice: Choice = field(default_factory=Choice)
@@ -175,6 +198,8 @@ class Session:
     classroom: Any = None
     lessons: dict[str, bytes] = field(default_factory=dict)
     lesson_draft: Any = None
+    page: str = ""
+    file: OutgoingFile = field(default_factory=OutgoingFile)
 
 
 def is_new() -> bool:
@@ -270,6 +295,13 @@ def choose_data(choice: Choice) -> None:
     get().notices.extend(changes)
 
 
+def turn_to(page: str) -> None:
+    """Note which page runs; what another one was to save is not wanted any more."""
+    visit = get()
+    if page != visit.page:
+        visit.page, visit.file = page, OutgoingFile()
+
+
 def take_notices() -> list[str]:
     """Sentences to show once."""
     visit = get()
@@ -292,3 +324,4 @@ def forget_results() -> None:
         if isinstance(context, Task):
             context.leave()
     results.clear()
+    get().file = OutgoingFile()

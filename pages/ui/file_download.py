@@ -8,12 +8,14 @@ import mimetypes
 import secrets
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from pages.state import session
+from pages.state.session import OutgoingFile
 from pages.ui.text import message
 from smpcore import SmpcoreError
 
@@ -36,7 +38,8 @@ def download(
 
     Streamlit's own button is not used: a callable that it is given runs without the
     visitor, nobody hears why it failed, and the file is gone before the browser has
-    fetched it when other visitors' pages run meanwhile.
+    fetched it when other visitors' pages run meanwhile. Here the file stays on the page
+    until the browser says that it has it, or another page is opened.
 
     Parameters
     ----------
@@ -61,20 +64,44 @@ def _button(
     key: str,
     options: dict[str, Any],
 ) -> None:
-    if not st.button(label, key=key, icon=":material/download:", **options):
+    visit, icon = session.get(), ":material/download:"
+    st.button(label, key=key, icon=icon, on_click=_want, args=(key,), **options)
+    if visit.file.key != key:
         return
     try:
-        with st.spinner("Making the file"):
-            content = _made(make)
+        if not visit.file.content:
+            with st.spinner("Making the file"):
+                number, content = secrets.token_hex(8), _made(make)
+            header = _header(number, file_name)
+            visit.file = OutgoingFile(key, number, header + content)
     except SmpcoreError as problem:
+        visit.file = OutgoingFile()
         message(st.error, f"No file: {problem}")
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
+        visit.file = OutgoingFile()
         number = secrets.token_hex(3)
         log.exception("bug %s while making %s", number, key)
         st.error(f"No file: internal error (ID {number}). Tell it to the operator.")
     else:
-        _saver()(key=f"{key}_file", data=_header(file_name) + content)
+        data = visit.file.content
+        _saver()(key=_saver_key(key), data=data, on_saved_change=partial(_taken, key))
+
+
+def _want(key: str) -> None:
+    # A run that is broken off draws no file: the next one knows that it is wanted.
+    session.get().file = OutgoingFile(key)
+
+
+def _taken(key: str) -> None:
+    """Forget the file that the browser says it has."""
+    visit, said = session.get(), st.session_state.get(_saver_key(key)) or {}
+    if visit.file.key == key and said.get("saved") == visit.file.number:
+        visit.file = OutgoingFile()
+
+
+def _saver_key(key: str) -> str:
+    return f"{key}_file"
 
 
 def _made(make: Callable[[], bytes | str]) -> bytes:
@@ -90,9 +117,9 @@ def _made(make: Callable[[], bytes | str]) -> bytes:
     return content
 
 
-def _header(file_name: str) -> bytes:
+def _header(number: str, file_name: str) -> bytes:
     kind = mimetypes.guess_type(file_name)[0] or "application/octet-stream"
-    header = {"id": secrets.token_hex(8), "name": file_name, "type": kind}
+    header = {"id": number, "name": file_name, "type": kind}
     return json.dumps(header).encode() + b"\n"
 
 

@@ -53,6 +53,7 @@ def run() -> None:
     cache.start_up()
     choice = _chosen()
     page = st.navigation(_pages(), position="top")
+    session.turn_to(page.url_path)
     _show_state(choice, is_first_page=not page.url_path)
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
         lesson_bar.show()
