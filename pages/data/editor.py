@@ -117,13 +117,25 @@ def split_controls(dataset: Dataset, drawn: Split | None) -> None:
     if drawn is not None:
         st.caption("The split is fixed once a point was moved.")
         return
-    columns = st.columns(3)
-    validation = columns[0].slider("Validation share", 0.0, 0.6, choice.validation)
+    columns, edition = st.columns(3), session.get().editions["controls"]
+    # Without a key a control whose start has moved is another one: of two changes one
+    # after the other the second was lost.
+    validation = columns[0].slider(
+        "Validation share", 0.0, 0.6, choice.validation, key=f"validation.{edition}"
+    )
     most = round(min(0.6, 0.9 - validation), 2)
-    start, fixed = min(choice.test, most), dataset.test_rows is not None
-    test = columns[1].slider("Test share", 0.0, most, start, disabled=fixed)
+    test = columns[1].slider(
+        "Test share",
+        0.0,
+        most,
+        min(choice.test, most),
+        disabled=dataset.test_rows is not None,
+        key=f"test.{edition}",
+    )
     limits = int(links.SEED.low), int(links.SEED.high)
-    seed = columns[2].number_input("Seed of the split", *limits, choice.seed)
+    seed = columns[2].number_input(
+        "Seed of the split", *limits, choice.seed, key=f"seed.{edition}"
+    )
     session.choose(replace(choice, validation=validation, test=test, seed=seed))
 
 

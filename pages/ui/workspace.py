@@ -60,6 +60,7 @@ def _follow_history(choice: Choice) -> Choice:
     if "data" not in query or visit.lesson is not None:
         return choice
     visit.message = None  # the figure is drawn anew
+    visit.editions["controls"] += 1  # those of this page would bring back what they say
     visit.live.present = query.pop("present", "") == "1"
     query.pop("class", None)
     before, notices = links.read_url(links.without_controls(query))

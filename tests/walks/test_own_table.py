@@ -53,8 +53,9 @@ def test_roles_groups_and_parts(visit):
     give_role(visit, 0, "group")
     dataset, *_ = fitted()
     grouped = dataset.with_roles({"Patient": "group"})
-    for share in (0.2, 0.21):
+    for share in (0.2, 0.21, 0.22):
         parts = split(grouped, validation=share)
+        visit.reads(re.compile(rf"Validation share\s+{share:.2f}\b"))
         shown = facts(visit)
         assert shown["Features"] == 5
         assert shown["Training"] == parts.train.size
@@ -62,6 +63,9 @@ def test_roles_groups_and_parts(visit):
         assert shown["Test"] == parts.test.size
         visit.slider(re.compile("^Validation share")).press("ArrowRight")
         visit.rest()
+    visit.page.go_back()
+    visit.rest().reads(re.compile(r"Validation share\s+0.22\b"))
+    assert facts(visit)["Validation"] == split(grouped, validation=0.22).validation.size
     give_role(visit, 5, "target")
     visit.reads("Target: Raucher")
     assert facts(visit)["Classes"] == 3
