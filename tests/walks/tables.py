@@ -72,6 +72,7 @@ def _choose_in_grid(visit: Visit, row: int, column: int, option: str) -> Visit:
         box = grid.bounding_box()
         visit.page.mouse.click(box["x"] + 30, box["y"] + 52 + 35 * row)
         for key in [*["ArrowRight"] * column, "Enter"]:
+            visit.page.wait_for_timeout(50)  # the grid takes one in each picture
             visit.page.keyboard.press(key)
         with contextlib.suppress(BrowserError, AssertionError):
             item.click(timeout=5_000)
@@ -79,6 +80,7 @@ def _choose_in_grid(visit: Visit, row: int, column: int, option: str) -> Visit:
             visit.rest()
             expect(cell).to_have_text(option)
             return visit
+        visit.page.keyboard.press("Escape")  # a list of another cell
     visit.found("it cannot be chosen")
     return visit
 

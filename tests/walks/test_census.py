@@ -201,9 +201,11 @@ class Census:
             if not turn or n_idle or self.state.is_left(self.visit):
                 self.state.reach(self.visit)
             n_before = len(self.pressed)
-            if self.left:
-                self._open_the_way(self.left[turn % len(self.left)])
             self._press_what_is_there()
+            # What it stands behind is a guess: it may have been late to come.
+            if self.left and len(self.pressed) == n_before:
+                self._open_the_way(self.left[turn % len(self.left)])
+                self._press_what_is_there()
             n_idle = n_idle + 1 if len(self.pressed) == n_before else 0
             if not self.left or n_idle == _IDLE:
                 break

@@ -226,12 +226,13 @@ class Visit:
         if control.kind == "download":
             self.save(lambda: self._click(control))
             return True
+        was_there = True
         try:
-            self._click(control)
+            was_there = self._click(control)
         except BrowserError as error:
             self.found(f"cannot be pressed: {str(error).splitlines()[0]}")
         self.rest()
-        return True
+        return was_there
 
     def _find(self, control: Control) -> ElementHandle | None:
         return self.page.evaluate_handle(
@@ -239,19 +240,21 @@ class Visit:
             list(control.key),
         ).as_element()
 
-    def _click(self, control: Control) -> None:
+    def _click(self, control: Control) -> bool:
         for again in range(5):  # drawn anew under the pointer: a person presses again
             node = self._find(control)
             if node is None:
-                return self.found("it has gone before it could be pressed")
+                break
             # Away from the button pressed last, whose tip may lie over this one.
             self.page.mouse.move(0, 0)
             try:
-                return node.click(timeout=15_000)
+                node.click(timeout=15_000)
+                return True
             except BrowserError as error:
                 if again == 4 or "not attached" not in str(error):
                     raise
             self.rest()
+        return False
 
     def save(self, act: Callable[[], Any]) -> bytes:
         """Press a download and open what comes, as a person would."""
