@@ -1,0 +1,288 @@
+"""What is right to show: tables, fits and figures by NumPy, SciPy and scikit-learn.
+
+Nothing here comes from ``pages`` or from the library's ``evaluation``, ``explain`` and
+``report``, whose numbers are what is judged. A model is taken as its arrays.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from scipy import stats
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+from statsmodels.stats.proportion import proportion_confint
+
+from smpcore import METHODS, load_dataset, prepare, read_table, split
+from tests.walks.tables import clinic_table, german_csv, numbers
+
+#: A number as it is shown: digits, perhaps commas between thousands.
+_NUMBER = r"(-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[+-]?\d+)?)"
+
+
+def says(text: str, template: str, *values: float) -> None:
+    """Fail unless a text is the template with these numbers in place of each ``#``.
+
+    A number is right if it differs from the value by no more than half of its last
+    digit.
+    """
+    words = text.replace("\\", "")
+    pattern = _NUMBER.join(map(re.escape, template.split("#")))
+    match = re.fullmatch(pattern, words, re.DOTALL)
+    assert match, f"{words!r} is not {template!r}"
+    assert len(match.groups()) == len(values), (template, values)
+    for shown, value in zip(match.groups(), values, strict=True):
+        assert is_near(shown, value), f"{shown} is shown for {value}: {words!r}"
+
+
+def is_near(shown: str, value: float) -> bool:
+    """Whether a number in digits is the value, rounded where the digits end."""
+    digits = shown.replace(",", "")
+    mantissa, _, exponent = digits.partition("e")
+    places = len(mantissa.partition(".")[2]) - int(exponent or 0)
+    half = 0.5 * 10.0**-places
+    return bool(abs(float(digits) - value) <= half * (1 + 1e-6) + 1e-9 * abs(value))
+
+
+@cache
+def table(name: str) -> Any:
+    """A table by name: two that a visitor brings, and bundled ones.
+
+    "clinic" has levels, gaps and repeated patients; "numbers" is its regression.
+    """
+    if name == "clinic":
+        content, roles = clinic_table(), {"Patient": "group"}
+    elif name == "numbers":
+        content, roles = numbers(), {"Alter": "target"}
+    else:
+        return load_dataset(name)
+    dataset = read_table(io.BytesIO(german_csv(content)), "klinik.csv")
+    return dataset.with_roles(roles)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A method's default model of a table, and what follows from its arrays.
+
+    Parameters
+    ----------
+    method, data : str
+        Key of the method and name of the table.
+    """
+
+    method: str
+    data: str
+
+    @cached_property
+    def table(self) -> Any:
+        """The table."""
+        return table(self.data)
+
+    @cached_property
+    def parts(self) -> dict[str, np.ndarray]:
+        """Places of the rows of each part."""
+        parts = split(self.table)
+        return {n: getattr(parts, n) for n in ("train", "validation", "test")}
+
+    @cached_property
+    def X(self) -> np.ndarray:
+        """Inputs of all rows."""
+        return self._preparation.transform(self.table.frame)
+
+    @cached_property
+    def _preparation(self) -> Any:
+        return prepare(self.table, self.parts["train"])
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Labels or numbers of all rows."""
+        return self.table.y
+
+    @cached_property
+    def estimator(self) -> Any:
+        """Fitted on the training rows with the method's defaults."""
+        method, rows = METHODS[self.method], self.parts["train"]
+        values = method.defaults(self.table.task)
+        estimator = method.estimator_for(self.table, values)
+        return estimator.fit(self.X[rows], self.y[rows])
+
+    @cached_property
+    def model(self) -> Any:
+        """The model."""
+        return self.estimator.model_
+
+    def answers(self, part: str) -> np.ndarray:
+        """What the model answers to the rows of a part."""
+        return self.model.predict(self.X[self.parts[part]])
+
+    def truth(self, part: str) -> np.ndarray:
+        """What is right for them."""
+        return self.y[self.parts[part]]
+
+    def groups(self, part: str) -> np.ndarray | None:
+        """Which of them belong together."""
+        groups = self.table.groups
+        return None if groups is None else np.asarray(groups)[self.parts[part]]
+
+    def inputs(self) -> np.ndarray:
+        """Name of the column of each feature."""
+        names = list(self.table.feature_columns)
+        owners = [
+            max((n for n in names if feature.startswith(n)), key=len)
+            for feature in self._preparation.feature_names
+        ]
+        return np.array(owners)
+
+    def used(self) -> list[str]:
+        """Columns that can change an answer, in the order of the table."""
+        model, owners = self.model, self.inputs()
+        if model.similarity.kind in ("linear", "poly"):
+            features = np.abs(model.anchors).sum(axis=0) > 0
+        elif len(model.similarity.weights or ()):
+            features = np.array(model.similarity.weights) > 0
+        else:
+            features = np.ones(len(owners), dtype=bool)
+        return [n for n in self.table.feature_columns if (owners[features] == n).any()]
+
+
+@cache
+def fit(method: str, data: str) -> Fit:
+    """The fit of a method's defaults."""
+    return Fit(method, data)
+
+
+def share_interval(
+    hits: np.ndarray, groups: np.ndarray | None, level: float = 0.05
+) -> tuple[float, float]:
+    """Wilson's interval of a share, of rows of groups by Korn and Graubard."""
+    n = len(hits) if groups is None else effective(hits, groups, level)
+    return proportion_confint(float(np.mean(hits)) * n, n, level, method="wilson")
+
+
+def effective(hits: np.ndarray, groups: np.ndarray, level: float = 0.05) -> float:
+    """How many independent rows tell as much as these groups of rows."""
+    n, share, names = len(hits), float(np.mean(hits)), sorted(set(groups))
+    sums = [sum(float(h) - share for h in hits[groups == name]) for name in names]
+    sizes = np.array([(groups == name).sum() for name in names])
+    m, spread = len(names), share * (1 - share)
+    if spread:
+        variance = m / (m - 1) * sum(s * s for s in sums) / n**2
+        rows = n / max(1.0, variance * n / spread)
+    else:  # nothing tells how alike the rows of a group are: a group counts as one
+        rows = sizes.sum() ** 2 / (sizes**2).sum()
+    tail = 1 - level / 2
+    return rows * (stats.norm.ppf(tail) / stats.t.ppf(tail, m - 1)) ** 2
+
+
+def balanced(truth: np.ndarray, answers: np.ndarray) -> float:
+    """Mean recall."""
+    return float(balanced_accuracy_score(truth, answers))
+
+
+def majority(truth: np.ndarray) -> float:
+    """Share of the most frequent answer."""
+    return float(np.unique(truth, return_counts=True)[1].max() / len(truth))
+
+
+def recalls(truth: np.ndarray, answers: np.ndarray) -> dict[str, float]:
+    """Recall of each class by name."""
+    names = sorted(set(truth))
+    counts = confusion_matrix(truth, answers, labels=names)
+    return dict(
+        zip(map(str, names), counts.diagonal() / counts.sum(axis=1), strict=True)
+    )
+
+
+def mean_interval(values: np.ndarray) -> tuple[float, float]:
+    """Student's 95 % interval of a mean."""
+    half = stats.t.ppf(0.975, len(values) - 1) * stats.sem(values)
+    return float(np.mean(values) - half), float(np.mean(values) + half)
+
+
+def logit_interval(
+    share: float, variance: float, quantile: float
+) -> tuple[float, float]:
+    """An interval of a share on the logit scale by the delta method."""
+    spread = quantile * np.sqrt(variance) / (share * (1 - share))
+    ends = np.log(share / (1 - share)) + np.array([-spread, spread])
+    low, high = 1 / (1 + np.exp(-ends))
+    return float(low), float(high)
+
+
+def area(
+    margin: np.ndarray, positive: np.ndarray, groups: np.ndarray | None
+) -> tuple[float, float, float]:
+    """Area under the ROC curve and its interval, pair by pair (DeLong, Obuchowski)."""
+    groups = np.arange(len(margin)) if groups is None else groups
+    yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
+    wins = [
+        [(margin[i] > margin[j]) + (margin[i] == margin[j]) / 2 for j in no]
+        for i in yes
+    ]
+    pairs = np.array(wins)
+    share = float(pairs.mean())
+    parts = {*groups[yes]}, {*groups[no]}
+    if not 0 < share < 1:
+        rows = min(map(len, parts))
+        return share, *proportion_confint(share * rows, rows, method="wilson")
+    of_yes, of_no = pairs.mean(axis=1) - share, pairs.mean(axis=0) - share
+    names = sorted({*groups})
+    sums = np.array(
+        [
+            [
+                of_yes[groups[yes] == g].sum() / len(yes),
+                of_no[groups[no] == g].sum() / len(no),
+            ]
+            for g in names
+        ]
+    )
+    few = [len(part) / (len(part) - 1) for part in parts]
+    variance = (sums**2).sum(axis=0) @ few
+    variance += 2 * sums.prod(axis=1).sum() * len(names) / (len(names) - 1)
+    quantile = stats.t.ppf(0.975, min(map(len, parts)) - 1)
+    return share, *logit_interval(share, variance, quantile)
+
+
+def predictive(
+    hits: dict[bool, np.ndarray], groups: dict[bool, Any], prevalence: float
+) -> dict[bool, tuple[float, float, float]]:
+    """Predictive values by Bayes' rule, with Mercaldo's intervals.
+
+    Parameters
+    ----------
+    hits, groups : dict
+        Of the rows of the positive class (True) and of the other one.
+    prevalence : float
+
+    Returns
+    -------
+    dict
+        Value, low, high of a positive (True) and of a negative answer.
+    """
+    shares = {k: float(np.mean(of)) for k, of in hits.items()}
+    rows = {
+        k: float(len(of)) if groups[k] is None else effective(of, groups[k])
+        for k, of in hits.items()
+    }
+    adjusted, z = dict(shares), stats.norm.ppf(0.975)
+    if {*shares.values()} & {0.0, 1.0}:
+        adjusted = {
+            k: (shares[k] * rows[k] + z * z / 2) / (rows[k] + z * z) for k in hits
+        }
+        rows = {k: n + z * z for k, n in rows.items()}
+    values = {}
+    for kind, part in ((True, prevalence), (False, 1 - prevalence)):
+        right, wrong = shares[kind] * part, (1 - shares[not kind]) * (1 - part)
+        value = right / (right + wrong)
+        p, q = adjusted[kind], 1 - adjusted[not kind]
+        middle = p * part / (q * (1 - part))
+        variance = (1 - p) / (p * rows[kind]) + (1 - q) / (q * rows[not kind])
+        factor = np.exp(z * np.sqrt(variance))
+        ends = [middle / factor, middle * factor]
+        low, high = (odds / (1 + odds) for odds in ends)
+        values[kind] = value, min(low, value), max(high, value)
+    return values

@@ -1,0 +1,244 @@
+"""Every number of the page Performance against an independent value."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import (
+    confusion_matrix,
+    precision_recall_curve,
+    roc_auc_score,
+    roc_curve,
+)
+
+from smpcore import METHODS
+from tests.app import kernels, opened, sound
+from tests.shown import oracle
+from tests.shown.oracle import says
+from tests.shown.test_figure import CLASSES, NUMBERS, link
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+def section(fit, name, **controls):
+    """A section of the page for a fit."""
+    app = opened(link(fit), "performance.py")
+    app.segmented_control(key="performance_section").set_value(name).run()
+    for key, value in controls.items():
+        app.selectbox(key=key).set_value(value).run()
+    return sound(app)
+
+
+def captions(app):
+    return [element.value for element in app.caption]
+
+
+def share_says(line, hits, groups):
+    """A line of a share with its interval and counts."""
+    low, high = oracle.share_interval(hits, groups)
+    says(line["value"], "# %", 100 * hits.mean())
+    says(line["95 % interval"], "#–# %", 100 * low, 100 * high)
+    says(line["rows"], "# of #", hits.sum(), len(hits))
+
+
+@pytest.mark.parametrize(("method", "data"), CLASSES)
+def test_confusion(method, data):
+    fit = oracle.fit(method, data)
+    app = section(fit, "Confusion")
+    truth, answers = fit.truth("validation"), fit.answers("validation")
+    names = sorted(set(fit.y))
+    matrix, rates, cases = (table.value for table in app.dataframe)
+    if len(names) == 2:
+        two_classes(fit, matrix, rates, cases)
+        return
+    counts = confusion_matrix(truth, answers, labels=names)
+    for i, j in np.ndindex(counts.shape):
+        cell, count = matrix[str(j)][i], counts[i, j]
+        share = 100 * count / counts[i].sum()
+        template = "# (# %)" if len(names) <= 4 and count else "#"
+        says(cell, template, *([count, share][: template.count("#")]))
+    for i, line in rates.iterrows():
+        assert (line["class"], line["rows"]) == (str(names[i]), counts[i].sum())
+        assert line["predicted"] == counts[:, i].sum()
+        for name, among in (("recall", truth), ("precision", answers)):
+            hits = (truth == answers)[among == names[i]]
+            shown = line[f"{name} (95 % interval)"]
+            if not len(hits):
+                assert shown == ""
+                continue
+            low, high = oracle.share_interval(hits, None)
+            says(shown, "# % (#–# %)", *(100 * v for v in (hits.mean(), low, high)))
+    hits = truth == answers
+    ends = (100 * end for end in oracle.share_interval(hits, None))
+    template = "Accuracy # % (# of #, 95 % interval #–# %). Wilson intervals."
+    (line,) = [text for text in captions(app) if text.startswith("Accuracy")]
+    says(line, template, 100 * hits.mean(), hits.sum(), len(hits), *ends)
+    worst = counts - np.diag(np.diag(counts) + 1)
+    i, j = np.unravel_index(worst.argmax(), worst.shape)
+    inside = np.flatnonzero((truth == names[i]) & (answers == names[j]))
+    scores = np.sort(fit.model.scores(fit.X[fit.parts["validation"]]), axis=1)
+    lead = scores[:, -1] - scores[:, -2]
+    inside = inside[np.argsort(lead[inside], kind="stable")]
+    listed(fit, cases, inside, {"true": truth, "predicted": answers, "lead": lead})
+
+
+def two_classes(fit, matrix, rates, cases):
+    """Counts, rates, predictive values and area of two classes; rows of a cell."""
+    truth, answers = fit.truth("validation"), fit.answers("validation")
+    groups, names = fit.groups("validation"), sorted(set(fit.y))
+    rare = min(names, key=[*fit.truth("train")].count)
+    order = [rare, *(name for name in names if name != rare)]
+    counts = confusion_matrix(truth, answers, labels=order)
+    for i, j in np.ndindex(2, 2):
+        template = "# (# %)" if counts[i, j] else "#"
+        numbers = [counts[i, j], 100 * counts[i, j] / counts[i].sum()]
+        says(matrix[str(j)][i], template, *numbers[: template.count("#")])
+    lines, right = rates.set_index("measure"), truth == answers
+    positive = truth == rare
+    chosen = {True: positive, False: ~positive}
+    share_says(lines.loc["Sensitivity (recall)"], right[positive], groups[positive])
+    share_says(lines.loc["Specificity"], right[~positive], groups[~positive])
+    share_says(lines.loc["Accuracy"], right, groups)
+    values = oracle.predictive(
+        {k: right[rows] for k, rows in chosen.items()},
+        {k: groups[rows] for k, rows in chosen.items()},
+        positive.mean(),
+    )
+    for kind, name in ((True, "Positive"), (False, "Negative")):
+        line, (value, low, high) = lines.loc[f"{name} predictive value"], values[kind]
+        says(line["value"], "# %", 100 * value)
+        says(line["95 % interval"], "#–# %", 100 * low, 100 * high)
+        says(line["rows"], "at a prevalence of # %", 100 * positive.mean())
+    margin = margins(fit, rare)
+    value, low, high = oracle.area(margin, positive, groups)
+    says(lines.loc["AUC"]["value"], "#", value)
+    says(lines.loc["AUC"]["95 % interval"], "#–#", low, high)
+    i, j = (0, 1) if counts[0, 1] >= counts[1, 0] else (1, 0)
+    inside = np.flatnonzero((truth == order[i]) & (answers == order[j]))
+    inside = inside[np.argsort(np.abs(margin[inside]), kind="stable")]
+    listed(fit, cases, inside, {"true": truth, "predicted": answers, "margin": margin})
+
+
+def margins(fit, positive, part="validation"):
+    """Score of a class minus that of the other; the first class wins a tie."""
+    scores = fit.model.scores(fit.X[fit.parts[part]])
+    margin = scores[:, 1] - scores[:, 0] - fit.model.tie
+    return margin if positive == fit.model.classes[1] else -margin
+
+
+def listed(fit, cases, places, columns):
+    """Rows of the table as they were brought, with what is said of them."""
+    rows = fit.parts["validation"][places]
+    assert cases.index.tolist() == (rows + 1).tolist()
+    for name, values in columns.items():
+        if values.dtype.kind == "f":
+            np.testing.assert_allclose(cases[name], values[places])
+        else:
+            assert cases[name].astype(str).tolist() == [*map(str, values[places])]
+    frame = fit.table.frame.iloc[rows].drop(columns=fit.table.target)
+    shown = cases[list(frame)[:200]]
+    assert shown.to_numpy().astype(str).tolist() == (
+        frame.iloc[:, :200].to_numpy().astype(str).tolist()
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_threshold(method):
+    fit = oracle.fit(method, "clinic")
+    app = section(fit, "Threshold")
+    truth, groups = fit.truth("validation"), fit.groups("validation")
+    names = sorted(set(fit.y))
+    rare = min(names, key=[*fit.truth("train")].count)
+    positive, margin = truth == rare, margins(fit, rare)
+    yes = margin > 0
+    (text,) = [e.value for e in app.markdown if e.value.startswith("Threshold ")]
+    ends = [
+        100 * end
+        for rows, hits in ((positive, yes), (~positive, ~yes))
+        for end in oracle.share_interval(hits[rows], groups[rows])
+    ]
+    counted = [
+        (100 * hits[rows].mean(), hits[rows].sum(), rows.sum())
+        for rows, hits in ((positive, yes), (~positive, ~yes))
+    ]
+    says(
+        text,
+        "Threshold #, band ±#: # of # validation rows are predicted, # of them wrong. "
+        "Sensitivity: # % (# of #, 95 % interval # to # %). "
+        "Specificity: # % (# of #, 95 % interval # to # %).",
+        *(0, 0, len(yes), len(yes), (yes != positive).sum()),
+        *(*counted[0], *ends[:2], *counted[1], *ends[2:]),
+    )
+    area, low, high = oracle.area(margin, positive, groups)
+    (text,) = [c for c in captions(app) if c.startswith("ROC on")]
+    template = "ROC on # validation rows. AUC #, 95 % interval # to # (DeLong's)."
+    says(text, template, len(yes), area, low, high)
+    points, curve = (table.value for table in app.dataframe)
+    for line in points.itertuples():
+        above = margin > line.threshold
+        assert line.sensitivity == pytest.approx(above[positive].mean())
+        assert line.specificity == pytest.approx((~above)[~positive].mean())
+        assert line.false_positives == (above & ~positive).sum()
+        assert line.false_negatives == (~above & positive).sum()
+        if above.any():
+            assert line.precision == pytest.approx(positive[above].mean())
+    wrong, sense, _ = roc_curve(positive, margin, drop_intermediate=False)
+    shown = {(round(1 - a, 9), round(b, 9)) for a, b in zip(wrong, sense, strict=True)}
+    rates = points[["specificity", "sensitivity"]].round(9).to_numpy().tolist()
+    assert shown <= set(map(tuple, rates))
+    precise, _, _ = precision_recall_curve(positive, margin)
+    assert set(precise[:-1].round(9)) <= set(points.precision.round(9))
+    for line in curve.itertuples():
+        sure = np.abs(margin) > line.band
+        sure |= line.band == 0
+        assert (line.answered, line.errors) == (
+            sure.sum(),
+            (yes != positive)[sure].sum(),
+        )
+        assert line.coverage == pytest.approx(sure.mean())
+        assert line.error == pytest.approx(line.errors / line.answered)
+
+
+@pytest.mark.parametrize(("method", "data"), NUMBERS)
+def test_errors(method, data):
+    fit = oracle.fit(method, data)
+    app = section(fit, "Errors")
+    truth, answers = fit.truth("validation"), fit.answers("validation")
+    places = np.argsort(-np.abs(truth - answers), kind="stable")
+    columns = {"error": answers - truth, "actual": truth, "predicted": answers}
+    listed(fit, app.dataframe[0].value, places, columns)
+    share = 1 - np.sum((truth - answers) ** 2) / np.sum((truth - truth.mean()) ** 2)
+    (text,) = [e.value for e in app.markdown if "R²" in e.value]
+    root = np.sqrt(np.mean((truth - answers) ** 2))
+    says(text, "Validation R² #: root mean squared error #.", share, root)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_subgroups(method):
+    fit = oracle.fit(method, "clinic")
+    app = section(fit, "Subgroups", subgroup_column="Geschlecht")
+    hits = fit.truth("validation") == fit.answers("validation")
+    groups = fit.groups("validation")
+    of = fit.table.frame["Geschlecht"].to_numpy()[fit.parts["validation"]]
+    (text,) = [e.value for e in app.markdown if e.value.startswith("Accuracy of")]
+    says(text, "Accuracy of all validation rows: # %.", 100 * hits.mean())
+    lines = app.dataframe[0].value
+    assert lines["group"].tolist() == sorted(set(of))
+    for line in lines.itertuples():
+        inside = of == line.group
+        assert line.rows == inside.sum()
+        assert line.value == pytest.approx(hits[inside].mean())
+        assert line.rest == pytest.approx(hits[~inside].mean())
+        assert line.difference == pytest.approx(line.value - line.rest)
+        # Bonferroni: each of so many intervals covers more.
+        ends = oracle.share_interval(hits[inside], groups[inside], 0.05 / len(lines))
+        assert (line.low, line.high) == pytest.approx(ends)
+        assert line.few == (inside.sum() < 10)
+        assert line.difference_low <= line.difference <= line.difference_high
+
+
+def test_the_oracle_of_areas_is_scikit_learns_without_groups():
+    draw = np.random.default_rng(0)
+    positive = draw.random(50) < 0.4
+    margin = np.round(draw.normal(size=50) + positive, 1)
+    value, low, high = oracle.area(margin, positive, None)
+    assert value == pytest.approx(roc_auc_score(positive, margin))
+    assert low < value < high
