@@ -13,7 +13,7 @@ from pages.state.state_file import NAME, NOTE
 from pages.ui.elements import signed_bars, table
 from pages.ui.text import message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names, plain_number
+from smpcore.datasets import list_names, plain_number, plural
 from smpcore.explain import column_effects, likeness, nearest_examples, wins
 
 _NEAREST = 5
@@ -105,15 +105,18 @@ def oddities(context: ModelContext, j: int) -> list[str]:
     fact, names, warnings = context.facts[j], context.model.feature_names, []
     if fact.outside:
         outside = list_names([names[f] for f in fact.outside], 8)
+        are = "is" if len(fact.outside) == 1 else "are"
         warnings.append(
-            f"{len(fact.outside)} features are outside the training range: {outside}."
+            f"{plural(len(fact.outside), 'feature')} {are} outside the training range: "
+            f"{outside}."
         )
     if fact.opposing:
         opposing = list_names([names[f] for f in fact.opposing], 8)
+        have = "has" if len(fact.opposing) == 1 else "have"
         warnings.append(
-            f"{len(fact.opposing)} weights have the opposite sign of the difference "
-            f"between class means: {opposing}. Correlated features can cause this; "
-            "interpret such weights with care."
+            f"{plural(len(fact.opposing), 'weight')} {have} the opposite sign of the "
+            f"difference between class means: {opposing}. Correlated features can "
+            "cause this; interpret such weights with care."
         )
     return warnings
 

@@ -1,0 +1,267 @@
+"""Every number of the page Prototypes against an independent value."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+
+from smpcore import METHODS
+from tests.app import kernels, opened, sound
+from tests.shown import oracle
+from tests.shown.oracle import says
+from tests.shown.test_figure import link
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+FITS = [(m, d) for m in METHODS for d in ("clinic", "wine")]
+FITS += [("supersparse", "diabetes"), ("supersparse", "numbers")]
+CLASSES = [(m, d) for m, d in FITS if d in ("clinic", "wine")]
+
+
+def section(fit, name):
+    """A section of the page for a fit."""
+    app = opened(link(fit), "prototypes.py")
+    app.segmented_control(key="prototypes_section").set_value(name).run()
+    return sound(app)
+
+
+def frames(app):
+    """Tables of the page by their first columns."""
+    return {tuple(table.value)[:2]: table.value for table in app.dataframe}
+
+
+def activations(fit, part="train"):
+    """What each prototype says to each row, written out but for a code."""
+    model = fit.model
+    rows = (fit.X[fit.parts[part]] - model.center) / model.scale
+    if model.similarity.kind == "linear":
+        return rows @ (model.mixing.T @ model.anchors).T + model.bias
+    if model.code_size:
+        return model.activations(fit.X[fit.parts[part]])
+    return likeness(fit, rows) + model.bias
+
+
+def likeness(fit, rows):
+    """Similarity of scaled rows to each prototype."""
+    model = fit.model
+    if model.similarity.kind == "rbf":
+        distance = cdist(rows, model.anchors, "sqeuclidean")
+        return np.exp(-model.similarity.gamma * distance) @ model.mixing
+    return model.similarity.values(rows, model.anchors) @ model.mixing
+
+
+def owners(fit):
+    """Output that each prototype speaks for."""
+    return fit.model.votes.argmax(axis=1)
+
+
+def winners(fit, said):
+    """Prototype that speaks loudest for the answer to each row."""
+    model = fit.model
+    if model.pooling == "max":
+        return said.argmax(axis=1)
+    answer = (said @ model.votes + model.intercept).argmax(axis=1)
+    return (said * model.votes[:, answer].T).argmax(axis=1)
+
+
+def title(fit, j):
+    """How the page calls a prototype."""
+    votes = fit.model.votes[j]
+    if fit.model.classes is not None:
+        return f"Prototype {j + 1} (class {fit.model.classes[votes.argmax()]})"
+    return f"Prototype {j + 1} ({'raises' if votes[0] > 0 else 'lowers'})"
+
+
+@pytest.mark.parametrize(("method", "data"), FITS)
+def test_all(method, data):
+    fit = oracle.fit(method, data)
+    tables = frames(section(fit, "All"))
+    model, y = fit.model, fit.truth("train")
+    said = activations(fit)
+    heard = said.any(axis=1) if model.code_size else np.full(len(said), True)
+    won = winners(fit, said)
+    (table,) = [t for names, t in tables.items() if names[0] == "prototype"]
+    assert len(table) == len(model.bias)
+    linear = model.similarity.kind == "linear"
+    portraits = model.mixing.T @ model.anchors
+    scaled = (fit.X[fit.parts["train"]] - model.center) / model.scale
+    usual = np.median(np.sort(cdist(scaled, scaled))[:, 1])
+    for j, line in table.iterrows():
+        assert line["prototype"] == title(fit, j)
+        assert line["weight"] == pytest.approx(model.votes[j, owners(fit)[j]])
+        assert line["bias"] == pytest.approx(model.bias[j])
+        assert line["merged"] == model.counts[j]
+        if linear:
+            assert line["non-zeros"] == (portraits[j] != 0).sum()
+        if model.classes is not None:
+            label = model.classes[owners(fit)[j]]
+            assert line["class"] == str(label)
+            mine = (won == j) & heard
+            assert line["training rows won"] == mine.sum()
+            assert line["won rows of its class"] == (mine & (y == label)).sum()
+        if "distance to nearest row" in table:
+            case = model.anchors[j]
+            nearest = np.linalg.norm(scaled - case, axis=1).min()
+            assert line["distance to nearest row"] == pytest.approx(nearest)
+            assert line["median distance between rows"] == pytest.approx(usual)
+            values = case * model.scale + model.center
+            X = fit.X[fit.parts["train"]]
+            outside = (values < X.min(axis=0)) | (values > X.max(axis=0))
+            assert line["features out of range"] == outside.sum()
+    if model.classes is not None:
+        check_distribution(fit, tables["class", "rows"])
+    if method == "imkpl":
+        beta = np.array(model.similarity.weights)
+        of_column = [
+            beta[fit.inputs() == name].sum() for name in fit.table.feature_columns
+        ]
+        shown = tables["kernel", "weight β"].set_index("kernel")["weight β"]
+        expected = dict(zip(fit.table.feature_columns, of_column, strict=True))
+        assert shown.to_dict() == pytest.approx(expected)
+
+
+def check_distribution(fit, table):
+    """Lowest, median and highest lead of the rows of each class."""
+    scores = fit.model.scores(fit.X[fit.parts["train"]])
+    classes, y = list(fit.model.classes), fit.truth("train")
+    for line in table.itertuples():
+        label = next(c for c in classes if str(c) == line._1)
+        rows = y == label
+        lead = scores[:, 1] - scores[:, 0] - fit.model.tie
+        if len(classes) > 2:
+            place = classes.index(label)
+            lead = scores[:, place] - np.delete(scores, place, axis=1).max(axis=1)
+        lead = lead[rows]
+        assert line.rows == rows.sum()
+        shown = line.lowest, line.median, line.highest
+        ends = lead.min(), np.median(lead), lead.max()
+        assert shown == pytest.approx(ends, abs=1e-5)
+
+
+@pytest.mark.parametrize(("method", "data"), FITS)
+def test_one_by_one(method, data):
+    fit = oracle.fit(method, data)
+    app = section(fit, "One by one")
+    model, rows, y = fit.model, fit.parts["train"], fit.truth("train")
+    j = app.selectbox[0].value
+    scaled = (fit.X[rows] - model.center) / model.scale
+    if model.similarity.kind == "linear" and not model.weights[j].any():
+        words = "All its weights are 0: its activation is # for every input"
+        says(app.info[0].value.partition(" input")[0] + " input", words, model.bias[j])
+        return
+    alike = activations(fit)[:, j]
+    if method == "imkpl":  # a mix is as long as its cases are alike
+        prototype = model.mixing[:, j]
+        among = model.similarity.values(model.anchors, model.anchors)
+        alike = likeness(fit, scaled)[:, j] / np.sqrt(prototype @ among @ prototype)
+    (table,) = [t.value for t in app.dataframe if "similarity" in t.value]
+    nearest = np.argsort(-alike, kind="stable")[:5]
+    assert table.index.tolist() == (rows[nearest] + 1).tolist()
+    np.testing.assert_allclose(table["similarity"], alike[nearest], rtol=1e-9)
+    labels = table[fit.table.target].to_numpy()
+    if model.classes is None:
+        np.testing.assert_array_equal(labels.astype(float), y[nearest])
+    else:
+        assert [*map(str, labels)] == [*map(str, y[nearest])]
+    if model.classes is not None:
+        said = activations(fit)
+        heard = said.any(axis=1) if model.code_size else np.full(len(said), True)
+        mine = (winners(fit, said) == j) & heard
+        counts = {str(c): int((mine & (y == c)).sum()) for c in model.classes}
+        tables = [t.value for t in app.dataframe if "training rows won" in t.value]
+        shown = {}
+        for table in tables:
+            shown = table.set_index("class")["training rows won"].to_dict()
+        assert shown == {c: n for c, n in counts.items() if n}
+    if "distance to nearest" in (text := " ".join(e.value for e in app.markdown)):
+        line = re.search(r"Distance to the nearest training row:.*\)\.", text)[0]
+        own = np.median(np.sort(cdist(scaled, scaled))[:, 1])
+        words = (
+            "Distance to the nearest training row: # standard deviations (median "
+            "between training rows and their nearest neighbours: #)."
+        )
+        distance = np.linalg.norm(scaled - model.anchors[j], axis=1).min()
+        says(line, words, distance, own)
+
+
+def row_number(app):
+    """Number of the row that is explained; rows count from 1."""
+    boxes = [*app.selectbox, *app.number_input]
+    return next(box.value for box in boxes if "why_row" in str(box.key))
+
+
+@pytest.mark.parametrize(("method", "data"), FITS)
+def test_why(method, data):
+    fit = oracle.fit(method, data)
+    app = section(fit, "Why this prediction")
+    model = fit.model
+    number = row_number(app)
+    x = fit.X[[number - 1]]
+    said, scores = model.activations(x)[0], model.scores(x)[0]
+    text = next(e.value for e in app.markdown if e.value.startswith("Prediction"))
+    tables = frames(app)
+    table = next(t for t in tables.values() if "activation" in t)
+    order = [int(name.split()[1]) - 1 for name in table["prototype"]]
+    np.testing.assert_allclose(table["activation"], said[order], atol=1e-12)
+    assert (np.diff(table["activation"]) <= 1e-12).all() and len(order) == len(said)
+    votes = [model.votes[j, owners(fit)[j]] for j in order]
+    np.testing.assert_allclose(table["weight"], votes)
+    if model.classes is None:
+        says(text, "Prediction: **#**.", model.predict(x)[0])
+        goal = scores[0]
+    else:
+        first, second = np.argsort(-scores, kind="stable")[:2]
+        goal = scores[first] - scores[second]
+        names = [str(model.classes[i]) for i in (first, second)]
+        template = (
+            f"Prediction: **{names[0]}**. Lead over the runner-up **{names[1]}**: #."
+        )
+        plain = text.replace("\\", "").replace("class_", "class ")
+        says(plain, template.replace("class_", "class "), goal)
+        shown = tables["class", "score"].set_index("class")["score"]
+        for place, name in enumerate(model.classes):
+            assert shown[str(name)] == pytest.approx(scores[place], abs=1e-9)
+    contributions = next(
+        t for t in tables.values() if any("contribution" in n for n in t)
+    )
+    total = contributions.iloc[:, -1].sum()
+    line = next(c.value for c in app.caption if "contributions sum to" in c.value)
+    match = re.search(r"sum to (\S+); adding the biases \((\S+)\).*?, (\S+)\. ", line)
+    sum_, bias, lead = match.groups()
+    assert oracle.is_near(sum_, total) and oracle.is_near(lead, goal)
+    assert oracle.is_near(bias, goal - total)
+    truth = next(c.value for c in app.caption if "True value" in c.value)
+    assert f"True value: **{fit.y[number - 1]}**" in truth.replace("\\", "")
+
+
+@pytest.mark.parametrize(("method", "data"), CLASSES)
+def test_the_counterfactual_changes_the_answer(method, data):
+    """What is shown, put into the row, is answered as it says, and as far away."""
+    fit = oracle.fit(method, data)
+    app = section(fit, "Why this prediction")
+    tables = frames(app)
+    if ("column", "now") not in tables:
+        pytest.skip("no change is shown")
+    changes = tables["column", "now"]
+    frame = fit.table.frame.copy()
+    number = row_number(app)
+    row = frame.index[number - 1]
+    for line in changes.itertuples():
+        old = frame.loc[row, line.column]
+        is_number = isinstance(old, int | float | np.number)
+        if is_number:
+            assert float(line.now) == pytest.approx(float(old))
+        frame[line.column] = frame[line.column].astype(float if is_number else object)
+        frame.loc[row, line.column] = float(line.then) if is_number else line.then
+    x = fit.X[[number - 1]]
+    moved = fit._preparation.transform(frame)[[number - 1]]
+    text = next(e.value for e in app.markdown if "would change from" in e.value)
+    match = re.search(
+        r"from \*\*(.*?)\*\* to \*\*(.*?)\*\*: (\S+) standard", text.replace("\\", "")
+    )
+    assert match[1] == str(fit.model.predict(x)[0])
+    assert match[2] == str(fit.model.predict(moved)[0])
+    spread = fit.X[fit.parts["train"]].std(axis=0)
+    steps = ((moved - x) / np.where(spread > 0, spread, 1))[0]
+    assert oracle.is_near(match[3], np.linalg.norm(steps))
