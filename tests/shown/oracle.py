@@ -13,6 +13,7 @@ from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from statsmodels.stats.proportion import proportion_confint
@@ -52,16 +53,33 @@ def is_near(shown: str, value: float) -> bool:
 def table(name: str) -> Any:
     """A table by name: two that a visitor brings, and bundled ones.
 
-    "clinic" has levels, gaps and repeated patients; "numbers" is its regression.
+    "clinic" has levels, gaps and repeated patients; "numbers" is its regression; in
+    "uneven" the answers of one site are drawn by lot.
     """
     if name == "clinic":
         content, roles = clinic_table(), {"Patient": "group"}
+    elif name == "uneven":
+        content, roles = uneven(), {"site": "ignore"}
     elif name == "numbers":
         content, roles = numbers(), {"Alter": "target"}
     else:
         return load_dataset(name)
     dataset = read_table(io.BytesIO(german_csv(content)), "klinik.csv")
     return dataset.with_roles(roles)
+
+
+def uneven() -> pd.DataFrame:
+    """Two columns that tell the class, but not at one of two sites."""
+    draw = np.random.default_rng(3)
+    values = draw.normal(size=(240, 2))
+    content = pd.DataFrame(values.round(3), columns=["one", "two"])
+    content["site"] = np.where(np.arange(240) % 3 == 0, "north", "south")
+    lot = draw.random(240) < 0.5
+    told = values.sum(axis=1) > 0
+    content["class"] = np.where(
+        np.where(content["site"] == "north", lot, told), "b", "a"
+    )
+    return content
 
 
 @dataclass(frozen=True)
@@ -91,10 +109,11 @@ class Fit:
     @cached_property
     def X(self) -> np.ndarray:
         """Inputs of all rows."""
-        return self._preparation.transform(self.table.frame)
+        return self.preparation.transform(self.table.frame)
 
     @cached_property
-    def _preparation(self) -> Any:
+    def preparation(self) -> Any:
+        """How columns become inputs."""
         return prepare(self.table, self.parts["train"])
 
     @cached_property
@@ -133,7 +152,7 @@ class Fit:
         names = list(self.table.feature_columns)
         owners = [
             max((n for n in names if feature.startswith(n)), key=len)
-            for feature in self._preparation.feature_names
+            for feature in self.preparation.feature_names
         ]
         return np.array(owners)
 

@@ -26,7 +26,7 @@ GROUPS = " (rows of one group count together)"
 def link(fit):
     """The address of a fit's table and method."""
     query = {"data": fit.data, "method": fit.method}
-    if fit.data in ("clinic", "numbers"):
+    if fit.data in ("clinic", "numbers", "uneven"):
         query |= {"data": "mine", "mine": table_store.keep(fit.table)}
     return query
 

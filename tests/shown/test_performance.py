@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import fisher_exact
 from sklearn.metrics import (
     confusion_matrix,
     precision_recall_curve,
@@ -206,7 +207,8 @@ def test_errors(method, data):
     columns = {"error": answers - truth, "actual": truth, "predicted": answers}
     listed(fit, app.dataframe[0].value, places, columns)
     share = 1 - np.sum((truth - answers) ** 2) / np.sum((truth - truth.mean()) ** 2)
-    (text,) = [e.value for e in app.markdown if "R²" in e.value]
+    # The page begins with the error of these rows already.
+    (text,) = [e.value for e in app.markdown if e.value.startswith("Validation")]
     root = np.sqrt(np.mean((truth - answers) ** 2))
     says(text, "Validation R² #: root mean squared error #.", share, root)
 
@@ -233,6 +235,26 @@ def test_subgroups(method):
         assert (line.low, line.high) == pytest.approx(ends)
         assert line.few == (inside.sum() < 10)
         assert line.difference_low <= line.difference <= line.difference_high
+
+
+def test_a_group_that_differs_is_said_with_its_numbers():
+    fit = oracle.fit("smp", "uneven")
+    app = section(fit, "Subgroups", subgroup_column="site")
+    hits = fit.truth("validation") == fit.answers("validation")
+    north = fit.table.frame["site"].to_numpy()[fit.parts["validation"]] == "north"
+    line = app.dataframe[0].value.set_index("group").loc["north"]
+    (text,) = [e.value for e in app.markdown if e.value.startswith("north differs")]
+    says(
+        text,
+        "north differs from the rest: # % against # % (interval of the difference # % "
+        "to # %, p = #).",
+        *(100 * hits[north].mean(), 100 * hits[~north].mean()),
+        *(100 * line["difference_low"], 100 * line["difference_high"]),
+        line["p_value"],
+    )
+    counts = [[hits[of].sum(), (~hits[of]).sum()] for of in (north, ~north)]
+    assert line["p_value"] >= min(fisher_exact(counts)[1], 1.0)
+    assert line["p_value"] < 0.05
 
 
 def test_the_oracle_of_areas_is_scikit_learns_without_groups():

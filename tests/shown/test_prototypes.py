@@ -255,7 +255,7 @@ def test_the_counterfactual_changes_the_answer(method, data):
         frame[line.column] = frame[line.column].astype(float if is_number else object)
         frame.loc[row, line.column] = float(line.then) if is_number else line.then
     x = fit.X[[number - 1]]
-    moved = fit._preparation.transform(frame)[[number - 1]]
+    moved = fit.preparation.transform(frame)[[number - 1]]
     text = next(e.value for e in app.markdown if "would change from" in e.value)
     match = re.search(
         r"from \*\*(.*?)\*\* to \*\*(.*?)\*\*: (\S+) standard", text.replace("\\", "")
@@ -265,3 +265,35 @@ def test_the_counterfactual_changes_the_answer(method, data):
     spread = fit.X[fit.parts["train"]].std(axis=0)
     steps = ((moved - x) / np.where(spread > 0, spread, 1))[0]
     assert oracle.is_near(match[3], np.linalg.norm(steps))
+
+
+@pytest.mark.parametrize("data", ["numbers", "diabetes"])
+def test_one_column_moves_the_number_as_far_as_is_said(data):
+    """At the shown value it has moved so far; halfway there it has not."""
+    fit = oracle.fit("supersparse", data)
+    app = section(fit, "Why this prediction")
+    number, table = row_number(app), frames(app)["column", "now"]
+    amount = next(b.value for b in app.number_input if "why_amount" in str(b.key))
+    before = fit.model.predict(fit.X[[number - 1]])[0]
+    row = fit.table.frame.index[number - 1]
+
+    def answer(column, value):
+        frame = fit.table.frame.copy()
+        frame[column] = frame[column].astype(type(value))
+        frame.loc[row, column] = value
+        return fit.model.predict(fit.preparation.transform(frame)[[number - 1]])[0]
+
+    checked = 0
+    for line in table.to_dict("records"):
+        old = fit.table.frame.loc[row, line["column"]]
+        for name, sign in (("raises it at", 1), ("lowers it at", -1)):
+            if not (shown := line[name]):
+                continue
+            is_level = isinstance(old, str)
+            goal = str(shown) if is_level else float(shown)
+            assert sign * (answer(line["column"], goal) - before) >= amount
+            checked += 1
+            if not is_level:
+                halfway = (float(old) + goal) / 2
+                assert sign * (answer(line["column"], halfway) - before) < amount
+    assert checked >= 3
