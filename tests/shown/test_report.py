@@ -1,0 +1,187 @@
+"""A colleague with nothing but the report comes to the same answers and counts."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import cdist
+from sklearn.metrics import confusion_matrix
+
+from smpcore import METHODS
+from tests.app import kernels, sound
+from tests.shown import oracle
+from tests.shown.oracle import says
+from tests.shown.test_prototypes import section
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+class Tables(HTMLParser):
+    """Cells of every table of a document, and its text."""
+
+    def __init__(self):
+        super().__init__()
+        self.tables, self.text, self.cell = [], [], None
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.cell = ""
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th") and self.cell is not None:
+            self.tables[-1][-1].append(self.cell.strip())
+            self.cell = None
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.cell is not None:
+            self.cell += data
+
+
+def report(fit):
+    """Tables of the downloaded report by their headings, and its text."""
+    app = section(fit, "Report")
+    button = next(b for b in app.button if b.label == "Download the report")
+    sound(button.click().run())
+    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
+    parser = Tables()
+    parser.feed(sent.partition(b"\n")[2].decode())
+    tables = [t for t in parser.tables if t]
+    return {tuple(t[0]): t[1:] for t in tables}, " ".join(parser.text), tables
+
+
+def table_with(tables, *names):
+    """The first table that has these columns, as dictionaries."""
+    for heads, lines in tables.items():
+        if {*names} <= {*heads}:
+            return [dict(zip(heads, line, strict=True)) for line in lines]
+    raise AssertionError(f"no table with {names}: {list(tables)}")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("data", ["clinic", "wine"])
+def test_counts_parts_and_columns(method, data):
+    fit = oracle.fit(method, data)
+    tables, text, every = report(fit)
+    names = sorted(set(fit.y))
+    confusions = [t for t in every if t[0][0] == "true class"]
+    for part, table in zip(("train", "validation"), confusions, strict=True):
+        truth, answers = fit.truth(part), fit.answers(part)
+        counts = confusion_matrix(truth, answers, labels=names)
+        right = f"{np.trace(counts)} of {len(truth)} rows are right"
+        assert right in text
+        for i, line in enumerate(table[1:]):
+            shown = dict(zip(table[0], line, strict=True))
+            assert shown["true class"] == str(names[i])
+            assert [shown[f"predicted {n}"] for n in names] == [*map(str, counts[i])]
+            assert shown["rows"] == str(counts[i].sum())
+            for name, among in (("recall", truth), ("precision", answers)):
+                rows = among == names[i]
+                if not rows.any():
+                    continue
+                hits, groups = (truth == answers)[rows], fit.groups(part)
+                groups = None if groups is None else groups[rows]
+                low, high = oracle.share_interval(hits, groups)
+                says(shown[name], "# %", 100 * hits.mean())
+                ends = shown[f"95 % interval of {name}"]
+                says(ends, "# to # %", 100 * low, 100 * high)
+    for line in table_with(tables, "part", "rows", "share"):
+        part = line["part"].replace("training", "train")
+        rows = fit.parts[part]
+        assert line["rows"] == str(len(rows))
+        says(line["share"], "# %", 100 * len(rows) / len(fit.y))
+        if fit.table.groups is not None:
+            assert line["groups"] == str(len(set(fit.groups(part))))
+        for name in names:
+            told = "" if part == "test" else str((fit.y[rows] == name).sum())
+            assert line[f"class {name}"] == told
+    training = fit.table.frame.iloc[fit.parts["train"]]
+    used = fit.used()
+    for line in table_with(tables, "column", "role", "missing in training"):
+        name = line["column"]
+        assert line["role"] == fit.table.roles[name]
+        assert line["used by the model"] == ("yes" if name in used else "no")
+        if name not in fit.table.feature_columns:
+            continue
+        column = training[name]
+        assert line["missing in training"] == str(column.isna().sum())
+        shown = line["training range or levels"]
+        if column.dtype.kind in "if":
+            says(shown, "# to #", column.min(), column.max())
+            says(line["a missing value becomes"], "#", column.median())
+        else:
+            assert shown.split(", ") == sorted(set(column.dropna()))
+
+
+@pytest.mark.parametrize("method", ["smp", "smallk", "mprotsvm"])
+@pytest.mark.parametrize("data", ["clinic", "wine"])
+def test_the_printed_numbers_are_the_model(method, data):
+    """Means, deviations, weights and biases as printed answer as the model does."""
+    fit = oracle.fit(method, data)
+    tables, text, _ = report(fit)
+    lines = table_with(tables, "feature", "mean", "standard deviation", "weight 1")
+    prototypes = table_with(tables, "prototype", "bias", "class")
+    mean, spread = (
+        np.array([float(line[name]) for line in lines])
+        for name in ("mean", "standard deviation")
+    )
+    weights = np.array(
+        [
+            [float(line[f"weight {p['prototype']}"]) for line in lines]
+            for p in prototypes
+        ]
+    )
+    bias = np.array([float(p["bias"]) for p in prototypes])
+    said = (fit.X - mean) / spread @ weights.T + bias
+    owners = np.array([p["class"] for p in prototypes])
+    names = [str(name) for name in fit.model.classes]
+    scores = np.stack([said[:, owners == n].max(axis=1) for n in names], axis=1)
+    tie = float(re.search(r"scores within (\S+) count as equal", text)[1])
+    first = (scores >= scores.max(axis=1, keepdims=True) - tie).argmax(axis=1)
+    answers = np.array(names)[first]
+    assert (answers == fit.model.predict(fit.X).astype(str)).all()
+    np.testing.assert_allclose(scores, fit.model.scores(fit.X), atol=1e-6)
+
+
+@pytest.mark.parametrize("data", ["numbers", "diabetes"])
+def test_invented_cases_as_printed_are_the_model(data):
+    """Cases, gamma, weights and intercept as printed give the model's numbers."""
+    fit = oracle.fit("supersparse", data)
+    tables, text, _ = report(fit)
+    lines = table_with(tables, "feature", "mean", "standard deviation", "z1")
+    prototypes = table_with(tables, "prototype", "bias", "weight")
+    (output,) = table_with(tables, "output", "intercept")
+    columns = {
+        name: [float(x[name]) for x in lines] for name in lines[0] if name != "feature"
+    }
+    rows = (fit.X - columns["mean"]) / columns["standard deviation"]
+    cases = np.array([columns[f"z{p['prototype']}"] for p in prototypes])
+    gamma = float(re.search(r"gamma = ([\d.e-]+\d)", text)[1])
+    weights = np.array([float(p["weight"]) for p in prototypes])
+    said = np.exp(-gamma * cdist(rows, cases, "sqeuclidean"))
+    said += [float(p["bias"]) for p in prototypes]
+    numbers = float(output["intercept"]) + said @ weights
+    np.testing.assert_allclose(numbers, fit.model.predict(fit.X), rtol=1e-5)
+
+
+def test_a_formula_is_the_model():
+    """The formula over the columns' own values scores as the model does."""
+    fit = oracle.fit("smallk", "wine")
+    _, text, _ = report(fit)
+    lines = re.findall(r"class_\d: [-−0-9][^:]*?(?=\s*class_\d:|\s{2,}|$)", text)
+    frame, x = fit.table.frame, fit.X
+    scores = fit.model.activations(x)
+    assert len(lines) == scores.shape[1]
+    for j, line in enumerate(lines):
+        total = np.zeros(len(frame))
+        for sign, number, name in re.findall(
+            r"([+−-]?)\s*([\d.e-]+)(?: · (\S+))?", line.partition(": ")[2]
+        ):
+            value = float(number) * (-1 if sign in ("−", "-") else 1)
+            total += value * (frame[name].to_numpy() if name else 1.0)
+        np.testing.assert_allclose(total, scores[:, j], atol=5e-3 * np.ptp(total))
