@@ -1,0 +1,94 @@
+"""A printed case sheet: reasons that add up, bars as long, a change that changes."""
+
+import re
+
+import numpy as np
+import pytest
+
+from tests.app import kernels, sound
+from tests.shown import oracle
+from tests.shown.oracle import is_near, says
+from tests.shown.test_prototypes import row_number, section
+from tests.shown.test_report import Tables
+
+pytestmark = pytest.mark.usefixtures(kernels.__name__)
+
+
+def sheet(fit):
+    """HTML of the sheet of the row that is explained, and the row's number."""
+    app = section(fit, "Why this prediction")
+    number = row_number(app)
+    button = next(b for b in app.button if b.label == "Download 1 case sheet")
+    sound(button.click().run())
+    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
+    return sent.partition(b"\n")[2].decode(), number
+
+
+@pytest.mark.parametrize("method", ["smp", "smallk", "mprotsvm"])
+@pytest.mark.parametrize("data", ["clinic", "wine"])
+def test_reasons_add_up(method, data):
+    fit = oracle.fit(method, data)
+    html, number = sheet(fit)
+    model, x = fit.model, fit.X[[number - 1]]
+    said = ((x - model.center) / model.scale @ model.weights.T + model.bias)[0]
+    scores = model.scores(x)[0]
+    first, second = np.argsort(-scores, kind="stable")[:2]
+    of_class = model.votes.argmax(axis=1)
+    best = [
+        max(np.flatnonzero(of_class == c), key=lambda j: said[j])
+        for c in (first, second)
+    ]
+    away = (model.weights[best[0]] - model.weights[best[1]]) * (
+        ((x - model.center) / model.scale)[0]
+    )
+    effects = {n: away[fit.inputs() == n].sum() for n in fit.table.feature_columns}
+    parser = Tables()
+    parser.feed(html)
+    table = next(t for t in parser.tables if t[0][:2] == ["Column", "Value"])
+    names = [str(model.classes[c]) for c in (first, second)]
+    assert table[0][2:] == [f"for {names[0]}", f"for {names[1]}"]
+    total, sizes = 0.0, []
+    for name, _, yes, no in table[1:]:
+        size = float(yes) if yes else -float(no)
+        assert is_near((yes or no).lstrip("-"), abs(effects[name]))
+        assert np.sign(size) == np.sign(effects[name])
+        total += effects.pop(name)
+        sizes.append(abs(size))
+    rest = sum(effects.values())  # of columns that are not shown
+    assert sizes == sorted(sizes, reverse=True)
+    widths = [
+        float(w) for w in re.findall(r'class="bar[^"]*" style="width:([\d.]+)em', html)
+    ]
+    shown = np.array(sizes) / max(sizes) * max(widths)
+    np.testing.assert_allclose(widths, shown, atol=0.02 * max(widths))
+    lead = scores[first] - scores[second]
+    text = " ".join("".join(parser.text).split())
+    says(
+        re.search(r"With the constant, .*? the lead, [-\d.e]+\d", text)[0],
+        "With the constant, #, all contributions sum to the lead, #",
+        *(lead - total - rest, lead),
+    )
+    assert f"Prediction: {names[0]}" in text
+    assert f"True value: {fit.y[number - 1]}" in text
+
+
+@pytest.mark.parametrize("method", ["smp", "smallk", "mprotsvm", "supersparse"])
+def test_the_change_on_the_sheet_changes_the_answer(method):
+    fit = oracle.fit(method, "clinic")
+    html, number = sheet(fit)
+    parser = Tables()
+    parser.feed(html)
+    table = next(t for t in parser.tables if t[0] == ["column", "now", "then"])
+    frame = fit.table.frame.copy()
+    row = frame.index[number - 1]
+    for name, now, then in table[1:]:
+        is_number = frame[name].dtype.kind in "if"
+        frame[name] = frame[name].astype(float if is_number else object)
+        assert (
+            str(now) == str(frame.loc[row, name]) or float(now) == frame.loc[row, name]
+        )
+        frame.loc[row, name] = float(then) if is_number else then
+    before = fit.model.predict(fit.X[[number - 1]])[0]
+    after = fit.model.predict(fit.preparation.transform(frame)[[number - 1]])[0]
+    text = " ".join("".join(parser.text).split())
+    assert f"would change from {before} to {after}" in text and before != after
