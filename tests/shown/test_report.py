@@ -43,9 +43,9 @@ class Tables(HTMLParser):
             self.cell += data
 
 
-def report(fit):
+def report(fit, **more):
     """Tables of the downloaded report by their headings, and its text."""
-    app = section(fit, "Report")
+    app = section(fit, "Report", **more)
     button = next(b for b in app.button if b.label == "Download the report")
     sound(button.click().run())
     (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
@@ -185,3 +185,22 @@ def test_a_formula_is_the_model():
             value = float(number) * (-1 if sign in ("−", "-") else 1)
             total += value * (frame[name].to_numpy() if name else 1.0)
         np.testing.assert_allclose(total, scores[:, j], atol=5e-3 * np.ptp(total))
+
+
+def test_a_threshold_that_is_set_is_in_the_report():
+    """The intercept takes it up: the second class needs so much more."""
+    fit = oracle.fit("smp", "clinic")
+    tables, text, every = report(fit, threshold="1.5", band="0.5")
+    assert "1.5" in text and "0.5" in text
+    assert "How they were chosen was not recorded." in text
+    scores = fit.model.scores(fit.X[fit.parts["validation"]])
+    margin = scores[:, 1] - scores[:, 0] - fit.model.tie
+    names = list(fit.model.classes)
+    said = np.where(margin > 1.5, names[1], names[0])
+    counts = confusion_matrix(fit.truth("validation"), said, labels=names)
+    table = [t for t in every if t[0][0] == "true class"][-1]
+    shown = [[int(cell) for cell in line[1:3]] for line in table[1:]]
+    assert shown == counts.tolist()
+    outputs = {o["output"]: o for o in table_with(tables, "output", "intercept")}
+    added = [float(outputs[n]["intercept"]) for n in names]
+    assert added[0] - added[1] == pytest.approx(1.5)
