@@ -90,8 +90,11 @@ class State:
 def saving(visit: Visit) -> None:
     """Open the dialog that saves and opens, which every page has."""
     visit.open("lessons")
-    opened = visit.page.get_by_role("button", name="Save and open", exact=True)
-    if not opened.count() or not opened.first.is_visible():
+    either = re.compile("^(Save and open|Expand sidebar)$")
+    found = visit.page.get_by_role("button", name=either).filter(visible=True)
+    found.first.wait_for()
+    closed = visit.page.get_by_role("button", name="Expand sidebar", exact=True)
+    if closed.filter(visible=True).count():
         visit.click("button", "Expand sidebar")
     visit.click("button", "Save and open")
 
