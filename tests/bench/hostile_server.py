@@ -39,7 +39,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from tests.bench.class_view import Tab
 from tests.bench.classroom import ROOT, Visitor, free_port, megabytes
 from tests.bench.live import FLAGS
-from tests.bench.uploads import processes
+from tests.bench.uploads import processes, processor_seconds
 from tests.smpcore.datasets.openml_server import Served, serving
 
 #: A lesson whose first question asks for a number, one of choices, one of a place.
@@ -443,15 +443,9 @@ def reading_killed(how: signal.Signals) -> str:
         picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
         picker.locator("input[type=file]").set_input_files(path)
         time.sleep(3)
-        os.kill(max(one.children("serve()"), key=_seconds), how)
+        os.kill(max(one.children("serve()"), key=processor_seconds), how)
         second = shown(page)
         return f"idle: {first}; at work: {second}; again: {uploaded(one, page)}"
-
-
-def _seconds(pid: int) -> float:
-    """Processor time of a process."""
-    fields = Path(f"/proc/{pid}/stat").read_text().split()
-    return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
 
 
 def openml_killed(how: signal.Signals) -> str:

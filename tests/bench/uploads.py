@@ -50,12 +50,13 @@ def processes(pid: int) -> dict[int, float]:
 def _settle(pid: int) -> None:
     """Wait until a server has compiled its kernels and started its processes."""
     before = -SETTLED_SECONDS
-    while (now := _processor_seconds(pid)) - before > 0.1 * SETTLED_SECONDS:
+    while (now := processor_seconds(pid)) - before > 0.1 * SETTLED_SECONDS:
         before = now
         time.sleep(SETTLED_SECONDS)
 
 
-def _processor_seconds(pid: int) -> float:
+def processor_seconds(pid: int) -> float:
+    """Processor time of a process and of those that it started."""
     fields = [Path(f"/proc/{one}/stat").read_text().split() for one in processes(pid)]
     return sum(int(f[13]) + int(f[14]) for f in fields) / os.sysconf("SC_CLK_TCK")
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
+from scipy.spatial.distance import cdist
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from statsmodels.stats.proportion import proportion_confint
 
@@ -133,6 +134,17 @@ class Fit:
     def model(self) -> Any:
         """The model."""
         return self.estimator.model_
+
+    @cached_property
+    def training(self) -> np.ndarray:
+        """Training rows in scaled units."""
+        rows = self.X[self.parts["train"]]
+        return (rows - self.model.center) / self.model.scale
+
+    @cached_property
+    def neighbours(self) -> np.ndarray:
+        """Distance of each training row to the nearest other one, scaled units."""
+        return np.sort(cdist(self.training, self.training))[:, 1]
 
     def answers(self, part: str) -> np.ndarray:
         """What the model answers to the rows of a part."""

@@ -134,20 +134,15 @@ def idle_prototypes(fit):
     model = fit.model
     if fit.estimator.wins_ is None:
         return 0
-    inputs = (fit.X[fit.parts["train"]] - model.center) / model.scale
-    scores = inputs @ (model.mixing.T @ model.anchors).T + model.bias
+    scores = fit.training @ (model.mixing.T @ model.anchors).T + model.bias
     return len(model.bias) - len(set(scores.argmax(axis=1)))
 
 
 def far_prototypes(fit):
     """Invented cases farther from every training row than most rows from theirs."""
-    model = fit.model
-    rows = (fit.X[fit.parts["train"]] - model.center) / model.scale
-    distances = cdist(rows, rows)
-    np.fill_diagonal(distances, np.inf)
-    limit = np.quantile(distances.min(axis=1), 0.95)
-    nearest = cdist(model.anchors, rows).min(axis=1)
-    return int((nearest > limit).sum()), len(model.anchors)
+    limit = np.quantile(fit.neighbours, 0.95)
+    nearest = cdist(fit.model.anchors, fit.training).min(axis=1)
+    return int((nearest > limit).sum()), len(nearest)
 
 
 def check_solver(fit, lines):

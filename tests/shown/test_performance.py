@@ -118,9 +118,9 @@ def two_classes(fit, matrix, rates, cases):
     listed(fit, cases, inside, {"true": truth, "predicted": answers, "margin": margin})
 
 
-def margins(fit, positive, part="validation"):
+def margins(fit, positive):
     """Score of a class minus that of the other; the first class wins a tie."""
-    scores = fit.model.scores(fit.X[fit.parts[part]])
+    scores = fit.model.scores(fit.X[fit.parts["validation"]])
     margin = scores[:, 1] - scores[:, 0] - fit.model.tie
     return margin if positive == fit.model.classes[1] else -margin
 

@@ -31,24 +31,23 @@ def frames(app):
     return {tuple(table.value)[:2]: table.value for table in app.dataframe}
 
 
-def activations(fit, part="train"):
-    """What each prototype says to each row, written out but for a code."""
+def activations(fit):
+    """What each prototype says to each training row, written out but for a code."""
     model = fit.model
-    rows = (fit.X[fit.parts[part]] - model.center) / model.scale
     if model.similarity.kind == "linear":
-        return rows @ (model.mixing.T @ model.anchors).T + model.bias
+        return fit.training @ (model.mixing.T @ model.anchors).T + model.bias
     if model.code_size:
-        return model.activations(fit.X[fit.parts[part]])
-    return likeness(fit, rows) + model.bias
+        return model.activations(fit.X[fit.parts["train"]])
+    return likeness(fit) + model.bias
 
 
-def likeness(fit, rows):
-    """Similarity of scaled rows to each prototype."""
+def likeness(fit):
+    """Similarity of each training row to each prototype."""
     model = fit.model
     if model.similarity.kind == "rbf":
-        distance = cdist(rows, model.anchors, "sqeuclidean")
+        distance = cdist(fit.training, model.anchors, "sqeuclidean")
         return np.exp(-model.similarity.gamma * distance) @ model.mixing
-    return model.similarity.values(rows, model.anchors) @ model.mixing
+    return model.similarity.values(fit.training, model.anchors) @ model.mixing
 
 
 def owners(fit):
@@ -56,13 +55,14 @@ def owners(fit):
     return fit.model.votes.argmax(axis=1)
 
 
-def winners(fit, said):
-    """Prototype that speaks loudest for the answer to each row."""
-    model = fit.model
+def winners(fit):
+    """Prototype that speaks loudest for the answer to each training row; -1: none."""
+    model, said = fit.model, activations(fit)
     if model.pooling == "max":
         return said.argmax(axis=1)
     answer = (said @ model.votes + model.intercept).argmax(axis=1)
-    return (said * model.votes[:, answer].T).argmax(axis=1)
+    loudest = (said * model.votes[:, answer].T).argmax(axis=1)
+    return np.where(said.any(axis=1), loudest, -1) if model.code_size else loudest
 
 
 def title(fit, j):
@@ -78,15 +78,12 @@ def test_all(method, data):
     fit = oracle.fit(method, data)
     tables = frames(section(fit, "All"))
     model, y = fit.model, fit.truth("train")
-    said = activations(fit)
-    heard = said.any(axis=1) if model.code_size else np.full(len(said), True)
-    won = winners(fit, said)
+    won = winners(fit)
     (table,) = [t for names, t in tables.items() if names[0] == "prototype"]
     assert len(table) == len(model.bias)
     linear = model.similarity.kind == "linear"
     portraits = model.mixing.T @ model.anchors
-    scaled = (fit.X[fit.parts["train"]] - model.center) / model.scale
-    usual = np.median(np.sort(cdist(scaled, scaled))[:, 1])
+    usual = np.median(fit.neighbours)
     for j, line in table.iterrows():
         assert line["prototype"] == title(fit, j)
         assert line["weight"] == pytest.approx(model.votes[j, owners(fit)[j]])
@@ -97,12 +94,12 @@ def test_all(method, data):
         if model.classes is not None:
             label = model.classes[owners(fit)[j]]
             assert line["class"] == str(label)
-            mine = (won == j) & heard
+            mine = won == j
             assert line["training rows won"] == mine.sum()
             assert line["won rows of its class"] == (mine & (y == label)).sum()
         if "distance to nearest row" in table:
             case = model.anchors[j]
-            nearest = np.linalg.norm(scaled - case, axis=1).min()
+            nearest = np.linalg.norm(fit.training - case, axis=1).min()
             assert line["distance to nearest row"] == pytest.approx(nearest)
             assert line["median distance between rows"] == pytest.approx(usual)
             values = case * model.scale + model.center
@@ -145,7 +142,6 @@ def test_one_by_one(method, data):
     app = section(fit, "One by one")
     model, rows, y = fit.model, fit.parts["train"], fit.truth("train")
     j = app.selectbox[0].value
-    scaled = (fit.X[rows] - model.center) / model.scale
     if model.similarity.kind == "linear" and not model.weights[j].any():
         words = "All its weights are 0: its activation is # for every input"
         says(app.info[0].value.partition(" input")[0] + " input", words, model.bias[j])
@@ -154,7 +150,7 @@ def test_one_by_one(method, data):
     if method == "imkpl":  # a mix is as long as its cases are alike
         prototype = model.mixing[:, j]
         among = model.similarity.values(model.anchors, model.anchors)
-        alike = likeness(fit, scaled)[:, j] / np.sqrt(prototype @ among @ prototype)
+        alike = likeness(fit)[:, j] / np.sqrt(prototype @ among @ prototype)
     (table,) = [t.value for t in app.dataframe if "similarity" in t.value]
     nearest = np.argsort(-alike, kind="stable")[:5]
     assert table.index.tolist() == (rows[nearest] + 1).tolist()
@@ -165,23 +161,21 @@ def test_one_by_one(method, data):
     else:
         assert [*map(str, labels)] == [*map(str, y[nearest])]
     if model.classes is not None:
-        said = activations(fit)
-        heard = said.any(axis=1) if model.code_size else np.full(len(said), True)
-        mine = (winners(fit, said) == j) & heard
+        mine = winners(fit) == j
         counts = {str(c): int((mine & (y == c)).sum()) for c in model.classes}
         tables = [t.value for t in app.dataframe if "training rows won" in t.value]
         shown = {}
         for table in tables:
             shown = table.set_index("class")["training rows won"].to_dict()
         assert shown == {c: n for c, n in counts.items() if n}
-    if "distance to nearest" in (text := " ".join(e.value for e in app.markdown)):
-        line = re.search(r"Distance to the nearest training row:.*\)\.", text)[0]
-        own = np.median(np.sort(cdist(scaled, scaled))[:, 1])
+    if method == "supersparse":
+        own = np.median(fit.neighbours)
         words = (
             "Distance to the nearest training row: # standard deviations (median "
             "between training rows and their nearest neighbours: #)."
         )
-        distance = np.linalg.norm(scaled - model.anchors[j], axis=1).min()
+        distance = np.linalg.norm(fit.training - model.anchors[j], axis=1).min()
+        (line,) = [e.value for e in app.markdown if e.value.startswith("Distance to")]
         says(line, words, distance, own)
 
 
