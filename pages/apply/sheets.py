@@ -17,17 +17,7 @@ _MOST_FACTS, _MOST_TEXT = 6, 60
 def offer(
     context: Context, file: OpenFile, matched: Matched, carried: pd.DataFrame
 ) -> None:
-    """Offer a page for each row that the visitor chooses.
-
-    Parameters
-    ----------
-    context : Context
-    file : OpenFile
-    matched : Matched
-        Its rows.
-    carried : DataFrame of shape (n_rows, n_columns)
-        What of the file stands on each sheet.
-    """
+    """Offer a page for each row that the visitor chooses."""
     some = carried.iloc[:, :_MOST_FACTS]
 
     def facts(place: int) -> dict[str, str]:

@@ -189,19 +189,8 @@ def _as_shown(
 
 
 def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataFrame:
-    """Scores, sizes and times of all models; and of prototypes, how readable they are.
-
-    Parameters
-    ----------
-    candidates : list of Scored
-    data : Parts
-    part : str
-        Whose rows the scores are of, and the use of the prototypes.
-
-    Returns
-    -------
-    DataFrame
-        A row for each; columns that no model has are left out.
+    """Scores, sizes and times of all models; and of prototypes, how readable they
+    are.
     """
     (X, y), dataset, lines = data.of(part), data.dataset, []
     for one in candidates:

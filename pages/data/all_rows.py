@@ -27,13 +27,7 @@ _FIT, _LEFT_OUT = "fit of all rows", 0.2
 
 
 def show(job: FileStatisticsJob) -> None:
-    """Statistics of all rows, or how far they are.
-
-    Raises
-    ------
-    SmpcoreError
-        If the file cannot be read.
-    """
+    """Statistics of all rows, or how far they are."""
     job.join()
     statistics = _result(job, "Counting over all rows", "Count over all rows")
     if statistics is None:
@@ -52,13 +46,7 @@ def show(job: FileStatisticsJob) -> None:
 
 
 def show_fit(context: Context, path: Path) -> None:
-    """A fit of the method on the screen to all rows, once it is asked for.
-
-    Raises
-    ------
-    SmpcoreError
-        If these rows cannot be fitted.
-    """
+    """A fit of the method on the screen to all rows, once it is asked for."""
     method, choice, task = context.method, context.choice, context.task
     st.subheader(f"{method.title} on all rows")
     if choice.two_classes or choice.follow_up:

@@ -15,16 +15,7 @@ from smpcore.datasets import (
 
 
 def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
-    """What reading found, what stands in the way, and what is too good to be true.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With the question that is asked of it.
-    division : Split
-    table : Dataset
-        As its columns have their roles.
-    """
+    """What reading found, what stands in the way, and what is too good to be true."""
     if problem := editor.fit_problem(dataset):
         words = f"{problem} Until then the other pages show another table."
         message(st.warning, words, icon=":material/block:")

@@ -162,14 +162,7 @@ def fit_problem(dataset: Dataset) -> str:
 
 
 def keep(dataset: Dataset, brought: bool = False) -> None:
-    """Keep a visitor's table; as soon as it can be fitted, every page works with it.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    brought : bool
-        From elsewhere; else it is the shown table, read otherwise.
-    """
+    """Keep a visitor's table; as soon as it can be fitted, every page works with it."""
     choice, visit = session.current(), session.get()
     if fit_problem(dataset):
         visit.draft = table_store.keep(dataset, token=visit.draft)

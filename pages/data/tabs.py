@@ -29,16 +29,7 @@ _CHARTS = {
 
 
 def show(dataset: Dataset, division: Split, table: Dataset) -> None:
-    """Columns or matrices, the first rows, and charts.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With the question that is asked of it.
-    division : Split
-    table : Dataset
-        As its columns have their roles.
-    """
+    """Columns or matrices, the first rows, and charts."""
     names = ["Columns", "Table", "Classes", "Missing values", "Two columns"]
     names += ["Series"] if dataset.channels else []
     if dataset.matrices:

@@ -30,12 +30,8 @@ _HELP = (
 
 
 def section(table: Dataset) -> None:
-    """Ask whether an event comes within a time, where the table has two such columns.
-
-    Parameters
-    ----------
-    table : Dataset
-        As its columns have their roles, without a question.
+    """Ask whether an event comes within a time, where the table has two such
+    columns.
     """
     times = [name for name, kind in table.kinds.items() if kind == "number"]
     events = _event_columns(table)
@@ -76,17 +72,7 @@ def section(table: Dataset) -> None:
 
 
 def hint(table: Dataset) -> str:
-    """Say that a number to predict looks like a follow-up time; empty if it does not.
-
-    Parameters
-    ----------
-    table : Dataset
-        With the question that is asked of it.
-
-    Returns
-    -------
-    str
-    """
+    """Say that the number to predict looks like a follow-up time, or ""."""
     guess = guess_follow_up(table) if table.task == "regression" else None
     if guess is None or table.target != guess[0]:
         return ""
@@ -98,17 +84,7 @@ def hint(table: Dataset) -> str:
 
 
 def answered_frame(dataset: Dataset) -> pd.DataFrame:
-    """The table; rows without an answer have none in it.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With the question that is asked of it.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """The table; rows without an answer have none in it."""
     if dataset.follow_up is None:
         return dataset.frame
     known, _ = answered(dataset)

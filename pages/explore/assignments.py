@@ -16,20 +16,7 @@ NONE = 255
 
 
 def assignments(estimator: Any, scene: Scene, n_nodes: int) -> dict[str, Any] | None:
-    """Prototypes of the drawn rows and of the window's nodes.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    scene : Scene
-    n_nodes : int
-        Along each axis.
-
-    Returns
-    -------
-    dict or None
-        None for a regression, and for more prototypes than a byte can count.
-    """
+    """Prototypes of the drawn rows and of the window's nodes."""
     model = estimator.model_
     if model.classes is None or model.n_prototypes > NONE:
         return None

@@ -55,20 +55,7 @@ _validator = validators.extend(Draft202012Validator, type_checker=_checker)(_MES
 
 
 def pack(header: dict[str, Any]) -> bytes:
-    """Write a payload: a JSON header with its arrays beside it.
-
-    Parameters
-    ----------
-    header : dict
-        Anything that JSON can say, and numpy arrays at any depth: they become
-        ``{"$": [type, offset, *shape]}`` with type ``u1``, ``i4`` or ``f4``.
-
-    Returns
-    -------
-    bytes
-        uint32 (little-endian) length of the JSON | JSON | zeros to a multiple of 8 |
-        arrays, each at a multiple of 8.
-    """
+    """Write a payload: a JSON header with its arrays beside it."""
     blob = bytearray()
 
     def place(value: Any) -> Any:
@@ -86,18 +73,7 @@ def pack(header: dict[str, Any]) -> bytes:
 
 
 def message_problem(message: Any) -> str:
-    """Why this is no message of the figure, for the log; empty if it is one.
-
-    Parameters
-    ----------
-    message : object
-        As the browser sent it (untrusted).
-
-    Returns
-    -------
-    str
-        It never contains what the message holds.
-    """
+    """Why this is no message of the figure, for the log; empty if it is one."""
     try:
         error = next(_validator.iter_errors(message), None)
     except (RecursionError, ValueError):
@@ -130,22 +106,7 @@ def figure_script() -> None:
 def live_figure(
     payload: bytes, key: str, on_msg: Callable[[], None] | None = None
 ) -> dict[str, Any] | None:
-    """Mount the live figure, or hand it new content.
-
-    Parameters
-    ----------
-    payload : bytes
-        From `pack`.
-    key : str
-        Identity of the figure: the same key keeps zoom, focus and a drag.
-    on_msg : callable, optional
-        Called before the run that a message causes.
-
-    Returns
-    -------
-    dict or None
-        The browser's message, in the one run that it causes. Untrusted.
-    """
+    """Mount the live figure, or hand it new content."""
     mounted = _component("live_figure", "live_figure.js")
     result = mounted(key=key, data=payload, on_msg_change=on_msg or (lambda: None))
     return result.msg

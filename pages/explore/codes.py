@@ -17,20 +17,7 @@ MOST_ENTRIES, MOST_CASES = 10, 20
 
 
 def codes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any] | None:
-    """Codes of the drawn rows, and the training rows that prototypes are mixed from.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    scene : Scene
-    data : Parts
-        The rows that the estimator was fitted on.
-
-    Returns
-    -------
-    dict or None
-        None for a model without a code, and for more prototypes than a byte can count.
-    """
+    """Codes of the drawn rows, and the training rows that prototypes are mixed from."""
     model = estimator.model_
     if not model.code_size or model.n_prototypes > NONE:
         return None

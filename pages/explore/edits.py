@@ -34,17 +34,8 @@ UNEXPECTED = "The page sent something unexpected; reload it."
 
 
 def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
-    """Whether points can be added and moved: two plain numbers, and what they are of.
-
-    Parameters
-    ----------
-    data : Parts
-    view : View, optional
-        A curve is drawn on where the numbers are the feature and the target.
-
-    Returns
-    -------
-    bool
+    """Whether points can be added and moved: two plain numbers, and what they are
+    of.
     """
     if data.dataset.follow_up is not None:  # a drawn point was not followed
         return False
@@ -61,20 +52,7 @@ def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
 
 
 def edited(choice: Choice, message: Mapping[str, Any], live: Live) -> Choice:
-    """Apply an edit.
-
-    Parameters
-    ----------
-    choice : Choice
-    message : mapping
-        ``op`` and what it needs (untrusted).
-    live : Live
-        The session's state of the figure: undo steps are kept in it.
-
-    Returns
-    -------
-    Choice
-    """
+    """Apply an edit."""
     op, row = message.get("op"), message.get("row")
     gesture = op, row if op == "move" else None
     goes_on = op in ("move", "erase", "spray") and live.gesture == gesture

@@ -24,23 +24,7 @@ _NO_STRIP = {"nonzeros": 0}
 def let_through(
     message: Mapping[str, Any] | None, kind: str
 ) -> tuple[Mapping[str, Any] | None, str, list[str]]:
-    """Drop the changes of a message that the step of the lesson locks.
-
-    Parameters
-    ----------
-    message : mapping or None
-        A checked message of the figure.
-    kind : str
-        Of the message.
-
-    Returns
-    -------
-    message : mapping or None
-        Without what is locked.
-    kind : str
-    notices : list of str
-        What was dropped, in sentences.
-    """
+    """Drop the changes of a message that the step of the lesson locks."""
     run = lesson_run.current()
     if run is None or message is None or kind not in ("set", "reset", "edit"):
         return message, kind, []

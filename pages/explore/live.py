@@ -48,17 +48,7 @@ BACKGROUND = ("knots", "steps")
 
 
 def answer(message: Message) -> bytes:
-    """Answer a message of the live figure.
-
-    Parameters
-    ----------
-    message : Message
-
-    Returns
-    -------
-    bytes
-        The payload.
-    """
+    """Answer a message of the live figure."""
     visit = session.get()
     chosen, live = visit.choice, visit.live
     before = session.current(first_run=message is None)

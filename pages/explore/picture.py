@@ -39,22 +39,7 @@ def picture(
     tied: bool = False,
     coded: bool = False,
 ) -> dict[str, Any]:
-    """A fitted model as the live figure paints it.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    scene : Scene
-    data : Parts
-    tied : bool
-        Also say which prototype each row is tied to, and which decides where.
-    coded : bool
-        Also say what each row is reconstructed from, of a model with codes.
-
-    Returns
-    -------
-    dict
-    """
+    """A fitted model as the live figure paints it."""
     model = estimator.model_
     dear = max(model.n_comparisons, 1)
     n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / dear), 30, 100))

@@ -13,13 +13,7 @@ LEAST_ROWS = 30
 
 
 def part_of(data: cache.Parts, method: str) -> cache.Parts | None:
-    """The same data with fewer training rows, which keep the shares of the classes.
-
-    Returns
-    -------
-    Parts or None
-        None where no fit would be quick: rows too wide, or no machine code yet.
-    """
+    """The same data with fewer training rows, which keep the shares of the classes."""
     X, y = data.of("train")
     if data.dataset.matrices:  # fewer rows have other columns, too
         return None

@@ -48,24 +48,7 @@ _KILO = 1024
 def section(
     made: Export, form: ComparedFormat, chip: str, key: Any, in_floats: Export
 ) -> dict[str, ChipCosts]:
-    """What a format of the model needs and takes, on a chip and on boards.
-
-    Parameters
-    ----------
-    made : Export
-    form : ComparedFormat
-    chip : str
-        The one that the files are for.
-    key : object
-        The same for the same model only.
-    in_floats : Export
-        The same model without counts.
-
-    Returns
-    -------
-    dict of str to ChipCosts
-        Chip -> what the format takes there, as shown.
-    """
+    """What a format of the model needs and takes, on a chip and on boards."""
     models = [form.model, *_converting(form, made, in_floats)]
     wanted = (key, form.name), None
     costs, origin = _costs(models, wanted)

@@ -25,17 +25,7 @@ _HELP = (
 
 
 def editor(made: exports.Export) -> exports.Export:
-    """Let the visitor say which columns come as counts; say what is wrong with them.
-
-    Parameters
-    ----------
-    made : Export
-
-    Returns
-    -------
-    Export
-        The model that takes counts where that is sound.
-    """
+    """Let the visitor say which columns come as counts; say what is wrong with them."""
     start = _start(made)
     if start.empty:
         return made

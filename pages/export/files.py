@@ -37,22 +37,7 @@ def section(
     ranges: dict[str, SensorRange],
     key: Any,
 ) -> None:
-    """Make the zip, offer it, and show what is in it.
-
-    Parameters
-    ----------
-    made : Export
-    form : ComparedFormat
-    chosen : Settings
-    ranges : dict of str to SensorRange
-    key : object
-        The same for the same model and ranges only.
-
-    Raises
-    ------
-    ExportError
-        If the target cannot have such numbers, or cannot express the model.
-    """
+    """Make the zip, offer it, and show what is in it."""
     real = st.toggle(
         "Include real training rows in the test vectors",
         value=exports.carries_real_rows(made.data),

@@ -28,15 +28,7 @@ _AXES = {"flash": "flash, bytes", "cycles": "cycles per prediction"}
 
 
 def section(made: Export, form: ComparedFormat, known: Mapping[str, ChipCosts]) -> None:
-    """Show how other libraries' models compare, where they were measured.
-
-    Parameters
-    ----------
-    made : Export
-    form : ComparedFormat
-    known : mapping of str to ChipCosts
-        Chip -> what the format takes there.
-    """
+    """Show how other libraries' models compare, where they were measured."""
     if made.compiled.is_regression:
         return
     with st.expander("Compared with other libraries", icon=":material/compare:"):

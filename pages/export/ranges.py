@@ -25,17 +25,7 @@ _HELP = (
 
 
 def editor(made: exports.Export) -> dict[str, SensorRange]:
-    """Let the visitor set ranges and units; say what is wrong with them.
-
-    Parameters
-    ----------
-    made : Export
-
-    Returns
-    -------
-    dict of str to SensorRange
-        Those that were changed and are sound, and those of counts.
-    """
+    """Let the visitor set ranges and units; say what is wrong with them."""
     try:
         usual = quantise(made.compiled, 16, made.ranges)
     except ExportError:

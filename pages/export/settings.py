@@ -41,18 +41,7 @@ class Settings(NamedTuple):
 
 
 def controls(default_name: str) -> Settings:
-    """Let the visitor choose; links and other pages keep it.
-
-    Parameters
-    ----------
-    default_name : str
-        Name of the model where none is typed.
-
-    Returns
-    -------
-    Settings
-        The name as typed; empty for the default one.
-    """
+    """Let the visitor choose; links and other pages keep it."""
     columns = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
     number_format = columns[0].segmented_control(
         "Number format",

@@ -17,14 +17,7 @@ from smpcore.papers import Experiment, Measured
 
 
 def show(experiment: Experiment, table: pd.DataFrame) -> None:
-    """Chart and table of one measure, and a model of it to open.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    table : DataFrame
-        From `compare`.
-    """
+    """Chart and table of one measure, and a model of it to open."""
     measures = [*table["measure"].unique()]
     if not measures:
         st.info("Nothing is reported in numbers, and nothing is measured yet.")

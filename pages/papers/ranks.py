@@ -13,15 +13,7 @@ from smpcore.papers import Comparison, Experiment, compared
 
 
 def show(experiment: Experiment, table: pd.DataFrame) -> None:
-    """Critical difference, accuracy against size, and what follows from them.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        With a measure in `ranked`.
-    table : DataFrame
-        From `compare`.
-    """
+    """Critical difference, accuracy against size, and what follows from them."""
     with problems_shown():
         found = compared(experiment, table)
         message(st.markdown, found.conclusion)

@@ -19,16 +19,7 @@ MOST_ROWS, MOST_COLUMNS = 1000, 200
 
 
 def show(rows: EvaluatedRows, places: np.ndarray, columns: Mapping[str, Any]) -> None:
-    """List rows with their own values, and offer to open one.
-
-    Parameters
-    ----------
-    rows : EvaluatedRows
-    places : ndarray of int
-        Of the listed rows among these.
-    columns : mapping of str to array
-        What is said of each listed row besides its own values.
-    """
+    """List rows with their own values, and offer to open one."""
     if not len(places):
         return
     shown = places[:MOST_ROWS]

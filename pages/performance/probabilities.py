@@ -30,12 +30,7 @@ BASELINE = "training class shares"
 
 @st.fragment
 def section(rows: EvaluatedRows) -> None:
-    """Calibrate the model, and check its probabilities or intervals on the rows.
-
-    Parameters
-    ----------
-    rows : EvaluatedRows
-    """
+    """Calibrate the model, and check its probabilities or intervals on the rows."""
     is_classifier = rows.data.dataset.classes is not None
     heading = "Probabilities" if is_classifier else "Prediction intervals"
     term = "Calibration" if is_classifier else "Prediction interval"

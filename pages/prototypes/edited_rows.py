@@ -22,23 +22,7 @@ Typed = dict[str, tuple[Any, bool]]
 
 
 def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bool]:
-    """Let the visitor edit a row and fix columns.
-
-    Parameters
-    ----------
-    context : ModelContext
-    place : int
-        Of the row in the table.
-
-    Returns
-    -------
-    row : DataFrame
-        With the visitor's own values.
-    frozen : list of int
-        Features that are fixed.
-    changed : bool
-        Whether a value is another one than the table's.
-    """
+    """Let the visitor edit a row and fix columns."""
     row = context.data.dataset.frame.iloc[[place]].copy()
     preparation = context.data.preparation
     order = {name: i for i, name in enumerate(context.whole.frame)}

@@ -36,17 +36,7 @@ def draw(
     key: str,
     signed: bool = False,
 ) -> None:
-    """Rows as pictures or, of series, channels; of a table nothing.
-
-    Parameters
-    ----------
-    context : ModelContext
-    rows : ndarray of shape (n_rows, n_features)
-    titles : list of str
-    key : str
-    signed : bool
-        Weights, and not values.
-    """
+    """Rows as pictures or, of series, channels; of a table nothing."""
     shape = context.shape
     if len(shape) < 2:
         return

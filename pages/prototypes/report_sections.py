@@ -133,17 +133,6 @@ SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
 
 
 def sections(context: ModelContext, real: bool) -> list[Section]:
-    """Every section that there is of a model.
-
-    Parameters
-    ----------
-    context : ModelContext
-    real : bool
-        Whether training rows may be shown.
-
-    Returns
-    -------
-    list of Section
-    """
+    """Every section that there is of a model."""
     found = (section(context, real) for section in SECTIONS)
     return [section for section in found if section is not None]

@@ -17,20 +17,7 @@ def offer(
     frozen: list[int],
     changed: bool,
 ) -> None:
-    """Offer a page for the row on the page, or for each that the visitor chooses.
-
-    Parameters
-    ----------
-    context : ModelContext
-    row : DataFrame of shape (1, n_columns)
-        The row on the page, as it was edited.
-    place : int
-        Its position in the table.
-    frozen : list of int
-        Features that are held.
-    changed : bool
-        Whether it was edited.
-    """
+    """Offer a page for the row on the page, or for each that the visitor chooses."""
     dataset, division = context.data.dataset, context.data.split
     trained = np.full(dataset.n_samples, -1)
     trained[division.train] = np.arange(len(division.train))

@@ -192,23 +192,7 @@ class Context:
         return matches[0] if matches else None
 
     def moved(self, values: Mapping[str, Any]) -> Context | None:
-        """The context after sliders of the method have moved; all else stands still.
-
-        Parameters
-        ----------
-        values : mapping
-            Names and values as a browser sent them.
-
-        Returns
-        -------
-        Context or None
-            None if one is no slider of the method.
-
-        Raises
-        ------
-        SmpcoreError
-            If a value is none that a slider can have.
-        """
+        """The context after sliders of the method have moved; all else stands still."""
         sliders = self.once("sliders", self.sliders)
         if not values.keys() <= sliders.keys():
             return None
@@ -219,15 +203,7 @@ class Context:
         return moved
 
     def extended(self, kind: type[Extended], **more: Any) -> Extended:
-        """The same context with more fields; what was computed already stays.
-
-        Parameters
-        ----------
-        kind : type
-            A dataclass that extends `Context`.
-        **more
-            Its own fields.
-        """
+        """The same context with more fields; what was computed already stays."""
         same = {field.name: getattr(self, field.name) for field in fields(Context)}
         made = kind(**same, **more)
         vars(made).update(vars(self))
@@ -251,19 +227,6 @@ class Context:
         A prototype per example, say, needs a far smaller fusion than a few prototypes
         do: left alone, the slider would stand beyond the end where everything is one.
         At the end itself everything is one too: such a value goes to the middle.
-
-        Parameters
-        ----------
-        chosen : collection of str
-            Values that were chosen for these data and this method: they stay. Only a
-            count at its default is brought into its range all the same, as the fit
-            does.
-
-        Returns
-        -------
-        context : Context
-        messages : list of str
-            What was moved, in sentences.
         """
         if cache.is_slow(self.data, self.method.key, self.values):
             return self, []
@@ -299,13 +262,7 @@ class Context:
 
 
 def resolve(choice: Choice) -> Context:
-    """Look up the table of a choice; the visitor's own is visited by that.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is gone.
-    """
+    """Look up the table of a choice; the visitor's own is visited by that."""
     return Context(choice, *_source(choice))
 
 

@@ -64,21 +64,7 @@ class Lesson:
 
 
 def read(data: bytes) -> Lesson:
-    """Read a lesson file from anywhere.
-
-    Parameters
-    ----------
-    data : bytes
-
-    Returns
-    -------
-    Lesson
-
-    Raises
-    ------
-    SmpcoreError
-        If anything is wrong with it: what, at which place, in a sentence.
-    """
+    """Read a lesson file from anywhere."""
     content = json_files.parse(data, "lesson file", MOST_BYTES)
     json_files.check(content, _SCHEMA, "lesson file")
     for number, step in enumerate(content["steps"], 1):
@@ -116,21 +102,7 @@ def _check_step(step: dict[str, Any], place: str) -> None:
 def state_of(
     step: Mapping[str, Any], name: str, then: Mapping[str, str] | None = None
 ) -> Choice:
-    """The choice that a step begins with; of drawn points all but their table.
-
-    Parameters
-    ----------
-    step : mapping
-    name : str
-        Of the place, for a message.
-    then : mapping, optional
-        What the answer changes.
-
-    Raises
-    ------
-    SmpcoreError
-        If it sets what is not here, or out of its range.
-    """
+    """The choice that a step begins with; of drawn points all but their table."""
     return links.read_all({**step.get("state", {}), **(then or {})}, name)
 
 

@@ -40,20 +40,7 @@ def filled(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
 
 
 def places(question: Mapping[str, Any], before: Any, after: Any) -> list[list[float]]:
-    """Where the prototypes are that a question about a place asks for.
-
-    Parameters
-    ----------
-    question : mapping
-        With ``point``; ``of`` is ``"after"`` (all prototypes after the answer) or
-        ``"change"`` (the one that is farthest from all before it).
-    before, after : PrototypeModel
-
-    Returns
-    -------
-    list of [x, y]
-        Empty where prototypes are directions, or rows have other than two features.
-    """
+    """Where the prototypes are that a question about a place asks for."""
     old, new = before.prototypes, after.prototypes
     if after.kind_of_prototype == "direction" or new.shape[1] != 2:
         return []

@@ -101,12 +101,8 @@ class Run:
         return {"lesson": self.name, "step": str(self.at + 1)} if self.name else {}
 
     def locks(self, name: str) -> bool:
-        """Whether a control stands still; all but the view's, while a question is open.
-
-        Parameters
-        ----------
-        name : str
-            Of a control, `POINTS` for the drawing tools, ``"*"`` for a reset.
+        """Whether a control stands still; all but the view's, while a question is
+        open.
         """
         if name.startswith("v."):
             return False
@@ -114,13 +110,7 @@ class Run:
         return self.is_open_question or (free is not None and name not in free)
 
     def choice_of(self, moment: str) -> Choice:
-        """The choice that the step begins with, or that its answer leads to.
-
-        Parameters
-        ----------
-        moment : str
-            ``"before"`` or ``"after"``.
-        """
+        """The choice that the step begins with, or that its answer leads to."""
         then = (self.question or {}).get("then") if moment == "after" else None
         chosen = lesson_files.state_of(self.step, f"step {self.at + 1}", then)
         now = session.get().choice
@@ -145,13 +135,7 @@ class Run:
         self.tokens.clear()
 
     def readouts(self) -> dict[str, dict[str, float]]:
-        """Read-outs before and after the answer, and their change, of real fits.
-
-        Raises
-        ------
-        SmpcoreError
-            If a fit goes on for long.
-        """
+        """Read-outs before and after the answer, and their change, of real fits."""
         if self.at not in self.found:
             found, models = {}, []
             for moment in ("before", "after"):
@@ -219,13 +203,7 @@ def start(lesson: Lesson, student: Student | None = None, name: str = "") -> Non
 
 
 def join(code: str) -> None:
-    """Begin the lesson of a class.
-
-    Raises
-    ------
-    SmpcoreError
-        If there is no such class, it is full, or too many codes were tried.
-    """
+    """Begin the lesson of a class."""
     browser = visitors.browser()
     classroom = classes.find(code, browser)
     start(classroom.lesson, classroom.join(browser))

@@ -91,19 +91,7 @@ def write_url(choice: Choice) -> dict[str, str]:
 
 
 def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
-    """Read URL parameters from anywhere.
-
-    Parameters
-    ----------
-    query : mapping of str to str
-
-    Returns
-    -------
-    choice : Choice
-        Valid whatever the URL said.
-    notices : list of str
-        What was not understood, in sentences.
-    """
+    """Read URL parameters from anywhere."""
     notices: list[str] = []
     choice = Choice(view=_read_view(query, notices))
     choice = _read_data(choice, query, notices)
@@ -138,13 +126,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
 
 
 def read_all(query: Mapping[str, str], name: str) -> Choice:
-    """The choice of saved URL parameters, every one of which must be understood.
-
-    Raises
-    ------
-    SmpcoreError
-        If one is not; ``name`` says where they stand.
-    """
+    """The choice of saved URL parameters, every one of which must be understood."""
     choice, notices = read_url(query)
     if notices:
         raise SmpcoreError(f"The {name} was not understood: {notices[0]}")

@@ -72,12 +72,7 @@ class Live:
     present: bool = False
 
     def wait_for(self, fit: Any) -> None:
-        """Wait for this fit and for no older one, which may end then.
-
-        Parameters
-        ----------
-        fit : Fit
-        """
+        """Wait for this fit and for no older one, which may end then."""
         fit.join()
         older = self.waits_for or fit
         self.waits_for = fit
@@ -223,13 +218,7 @@ def get() -> Session:
 
 
 def current(first_run: bool = True) -> Choice:
-    """The visitor's choice.
-
-    Parameters
-    ----------
-    first_run : bool
-        False for the message of a figure, which a run of the page has drawn before.
-    """
+    """The visitor's choice."""
     if first_run:
         visitors.force_navigation()
     visit = get()

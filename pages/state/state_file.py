@@ -121,13 +121,7 @@ class Saved:
 
 
 def write(saved: Saved) -> bytes:
-    """A state as a file.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is larger than a file that can be opened again.
-    """
+    """A state as a file."""
     pinned = saved.pinned
     content = {
         "format": FORMAT,
@@ -178,23 +172,7 @@ def written_points(dataset: Dataset, division: Split) -> dict[str, Any]:
 
 
 def read(data: bytes) -> Saved:
-    """Read a state file from anywhere.
-
-    Parameters
-    ----------
-    data : bytes
-
-    Returns
-    -------
-    Saved
-        Every value of it is of the right type and size. What its link says is checked
-        where links are read.
-
-    Raises
-    ------
-    SmpcoreError
-        If anything is wrong with it, in a sentence.
-    """
+    """Read a state file from anywhere."""
     content = _parsed(data)
     json_files.check(content, _SCHEMA, _NAME_OF_FILE)
     if content["table"] and (columns := content["table"]["columns"]):
@@ -250,19 +228,7 @@ def _pinned(key: str, values: dict[str, Any]) -> Entry:
 def read_points(
     points: Mapping[str, Any], name: str = _NAME_OF_FILE
 ) -> tuple[Dataset, Split]:
-    """Points that fulfil `POINTS`, as a table with its parts.
-
-    Parameters
-    ----------
-    points : mapping
-    name : str
-        Where they stand, for a message.
-
-    Raises
-    ------
-    SmpcoreError
-        If they do not fit together.
-    """
+    """Points that fulfil `POINTS`, as a table with its parts."""
     X, y, columns, target = (points[name] for name in ("X", "y", "columns", "target"))
     if len(X) != len(y) or any(len(row) != len(columns) for row in X):
         what = "should have for each point a value of every column and a target"

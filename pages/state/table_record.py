@@ -77,17 +77,7 @@ SCHEMA = json_schema.record(
 
 
 def record_of(dataset: Dataset) -> dict[str, Any]:
-    """What is noted of a table; of a very wide one no columns.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    dict
-        As `SCHEMA` describes it.
-    """
+    """What is noted of a table; of a very wide one no columns."""
     record = {"name": dataset.name[:_WORD], "digest": dataset.digest, "columns": None}
     if dataset.origin is None or len(dataset.roles) > MOST_COLUMNS:
         return record
@@ -142,26 +132,7 @@ def _names(columns: Mapping[str, Any]) -> list[str]:
 def apply_record(
     dataset: Dataset, record: Mapping[str, Any]
 ) -> tuple[Dataset, list[str]]:
-    """Give a table the roles, kinds and steps that were noted; say what differs.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        With `origin`.
-    record : mapping
-        Of a table with these columns, or most of them.
-
-    Returns
-    -------
-    dataset : Dataset
-    differences : list of str
-        Phrases such as "310 rows in place of 303".
-
-    Raises
-    ------
-    SmpcoreError
-        If a column that is used is not there, or the steps leave nothing.
-    """
+    """Give a table the roles, kinds and steps that were noted; say what differs."""
     columns, here = record["columns"], list(dataset.whole)
     before = _names(columns)
     absent = [name for name in before if name not in here]

@@ -42,26 +42,7 @@ _watching = False
 
 
 def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
-    """Keep a visitor's table.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    split : Split, optional
-        Given where the parts must not be drawn anew (points moved by hand).
-    token : str
-        Of an earlier version of this table, which it replaces.
-
-    Returns
-    -------
-    str
-        The token.
-
-    Raises
-    ------
-    SmpcoreError
-        If the table alone is larger than a visitor's budget.
-    """
+    """Keep a visitor's table."""
     size = dataset.n_bytes
     if size > VISITOR_BYTES:
         raise SmpcoreError(
@@ -128,14 +109,7 @@ def _make_room(visitor: str) -> None:
 
 
 def visit(token: str) -> tuple[Dataset, Split | None]:
-    """Give this visitor's table back.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is gone, or belongs to another browser: the same sentence, so that
-        nobody can find out which tokens exist.
-    """
+    """Give this visitor's table back."""
     with _lock:
         _forget_old()
         entry = _of_this_browser(token)

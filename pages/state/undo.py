@@ -58,14 +58,7 @@ def follow(
     after: Choice,
     message: Mapping[str, Any] | None,
 ) -> None:
-    """Remember the settings that a message changed: a whole drag is one step.
-
-    Parameters
-    ----------
-    live : Live
-    before, after : Choice
-    message : mapping or None
-    """
+    """Remember the settings that a message changed: a whole drag is one step."""
     kind = (message or {}).get("kind")
     if kind == "edit":
         live.drag_from = None
@@ -102,13 +95,7 @@ def _changed(before: Choice, after: Choice) -> str:
 
 
 def back(choice: Choice, live: Live) -> Choice:
-    """Take the last step back.
-
-    Raises
-    ------
-    SmpcoreError
-        If there is none, or its table is gone.
-    """
+    """Take the last step back."""
     if not live.undo:
         raise SmpcoreError("There is nothing to undo.")
     step = live.undo.pop()

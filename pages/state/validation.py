@@ -14,19 +14,7 @@ ANSWERS = {"classification": "a class", "regression": "a number"}
 
 
 def validated(choice: Choice) -> tuple[Choice, str]:
-    """The nearest choice that can learn its data, and what was changed, in words.
-
-    Returns
-    -------
-    choice : Choice
-    changes : str
-        Empty if nothing was changed.
-
-    Raises
-    ------
-    SmpcoreError
-        If its data are gone.
-    """
+    """The nearest choice that can learn its data, and what was changed, in words."""
     context = resolve(choice)
     if choice.follow_up and (problem := _problem(context)):
         choice, changes = validated(replace(choice, follow_up=None))

@@ -16,20 +16,7 @@ from pages.state import session
 
 
 def for_selectbox(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
-    """Arguments of a selectbox that keeps its value.
-
-    Parameters
-    ----------
-    key : str
-        Of the control.
-    options : collection
-    default : object
-
-    Returns
-    -------
-    dict
-        Its key and where it begins.
-    """
+    """Arguments of a selectbox that keeps its value."""
     value = _option(key, options, default)
     return {"key": key, "index": list(options).index(value)}
 

@@ -77,18 +77,8 @@ def _start(context: Context) -> None:
 
 
 def in_words(model: PrototypeModel, x: np.ndarray) -> str:
-    """The probability of the predicted class of a row, or the interval around a number.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        With a calibration.
-    x : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    str
-        Markdown: one sentence, and a second where another class is more probable.
+    """The probability of the predicted class of a row, or the interval around a
+    number.
     """
     if model.classes is None:
         low, high = model.intervals(x[None], COVERAGE)[0]

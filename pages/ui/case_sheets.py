@@ -69,24 +69,7 @@ class Rows:
 
 
 def chosen_rows(text: str, numbers: np.ndarray) -> list[int]:
-    """Which rows a visitor typed: "3, 8-12".
-
-    Parameters
-    ----------
-    text : str
-    numbers : ndarray of int, shape (n_rows,)
-        Numbers of the rows that there are, ascending.
-
-    Returns
-    -------
-    list of int
-        Positions in `numbers`, as typed and each once.
-
-    Raises
-    ------
-    SmpcoreError
-        If a word is no number or range, a row is not there, or there are too many.
-    """
+    """Which rows a visitor typed: "3, 8-12"."""
     rows: dict[int, None] = {}
     text = re.sub(r"\s*[-–]\s*", "-", text)
     for word in filter(None, re.split(r"[,;\s]+", text)):
@@ -118,20 +101,7 @@ def offer(
     rows: Rows,
     shown: Rows | None = None,
 ) -> None:
-    """Let the visitor choose rows, and download their sheets.
-
-    Parameters
-    ----------
-    context : Context
-    model : PrototypeModel
-        Its canonical model.
-    key : str
-        Of the controls.
-    rows : Rows
-        Rows to choose from.
-    shown : Rows, optional
-        The one row that is on the page; it has a sheet where none is chosen.
-    """
+    """Let the visitor choose rows, and download their sheets."""
     dataset = context.data.dataset
     with st.expander("Case sheets to print", icon=":material/print:"):
         text = st.text_input(

@@ -29,23 +29,7 @@ MAX_SLICES = 12
 
 
 def set_values(choice: Choice, values: Mapping[str, Any]) -> Choice:
-    """Apply what the live figure's controls say.
-
-    Parameters
-    ----------
-    choice : Choice
-    values : mapping
-        Control name -> value, as `live_controls` names them.
-
-    Returns
-    -------
-    Choice
-
-    Raises
-    ------
-    SmpcoreError
-        If a value is not one a control can have.
-    """
+    """Apply what the live figure's controls say."""
     for name, value in values.items():
         choice = _set(choice, str(name), value)
     return choice
@@ -133,22 +117,7 @@ def live_controls(
     support: np.ndarray,
     automatic: Mapping[str, float],
 ) -> list[dict[str, Any]]:
-    """The controls as the live figure wants them.
-
-    Parameters
-    ----------
-    context : Context
-    bounds : mapping
-        Range of the method's numbers.
-    support : ndarray of bool, shape (n_features,)
-        Features the shown model uses: they get a slider in an axis view.
-    automatic : mapping
-        What the shown model took where nothing was chosen.
-
-    Returns
-    -------
-    list of dict
-    """
+    """The controls as the live figure wants them."""
     values = context.values
     data, of_method, view, slices, test = context.once("rows", lambda: _rows(context))
     rows = [*data]

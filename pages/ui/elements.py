@@ -23,12 +23,8 @@ _DIGITS, _MOST_DIGITS = 4, 15
 def problems_shown(
     show: Callable[[str], Any] = st.info, stop: bool = False
 ) -> Iterator[None]:
-    """Show an SmpcoreError where it is raised; ``stop``: nothing of the page follows.
-
-    Parameters
-    ----------
-    show : callable, default `st.info`
-    stop : bool
+    """Show an SmpcoreError where it is raised; ``stop``: nothing of the page
+    follows.
     """
     try:
         yield
@@ -47,15 +43,7 @@ def is_dialog_wanted(name: str) -> bool:
 
 
 def table(rows: Any, *, hide_index: bool = True, **options: Any) -> None:
-    """Show a table whose numbers have four significant digits.
-
-    Parameters
-    ----------
-    rows : DataFrame, or what makes one
-    hide_index : bool
-    **options
-        Of `st.dataframe`.
-    """
+    """Show a table whose numbers have four significant digits."""
     columns = number_columns(rows)
     st.dataframe(rows, hide_index=hide_index, column_config=columns, **options)
 
@@ -70,15 +58,6 @@ def number_columns(rows: Any) -> dict[str, Any]:
 
     Four significant digits, however small a number is, and more where one has more
     before its point: Streamlit itself shows four places after it.
-
-    Parameters
-    ----------
-    rows : DataFrame, or what makes one
-        With names for columns.
-
-    Returns
-    -------
-    dict of str to column configuration
     """
     columns = {}
     for name, column in pd.DataFrame(rows).items():
@@ -114,21 +93,7 @@ def signed_bars(
     alt: str,
     marked: Sequence[int] = (),
 ) -> None:
-    """Bars of weights, the largest first, and all of them as a table.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_bars,)
-    names : sequence of str
-    title : str
-        What the values are.
-    of : str
-        What the names are.
-    key, alt : str
-        Of the chart.
-    marked : sequence of int
-        Bars that are marked.
-    """
+    """Bars of weights, the largest first, and all of them as a table."""
     figure = figures.signed_bars(values, names, title, marked, y_title=of)
     st.plotly_chart(figure, key=key, alt=alt)
     order = np.argsort(-np.abs(values), kind="stable")
@@ -138,23 +103,7 @@ def signed_bars(
 def data_editor(
     name: str, widget: str, start: Callable[[], pd.DataFrame], **options: Any
 ) -> pd.DataFrame:
-    """A table to edit; what it starts from stays the same while it is on the page.
-
-    Parameters
-    ----------
-    name : str
-        Of its start in the session.
-    widget : str
-        Its key; another one starts anew.
-    start : callable
-        Makes the table to start from.
-    **options
-        Of `st.data_editor`; ``column_config`` may be a function of the table.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """A table to edit; what it starts from stays the same while it is on the page."""
     results = session.get().results
     if widget not in st.session_state or results.get(name, ("",))[0] != widget:
         results[name] = widget, start()
@@ -165,23 +114,7 @@ def data_editor(
 
 
 def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
-    """A table to edit that is still as edited after a visit to another page.
-
-    Parameters
-    ----------
-    name : str
-        Of the table in the session.
-    key : str
-        What the table is about; another key begins anew.
-    start : DataFrame
-        What it holds before it is edited.
-    **options
-        Of `st.data_editor`.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """A table to edit that is still as edited after a visit to another page."""
     results = session.get().results
     known, edited = results.get(f"{name}.edited", ("", start))
     start = edited if known == key else start

@@ -129,21 +129,7 @@ class Export:
         ranges: Mapping[str, SensorRange] | None = None,
         told: Mapping[str, Any] | None = None,
     ) -> bytes:
-        """The model as files: the same bytes for the same model.
-
-        Parameters
-        ----------
-        vectors, target, number, ranges
-            See `smpcore.export`.
-        name : str
-            Of the model; empty: the usual one.
-        told : mapping, optional
-            What was measured of these numbers.
-
-        Returns
-        -------
-        bytes
-        """
+        """The model as files: the same bytes for the same model."""
         return export(
             self.estimator.model_,
             self.data.preparation,
@@ -158,13 +144,7 @@ class Export:
 
 
 def with_counts(made: Export, counts: Mapping[str, Counts]) -> Export:
-    """Compile a model for inputs that come as counts.
-
-    Raises
-    ------
-    ExportError
-        If counts are none, or no target can express the model.
-    """
+    """Compile a model for inputs that come as counts."""
     made = replace(made, counts=counts)
     if not counts:
         return made
@@ -178,13 +158,7 @@ def usual_name(context: Context) -> str:
 
 
 def compiled(context: Context) -> Export:
-    """Compile the canonical model of a choice.
-
-    Raises
-    ------
-    SmpcoreError
-        If its fit is still running, or no target can express it.
-    """
+    """Compile the canonical model of a choice."""
     return _compiled(context, context.fit())
 
 
@@ -232,18 +206,7 @@ def _question(data: cache.Parts) -> dict[str, str]:
 
 
 def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:
-    """Scores as they go into the bundle.
-
-    Parameters
-    ----------
-    scores : Scores or RegressionScores
-    data : Parts
-        The median of its training rows is what a regression must beat.
-
-    Returns
-    -------
-    dict
-    """
+    """Scores as they go into the bundle."""
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
     if data.row_weights is not None:
         about["weights_note"] = data.weight_summary
@@ -261,15 +224,6 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     """Say whether the model of a choice can be exported, and promise its zip.
 
     What the choice stands for is looked up now; the work waits.
-
-    Parameters
-    ----------
-    choice : Choice
-
-    Returns
-    -------
-    (str, callable)
-        Why it cannot, as far as seen (empty if it can), and what makes the zip.
     """
     results = session.get().results
     key, offered = results.get("offer", (None, None))

@@ -40,17 +40,6 @@ def download(
     visitor, nobody hears why it failed, and the file is gone before the browser has
     fetched it when other visitors' pages run meanwhile. Here the file stays on the page
     until the browser says that it has it, or another page is opened.
-
-    Parameters
-    ----------
-    label : str
-    make : callable
-        Makes the content when the button is pressed. All that it needs is fixed when
-        the button is drawn.
-    file_name, key : str
-    place : container of Streamlit, optional
-    **options
-        Of `st.button`.
     """
     with place or nullcontext():
         _button(label, make, file_name, key, options)

@@ -23,25 +23,6 @@ def read_file(
     """What a function reads from a visitor's file; None while it is being read.
 
     Then the page shows how far it is, and runs again when it is done.
-
-    Parameters
-    ----------
-    name : str
-        Of the place that the file is for: another file there takes the place of this.
-    key : object
-        The same for the same file, read the same way, only.
-    reader : callable
-    *args, **options
-        See `reading.read`.
-
-    Returns
-    -------
-    object or None
-
-    Raises
-    ------
-    SmpcoreError
-        What is wrong with the file, or that reading it was cancelled.
     """
     name = f"reading {name}"
     work = reading.reading_of(reader, *args, **options)

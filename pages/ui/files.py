@@ -41,28 +41,7 @@ def open_file(
     types: list[str],
     help: str,
 ) -> OpenFile | None:
-    """A file picker, and the file that is open: in memory only, also on other pages.
-
-    Parameters
-    ----------
-    name : str
-        Of the picker.
-    about : str
-        What the file belongs to; with another one it is closed.
-    read : callable
-        Makes the content of an upload; None while that is not ready.
-    label, types, help
-        Of the picker.
-
-    Returns
-    -------
-    OpenFile or None
-
-    Raises
-    ------
-    SmpcoreError
-        If the file cannot be read.
-    """
+    """A file picker, and the file that is open: in memory only, also on other pages."""
     visit = session.get()
     before, opened = visit.results.get(name, (about, None))
     opened = opened if before == about else None

@@ -20,13 +20,7 @@ def help_of(label: object) -> str | None:
 
 
 def define(*terms: str) -> str:
-    """What terms mean, each after its name if there are several.
-
-    Raises
-    ------
-    KeyError
-        If a term is not in the glossary.
-    """
+    """What terms mean, each after its name if there are several."""
     if len(terms) == 1:
         return GLOSSARY[terms[0].lower()]
     return "\n\n".join(f"{term}: {GLOSSARY[term.lower()]}" for term in terms)

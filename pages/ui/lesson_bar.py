@@ -30,12 +30,7 @@ def plain(text: str) -> str:
 
 
 def show(place: Any = st) -> None:
-    """Show the step of the lesson that goes on, if one does.
-
-    Parameters
-    ----------
-    place : container of Streamlit
-    """
+    """Show the step of the lesson that goes on, if one does."""
     run = lesson_run.current()
     if run is None:
         return

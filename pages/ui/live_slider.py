@@ -34,20 +34,7 @@ def live_slider(
     key: str,
     on_change: Callable[[float], None],
 ) -> None:
-    """Draw the slider; in a fragment, which runs again while it moves.
-
-    Parameters
-    ----------
-    label : str
-    ends : (float, float, float)
-        Lowest and highest value, and the step.
-    value : float
-        Where it stands.
-    key : str
-        Its identity: the same key keeps a drag and the focus.
-    on_change : callable
-        Called with a new value, before the run that it causes.
-    """
+    """Draw the slider; in a fragment, which runs again while it moves."""
     low, high, step = ends
 
     def moved() -> None:

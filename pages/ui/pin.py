@@ -24,13 +24,7 @@ def entry(context: Context, key: str = "") -> Entry:
 
 
 def button(context: Context, place: Any) -> None:
-    """A button that keeps the model of Explore as A, or lets it go.
-
-    Parameters
-    ----------
-    context : Context
-    place : container of Streamlit
-    """
+    """A button that keeps the model of Explore as A, or lets it go."""
     here = entry(context)
     held = session.get().pinned == here
     place.button(

@@ -15,21 +15,7 @@ POLL_SECONDS = 0.5
 
 
 def visit_task(name: str, key: Any, work: Callable[..., Any], **options: Any) -> Task:
-    """The visit's task of this name; one for another key is left and this one begun.
-
-    Parameters
-    ----------
-    name : str
-    key : object
-        The same for the same work only.
-    work : callable
-    **options
-        See `Task`.
-
-    Returns
-    -------
-    Task
-    """
+    """The visit's task of this name; one for another key is left and this one begun."""
     results = session.get().results
     before, task = results.get(name, (key, None))
     if before != key:
@@ -41,18 +27,7 @@ def visit_task(name: str, key: Any, work: Callable[..., Any], **options: Any) ->
 
 
 def progress_bar(share: float, text: str, button: str = "", **options: Any) -> None:
-    """How far work is, and a button beside it.
-
-    Parameters
-    ----------
-    share : float
-        From 0 to 1; of work that is done there is no bar.
-    text : str
-    button : str
-        Its label; empty for none.
-    **options
-        Of `st.button`.
-    """
+    """How far work is, and a button beside it."""
     left, right = st.columns([5, 1], vertical_alignment="center")
     if share < 1:
         left.progress(share, text)

@@ -21,14 +21,7 @@ _SCALE, _BORDER = 10, 3
 
 
 def address(query: Mapping[str, str], page: str = "") -> str:
-    """The address of Explore with these parameters, as this browser reaches it.
-
-    Parameters
-    ----------
-    query : mapping of str to str
-    page : str
-        Path of the page that runs; empty: Explore.
-    """
+    """The address of Explore with these parameters, as this browser reaches it."""
     here = str(st.context.url or "").split("?")[0].rstrip("/")
     return f"{here.removesuffix('/' + page)}/?{urlencode(query)}"
 
@@ -45,13 +38,7 @@ def warn_of_local(link: str) -> None:
 
 @lru_cache(50)
 def image(text: str) -> bytes:
-    """A QR code as PNG.
-
-    Raises
-    ------
-    SmpcoreError
-        If the text is too long for one.
-    """
+    """A QR code as PNG."""
     try:
         code = segno.make_qr(text, error="l", boost_error=True)
     except segno.DataOverflowError as error:

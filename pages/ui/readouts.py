@@ -69,25 +69,7 @@ def readouts(
     parts: tuple[str, ...],
     winners: np.ndarray,
 ) -> tuple[list[dict[str, str]], dict[str, Any]]:
-    """Describe a fitted model in numbers.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-    data : Parts
-    parts : tuple of str
-        Parts that are open.
-    winners : ndarray of int
-        Numbers of the classes that the picture shows: the others are named.
-
-    Returns
-    -------
-    readouts : list of dict
-        ``name``, ``value``, ``detail``.
-    strip : dict
-        Training and validation accuracy (or error) and non-zeros, for the path's
-        strip.
-    """
+    """Describe a fitted model in numbers."""
     model = estimator.model_
     texts: list[dict[str, str]] = []
     strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}

@@ -118,14 +118,7 @@ def _lay_out(saved: Saved) -> None:
 
 
 def gather(choice: Choice, with_points: bool) -> Saved:
-    """What a state file of this visit holds.
-
-    Parameters
-    ----------
-    choice : Choice
-    with_points : bool
-        Whether drawn points may be in it.
-    """
+    """What a state file of this visit holds."""
     link, table, points = links.write_url(choice), None, None
     if choice.data == MINE:
         del link["mine"]
@@ -146,24 +139,7 @@ def is_drawn(choice: Choice) -> bool:
 
 
 def put(saved: Saved, before: Choice) -> str:
-    """Make a saved state the visitor's, all of it or nothing.
-
-    Parameters
-    ----------
-    saved : Saved
-    before : Choice
-        What is chosen now.
-
-    Returns
-    -------
-    str
-        What the visitor has to do first; empty if all is done.
-
-    Raises
-    ------
-    SmpcoreError
-        If its link sets what is not here; nothing is changed then.
-    """
+    """Make a saved state the visitor's, all of it or nothing."""
     query, token = dict(saved.link), ""
     if query.get("data") == MINE:
         if saved.table is None:

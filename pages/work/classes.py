@@ -124,15 +124,6 @@ class Classroom:
 
         A browser takes part once, also in several tabs. In a full class, who has left
         makes room, those with the fewest answers first.
-
-        Parameters
-        ----------
-        browser : str
-
-        Raises
-        ------
-        SmpcoreError
-            If the class is full.
         """
         with self._lock:
             if student := self._student_of(browser):
@@ -213,19 +204,7 @@ _lock = threading.Lock()
 
 
 def start(lesson: Any, teacher: str) -> Classroom:
-    """Begin a class; one that this browser has begun before ends.
-
-    Parameters
-    ----------
-    lesson : Lesson
-    teacher : str
-        See `Classroom`.
-
-    Raises
-    ------
-    SmpcoreError
-        If there are too many, of which each has somebody in it.
-    """
+    """Begin a class; one that this browser has begun before ends."""
     if before := taught_by(teacher):
         end(before)
     classroom = Classroom(lesson, teacher)
@@ -254,19 +233,7 @@ def _make_room(begun_at: str) -> None:
 
 
 def find(code: str, browser: str = "") -> Classroom:
-    """The class with a code as a student types it.
-
-    Parameters
-    ----------
-    code : str
-    browser : str
-        Of the student: who takes part already comes back whatever others tried.
-
-    Raises
-    ------
-    SmpcoreError
-        If there is none, or if too many wrong codes came from this address.
-    """
+    """The class with a code as a student types it."""
     name, begun_at, minute = "".join(code.upper().split()), address(), _minute()
     with _lock:
         _classes.expire()

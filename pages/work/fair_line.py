@@ -66,20 +66,7 @@ class FairLine(Executor):
     def submit(
         self, function: Callable[..., Any], /, *args: Any, owner: str = ""
     ) -> Future:
-        """Have a function called when its turn has come.
-
-        Parameters
-        ----------
-        function : callable
-        *args
-            Its arguments.
-        owner : str
-            Whose turn it takes; by default that of the browser whose script runs.
-
-        Returns
-        -------
-        Future
-        """
+        """Have a function called when its turn has come."""
         self.start()
         owner = owner or browser() or visitor()
         item = _Item(owner, Future(), partial(function, *args))
@@ -98,15 +85,6 @@ class FairLine(Executor):
 
         So it is asked of one piece at a time to end: its thread takes the work of
         whoever waits before it is asked of another one.
-
-        Parameters
-        ----------
-        owner : str
-            Whose work goes on.
-
-        Returns
-        -------
-        bool
         """
         with self._changed:
             longest = min(self._running, key=self._running.__getitem__, default=None)

@@ -107,13 +107,7 @@ class Fit:
             self.estimator, self.bounds = self.task.result()
 
     def finished(self) -> Any:
-        """The canonical estimator, after a wait if its task has not ended.
-
-        Raises
-        ------
-        SmpcoreError
-            If it goes on for long, or was stopped.
-        """
+        """The canonical estimator, after a wait if its task has not ended."""
         self.join()  # a page that gives up is opened again later
         if not self.wait(PATIENCE):
             raise SmpcoreError(

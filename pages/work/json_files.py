@@ -11,35 +11,12 @@ from smpcore import SmpcoreError
 
 
 def refuse(name: str, what: str) -> NoReturn:
-    """Say what is wrong with a file: ``The state file should be JSON ...``.
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Say what is wrong with a file: ``The state file should be JSON ...``."""
     raise SmpcoreError(f"The {name} {what}. Nothing was changed.")
 
 
 def parse(data: bytes, name: str, most_bytes: int) -> Any:
-    """The content of a JSON file, not checked any further.
-
-    Parameters
-    ----------
-    data : bytes
-    name : str
-        What kind of file it is, for the message.
-    most_bytes : int
-        Size that is read at most.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    SmpcoreError
-        If it is no JSON, too large, or nested too deeply.
-    """
+    """The content of a JSON file, not checked any further."""
     if len(data) > most_bytes:
         most = f"{most_bytes / 1e6:g}"
         refuse(name, f"should have at most {most} MB, it has {len(data) / 1e6:.1f} MB")
@@ -62,13 +39,7 @@ def parse(data: bytes, name: str, most_bytes: int) -> Any:
 
 
 def check(content: Any, schema: Any, name: str) -> None:
-    """Refuse content that a schema does not allow.
-
-    Raises
-    ------
-    SmpcoreError
-        What is wrong, and where.
-    """
+    """Refuse content that a schema does not allow."""
     if error := next(Draft202012Validator(schema).iter_errors(content), None):
         where = ": ".join(
             str(part + 1) if type(part) is int else part for part in error.absolute_path

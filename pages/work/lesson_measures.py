@@ -35,13 +35,7 @@ class Fitted:
 
     @cached_property
     def printed(self) -> Step | None:
-        """The last state of the paper's own algorithm; None where it has none.
-
-        Raises
-        ------
-        SmpcoreError
-            If it goes on for long.
-        """
+        """The last state of the paper's own algorithm; None where it has none."""
         request = self.data, self.method, self.values
         if not printed.has_printed(*request):
             return None
@@ -182,22 +176,6 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measured(fitted: Fitted, text: str = "") -> dict[str, float]:
-    """Read-outs of a fitted model.
-
-    Parameters
-    ----------
-    fitted : Fitted
-    text : str
-        Slow read-outs are taken where this names them.
-
-    Returns
-    -------
-    dict of str to float
-
-    Raises
-    ------
-    SmpcoreError
-        If the paper's algorithm goes on for long.
-    """
+    """Read-outs of a fitted model."""
     asked = {n: row for n, row in MEASURES.items() if not row.is_slow or n in text}
     return {name: row.of(fitted) for name, row in asked.items()}

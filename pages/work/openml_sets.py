@@ -66,13 +66,7 @@ def begin_once(number: int) -> Download:
 
 
 def load(key: str) -> Dataset:
-    """The data set of a key, after a short wait if it must be fetched.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is not there yet, or why it cannot be had.
-    """
+    """The data set of a key, after a short wait if it must be fetched."""
     number = number_of(key)
     if number is None:
         raise SmpcoreError("The link names no data set of OpenML that there can be.")

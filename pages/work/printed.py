@@ -98,13 +98,7 @@ class PrintedRun:
         return self.task.wait(seconds) and not self.task.was_left
 
     def finished(self) -> list[Step]:
-        """The states that are shown, after a wait if it has not ended.
-
-        Raises
-        ------
-        SmpcoreError
-            If it goes on for long, or cannot work with these data.
-        """
+        """The states that are shown, after a wait if it has not ended."""
         self.join()
         if not self.wait(PATIENCE):
             raise SmpcoreError(
@@ -123,13 +117,7 @@ class PrintedRun:
 
     @property
     def states(self) -> list[Step]:
-        """The states that are shown.
-
-        Raises
-        ------
-        SmpcoreError
-            If the algorithm cannot work with these data.
-        """
+        """The states that are shown."""
         return self.task.result()
 
 
@@ -138,16 +126,7 @@ printed_run = memo(8)(PrintedRun)
 
 
 def difference(printed: Step, ours: float, other: str = "") -> str:
-    """How far the last state of the printed algorithm is from our objective.
-
-    Parameters
-    ----------
-    printed : Step
-    ours : float
-        Objective of our fit.
-    other : str
-        Why the two cannot be compared, if they cannot.
-    """
+    """How far the last state of the printed algorithm is from our objective."""
     n = plain_number(printed.iteration)
     start = f"After {n} iteration{'s' * (printed.iteration != 1)} the printed steps are"
     if other:

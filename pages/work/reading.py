@@ -49,36 +49,8 @@ def read(
     stop: np.ndarray | None = None,
     **options: Any,
 ) -> Any:
-    """Call a function that reads a file, in a process for that, when its turn has come.
-
-    Parameters
-    ----------
-    reader : callable
-        ``reader(file, *args, **options)``, a function of a module.
-    source : Path or BytesIO
-        A path is opened there, the content of a file is sent.
-    *args
-        Passed on.
-    owner : str
-        Whose turn it takes; by default that of the browser whose script runs.
-    stop : ndarray of int64, shape (1,), optional
-        Give up when it is not 0.
-    **options
-        Passed on.
-
-    Returns
-    -------
-    object
-        What the function returns.
-
-    Raises
-    ------
-    SmpcoreError
-        That of the function.
-    NotReadError
-        If the file needs too much memory or time.
-    OSError
-        If the path cannot be opened.
+    """Call a function that reads a file, in a process for that, when its turn has
+    come.
     """
     stop = np.zeros(1, np.int64) if stop is None else stop
     work = reading_of(reader, source, *args, **options)
@@ -88,18 +60,7 @@ def read(
 def reading_of(
     reader: Callable[..., Any], source: Path | BytesIO, *args: Any, **options: Any
 ) -> Callable[[np.ndarray, np.ndarray], Any]:
-    """Work of a `Task` in `LINE`, whose progress is the share of the time it may take.
-
-    Parameters
-    ----------
-    reader, source, *args, **options
-        See `read`.
-
-    Returns
-    -------
-    callable
-        ``work(stop, progress)``.
-    """
+    """Work of a `Task` in `LINE`; its progress: the share of the time it may take."""
     return partial(_read, (reader, source, args, options))
 
 

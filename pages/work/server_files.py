@@ -90,19 +90,7 @@ _statistics = memo(8)(FileStatisticsJob)
 
 
 def statistics(key: str, dataset: Dataset) -> FileStatisticsJob | None:
-    """Work that counts over all rows of a file; None of what is no sample of one.
-
-    Parameters
-    ----------
-    key : str
-    dataset : Dataset
-        The table of this key.
-
-    Returns
-    -------
-    FileStatisticsJob or None
-        Begun when it is asked for first.
-    """
+    """Work that counts over all rows of a file; None of what is no sample of one."""
     path = files().get(key)
     is_sample = dataset.reading is not None and dataset.reading.sampled_from
     if path is None or not is_sample:
@@ -123,19 +111,7 @@ def fit_begun(key: Hashable) -> Task | None:
 
 
 def begin_fit(key: Hashable, work: Callable[..., Any]) -> Task:
-    """Fit all rows of a file, unless somebody does so already.
-
-    Parameters
-    ----------
-    key : hashable
-        What the fit depends on: of the sample, and of the settings.
-    work : callable
-        As in `Task`.
-
-    Returns
-    -------
-    Task
-    """
+    """Fit all rows of a file, unless somebody does so already."""
     with _lock:
         if key not in _fits:
             _fits[key] = Task(work, line=FILES)
@@ -143,13 +119,7 @@ def begin_fit(key: Hashable, work: Callable[..., Any]) -> Task:
 
 
 def load(key: str) -> Dataset:
-    """Read a table, anew if its file has changed.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is no longer there, or what is wrong with it.
-    """
+    """Read a table, anew if its file has changed."""
     path = files().get(key)
     try:
         if path is None:

@@ -45,11 +45,6 @@ def interactive_slot() -> Iterator[int]:
 
     Also around a function that draws a part of a page: what takes long in Python stands
     in line anew for each part, and a slider waits for one part and not for all.
-
-    Yields
-    ------
-    int
-        How many others were waiting or computing on arrival.
     """
     global _running, _crowded_until
     if getattr(_thread, "turn", False):
@@ -79,30 +74,13 @@ def interactive_slot() -> Iterator[int]:
 
 
 def pace(seconds: float) -> float:
-    """How long to wait until a page looks again at what goes on.
-
-    Parameters
-    ----------
-    seconds : float
-        As is usual.
-
-    Returns
-    -------
-    float
-        More of them while many move sliders: to draw a page anew takes as long as
-        several of their pictures.
-    """
+    """How long to wait until a page looks again at what goes on."""
     return seconds * (CROWDED_TIMES if time.monotonic() < _crowded_until else 1)
 
 
 @contextmanager
 def stopped_after(seconds: float) -> Iterator[np.ndarray]:
-    """Give a stop flag that rises by itself.
-
-    Yields
-    ------
-    ndarray of int64, shape (1,)
-    """
+    """Give a stop flag that rises by itself."""
     flag = np.full(1, seconds <= 0.0, dtype=np.int64)
     due = time.monotonic() + seconds
     with _changed:

@@ -30,11 +30,5 @@ def title(key: str) -> str:
 
 
 def load(key: str) -> Dataset:
-    """The data set of a key.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is not there.
-    """
+    """The data set of a key."""
     return _source(key).load(key)

@@ -67,18 +67,7 @@ def _begin() -> None:
 
 @contextmanager
 def executor_for(dataset: Dataset) -> Iterator[Executor | None]:
-    """Choose where a study runs: on the cluster, in processes of its own, or here.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        What is studied. What a visitor has uploaded stays on this machine.
-
-    Yields
-    ------
-    Executor or None
-        None: the calling thread computes it.
-    """
+    """Choose where a study runs: on the cluster, in processes of its own, or here."""
     if not dataset.private and (cluster := engine().executor):
         yield cluster
     elif not (_ready and N_WORKERS):

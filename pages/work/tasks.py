@@ -215,13 +215,7 @@ class Task:
         return bool(wait_for([self._future], timeout=seconds).done)
 
     def result(self) -> Any:
-        """What the work returned.
-
-        Raises
-        ------
-        SmpcoreError
-            If it failed, or never began.
-        """
+        """What the work returned."""
         wait_for([self._future])
         if self.problem:
             raise SmpcoreError(self.problem)

@@ -124,11 +124,6 @@ def drop_files(tab: str = "") -> None:
     """Forget the files that a tab has uploaded: Streamlit keeps them as they came.
 
     Their pickers are empty when they are drawn again.
-
-    Parameters
-    ----------
-    tab : str, default=""
-        The one that the running script serves.
     """
     if exists():
         get_instance().uploaded_file_mgr.remove_session_files(tab or visitor())

@@ -29,23 +29,7 @@ from smpcore.estimators.starts import cluster_rows
 def class_centres(
     X: np.ndarray, codes: np.ndarray, n_prototypes: int, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of the clusters of each class, by k-means.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    codes : ndarray of int, shape (n_samples,)
-        Class of each row.
-    n_prototypes : int
-        Of each class; a class of fewer distinct rows has fewer.
-    seed : int
-
-    Returns
-    -------
-    centres : ndarray of shape (n_all, n_features)
-    labels : ndarray of int, shape (n_all,)
-        Class of each centre.
-    """
+    """Centres of the clusters of each class, by k-means."""
     tied, labels = cluster_rows(X, codes, np.ones(len(X)), n_prototypes, seed)
     return np.array([X[tied == r].mean(axis=0) for r in range(len(labels))]), labels
 
@@ -63,24 +47,7 @@ def mean_cost(
     is_own: np.ndarray,
     weights: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Mean of mu, and its gradients.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_features)
-    omega : ndarray of shape (n_features, n_features)
-    X : ndarray of shape (n_samples, n_features)
-    is_own : ndarray of bool, shape (n_samples, n_prototypes)
-        Whether a prototype is of the row's class.
-    weights : ndarray of shape (n_samples,)
-        Sum 1.
-
-    Returns
-    -------
-    cost : float
-    of_Z : ndarray of shape (n_prototypes, n_features)
-    of_omega : ndarray of shape (n_features, n_features)
-    """
+    """Mean of mu, and its gradients."""
     apart = squared_distances(X @ omega.T, Z @ omega.T)
     of_Z, of_omega, rows = np.zeros_like(Z), np.zeros_like(omega), np.arange(len(X))
     nearest = [

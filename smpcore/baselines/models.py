@@ -102,19 +102,8 @@ MODELS: dict[str, Callable[..., BaseEstimator]] = {
 
 
 def standardised(name: str, values: Mapping[str, Any], task: str) -> BaseEstimator:
-    """Make an estimator that standardises the features first, and numbers to predict.
-
-    Parameters
-    ----------
-    name : str
-        One of `MODELS`.
-    values : mapping
-        Its parameters.
-    task : {"classification", "regression"}
-
-    Returns
-    -------
-    Pipeline, or TransformedTargetRegressor of one
+    """Make an estimator that standardises the features first, and numbers to
+    predict.
     """
     estimator = make_pipeline(StandardScaler(), MODELS[name](**values))
     if task == "regression":
@@ -125,29 +114,7 @@ def standardised(name: str, values: Mapping[str, Any], task: str) -> BaseEstimat
 def fit_weighted(
     estimator: Pipeline, X: np.ndarray, y: np.ndarray, weights: np.ndarray
 ) -> Pipeline:
-    """Fit a pipeline of `standardised` on rows of two classes that have weights.
-
-    Parameters
-    ----------
-    estimator : Pipeline
-        Unfitted; changed.
-    X : ndarray of shape (n_samples, n_features)
-        Training rows.
-    y : ndarray of shape (n_samples,)
-        Label of each row.
-    weights : ndarray of shape (n_samples,)
-        Of the rows, for means and standard deviations as well.
-
-    Returns
-    -------
-    Pipeline
-        The same one, fitted.
-
-    Raises
-    ------
-    SmpcoreError
-        If the model has no weights of rows.
-    """
+    """Fit a pipeline of `standardised` on rows of two classes that have weights."""
     name, last = estimator.steps[-1]
     if isinstance(last, OneVsRestClassifier):  # of two classes it is one model
         estimator.steps[-1] = name, last.estimator

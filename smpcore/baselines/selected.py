@@ -38,24 +38,7 @@ MOST_STEPS, STARTS = 100, 10
 
 
 def select_rows(X: np.ndarray, n_rows: int, way: str, seed: Any = 0) -> np.ndarray:
-    """Choose rows by their places.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    n_rows : int
-    way : {"random", "border", "spanning", "kmedians", "kcentres"}
-        PS-R: at random. PS-B: the ones farthest from all others. PS-S: each the
-        farthest from those chosen before, the first in the middle. PS-KM: the middle
-        row of each cluster; there may be fewer. PS-KC: from those of PS-S on, each is
-        moved to the row of its cluster whose farthest member is nearest. Of more than
-        `MOST_ROWS` rows all but the first look at so many, drawn at random.
-    seed : int, RandomState or None
-
-    Returns
-    -------
-    ndarray of int
-    """
+    """Choose rows by their places."""
     OneOf(WAYS).check("way", way)
     random = check_random_state(seed)
     n_rows = min(n_rows, len(X))
@@ -104,38 +87,14 @@ def _middle(X: np.ndarray, members: np.ndarray) -> int:
 
 
 def similarities(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """RBF of rows and vectors, with the width that super-sparse prototypes begin at.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Standardised.
-    Z : ndarray of shape (n_vectors, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_vectors)
-    """
+    """RBF of rows and vectors, with the width that super-sparse prototypes begin at."""
     return np.exp(-cdist(X, Z, "sqeuclidean") / X.shape[1])
 
 
 def fewer_vectors(
     K: np.ndarray, duals: np.ndarray, n_kept: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Drop vectors one by one; the others move as close to the whole as they can.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_vectors, n_vectors)
-        Kernel of the vectors.
-    duals : ndarray of shape (n_vectors, n_outputs)
-    n_kept : int
-
-    Returns
-    -------
-    remaining : ndarray of int, shape (n_kept,)
-    duals : ndarray of shape (n_kept, n_outputs)
-    """
+    """Drop vectors one by one; the others move as close to the whole as they can."""
     K = K + 1e-8 * np.eye(len(K))
     remaining, inverse, left = np.arange(len(K)), np.linalg.inv(K), duals.copy()
     while len(remaining) > n_kept:
@@ -159,17 +118,6 @@ def reduced_vectors(
 
     A fixed-point iteration from the vectors that take most, then the best coefficients
     of all vectors so far in the space of the kernel.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_old, n_features)
-    duals : ndarray of shape (n_old, n_outputs)
-    n_vectors : int
-
-    Returns
-    -------
-    Z : ndarray of shape (n_vectors, n_features)
-    B : ndarray of shape (n_vectors, n_outputs)
     """
     Z = np.empty((0, vectors.shape[1]))
     B = np.empty((0, duals.shape[1]))

@@ -147,26 +147,7 @@ def simulated(
     rows: np.ndarray,
     record: np.dtype,
 ) -> np.ndarray:
-    """Let a simulated chip answer rows, with the model that lies in a folder.
-
-    Parameters
-    ----------
-    folder, chip, options, sources
-        See `build`.
-    rows : ndarray of shape (n, n_inputs)
-        In the type of the C.
-    record : dtype
-        "count" and "stack" (uint32), "scores" in the type of the C, "winner" (uint16).
-
-    Returns
-    -------
-    ndarray of shape (n,), of that type
-
-    Raises
-    ------
-    ExportError
-        See `measure`.
-    """
+    """Let a simulated chip answer rows, with the model that lies in a folder."""
     play = _on_avr if chip.tools == "avr" else _in_qemu
     told = play(folder, chip, options, sources, rows, record)
     if len(told) != len(rows):

@@ -48,25 +48,7 @@ class Sizes(NamedTuple):
 
 
 def run(*command: Any, cwd: Path | None = None, given: bytes | None = None) -> bytes:
-    """Run a command, without a shell, and return what it wrote.
-
-    Parameters
-    ----------
-    *command : object
-        The command and its arguments; nothing that a user wrote.
-    cwd : Path, optional
-    given : bytes, optional
-        What it reads.
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    ExportError
-        If it fails or takes too long: what it said.
-    """
+    """Run a command, without a shell, and return what it wrote."""
     words = [str(word) for word in command]
     pipes = {"stdin": None if given is None else subprocess.PIPE}
     pipes |= dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
@@ -102,26 +84,7 @@ def write(
     chip: Chip,
     converted: bool = False,
 ) -> list[str]:
-    """Put the files of a model into a folder.
-
-    Parameters
-    ----------
-    folder : Path
-    model : CompiledModel or QuantModel
-    chip : Chip
-    converted : bool, default False
-        Whether floats are given, which are converted to the model's integers first.
-
-    Returns
-    -------
-    list of str
-        Definitions of its types for the programs beside this file, as flags.
-
-    Raises
-    ------
-    ExportError
-        If the chip's compiler cannot address a table of the model.
-    """
+    """Put the files of a model into a folder."""
     largest = max(table.nbytes for table in model.tables().values())
     if chip.table is not None and largest > chip.table:
         raise ExportError(
@@ -150,27 +113,7 @@ def build(
     name: str,
     sources: Sequence[str] = SOURCES[False],
 ) -> Sizes:
-    """Compile a program of this folder with the model that lies in another one.
-
-    Parameters
-    ----------
-    folder : Path
-        Holds the model's files.
-    chip : Chip
-    program : str
-        Name of the C file beside this one.
-    options : sequence of str
-        Flags; those that `write` gave are among them.
-    name : str
-        Of the file to make.
-    sources : sequence of str, default ("mdl.c",)
-        The model's files.
-
-    Returns
-    -------
-    Sizes
-        Of the whole program.
-    """
+    """Compile a program of this folder with the model that lies in another one."""
     command = [f"{chip.tools}-gcc", *options, *_FLAGS, *chip.flags, f"-I{folder}"]
     files = [HERE / program, *sources, "-Wl,--gc-sections", "-o", name]
     run(*command, *files, *chip.libraries, cwd=folder)
@@ -185,17 +128,7 @@ def sizes_of(
     options: Sequence[str],
     sources: Sequence[str] = SOURCES[False],
 ) -> Sizes:
-    """Bytes that the model in a folder adds to a program that asks it for an answer.
-
-    Parameters
-    ----------
-    folder, chip, options, sources
-        See `build`.
-
-    Returns
-    -------
-    Sizes
-    """
+    """Bytes that the model in a folder adds to a program that asks it for an answer."""
     # Memories of its own, or the gap between flash and RAM counts as RAM.
     begin = [] if chip.tools == "avr" else [f"-T{HERE / 'cortex.ld'}", "-Wl,-e,main"]
     built = [

@@ -62,18 +62,7 @@ class Bounded(NamedTuple):
 
 
 def float_bounds(model: Any, rows: np.ndarray) -> np.ndarray:
-    """How far each row score of float32 can be from the float64 model's, at most.
-
-    Parameters
-    ----------
-    model : CompiledModel
-    rows : ndarray of shape (n, n_inputs), float64
-
-    Returns
-    -------
-    ndarray of shape (n, n_rows), float64
-        Infinite where rounding may change a choice of a sparse code.
-    """
+    """How far each row score of float32 can be from the float64 model's, at most."""
     return bounded(model, rows).errors
 
 

@@ -30,23 +30,7 @@ def rules(
     n_rows: int,
     is_integer: bool,
 ) -> Iterator[Rule]:
-    """Rules of each operation, given what comes before it.
-
-    Parameters
-    ----------
-    operations : sequence of Operation
-    inputs : sequence of CompiledInput
-        As the program in floats has them.
-    n_rows : int
-        Scores that there should be in the end.
-    is_integer : bool
-        Whether all numbers should be integers.
-
-    Yields
-    ------
-    str, bool
-        A broken rule may make those behind it fail.
-    """
+    """Rules of each operation, given what comes before it."""
     n = len(inputs)
     for operation in operations:
         finite = all(np.isfinite(v).all() for v in operation.numbers.values())

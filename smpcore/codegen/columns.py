@@ -80,16 +80,8 @@ class FeatureMap(NamedTuple):
     def inputs(
         self, features: np.ndarray
     ) -> tuple[tuple[CompiledInput, ...], np.ndarray]:
-        """The columns behind some features, and the place of each feature among them.
-
-        Parameters
-        ----------
-        features : ndarray of shape (n,), int64
-
-        Returns
-        -------
-        inputs : tuple of CompiledInput
-        places : ndarray of shape (n,), int64
+        """The columns behind some features, and the place of each feature among
+        them.
         """
         offsets = dict(zip(self.column.tolist(), self.offset.tolist(), strict=True))
         used = np.unique(self.column[features])
@@ -103,23 +95,7 @@ class FeatureMap(NamedTuple):
 
 
 def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
-    """Find the column of each feature of a model.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    preparation : Preparation, optional
-        What turned the user's table into the model's features.
-
-    Returns
-    -------
-    FeatureMap
-
-    Raises
-    ------
-    ExportError
-        If the preparation gives another number of features.
-    """
+    """Find the column of each feature of a model."""
     columns = _columns(model, preparation)
     places = [
         (place, level)
@@ -144,13 +120,7 @@ def fixed_features(model: PrototypeModel) -> np.ndarray:
 
 
 def reach(entry: CompiledInput) -> float:
-    """Largest size of an input inside the training range.
-
-    Raises
-    ------
-    ExportError
-        If that is beyond `LIMIT`.
-    """
+    """Largest size of an input inside the training range."""
     size = max(map(abs, (entry.low, entry.high, entry.missing or 0.0)))
     if not size <= LIMIT:
         raise ExportError(
@@ -203,12 +173,7 @@ def _offsets(
 
 
 def _check_offset(column: Column) -> None:
-    """Refuse a column whose offset leaves a 32-bit float too few of its values.
-
-    Raises
-    ------
-    ExportError
-    """
+    """Refuse a column whose offset leaves a 32-bit float too few of its values."""
     largest = max(abs(column.low), abs(column.high))
     exact = column.integer and largest <= 2.0**24
     if column.levels or exact or not 0 < column.high - column.low < np.inf:

@@ -51,19 +51,7 @@ def smallest_signed(values: np.ndarray) -> np.ndarray:
 
 
 def tables(model: Any) -> Tables:
-    """The constants of generated code.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    dict of str to ndarray
-        Those of the operations, ``owner`` (class of each row), and of a model in floats
-        what a ``missing`` number counts as and ``shift``, minus the offset of an input;
-        as far as they are needed.
-    """
+    """The constants of generated code."""
     found = {} if model.is_integer else _of_inputs(model)
     for operation in model.operations:
         found |= _tables(operation, model)

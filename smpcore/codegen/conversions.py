@@ -37,15 +37,6 @@ def conversions(quant: QuantModel) -> Conversions:
 
     A half is given as two neighbouring floats, of which the one becomes the lower and
     the other the upper integer: whatever rounds elsewhere gets one of them wrong.
-
-    Parameters
-    ----------
-    quant : QuantModel
-
-    Returns
-    -------
-    Conversions
-        The same for the same model.
     """
     least, most = container_ends(quant.width)
     steps = {

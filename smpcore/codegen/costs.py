@@ -166,17 +166,7 @@ def form_of(model: CompiledModel | QuantModel) -> str | None:
 
 
 def parts(model: CompiledModel | QuantModel) -> dict[str, int]:
-    """How often each part of an answer's work is done.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-        With a form.
-
-    Returns
-    -------
-    dict of str to int
-    """
+    """How often each part of an answer's work is done."""
     counted = {"call": 1, "row": model.n_rows, "tied class": _tied_classes(model)}
     rows = model.find(WeightedInputs)
     if rows:

@@ -34,16 +34,7 @@ _OF_SIMILARITIES = {
 
 
 def parts(model: Any) -> str:
-    """What a model is made of, for a README; of integers also what rounds to 0.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    str
-    """
+    """What a model is made of, for a README; of integers also what rounds to 0."""
     if model.is_integer:
         whole = (parts(model.source), zero_weights_in_words(model))
         return ". ".join(filter(None, whole))
@@ -130,18 +121,7 @@ def _exact_places(quant: Any) -> np.ndarray:
 
 
 def zero_weights_in_words(quant: Any, escape: Callable[[str], str] = str) -> str:
-    """Which weights round to 0, in a sentence; empty if none does.
-
-    Parameters
-    ----------
-    quant : QuantModel
-    escape : callable, optional
-        What makes a column's name part of a text.
-
-    Returns
-    -------
-    str
-    """
+    """Which weights round to 0, in a sentence; empty if none does."""
     columns = [
         f"{zero} of {total} of {escape(shorten(name))}"
         for name, (zero, total) in quant.zero_weights.items()

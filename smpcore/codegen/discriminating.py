@@ -31,18 +31,7 @@ _NEAR = 0.7
 
 
 def discriminating_inputs(model: Any, drawn: np.ndarray) -> Iterator[np.ndarray]:
-    """Rows where a wrong number of the model shows, the best first.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    drawn : ndarray of shape (n, n_inputs)
-        Random rows to choose from: raw, or integers.
-
-    Yields
-    ------
-    ndarray of shape (n_inputs,)
-    """
+    """Rows where a wrong number of the model shows, the best first."""
     if model.find(WeightedInputs) and not model.find(SparseCode):
         yield from _corners(model)
     elif model.is_integer:
@@ -54,18 +43,7 @@ def discriminating_inputs(model: Any, drawn: np.ndarray) -> Iterator[np.ndarray]
 
 
 def untested_parameters(model: Any, rows: np.ndarray) -> str:
-    """Numbers that these rows do not try, in a sentence; empty if none is known.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    rows : ndarray of shape (n, n_inputs)
-        Test vectors.
-
-    Returns
-    -------
-    str
-    """
+    """Numbers that these rows do not try, in a sentence; empty if none is known."""
     code = model.find(SparseCode)
     if code is None:
         return ""
@@ -191,18 +169,7 @@ def _pairs(model: Any, code: SparseCode, drawn: np.ndarray) -> Iterator[np.ndarr
 
 
 def active_prototypes(model: Any, rows: np.ndarray) -> np.ndarray:
-    """Which prototypes are in the code of each row, 0 or 1.
-
-    Parameters
-    ----------
-    model : CompiledModel
-        With a sparse code.
-    rows : ndarray of shape (n, n_inputs)
-
-    Returns
-    -------
-    ndarray of shape (n, n_prototypes), float32
-    """
+    """Which prototypes are in the code of each row, 0 or 1."""
     code = model.find(SparseCode)
     codes = sparse_codes(code.gram, model.row_scores(rows, SparseCode), code.limit)
     active = np.zeros((len(codes.size), code.n_prototypes), dtype=np.float32)
@@ -238,16 +205,7 @@ def _integers_among_anchors(quant: Any, drawn: np.ndarray) -> Iterator[np.ndarra
 
 
 def saturating_row(quant: Any) -> np.ndarray:
-    """Integers of the inputs that attain `largest`, or come as near as is known.
-
-    Parameters
-    ----------
-    quant : QuantModel
-
-    Returns
-    -------
-    ndarray of shape (n_inputs,), int64
-    """
+    """Integers of the inputs that attain `largest`, or come as near as is known."""
     rows = quant.find(WeightedInputs)
     if rows is None:
         tried = np.vstack([extreme_rows(quant, far) for far in (True, False)])
@@ -266,18 +224,7 @@ def saturating_row(quant: Any) -> np.ndarray:
 
 
 def extreme_rows(quant: Any, farthest: bool) -> np.ndarray:
-    """Integers of the inputs farthest from each anchor, or nearest to it.
-
-    Parameters
-    ----------
-    quant : QuantModel
-        Of similarities.
-    farthest : bool
-
-    Returns
-    -------
-    ndarray of shape (n_anchors, n_inputs), int64
-    """
+    """Integers of the inputs farthest from each anchor, or nearest to it."""
     features, alike = quant.find(FixedPointFeatures), quant.find(FixedPointSimilarities)
     anchor, sign = alike.anchor, 1 if farthest else -1
     rows = np.zeros((len(anchor), len(quant.inputs)), dtype=np.int64)

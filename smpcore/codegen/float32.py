@@ -43,17 +43,7 @@ def to_float32(values: np.ndarray) -> np.ndarray:
 
 
 def exp2_minus(u: np.ndarray) -> np.ndarray:
-    """2^-u in float32, in the operations that every target repeats.
-
-    Parameters
-    ----------
-    u : ndarray, float32
-        At least 0; a NaN stays one.
-
-    Returns
-    -------
-    ndarray, float32
-    """
+    """2^-u in float32, in the operations that every target repeats."""
     inside = u < CUTOFF
     small = np.where(inside, u, np.float32(0))
     whole = np.floor(small + np.float32(0.5))
@@ -66,18 +56,7 @@ def exp2_minus(u: np.ndarray) -> np.ndarray:
 
 
 def inverse_root(square: np.ndarray) -> np.ndarray:
-    """1 / sqrt(square) in float32, in the operations that every target repeats.
-
-    Parameters
-    ----------
-    square : ndarray, float32
-
-    Returns
-    -------
-    ndarray, float32
-        0 for a number that is too small or negative; a NaN where it is none or
-        infinite.
-    """
+    """1 / sqrt(square) in float32, in the operations that every target repeats."""
     square = np.asarray(square, dtype=np.float32)
     with np.errstate(invalid="ignore", over="ignore"):
         usable = (square > LEAST) & (square < MOST)

@@ -89,21 +89,6 @@ def choose_grid(
 
     An input farther from all anchors than `HALVINGS` lets a similarity live is as good
     as one there: the grid covers no more than that.
-
-    Parameters
-    ----------
-    features : Features
-    similarities : Similarities
-        In floats.
-    inputs : sequence of QuantInput
-    width : int
-        Bits of a whole feature.
-    zoom : float, default 1
-        Above 1 the grid is so much finer, and the widest features are clipped.
-
-    Returns
-    -------
-    Grid
     """
     lines = feature_lines(features, inputs, width)
     power = POWERS[similarities.similarity]
@@ -199,13 +184,7 @@ def check_steps(
     per_unit: float,
     width: int,
 ) -> None:
-    """Refuse a grid, or inputs, that are too coarse for the similarity.
-
-    Raises
-    ------
-    ExportError
-        Which input, and what can be done.
-    """
+    """Refuse a grid, or inputs, that are too coarse for the similarity."""
     lines = feature_lines(features, inputs, width)
     # Standard deviation of an exponent near 1 from one rounding, and from all of them.
     one = 2 / np.sqrt(12)

@@ -13,16 +13,7 @@ _DIGITS = 8
 
 
 def source_of(model: Any) -> Any:
-    """The model in floats, which knows the inputs as the user does.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    CompiledModel
-    """
+    """The model in floats, which knows the inputs as the user does."""
     return model.source if model.is_integer else model
 
 

@@ -62,19 +62,7 @@ from smpcore.codegen.run import terms
 
 
 def integer_bounds(quant: Any, rows: np.ndarray) -> np.ndarray:
-    """How far each integer score can be from the float64 model's, at most.
-
-    Parameters
-    ----------
-    quant : QuantModel
-    rows : ndarray of shape (n, n_inputs), float64
-        Raw.
-
-    Returns
-    -------
-    ndarray of shape (n, n_rows), float64
-        In the units of the real-valued score.
-    """
+    """How far each integer score can be from the float64 model's, at most."""
     bounds = _from_rounding(quant.operations[0], quant, rows)
     # Of the float32 numbers that were rounded here, and of this sum itself.
     from_float = quant.source.row_bounds(rows)

@@ -31,16 +31,7 @@ _PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
 def to_text(model: Any) -> str:
-    """Write a model: what it computes first, and what it was rounded from last.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    str
-    """
+    """Write a model: what it computes first, and what it was rounded from last."""
     return json.dumps(_content(model), allow_nan=False)
 
 
@@ -82,24 +73,7 @@ def _digits(values: np.ndarray) -> Any:
 
 
 def from_text(text: str, kind: Any) -> Any:
-    """Read a model.
-
-    Parameters
-    ----------
-    text : str
-        From `to_text`.
-    kind : type
-        CompiledModel or QuantModel: what it should be.
-
-    Returns
-    -------
-    CompiledModel or QuantModel
-
-    Raises
-    ------
-    ExportError
-        If the text is not such a model: which entry, and why.
-    """
+    """Read a model."""
     try:
         content = json.loads(text)
     except ValueError as error:
@@ -162,17 +136,7 @@ def _record(kind: type, content: Mapping[str, Any]) -> Any:
 
 
 def schema(model: Any) -> dict[str, Any]:
-    """Describe what `to_text` of a model writes.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    dict
-        JSON Schema, draft 2020-12.
-    """
+    """Describe what `to_text` of a model writes."""
     arrays = {
         f"{kind}s": {
             "type": "array",

@@ -52,21 +52,6 @@ def lower_similarities(
 
     Equal anchors become one, and anchors without weight go. A feature goes where it
     cannot change any similarity: for a distance that is never so.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    features : FeatureMap
-
-    Returns
-    -------
-    dict or None
-        None where no input is used.
-
-    Raises
-    ------
-    ExportError
-        If float32 cannot hold the model inside the training range.
     """
     name = model.similarity.kind
     kind = SIMILARITIES[name]
@@ -116,20 +101,7 @@ def lower_similarities(
 
 
 def stored_anchors(model: PrototypeModel, preparation: Any = None) -> np.ndarray:
-    """Which anchors of a model its program holds.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Of another similarity than "linear", without a code.
-    preparation : Preparation, optional
-        What turned the user's table into the model's features.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_anchors,)
-        Place in ``model.anchors`` of each anchor of the program.
-    """
+    """Which anchors of a model its program holds."""
     return _stored(model, feature_map(model, preparation)).anchor
 
 

@@ -51,19 +51,7 @@ _LINE = 64
 
 
 def identifier(name: str, taken: set[str]) -> str:
-    """Lower-case ASCII identifier for a name, unlike all those already taken.
-
-    Parameters
-    ----------
-    name : str
-        Anything.
-    taken : set of str
-        Identifiers in use; the new one is added.
-
-    Returns
-    -------
-    str
-    """
+    """Lower-case ASCII identifier for a name, unlike all those already taken."""
     ascii_text = (
         unicodedata.normalize("NFKD", name[:200]).encode("ascii", "ignore").decode()
     )
@@ -80,22 +68,7 @@ def identifier(name: str, taken: set[str]) -> str:
 
 
 def check_prefix(prefix: str) -> str:
-    """Refuse a name that cannot begin every name of a C file, and that of the file.
-
-    Parameters
-    ----------
-    prefix : str
-
-    Returns
-    -------
-    str
-        The name itself.
-
-    Raises
-    ------
-    ExportError
-        Unless it is a short lower-case identifier.
-    """
+    """Refuse a name that cannot begin every name of a C file, and that of the file."""
     pattern = rf"[a-z](_?[a-z0-9]){{0,{MAX_PREFIX - 1}}}"
     if (
         not isinstance(prefix, str)

@@ -20,19 +20,6 @@ def neighbours(
 
     Found by halving the way between rows that agree in their categories, first along
     all inputs together, then input by input. For regression there are none.
-
-    Parameters
-    ----------
-    quant : QuantModel
-    drawn : ndarray of shape (n, n_inputs), int64
-        Rows to begin with.
-    n_pairs : int
-        At most so many pairs.
-
-    Returns
-    -------
-    dict of str to list of ndarray
-        ``boundary`` (the two rows of a pair behind each other) and ``tie``.
     """
     if quant.is_regression:
         return {}

@@ -138,17 +138,7 @@ def _cell(value: np.number) -> str:
 
 
 def zipped(files: Mapping[str, str | bytes], folder: str) -> bytes:
-    """Files as a zip with one folder, the same bytes whenever and wherever.
-
-    Parameters
-    ----------
-    files : mapping of str to str or bytes
-    folder : str
-
-    Returns
-    -------
-    bytes
-    """
+    """Files as a zip with one folder, the same bytes whenever and wherever."""
     made = io.BytesIO()
     # Stored, not deflated: compressed bytes would depend on the machine's zlib.
     with zipfile.ZipFile(made, "w", zipfile.ZIP_STORED) as archive:

@@ -13,20 +13,6 @@ def pooled_rows(model: PrototypeModel, weights: np.ndarray, bias: np.ndarray) ->
     """Rows whose largest score per class is the score of the model.
 
     With sum pooling all prototypes add up to one row per class.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    weights : ndarray of shape (n_prototypes, n_terms)
-        What each activation is a sum of.
-    bias : ndarray of shape (n_prototypes,)
-
-    Returns
-    -------
-    weights : ndarray of shape (n_rows, n_terms)
-    bias : ndarray of shape (n_rows,)
-    owner : ndarray of shape (n_rows,), int64
-        Class of each row, ascending.
     """
     if model.pooling == "sum":
         owner = np.arange(model.n_outputs)

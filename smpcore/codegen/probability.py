@@ -128,17 +128,7 @@ class ProbabilityTable:
         return np.array(leads, np.int64 if self.is_integer else np.float32)
 
     def places(self, leads: np.ndarray) -> np.ndarray:
-        """Places of leads.
-
-        Parameters
-        ----------
-        leads : ndarray of float32 or int64
-            Differences of scores.
-
-        Returns
-        -------
-        ndarray of int64
-        """
+        """Places of leads."""
         if self.is_integer:
             return (np.clip(leads, -self.below, self.above) + self.below) >> self.drop
         below, above, unit = map(np.float32, (self.below, self.above, self.per_unit))
@@ -153,36 +143,14 @@ class ProbabilityTable:
         return self.value[k] + (rise >> SLOPE_BITS)
 
     def of_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Probability of class 1 in 1/32768; of class 0 it is the rest.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, 2), float32 or an integer
-            As `Program.scores` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-        """
+        """Probability of class 1 in 1/32768; of class 0 it is the rest."""
         given = self._leads(scores)
         with np.errstate(over="ignore", invalid="ignore"):
             return self.at(self.places(given[:, 1] - given[:, 0]))
 
 
 def probability_table(model: Any, calibration: Calibration) -> ProbabilityTable:
-    """Write the calibration of two classes as a table.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-        Of two classes; the table is over the lead of its scores.
-    calibration : Calibration
-        Of the model that it was compiled from.
-
-    Returns
-    -------
-    ProbabilityTable
-    """
+    """Write the calibration of two classes as a table."""
     slope, offsets = calibration.slope, calibration.offsets
     offset = float(offsets[1] - offsets[0])
     low, high = _span(calibration, offset)
@@ -211,20 +179,7 @@ def probability_table(model: Any, calibration: Calibration) -> ProbabilityTable:
 
 
 def calibrated(model: Any, calibration: Calibration) -> Any:
-    """Give a program what its calibration says of its answers.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    calibration : Calibration
-        Of the model that it was compiled from.
-
-    Returns
-    -------
-    CompiledModel or QuantModel
-        With `probability` for two classes, `half_width` for regression if the format
-        holds it; for more classes the same model.
-    """
+    """Give a program what its calibration says of its answers."""
     if model.is_regression:
         return replace(model, half_width=_half_width(model, calibration))
     if model.n_outputs != 2:

@@ -146,23 +146,7 @@ class QuantInput:
 def with_units(
     given: Sequence[CompiledInput], ranges: Mapping[str, SensorRange]
 ) -> tuple[CompiledInput, ...]:
-    """Inputs with the units that ranges give them.
-
-    Parameters
-    ----------
-    given : sequence of CompiledInput
-    ranges : mapping of str to SensorRange
-        Name of a column -> what it can measure.
-
-    Returns
-    -------
-    tuple of CompiledInput
-
-    Raises
-    ------
-    ExportError
-        If a range belongs to no input.
-    """
+    """Inputs with the units that ranges give them."""
     names = [entry.name for entry in given]
     for name in ranges:
         if name not in names:
@@ -195,27 +179,6 @@ def quant_inputs(
     Whole numbers that fit are taken as they are, or multiplied by a power of 2 that
     makes their integers as large as those of all others. Everything else is centred on
     the middle of its range and fills the container but for its two ends.
-
-    Parameters
-    ----------
-    given : sequence of CompiledInput
-    width : int
-        Bits of an input.
-    ranges : mapping of str to SensorRange, optional
-        Name of a column -> what it can measure.
-    widen : float, default 0.25
-        Share added to the training range of all others, half on either side.
-    multiplied : bool, default False
-        Whether whole numbers are multiplied.
-
-    Returns
-    -------
-    tuple of QuantInput
-
-    Raises
-    ------
-    ExportError
-        If a range is empty, or no range.
     """
     ranges = ranges or {}
     if not (np.isfinite(widen) and widen >= 0):

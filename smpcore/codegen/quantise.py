@@ -192,12 +192,7 @@ def _most_counts(one: QuantInput, width: int) -> float:
 
 
 def _check_similarity(similarity: str, accumulator: int | None) -> None:
-    """Refuse similarities without an integer form, and sums that are too narrow.
-
-    Raises
-    ------
-    ExportError
-    """
+    """Refuse similarities without an integer form, and sums that are too narrow."""
     if similarity == "poly":
         raise ExportError(
             "A poly similarity has no integer form: its values grow beyond what 32 "

@@ -21,24 +21,7 @@ from smpcore.codegen.vectors import TestVectors
 
 
 def readme(package: Package, use: str, files: Mapping[str, str], in_c: bool) -> str:
-    """Write what the zip holds and how to use it.
-
-    Parameters
-    ----------
-    package : Package
-        The model, its test vectors and its name.
-    use : str
-        Markdown of the target: how the files are tried and used.
-    files : mapping of str to str
-        Path of every file -> what it is; empty where `readme_parts.files` knows.
-    in_c : bool
-        Whether names of C are told.
-
-    Returns
-    -------
-    str
-        Markdown; every name a user wrote is escaped.
-    """
+    """Write what the zip holds and how to use it."""
     model, name = package.model, package.name
     known = facts(model, package.vectors, name) if in_c else _plain_facts(package)
     return "\n".join(
@@ -56,17 +39,8 @@ def readme(package: Package, use: str, files: Mapping[str, str], in_c: bool) -> 
 def facts(
     model: CompiledModel | QuantModel, vectors: TestVectors, prefix: str
 ) -> list[str]:
-    """Sections that hold however the model is packed: inputs, answers, how good it is.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    vectors : TestVectors
-    prefix : str
-
-    Returns
-    -------
-    list of str
+    """Sections that hold however the model is packed: inputs, answers, how good it
+    is.
     """
     if model.is_integer:
         return facts_of_integers(model, prefix)
@@ -94,21 +68,7 @@ Test vectors: {parts.origin_of_vectors(package.vectors)}.
 
 
 def use_in_c(package: Package, include: str, told: str = "puts({label});") -> str:
-    """How the C of a model is called, and what to take care of.
-
-    Parameters
-    ----------
-    package : Package
-    include : str
-        Name of the header with its quotes or brackets.
-    told : str
-        Statement that prints a ``{label}``.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """How the C of a model is called, and what to take care of."""
     model, name = package.model, package.name
     m, entry = name.upper(), package.source.inputs[0].identifier.upper()
     call = f"{name}_predict(x)"

@@ -19,17 +19,7 @@ _COUNTED = {
 
 
 def facts_of_integers(quant: QuantModel, prefix: str) -> list[str]:
-    """Sections that hold however the model is packed.
-
-    Parameters
-    ----------
-    quant : QuantModel
-    prefix : str
-
-    Returns
-    -------
-    list of str
-    """
+    """Sections that hold however the model is packed."""
     return [
         _inputs(quant, prefix),
         _value(quant) if quant.is_regression else _classes(quant, prefix),

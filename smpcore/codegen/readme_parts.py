@@ -63,20 +63,7 @@ too: pass it as a missing value.
 
 
 def margin(prefix: str, steps: str, not_sure: str) -> str:
-    """What margin and band mean.
-
-    Parameters
-    ----------
-    prefix : str
-    steps : str
-        Unit of the margin.
-    not_sure : str
-        Largest margin that is "not sure"; empty without a band.
-
-    Returns
-    -------
-    str
-    """
+    """What margin and band mean."""
     text = f"""\
 `{prefix}_margin(x)` is how far the best class is above the next, {steps}: the nearer to
 0, the less it takes to change the answer. It is no probability.
@@ -91,18 +78,7 @@ a person or to another test; the class of `{prefix}_predict` is a guess there.
 
 
 def calibration(model: CompiledModel | QuantModel, prefix: str) -> list[str]:
-    """What the probability or the interval means; empty if there is none.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    prefix : str
-        Begins each name.
-
-    Returns
-    -------
-    list of str
-    """
+    """What the probability or the interval means; empty if there is none."""
     if model.half_width is not None:
         width = f"{model.half_width * model.step:.6g}"
         if model.is_integer and prefix:
@@ -190,18 +166,7 @@ def _text(value: Any) -> str:
 
 
 def origin(compiled: CompiledModel, number: str) -> str:
-    """Provenance as a table, and the ID of the model.
-
-    Parameters
-    ----------
-    compiled : CompiledModel
-    number : str
-        ID of the model.
-
-    Returns
-    -------
-    str
-    """
+    """Provenance as a table, and the ID of the model."""
     told = {
         "accuracy in 64-bit floats" if name == "accuracy" else name: value
         for name, value in compiled.provenance.items()
@@ -266,19 +231,7 @@ _FILES = {
 
 
 def files(described: Mapping[str, str], name: str) -> str:
-    """What lies in the zip, as a table.
-
-    Parameters
-    ----------
-    described : mapping of str to str
-        Path of every file -> what it is; empty: as `_FILES` has it.
-    name : str
-        Of the model.
-
-    Returns
-    -------
-    str
-    """
+    """What lies in the zip, as a table."""
     ends = {end.replace("@", name): told for end, told in _FILES.items()}
     lines = "\n".join(
         f"| `{path}` | {what or ends[path.rpartition('/')[2]]} |"

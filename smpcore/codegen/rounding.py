@@ -56,19 +56,6 @@ def rows_over_counts(
     """A linear model over the counts of its inputs.
 
     Two rows become nothing and their difference: half the work, the same answer.
-
-    Parameters
-    ----------
-    operation : WeightedInputs
-        In floats.
-    given : sequence of CompiledInput
-    inputs : sequence of QuantInput
-        The same ones as integers.
-    is_regression : bool
-
-    Returns
-    -------
-    Rows
     """
     row, place, level = operation.row, operation.input, operation.level
     weight = operation.weight.astype(np.float64)
@@ -84,16 +71,8 @@ def rows_over_counts(
 
 
 def rows_over_similarities(operation: WeightedSums) -> Rows:
-    """Sums of similarities as rows over similarities in Q.15, see `rows_over_counts`.
-
-    Parameters
-    ----------
-    operation : WeightedSums
-        In floats.
-
-    Returns
-    -------
-    Rows
+    """Sums of similarities as rows over similarities in Q.15, see
+    `rows_over_counts`.
     """
     table = operation.mixing().astype(np.float64) / 2.0**15
     anchor, row = np.nonzero(table)

@@ -27,19 +27,7 @@ from smpcore.codegen.sparse_code import sparse_codes
 
 
 def run(operations: Iterable[Operation], values: np.ndarray) -> np.ndarray:
-    """Apply operations to the values of the inputs.
-
-    Parameters
-    ----------
-    operations : iterable of Operation
-        Of a program, or those it begins with.
-    values : ndarray of shape (n, n_inputs), float32 or int64
-        See `program` and `input_values`.
-
-    Returns
-    -------
-    ndarray of shape (n, n_rows), dtype of values
-    """
+    """Apply operations to the values of the inputs."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         for operation in operations:
             values = apply(operation, values)
@@ -47,18 +35,7 @@ def run(operations: Iterable[Operation], values: np.ndarray) -> np.ndarray:
 
 
 def input_values(inputs: Sequence[CompiledInput], rows: np.ndarray) -> np.ndarray:
-    """Values of the inputs of a program in floats, in the dtype of the rows.
-
-    Parameters
-    ----------
-    inputs : sequence of CompiledInput
-    rows : ndarray of shape (n, n_inputs), float32 or float64
-
-    Returns
-    -------
-    ndarray of shape (n, n_inputs)
-        A missing number replaced, less its offset; of a category its level.
-    """
+    """Values of the inputs of a program in floats, in the dtype of the rows."""
     values = np.array(rows)
     for place, entry in enumerate(inputs):
         if entry.kind == "number":

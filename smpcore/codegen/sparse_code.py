@@ -57,20 +57,7 @@ def most_steps(limit: int) -> int:
 
 
 def sparse_codes(gram: np.ndarray, alike: np.ndarray, limit: int) -> Codes:
-    """Weights of prototypes that reconstruct inputs of these similarities.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_prototypes, n_prototypes), float32
-    alike : ndarray of shape (n, n_prototypes), float32
-        Inner products of inputs and prototypes.
-    limit : int
-        Most prototypes in a code, at most n_prototypes.
-
-    Returns
-    -------
-    Codes
-    """
+    """Weights of prototypes that reconstruct inputs of these similarities."""
     coder = _Coder(gram, alike, limit)
     with np.errstate(all="ignore"):
         active = np.arange(len(alike))

@@ -45,23 +45,6 @@ def code_bounds(
     theorem 10.4, and the roots' own error), ``|z - z*| <= |G_I^-1| (off + E |z|)``,
     twice that for the second order. Slopes and objective are off by less: both are
     shares of z and s, which keep the sign of what is off.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n_prototypes, n_prototypes), float32
-    alike : ndarray of shape (n, n_prototypes), float64
-    off : ndarray of shape (n, n_prototypes), float64
-        How far `alike` can be from that of the float64 model.
-    limit : int
-
-    Returns
-    -------
-    amount, error : ndarray of shape (n, n_prototypes), float64
-        Weights, and how far they can be off; infinite where a choice is not certain.
-
-    References
-    ----------
-    .. [1] N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (2002).
     """
     gram = gram.astype(np.float64)
     amounts, errors = np.zeros(alike.shape), np.full(alike.shape, np.inf)

@@ -15,17 +15,7 @@ from smpcore.model import PrototypeModel
 
 
 def used_features(model: PrototypeModel) -> np.ndarray:
-    """Which features an exported model uses.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-
-    Returns
-    -------
-    ndarray of bool, shape (n_features,)
-        None that has one value in all training rows.
-    """
+    """Which features an exported model uses."""
     return seen_features(model) & ~fixed_features(model)
 
 

@@ -54,22 +54,7 @@ class _Wrong(Exception):
 
 
 def read_arff(data: bytes, encoding: str | None = None) -> tuple[pd.DataFrame, Reading]:
-    """Read a dense or sparse ARFF file.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    encoding : str, optional
-        Detected if None.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns)
-        Numeric attributes as numbers, nominal, string and date ones as text.
-    Reading
-        The encoding used.
-    """
+    """Read a dense or sparse ARFF file."""
     text, encoding = as_utf8(data, encoding)
     numbered = enumerate(lines(text), start=1)
     attributes, number = _header(numbered)

@@ -73,24 +73,7 @@ def arrange(
     task: Task | None,
     cleaning: Steps = (),
 ) -> dict[str, object]:
-    """Clean a table, convert its columns, and leave out the rows without a target.
-
-    Parameters
-    ----------
-    origin : Origin
-        The table as read.
-    roles, kinds : mapping of str to str
-        Role and kind of every column.
-    task : {"classification", "regression"} or None
-        None: guessed from the target.
-    cleaning : tuple of CleaningStep
-        What is done to the cells first.
-
-    Returns
-    -------
-    dict
-        The fields of `Dataset` that depend on roles and kinds.
-    """
+    """Clean a table, convert its columns, and leave out the rows without a target."""
     check_steps(cleaning, origin.frame, kinds)
     frame = apply_steps(origin.frame, cleaning)
     roles = {name: roles.get(name, "feature") for name in frame}
@@ -174,24 +157,7 @@ def stack(
     kinds: Mapping[str, Kind],
     test_notices: tuple[str, ...] = (),
 ) -> Origin:
-    """Put a second table under the first as its test rows.
-
-    Parameters
-    ----------
-    origin : Origin
-        The first table; test rows it already has are replaced.
-    frame : DataFrame of shape (n_test, n_columns)
-        The second table, matched by column name.
-    roles, kinds : mapping of str to str
-        Role and kind of every column of the first table.
-    test_notices : tuple of str
-        What reading the second table has found.
-
-    Returns
-    -------
-    Origin
-        Both tables; ``notices`` say what differs between them.
-    """
+    """Put a second table under the first as its test rows."""
     names, _ = clean_names(frame.columns)
     frame = frame.set_axis(names, axis=1).reset_index(drop=True)
     absent = [

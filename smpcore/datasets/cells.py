@@ -13,18 +13,7 @@ MAYBE_NUMBER = (
 
 
 def parse_cell(text):
-    """Number that a text stands for, with blanks around it or not; NaN: none.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    float
-        Digits, a point and an exponent make a number, and so does "inf". Digits of
-        other scripts, "1_000", "0x10", "True" and dates make none.
-    """
+    """Number that a text stands for, with blanks around it or not; NaN: none."""
     text = text.strip()
     infinite = text.lstrip("+-").lower() in ("inf", "infinity")
     try:

@@ -92,15 +92,6 @@ def with_events(dataset: Dataset) -> Dataset:
     """Return a table of `event_within` with the event, at any time, as its target.
 
     Parts are drawn from it: which rows they have must not depend on the horizon.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        From `event_within`; any other one is returned as it is.
-
-    Returns
-    -------
-    Dataset
     """
     if dataset.follow_up is None:
         return dataset

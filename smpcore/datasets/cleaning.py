@@ -216,22 +216,7 @@ def _is_one_of(values: Sequence[str]) -> Callable[[object], bool]:
 def check_steps(
     steps: Sequence[CleaningStep], frame: pd.DataFrame, kinds: Mapping[str, Kind]
 ) -> None:
-    """Refuse steps that do not fit a table.
-
-    Parameters
-    ----------
-    steps : sequence of CleaningStep
-        At most one for each column.
-    frame : DataFrame of shape (n_rows, n_columns)
-        The table as read.
-    kinds : mapping of str to {"number", "category"}
-        Kind of each of its columns.
-
-    Raises
-    ------
-    DatasetError
-        If two steps are of one column, a column is not there, or has no such step.
-    """
+    """Refuse steps that do not fit a table."""
     names = [step.column for step in steps]
     if unknown := [name for name in names if name not in frame]:
         raise DatasetError(

@@ -91,17 +91,7 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
 
 
 def range_in_words(step: CleaningStep) -> str:
-    """Which numbers are implausible: "below 0 or above 120 years"; empty if none.
-
-    Parameters
-    ----------
-    step : CleaningStep
-        With its range and unit.
-
-    Returns
-    -------
-    str
-    """
+    """Which numbers are implausible: "below 0 or above 120 years"; empty if none."""
     limits = (("below", step.low), ("above", step.high))
     words = " or ".join(
         f"{word} {plain_number(end, 6)}" for word, end in limits if end is not None
@@ -110,19 +100,7 @@ def range_in_words(step: CleaningStep) -> str:
 
 
 def values_in_words(values: Sequence[str], most: int = 20) -> str:
-    """Return values for a sentence: numbers plain, words quoted, the rest counted.
-
-    Parameters
-    ----------
-    values : sequence of str
-        The values.
-    most : int, default=20
-        Most of them that are written out.
-
-    Returns
-    -------
-    str
-    """
+    """Return values for a sentence: numbers plain, words quoted, the rest counted."""
     words = [v if parse_cell(v) == parse_cell(v) else shown(v) for v in values[:most]]
     rest = len(values) - most
     return ", ".join(words) + (f" and {rest} more" if rest > 0 else "")

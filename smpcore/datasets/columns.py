@@ -133,23 +133,7 @@ def parsed_numbers(column: pd.Series) -> np.ndarray:
 
 
 def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
-    """Return a column as its kind wants it, with a sentence for what was lost.
-
-    Parameters
-    ----------
-    column : Series of shape (n_samples,)
-        Stored as numbers or as text.
-    kind : {"number", "category", "text"}
-        "number" gives int64 (all whole, none missing) or float64; the others give
-        text.
-
-    Returns
-    -------
-    Series of shape (n_samples,)
-        The values; missing ones are NaN.
-    list of str
-        Which values became missing, with the first row of each sort.
-    """
+    """Return a column as its kind wants it, with a sentence for what was lost."""
     if kind != "number":
         return as_text(column), []
     if column.dtype == np.int64:

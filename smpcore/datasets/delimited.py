@@ -49,23 +49,7 @@ _EXPECTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
 def read_delimited(
     data: bytes, options: ReadingOptions
 ) -> tuple[pd.DataFrame, Reading]:
-    """Read a text table; every option that is None is detected.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    options : ReadingOptions
-        A delimiter of one character or "whitespace", a decimal sign "." or ",", one of
-        ``ENCODINGS``, and whether there is a header.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns)
-        Numbers or text; columns named as in the file, or "column 1", ...
-    Reading
-        The settings used.
-    """
+    """Read a text table; every option that is None is detected."""
     _check_options(options)
     text, encoding = as_utf8(data, options.encoding)
     text, announced = _without_announcement(text)

@@ -96,18 +96,6 @@ def within(
 
     Of equal times the event comes first: a row that was censored at the horizon itself
     had no event within it.
-
-    Parameters
-    ----------
-    times, events : ndarray of shape (n_samples,)
-        From `FollowUp.read`.
-    horizon : float
-        Largest time that is within.
-
-    Returns
-    -------
-    positive, known : ndarray of bool, shape (n_samples,)
-        Whether the event came within the horizon, and whether that is known.
     """
     positive = events & (times <= horizon)
     return positive, positive | (times > horizon) | (~events & (times == horizon))
@@ -119,18 +107,6 @@ def still_followed(times: np.ndarray, events: np.ndarray, at: np.ndarray) -> np.
     Events and censoring change places in the estimate of survival (Journal of the
     American Statistical Association 53, 1958); of equal times the events come first,
     so that a row with an event is no longer at risk of being censored at that time.
-
-    Parameters
-    ----------
-    times, events : ndarray of shape (n_samples,)
-        From `FollowUp.read`; rows without a time are left out.
-    at : ndarray of shape (n_times,)
-        Times that are asked about.
-
-    Returns
-    -------
-    ndarray of shape (n_times,)
-        From 0 to 1; censoring at the time itself does not count.
     """
     followed = ~np.isnan(times)
     distinct, place = np.unique(times[followed], return_inverse=True)
@@ -145,19 +121,6 @@ def still_followed(times: np.ndarray, events: np.ndarray, at: np.ndarray) -> np.
 def censoring_weight(
     times: np.ndarray, events: np.ndarray, known_at: np.ndarray
 ) -> np.ndarray:
-    """Weigh rows whose answer was known at these times.
-
-    Parameters
-    ----------
-    times, events : ndarray of shape (n_samples,)
-        Of the training rows, from `FollowUp.read`.
-    known_at : ndarray of shape (n_times,)
-        When the answer of each row was known.
-
-    Returns
-    -------
-    ndarray of shape (n_times,)
-        From 1 to `MOST_WEIGHT`.
-    """
+    """Weigh rows whose answer was known at these times."""
     share = still_followed(times, events, known_at)
     return 1.0 / np.maximum(share, 1.0 / MOST_WEIGHT)

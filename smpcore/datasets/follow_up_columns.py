@@ -29,20 +29,7 @@ _EVENT_NAME = re.compile(
 
 
 def check_events(question: FollowUp, times: np.ndarray, events: np.ndarray) -> None:
-    """Refuse columns without a time, or without an event.
-
-    Parameters
-    ----------
-    question : FollowUp
-        What is asked.
-    times, events : ndarray of shape (n_samples,)
-        From `FollowUp.read`.
-
-    Raises
-    ------
-    DatasetError
-        If no row has a time, or none an event.
-    """
+    """Refuse columns without a time, or without an event."""
     followed, column = ~np.isnan(times), shown(question.event)
     if not followed.any():
         raise DatasetError(
@@ -86,17 +73,7 @@ def event_values(dataset: Dataset, column: str) -> list[str]:
 
 
 def different_values(column: pd.Series) -> list[str]:
-    """Different values of a column as text, sorted.
-
-    Parameters
-    ----------
-    column : Series of shape (n_samples,)
-        Numbers or text; missing values do not count.
-
-    Returns
-    -------
-    list of str
-    """
+    """Different values of a column as text, sorted."""
     return sorted(as_text(pd.Series(column.dropna().unique())))
 
 

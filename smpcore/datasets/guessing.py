@@ -84,25 +84,7 @@ def guess_kinds(
 def guess_roles(
     frame: pd.DataFrame, kinds: Mapping[str, Kind], fixed: Mapping[str, Role]
 ) -> tuple[dict[str, Role], list[Proposal]]:
-    """Propose a role for every column; what is given stays.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_columns)
-        The table as read.
-    kinds : mapping of str to {"number", "category"}
-        Kind of each column.
-    fixed : mapping of str to str
-        Roles that are already decided.
-
-    Returns
-    -------
-    dict of str to str
-        The role of each column, in order; exactly one is "target" unless no column
-        is left for it.
-    list of (str, str, str)
-        Columns that are proposed as "ignore", and why.
-    """
+    """Propose a role for every column; what is given stays."""
     reasons = {
         name: _reason_to_ignore(column, kinds[name])
         for name, column in frame.items()

@@ -100,20 +100,7 @@ class Input:
 def learn_numbers(
     values: np.ndarray, names: list[str], imputed: list[Imputation]
 ) -> list[Input]:
-    """Learn replacement, range and digits of columns of numbers, all at once.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples, n_columns)
-        NaN where a value is missing.
-    names, imputed : list of str
-        Of each column, and how its missing values are replaced.
-
-    Returns
-    -------
-    list of Input
-        Their `first` is 0.
-    """
+    """Learn replacement, range and digits of columns of numbers, all at once."""
     gaps = np.isnan(values)
     empty = gaps.all(axis=0)
     if empty.any():

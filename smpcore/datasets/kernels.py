@@ -118,18 +118,8 @@ def unpack_kernels(
     n_samples: int | None = None,
     check_size: Callable[[int, int, int], None] = lambda *sizes: None,
 ) -> KernelFile:
-    """Read kernels, see `read_kernels`; their sizes are checked before they are read.
-
-    Parameters
-    ----------
-    source, n_samples
-        As in `read_kernels`.
-    check_size : callable
-        Called with the number of kernels, of rows and of columns of each; may raise.
-
-    Returns
-    -------
-    KernelFile
+    """Read kernels, see `read_kernels`; their sizes are checked before they are
+    read.
     """
     data = read_bytes(source)
     _check_entries(data.count(_ENTRY) // 2)  # some may stand in an array by chance

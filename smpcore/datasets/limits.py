@@ -13,19 +13,7 @@ MAX_EXPANDED = 250_000_000
 
 
 def read_bytes(source: bytes | BinaryIO) -> bytes:
-    """Return the bytes of a file, if they are not too many.
-
-    Parameters
-    ----------
-    source : bytes or binary file
-        A file that can be rewound is measured first; of any other, only one byte more
-        than is allowed is read.
-
-    Returns
-    -------
-    bytes
-        The whole file, from its beginning.
-    """
+    """Return the bytes of a file, if they are not too many."""
     if isinstance(source, (bytes, bytearray, memoryview)):
         check_bytes(len(source))
         return bytes(source)

@@ -20,25 +20,7 @@ def from_long(
     n_times: int | None = None,
     roles: tuple[str, ...] | None = None,
 ) -> Table:
-    """Turn a table with a row per sample and time into one with a row per sample.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-        Columns of the sample, the time and the label, and one per channel. Times count
-        in their order only, not in their distances; rows may stand in any order.
-    lines : ndarray of int, shape (n_rows,), optional
-        Line of each row in its file, for sentences.
-    n_times : int, optional
-        Length to resample to; by default the median length.
-    roles : (str, str, str), optional
-        Columns of the sample, the time and the label; by default see `long_roles`.
-
-    Returns
-    -------
-    Table
-        Samples in the order in which they first appear.
-    """
+    """Turn a table with a row per sample and time into one with a row per sample."""
     sample, time, label = _checked(roles or long_roles(list(frame)), list(frame))
     channels = [name for name in frame if name not in (sample, time, label)]
     word = "Row" if lines is None else "Line"

@@ -210,19 +210,7 @@ def read_similarities(source: bytes | BinaryIO, dataset: Dataset) -> pd.DataFram
 
 
 def similarity_column(matrix: str, row: int) -> str:
-    """Name of the column that holds the similarities to a row.
-
-    Parameters
-    ----------
-    matrix : str
-        Name of the matrix.
-    row : int
-        Place of the row, from 0.
-
-    Returns
-    -------
-    str
-    """
+    """Name of the column that holds the similarities to a row."""
     return f"{matrix} to row {row + 1}"
 
 

@@ -13,20 +13,7 @@ _LONGEST_ENDING = len(" (1000000)")
 
 
 def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
-    """Column names made text, non-empty, different and at most 200 characters long.
-
-    Parameters
-    ----------
-    names : iterable
-        Names as they stand in the file, of any type.
-
-    Returns
-    -------
-    list of str
-        One name per column. Quotes, tags and line breaks are kept: they are data.
-    list of str
-        A sentence for every kind of change.
-    """
+    """Column names made text, non-empty, different and at most 200 characters long."""
     texts = ["" if _is_missing(name) else str(name).strip() for name in names]
     cut = [name[:MAX_NAME] for name in texts]
     cleaned: dict[str, None] = {}

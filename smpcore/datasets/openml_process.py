@@ -77,24 +77,8 @@ def alone(folder: Path, name: str):
 
 
 def read_body(blocks: Iterable[bytes], encoding: str, max_bytes: int) -> bytes:
-    """Unpack the body of an answer while it comes; as sent and unpacked it is bounded.
-
-    Parameters
-    ----------
-    blocks : iterable of bytes
-        As they come over the wire.
-    encoding : str
-        The header Content-Encoding.
-    max_bytes : int
-
-    Returns
-    -------
-    bytes
-
-    Raises
-    ------
-    MemoryError
-        As soon as there are more bytes.
+    """Unpack the body of an answer while it comes; as sent and unpacked it is
+    bounded.
     """
     if encoding.lower() not in ("", "identity", "gzip", "deflate"):
         raise ValueError(f"the answer is packed as {encoding!r}")
@@ -117,13 +101,6 @@ def limit_requests(server: str, max_bytes: int):
     """Let this process ask the service's own machines only, and read so much at most.
 
     The limits hold inside the ``with`` block.
-
-    Parameters
-    ----------
-    server : str
-        Address of the service. A redirect is a request like any other.
-    max_bytes : int
-        Of one answer.
     """
     from requests.adapters import HTTPAdapter
 
@@ -291,15 +268,7 @@ def address_space() -> int:
 
 
 def main(idle_seconds: float, max_growth: int) -> None:
-    """Answer requests until none comes for a while, or one left much memory in use.
-
-    Parameters
-    ----------
-    idle_seconds : float
-        How long to wait for a request.
-    max_growth : int
-        Bytes of address space by which the process may be larger than at its start.
-    """
+    """Answer requests until none comes for a while, or one left much memory in use."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     requests: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=read_requests, args=(requests,), daemon=True).start()

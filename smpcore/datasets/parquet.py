@@ -23,20 +23,7 @@ UNCODED = {REPEATING, "DELTA_LENGTH_BYTE_ARRAY"}
 
 
 def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
-    """Read a Parquet file whose size, as its own directory says, is bearable.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_columns)
-        Numbers or text; true and false, dates and the like become text.
-    list of str
-        Which columns were left out, because their cells hold more than one value.
-    """
+    """Read a Parquet file whose size, as its own directory says, is bearable."""
     if data.endswith(b"PAR1"):
         check_directory_size(int.from_bytes(data[-8:-4], "little"))
     with damage_in_words():
@@ -73,20 +60,7 @@ def flat_columns(fields: Iterable[pa.Field]) -> list[str]:
 def plain_frame(
     table: pa.Table, fields: list[pa.Field]
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Check what was read of a file, and store it as every table is.
-
-    Parameters
-    ----------
-    table : pyarrow.Table of shape (n_rows, n_flat_columns)
-    fields : list of pyarrow.Field
-        All columns of the file.
-
-    Returns
-    -------
-    DataFrame of shape (n_rows, n_flat_columns)
-    list of str
-        As of `read_parquet`.
-    """
+    """Check what was read of a file, and store it as every table is."""
     table.validate(full=True)
     _check_bytes(text_bytes(table))
     columns = [plain_column(column) for column in table.columns]
@@ -117,19 +91,7 @@ def check_directory_size(size: int) -> None:
 def stored_so(
     metadata: pq.FileMetaData, names: set[str], encodings: set[str]
 ) -> set[str]:
-    """Which columns a file stores by one of some encodings, if only in part.
-
-    Parameters
-    ----------
-    metadata : pyarrow.parquet.FileMetaData
-    names : set of str
-        Of the columns in question.
-    encodings : set of str
-
-    Returns
-    -------
-    set of str
-    """
+    """Which columns a file stores by one of some encodings, if only in part."""
     paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
     groups = map(metadata.row_group, range(metadata.num_row_groups))
     return {

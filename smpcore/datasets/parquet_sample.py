@@ -69,16 +69,7 @@ def _opened(source: BinaryIO, **options: object) -> pq.ParquetFile:
 
 
 def is_too_large(source: BinaryIO) -> bool:
-    """Whether a Parquet file has more rows, cells or bytes than are read as a whole.
-
-    Parameters
-    ----------
-    source : binary file
-
-    Returns
-    -------
-    bool
-    """
+    """Whether a Parquet file has more rows, cells or bytes than are read as a whole."""
     size = source.seek(0, 2)
     with damage_in_words():
         metadata = _opened(source).metadata
@@ -97,23 +88,6 @@ def sample_parquet(source: BinaryIO, seed: int = 0) -> RowSample:
 
     The column that a table of these rows has as its target is read as a whole, and its
     classes are counted. All other columns are read in some row groups only.
-
-    Parameters
-    ----------
-    source : binary file
-    seed : int, default=0
-        Of the drawing: the same file gives the same rows.
-
-    Returns
-    -------
-    RowSample
-        At most 20,000 rows, fewer of a table with more than 50 columns.
-
-    Raises
-    ------
-    DatasetError
-        If the file is damaged, has no rows or no column of plain values, or if a row
-        group is too large.
     """
     source.seek(-8, 2)
     check_directory_size(int.from_bytes(source.read(4), "little"))
@@ -233,19 +207,7 @@ def _classes_column(frame: pd.DataFrame) -> str | None:
 
 
 def class_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list]:
-    """Number of each row's class, and the classes.
-
-    Parameters
-    ----------
-    column : ChunkedArray of shape (n_rows,)
-
-    Returns
-    -------
-    codes : ndarray of int, shape (n_rows,)
-        -1 for none.
-    labels : list of length n_classes
-        Numbers or texts, as a table stores them.
-    """
+    """Number of each row's class, and the classes."""
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), None, column)
     coded = column.dictionary_encode().combine_chunks()
@@ -257,17 +219,7 @@ def class_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list]:
 def _count_classes(
     file: pq.ParquetFile, name: str, groups: list[int]
 ) -> tuple[list[int], np.ndarray, np.ndarray] | None:
-    """Count the classes in all row groups; None if they are too many.
-
-    Returns
-    -------
-    list of int
-        The row groups, and the first one of each class that they lack.
-    ndarray of int, shape (n_rows_of_these,)
-        Class of each of their rows, group after group; -1 for none.
-    ndarray of int, shape (n_classes,)
-        Rows of each class in the file.
-    """
+    """Count the classes in all row groups; None if they are too many."""
     numbers: dict[object, int] = {}
     codes: dict[int, np.ndarray] = {}
     counts = here = first = np.zeros(0, np.int64)

@@ -335,18 +335,7 @@ def _numbers(frame: pd.DataFrame, names: list[str]) -> np.ndarray:
 
 
 def level_codes(column: pd.Series, spec: Input) -> np.ndarray:
-    """Place of each value of a category among its levels.
-
-    Parameters
-    ----------
-    column : Series of shape (n_samples,)
-    spec : Input
-
-    Returns
-    -------
-    ndarray of int, shape (n_samples,)
-        -1 for none of them.
-    """
+    """Place of each value of a category among its levels."""
     levels = pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
     return np.where(column.isna(), int(spec.fill), levels)
 

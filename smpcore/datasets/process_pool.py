@@ -40,15 +40,6 @@ class ProcessPool:
 
         If the caller closes the generator before the last message, the process is
         killed. Without a last message, the process has ended too early.
-
-        Parameters
-        ----------
-        request : dict
-            For the script, as JSON.
-
-        Yields
-        ------
-        dict or None
         """
         line = json.dumps(request) + "\n"
         idle = self._take()

@@ -63,24 +63,7 @@ def is_ts(data: bytes) -> bool:
 def read_ts(
     data: bytes, encoding: str | None = None, n_times: int | None = None
 ) -> tuple[Table, Reading]:
-    """Read a .ts file of series, equally long or not.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    encoding : str, optional
-        Detected if None.
-    n_times : int, optional
-        Length to resample to; by default the median length.
-
-    Returns
-    -------
-    Table
-        Labels are text, or numbers after @targetLabel.
-    Reading
-        The encoding used.
-    """
+    """Read a .ts file of series, equally long or not."""
     text, encoding = as_utf8(data, encoding)
     check_size(count_line_ends(text), 1)
     numbered = enumerate(lines(text), start=1)
@@ -252,22 +235,7 @@ def side_by_side(
     labels: pd.Series,
     n_times: int | None = None,
 ) -> Table:
-    """Put series into one table, resampled to one length if they have several.
-
-    Parameters
-    ----------
-    series : list of ndarray of shape (n_channels, length)
-        NaN where a value is missing; what is interpolated next to it is missing too.
-    channels : list of str
-        Names.
-    labels : Series of shape (n_samples,)
-    n_times : int, optional
-        Length to resample to; by default the median length.
-
-    Returns
-    -------
-    Table
-    """
+    """Put series into one table, resampled to one length if they have several."""
     lengths = np.array([sample.shape[1] for sample in series])
     _check_times(n_times)
     common = n_times or int(np.median(lengths))

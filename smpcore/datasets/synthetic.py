@@ -128,18 +128,6 @@ def friedman(n_samples: int, n_features: int, seed: int) -> pd.DataFrame:
 
     The target is 10 sin(pi x1 x2) + 20 (x3 - 0.5)^2 + 10 x4 + 5 x5 + N(0, 1) with x
     uniform on [0, 1]; rows below its mean are "P", the others "N".
-
-    Parameters
-    ----------
-    n_samples, n_features : int
-        Shape; at least five features, the rest is noise.
-    seed : int
-        Of the generator.
-
-    Returns
-    -------
-    DataFrame of shape (n_samples, n_features + 1)
-        Columns x1, x2, ... and class.
     """
     rng = np.random.default_rng(seed)
     X = rng.uniform(size=(n_samples, n_features))
@@ -194,25 +182,6 @@ def series(
     tells 1 and 4 from 2 and 3; channel 7 repeats channel 6 with slight changes;
     channels 8 and 9 are the same in every row and tell nothing. No channel is enough
     for all four classes: two of the channels 1, 2 and 6 are.
-
-    Parameters
-    ----------
-    n_samples : int
-        Shared evenly among the classes.
-    n_classes : int
-        The first so many of the four.
-    n_times : int
-        Length of a series.
-    noise : float
-        Standard deviation of the noise on channels 1 to 7, whose curves reach from
-        about -1 to 1. They also differ in pace and height from row to row.
-    seed : int
-        Of the generator.
-
-    Returns
-    -------
-    DataFrame of shape (n_samples, 9 * n_times + 1)
-        Columns c1_t01, c1_t02, ..., c9_... and class, in random order of rows.
     """
     rng = np.random.default_rng(seed)
     sizes = class_sizes(n_samples, n_classes, 0.0)
@@ -239,23 +208,7 @@ _MOTIFS = ("GATTAC", "CCGCGG", "TTAGGG")
 
 
 def words(labels: np.ndarray, length: int, noise: float, seed: int) -> list[str]:
-    """Words of A, C, G and T; each class but the first has a motif somewhere inside.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n_samples,)
-        From 0 to 3.
-    length : int
-        Mean length of a word; it varies by two.
-    noise : float
-        Chance of each letter to be another one.
-    seed : int
-        Of the generator.
-
-    Returns
-    -------
-    list of str
-    """
+    """Words of A, C, G and T; each class but the first has a motif somewhere inside."""
     rng, letters = np.random.default_rng(seed), np.array(list("ACGT"))
     made = []
     for label in labels:
@@ -277,25 +230,6 @@ def similarities(
 
     "place" tells class 1 from the others, "word" class 3 (its words share a motif);
     "chance" tells nothing. No matrix is enough for all three classes.
-
-    Parameters
-    ----------
-    n_samples : int
-        Shared evenly among three classes.
-    noise : float
-        How far places are from the middle of their class, and the chance of each
-        letter to be another one, in tenths.
-    seed : int
-        Of the generator.
-
-    Returns
-    -------
-    matrices : dict of str to ndarray of shape (n_samples, n_samples)
-        Kernels with 1 on the diagonal.
-    y : ndarray of int, shape (n_samples,)
-        Class, from 1 to 3.
-    words : list of str
-        Name of each thing.
     """
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.repeat(np.arange(3), class_sizes(n_samples, 3, 0.0)))
@@ -315,18 +249,7 @@ def similarities(
 
 
 def corners(n_classes: int) -> pd.DataFrame:
-    """One point for each of up to five classes, to draw more of them around.
-
-    Parameters
-    ----------
-    n_classes : int
-        From 2 to 5.
-
-    Returns
-    -------
-    DataFrame of shape (n_classes, 3)
-        Corners of a square, and its middle; the class is a number from 1.
-    """
+    """One point for each of up to five classes, to draw more of them around."""
     places = np.array([[-1, -1], [1, 1], [-1, 1], [1, -1], [0, 0]])[:n_classes]
     frame = pd.DataFrame(0.8 * places, columns=["x1", "x2"])
     return frame.assign(**{"class": np.arange(1, n_classes + 1)})

@@ -25,22 +25,7 @@ HEAD_BYTES = 65_536
 
 
 def as_utf8(data: bytes, encoding: str | None) -> tuple[bytes, str]:
-    """Return the text of a file and the encoding that fits (or was asked for).
-
-    Parameters
-    ----------
-    data : bytes
-        The whole file.
-    encoding : str, optional
-        Detected if None.
-
-    Returns
-    -------
-    bytes
-        The text in UTF-8, without a byte order mark.
-    str
-        The encoding of the file.
-    """
+    """Return the text of a file and the encoding that fits (or was asked for)."""
     marked = next(
         (name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None
     )
@@ -98,20 +83,7 @@ def blocks(text: bytes, sign: bytes) -> Iterator[bytes]:
 
 
 def first_word(data: bytes, comment: bytes) -> bytes:
-    """First word of a file in lower case, comment lines skipped.
-
-    Parameters
-    ----------
-    data : bytes
-        The file, of which the first 64 kB are looked at.
-    comment : bytes
-        What a comment line begins with.
-
-    Returns
-    -------
-    bytes
-        Empty if there is none.
-    """
+    """First word of a file in lower case, comment lines skipped."""
     for line in lines(data[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8)):
         words = line.split(None, 1)
         if words and not words[0].startswith(comment):

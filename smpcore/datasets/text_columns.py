@@ -46,20 +46,7 @@ def only_compared(dataset: Dataset) -> bool:
 
 
 def learn_text(column: pd.Series, first: int) -> Input:
-    """Learn the letters of a column of texts, and its longest text.
-
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Texts of the training rows.
-    first : int
-        Position of the first model feature.
-
-    Returns
-    -------
-    Input
-        A feature for each place of a text: the letter's number, -1 behind the end.
-    """
+    """Learn the letters of a column of texts, and its longest text."""
     texts = as_text(column).dropna()
     letters = tuple(sorted(set("".join(texts))))
     width = max(map(len, texts), default=1) or 1
@@ -77,21 +64,7 @@ def learn_text(column: pd.Series, first: int) -> Input:
 
 
 def letter_codes(column: pd.Series, spec: Input) -> np.ndarray:
-    """Number of each letter, as the model wants it.
-
-    Parameters
-    ----------
-    column : Series of shape (n_rows,)
-        Texts; what is longer than those of the training rows is cut off.
-    spec : Input
-        Of the column.
-
-    Returns
-    -------
-    ndarray of shape (n_rows, width)
-        A letter that the training rows lack has a number of its own, -1 stands behind
-        the end; a missing text is an empty one.
-    """
+    """Number of each letter, as the model wants it."""
     places = {letter: place for place, letter in enumerate(spec.levels)}
     codes = np.full((len(column), spec.width), -1.0)
     for row, text in enumerate(as_text(column).fillna("")):

@@ -14,29 +14,7 @@ from smpcore.errors import DatasetError
 def cut_at_mean(
     frame: pd.DataFrame, target: str, kinds: Mapping[str, Kind]
 ) -> tuple[dict[str, Any], str]:
-    """Cut a number to predict at its mean.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_columns)
-        Table with the target.
-    target : str
-        Name of the column that is cut.
-    kinds : mapping of str to {"number", "category"}
-        How each column is read.
-
-    Returns
-    -------
-    changed : dict
-        Fields of a `Dataset`: ``frame``, ``kinds`` and ``task``.
-    notice : str
-        What the mean is.
-
-    Raises
-    ------
-    DatasetError
-        If the target is a category: it has no mean.
-    """
+    """Cut a number to predict at its mean."""
     if kinds[target] != "number":
         raise DatasetError(
             f"target={shown(target)} should be a number to be cut at its mean, it is "

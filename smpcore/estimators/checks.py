@@ -74,18 +74,7 @@ FLAG = OneOf((True, False))
 
 
 def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
-    """Check weights of rows.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,), or None
-    n_samples : int
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Sum 1.
-    """
+    """Check weights of rows."""
     if sample_weight is None:
         return np.full(n_samples, 1.0 / n_samples)
     weights = np.array(sample_weight, dtype=np.float64)
@@ -116,26 +105,7 @@ def class_values(
     usual: float = 1.0,
     allowed: Number = Number(0.0, 1e12, above=True),
 ) -> np.ndarray:
-    """Number of each class.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    setting : None, "balanced" or dict
-        A dict maps a class to its number; classes that it leaves out have the usual
-        one, and None is a dict of none.
-    classes : ndarray of shape (n_classes,)
-    balanced : ndarray of shape (n_classes,)
-        What "balanced" stands for.
-    usual : float
-    allowed : Number
-        What a dict may hold.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-    """
+    """Number of each class."""
     if isinstance(setting, str) and setting == "balanced":
         return balanced
     if setting is not None and not isinstance(setting, dict):
@@ -159,23 +129,7 @@ def class_values(
 def weigh_classes(
     weights: np.ndarray, class_weight: Any, classes: np.ndarray, y_encoded: np.ndarray
 ) -> np.ndarray:
-    """Multiply the weights of rows by those of their classes.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,)
-        Changed in place.
-    class_weight : None, "balanced" or dict
-        As in `class_values`.
-    classes : ndarray of shape (n_classes,)
-    y_encoded : ndarray of int, shape (n_samples,)
-        Index of each row's class.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Sum 1.
-    """
+    """Multiply the weights of rows by those of their classes."""
     totals = np.bincount(y_encoded, weights, len(classes))
     factors = class_values("class_weight", class_weight, classes, 1.0 / totals)
     weights *= factors[y_encoded]

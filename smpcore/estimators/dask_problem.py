@@ -21,23 +21,7 @@ Draw = Callable[[int], np.ndarray]
 def dask_entries(
     estimator: Any, X: Any, y: Any, sample_weight: Any, bias: bool
 ) -> dict[str, Any]:
-    """Entries of a problem of these rows, as arrays that stay with the workers.
-
-    Parameters
-    ----------
-    estimator : PrototypeClassifier
-    X : dask.array.Array of shape (n_samples, n_features), or dask.dataframe.DataFrame
-    y : dask.array.Array, dask.dataframe.Series or array-like, shape (n_samples,)
-    sample_weight : like y, or None
-    bias : bool
-        Whether a last column of ones is added.
-
-    Returns
-    -------
-    dict
-        As `PrototypeClassifier._scaled_rows` returns it; `X`, `y_encoded` and
-        `weights` are Dask arrays.
-    """
+    """Entries of a problem of these rows, as arrays that stay with the workers."""
     X, names = _table(X)
     named = names is not None
     names = names if named else tuple(f"x{r}" for r in range(X.shape[1]))
@@ -247,22 +231,7 @@ def _scaled(X: np.ndarray, **units: Any) -> np.ndarray:
 def dask_sample(
     X: Any, y_encoded: Any, weights: Any, code: int, draw: Draw
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Some rows of a class that count, from all chunks.
-
-    Parameters
-    ----------
-    X : dask.array.Array of shape (n_samples, n_columns)
-    y_encoded, weights : dask.array.Array of shape (n_samples,)
-    code : int
-        Of the class.
-    draw : callable
-        Number of rows -> the places of those that are drawn among them, ascending.
-
-    Returns
-    -------
-    rows : ndarray of shape (n_drawn, n_columns)
-    weights : ndarray of shape (n_drawn,)
-    """
+    """Some rows of a class that count, from all chunks."""
     tied = futures(y_encoded), futures(weights)
     sizes = map_chunks(_counted, *tied, code=code)
     places = draw(int(sum(sizes)))

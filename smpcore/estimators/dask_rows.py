@@ -31,17 +31,7 @@ def is_dask(X: Any) -> bool:
 
 
 def current_client() -> Any:
-    """The client of the cluster that has the chunks.
-
-    Returns
-    -------
-    distributed.Client
-
-    Raises
-    ------
-    SmpcoreError
-        If there is none.
-    """
+    """The client of the cluster that has the chunks."""
     from distributed import default_client
 
     try:
@@ -54,17 +44,7 @@ def current_client() -> Any:
 
 
 def futures(column: Any) -> list[Any]:
-    """The chunks of a column, as futures.
-
-    Parameters
-    ----------
-    column : dask.array.Array of shape (n_samples,) or (n_samples, n_columns)
-        In chunks of whole rows.
-
-    Returns
-    -------
-    list of distributed.Future
-    """
+    """The chunks of a column, as futures."""
     return current_client().compute(list(column.to_delayed().ravel()))
 
 
@@ -76,21 +56,7 @@ def _on_chunk(*chunk: Any, function: Callable[..., Any], shared: dict) -> Any:
 def map_chunks(
     function: Callable[..., Any], *columns: list[Any], **shared: Any
 ) -> list[Any]:
-    """What a function returns for every chunk, in the order of the chunks.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(*chunk, **shared)``; a function of a module, as workers import it.
-    *columns : list of distributed.Future, or of anything small
-        One entry for each chunk.
-    **shared
-        Small things that are sent along with every chunk.
-
-    Returns
-    -------
-    list
-    """
+    """What a function returns for every chunk, in the order of the chunks."""
     client = current_client()
     with cluster_in_words():
         results = client.map(
@@ -100,38 +66,14 @@ def map_chunks(
 
 
 def over_rows(function: Callable[..., Any], *columns: Any, **shared: Any) -> Any:
-    """A sum over rows: of all at once, or over chunks and then of the chunks.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(*columns, **shared)`` adds up something over the rows.
-    *columns : ndarray, ScaledRows, sparse matrix, or dask.array.Array
-    **shared
-
-    Returns
-    -------
-    ndarray or float
-    """
+    """A sum over rows: of all at once, or over chunks and then of the chunks."""
     if not is_dask(columns[0]):
         return function(*columns, **shared)
     return sum(map_chunks(function, *map(futures, columns), **shared))
 
 
 def row_values(function: Callable[..., Any], *columns: Any, **shared: Any) -> Any:
-    """A whole number for every row, beside the rows.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(*columns, **shared)``, an ndarray of int of shape (n_samples,).
-    *columns : ndarray, ScaledRows, sparse matrix, or dask.array.Array
-    **shared
-
-    Returns
-    -------
-    ndarray of int, shape (n_samples,), or a dask.array.Array like that
-    """
+    """A whole number for every row, beside the rows."""
     if not is_dask(columns[0]):
         return function(*columns, **shared)
     return beside(function, *columns, **shared)
@@ -144,23 +86,7 @@ def beside(
     dtype: type = np.int64,
     **shared: Any,
 ) -> Any:
-    """An array that is made of columns chunk by chunk, and stays with the workers.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(*columns, **shared)``
-    *columns : dask.array.Array
-        The first one says how the rows are chunked.
-    n_columns : int, default=0
-        0: it has one number for each row.
-    dtype : type
-    **shared
-
-    Returns
-    -------
-    dask.array.Array of shape (n_samples,) or (n_samples, n_columns)
-    """
+    """An array that is made of columns chunk by chunk, and stays with the workers."""
     import dask
     import dask.array as da
 
@@ -219,24 +145,7 @@ class DaskBlocks:
     def loss_and_gradient(
         self, W: np.ndarray, kind: int, T: float, G: np.ndarray
     ) -> tuple[float, ...]:
-        """Loss and entropy at W; the gradient in G; as that of `RowBlocks`.
-
-        Parameters
-        ----------
-        W : ndarray of shape (n_prototypes, n_columns)
-            Prototypes at which the loss is taken.
-        kind : int
-            Of the loss.
-        T : float
-            Temperature of the annealed loss.
-        G : ndarray of shape (n_prototypes, n_columns)
-            Overwritten with the gradient.
-
-        Returns
-        -------
-        tuple of float
-            Annealed loss and its entropy, true loss and its entropy.
-        """
+        """Loss and entropy at W; the gradient in G; as that of `RowBlocks`."""
         total = np.zeros(4)
         G[:] = 0.0
         at = {"kind": kind, "T": T, "W": W, "model": self._model}
@@ -260,17 +169,6 @@ class DaskBlocks:
         """Prepare the one row for the bound of `solve_smp` at a scaled dual point.
 
         Without it the bound holds, but may be lower than that of a fit in memory.
-
-        Parameters
-        ----------
-        losses : tuple of float
-            Of `loss_and_gradient` at W.
-        kind : int
-        W : ndarray of shape (n_prototypes, n_columns)
-        at : tuple
-            The numbers of `solve_smp`.
-        dual : tuple of float
-            Of `dual_net`: conjugate of the elastic net, and s.
         """
         (loss, entropy, _, true_entropy), (net, s) = losses, dual
         smooth, bound = kind == SMOOTH, max(at[-1], -true_entropy - net)
@@ -289,18 +187,7 @@ class DaskBlocks:
 
 
 def blocks_of_rows(X: Any, *tied: Any) -> RowBlocks | DaskBlocks:
-    """Rows, each tied to a prototype, whose losses are added up block by block.
-
-    Parameters
-    ----------
-    X : csr_array, ScaledRows or dask.array.Array of shape (n_samples, n_columns)
-    *tied
-        The other fields of `RowBlocks`.
-
-    Returns
-    -------
-    RowBlocks or DaskBlocks
-    """
+    """Rows, each tied to a prototype, whose losses are added up block by block."""
     return (DaskBlocks if is_dask(X) else RowBlocks)(X, *tied)
 
 

@@ -16,22 +16,6 @@ def sorted_by_projection(
     """Sort rows along a direction and find where a new set of equal rows begins.
 
     Equal rows meet along a random direction, and the order depends on values only.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-    along : ndarray of shape (n_samples,)
-        Projection of each row on a random direction.
-    labels : ndarray of shape (n_samples,)
-        Rows of different labels are not equal.
-    weights : ndarray of shape (n_samples,)
-        Rows of weight 0 are left out.
-
-    Returns
-    -------
-    order : ndarray of int, shape (n_counted,)
-    new : ndarray of bool, shape (n_counted,)
-        Whether the row in that place differs from the one before.
     """
     order = np.lexsort([labels, along])
     order = order[weights[order] > 0]
@@ -44,17 +28,7 @@ def sorted_by_projection(
 
 
 def projected(X: Any, direction: np.ndarray) -> np.ndarray:
-    """Product of each row with a direction, the same wherever the row stands.
-
-    Parameters
-    ----------
-    X : ndarray, ParquetRows or ScaledRows of shape (n_samples, n_features)
-    direction : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-    """
+    """Product of each row with a direction, the same wherever the row stands."""
     along = np.empty(X.shape[0])
     for part, block in row_blocks(X):
         along[part] = (block * direction).sum(axis=1)
@@ -69,21 +43,6 @@ def joined_rows(
     What remains is in an order of its own. So a whole weight is that many equal rows
     to the last bit, however the rows are ordered: the problem is not convex, and
     rounding errors would grow over the steps.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    targets : ndarray of shape (n_samples,)
-    sample_weight : array-like of shape (n_samples,), or None
-
-    Returns
-    -------
-    first : ndarray of int, shape (n_rows,)
-        The first of each set of equal rows that weigh something.
-    weights : ndarray of shape (n_rows,)
-        Sum of the weights of each set.
-    place : ndarray of int, shape (n_samples,)
-        Set of each row; -1 for a row of weight 0.
     """
     weights = (
         np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)

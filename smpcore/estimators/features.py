@@ -17,21 +17,7 @@ from smpcore.model import PrototypeModel
 
 
 def feature_entries(estimator: Any, X: np.ndarray, weights: np.ndarray) -> dict:
-    """Entries of a problem that say what its features are.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Has seen the names of the features, if they have any.
-    X : ndarray of shape (n_samples, n_features), user's units
-    weights : ndarray of shape (n_samples,)
-        Rows of weight 0 do not count.
-
-    Returns
-    -------
-    dict
-        `low`, `high`, `feature_names` and `named`.
-    """
+    """Entries of a problem that say what its features are."""
     names = getattr(estimator, "feature_names_in_", None)
     low, high = _ranges(X, weights > 0, names)
     if names is None:
@@ -64,20 +50,7 @@ def _ranges(
 
 
 def feature_importances(model: PrototypeModel) -> np.ndarray:
-    """How much a model makes of each feature; 0: nothing at all.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-
-    Returns
-    -------
-    ndarray of shape (n_features,), not negative
-        Of a linear model the largest absolute weight per scaled unit; where features
-        or channels have weights (beta), these; otherwise how far the scores of the
-        prototypes move, on average, from the lowest to the highest training value of
-        the feature.
-    """
+    """How much a model makes of each feature; 0: nothing at all."""
     if model.is_linear and model.kind_of_prototype == "direction":
         return np.abs(model.weights).max(axis=0)
     if model.similarity.weights:

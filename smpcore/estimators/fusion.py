@@ -14,23 +14,7 @@ AT_ONCE = 256
 def equal_groups(
     points: np.ndarray, scale: float, metric: str, labels: np.ndarray
 ) -> np.ndarray:
-    """Group points that are equal, directly or through others.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n_prototypes, n_columns)
-    scale : float
-        Points no farther apart than `MERGED` times this are equal.
-    metric : str
-        Of `scipy.spatial.distance.cdist`.
-    labels : ndarray of int, shape (n_prototypes,)
-        Only points of equal labels can be equal.
-
-    Returns
-    -------
-    ndarray of int, shape (n_prototypes,)
-        Number of the group of each, in the order of their first members.
-    """
+    """Group points that are equal, directly or through others."""
     group = np.arange(len(points))
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)

@@ -12,16 +12,7 @@ ROUNDING = 1e-6
 
 
 def refuse_standardised(name: str, standardize: bool, what: str) -> None:
-    """Refuse to scale columns that are no features.
-
-    Parameters
-    ----------
-    name : str
-        The parameter that says so, with its value.
-    standardize : bool
-    what : str
-        Of what each would be scaled.
-    """
+    """Refuse to scale columns that are no features."""
     if standardize:
         raise SmpcoreError(
             f"standardize=True would scale each {what} on its own, with {name}; set "
@@ -30,25 +21,7 @@ def refuse_standardised(name: str, standardize: bool, what: str) -> None:
 
 
 def make_semidefinite(K: np.ndarray, name: str) -> float:
-    """Make a table of kernel values symmetric and semidefinite, in place.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_rows, n_rows)
-        Changed by rounding only, and on its diagonal if it has to be raised.
-    name : str
-        Of the table, for messages.
-
-    Returns
-    -------
-    float
-        What was added to the diagonal; 0 for a kernel.
-
-    Raises
-    ------
-    SmpcoreError
-        If it is not symmetric, or a row is less than similar to itself.
-    """
+    """Make a table of kernel values symmetric and semidefinite, in place."""
     diagonal, top = K.diagonal(), np.abs(K).max()
     apart = np.abs(K - K.T).max()
     if apart > ROUNDING * top:

@@ -14,19 +14,7 @@ from smpcore.estimators.row_blocks import ScaledRows, map_blocks, weighted_produ
 
 
 def largest_eigenvalue(X: Any, weights: np.ndarray) -> float:
-    """Largest eigenvalue of X' diag(weights) X, or a little more.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
-    weights : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    float
-        Exact up to 500 columns; beyond, twenty power steps times 1.05. Infinity if it
-        overflows.
-    """
+    """Largest eigenvalue of X' diag(weights) X, or a little more."""
     n_columns = X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         if n_columns <= 500:
@@ -58,18 +46,7 @@ def _gram_times(X: Any, weights: np.ndarray, *, vector: np.ndarray) -> np.ndarra
 
 
 def column_units(X: Any, weights: np.ndarray) -> np.ndarray:
-    """Root mean square of each column: divided by it, all columns are alike.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array, ScaledRows or dask.array.Array, (n_samples, n_columns)
-    weights : ndarray of shape (n_samples,), sum 1
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
-        1 for a column of zeros; infinity if it overflows.
-    """
+    """Root mean square of each column: divided by it, all columns are alike."""
     with np.errstate(over="ignore"):
         units = np.sqrt(over_rows(_mean_squares, X, weights))
     units[units == 0.0] = 1.0
@@ -81,18 +58,7 @@ def _mean_squares(X: Any, weights: np.ndarray) -> np.ndarray:
 
 
 def in_units(X: Any, units: np.ndarray) -> Any:
-    """Rows with each column divided by its unit; the same ones if all units are 1.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array, ScaledRows or dask.array.Array, (n_samples, n_columns)
-    units : ndarray of shape (n_columns,)
-        Of a last column that `ScaledRows` add for a bias it is 1.
-
-    Returns
-    -------
-    ndarray, csr_array, ScaledRows or dask.array.Array
-    """
+    """Rows with each column divided by its unit; the same ones if all units are 1."""
     if (units == 1.0).all():
         return X
     if isinstance(X, ScaledRows):
@@ -105,33 +71,13 @@ def in_units(X: Any, units: np.ndarray) -> Any:
 
 
 def class_totals(entries: Mapping[str, Any]) -> np.ndarray:
-    """Weight of the rows of each class.
-
-    Parameters
-    ----------
-    entries : mapping
-        Of a problem: `y_encoded`, `weights` and `classes`.
-
-    Returns
-    -------
-    ndarray of shape (n_classes,)
-    """
+    """Weight of the rows of each class."""
     tied = entries["y_encoded"], entries["weights"]
     return over_rows(np.bincount, *tied, minlength=len(entries["classes"]))
 
 
 def count_wins(X: Any, W: np.ndarray) -> np.ndarray:
-    """Count the rows that each prototype decides.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array, ScaledRows or dask.array.Array, (n_samples, n_columns)
-    W : ndarray of shape (n_prototypes, n_columns)
-
-    Returns
-    -------
-    ndarray of int, shape (n_prototypes,)
-    """
+    """Count the rows that each prototype decides."""
     if not isinstance(X, np.ndarray) and is_dask(X):
         return over_rows(count_wins, X, W=W)
 

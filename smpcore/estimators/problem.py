@@ -58,23 +58,7 @@ class Problem:
         mixing: np.ndarray | None = None,
         **parts: Any,
     ) -> PrototypeModel:
-        """Wrap what was learned from these rows.
-
-        Parameters
-        ----------
-        anchors : ndarray of shape (n_anchors, n_features), scaled units
-        votes : ndarray of shape (n_prototypes, n_outputs)
-        history : History
-        mixing : ndarray of shape (n_anchors, n_prototypes), optional
-            None: the anchors are the prototypes.
-        **parts
-            Other fields of `PrototypeModel`. Without them prototypes are directions
-            with linear similarity and no bias, and the best of each class decides.
-
-        Returns
-        -------
-        PrototypeModel
-        """
+        """Wrap what was learned from these rows."""
         n_prototypes, n_outputs = votes.shape
         usual = {
             "similarity": Similarity("linear"),
@@ -177,21 +161,7 @@ class SolverOptions:
         return min(MOST_STEPS, int(self.max_iter) // int(self.record) + 2)
 
     def for_kernel(self, W: np.ndarray) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Arguments of a compiled solver: its limits, and room for its history.
-
-        Parameters
-        ----------
-        W : ndarray of shape (n_prototypes, n_columns)
-            What is recorded.
-
-        Returns
-        -------
-        limits : tuple
-            tol, max_iter, record, stop, progress.
-        history : tuple of ndarray
-            Objective and gap of every step, (max_iter + 1,); and the recorded steps,
-            (n_most, n_prototypes, n_columns).
-        """
+        """Arguments of a compiled solver: its limits, and room for its history."""
         room = int(self.max_iter) + 1
         numbers = float(self.tol), int(self.max_iter), int(self.record)
         steps = np.empty((self.most_steps if self.record else 0, *W.shape))

@@ -34,17 +34,7 @@ class Recorder:
         self.states: list[Any] = []
 
     def add(self, place: int, state: Callable[[], Any], last: bool = False) -> None:
-        """Keep a state if it is its turn.
-
-        Parameters
-        ----------
-        place : int
-            Its entry in the history; the first is 0.
-        state : callable
-            Makes the copy that is kept.
-        last : bool, default=False
-            Whether it is the last one, which is kept whatever its number.
-        """
+        """Keep a state if it is its turn."""
         if not self.every or (place % self.every and not last):
             return
         if last and self.places and self.places[-1] == place:
@@ -58,20 +48,7 @@ class Recorder:
 
 
 def recorded_places(options: SolverOptions, n_iter: int, n_kept: int) -> np.ndarray:
-    """Steps after which a compiled solver kept its states.
-
-    Parameters
-    ----------
-    options : SolverOptions
-        As the solver got them; it recorded something.
-    n_iter : int
-        Steps that it took.
-    n_kept : int
-
-    Returns
-    -------
-    ndarray of int, shape (n_kept,)
-    """
+    """Steps after which a compiled solver kept its states."""
     every = recorded_every(n_iter, int(options.record), options.most_steps)
     return np.append(every * np.arange(n_kept - 1), n_iter).astype(np.int64)
 
@@ -83,22 +60,8 @@ def spread_trace(
     build: Callable[[Any, History], Fitted],
     phase: str = "",
 ) -> Trace:
-    """At most `MOST_STEPS` of the recorded states, the first and the last among them.
-
-    Parameters
-    ----------
-    problem : Problem
-        Whose rows give the models their `tie`.
-    states : sequence
-    places : array-like of int, shape (n_recorded,)
-    build : callable
-        ``build(state, history)``: what the family makes of the last state, too.
-    phase : str
-        What the solver does, where the history names no phases.
-
-    Returns
-    -------
-    Trace
+    """At most `MOST_STEPS` of the recorded states, the first and the last among
+    them.
     """
     n_kept = min(len(states), MOST_STEPS)
     kept = np.linspace(0, len(states) - 1, n_kept).astype(np.int64)
@@ -122,17 +85,7 @@ def _built(
 
 
 def with_tie(problem: Problem, fitted: Fitted) -> Fitted:
-    """Give a classifier's model the `tie` that its training scores ask for.
-
-    Parameters
-    ----------
-    problem : Problem
-    fitted : Fitted
-
-    Returns
-    -------
-    Fitted
-    """
+    """Give a classifier's model the `tie` that its training scores ask for."""
     scores, model = fitted.scores, fitted.model
     if scores is None and isinstance(problem.X, np.ndarray):
         rows = problem.X[:, : problem.n_features]

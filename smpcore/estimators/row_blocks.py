@@ -78,16 +78,7 @@ class ScaledRows:
         return scaled
 
     def narrowed(self, columns: np.ndarray) -> ScaledRows:
-        """The same rows with some columns only, of which slices can be read.
-
-        Parameters
-        ----------
-        columns : ndarray of int, shape (n_kept,), ascending
-
-        Returns
-        -------
-        ScaledRows of shape (n_samples, n_kept)
-        """
+        """The same rows with some columns only, of which slices can be read."""
         n = len(self.center)
         kept = columns[columns < n]
         read = kept if self.columns is None else self.columns[kept]
@@ -98,21 +89,7 @@ class ScaledRows:
 def row_blocks(
     X: Any, stretch: int = 0, n_stretches: int = 1
 ) -> Iterator[tuple[slice, Any]]:
-    """Read rows a block at a time.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
-    stretch, n_stretches : int
-        Which of so many stretches of blocks; all blocks without them.
-
-    Yields
-    ------
-    part : slice
-        Places of the block's rows.
-    block : ndarray or csr_array of shape (n_rows, n_columns)
-        A view where the rows are in memory.
-    """
+    """Read rows a block at a time."""
     n_samples, n_columns = X.shape
     at_once = ROWS_AT_ONCE
     if isinstance(X, ScaledRows):
@@ -132,18 +109,6 @@ def map_blocks(work: Callable[[slice, Any], Any], X: Any) -> Iterator[Any]:
     core without it. Blocks and their order do not depend on it, so sums of what comes
     are the same bit by bit. Each core reads a stretch of its own, so that of a file
     each row group is read by one of them only, but for those at the ends.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(part, block)``, as `row_blocks` yields them. Several threads call it at
-        once.
-    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
-
-    Yields
-    ------
-    object
-        What `work` returned, in the order of the blocks.
     """
     few = X.shape[0] <= ROWS_AT_ONCE
     if few and isinstance(X, np.ndarray):  # as in a drag, where each call counts
@@ -177,17 +142,7 @@ def _csr_view(X: sparse.csr_array, part: slice) -> sparse.csr_array:
 
 
 def weighted_product(left: Any, weights: np.ndarray, right: Any) -> np.ndarray:
-    """Compute left' diag(weights) right, of columns so few that it is dense.
-
-    Parameters
-    ----------
-    left, right : ndarray or csr_array of shape (n_rows, n_columns)
-    weights : ndarray of shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of shape (n_left_columns, n_right_columns)
-    """
+    """Compute left' diag(weights) right, of columns so few that it is dense."""
     if sparse.issparse(right):
         return (left.T @ right.multiply(weights[:, None])).toarray()
     return (left.T * weights) @ right
@@ -233,24 +188,7 @@ class RowBlocks:
     def loss_and_gradient(
         self, W: np.ndarray, kind: int, T: float, G: np.ndarray
     ) -> tuple[float, ...]:
-        """Loss and entropy at W; the gradient in G.
-
-        Parameters
-        ----------
-        W : ndarray of shape (n_prototypes, n_columns)
-            Prototypes at which the loss is taken.
-        kind : int
-            Of the loss: SMOOTH, MAX or HINGE of `smpcore.solvers.losses`.
-        T : float
-            Temperature of the annealed loss; 1 for the smooth one.
-        G : ndarray of shape (n_prototypes, n_columns)
-            Overwritten with the gradient of the annealed loss.
-
-        Returns
-        -------
-        tuple of float
-            Annealed loss and its entropy, true loss and its entropy.
-        """
+        """Loss and entropy at W; the gradient in G."""
         N, total = len(W), np.zeros(4)
 
         def sums(part: slice, block: Any) -> tuple[tuple[float, ...], np.ndarray]:
@@ -279,27 +217,7 @@ def solve_by_blocks(
     at: tuple[Any, ...],
     solve: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
-    """Call a compiled solver for every step, as rows are read in blocks.
-
-    Parameters
-    ----------
-    rows : RowBlocks
-        Training rows.
-    kind : int
-        Of the loss, as in `RowBlocks.loss_and_gradient`.
-    work : ndarray of shape (5, n_prototypes, n_columns)
-        Its work arrays: the next point first, and in the third place the gradient.
-    at : tuple
-        Its numbers before the first step: whether to go on, the temperature, ...
-    solve : callable
-        `solve_smp` or `solve_smallk`; takes the losses and its numbers, and returns
-        its results and its numbers.
-
-    Returns
-    -------
-    tuple
-        Its results, and its numbers.
-    """
+    """Call a compiled solver for every step, as rows are read in blocks."""
     found: list[Any] = []
     while at[0]:
         losses = rows.loss_and_gradient(work[0], kind, at[1], work[2])

@@ -21,16 +21,7 @@ FAR = 100.0
 
 
 def is_large(X: Any) -> bool:
-    """Whether rows are so many that methods that can read them in blocks do.
-
-    Parameters
-    ----------
-    X : array-like of shape (n_samples, n_features)
-
-    Returns
-    -------
-    bool
-    """
+    """Whether rows are so many that methods that can read them in blocks do."""
     if not isinstance(X, np.ndarray | ParquetRows) or X.ndim != 2:
         return False
     # Reading a file at once makes a frame, an array and their copies.
@@ -58,28 +49,7 @@ def _checked_by_blocks(estimator: Any, X: Any, *y: Any, **options: Any) -> Any:
 
 
 def validated(estimator: Any, *data: Any, **options: Any) -> Any:
-    """Check rows as scikit-learn does, and that all their values are finite.
-
-    Parameters
-    ----------
-    estimator : estimator
-    *data : array-like
-        X, or X and y.
-    **options
-        Of scikit-learn's ``validate_data``.
-
-    Returns
-    -------
-    ndarray, or tuple of ndarray
-        As ``validate_data`` returns it, X as float64; sparse rows by rows (CSR). Rows
-        that are read in blocks come back as they are, and `feature_entries` looks at
-        their values.
-
-    Raises
-    ------
-    SmpcoreError
-        If rows are not what the estimator takes, or a value is not finite.
-    """
+    """Check rows as scikit-learn does, and that all their values are finite."""
     in_file = isinstance(data[0], ParquetRows)
     if is_large(data[0]) and (in_file or estimator.reads_blocks):
         return _checked_by_blocks(estimator, *data, **options)
@@ -101,17 +71,7 @@ def validated(estimator: Any, *data: Any, **options: Any) -> Any:
 
 
 def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Mean of each column that lies far from 0 for its spread; 0 for the others.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    weights : ndarray of shape (n_samples,), sum 1
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-    """
+    """Mean of each column that lies far from 0 for its spread; 0 for the others."""
     with np.errstate(over="ignore", invalid="ignore"):
         means = weights @ X
         apart = np.ptp(X, axis=0)
@@ -119,23 +79,7 @@ def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def constant_columns(X: Any, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:
-    """Which columns have one value but for rounding.
-
-    Parameters
-    ----------
-    X : ndarray or csr_array of shape (n_samples, n_features)
-    means, spreads : ndarray of shape (n_features,)
-        Mean and standard deviation of each column.
-
-    Returns
-    -------
-    ndarray of bool, shape (n_features,)
-
-    Raises
-    ------
-    SmpcoreError
-        If a mean or a standard deviation is not finite.
-    """
+    """Which columns have one value but for rounding."""
     if not (np.isfinite(means).all() and np.isfinite(spreads).all()):
         largest = max(abs(block).max() for _, block in row_blocks(X))
         raise SmpcoreError(
@@ -157,21 +101,6 @@ def scaled_copy(
 
     Mean and standard deviation count a row by its weight, so that a whole weight is
     that many rows. A constant column has scale 1 and becomes 0.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    weights : ndarray of shape (n_samples,), sum 1
-    standardize : bool
-    bias : bool
-    distances : bool, default=False
-        Only differences of rows count: also columns that are not standardised are
-        centred where their offset would cancel digits.
-
-    Returns
-    -------
-    scaled : ndarray of shape (n_samples, n_features + bias)
-    center, scale : ndarray of shape (n_features,)
     """
     n_samples, n_features = X.shape
     scaled = np.empty((n_samples, n_features + bias))
@@ -200,21 +129,7 @@ def scaled_copy(
 def scaled_as_read(
     X: np.ndarray, weights: np.ndarray, standardize: bool, bias: bool
 ) -> tuple[ScaledRows, np.ndarray, np.ndarray]:
-    """As `scaled_copy`, without a copy: rows are scaled a block at a time.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        In memory, or memory-mapped.
-    weights : ndarray of shape (n_samples,), sum 1
-    standardize : bool
-    bias : bool
-
-    Returns
-    -------
-    scaled : ScaledRows of shape (n_samples, n_features + bias)
-    center, scale : ndarray of shape (n_features,)
-    """
+    """As `scaled_copy`, without a copy: rows are scaled a block at a time."""
     center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     constant = np.zeros(X.shape[1], dtype=bool)
     if standardize:
@@ -234,17 +149,7 @@ def scaled_as_read(
 
 
 def some_columns(X: Any, columns: np.ndarray) -> Any:
-    """Rows with some of their columns, in memory where these are few enough.
-
-    Parameters
-    ----------
-    X : csr_array or ScaledRows of shape (n_samples, n_columns)
-    columns : ndarray of int, shape (n_kept,), ascending
-
-    Returns
-    -------
-    ndarray, csr_array or ScaledRows of shape (n_samples, n_kept)
-    """
+    """Rows with some of their columns, in memory where these are few enough."""
     if issparse(X):
         return X[:, columns]
     X = X.narrowed(columns)
@@ -257,14 +162,5 @@ def some_columns(X: Any, columns: np.ndarray) -> Any:
 
 
 def gamma_range(usual: float) -> tuple[float, float]:
-    """Useful range of a kernel's gamma around the one that suits the data.
-
-    Parameters
-    ----------
-    usual : float
-
-    Returns
-    -------
-    low, high : float
-    """
+    """Useful range of a kernel's gamma around the one that suits the data."""
     return usual / 16, usual * 16

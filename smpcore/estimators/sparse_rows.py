@@ -13,18 +13,7 @@ from smpcore.estimators.scaling import MOST_COPY_BYTES, constant_columns
 
 
 def canonical_rows(X: Any) -> sparse.csr_array:
-    """Rows in compressed form, each value stored once.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of shape (n_samples, n_features)
-        The caller's; it is not changed.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_features)
-        A view of X where X has that form already.
-    """
+    """Rows in compressed form, each value stored once."""
     if X.format == "csr" and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -32,21 +21,7 @@ def canonical_rows(X: Any) -> sparse.csr_array:
 
 
 def dense_rows(X: Any) -> np.ndarray:
-    """Rows with their zeros, where memory holds them.
-
-    Parameters
-    ----------
-    X : sparse matrix or array of shape (n_samples, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-
-    Raises
-    ------
-    SmpcoreError
-        If they would take more than 1 GiB.
-    """
+    """Rows with their zeros, where memory holds them."""
     needed = 8 * X.shape[0] * X.shape[1]
     if needed > MOST_COPY_BYTES:
         raise SmpcoreError(
@@ -61,25 +36,7 @@ def dense_rows(X: Any) -> np.ndarray:
 def scaled_sparse_copy(
     X: sparse.csr_array, weights: np.ndarray, standardize: bool, bias: bool
 ) -> tuple[sparse.csr_array, np.ndarray, np.ndarray]:
-    """Rows divided by standard deviations and not centred, as zeros stay zeros.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_samples, n_features)
-        Rows in user's units.
-    weights : ndarray of shape (n_samples,), sum 1
-        Weight with which each row counts in the standard deviations.
-    standardize : bool
-        Whether columns are divided at all; a constant column then becomes 0.
-    bias : bool
-        Whether a last column of ones is added.
-
-    Returns
-    -------
-    scaled : csr_array of shape (n_samples, n_features + bias)
-    center, scale : ndarray of shape (n_features,)
-        The centre is 0.
-    """
+    """Rows divided by standard deviations and not centred, as zeros stay zeros."""
     n_samples, n_features = X.shape
     center, scale = np.zeros(n_features), np.ones(n_features)
     data = X.data.copy()
@@ -117,17 +74,7 @@ def _weighted_moments(
 
 
 def column_ranges(X: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest value of each column, zeros that are not stored included.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_samples, n_features)
-        At least one row.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_features,)
-    """
+    """Lowest and highest value of each column, zeros that are not stored included."""
     low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
     full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
     low[full], high[full] = np.inf, -np.inf
@@ -137,19 +84,7 @@ def column_ranges(X: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
 
 
 def count_distinct_sparse(X: sparse.csr_array, enough: int) -> int:
-    """Count different rows, up to a number that is enough.
-
-    Parameters
-    ----------
-    X : csr_array of shape (n_samples, n_columns)
-        Each value stored once.
-    enough : int
-        Where to stop counting.
-
-    Returns
-    -------
-    int
-    """
+    """Count different rows, up to a number that is enough."""
     seen: set[tuple[bytes, bytes]] = set()
     for first, last in zip(X.indptr[:-1], X.indptr[1:], strict=True):
         values, columns = X.data[first:last], X.indices[first:last]
@@ -161,20 +96,7 @@ def count_distinct_sparse(X: sparse.csr_array, enough: int) -> int:
 
 
 def sparse_seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
-    """The k-means++ of `smpcore.estimators.starts.seeding`, for sparse rows.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,)
-        A whole weight counts as that many equal rows.
-    n_trials : int, default=1
-        Draws for each centre, of which the one that leaves the least is taken.
-
-    Returns
-    -------
-    callable
-        As `init` of scikit-learn's `KMeans` that is fitted to these rows.
-    """
+    """The k-means++ of `smpcore.estimators.starts.seeding`, for sparse rows."""
 
     def seeds(
         X: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState

@@ -28,21 +28,7 @@ MOST_PERMUTED = 10**8
 def each_row(
     y_encoded: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give every row a prototype of its own.
-
-    Parameters
-    ----------
-    y_encoded : ndarray of int, shape (n_samples,)
-        Class of each row.
-    weights : ndarray of shape (n_samples,)
-        A row of weight 0 gets none; it is tied to the first of its class.
-
-    Returns
-    -------
-    assignment : ndarray of int, shape (n_samples,)
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype, ascending.
-    """
+    """Give every row a prototype of its own."""
     if is_dask(y_encoded):
         raise SmpcoreError(
             "start='each' gives every row a prototype, and the rows of a Dask array "
@@ -67,25 +53,6 @@ def cluster_rows(
     """k-means in every class, the best of five starts.
 
     A class with fewer distinct rows than its `n_clusters` gets one cluster for each.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-    y_encoded : ndarray of int, shape (n_samples,)
-        Class of each row.
-    weights : ndarray of shape (n_samples,)
-        A whole weight counts as that many equal rows.
-    n_clusters : int, or ndarray of int, shape (n_classes,)
-        Of every class, or of each.
-    seed : int, RandomState or None
-    only : int, optional
-        Only this class is clustered; the rows of others are tied to prototype 0.
-
-    Returns
-    -------
-    assignment : ndarray of int, shape (n_samples,)
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype, ascending.
     """
     random = check_random_state(seed)
     wanted = np.broadcast_to(n_clusters, int(y_encoded.max()) + 1).tolist()
@@ -164,25 +131,7 @@ def kmeans_centers(
     n_trials: int = 1,
     **options: Any,
 ) -> np.ndarray:
-    """Centres of k-means that depend on the rows, not on their order.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        May be overwritten.
-    weights : ndarray of shape (n_samples,)
-        A whole weight counts as that many equal rows.
-    n_clusters : int
-    random : RandomState
-    n_trials : int, default=1
-        As in `seeding`.
-    **options
-        Of scikit-learn's `KMeans`; `n_init` is 1 without them.
-
-    Returns
-    -------
-    ndarray of shape (n_clusters, n_columns)
-    """
+    """Centres of k-means that depend on the rows, not on their order."""
     from sklearn.cluster import KMeans
 
     options = {"n_init": 1, "copy_x": False, "random_state": random} | options
@@ -193,17 +142,7 @@ def kmeans_centers(
 
 
 def count_distinct(X: np.ndarray, enough: int) -> int:
-    """Count different rows, up to a number that is enough.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-    enough : int
-
-    Returns
-    -------
-    int
-    """
+    """Count different rows, up to a number that is enough."""
     for rows in (X[: 4 * enough], X):  # The first rows often are enough.
         n_distinct = 0
         while n_distinct < enough and len(rows):
@@ -220,16 +159,6 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
     scikit-learn's own draws by position. Here rows are lined up along a random
     direction, so that a row of weight 3 covers the same stretch as three equal rows.
     Of `n_trials` draws for each centre the one that leaves the least is taken.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (n_samples,)
-    n_trials : int, default=1
-
-    Returns
-    -------
-    callable
-        As `init` of scikit-learn's `KMeans` that is fitted to these rows.
     """
 
     def seeds(
@@ -259,16 +188,7 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
 def warn_if_fewer(
     requested: int | np.ndarray, prototype_labels: np.ndarray, classes: np.ndarray
 ) -> None:
-    """Warn if a class has fewer distinct rows than prototypes asked for.
-
-    Parameters
-    ----------
-    requested : int, or ndarray of int, shape (n_classes,)
-        Of every class, or of each.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype.
-    classes : ndarray of shape (n_classes,)
-    """
+    """Warn if a class has fewer distinct rows than prototypes asked for."""
     present, sizes = np.unique(prototype_labels, return_counts=True)
     wanted = np.broadcast_to(requested, len(classes))[present]
     short = np.flatnonzero(sizes < wanted)

@@ -28,24 +28,7 @@ def _do(task: tuple, shared: tuple[Work, Any]) -> Any:
 
 
 def share(client: Any, work: Work, shared: Any) -> Any:
-    """Send what all tasks of a study need, once.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    work : callable
-        ``work(shared, task)``.
-    shared : object
-
-    Returns
-    -------
-    dask.distributed.Future
-
-    Raises
-    ------
-    SmpcoreError
-        If the cluster is lost.
-    """
+    """Send what all tasks of a study need, once."""
     from distributed.protocol.pickle import dumps, loads  # closures travel, too
 
     with cluster_in_words(KEPT):
@@ -55,28 +38,7 @@ def share(client: Any, work: Work, shared: Any) -> Any:
 def on_cluster(
     client: Any, common: Any, stop: np.ndarray, ordered: bool, tasks: Iterable[tuple]
 ) -> Iterator[Any]:
-    """Do tasks of a study on the workers of a cluster, until Stop.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client
-    common : dask.distributed.Future
-        What was shared.
-    stop : ndarray of int64, shape (1,)
-        After it becomes non-zero nothing more is waited for.
-    ordered : bool
-        Whether results come in the order of their tasks, or as they are ready.
-    tasks : iterable of tuple
-
-    Yields
-    ------
-    object
-
-    Raises
-    ------
-    SmpcoreError
-        If the cluster is lost.
-    """
+    """Do tasks of a study on the workers of a cluster, until Stop."""
     ready: SimpleQueue[Any] = SimpleQueue()
     futures: list[Any] = []
     try:

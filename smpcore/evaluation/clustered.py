@@ -22,19 +22,6 @@ def mean_error(
 
     That of the ratio of the clusters' sums to their sizes (Cochran, Sampling
     Techniques, 1977, section 9A.1), with weights that are taken as known.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-    clusters : ndarray of int, shape (n_rows,)
-    weights : ndarray of shape (n_rows,), optional
-        Of a weighted mean.
-
-    Returns
-    -------
-    error : float
-        Infinite with a single cluster.
-    n_clusters : int
     """
     _, cluster = np.unique(clusters, return_inverse=True)
     off, total = values - np.average(values, weights=weights), len(values)
@@ -53,24 +40,7 @@ def mean_interval(
     level: float = 0.05,
     weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
-    """Student's interval of a mean, over clusters where rows depend on each other.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Values whose mean it is.
-    clusters : ndarray of int, shape (n_rows,), optional
-        Which rows depend on each other.
-    level : float
-        The interval covers 1 - level: 95 % by default.
-    weights : ndarray of shape (n_rows,), optional
-        Of a weighted mean.
-
-    Returns
-    -------
-    low, high : float
-        NaN of a single row or cluster; at least 0 where no value is negative.
-    """
+    """Student's interval of a mean, over clusters where rows depend on each other."""
     count = len(values)
     if weights is not None and clusters is None:
         clusters = np.arange(count)
@@ -97,20 +67,6 @@ def independent_rows(
     alike then, a cluster as one row. So a single miss may make an interval narrower.
     Unequal weights have a design effect of their own then, the one of Kish (Survey
     Sampling, 1965, section 11.2).
-
-    Parameters
-    ----------
-    hits : ndarray of bool, shape (n_rows,)
-    clusters : ndarray of int, shape (n_rows,), or None
-        None: each row is one.
-    weights : ndarray of shape (n_rows,), optional
-        Of a weighted share.
-
-    Returns
-    -------
-    n_rows : float
-        0 of a single cluster: it tells nothing of others.
-    n_clusters : int
     """
     n, share = len(hits), float(np.average(hits, weights=weights))
     clusters = np.arange(n) if clusters is None else clusters
@@ -136,21 +92,6 @@ def effective_rows(
     the normal one: few clusters tell their spread badly (Korn and Graubard, Survey
     Methodology 24, 1998). In Wilson's interval that keeps to its level best (Dean and
     Pagano, Journal of Survey Statistics and Methodology 3, 2015).
-
-    Parameters
-    ----------
-    hits : ndarray of bool, shape (n_rows,)
-    clusters : ndarray of int, shape (n_rows,), or None
-        None: each row is one.
-    level : float
-        Of the interval: it covers 1 - level.
-    weights : ndarray of shape (n_rows,), optional
-        Of a weighted share.
-
-    Returns
-    -------
-    float
-        0 of a single cluster: it tells nothing of others.
     """
     n, count = independent_rows(hits, clusters, weights)
     if count < 2:

@@ -42,23 +42,6 @@ def half_widths(residuals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     2018; Barber, Candes, Ramdas and Tibshirani, Annals of Statistics 49, 2021,
     Theorem 4). With a time column rows are not exchangeable: blocks count as clusters,
     and nothing is guaranteed where the future differs from the past.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (n_rows,)
-        Absolute out-of-fold residuals, in the target's unit.
-    clusters : ndarray of int, shape (n_rows,)
-        Which rows depend on each other; a number of its own for every other row.
-
-    Returns
-    -------
-    ndarray of shape (99,)
-        Infinite where there are too few clusters for the coverage.
-
-    Raises
-    ------
-    SmpcoreError
-        If there are fewer than 9 clusters.
     """
     _, cluster, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
     if len(sizes) < FEWEST_CLUSTERS:

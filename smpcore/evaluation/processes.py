@@ -93,20 +93,7 @@ _last: tuple[Path | None, Work | None, Any] = None, None, None
 
 
 def do_task(flag: Path, content: bytes, task: tuple) -> tuple[Any, Exception | None]:
-    """Do a task of a study in a process of a pool.
-
-    Parameters
-    ----------
-    flag, content
-        Of the study's `Package`.
-    task : tuple
-
-    Returns
-    -------
-    (object, None) or (None, Exception)
-        What the work returned, or what it broke with: in this way no error comes with
-        its frames, which would keep the study's data, and none breaks the pool.
-    """
+    """Do a task of a study in a process of a pool."""
     global _last
     try:
         if _last[0] != flag:

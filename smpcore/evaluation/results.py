@@ -86,15 +86,7 @@ class Subject:
 def write_results(
     path: Path, subject: Subject, rows: Iterable[Mapping[str, Any]]
 ) -> None:
-    """Write a result file, whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-    subject : Subject
-    rows : iterable of dict
-        As `sweep` gives them.
-    """
+    """Write a result file, whole or not at all."""
     import pyarrow.parquet as pq
 
     frame = sweep_table(list(rows), subject.task)

@@ -77,19 +77,7 @@ def measure(
 
 
 def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, float]:
-    """Count the columns that a baseline uses, and its weights if it has weights.
-
-    Parameters
-    ----------
-    estimator : fitted pipeline of a `Baseline`
-    preparation : Preparation
-
-    Returns
-    -------
-    dict
-        ``n_features`` by table column, ``n_nonzeros`` of a linear one, and
-        ``n_prototypes`` of one with few vectors.
-    """
+    """Count the columns that a baseline uses, and its weights if it has weights."""
     last = getattr(estimator, "regressor_", estimator)[-1]
     if hasattr(last, "Z_"):  # few vectors: their places, and coefficients or distance
         n_features = int(preparation.used_columns(last.Z_.any(axis=0)).sum())

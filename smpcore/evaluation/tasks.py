@@ -50,34 +50,7 @@ def running(
     *,
     ordered: bool = False,
 ) -> Iterator[Run]:
-    """Run tasks beside each other.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(shared, task)``, a function of a module.
-    shared : object
-        What all tasks need. A process gets it once. Where ``stop`` is in it, a process
-        of this machine has a flag that rises with it.
-    stop : ndarray of int64, shape (1,)
-        After it becomes non-zero nothing more is waited for.
-    executor : Executor, optional
-        Threads, processes, or a Dask client's; None: this thread does one task after
-        the other, each when its result is asked for.
-    ordered : bool
-        Whether results come in the order of their tasks, or maybe as they are ready.
-
-    Yields
-    ------
-    callable
-        Takes an iterable of tasks, gives an iterator of their results. What a worker
-        of a cluster was at when it died is done by another one.
-
-    Raises
-    ------
-    SmpcoreError
-        If the cluster is lost, or a process of the pool.
-    """
+    """Run tasks beside each other."""
     if executor is None:
         yield partial(_one_by_one, work=work, shared=shared, stop=stop)
     elif client := getattr(executor, "_client", None):  # no public name for it

@@ -44,18 +44,6 @@ def difference_of_shares(
     set that has fewer. Where hits or misses are rare the score test finds too much: the
     p-value is not below that of Fisher's exact test, and the interval is widened to 0
     where that one does not reject.
-
-    Parameters
-    ----------
-    first, second : Sample
-        Rows of both sets, each a hit or none.
-    level : float
-        Of the test: the interval covers 1 - level.
-
-    Returns
-    -------
-    Difference
-        From -1 to 1 with p = 1 where one of both tells nothing.
     """
     shares, counts, units = [], [], []
     for hits, clusters, weights in (Sample(*first), Sample(*second)):
@@ -129,18 +117,6 @@ def difference_of_means(
     """Compare the means of two sets of rows: Welch's t test and its interval.
 
     The error of each mean is over clusters where rows depend on each other.
-
-    Parameters
-    ----------
-    first, second : Sample
-        Rows of both sets with their values.
-    level : float
-        Of the test: the interval covers 1 - level.
-
-    Returns
-    -------
-    Difference
-        Infinite with p = 1 where one of both has no two independent rows.
     """
     errors, counts = [], []
     first, second = Sample(*first), Sample(*second)

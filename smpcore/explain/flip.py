@@ -209,20 +209,7 @@ def _lengths(model: PrototypeModel, norm: Norm):
 
 
 def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Linear pieces of a linear model's scores, in scaled units.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Linear.
-
-    Returns
-    -------
-    weights : ndarray of shape (n_pieces, n_features)
-    constants : ndarray of shape (n_pieces,)
-    prototype_labels : ndarray of int, shape (n_pieces,)
-        The output whose score is the largest of its pieces.
-    """
+    """Linear pieces of a linear model's scores, in scaled units."""
     weights, bias = model.weights, model.bias
     if model.pooling == "sum":
         constants = model.votes.T @ bias + model.intercept

@@ -43,14 +43,6 @@ def nearest(borders: HalfSpaces) -> np.ndarray | None:
     """Shortest move (L2) beyond the borders, or None if there is none.
 
     Projected Newton steps on the dual, which has one unknown per border.
-
-    Parameters
-    ----------
-    borders : HalfSpaces
-
-    Returns
-    -------
-    ndarray of shape (n_features,) or None
     """
     G, need = borders.G, borders.need
     duals = np.zeros(len(need))
@@ -107,16 +99,7 @@ def _by_active_set(borders: HalfSpaces) -> np.ndarray | None:
 
 
 def nearest_l1(borders: HalfSpaces) -> np.ndarray | None:
-    """Shortest move (L1) beyond the borders, or None if there is none.
-
-    Parameters
-    ----------
-    borders : HalfSpaces
-
-    Returns
-    -------
-    ndarray of shape (n_features,) or None
-    """
+    """Shortest move (L1) beyond the borders, or None if there is none."""
     n = len(borders.low)
     # A move is its way up less its way down, each at least 0.
     bounds = [*zip(borders.low, borders.high, strict=True)]
@@ -153,18 +136,7 @@ class Whole:
 def nearest_l1_whole(
     borders: HalfSpaces, whole: Whole
 ) -> tuple[np.ndarray | None, bool]:
-    """Shortest move (L1) to whole numbers, and whether it is proved the shortest.
-
-    Parameters
-    ----------
-    borders : HalfSpaces
-    whole : Whole
-
-    Returns
-    -------
-    move : ndarray of shape (n_features,) or None
-    proved : bool
-    """
+    """Shortest move (L1) to whole numbers, and whether it is proved the shortest."""
     n = len(borders.low)
     # Unknowns: new values in user's units, then lengths of the moves in scaled units.
     low, high = (
@@ -206,19 +178,6 @@ def nearest_whole(
     """Shortest move (L2) to whole numbers, and whether it is proved the shortest.
 
     Branches on the whole numbers, best bound first; starts from a first dive.
-
-    Parameters
-    ----------
-    borders : HalfSpaces
-    whole : Whole
-    below : float
-        Only a move shorter than this is of use.
-
-    Returns
-    -------
-    move : ndarray of shape (n_features,) or None
-    proved : bool
-        False: the number of branches ran out.
     """
     best = _dive(borders, whole)
     if best is None:

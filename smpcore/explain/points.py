@@ -117,19 +117,7 @@ def column_effects(
 
 
 def usual_step(values: np.ndarray, integer: bool = False) -> float:
-    """The 1, 2 or 5 times a power of ten that is nearest to the interquartile range.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-    integer : bool, default False
-        Whether the step should be 1 at least.
-
-    Returns
-    -------
-    float
-        1 where all values are equal.
-    """
+    """The 1, 2 or 5 times a power of ten that is nearest to the interquartile range."""
     low, high = np.percentile(values, [25, 75])
     spread = high - low or 1.35 * values.std() or 1.0
     power = int(np.floor(np.log10(spread)))

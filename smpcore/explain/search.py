@@ -24,22 +24,6 @@ def search(
 
     First along the straight line (where every feature may take any value), then one
     block of features at a time.
-
-    Parameters
-    ----------
-    flips : callable
-        Rows -> whether each has another answer than x.
-    x : ndarray of shape (n_features,), user's units
-    starts : ndarray of shape (n_starts, n_features), user's units
-        Rows to start from; those that do not flip are left out.
-    blocks : sequence of (slice, bool)
-        Features that move together, and whether they may take any value between.
-    length : callable
-        Moves of shape (n_moves, n_features), user's units -> their lengths.
-
-    Returns
-    -------
-    ndarray of shape (n_features,), or None if no start flips the answer
     """
     starts = starts[flips(starts)] if len(starts) else starts
     if not len(starts):

@@ -40,18 +40,7 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
 def score_sums(
     model: PrototypeModel,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
-    """Weighted sums of features that decide, of a linear model.
-
-    Returns
-    -------
-    ndarray of shape (n_sums, n_features), ndarray of shape (n_sums,)
-        Weights per user's unit, and constants.
-    ndarray of int, shape (n_sums,)
-        Output of each sum.
-    int
-        Of two classes one that has a single sum: it is subtracted from all, as only
-        the differences from it decide. -1: there is none.
-    """
+    """Weighted sums of features that decide, of a linear model."""
     weights, constants, labels = pieces(model)
     weights = weights / model.scale
     constants = constants - weights @ model.center
@@ -107,18 +96,7 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
 
 
 def comparison_in_words(model: PrototypeModel) -> list[str]:
-    """Say how a model compares an input with its prototypes.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Not linear, or with a code.
-
-    Returns
-    -------
-    list of str
-        Sentences.
-    """
+    """Say how a model compares an input with its prototypes."""
     n, kind = model.n_prototypes, model.kind_of_prototype
     plural = {"mix of real cases": "mixes of real cases"}.get(kind, f"{kind}s")
     what = f"one {kind}" if n == 1 else f"{n} {plural}"

@@ -193,18 +193,7 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
 
 
 def class_mark(number: int) -> dict[str, str]:
-    """Colour and shape of a class.
-
-    Parameters
-    ----------
-    number : int
-        Its place among the classes.
-
-    Returns
-    -------
-    dict of str to str
-        ``color`` and ``symbol`` of a marker.
-    """
+    """Colour and shape of a class."""
     return {
         "color": CLASS_COLORS[number % len(CLASS_COLORS)],
         "symbol": SYMBOLS[number % len(SYMBOLS)],

@@ -94,16 +94,7 @@ class View:
 
 
 def edges(values: np.ndarray) -> tuple[float, float]:
-    """Range of the values with a margin of 12 % of it at each end.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    low, high : float
-    """
+    """Range of the values with a margin of 12 % of it at each end."""
     low, high = float(values.min()), float(values.max())
     margin = 0.12 * (high - low) or 0.5 * max(abs(low), 1.0)
     return low - margin, high + margin
@@ -248,29 +239,11 @@ class NearestView(View):
     plane: View | None = None
 
     def project(self, X: np.ndarray) -> np.ndarray:
-        """Where rows lie in the window, by their similarities.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-        """
+        """Where rows lie in the window, by their similarities."""
         return self.plane.project(self.alike(X, self.rows))
 
     def lift(self, points: np.ndarray) -> np.ndarray:
-        """The rows that are nearest to points of the window.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n_points, 2)
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_features)
-        """
+        """The rows that are nearest to points of the window."""
         there = self.project(self.rows)
         sizes = np.einsum("ij,ij->i", there, there)
         chunks = np.array_split(points, -(-len(points) // 1000) or 1)

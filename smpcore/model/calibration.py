@@ -154,24 +154,7 @@ class Calibration:
 
 
 def calibration_of(model: PrototypeModel, what: str) -> Calibration:
-    """Look up the calibration of a model of which this is asked.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Model that may be calibrated.
-    what : {"probabilities", "intervals"}
-        What is asked of it: the first of classes, the second of a number.
-
-    Returns
-    -------
-    Calibration
-
-    Raises
-    ------
-    SmpcoreError
-        If the model is of the other task, or is not calibrated.
-    """
+    """Look up the calibration of a model of which this is asked."""
     if (what == "probabilities") != (model.classes is not None):
         kind = "classes" if what == "probabilities" else "numbers"
         raise SmpcoreError(f"{what} should be asked of a model that predicts {kind}.")

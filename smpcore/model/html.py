@@ -24,17 +24,7 @@ _MOST_PORTRAITS, _FEW_BARS, _MOST_CLASSES = 12, 5, 10
 
 
 def summary(model: PrototypeModel) -> str:
-    """A small table of facts, and portraits, as a notebook shows them.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """A small table of facts, and portraits, as a notebook shows them."""
     rows, drawn = portraits(model), []
     width = 8 if len(model.sample_shape) > 1 else 32
     figure = f'<figure style="margin: .5rem; width: {width}rem">'
@@ -59,16 +49,7 @@ def summary(model: PrototypeModel) -> str:
 
 
 def facts(model: PrototypeModel) -> dict[str, str]:
-    """What can be said of a model without any data.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-
-    Returns
-    -------
-    dict of str to str
-    """
+    """What can be said of a model without any data."""
     predicts = "a number"
     if model.classes is not None:
         names = [shorten_name(label, 40) for label in model.classes[:_MOST_CLASSES]]
@@ -99,23 +80,7 @@ _POLICY = (
 
 
 def document(title: str, body: str, style: str = "", script: str = "") -> str:
-    """A whole HTML document that needs no network.
-
-    Parameters
-    ----------
-    title : str
-        Name of the document.
-    body : str
-        HTML in which every text is escaped.
-    style : str
-        CSS besides that of all documents.
-    script : str
-        The only script that a browser may run: the policy names its hash.
-
-    Returns
-    -------
-    str
-    """
+    """A whole HTML document that needs no network."""
     policy = _POLICY
     if script:
         script = f"\n{script}"
@@ -161,26 +126,7 @@ def portrait(
     shape: tuple[int, ...],
     most_bars: int,
 ) -> str:
-    """Draw one prototype: as a picture where samples are, else as its longest bars.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    values : ndarray of shape (n_features,)
-        A row of `Portraits`; of a picture NaN is crossed out.
-    signed : bool
-        Whether these are weights.
-    name : str
-        Of the prototype.
-    shape : tuple of int
-        Of a sample.
-    most_bars : int
-
-    Returns
-    -------
-    str
-        Inline SVG.
-    """
+    """Draw one prototype: as a picture where samples are, else as its longest bars."""
     if len(shape) > 1:
         return _picture(values, shape, None if signed else value_range(model), name)
     spread = values if signed else (values - model.center) / model.scale

@@ -81,19 +81,7 @@ def value_range(model: PrototypeModel) -> tuple[float, float]:
 
 
 def as_image(values: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Arrange a row as a picture, whatever the shape of a sample.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_features,)
-    shape : tuple of int
-        Of three numbers with a last one up to 4: colours, which are averaged; other
-        numbers in front are stacked.
-
-    Returns
-    -------
-    ndarray of shape (height, width)
-    """
+    """Arrange a row as a picture, whatever the shape of a sample."""
     image = np.asarray(values).reshape(shape)
     if image.ndim == 3 and shape[-1] <= 4:
         image = image.mean(axis=-1)

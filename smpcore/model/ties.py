@@ -14,15 +14,6 @@ def lowest_within(scores: np.ndarray, tie: float | np.number) -> np.ndarray:
     Every form of a model decides by this rule, in its own arithmetic: float64, float32
     and integers. A chain of comparisons would not do: with scores 0, tie, 2 tie each
     class is within `tie` of the next, and the answer is the second.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_samples, n_classes)
-    tie : number of the type of the scores
-
-    Returns
-    -------
-    ndarray of shape (n_samples,), int64
     """
     columns = np.ascontiguousarray(scores.T)  # classes are few, and rows many
     largest = columns.max(axis=0)

@@ -40,18 +40,7 @@ from smpcore.papers import (
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : list of str, optional
-        Without the command's name; by default those it was called with.
-
-    Returns
-    -------
-    int
-        0: all is done; 1: it was stopped; 2: it cannot be done.
-    """
+    """Run the command."""
     args = _parser().parse_args(arguments)
     warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
     try:

@@ -22,15 +22,6 @@ def once_per_dataset(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Claims are about the same fits as their models: what a process has measured, it does
     not measure again.
-
-    Parameters
-    ----------
-    function : callable
-        ``function(dataset, *more)``; the rest must be hashable.
-
-    Returns
-    -------
-    callable
     """
     known: dict[tuple[Any, ...], Any] = {}
 
@@ -47,20 +38,7 @@ def once_per_dataset(function: Callable[..., Any]) -> Callable[..., Any]:
 def mean_measures(
     measure: Measure, dataset: Dataset, model: str, n_halves: int
 ) -> dict[str, float]:
-    """Means over several divisions of the rows.
-
-    Parameters
-    ----------
-    measure : callable
-    dataset : Dataset
-    model : str
-    n_halves : int
-
-    Returns
-    -------
-    dict of str to float
-        The means, and the standard deviation of the first measure.
-    """
+    """Means over several divisions of the rows."""
     measured = [measure(dataset, model, repetition) for repetition in range(n_halves)]
     first = next(iter(measured[0]))
     means = {

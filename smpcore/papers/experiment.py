@@ -160,17 +160,7 @@ class Experiment:
 
 
 def read_accuracies(path: Path) -> tuple[Reported, ...]:
-    """Printed accuracies: a line for each data set, a column for each model.
-
-    Parameters
-    ----------
-    path : Path
-        A CSV file of this package: means and standard deviations, as in .84±.07.
-
-    Returns
-    -------
-    tuple of Reported
-    """
+    """Printed accuracies: a line for each data set, a column for each model."""
     text = path.read_text("utf-8")
     return tuple(
         Reported(row["data"], model, "accuracy", *map(float, row[model].split("±")))

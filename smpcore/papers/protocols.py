@@ -35,20 +35,7 @@ class Halves:
 
 
 def halves(dataset: Dataset, repetition: int, test: float = 0.5) -> Halves:
-    """Divide the rows at random, stratified where there are classes.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    repetition : int
-        Seed.
-    test : float
-        Share of the test rows.
-
-    Returns
-    -------
-    Halves
-    """
+    """Divide the rows at random, stratified where there are classes."""
     classes = dataset.y if dataset.task == "classification" else None
     train, rest = train_test_split(
         np.arange(dataset.n_samples),
@@ -70,18 +57,7 @@ def standardised(rows: Halves) -> Halves:
 
 
 def with_codes(dataset: Dataset) -> Dataset:
-    """The same rows, each nominal column as the numbers of its sorted levels.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        A table.
-
-    Returns
-    -------
-    Dataset
-        Missing values stay missing.
-    """
+    """The same rows, each nominal column as the numbers of its sorted levels."""
     nominal = [c for c in dataset.feature_columns if dataset.kinds[c] == "category"]
     codes = {}
     for column in nominal:
@@ -119,24 +95,7 @@ def best_by_folds(
     n_folds: int = 5,
     seed: int = 0,
 ) -> Values:
-    """Choose parameters by cross-validation on training rows.
-
-    Parameters
-    ----------
-    make : callable
-        ``make(**values)`` returns an unfitted classifier.
-    grid : sequence of mapping
-        The first of the best ones is taken.
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    n_folds : int
-        Fewer where the smallest class has fewer rows.
-    seed : int
-
-    Returns
-    -------
-    mapping
-    """
+    """Choose parameters by cross-validation on training rows."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
     n_folds = max(2, min(n_folds, smallest))
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
@@ -152,21 +111,7 @@ def best_by_folds(
 def chosen_by_folds(
     make: Callable[..., Any], grid: Sequence[Values], rows: Halves, seed: int = 0
 ) -> tuple[Values, Any]:
-    """Choose parameters by five folds of the training rows, and fit.
-
-    Parameters
-    ----------
-    make : callable
-    grid : sequence of mapping
-        If there is one only, nothing is chosen.
-    rows : Halves
-    seed : int
-
-    Returns
-    -------
-    values : mapping
-    estimator : fitted estimator
-    """
+    """Choose parameters by five folds of the training rows, and fit."""
     values = grid[0]
     if len(grid) > 1:
         values = best_by_folds(make, grid, rows.X, rows.y, seed=seed)
@@ -180,17 +125,6 @@ def best_on_test(
 
     Only an experiment whose name says so uses it, beside the same one with
     `best_by_folds`.
-
-    Parameters
-    ----------
-    make : callable
-    grid : iterable of mapping
-    rows : Halves
-
-    Returns
-    -------
-    (mapping, float)
-        Parameters, and the accuracy on the test rows they were chosen by.
     """
     fits = ((values, make(**values).fit(rows.X, rows.y)) for values in grid)
     scored = [(values, accuracy(fit, rows.X_test, rows.y_test)) for values, fit in fits]

@@ -6,18 +6,8 @@ import numpy as np
 
 
 def nearest_mass(mass: np.ndarray) -> np.ndarray:
-    """Nearest vector that is not negative and sums to 1 at most (Duchi et al., 2008).
-
-    Parameters
-    ----------
-    mass : ndarray of shape (n,)
-        Not negative.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The same if its sum is 1 at most; otherwise every entry less one level, cut at
-        0.
+    """Nearest vector that is not negative and sums to 1 at most (Duchi et al.,
+    2008).
     """
     if mass.sum() <= 1.0:
         return mass

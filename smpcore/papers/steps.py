@@ -62,19 +62,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 def check_request(problem: Problem, family: Any, n_steps: int) -> None:
-    """Refuse what a printed algorithm cannot work with.
-
-    Parameters
-    ----------
-    problem : Problem
-    family : type, or union of types
-        Class of problem that the algorithm is for.
-    n_steps : int
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse what a printed algorithm cannot work with."""
     Number(0, MOST_STEPS, integer=True).check("n_steps", n_steps)
     if not isinstance(problem, family):
         raise SmpcoreError(
@@ -89,17 +77,7 @@ def check_request(problem: Problem, family: Any, n_steps: int) -> None:
 
 
 def until(states: Iterable[Any], stop: np.ndarray | None) -> Iterator[Any]:
-    """Pass states on until somebody raises a flag; the first one always comes.
-
-    Parameters
-    ----------
-    states : iterable
-    stop : ndarray of int64, shape (1,), or None
-
-    Yields
-    ------
-    object
-    """
+    """Pass states on until somebody raises a flag; the first one always comes."""
     for state in states:
         yield state
         if stop is not None and stop[0]:
@@ -107,23 +85,7 @@ def until(states: Iterable[Any], stop: np.ndarray | None) -> Iterator[Any]:
 
 
 def checked_start(start: Any, usual: np.ndarray) -> np.ndarray:
-    """The start that was asked for, or the usual one.
-
-    Parameters
-    ----------
-    start : array-like or None
-    usual : ndarray
-        Its shape is the one that a start has.
-
-    Returns
-    -------
-    ndarray
-        A copy.
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """The start that was asked for, or the usual one."""
     if start is None:
         return np.array(usual, dtype=np.float64)
     start = np.array(start, dtype=np.float64)

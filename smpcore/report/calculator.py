@@ -94,19 +94,7 @@ def typical_row(frame: pd.DataFrame, preparation: Preparation) -> pd.DataFrame:
 def calculator_html(
     model: PrototypeModel, calculator: Calculator | str
 ) -> tuple[str, str]:
-    """Write the section, and the one script of the page.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    calculator : Calculator or str
-        A sentence: why there is none.
-
-    Returns
-    -------
-    section, script : str
-        HTML, and JavaScript; empty where the model cannot be tried.
-    """
+    """Write the section, and the one script of the page."""
     title = "<h2>Try the model</h2>"
     if isinstance(calculator, str):
         return f"{title}<p>{escape(calculator)}</p>", ""
@@ -123,23 +111,7 @@ def calculator_html(
 
 
 def calculator_script(model: PrototypeModel, calculator: Calculator) -> str:
-    """The JavaScript of `calculator_html`.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    calculator : Calculator
-
-    Returns
-    -------
-    str
-        ASCII, without anything that ends a script of HTML.
-
-    Raises
-    ------
-    ExportError
-        If the model has no such form, or more inputs than a reader can fill in.
-    """
+    """The JavaScript of `calculator_html`."""
     compiled = compile_model(model, calculator.preparation)
     module = emit_javascript(compiled, number=model_id(compiled))
     declarations = declared(constants(model, compiled, calculator))
@@ -151,25 +123,7 @@ def calculator_script(model: PrototypeModel, calculator: Calculator) -> str:
 def constants(
     model: PrototypeModel, compiled: CompiledModel, calculator: Calculator
 ) -> dict[str, Any]:
-    """What the form is given besides the module.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    compiled : CompiledModel
-        Made of it.
-    calculator : Calculator
-
-    Returns
-    -------
-    dict of str to value
-        JSON values.
-
-    Raises
-    ------
-    ExportError
-        If the model has more inputs than a reader can fill in.
-    """
+    """What the form is given besides the module."""
     cells = _cells(model, calculator)
     most = _MOST_FIELDS if cells is None else _MOST_CELLS
     if max(len(compiled.inputs), 0 if cells is None else cells.size) > most:

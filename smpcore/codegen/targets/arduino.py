@@ -16,22 +16,7 @@ from smpcore.errors import ExportError
 
 
 def _arduino(package: Package) -> Files:
-    """Write properties, sources and sketches.
-
-    Parameters
-    ----------
-    package : Package
-
-    Returns
-    -------
-    dict of str to str
-        Path inside the library -> content.
-
-    Raises
-    ------
-    ExportError
-        If the name is one that only official libraries may have.
-    """
+    """Write properties, sources and sketches."""
     model, name = package.model, package.name
     if name.startswith("arduino"):
         raise ExportError(

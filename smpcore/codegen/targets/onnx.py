@@ -34,30 +34,7 @@ _POWERS = np.float32(2.0) ** -np.arange(127, dtype=np.float32)
 
 
 def emit_onnx(model: CompiledModel, name: str = "mdl", number: str = "") -> bytes:
-    """Write a model as an ONNX file.
-
-    Parameters
-    ----------
-    model : CompiledModel
-        In 32-bit floats, without a sparse code.
-    name : str, default "mdl"
-        Name of the graph.
-    number : str, optional
-        ID of the model, for the metadata.
-
-    Returns
-    -------
-    bytes
-        Input ``input`` (float32, rows x inputs: numbers in the units of the table, NaN
-        for a missing one, categories as the index of their level, -1 for none).
-        Outputs ``scores``, ``index`` (of the class) and ``label``; for regression
-        ``value``.
-
-    Raises
-    ------
-    ExportError
-        If the library onnx is not installed, or the model has no such form.
-    """
+    """Write a model as an ONNX file."""
     graph, rows = Graph(), "input"
     for operation in model.operations:
         rows = _write(operation, graph, model, rows)
@@ -292,17 +269,7 @@ def _onnx(package: Package) -> Files:
 
 
 def _use_of_onnx(package: Package) -> str:
-    """How an ONNX file is tried and used.
-
-    Parameters
-    ----------
-    package : Package
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """How an ONNX file is tried and used."""
     name, n = package.name, len(package.source.inputs)
     outputs = "`value`"
     wanted, first = "value", "value"

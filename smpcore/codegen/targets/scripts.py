@@ -43,16 +43,7 @@ INVERSE_ROOT = {
 
 @singledispatch
 def constants_of(operation: Operation) -> Constants:
-    """Give the constants of an operation.
-
-    Parameters
-    ----------
-    operation : Operation
-
-    Returns
-    -------
-    dict of str to value
-    """
+    """Give the constants of an operation."""
     raise NotImplementedError(type(operation).__name__)
 
 
@@ -122,19 +113,7 @@ def _(operation: FixedPointSimilarities) -> Constants:
 
 @singledispatch
 def functions_of(operation: Operation, texts: Mapping[str, str]) -> tuple[str, ...]:
-    """Give the functions that compute an operation.
-
-    Parameters
-    ----------
-    operation : Operation
-    texts : mapping of str to str
-        Name of a function, or of a part of one, -> its text in a language.
-
-    Returns
-    -------
-    tuple of str
-        What the last one needs, then that one: named as the operation.
-    """
+    """Give the functions that compute an operation."""
     raise NotImplementedError(type(operation).__name__)
 
 
@@ -181,23 +160,7 @@ def _(operation: FixedPointSimilarities, texts: Mapping[str, str]) -> tuple[str,
 def script(
     model: Any, texts: Mapping[str, str], call: str
 ) -> tuple[Constants, list[str], list[str]]:
-    """Put the operations of a model together.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    texts : mapping of str to str
-        See `functions_of`; "name" is "snake_case" or "camelCase".
-    call : str
-        The values of its inputs.
-
-    Returns
-    -------
-    constants : dict of str to value
-    functions : list of str
-    calls : list of str
-        What each operation is given, then the scores of all rows.
-    """
+    """Put the operations of a model together."""
     constants = constants_of_inputs(model) | constants_of_answer(model)
     constants |= _constants_of_probability(model)
     functions, calls = [], [call]
@@ -217,16 +180,7 @@ def _name(words: list[str], like: str) -> str:
 
 
 def constants_of_inputs(model: Any) -> Constants:
-    """How the values of a table become those of the program.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    dict of str to value
-    """
+    """How the values of a table become those of the program."""
     if model.is_integer:
         least, most = container_ends(model.width)
         return {
@@ -246,16 +200,7 @@ def constants_of_inputs(model: Any) -> Constants:
 
 
 def constants_of_answer(model: Any) -> Constants:
-    """How scores become an answer.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    dict of str to value
-    """
+    """How scores become an answer."""
     whole = model.is_integer
     if model.is_regression:
         shift = model.shift if whole else 0.0
@@ -272,16 +217,7 @@ def constants_of_answer(model: Any) -> Constants:
 
 
 def constants_of_interval(model: Any) -> Constants:
-    """How far from the value 90 % of the rows lie at most, if that is known.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    dict of str to value
-    """
+    """How far from the value 90 % of the rows lie at most, if that is known."""
     if model.half_width is None:
         return {}
     return {"HALF_WIDTH_90": float(model.half_width * model.step)}

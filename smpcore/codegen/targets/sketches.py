@@ -11,18 +11,7 @@ from smpcore.codegen.targets.c99.tables import class_type, number_types
 
 
 def ask_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
-    """Write the sketch that reads rows from the serial port and prints answers.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    prefix : str
-        Name of the model, which is that of the library and its header.
-
-    Returns
-    -------
-    str
-    """
+    """Write the sketch that reads rows from the serial port and prints answers."""
     whole = model.is_integer
     source = model.source if whole else model
     entries = source.inputs
@@ -53,17 +42,7 @@ def ask_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
 
 
 def self_test_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:
-    """Write the sketch that tries the vectors and, of integers, the conversion.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    prefix : str
-
-    Returns
-    -------
-    str
-    """
+    """Write the sketch that tries the vectors and, of integers, the conversion."""
     tests = [("selftest", "selftest", "VECTORS")]
     if model.is_integer:
         tests.append(("conversion", "selftest_quantise", "CONVERSIONS"))

@@ -35,25 +35,7 @@ def emit_testbench(
     identity: str,
     parallel: bool = False,
 ) -> str:
-    """Write a testbench that compares every score and every answer.
-
-    Parameters
-    ----------
-    quant : QuantModel
-    vectors : TestVectors
-        Made by `test_vectors` for this model.
-    name : str
-        Of the serial module.
-    identity : str
-        ID of the model, for the line that is printed.
-    parallel : bool, default False
-        Whether to test the parallel module.
-
-    Returns
-    -------
-    str
-        A module that prints name, ID and ``selftest: 0 of N differ``.
-    """
+    """Write a testbench that compares every score and every answer."""
     width, n = quant.width, len(vectors.rows)
     rows = "\n".join(
         f"        x[{i}] = {_bus(row, width)};\n"
@@ -173,22 +155,7 @@ endmodule
 
 
 def _verilog(package: Package) -> Files:
-    """Modules of a linear model in integers, and their testbenches.
-
-    Parameters
-    ----------
-    package : Package
-        Name, model and test vectors.
-
-    Returns
-    -------
-    dict of str to str
-
-    Raises
-    ------
-    ExportError
-        If the model is not linear.
-    """
+    """Modules of a linear model in integers, and their testbenches."""
     model = package.model
     if model.find(WeightedInputs) is None:
         raise ExportError(
@@ -206,18 +173,7 @@ def _verilog(package: Package) -> Files:
 
 
 def _use_of_verilog(package: Package) -> str:
-    """How the modules are tried and used.
-
-    Parameters
-    ----------
-    package : Package
-        Name, model and test vectors.
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """How the modules are tried and used."""
     name, model, n = package.name, package.model, len(package.vectors.rows)
     width, score = model.width, model.accumulator
     parallel = ""

@@ -26,20 +26,7 @@ LICENCE = "// SPDX-License-Identifier: 0BSD. This generated code is yours."
 
 
 def emit_verilog(quant: QuantModel, name: str) -> dict[str, str]:
-    """Write the modules of a model.
-
-    Parameters
-    ----------
-    quant : QuantModel
-        Linear model in integers.
-    name : str
-        Of the serial module; the other is called ``<name>_parallel``.
-
-    Returns
-    -------
-    dict of str to str
-        ``<name>.v``, and ``<name>_parallel.v`` up to `MAX_PARALLEL_TERMS` terms.
-    """
+    """Write the modules of a model."""
     files = {f"{name}.v": _serial(quant, name)}
     if quant.n_terms <= MAX_PARALLEL_TERMS:
         files[f"{name}_parallel.v"] = _parallel(quant, name)

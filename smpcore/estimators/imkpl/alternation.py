@@ -104,13 +104,7 @@ class Alternation:
         )
 
     def go_on(self, parameters: IMKPLParameters) -> None:
-        """Have the next run begin where the last one ended, with other parameters.
-
-        Parameters
-        ----------
-        parameters : IMKPLParameters
-            Different in kappa only: the scale of it stays.
-        """
+        """Have the next run begin where the last one ended, with other parameters."""
         self.parameters, self.is_warm = parameters, True
         vars(self).pop("is_fixed", None)
 
@@ -214,17 +208,6 @@ class Alternation:
         """Move the kernel weights to their minimum, or as far as the objective falls.
 
         The first step sets the scale of `kappa` and is always taken.
-
-        Parameters
-        ----------
-        least : float
-            A step that would lower the objective by less is not taken: kernels are
-            mixed anew after a step, which is the dearest part of an iteration.
-
-        Returns
-        -------
-        bool
-            Whether a step was not taken because of that.
         """
         if self.is_fixed or self.stop[0]:
             return False
@@ -302,19 +285,7 @@ class Alternation:
         return value + at.tau * parts["ip"] + self.rho * parts["ridge"]
 
     def run(self, options: SolverOptions) -> tuple[int, np.ndarray, Recorder]:
-        """Alternate until the objective changes by `tol` at most, relatively.
-
-        Parameters
-        ----------
-        options : SolverOptions
-
-        Returns
-        -------
-        status : int
-        objective : ndarray of shape (n_iter,)
-        recorder : Recorder
-            With the states after iterations, the last one included.
-        """
+        """Alternate until the objective changes by `tol` at most, relatively."""
         recorder, progress = Recorder(options.record), options.progress
         values: list[float] = []
         status = STOPPED if self.stop[0] else ITERATION_LIMIT
@@ -369,19 +340,7 @@ class Alternation:
 
 
 def ridge_weights(errors: np.ndarray, rho: float) -> np.ndarray:
-    """Minimiser of ``errors @ beta + rho / 2 |beta|^2`` on the simplex.
-
-    Parameters
-    ----------
-    errors : ndarray of shape (n_kernels,)
-    rho : float
-        0 gives the one kernel of least error.
-
-    Returns
-    -------
-    ndarray of shape (n_kernels,)
-        Weights below a millionth of the largest are 0.
-    """
+    """Minimiser of ``errors @ beta + rho / 2 |beta|^2`` on the simplex."""
     gain = errors.min() - errors
     with np.errstate(divide="ignore", invalid="ignore"):
         target = np.where(gain < 0.0, gain / rho, 0.0)

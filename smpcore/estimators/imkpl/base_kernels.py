@@ -28,24 +28,7 @@ def base_kernels(
     n_channels: int,
     random_state: Any,
 ) -> Kernels:
-    """Kernels of scaled rows, by the name that `IMKPLClassifier` has for them.
-
-    Parameters
-    ----------
-    name : {"features", "rbf", "linear", "precomputed", "gak"}
-    X : ndarray of shape (n_samples, n_features)
-        Rows in the order of the problem.
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    columns : ndarray of int, shape (n_kernels, n_samples)
-        Where X has the value of each kernel to each row, if it is "precomputed".
-    n_channels : int
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    Kernels
-    """
+    """Kernels of scaled rows, by the name that `IMKPLClassifier` has for them."""
     if name == "gak":
         return alignment_kernels(X, counts, n_channels, random_state)
     if name == "precomputed":
@@ -66,18 +49,6 @@ def alignment_kernels(
 
     The width of a channel is the median difference of its values, of 4000 random
     pairs, times the root of the length.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_channels * n_times)
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    n_channels : int
-    random_state : int, RandomState or None
-
-    Returns
-    -------
-    ListedKernels
     """
     if X.shape[1] % n_channels:
         raise SmpcoreError(
@@ -108,24 +79,7 @@ def row_similarity(name: str, X: np.ndarray, counts: np.ndarray) -> Similarity:
 def model_kernel(
     name: str, kernels: Kernels, beta: np.ndarray, rows: np.ndarray, columns: np.ndarray
 ) -> tuple[Similarity, np.ndarray]:
-    """Similarity and anchors of the mixed kernel.
-
-    Parameters
-    ----------
-    name : str
-        As in `base_kernels`.
-    kernels : Kernels
-    beta : ndarray of shape (n_kernels,)
-    rows : ndarray of shape (n_anchors, n_features), scaled units
-        That become anchors.
-    columns : ndarray of int, shape (n_kernels, n_anchors)
-        As in `base_kernels`.
-
-    Returns
-    -------
-    similarity : Similarity
-    anchors : ndarray of shape (n_anchors, n_features)
-    """
+    """Similarity and anchors of the mixed kernel."""
     if name in ("features", "gak"):
         weights, widths = tuple(beta.tolist()), tuple(kernels.widths.tolist())
         return Similarity(name, weights=weights, widths=widths), rows
@@ -140,25 +94,7 @@ def model_kernel(
 
 
 def kernel_columns(order: np.ndarray, n_samples: int, n_columns: int) -> np.ndarray:
-    """Columns of kernels that stand side by side.
-
-    Parameters
-    ----------
-    order : ndarray of int, shape (n_rows,)
-        Some of the samples.
-    n_samples, n_columns : int
-        Samples and columns that there are.
-
-    Returns
-    -------
-    ndarray of int, shape (n_kernels, n_rows)
-        Where each kernel has the value to each of the rows.
-
-    Raises
-    ------
-    SmpcoreError
-        If kernels have not a column for each sample.
-    """
+    """Columns of kernels that stand side by side."""
     if n_columns % n_samples:
         raise SmpcoreError(
             f"X has {n_columns} columns for {n_samples} rows and should have a column "
@@ -171,20 +107,7 @@ def kernel_columns(order: np.ndarray, n_samples: int, n_columns: int) -> np.ndar
 def precomputed_kernels(
     X: np.ndarray, counts: np.ndarray, columns: np.ndarray
 ) -> ListedKernels:
-    """Check kernels that stand side by side, and scale them to 1 on the diagonal.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    columns : ndarray of int, shape (n_kernels, n_samples)
-        Kernel l of row i is ``X[i, columns[l]]``.
-
-    Returns
-    -------
-    ListedKernels
-    """
+    """Check kernels that stand side by side, and scale them to 1 on the diagonal."""
     n, n_kernels = len(X), len(columns)
     refuse_large(n, n_kernels + MIXED_TABLES)
     K, factors = np.empty((n_kernels, n, n)), np.empty(n_kernels)

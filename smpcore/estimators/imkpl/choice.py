@@ -151,19 +151,6 @@ def choose(
     prototypes that predicts best is chosen, the smallest of several. All other
     parameters but the kernels are at their defaults: the choice is the same wherever
     those stand, and the same for one of the two when the other is given.
-
-    Parameters
-    ----------
-    estimator : IMKPLClassifier
-    problem : IMKPLProblem
-    state : IMKPLState or None
-        Start of a fit of as many rows and kernels, whose values are kept.
-    stop : ndarray of int64, shape (1,)
-        Once non-zero, the largest values are returned, and not remembered.
-
-    Returns
-    -------
-    Choice
     """
     kappa = KERNEL_WEIGHTS.get(estimator.kernel_weights, estimator.kappa)
     count = estimator.n_prototypes

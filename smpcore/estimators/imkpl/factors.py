@@ -53,17 +53,7 @@ class FeatureFactors:
 
     @classmethod
     def of(cls, Z: np.ndarray, widths: np.ndarray) -> Self:
-        """Factors by Cholesky's elimination, the row of largest error first.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_features, n_samples)
-        widths : ndarray of shape (n_features,)
-
-        Returns
-        -------
-        FeatureFactors
-        """
+        """Factors by Cholesky's elimination, the row of largest error first."""
         columns, room = np.empty((USUAL_RANK, Z.shape[1])), np.empty((2, Z.shape[1]))
         bits, parts, ranks = room[1].view(np.int64), [], []
         for z, width in zip(Z, widths, strict=True):
@@ -92,20 +82,7 @@ class FeatureFactors:
         lam: float,
         starts: np.ndarray,
     ) -> np.ndarray:
-        """Sum of ``K_l * (U' overlap U - 2 U' codes - lam S * (U' codes))``.
-
-        Parameters
-        ----------
-        U, codes : ndarray of shape (n_prototypes, n_samples)
-        overlap : ndarray of shape (n_prototypes, n_prototypes)
-        lam : float
-        starts : ndarray of int64, shape (n_classes + 1,)
-            First row of each class, and their number: S is 1 within a class.
-
-        Returns
-        -------
-        ndarray of shape (n_kernels,)
-        """
+        """Sum of ``K_l * (U' overlap U - 2 U' codes - lam S * (U' codes))``."""
         UL, totals = np.empty((len(U), self.L.shape[1])), np.empty(self.L.shape[1])
         factor_products(U, codes, self.L, starts, lam, UL, totals)
         return self.sums(totals + np.einsum("ij,ij->j", UL, overlap @ UL))
@@ -219,16 +196,7 @@ class FeatureLevels:
         return self._few.mean() >= 0.5
 
     def source(self, weights: np.ndarray) -> RowSource:
-        """Where rows of the kernels' mix come from.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_features,)
-
-        Returns
-        -------
-        RowSource
-        """
+        """Where rows of the kernels' mix come from."""
         used = weights > 0.0
         few, others = np.flatnonzero(used & self._few), used & ~self._few
         n_pairs = (len(few) + 1) // 2
@@ -257,21 +225,7 @@ HeldRows = tuple[np.ndarray, ...]
 
 
 def held_rows(K: np.ndarray | FactoredMix, size: int, likely: np.ndarray) -> HeldRows:
-    """All rows of a mix that is an array; of a product of factors the likely ones.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples), or FactoredMix
-    size : int
-        Most rows in a prototype.
-    likely : ndarray of int, shape (n_likely,)
-        Rows that will be asked for: many at once are computed much faster than each
-        alone. None are where there is no room for all of them.
-
-    Returns
-    -------
-    tuple of ndarray
-    """
+    """All rows of a mix that is an array; of a product of factors the likely ones."""
     n = len(K)
     if not isinstance(K, FactoredMix):
         return K, np.arange(n), np.array([n]), *NO_SOURCE

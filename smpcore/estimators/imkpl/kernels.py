@@ -100,17 +100,7 @@ class FeatureKernels:
         return self.mixed(weights, stop)
 
     def mixed(self, weights: np.ndarray, stop: np.ndarray | None = None) -> np.ndarray:
-        """Mix the kernels.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (n_kernels,), not negative
-        stop : ndarray of int64, shape (1,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_samples)
-        """
+        """Mix the kernels."""
         return self._mixed(weights, np.empty(0), stop)
 
     def mix_and_means(
@@ -145,19 +135,7 @@ class FeatureKernels:
         use: np.ndarray,
         stop: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Sum of ``K_l[rows] * W`` for the kernels in use, 0 for the others.
-
-        Parameters
-        ----------
-        rows : ndarray of int64, shape (n_rows,)
-        W : ndarray of shape (n_rows, n_samples)
-        use : ndarray of bool, shape (n_kernels,)
-        stop : ndarray of int64, shape (1,), optional
-
-        Returns
-        -------
-        ndarray of shape (n_kernels,)
-        """
+        """Sum of ``K_l[rows] * W`` for the kernels in use, 0 for the others."""
         products, room = np.empty(len(use)), np.empty((3, self.Z.shape[1]))
         bits = room[2].view(np.int64)
         feature_products(
@@ -243,18 +221,7 @@ Kernels = FeatureKernels | ListedKernels
 
 
 def squared_differences(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Mean squared difference of two rows, of each column.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for; two of them differ by nothing.
-
-    Returns
-    -------
-    ndarray of shape (n_features,)
-    """
+    """Mean squared difference of two rows, of each column."""
     total = counts.sum()
     apart = X - counts @ X / total
     # Weights that are no counts may add up to less than the two rows of a pair.
@@ -263,16 +230,7 @@ def squared_differences(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def refuse_thick(n_samples: int, n_columns: int) -> None:
-    """Refuse factors of kernels that memory would not hold, and a copy of them.
-
-    Parameters
-    ----------
-    n_samples, n_columns : int
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse factors of kernels that memory would not hold, and a copy of them."""
     needed = 16 * n_samples * n_columns
     if needed > MOST_BYTES:
         raise SmpcoreError(
@@ -288,17 +246,7 @@ def fits_memory(n_samples: int, n_tables: int) -> bool:
 
 
 def refuse_large(n_samples: int, n_tables: int) -> None:
-    """Refuse tables of kernel values that memory would not hold.
-
-    Parameters
-    ----------
-    n_samples : int
-    n_tables : int
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse tables of kernel values that memory would not hold."""
     if not fits_memory(n_samples, n_tables):
         needed = 8 * n_samples**2 * n_tables
         raise SmpcoreError(

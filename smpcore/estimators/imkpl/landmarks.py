@@ -23,24 +23,7 @@ USUAL, LEAST_OF_CLASS = 2000, 50
 def landmark_rows(
     kernels: FeatureKernels, y_sorted: np.ndarray, count: int | None
 ) -> np.ndarray | None:
-    """Landmarks, where they are asked for or a class has too many rows.
-
-    Parameters
-    ----------
-    kernels : FeatureKernels
-    y_sorted : ndarray of int, shape (n_samples,), ascending
-    count : int or None
-        0: none; None: `USUAL`, with a caution, where memory is short without them.
-
-    Returns
-    -------
-    ndarray of int, shape (n_landmarks,), or None
-
-    Raises
-    ------
-    SmpcoreError
-        If memory would not hold what is computed.
-    """
+    """Landmarks, where they are asked for or a class has too many rows."""
     if not kernels.is_thin:
         refuse_large(len(y_sorted), MIXED_TABLES)
         return None
@@ -61,18 +44,7 @@ def landmark_rows(
 
 
 def spread_rows(y_sorted: np.ndarray, count: int) -> np.ndarray:
-    """About so many rows, spread evenly over those of each class.
-
-    Parameters
-    ----------
-    y_sorted : ndarray of int, shape (n_samples,), ascending
-    count : int
-
-    Returns
-    -------
-    ndarray of int, shape (n_landmarks,)
-        Ascending; of each class in proportion, and `LEAST_OF_CLASS` if it has as many.
-    """
+    """About so many rows, spread evenly over those of each class."""
     chosen = []
     for rows in class_blocks(y_sorted):
         size = rows.stop - rows.start

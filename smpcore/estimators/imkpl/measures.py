@@ -16,15 +16,6 @@ def interpretability(model: PrototypeModel) -> np.ndarray:
     The share of a prototype's weight that lies on cases of one class, times
     ``exp(-spread)``, the mean squared distance between its cases in feature space:
     100 if all its cases are of one class and coincide.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Of IMKPL: prototypes of length 1 in feature space.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
     """
     size = model.mixing.sum(axis=0)
     purity = model.votes.max(axis=1) / size
@@ -39,23 +30,8 @@ def discrimination(
     y: np.ndarray,
     counts: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Share of each prototype's code weight that goes to its own class (DR), percent.
-
-    Parameters
-    ----------
-    codes : ndarray of shape (n_samples, n_prototypes)
-        Activations of a model with a code.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype.
-    y : ndarray of int, shape (n_samples,)
-        Class of each row.
-    counts : ndarray of shape (n_samples,), optional
-        Rows that each row stands for; None: one.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
-        NaN for a prototype that no row uses.
+    """Share of each prototype's code weight that goes to its own class (DR),
+    percent.
     """
     if counts is not None:
         codes = codes * counts[:, None]
@@ -68,24 +44,7 @@ def discrimination(
 def measures_in_words(
     ip: float, dr: float, beta: np.ndarray, dropped: np.ndarray, names: tuple[str, ...]
 ) -> dict[str, tuple[str, str]]:
-    """Interpretability, discrimination and kernels kept, each with a sentence.
-
-    Parameters
-    ----------
-    ip, dr : float
-        Percent.
-    beta : ndarray of shape (n_kernels,)
-        Weights of the kernels.
-    dropped : ndarray of int
-        Kernels that were left out beforehand.
-    names : tuple of str
-        Of the kernels; where they are not as many, the kernels are numbered.
-
-    Returns
-    -------
-    dict
-        Name -> (value, explanation).
-    """
+    """Interpretability, discrimination and kernels kept, each with a sentence."""
     measures = {
         "Interpretability": (
             f"{ip:.1f} %",

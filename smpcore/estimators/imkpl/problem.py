@@ -236,17 +236,6 @@ def screen(
     """Leave out kernels that see hardly a difference between rows.
 
     A constant kernel reconstructs everything without error and would be chosen.
-
-    Parameters
-    ----------
-    kernels : Kernels
-
-    Returns
-    -------
-    variance : ndarray of shape (n_kernels,)
-    active : ndarray of bool, shape (n_kernels,)
-    K : ndarray of shape (n_samples, n_samples), or FactoredMix
-        Mean of the active kernels.
     """
     constant = kernels.constant
     mix, means = kernels.mix_and_means((~constant).astype(np.float64))
@@ -274,23 +263,6 @@ def neighbour_pairs(
     """Pairs of each row with its k nearest of its own class and of the others.
 
     A row that counts as two is two of the k, and its own nearest.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-    y_sorted : ndarray of int, shape (n_samples,), ascending
-    k : int
-        A smaller class gives as many as it has.
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    landmarks : ndarray of int, optional
-        Pairs are of these rows with all, and weigh more: as much as those of all rows.
-
-    Returns
-    -------
-    first, second : ndarray of int, shape (n_pairs,)
-    weights : ndarray of shape (n_pairs,)
-        -2 within a class, 1 across, for each row that the first and second stand for.
     """
     first, second, weights = [], [], []
     n = len(y_sorted)
@@ -327,21 +299,8 @@ def first_prototypes(
     landmarks: np.ndarray | None,
     sizes: tuple[int, int],
 ) -> np.ndarray:
-    """Prototypes to start from, of all rows or of landmarks: see `medoid_prototypes`.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples), or FactoredMix
-    y_sorted : ndarray of int, shape (n_samples,), ascending
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    landmarks : ndarray of int, shape (n_landmarks,), or None
-    sizes : (int, int)
-        Prototypes of a class, and rows in each.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_samples)
+    """Prototypes to start from, of all rows or of landmarks: see
+    `medoid_prototypes`.
     """
     if landmarks is None:
         return medoid_prototypes(K, y_sorted, counts, *sizes)
@@ -363,22 +322,6 @@ def medoid_prototypes(
 
     Deterministic: the first medoid is the row most like its class, each further one
     the row least like those before, then k-medoids.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n_samples, n_samples)
-    y_sorted : ndarray of int, shape (n_samples,), ascending
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    per_class : int
-        A smaller class gets as many as it has rows.
-    size : int
-        Rows in a prototype at most.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_samples)
-        Of length 1 in the feature space of K.
     """
     prototypes = []
     for rows in class_blocks(y_sorted):

@@ -14,20 +14,7 @@ from smpcore.model import History, Trace
 def run_history(
     alternation: Alternation, run: Run, steps: Trace, seconds: float
 ) -> History:
-    """A run as a history; without iterations, the objective of its start.
-
-    Parameters
-    ----------
-    alternation : Alternation
-    run : Run
-    steps : Trace
-        Of its recorded states.
-    seconds : float
-
-    Returns
-    -------
-    History
-    """
+    """A run as a history; without iterations, the objective of its start."""
     status, objective, _ = run
     n_iter = len(objective)
     return History(
@@ -49,24 +36,7 @@ def fitted_state(
     history: History,
     codes: np.ndarray | None = None,
 ) -> Fitted:
-    """The model whose anchors are the rows with weight in a prototype.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-    kernels : str
-        As in `IMKPLClassifier`.
-    sample_shape : tuple of int
-    alternation : Alternation
-    history : History
-    codes : ndarray of shape (n_samples, n_prototypes), optional
-        ``alternation.plain_codes()``; None: they are computed.
-
-    Returns
-    -------
-    Fitted
-        Without a start for the next fit.
-    """
+    """The model whose anchors are the rows with weight in a prototype."""
     U, used = alternation.U, np.flatnonzero(alternation.U.any(axis=0))
     if codes is None:
         codes = alternation.plain_codes()

@@ -27,21 +27,6 @@ def best_run(
 
     The problem is not convex. One start is cold; the other lies on the path from even
     weights: the solution for them. The lower objective is kept.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-    parameters : IMKPLParameters
-    options : SolverOptions
-    state : IMKPLState or None
-        Ignored if it has other numbers of prototypes or kernels.
-
-    Returns
-    -------
-    Alternation
-    Run
-    start : (str, str) or None
-        Name of the better start and a sentence; None if there was one start only.
     """
     cold = Alternation(problem, parameters, options.stop, state)
     run = cold.run(options)
@@ -64,19 +49,7 @@ def best_run(
 def landmark_start(
     problem: IMKPLProblem, parameters: IMKPLParameters, options: SolverOptions
 ) -> IMKPLState:
-    """Where a fit of the landmarks alone ends, as a start for all rows.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-        With landmarks.
-    parameters : IMKPLParameters
-    options : SolverOptions
-
-    Returns
-    -------
-    IMKPLState
-    """
+    """Where a fit of the landmarks alone ends, as a start for all rows."""
     rows, part = problem.landmarks, problem.of_landmarks()
     found = best_run(part, parameters, replace(options, record=0), None)[0]
     U = np.zeros(problem.U.shape)

@@ -64,16 +64,8 @@ class _Sums(NamedTuple):
     half: float
 
     def dual(self, of_columns: float) -> float:
-        """Dual objective of the whole kernel, if masses shrink alike where that pays.
-
-        Parameters
-        ----------
-        of_columns : float
-            Dual objective of the masses as the columns see them.
-
-        Returns
-        -------
-        float
+        """Dual objective of the whole kernel, if masses shrink alike where that
+        pays.
         """
         rise = of_columns - self.missed + self.half  # the part linear in the masses
         share = min(1.0, max(0.0, 0.5 * rise / self.half)) if self.half else 1.0
@@ -86,26 +78,7 @@ def fit_mixes(
     options: SolverOptions,
     state: SVMState | None,
 ) -> tuple[SVMProblem, Candidate, bool]:
-    """Fit landmarks, and add mixes of all rows until the whole kernel is certified.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-        Its landmarks are `RowMixes`.
-    parameters : SVMParameters
-    options : SolverOptions
-    state : SVMState or None
-        Of these rows.
-
-    Returns
-    -------
-    problem : SVMProblem
-        With all columns.
-    found : Candidate
-        Its certificate is that of the whole kernel.
-    limited : bool
-        Whether the limit of sweeps ended the last fit.
-    """
+    """Fit landmarks, and add mixes of all rows until the whole kernel is certified."""
     inner = fine = replace(options, tol=OF_COLUMNS * options.tol)
     found = best_fit(problem, parameters, inner, state, highest=0.5)
     warm, n_sweeps = replace(parameters, temperature=0.0), found.n_sweeps

@@ -40,21 +40,7 @@ SETTLED = 0.1
 def gibbs_probabilities(
     slack: np.ndarray, weights: np.ndarray, temperature: float
 ) -> np.ndarray:
-    """Chance of each prototype of a row's class, by the loss it would leave.
-
-    Parameters
-    ----------
-    slack : ndarray of shape (n_distinct, n_prototypes_of_a_class)
-        inf where the class has fewer.
-    weights : ndarray of shape (n_distinct,)
-    temperature : float
-        Above 0, in units of C.
-
-    Returns
-    -------
-    ndarray of shape (n_distinct, n_prototypes_of_a_class)
-        Rows sum to 1.
-    """
+    """Chance of each prototype of a row's class, by the loss it would leave."""
     excess = slack - slack.min(axis=1, keepdims=True)
     with np.errstate(over="ignore"):
         chances = np.exp(-(weights[:, None] / temperature) * excess)
@@ -62,18 +48,7 @@ def gibbs_probabilities(
 
 
 def drawn_assignment(descent: Descent, temperature: float) -> np.ndarray:
-    """Draw a prototype for every row, all from the same prototypes.
-
-    Parameters
-    ----------
-    descent : Descent
-        After a now.
-    temperature : float
-
-    Returns
-    -------
-    ndarray of int, shape (n_distinct,)
-    """
+    """Draw a prototype for every row, all from the same prototypes."""
     chances = gibbs_probabilities(descent.slack, descent.problem.shares, temperature)
     reach = np.cumsum(chances, axis=1)
     draws = descent.draws.random(len(reach)) * reach[:, -1]
@@ -83,17 +58,7 @@ def drawn_assignment(descent: Descent, temperature: float) -> np.ndarray:
 
 
 def best_assignment(descent: Descent) -> np.ndarray:
-    """Tie every row to its best prototype; where it is as good already, it stays.
-
-    Parameters
-    ----------
-    descent : Descent
-        After a now.
-
-    Returns
-    -------
-    ndarray of int, shape (n_distinct,)
-    """
+    """Tie every row to its best prototype; where it is as good already, it stays."""
     if descent.single:
         return descent.assign
     lowest = descent.starts[descent.problem.y_encoded]
@@ -110,10 +75,6 @@ def warm_start(descent: Descent) -> None:
     It takes few sweeps there, and is near to what a higher price asks for: rows of
     most mass stay there. Where C alone keeps a usual row from its margin, most rows
     end with most mass from any start: nothing is done.
-
-    Parameters
-    ----------
-    descent : Descent
     """
     limits = descent.limits
     most = np.mean(limits * descent.problem.squares)
@@ -131,17 +92,7 @@ def warm_start(descent: Descent) -> None:
 def anneal(
     descent: Descent, temperature: float, cooling: float, monitor: Monitor
 ) -> None:
-    """Tie rows to prototypes by chance, less and less so.
-
-    Parameters
-    ----------
-    descent : Descent
-    temperature : float
-        At first, in units of C.
-    cooling : float
-        Factor from one temperature to the next.
-    monitor : Monitor
-    """
+    """Tie rows to prototypes by chance, less and less so."""
     while temperature > COLD and not descent.stop[0]:
         monitor.add(descent.certify(), descent.n_sweeps, descent.recorded)
         descent.tie(drawn_assignment(descent, temperature))
@@ -156,22 +107,6 @@ def alternate(
 
     Rows move as soon as that pays: when the objective with best assignments falls
     below the lowest so far. The end is a certified solution from which no move pays.
-
-    Parameters
-    ----------
-    descent : Descent
-    max_sweeps : int
-    monitor : Monitor
-
-    Returns
-    -------
-    state : SVMState
-        Where the objective with best assignments is lowest, among certified ones if
-        there are any.
-    certificate : Certificate
-    scores : ndarray
-        Of the descent there.
-    finished : bool
     """
     kept, lowest = None, np.inf
     while True:

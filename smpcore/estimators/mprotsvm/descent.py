@@ -85,12 +85,7 @@ class Descent:
         return self.first, self.count, self.index, self.value
 
     def load(self, state: SVMState) -> None:
-        """Start from another's dual, scaled to these limits.
-
-        Parameters
-        ----------
-        state : SVMState
-        """
+        """Start from another's dual, scaled to these limits."""
         self.assign = state.assignment.copy()
         self.count = state.count.copy()
         self.room = state.count.copy()
@@ -110,12 +105,7 @@ class Descent:
             self.renew()
 
     def save(self) -> SVMState:
-        """The dual without unused places.
-
-        Returns
-        -------
-        SVMState
-        """
+        """The dual without unused places."""
         entries = np.arange(self.count.sum())
         entries += np.repeat(
             self.first - np.cumsum(self.count) + self.count, self.count
@@ -130,15 +120,7 @@ class Descent:
         )
 
     def recorded(self) -> tuple[SVMState, np.ndarray]:
-        """What a recorded state needs: beside a Gram matrix the dual, else its sums.
-
-        Returns
-        -------
-        state : SVMState
-            Without a dual where there is no Gram matrix.
-        scores : ndarray
-            Empty beside a Gram matrix: the dual gives them again.
-        """
+        """What a recorded state needs: beside a Gram matrix the dual, else its sums."""
         if self.problem.gram is not None:
             return self.save(), np.empty((0, 0))
         labels, none = self.problem.prototype_labels, np.empty(0)
@@ -151,12 +133,7 @@ class Descent:
         self.kernels[1](*self.rows, self.assign, *self.dual, self.scores)
 
     def sweep(self, order: np.ndarray) -> None:
-        """Solve rows one after the other.
-
-        Parameters
-        ----------
-        order : ndarray of int
-        """
+        """Solve rows one after the other."""
         problem = self.problem
         self.n_sweeps += 1
         reached = 0
@@ -178,30 +155,13 @@ class Descent:
         self.sweep(self.shuffled(np.arange(len(self.assign))))
 
     def shuffled(self, rows: np.ndarray) -> np.ndarray:
-        """Stretches of rows in a random order.
-
-        Parameters
-        ----------
-        rows : ndarray of int
-            Ascending.
-
-        Returns
-        -------
-        ndarray of int
-        """
+        """Stretches of rows in a random order."""
         stretches = self.orders.permutation(-(-len(rows) // STRETCH))
         places = (STRETCH * stretches[:, None] + np.arange(STRETCH)).ravel()
         return rows[places[places < len(rows)]]
 
     def polish(self, sweeps: int, far: float) -> None:
-        """A few sweeps over the rows that were far from optimal when last seen.
-
-        Parameters
-        ----------
-        sweeps : int
-        far : float
-            Violation.
-        """
+        """A few sweeps over the rows that were far from optimal when last seen."""
         active = np.arange(len(self.assign))
         for _ in range(sweeps):
             active = active[self.psi[active] > far]
@@ -210,12 +170,7 @@ class Descent:
             self.sweep(self.shuffled(active))
 
     def certify(self) -> Certificate:
-        """Compute all scores, slacks and violations, and the certificate.
-
-        Returns
-        -------
-        Certificate
-        """
+        """Compute all scores, slacks and violations, and the certificate."""
         found = np.zeros(4)
         problem = self.problem
         for first in range(0, len(self.assign), ROWS_AT_ONCE):
@@ -236,10 +191,6 @@ class Descent:
 
         The mass of a row goes along, or it is set to 0, as the paper has it: both meet
         the conditions of the new assignment.
-
-        Parameters
-        ----------
-        assign : ndarray of int, shape (n_distinct,)
         """
         if self.restore == "zero":
             self.count[assign != self.assign] = 0

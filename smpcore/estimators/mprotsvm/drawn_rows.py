@@ -53,24 +53,7 @@ def summed(
     tied: np.ndarray | None,
     margins: Margins,
 ) -> np.ndarray:
-    """Sum up what rows tell of prototypes.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
-    y_encoded : ndarray of int, shape (n_samples,)
-    weights : ndarray of shape (n_samples,)
-    Mt : ndarray of shape (n_columns, n_prototypes)
-    tied : ndarray of shape (n_columns, n_prototypes), or None
-        Every row is tied to the prototype of its class that is best among these; None:
-        among `Mt`.
-    margins : Margins
-
-    Returns
-    -------
-    ndarray of shape (5 + n_columns * n_prototypes,)
-        The sums of `smooth_rows`, and what the masses make of the rows.
-    """
+    """Sum up what rows tell of prototypes."""
     # What came from another worker may be read-only.
     y_encoded = np.require(y_encoded, requirements=["C", "W"])
 
@@ -102,12 +85,8 @@ class DrawnRows:
         self.pairs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def smoothen(self, Mt: np.ndarray, part: float) -> None:
-        """Choose margins so sharp that smoothing is that part of the objective at most.
-
-        Parameters
-        ----------
-        Mt : ndarray of shape (n_columns, n_prototypes)
-        part : float
+        """Choose margins so sharp that smoothing is that part of the objective at
+        most.
         """
         half = 0.5 * (Mt**2).sum()
         while True:
@@ -126,32 +105,14 @@ class DrawnRows:
         self.pairs = []
 
     def learn(self, move: np.ndarray, change: np.ndarray) -> None:
-        """Remember what the gradient of all rows changes by.
-
-        Parameters
-        ----------
-        move, change : ndarray of shape (n_columns, n_prototypes)
-            Of the prototypes, and of the gradient.
-        """
+        """Remember what the gradient of all rows changes by."""
         if _inner(move, change) > 1e-10 * _inner(change, change):
             self.pairs = [*self.pairs, (move, change)][-MEMORY:]
 
     def step(
         self, Mt: np.ndarray, gradient: np.ndarray, tied: np.ndarray
     ) -> np.ndarray:
-        """Newton step of the smooth objective of all rows.
-
-        Parameters
-        ----------
-        Mt, gradient : ndarray of shape (n_columns, n_prototypes)
-            Prototypes, and the gradient there.
-        tied : ndarray of shape (n_columns, n_prototypes)
-            As in `summed`.
-
-        Returns
-        -------
-        ndarray of shape (n_columns, n_prototypes)
-        """
+        """Newton step of the smooth objective of all rows."""
         T = self.X @ tied
         if not self.pairs:
             return self._descended(Mt, gradient, T) - Mt

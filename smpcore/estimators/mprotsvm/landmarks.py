@@ -42,18 +42,7 @@ MOST_MAP_BYTES = 2**31
 
 
 def refuse_values(kernel: str, top: float) -> None:
-    """Refuse similarities that leave no digits for the margin.
-
-    Parameters
-    ----------
-    kernel : str
-    top : float
-        The largest, without its sign.
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse similarities that leave no digits for the margin."""
     if not top <= MOST_SIMILAR:
         remedy = "lower degree, gamma or coef0, or use standardize=True."
         if kernel == "precomputed":
@@ -94,21 +83,8 @@ class Landmarks(NamedTuple):
         count: int | None,
         random: Any,
     ) -> Self:
-        """The rows nearest to the centres of k-means, less those that others make up.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_distinct, n_features)
-        weights : ndarray of shape (n_distinct,)
-        similarity : Similarity
-            "rbf" or "poly".
-        count : int or None
-            At most as many as there are rows; None for `USUAL`.
-        random : RandomState
-
-        Returns
-        -------
-        Landmarks
+        """The rows nearest to the centres of k-means, less those that others make
+        up.
         """
         from sklearn.metrics import pairwise_distances_argmin
 
@@ -135,31 +111,11 @@ class Landmarks(NamedTuple):
         return cls(points[kept], np.ascontiguousarray(root))
 
     def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Prototypes of mapped rows as mixes of landmarks.
-
-        Parameters
-        ----------
-        prototypes : ndarray of shape (n_landmarks, n_prototypes)
-
-        Returns
-        -------
-        anchors : ndarray of shape (n_landmarks, n_features)
-        mixing : ndarray of shape (n_landmarks, n_prototypes)
-        """
+        """Prototypes of mapped rows as mixes of landmarks."""
         return self.points, self.root.T @ prototypes
 
     def mapped(self, X: np.ndarray, similarity: Similarity) -> np.ndarray:
-        """Map rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_distinct, n_features)
-        similarity : Similarity
-
-        Returns
-        -------
-        ndarray of shape (n_distinct, n_landmarks)
-        """
+        """Map rows."""
         needed = 8 * len(X) * len(self.points)
         if needed > MOST_MAP_BYTES:
             raise SmpcoreError(
@@ -211,17 +167,7 @@ class RowMixes:
     rounds: tuple[Round, ...] = ()
 
     def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Prototypes of mapped rows as mixes of rows.
-
-        Parameters
-        ----------
-        prototypes : ndarray of shape (n_columns, n_prototypes)
-
-        Returns
-        -------
-        anchors : ndarray of shape (n_anchors, n_features)
-        mixing : ndarray of shape (n_anchors, n_prototypes)
-        """
+        """Prototypes of mapped rows as mixes of rows."""
         mixing = np.zeros((len(self.X), prototypes.shape[1]))
         for heavy, masses, reached, turn in reversed(self.rounds):
             n_before = len(reached)

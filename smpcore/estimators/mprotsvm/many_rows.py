@@ -139,18 +139,6 @@ class Descent:
 
         As long as that pays, every pass ties rows to their best prototypes; then the
         assignments stay until a pass certifies them.
-
-        Parameters
-        ----------
-        Mt : ndarray of shape (n_columns, n_prototypes)
-            Start.
-
-        Returns
-        -------
-        Mt, tied : ndarray of shape (n_columns, n_prototypes)
-            Prototypes, and those among which every row is tied to its best.
-        certificate : Certificate
-        finished : bool
         """
         tol, drawn = self.options.tol, self.drawn
         drawn.smoothen(Mt, SMOOTHED * tol)
@@ -207,20 +195,7 @@ def _shorter(last: Pass, step: np.ndarray, now: Pass) -> np.ndarray | None:
 def solve_many_rows(
     problem: ManyRowsProblem, parameters: SVMParameters, options: SolverOptions
 ) -> tuple[Fitted, Certificate]:
-    """Solve the drawn rows, and go on from there with all of them.
-
-    Parameters
-    ----------
-    problem : ManyRowsProblem
-    parameters : SVMParameters
-    options : SolverOptions
-
-    Returns
-    -------
-    fitted : Fitted
-        Without a start for the next fit.
-    certificate : Certificate
-    """
+    """Solve the drawn rows, and go on from there with all of them."""
     drawn = problem.drawn
     usual = parameters.C * np.vdot(drawn.shares, drawn.squares) / len(drawn.shares)
     most = problem.total / drawn.shares.sum()
@@ -277,19 +252,7 @@ def _fitted(
 def best_of_class(
     X: Any, y_encoded: np.ndarray, *, Mt: np.ndarray, prototype_labels: np.ndarray
 ) -> np.ndarray:
-    """Best prototype of its own class for each row.
-
-    Parameters
-    ----------
-    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
-    y_encoded : ndarray of int, shape (n_samples,)
-    Mt : ndarray of shape (n_columns, n_prototypes)
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-
-    Returns
-    -------
-    ndarray of int, shape (n_samples,)
-    """
+    """Best prototype of its own class for each row."""
 
     def best(part: slice, block: Any) -> np.ndarray:
         other = prototype_labels != y_encoded[part, None]

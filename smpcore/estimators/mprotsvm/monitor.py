@@ -60,17 +60,7 @@ class Monitor:
         state: Callable[[], Any],
         last: bool = False,
     ) -> None:
-        """Add a certificate to the history.
-
-        Parameters
-        ----------
-        certificate : Certificate
-        n_sweeps : int
-        state : callable
-            Makes a copy of the state that it certifies.
-        last : bool, default=False
-            Whether it is the last one, which is recorded whatever its number.
-        """
+        """Add a certificate to the history."""
         if self.recorder.every:
             self.recorder.add(len(self.rows), state, last)
         self.rows.append((n_sweeps, certificate.objective, certificate.gap))
@@ -83,21 +73,7 @@ class Monitor:
     def history(
         self, status: int, n_iter: int, seconds: float, steps: Trace
     ) -> History:
-        """All certificates as a history.
-
-        Parameters
-        ----------
-        status : int
-        n_iter : int
-            Sweeps from all starts.
-        seconds : float
-        steps : Trace
-            Of the recorded states.
-
-        Returns
-        -------
-        History
-        """
+        """All certificates as a history."""
         iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
         return History(
             iteration=iteration,

@@ -82,16 +82,7 @@ class SVMProblem(ClassificationProblem):
         return self.gram is not None and self.similarity.kind == "linear"
 
     def anchors(self, rows: np.ndarray) -> np.ndarray:
-        """Points whose similarity to an input is that of distinct rows.
-
-        Parameters
-        ----------
-        rows : ndarray of int, shape (n_anchors,)
-
-        Returns
-        -------
-        ndarray of shape (n_anchors, n_features)
-        """
+        """Points whose similarity to an input is that of distinct rows."""
         if not self.precomputed:
             return self.X[rows]
         picked = np.zeros((len(rows), self.n_features))
@@ -175,22 +166,7 @@ class SVMState:
 def distinct_rows(
     X: np.ndarray, y_encoded: np.ndarray, weights: np.ndarray, random: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """One of each set of equal rows of a class, in a drawn order.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-    y_encoded : ndarray of int, shape (n_samples,)
-    weights : ndarray of shape (n_samples,)
-        Rows of weight 0 are left out.
-    random : RandomState
-
-    Returns
-    -------
-    chosen : ndarray of int, shape (n_distinct,)
-    row : ndarray of int, shape (n_samples,)
-        Place in `chosen` of each row's equal; -1 for rows left out.
-    """
+    """One of each set of equal rows of a class, in a drawn order."""
     direction, along = random.normal(size=X.shape[1]), np.zeros(X.shape[0])
     if issparse(X):
         along = X @ direction
@@ -207,21 +183,7 @@ def distinct_rows(
 def compared_rows(
     X: np.ndarray, similarity: Similarity, columns: np.ndarray | None = None
 ) -> tuple[np.ndarray | None, np.ndarray]:
-    """Similarity of every row to every row, and of each row to itself.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_distinct, n_columns)
-    similarity : Similarity
-    columns : ndarray of int, shape (n_distinct,), optional
-        Where X holds similarities already: those to the rows themselves.
-
-    Returns
-    -------
-    gram : ndarray of float32, shape (n_distinct, n_distinct), or None
-        None for the linear similarity.
-    squares : ndarray of shape (n_distinct,)
-    """
+    """Similarity of every row to every row, and of each row to itself."""
     if columns is not None:
         gram = _checked_gram(X, columns)
     elif similarity.kind == "linear":
@@ -256,22 +218,7 @@ def _checked_gram(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
 
 
 def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
-    """Similarity of every row to every row.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_distinct, n_features)
-    similarity : Similarity
-
-    Returns
-    -------
-    ndarray of float32, shape (n_distinct, n_distinct)
-
-    Raises
-    ------
-    SmpcoreError
-        If it would be too large, or its entries are.
-    """
+    """Similarity of every row to every row."""
     n_rows = len(X)
     _refuse_large(similarity.kind, n_rows)
     gram = np.empty((n_rows, n_rows), dtype=np.float32)
@@ -297,21 +244,7 @@ def _refuse_large(kernel: str, n_rows: int) -> None:
 
 
 def squared_lengths(X: np.ndarray) -> np.ndarray:
-    """Squared length of each row.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_distinct, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_distinct,)
-
-    Raises
-    ------
-    SmpcoreError
-        If a row is too long.
-    """
+    """Squared length of each row."""
     with np.errstate(over="ignore"):
         if issparse(X):
             squares = X.power(2).sum(axis=1)
@@ -329,19 +262,7 @@ def squared_lengths(X: np.ndarray) -> np.ndarray:
 def support_rows(
     problem: SVMProblem, final: SVMState, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows with dual mass, and their signed mass on the prototypes that are kept.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    final : SVMState
-    kept : ndarray of int, shape (n_kept,)
-
-    Returns
-    -------
-    heavy : ndarray of int, shape (n_anchors,)
-    mixing : ndarray of shape (n_anchors, n_kept)
-    """
+    """Rows with dual mass, and their signed mass on the prototypes that are kept."""
     heavy = np.flatnonzero(final.count)
     mixing = np.zeros((len(heavy), len(final.prototype_labels)))
     row = np.repeat(np.arange(len(heavy)), final.count[heavy])
@@ -354,19 +275,7 @@ def support_rows(
 def best_of_class(
     problem: SVMProblem, prototype_labels: np.ndarray, alive: np.ndarray
 ) -> np.ndarray:
-    """Best prototype of its own class for each row.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    prototype_labels : ndarray of int, shape (n_kept,)
-    alive : ndarray of shape (n_kept, n_columns)
-        The prototypes, or (n_kept, n_distinct) their scores beside a Gram matrix.
-
-    Returns
-    -------
-    ndarray of int, shape (n_distinct,)
-    """
+    """Best prototype of its own class for each row."""
     best = np.empty(len(problem.y_encoded), dtype=np.int64)
     for code in range(len(problem.classes)):
         rows = np.flatnonzero(problem.y_encoded == code)

@@ -25,19 +25,7 @@ def recorded_trace(
     recorder: Recorder,
     build: Callable[[Any, History], Fitted],
 ) -> Trace:
-    """Recorded states and what makes models of them.
-
-    Parameters
-    ----------
-    problem : SVMProblem or ManyRowsProblem
-    recorder : Recorder
-    build : callable
-        As that of `spread_trace`.
-
-    Returns
-    -------
-    Trace
-    """
+    """Recorded states and what makes models of them."""
     states, places = recorder.states, recorder.places
     if not states:
         return Trace()
@@ -47,21 +35,7 @@ def recorded_trace(
 def fitted_state(
     problem: SVMProblem, solved: tuple[SVMState, np.ndarray], history: History
 ) -> Fitted:
-    """Wrap a state without the prototypes that no row is tied to.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    solved : (SVMState, ndarray)
-        A state and its prototypes, or their scores beside a Gram matrix; these may be
-        empty, as the dual gives them.
-    history : History
-
-    Returns
-    -------
-    Fitted
-        Without a start for the next fit.
-    """
+    """Wrap a state without the prototypes that no row is tied to."""
     (final, scores), rows = solved, problem.row
     if not scores.size:
         scores = _scores(problem, final)

@@ -40,22 +40,7 @@ def in_memory_problem(
     similarity: Similarity,
     random: np.random.RandomState,
 ) -> SVMProblem:
-    """Tie each distinct row to a prototype, and compare them all with a kernel.
-
-    Parameters
-    ----------
-    estimator : MultiPrototypeSVC
-    entries : dict
-        Of a problem of these rows.
-    total : float
-        Of the rows' shares.
-    similarity : Similarity
-    random : RandomState
-
-    Returns
-    -------
-    SVMProblem
-    """
+    """Tie each distinct row to a prototype, and compare them all with a kernel."""
     chosen, row = distinct_rows(
         entries["X"], entries["y_encoded"], entries["weights"], random
     )
@@ -126,33 +111,12 @@ def _mixes(
 
 
 def total_weight(sample_weight: Any) -> float:
-    """Sum of the weights that a user gave.
-
-    Parameters
-    ----------
-    sample_weight : array-like of shape (n_samples,)
-
-    Returns
-    -------
-    float
-    """
+    """Sum of the weights that a user gave."""
     return float(np.asarray(sample_weight, dtype=np.float64).sum())
 
 
 def draw_rows(entries: dict[str, Any], random: np.random.RandomState) -> dict[str, Any]:
-    """Draw rows of every class, which weigh as much together as all of the class.
-
-    Parameters
-    ----------
-    entries : dict
-        Of a problem: `X`, `y_encoded`, `weights` and `classes`.
-    random : RandomState
-
-    Returns
-    -------
-    dict
-        The same entries of the rows drawn, in memory.
-    """
+    """Draw rows of every class, which weigh as much together as all of the class."""
     X, y_encoded, weights = (entries[name] for name in ("X", "y_encoded", "weights"))
     share = DRAWN / X.shape[0]
 

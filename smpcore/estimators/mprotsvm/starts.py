@@ -67,16 +67,7 @@ class Candidate:
 
 
 def affordable_inits(problem: SVMProblem) -> int:
-    """New starts that the budget allows; it does not depend on their prototypes.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-
-    Returns
-    -------
-    int
-    """
+    """New starts that the budget allows; it does not depend on their prototypes."""
     rows, columns = problem.linear_rows.shape
     width = columns if problem.gram is None else rows / 10
     work = rows * width * len(problem.classes)
@@ -102,23 +93,7 @@ def drawn_start(
     start: str,
     seed: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Tie every row to a prototype of its class, by chance or by k-means.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n_distinct, n_columns)
-    y_encoded : ndarray of int, shape (n_distinct,)
-    weights : ndarray of shape (n_distinct,)
-    count : int
-        Prototypes of a class, if it has as many rows.
-    start : {"random", "kmeans"}
-    seed : int
-
-    Returns
-    -------
-    assignment : ndarray of int, shape (n_distinct,)
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-    """
+    """Tie every row to a prototype of its class, by chance or by k-means."""
     count = min(count, int(np.bincount(y_encoded).max()))
     random = np.random.RandomState([seed, count])
     if start == "kmeans":
@@ -135,17 +110,6 @@ def split_state(problem: SVMProblem, state: SVMState, count: int) -> SVMState | 
 
     The rows of a prototype are parted at their mean along their principal direction;
     one half, and its mass, goes to a prototype without rows, or to a new one.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    state : SVMState
-    count : int
-
-    Returns
-    -------
-    SVMState or None
-        None if no prototype can be split.
     """
     prototype_labels, assignment = (
         state.prototype_labels.tolist(),
@@ -186,18 +150,7 @@ def split_state(problem: SVMProblem, state: SVMState, count: int) -> SVMState | 
 
 
 def principal_scores(problem: SVMProblem, rows: np.ndarray) -> np.ndarray:
-    """Scores of rows along their principal direction, by the power method.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    rows : ndarray of int
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Weighted mean 0; all 0 for equal rows.
-    """
+    """Scores of rows along their principal direction, by the power method."""
     mass = problem.shares[rows] / problem.shares[rows].sum()
     if problem.gram is None:
         X = problem.linear_rows[rows]
@@ -228,21 +181,6 @@ def best_fit(
     A cold fit goes through all numbers of prototypes up to the one asked for, with the
     same draws as fits of fewer, so that its objective is at most theirs. A warm fit
     goes on from its state only.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    parameters : SVMParameters
-    options : SolverOptions
-    state : SVMState or None
-        Of these rows.
-    highest : float, default=1
-        How far progress rises.
-
-    Returns
-    -------
-    Candidate
-        With the sweeps from all starts.
     """
     kept, split, n_sweeps, span = None, None, 0, (0.0, 0.0)
 

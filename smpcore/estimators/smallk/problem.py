@@ -152,20 +152,7 @@ class Solution:
 def against_rest(
     assignment: np.ndarray, prototype_labels: np.ndarray, y_encoded: np.ndarray
 ) -> tuple[Task, ...]:
-    """One task for each class against all others.
-
-    Parameters
-    ----------
-    assignment : ndarray of int, shape (n_samples,)
-        Prototype of each row among those of all classes.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype, ascending.
-    y_encoded : ndarray of int, shape (n_samples,)
-
-    Returns
-    -------
-    tuple of Task
-    """
+    """One task for each class against all others."""
     return tuple(
         one_sided(assignment, prototype_labels, y_encoded, code, -1)
         for code in range(int(prototype_labels[-1]) + 1)
@@ -179,24 +166,7 @@ def one_sided(
     positive: int,
     negative: int,
 ) -> Task:
-    """The task of one class: its prototypes against one that is frozen at 0.
-
-    Parameters
-    ----------
-    assignment : ndarray of int, shape (n_samples,)
-        Prototype of each row among those of all classes; only those of the positive
-        class matter.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-    y_encoded : ndarray of int, shape (n_samples,)
-    positive : int
-        Code of the class.
-    negative : int
-        Class that the frozen prototype votes for, or -1.
-
-    Returns
-    -------
-    Task
-    """
+    """The task of one class: its prototypes against one that is frozen at 0."""
     own = np.flatnonzero(prototype_labels == positive)
     inside = y_encoded == positive
     return Task(
@@ -209,16 +179,7 @@ def one_sided(
 
 
 def tied_rows(problem: SMaLLProblem) -> np.ndarray:
-    """Prototype of the model that each training row is tied to.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-
-    Returns
-    -------
-    ndarray of int, shape (n_samples,)
-    """
+    """Prototype of the model that each training row is tied to."""
     columns = problem.y_encoded, *(task.assignment for task in problem.tasks)
     labels, order = problem.voters
     place = np.empty(len(labels), dtype=np.int64)
@@ -243,18 +204,7 @@ def _places(
 
 
 def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
-    """Steps of all tasks as steps of the model's prototypes, with a bias.
-
-    Parameters
-    ----------
-    parts : list of ndarray of shape (n_steps, n_prototypes, n_columns)
-        One of each task.
-    problem : SMaLLProblem
-
-    Returns
-    -------
-    ndarray of shape (n_steps, n_prototypes, n_features + 1)
-    """
+    """Steps of all tasks as steps of the model's prototypes, with a bias."""
     missing = problem.n_features + 1 - problem.X.shape[1]
     steps = np.concatenate(parts, axis=1)[:, problem.voters[1]]
     return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
@@ -263,20 +213,7 @@ def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
 def recorded_states(
     problem: SMaLLProblem, solutions: list[Solution], options: SolverOptions
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Recorded steps of all tasks side by side, and the iterations they belong to.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    solutions : list of Solution
-        One of each task; one that took fewer steps stays at its last.
-    options : SolverOptions
-
-    Returns
-    -------
-    states : ndarray of shape (n_recorded, n_prototypes, n_features + 1)
-    places : ndarray of int, shape (n_recorded,)
-    """
+    """Recorded steps of all tasks side by side, and the iterations they belong to."""
     own = [recorded_places(options, s.n_iter, len(s.steps)) for s in solutions]
     places = max(own, key=lambda places: places[-1])
     parts = []

@@ -21,20 +21,7 @@ from smpcore.model import History, Trace
 
 
 def fitted_state(problem: SMaLLProblem, W: np.ndarray, history: History) -> Fitted:
-    """Wrap the prototypes of a state.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    W : ndarray of shape (n_prototypes, n_features + 1)
-        With a bias, or 0, in the last column.
-    history : History
-
-    Returns
-    -------
-    Fitted
-        Without a start for the next fit.
-    """
+    """Wrap the prototypes of a state."""
     n, (labels, order) = problem.n_features, problem.voters
     model = problem.model(
         np.ascontiguousarray(W[:, :n]),
@@ -57,21 +44,7 @@ def joined_history(
     rounded: list[Solution],
     options: SolverOptions,
 ) -> History:
-    """The relaxation, then the refit; sums over tasks.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    relaxed : list of Solution
-    rounded : list of Solution
-        Empty where the relaxation is exact.
-    options : SolverOptions
-
-    Returns
-    -------
-    History
-        From the refit on the gap is that to the relaxation's bound.
-    """
+    """The relaxation, then the refit; sums over tasks."""
     objective = summed([solution.objective for solution in relaxed])
     gap = summed([solution.gap for solution in relaxed])
     phases: tuple[tuple[float, str], ...] = ()

@@ -57,20 +57,7 @@ def relax_all(
     options: SolverOptions,
     state: SMaLLState | None = None,
 ) -> list[Solution]:
-    """Solve the convex relaxation of every task.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    parameters : SMaLLParameters
-    options : SolverOptions
-    state : SMaLLState, optional
-        Warm start.
-
-    Returns
-    -------
-    list of Solution
-    """
+    """Solve the convex relaxation of every task."""
     found = []
     for number, task in enumerate(problem.tasks):
         shape = (len(task.prototype_labels), problem.X.shape[1])
@@ -129,19 +116,6 @@ def refit(
     """Best prototypes whose weights lie on given supports: a ridge problem.
 
     Only columns that some prototype uses are looked at.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    task : Task
-    support : ndarray of bool, shape (n_prototypes, n_features)
-    parameters : SMaLLParameters
-    start : Start
-    options : SolverOptions
-
-    Returns
-    -------
-    Solution
     """
     wide = np.ones_like(start.W)
     wide[:, : problem.n_features] = support
@@ -210,19 +184,7 @@ def _run(
 
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:
-    """How much of each feature the relaxation uses: 1 fully, 0 not at all.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_features)
-    k : int
-        Above 0 and below ``n_features``.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
-        Rows sum to at most k.
-    """
+    """How much of each feature the relaxation uses: 1 fully, 0 not at all."""
     found, sizes = np.empty(W.shape), np.empty((2, W.shape[1]))
     for row, share in zip(np.ascontiguousarray(W), found, strict=True):
         squared_support_norm(row, k, share, sizes)
@@ -230,17 +192,7 @@ def shares(W: np.ndarray, k: int) -> np.ndarray:
 
 
 def largest_shares(share: np.ndarray, W: np.ndarray, k: int) -> np.ndarray:
-    """The k features of each prototype with the largest shares, then weights.
-
-    Parameters
-    ----------
-    share, W : ndarray of shape (n_prototypes, n_features)
-    k : int
-
-    Returns
-    -------
-    ndarray of bool, shape (n_prototypes, n_features)
-    """
+    """The k features of each prototype with the largest shares, then weights."""
     order = np.lexsort((-np.abs(W), -share), axis=1)
     chosen = np.zeros(share.shape, dtype=bool)
     np.put_along_axis(chosen, order[:, :k], True, axis=1)
@@ -253,15 +205,6 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
     Systematic sampling: features lie along a line in random order, as long as their
     shares; those are chosen that a comb with unit spacing hits. So a prototype never
     gets more than the sum of its shares, rounded up.
-
-    Parameters
-    ----------
-    share : ndarray of shape (n_prototypes, n_features)
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of bool, shape (n_prototypes, n_features)
     """
     order = random.uniform(size=share.shape).argsort(axis=1)
     ends = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)
@@ -281,25 +224,7 @@ def round_all(
     options: SolverOptions,
     state: SMaLLState | None = None,
 ) -> list[Solution]:
-    """The best k-sparse prototypes found from the relaxation of every task.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    relaxed : list of Solution
-    parameters : SMaLLParameters
-        Its k is above 0 and below ``n_features``.
-    random : RandomState
-    options : SolverOptions
-    state : SMaLLState, optional
-        An earlier fit: where a support has not changed, its prototypes are a better
-        start.
-
-    Returns
-    -------
-    list of Solution
-        Their gap is that of the refit, not that to the best k-sparse model.
-    """
+    """The best k-sparse prototypes found from the relaxation of every task."""
     earlier = [None] * len(relaxed) if state is None else state.rounded
     rounded = []
     for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):

@@ -22,21 +22,6 @@ def swap_changes(
     The smooth loss is replaced by its second-order expansion at W, in the weights of
     one prototype; that minimum is known in closed form. For the other losses, which
     have no second derivatives, this is a guess of which swaps are worth a refit.
-
-    Parameters
-    ----------
-    problem : SMaLLProblem
-    task : Task
-    W : ndarray of shape (n_prototypes, n_columns)
-        Best prototypes on their support.
-    lam : float
-
-    Returns
-    -------
-    places : ndarray of int, shape (n_used, 2)
-        Prototype and feature that it loses.
-    changes : ndarray of shape (n_used, n_features)
-        What each feature in its stead would change; inf if it cannot.
     """
     n, ridge = problem.n_features, problem.ridge(lam)
     places, changes = [np.empty((0, 2), dtype=np.int64)], [np.empty((0, n))]

@@ -13,19 +13,7 @@ from smpcore.estimators.smp.problem import SMPProblem
 
 
 def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
-    """Tie every row to the prototype of its class that scores highest.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    W : ndarray of shape (n_prototypes, n_columns)
-
-    Returns
-    -------
-    ndarray of int, shape (n_samples,)
-        A row stays where it is unless another prototype is better by more than
-        rounding.
-    """
+    """Tie every row to the prototype of its class that scores highest."""
     columns = problem.X, problem.y_encoded, problem.assignment
     return row_values(_better, *columns, labels=problem.prototype_labels, W=W)
 
@@ -50,20 +38,7 @@ def _better(
 
 
 def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray:
-    """What each group of equal prototypes becomes.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    group : ndarray of int, shape (n_prototypes,)
-        As `equal_prototypes` gives it.
-    n_features : int
-
-    Returns
-    -------
-    ndarray of shape (n_groups, n_columns)
-        Mean of the group; its member with the largest bias where they differ in it.
-    """
+    """What each group of equal prototypes becomes."""
     rows = np.empty((group.max() + 1, W.shape[1]))
     if len(rows) == len(W):  # none are equal
         return W.copy()
@@ -83,18 +58,6 @@ def equal_prototypes(
 
     Prototypes that differ in the bias only are taken for equal: the one with the
     largest bias always scores highest, the others never decide anything.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-    n_features : int
-        Columns that are weights of features.
-
-    Returns
-    -------
-    ndarray of int, shape (n_prototypes,)
-        Number of the group of each, in the order of their first members.
     """
     return equal_groups(
         W[:, :n_features], np.abs(W).max(), "chebyshev", prototype_labels

@@ -14,17 +14,7 @@ from smpcore.estimators.smp.problem import SMPParameters, SMPProblem, solve_prob
 
 
 def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
-    """Gradient of the smooth loss.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    W : ndarray of shape (n_prototypes, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_columns)
-    """
+    """Gradient of the smooth loss."""
     gradient = np.zeros_like(W)
     for part, X in row_blocks(problem.X):
         assignment, rows = problem.assignment[part], np.arange(X.shape[0])
@@ -46,16 +36,6 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
     At the solution tied within classes, with gradient G, the duals
     ``(G_j - G_i) / |J_c|`` certify that it is optimal for every lambda that, times the
     class's factor, is at least the largest of their l1 norms.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    mu, eta : float
-
-    Returns
-    -------
-    float
-        0 if no class has two prototypes.
     """
     sizes = np.bincount(problem.prototype_labels).astype(np.float64)
     tied = replace(
@@ -83,15 +63,6 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     Without features the rows of a prototype are alike, so that only the bias of each
     prototype is left to solve for; mu must reach the largest gradient there. The bias
     itself depends on mu through its ridge: a fixed point.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    lam, eta : float
-
-    Returns
-    -------
-    float
     """
     n_prototypes, n = problem.n_prototypes, problem.n_features
     sums = np.zeros((n_prototypes, problem.X.shape[1]))
@@ -138,17 +109,6 @@ def slider_ranges(
     At prototypes of 0 the hinge pulls a row away from its rivals with weight 1, where
     the smooth loss does with 1 - 1 / |K| of its |K| prototypes, at least 1 / 2: the
     range of `mu` is twice as long.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    parameters : SMPParameters
-    start : {"kmeans", "each"}
-
-    Returns
-    -------
-    dict
-        Name -> (low, high).
     """
     if is_dask(problem.X):
         raise SmpcoreError(

@@ -66,12 +66,7 @@ class SMPProblem(ClassificationProblem):
         return self.copies * np.sqrt(self.fusion)
 
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """First and second prototype of each pair, class by class.
-
-        Returns
-        -------
-        first, second : ndarray of int, shape (n_pairs,)
-        """
+        """First and second prototype of each pair, class by class."""
         first, second = [], []
         for code in range(self.prototype_labels[-1] + 1):
             own = np.flatnonzero(self.prototype_labels == code)
@@ -144,16 +139,7 @@ class Solution:
 
 
 def refuse_too_large(n_prototypes: int, n_pairs: int, n_columns: int) -> None:
-    """Refuse prototypes that the solver's memory would not hold.
-
-    Parameters
-    ----------
-    n_prototypes, n_pairs, n_columns : int
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse prototypes that the solver's memory would not hold."""
     needed = 8 * n_columns * (4 * n_pairs + 12 * n_prototypes)
     if needed > MOST_BYTES:
         raise SmpcoreError(
@@ -168,15 +154,6 @@ def elastic_net(problem: SMPProblem, mu: float, eta: float) -> tuple[np.ndarray,
 
     The bias pays no l1 and at least 1e-3 of ridge, features at least 1e-6: without
     it there may be no minimiser.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    mu, eta : float
-
-    Returns
-    -------
-    l1, l2 : ndarray of shape (n_prototypes, n_columns)
     """
     l1 = np.full(problem.X.shape[1], mu)
     l2 = np.full(problem.X.shape[1], max(mu * eta, 1e-6))
@@ -191,25 +168,7 @@ def solve_problem(
     options: SolverOptions,
     state: SMPState | None = None,
 ) -> Solution:
-    """Call a kernel.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    parameters : SMPParameters
-    options : SolverOptions
-    state : SMPState, optional
-        Warm start that fits the problem; zeros otherwise.
-
-    Returns
-    -------
-    Solution
-
-    Raises
-    ------
-    SmpcoreError
-        If rows are read in blocks and the solver takes an array only.
-    """
+    """Call a kernel."""
     X, units = problem.X, problem.units
     if not (alike := (units == 1.0).all()):
         X = in_units(X, units)
@@ -269,21 +228,7 @@ def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
 def smp_start(
     W: np.ndarray, Y: np.ndarray, lipschitz: float
 ) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
-    """What `solve_smp` hands from step to step, before the first.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    Y : ndarray of shape (n_pairs, n_columns)
-    lipschitz : float
-
-    Returns
-    -------
-    at : tuple
-        Whether to go on, T, status, steps, L and its limit, the worst of the last
-        objectives, and the bound.
-    spaces : tuple of ndarray
-    """
+    """What `solve_smp` hands from step to step, before the first."""
     work = np.zeros((5, *W.shape))
     work[0] = W
     at = True, 1.0, ITERATION_LIMIT, -1, 0.03 * lipschitz, 2.0 * lipschitz

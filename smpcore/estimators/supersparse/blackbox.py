@@ -37,17 +37,7 @@ class CheckedFunction:
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
     def __call__(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-        """Call the function and check what it returns.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        Z : ndarray of shape (n_prototypes, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_prototypes)
-        """
+        """Call the function and check what it returns."""
         try:
             values = np.asarray(self.function(X, Z), dtype=np.float64)
         except Exception as error:  # whatever a stranger's function raises
@@ -68,16 +58,7 @@ class CheckedFunction:
         return values
 
     def refuse_asymmetric(self, X: np.ndarray) -> None:
-        """Refuse a function for which x is not as like z as z is like x.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        Raises
-        ------
-        SmpcoreError
-        """
+        """Refuse a function for which x is not as like z as z is like x."""
         few = X[:N_TRIED]
         values = self(few, few)
         if not np.allclose(values, values.T, rtol=1e-6, atol=1e-9):
@@ -95,17 +76,6 @@ def solve_blackbox(
 
     The direction weighs each row by its similarity and by what it still lacks: for the
     RBF that is the gradient. A step that does not lower the true objective is undone.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-    box : Box
-    options : SolverOptions
-
-    Returns
-    -------
-    Solution
     """
     Z = np.array(Z, dtype=np.float64)
     rows, S = objective.rows, objective.similarities(Z)

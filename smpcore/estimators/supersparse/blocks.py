@@ -75,14 +75,6 @@ class BlockObjective(Objective):
 
         It depends on means and products of similarities and targets only, and these
         are also those of twice as many rows as there are columns.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_points, n_features)
-
-        Returns
-        -------
-        CondensedObjective
         """
         Y, weights = self.rows.Y, self.rows.weights
         n = len(Z) + len(Y)
@@ -112,32 +104,12 @@ class BlockObjective(Objective):
         return CondensedObjective(few, *parts, Z, columns[:, : len(Z)])
 
     def refitted(self, Z: np.ndarray) -> Refit:
-        """Objective and best coefficients of prototypes.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_prototypes, n_features)
-
-        Returns
-        -------
-        Refit
-        """
+        """Objective and best coefficients of prototypes."""
         few = self.condensed(Z)
         return Refit(*few.refit(few.columns)[:3])
 
     def gradient(self, Z: np.ndarray, refit: Refit) -> np.ndarray:
-        """Gradient of the objective along the prototypes.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_prototypes, n_features)
-        refit : Refit
-            Of these.
-
-        Returns
-        -------
-        ndarray of shape (n_prototypes, n_features)
-        """
+        """Gradient of the objective along the prototypes."""
 
         def pulled_back(
             part: slice, X: np.ndarray, sz: np.ndarray, S: np.ndarray, D: np.ndarray
@@ -151,17 +123,7 @@ class BlockObjective(Objective):
         return sum(self._blocks(pulled_back, Z))
 
     def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Best coefficients of prototypes.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_prototypes, n_features)
-
-        Returns
-        -------
-        B : ndarray of shape (n_prototypes, n_outputs)
-        intercept : ndarray of shape (n_outputs,)
-        """
+        """Best coefficients of prototypes."""
         return self.refitted(Z)[1:]
 
     @cached_property
@@ -179,21 +141,7 @@ class BlockObjective(Objective):
         options: SolverOptions,
         pairs: Pairs | None = None,
     ) -> Solution:
-        """Move prototypes as `solve_supersparse` does.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_prototypes, n_features)
-            Start.
-        box : Box
-        options : SolverOptions
-        pairs : Pairs, optional
-            What a solution on other rows knows of curvature; it is added to.
-
-        Returns
-        -------
-        Solution
-        """
+        """Move prototypes as `solve_supersparse` does."""
         Z, limits = _copy(Z), (box.low, box.high, float(box.radius))
         solvers.clip(Z, *limits)
         refit = self.refitted(Z)
@@ -302,20 +250,7 @@ class Pairs:
     def direction(
         self, Z: np.ndarray, G: np.ndarray, limits: tuple
     ) -> tuple[np.ndarray, bool]:
-        """Minus the direction to go in, and whether the pairs made it.
-
-        Parameters
-        ----------
-        Z, G : ndarray of shape (n_prototypes, n_features)
-            Prototypes and their gradient.
-        limits : tuple
-            Lowest and highest features, and the ball's radius.
-
-        Returns
-        -------
-        steps : ndarray of shape (n_prototypes, n_features)
-        is_newton : bool
-        """
+        """Minus the direction to go in, and whether the pairs made it."""
         steepest, free = G.copy(), np.empty(G.shape)
         solvers.keep_inside(Z, *limits, steepest, free)
         if not self.count:

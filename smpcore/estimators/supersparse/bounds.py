@@ -21,19 +21,7 @@ MOST_PROTOTYPES = 40
 
 
 def slider_ranges(rows: Rows, kind: str) -> dict[str, tuple[float, float]]:
-    """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    kind : str
-        Of the similarity.
-
-    Returns
-    -------
-    dict
-        Name -> (low, high).
-    """
+    """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows."""
     return {
         "n_prototypes": (1, count_distinct(rows.pool, MOST_PROTOTYPES)),
         "gamma": gamma_range(natural_gamma(rows, kind)),
@@ -42,17 +30,8 @@ def slider_ranges(rows: Rows, kind: str) -> dict[str, tuple[float, float]]:
 
 
 def natural_gamma(rows: Rows, kind: str) -> float:
-    """Give the gamma that suits the spread of the rows; 1 / features if standardised.
-
-    Parameters
-    ----------
-    rows : Rows
-    kind : str
-        Of the similarity.
-
-    Returns
-    -------
-    float
+    """Give the gamma that suits the spread of the rows; 1 / features if
+    standardised.
     """
     if kind == "strings":
         return STRING_GAMMA
@@ -64,17 +43,7 @@ def natural_gamma(rows: Rows, kind: str) -> float:
 
 
 def clipped_count(rows: Rows, requested: int) -> int:
-    """Clip the number of prototypes to the distinct rows; warn if that changes it.
-
-    Parameters
-    ----------
-    rows : Rows
-    requested : int
-
-    Returns
-    -------
-    int
-    """
+    """Clip the number of prototypes to the distinct rows; warn if that changes it."""
     distinct = count_distinct(rows.pool, requested)
     if distinct < requested:
         caution(
@@ -89,18 +58,6 @@ def scaled_box(box: Any, kind: str, center: np.ndarray, scale: np.ndarray) -> Bo
 
     Without a box those of products stay in the unit ball, because longer prototypes
     make the ridge on their coefficients void.
-
-    Parameters
-    ----------
-    box : None or (low, high)
-        Numbers, or arrays of shape (n_features,).
-    kind : str
-        Of the similarity.
-    center, scale : ndarray of shape (n_features,)
-
-    Returns
-    -------
-    Box
     """
     low, high = np.full(len(center), -np.inf), np.full(len(center), np.inf)
     if box is not None:

@@ -60,24 +60,7 @@ def fit_rows(
     random: np.random.RandomState,
     state: SuperSparseState | None = None,
 ) -> tuple[Solution, np.ndarray]:
-    """Find prototypes and their coefficients.
-
-    Parameters
-    ----------
-    objective : Objective
-    recipe : Recipe
-    box : Box
-    options : SolverOptions
-    random : RandomState
-    state : SuperSparseState, optional
-        Warm start, also of another number of prototypes.
-
-    Returns
-    -------
-    solution : Solution
-    Z : ndarray of shape (n_prototypes, n_features)
-        Where the prototypes started.
-    """
+    """Find prototypes and their coefficients."""
     if objective.similarity.kind == "precomputed":
         return fit_columns(objective, recipe.n_prototypes, options, state)
     Z, rows = _start(objective, recipe, box, options, random, state), objective.rows
@@ -181,16 +164,7 @@ def _joined(first: Solution, second: Solution) -> Solution:
 
 
 def refuse_diverged(solution: Solution) -> None:
-    """Refuse a fit that is not finite.
-
-    Parameters
-    ----------
-    solution : Solution
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse a fit that is not finite."""
     good = np.isfinite(solution.objective).all() and np.isfinite(solution.Z).all()
     if not (good and np.isfinite(solution.B).all()):
         raise SmpcoreError(
@@ -200,13 +174,7 @@ def refuse_diverged(solution: Solution) -> None:
 
 
 def warn_if_unfinished(solution: Solution, max_iter: int) -> None:
-    """Warn of a fit that reached the limit of steps.
-
-    Parameters
-    ----------
-    solution : Solution
-    max_iter : int
-    """
+    """Warn of a fit that reached the limit of steps."""
     if solution.status != ITERATION_LIMIT:
         return
     objective = solution.objective[-4:]

@@ -35,19 +35,6 @@ def solve_paper(
     A step is the refit of the coefficients and a move of one prototype. It stops after
     a round over all prototypes that changes the objective by `tol` at most, relatively.
     For teaching: the default solver gets further in far fewer steps.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-    box : Box
-    options : SolverOptions
-    eta : float
-        Step, on the mean loss.
-
-    Returns
-    -------
-    Solution
     """
     Z = np.array(Z, dtype=np.float64, order="C")
     m = len(Z)

@@ -95,16 +95,7 @@ class Objective:
         return self
 
     def condensed(self, Z: np.ndarray) -> Objective:
-        """The same objective of any of these prototypes, of few rows if it can be.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_points, n_features)
-
-        Returns
-        -------
-        Objective
-        """
+        """The same objective of any of these prototypes, of few rows if it can be."""
         return self
 
     @cached_property
@@ -117,20 +108,7 @@ class Objective:
         return self.similarity.values(self.rows.cases, Z)
 
     def refit(self, S: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-        """Best coefficients for any similarities.
-
-        Parameters
-        ----------
-        S : ndarray of shape (n_samples, n_prototypes)
-
-        Returns
-        -------
-        F : float
-        B : ndarray of shape (n_prototypes, n_outputs)
-        intercept : ndarray of shape (n_outputs,)
-        residuals : ndarray of shape (n_samples, n_outputs)
-            Prediction less target.
-        """
+        """Best coefficients for any similarities."""
         if self.free != SQUARED:
             return refit_insensitive(S, self)
         u, targets = self.rows.weights, self.rows.Y
@@ -143,17 +121,7 @@ class Objective:
         return F, B, middle - means @ B, residuals
 
     def coefficients(self, Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Best coefficients of prototypes, as their solver computes them.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_prototypes, n_features)
-
-        Returns
-        -------
-        B : ndarray of shape (n_prototypes, n_outputs)
-        intercept : ndarray of shape (n_outputs,)
-        """
+        """Best coefficients of prototypes, as their solver computes them."""
         if self.rows.constant:
             return np.zeros((len(Z), len(self.rows.Y))), np.zeros(len(self.rows.Y))
         if self.similarity.kind in SMOOTH:
@@ -161,19 +129,7 @@ class Objective:
         return self.refit(self.similarities(Z))[1:3]
 
     def solve(self, Z: np.ndarray, box: Box, options: SolverOptions) -> Solution:
-        """Call the kernel.
-
-        Parameters
-        ----------
-        Z : ndarray of shape (n_prototypes, n_features)
-            Start.
-        box : Box
-        options : SolverOptions
-
-        Returns
-        -------
-        Solution
-        """
+        """Call the kernel."""
         rows, similarity = self.rows, self.similarity
         S, D, W = np.empty((3, len(Z), len(rows.X)))
         is_rbf = similarity.kind == "rbf"
@@ -240,17 +196,7 @@ class Solution:
 
 
 def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
-    """Give a similarity with a gradient as its kernels want it.
-
-    Parameters
-    ----------
-    similarity : Similarity
-
-    Returns
-    -------
-    tuple
-        Kind, gamma, degree, coef0.
-    """
+    """Give a similarity with a gradient as its kernels want it."""
     return (
         SIMILARITIES[similarity.kind].kernel,
         float(similarity.gamma),
@@ -262,20 +208,7 @@ def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
 def evaluate(
     objective: Objective, Z: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """F and its gradient at Z, for similarities that have one.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    F : float
-    G : ndarray of shape (n_prototypes, n_features)
-    B : ndarray of shape (n_prototypes, n_outputs)
-    intercept : ndarray of shape (n_outputs,)
-    """
+    """F and its gradient at Z, for similarities that have one."""
     rows, lam = objective.rows, objective.lam
     Z = np.array(Z, dtype=np.float64, order="C")
     (m, n), c = (len(Z), len(rows.X)), len(rows.Y)
@@ -292,18 +225,7 @@ def evaluate(
 
 
 def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Sum over rows x of the gradient of s(x, z) along z, for each z.
-
-    Parameters
-    ----------
-    similarity : Similarity
-    X : ndarray of shape (n_samples, n_features)
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
-    """
+    """Sum over rows x of the gradient of s(x, z) along z, for each z."""
     X, Z = np.array(X, order="C"), np.array(Z, order="C")
     alike = np.full(len(X), 1.0 / len(X))
     rows = standard_rows(X, np.zeros((len(X), 1)), alike, similarity.kind)
@@ -319,19 +241,7 @@ def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndar
 def refit_insensitive(
     S: np.ndarray, objective: Objective
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """As `Objective.refit`, where errors up to epsilon cost nothing.
-
-    Parameters
-    ----------
-    S : ndarray of shape (n_samples, n_prototypes)
-    objective : Objective
-
-    Returns
-    -------
-    F, B, intercept
-    residuals : ndarray of shape (n_samples, 1)
-        Half the slope of each row's loss, as a squared error's is the residual.
-    """
+    """As `Objective.refit`, where errors up to epsilon cost nothing."""
     rows, (n, m) = objective.rows, S.shape
     B, b, R = np.zeros((1, m)), np.zeros(1), np.empty((1, n))
     loss = rows.Y, rows.weights, float(objective.lam), objective.free
@@ -343,20 +253,7 @@ def refit_insensitive(
 def normal_matrix(
     S: np.ndarray, weights: np.ndarray, lam: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Matrix of the equations for the coefficients, intercept eliminated.
-
-    Parameters
-    ----------
-    S : ndarray of shape (n_samples, n_prototypes)
-    weights : ndarray of shape (n_samples,)
-    lam : float
-
-    Returns
-    -------
-    A : ndarray of shape (n_prototypes, n_prototypes)
-    means : ndarray of shape (n_prototypes,)
-    S_centred : ndarray of shape (n_samples, n_prototypes)
-    """
+    """Matrix of the equations for the coefficients, intercept eliminated."""
     means = weights @ S
     S_centred = S - means
     A = S_centred.T @ (weights[:, None] * S_centred)

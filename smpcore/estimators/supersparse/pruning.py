@@ -75,21 +75,7 @@ def prune_path(
 
 
 def choose_size(sizes: Sequence[int], losses: Sequence[float], price: float) -> int:
-    """Choose the number of prototypes with the least loss plus price (equation 8).
-
-    Parameters
-    ----------
-    sizes : sequence of int
-    losses : sequence of float
-        On rows that were not learned from.
-    price : float
-        What a prototype costs, in the units of the losses.
-
-    Returns
-    -------
-    int
-        The smallest of those that are as good as the best.
-    """
+    """Choose the number of prototypes with the least loss plus price (equation 8)."""
     sizes = np.asarray(sizes)
     total = np.asarray(losses, dtype=np.float64) + price * sizes
     return int(sizes[total <= total.min() + 1e-12].min())

@@ -18,34 +18,14 @@ IDLE = 0.05
 
 
 def without_dead(objective: Objective, Z: np.ndarray) -> np.ndarray:
-    """Leave out prototypes that no row is like.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (at most n_prototypes, n_features)
-    """
+    """Leave out prototypes that no row is like."""
     if not SIMILARITIES[objective.similarity.kind].vanishes or not len(Z):
         return Z
     return Z[objective.rows.weights @ objective.similarities(Z) >= DEAD]
 
 
 def without_idle(objective: Objective, Z: np.ndarray) -> np.ndarray:
-    """Leave out the cheapest prototype if it does next to nothing beside the others.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes or one less, n_features)
-    """
+    """Leave out the cheapest prototype if it does next to nothing beside the others."""
     costs = removal_increases(objective, Z)
     if costs.min() >= IDLE * np.median(costs):
         return Z
@@ -55,23 +35,7 @@ def without_idle(objective: Objective, Z: np.ndarray) -> np.ndarray:
 def kept_columns(
     objective: Objective, S: np.ndarray, n_kept: int, removal: str = "rise"
 ) -> np.ndarray:
-    """Drop prototypes until so many remain.
-
-    Parameters
-    ----------
-    objective : Objective
-    S : ndarray of shape (n_samples, n_prototypes)
-        Their similarities to the rows.
-    n_kept : int
-    removal : {"rise", "coefficient"}
-        One by one, each time the one without which the objective rises least; or the
-        ones with the smallest coefficients, at once: the paper's way.
-
-    Returns
-    -------
-    ndarray of int, shape (n_kept,)
-        Columns that remain, ascending.
-    """
+    """Drop prototypes until so many remain."""
     remaining = np.arange(S.shape[1])
     if removal == "coefficient":
         sizes = np.linalg.norm(objective.refit(S)[1], axis=1)
@@ -89,17 +53,7 @@ def kept_columns(
 
 
 def removal_increases(objective: Objective, Z: np.ndarray) -> np.ndarray:
-    """Exact rise of the objective when one of these prototypes is left out.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
-    """
+    """Exact rise of the objective when one of these prototypes is left out."""
     S = objective.similarities(Z)
     if objective.free != SQUARED:
         return _costs_by_refits(objective, S)
@@ -121,18 +75,6 @@ def _costs_by_refits(objective: Objective, S: np.ndarray) -> np.ndarray:
 
 
 def column_costs(A: np.ndarray, C: np.ndarray) -> np.ndarray:
-    """Exact rise of the objective when a column is left out and the others refitted.
-
-    Parameters
-    ----------
-    A : ndarray of shape (n_prototypes, n_prototypes)
-        Matrix of the equations for the coefficients.
-    C : ndarray of shape (n_prototypes, n_outputs)
-        Their right side.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
-    """
+    """Exact rise of the objective when a column is left out and the others refitted."""
     inverse = np.linalg.inv(A)
     return ((inverse @ C) ** 2).sum(axis=1) / np.diag(inverse)

@@ -27,26 +27,7 @@ def fitted_state(
     history: History,
     coefficients: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Fitted:
-    """Wrap prototypes, those at the same place as one, in the user's units.
-
-    Parameters
-    ----------
-    problem : SuperSparseProblem or SuperSparseRegression
-    objective : Objective
-    start : ndarray of shape (n_prototypes, n_features)
-        Where the prototypes started, scaled units.
-    kind_of_prototype : str
-        "invented case" or "real case".
-    Z : ndarray of shape (n_prototypes, n_features), scaled units
-    history : History
-    coefficients : (ndarray, ndarray), optional
-        As `Objective.coefficients` gives them; None: the best ones.
-
-    Returns
-    -------
-    Fitted
-        Without a start for the next fit.
-    """
+    """Wrap prototypes, those at the same place as one, in the user's units."""
     similarity, rows = objective.similarity, objective.rows
     B, intercept = coefficients or objective.coefficients(Z)
     same = np.zeros(len(Z), dtype=np.int64)

@@ -65,18 +65,7 @@ class Rows:
         return len(self.weights if self.joined is None else self.joined[0])
 
     def distinct(self, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Some of the rows that differ.
-
-        Parameters
-        ----------
-        places : ndarray of int, shape (n_rows,)
-
-        Returns
-        -------
-        cases : ndarray of shape (n_rows, n_features)
-        targets : ndarray of shape (n_rows, n_outputs)
-        weights : ndarray of shape (n_rows,)
-        """
+        """Some of the rows that differ."""
         if self.joined is None:
             return self.cases[places], self.Y.T[places], self.weights[places]
         first = self.joined[0][places]
@@ -88,15 +77,6 @@ class Rows:
 
         A class weighs what it weighs here; of numbers to predict, those above and
         below the mean are the classes.
-
-        Parameters
-        ----------
-        n_rows : int
-            How many, at most.
-
-        Returns
-        -------
-        Rows
         """
         random = np.random.default_rng(0)
         classes = self.Y[0] > 0.0 if len(self.Y) == 1 else self.Y.argmax(axis=0)
@@ -123,17 +103,7 @@ class Rows:
 
 
 def rows_in_any_order(X: Any, places: np.ndarray) -> np.ndarray:
-    """Read rows by their numbers, which need not ascend.
-
-    Parameters
-    ----------
-    X : ndarray or ScaledRows of shape (n_samples, n_features)
-    places : ndarray of int, shape (n_rows,)
-
-    Returns
-    -------
-    ndarray of shape (n_rows, n_features)
-    """
+    """Read rows by their numbers, which need not ascend."""
     order = np.argsort(places, kind="stable")
     rows = np.empty((len(places), X.shape[1]))
     rows[order] = X[places[order]]
@@ -146,22 +116,7 @@ def rows_in_blocks(
     weights: np.ndarray,
     joined: tuple[np.ndarray, np.ndarray],
 ) -> Rows:
-    """As `standard_rows`, of standardised rows that stay where they are.
-
-    Parameters
-    ----------
-    cases : ScaledRows of shape (n_samples, n_features)
-    targets : (ndarray, ndarray)
-        Those that differ, (n_values, n_outputs), and the place of each row's.
-    weights : ndarray of shape (n_samples,), sum 1
-    joined : (ndarray, ndarray)
-        As in `Rows`.
-
-    Returns
-    -------
-    Rows
-        Without sizes.
-    """
+    """As `standard_rows`, of standardised rows that stay where they are."""
     values, places = targets
     totals = np.bincount(places, weights, len(values))
     Y, *units = standard_targets(values, totals)
@@ -178,21 +133,7 @@ def rows_in_blocks(
 def standard_targets(
     targets: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, float]:
-    """Bring targets to mean 0 and a mean variance of 1.
-
-    Parameters
-    ----------
-    targets : ndarray of shape (n_values, n_outputs)
-    weights : ndarray of shape (n_values,), sum 1
-
-    Returns
-    -------
-    Y : ndarray of shape (n_outputs, n_values)
-        All 0 where the targets are constant but for rounding.
-    middle : ndarray of shape (n_outputs,)
-    unit : float
-        ``(targets - middle) / unit`` are the standard units.
-    """
+    """Bring targets to mean 0 and a mean variance of 1."""
     middle = weights @ targets
     centred = targets - middle
     unit = math.sqrt((weights @ centred**2).mean())
@@ -204,20 +145,7 @@ def standard_targets(
 def standard_rows(
     X: np.ndarray, targets: np.ndarray, weights: np.ndarray, kind: str
 ) -> Rows:
-    """Bring rows and targets into the form that the kernels want.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), scaled units
-    targets : ndarray of shape (n_samples, n_outputs)
-    weights : ndarray of shape (n_samples,), sum 1
-    kind : str
-        Of the similarity.
-
-    Returns
-    -------
-    Rows
-    """
+    """Bring rows and targets into the form that the kernels want."""
     if kind == "intersection" and X.min() < 0:
         raise SmpcoreError(
             f"X holds {X.min():.3g} and should not be negative for "
@@ -246,18 +174,7 @@ _usual: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
 
 
 def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
-    """Tell which cases lie farther from the rows than these from each other.
-
-    Parameters
-    ----------
-    rows : Rows
-    Z : ndarray of shape (n_cases, n_features), scaled units
-
-    Returns
-    -------
-    ndarray of bool, shape (n_cases,)
-        Whether the nearest row is farther away than 95 % of the rows have another.
-    """
+    """Tell which cases lie farther from the rows than these from each other."""
     if rows not in _usual:
         chosen = np.random.default_rng(0).permutation(rows.n_distinct)[:NEAR_ROWS]
         some = rows.distinct(chosen)[0]

@@ -18,16 +18,7 @@ from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
 def refuse_oblong(X: np.ndarray) -> None:
-    """Refuse similarities without a column for each row, matrix beside matrix.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse similarities without a column for each row, matrix beside matrix."""
     if X.shape[1] % len(X):
         raise SmpcoreError(
             f"X has {X.shape[1]} columns for {len(X)} rows and should have a column "
@@ -37,17 +28,7 @@ def refuse_oblong(X: np.ndarray) -> None:
 
 
 def chosen_columns(Z: np.ndarray) -> np.ndarray:
-    """Column that each prototype stands for.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_columns)
-        A 1 in each row, and zeros.
-
-    Returns
-    -------
-    ndarray of int, shape (n_prototypes,)
-    """
+    """Column that each prototype stands for."""
     return Z.argmax(axis=1)
 
 
@@ -57,23 +38,7 @@ def fit_columns(
     options: SolverOptions,
     state: SuperSparseState | None,
 ) -> tuple[Solution, np.ndarray]:
-    """Choose columns greedily, then change one for a better one until none is.
-
-    Parameters
-    ----------
-    objective : Objective
-        Its rows are similarities to the training rows.
-    n_prototypes : int
-    options : SolverOptions
-    state : SuperSparseState or None
-        Warm start, also of another number of prototypes.
-
-    Returns
-    -------
-    solution : Solution
-    Z : ndarray of shape (n_prototypes, n_columns)
-        Columns to start from.
-    """
+    """Choose columns greedily, then change one for a better one until none is."""
     X = objective.rows.cases
     chosen = np.empty(0, np.int64) if state is None else chosen_columns(state.Z)
     if len(chosen) > n_prototypes:

@@ -34,16 +34,6 @@ def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndar
 
     Rows are lined up along a random direction, where a row of weight 3 covers the
     same stretch as three equal rows.
-
-    Parameters
-    ----------
-    rows : Rows
-    n_rows : int
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of shape (at most n_rows, n_features)
     """
     direction = random.normal(size=rows.cases.shape[1])
     in_memory = rows.joined is None
@@ -65,18 +55,7 @@ def draw_rows(rows: Rows, n_rows: int, random: np.random.RandomState) -> np.ndar
 def cluster_start(
     rows: Rows, n_prototypes: int, random: np.random.RandomState
 ) -> np.ndarray:
-    """Centres of clusters of rows and targets together, without the targets.
-
-    Parameters
-    ----------
-    rows : Rows
-    n_prototypes : int
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
-    """
+    """Centres of clusters of rows and targets together, without the targets."""
     factor = TARGET_WEIGHT * rows.spread / math.sqrt(len(rows.Y))
     chosen = np.arange(rows.n_distinct)
     if len(chosen) > MOST_ROWS:
@@ -93,20 +72,8 @@ def cluster_start(
 def greedy_rows(
     objective: Objective, Z: np.ndarray, pool: np.ndarray, n: int
 ) -> np.ndarray:
-    """Add rows of a pool one by one, each the one that explains most of what is left.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, n_features)
-        Prototypes that are there already; may be none.
-    pool : ndarray of shape (n_pool, n_features)
-    n : int
-        How many to add, at most.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes + n, n_features)
+    """Add rows of a pool one by one, each the one that explains most of what is
+    left.
     """
     # Hundreds of similarities of each row would be read in blocks once a prototype.
     objective = objective.condensed(np.vstack([Z, pool]))
@@ -132,18 +99,7 @@ def greedy_rows(
 def greedy_start(
     objective: Objective, n_prototypes: int, random: np.random.RandomState
 ) -> np.ndarray:
-    """Choose rows greedily out of a random pool (orthogonal matching pursuit).
-
-    Parameters
-    ----------
-    objective : Objective
-    n_prototypes : int
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
-    """
+    """Choose rows greedily out of a random pool (orthogonal matching pursuit)."""
     pool = draw_rows(objective.rows, max(POOL, 2 * n_prototypes), random)
     none = np.empty((0, objective.rows.cases.shape[1]))
     return greedy_rows(objective, none, pool, n_prototypes)
@@ -157,24 +113,7 @@ def choose_start(
     options: SolverOptions,
     random: np.random.RandomState,
 ) -> np.ndarray:
-    """Find prototypes to start from, no two of them alike.
-
-    Parameters
-    ----------
-    objective : Objective
-    n_prototypes : int
-    start : {"auto", "kmeans", "greedy", "random"}
-        "auto" is k-means; for small problems also the greedy and five random starts,
-        and of a sample of rows in a file five clusterings, of which the one that is
-        best after a few steps remains. "random" are rows, as the paper draws them.
-    box : Box
-    options : SolverOptions
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
-    """
+    """Find prototypes to start from, no two of them alike."""
     sample = objective.sample
     n_clustered = N_CLUSTERED if start == "auto" and sample is not objective else 1
     ways = _ways(sample, n_prototypes, start, n_clustered, random)
@@ -223,17 +162,6 @@ def separated(
     """Take the equal ones away and add greedy rows up to the number asked for.
 
     Equal prototypes have equal gradients: they would never part.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (any number, n_features)
-    n_prototypes : int
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
     """
     _, first = np.unique(Z, axis=0, return_index=True)
     Z = Z[np.sort(first)]
@@ -256,18 +184,6 @@ def resized(
     """Make a warm start of another number of prototypes out of solved ones.
 
     Dead ones go first, then those of `kept_columns`; missing ones are chosen greedily.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (any number, n_features)
-    n_prototypes : int
-    random : RandomState
-    removal : {"rise", "coefficient"}
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_features)
     """
     few = objective.condensed(Z)
     Z = without_dead(few, Z)

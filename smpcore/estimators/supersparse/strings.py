@@ -95,16 +95,7 @@ def decode_strings(codes: np.ndarray, alphabet: str) -> list[str]:
 
 
 def refuse_non_strings(X: np.ndarray) -> None:
-    """Refuse rows that are no padded codes.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, width)
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Refuse rows that are no padded codes."""
     ended = X < 0
     good = (X == np.round(X)).all() and (X >= PADDING).all() and X.max() < 2**16
     if not good or (ended[:, :-1] & ~ended[:, 1:]).any():
@@ -115,19 +106,7 @@ def refuse_non_strings(X: np.ndarray) -> None:
 
 
 def edited(z: np.ndarray, edit: int, letters: int) -> np.ndarray:
-    """Apply an edit by its number, see `smpcore.solvers.strings`.
-
-    Parameters
-    ----------
-    z : ndarray of int, shape (width,)
-    edit : int
-    letters : int
-        Size of the alphabet.
-
-    Returns
-    -------
-    ndarray of int, shape (width,)
-    """
+    """Apply an edit by its number, see `smpcore.solvers.strings`."""
     codes = z[z >= 0].tolist()
     n = len(codes)
     if edit < n * letters:
@@ -143,19 +122,7 @@ def edited(z: np.ndarray, edit: int, letters: int) -> np.ndarray:
 def neighbour_values(
     X: np.ndarray, z: np.ndarray, letters: int, gamma: float
 ) -> np.ndarray:
-    """Similarity of each row to every string one edit from z.
-
-    Parameters
-    ----------
-    X : ndarray of int, shape (n_samples, width)
-    z : ndarray of int, shape (width,)
-    letters : int
-    gamma : float
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_edits)
-    """
+    """Similarity of each row to every string one edit from z."""
     n = int((z >= 0).sum())
     out = np.empty((len(X), (2 * n + 1) * letters + n), dtype=np.int64)
     neighbour_distances(X, z, letters, out)
@@ -165,18 +132,7 @@ def neighbour_values(
 def objectives_with(
     objective: Objective, S: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
-    """Exact objective with each of many columns beside those that stay.
-
-    Parameters
-    ----------
-    objective : Objective
-    S : ndarray of shape (n_samples, n_others)
-    columns : ndarray of shape (n_samples, n_columns)
-
-    Returns
-    -------
-    ndarray of shape (n_columns,)
-    """
+    """Exact objective with each of many columns beside those that stay."""
     u, Y, lam = objective.rows.weights, objective.rows.Y.T, objective.lam
     centred = columns - u @ columns
     lengths = u @ centred**2 + lam
@@ -218,20 +174,7 @@ def _best_edit(
 def solve_strings(
     objective: Objective, Z: np.ndarray, box: Box, options: SolverOptions
 ) -> Solution:
-    """Edit one prototype after the other until no single edit helps any more.
-
-    Parameters
-    ----------
-    objective : Objective
-    Z : ndarray of shape (n_prototypes, width)
-    box : Box
-        `high` holds the largest code.
-    options : SolverOptions
-
-    Returns
-    -------
-    Solution
-    """
+    """Edit one prototype after the other until no single edit helps any more."""
     X, Z = objective.rows.cases.astype(np.int64), Z.astype(np.int64)
     Z[:, LONGEST:] = PADDING
     S = objective.similarities(Z.astype(np.float64))

@@ -47,18 +47,7 @@ class Teacher:
     epsilon: float = 0.1
 
     def targets(self, problem: AnyProblem, similarity: Similarity) -> Rows:
-        """Rows with the teacher's decisions in the place of labels or numbers.
-
-        Parameters
-        ----------
-        problem : SuperSparseProblem or SuperSparseRegression
-        similarity : Similarity
-            The teacher's similarity, the student's too.
-
-        Returns
-        -------
-        Rows
-        """
+        """Rows with the teacher's decisions in the place of labels or numbers."""
         if isinstance(self.kind, str) and self.kind == "labels":
             return problem.rows
         return self._taught(problem, similarity)[0]

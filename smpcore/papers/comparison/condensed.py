@@ -38,17 +38,7 @@ class CondensedNeighbour(ClassifierMixin, BaseEstimator):
         self.editing, self.random_state = editing, random_state
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
-        """Edit, then condense.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        y : ndarray of shape (n_samples,)
-
-        Returns
-        -------
-        CondensedNeighbour
-        """
+        """Edit, then condense."""
         X = np.asarray(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
         apart = cdist(X, X, "sqeuclidean")

@@ -68,23 +68,7 @@ KEYS = {METHODS[key].title: key for key in METHODS} | {
 def fit_other(
     other: Other, dataset: Dataset, rows: np.ndarray, drawn: Sequence[Fold]
 ) -> tuple[Any, dict[str, Any]]:
-    """Fit at the best of its settings, as `fit_compared` does for the usual models.
-
-    Parameters
-    ----------
-    other : Other
-    dataset : Dataset
-    rows : ndarray of int
-        Training rows.
-    drawn : sequence of Fold
-        Of these rows.
-
-    Returns
-    -------
-    estimator : fitted pipeline
-    values : dict
-        What was chosen; of equal settings the first.
-    """
+    """Fit at the best of its settings, as `fit_compared` does for the usual models."""
 
     def fitted(value: Any, rows: np.ndarray) -> Any:
         estimator = other.make(**{other.parameter: value})

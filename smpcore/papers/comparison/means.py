@@ -11,25 +11,7 @@ import pandas as pd
 def model_means(
     table: pd.DataFrame, score: str, sizes: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Average each measure over the data sets that all models were measured on.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `smpcore.papers.compare` returns it.
-    score : str
-        Measure of which larger is better; its sets are those that count.
-    sizes : sequence of str
-        Measures of which smaller is better and a ratio counts: their means are
-        geometric, of values below 1 as of 1.
-
-    Returns
-    -------
-    DataFrame
-        Model -> its means, and for each of `sizes` ``front, <size>``: whether no other
-        model is at most as large and at least as good, and better in one of both.
-        The best score is first.
-    """
+    """Average each measure over the data sets that all models were measured on."""
     rows = table[table["measured"].notna() & table["at"].isna()]
     values = rows.pivot_table("measured", ["data", "model"], "measure")
     complete = values[score].unstack().dropna().index
@@ -49,21 +31,7 @@ def on_front(sizes: pd.Series, scores: pd.Series) -> np.ndarray:
 
 
 def best_in_words(means: pd.DataFrame, score: str, ours: set[str]) -> str:
-    """The best mean of all models, and that of ours, in a sentence.
-
-    Parameters
-    ----------
-    means : DataFrame
-        From `model_means`.
-    score : str
-        Column of `means`.
-    ours : set of str
-        Names of the models that this program is about.
-
-    Returns
-    -------
-    str
-    """
+    """The best mean of all models, and that of ours, in a sentence."""
     best = means.index[0]
     text = f"{best} has the best mean {score}, {means[score].iloc[0]:.3f}"
     if best in ours:
@@ -77,21 +45,7 @@ def best_in_words(means: pd.DataFrame, score: str, ours: set[str]) -> str:
 
 
 def front_in_words(means: pd.DataFrame, score: str, size: str, ours: set[str]) -> str:
-    """Which models are on the front, and which of ours are not, in sentences.
-
-    Parameters
-    ----------
-    means : DataFrame
-        From `model_means`.
-    score, size : str
-        Columns of `means`.
-    ours : set of str
-        Names of the models that this program is about.
-
-    Returns
-    -------
-    str
-    """
+    """Which models are on the front, and which of ours are not, in sentences."""
     front = means[means[f"front, {size}"]].sort_values(size)
     listed = ", ".join(
         f"{name} ({row[size]:,.0f}, {row[score]:.3f})" for name, row in front.iterrows()

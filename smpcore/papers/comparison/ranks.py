@@ -51,26 +51,7 @@ class Ranks:
 
 
 def mean_ranks(table: pd.DataFrame, measure: str, larger: bool = True) -> Ranks:
-    """Rank the models on every data set that all of them were measured on.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As `smpcore.papers.compare` returns it.
-    measure : str
-        What they are ranked by; equal values share their ranks.
-    larger : bool
-        Whether larger is better.
-
-    Returns
-    -------
-    Ranks
-
-    Raises
-    ------
-    SmpcoreError
-        With fewer than three models, or fewer than five such data sets.
-    """
+    """Rank the models on every data set that all of them were measured on."""
     rows = table[(table["measure"] == measure) & table["measured"].notna()]
     # Files hold six digits: equal accuracies are equal in fewer.
     values = rows.pivot_table("measured", "data", "model").dropna().round(5)
@@ -89,19 +70,7 @@ def mean_ranks(table: pd.DataFrame, measure: str, larger: bool = True) -> Ranks:
 
 
 def conclusion(ranks: Ranks, ours: set[str]) -> str:
-    """What the ranks say, in sentences.
-
-    Parameters
-    ----------
-    ranks : Ranks
-        Of all models that were measured.
-    ours : set of str
-        Names of the models that this program is about.
-
-    Returns
-    -------
-    str
-    """
+    """What the ranks say, in sentences."""
     names = list(ranks.mean.index)
     best = names[0]
     near = ranks.groups[0]

@@ -44,18 +44,7 @@ class Size(NamedTuple):
 
 
 def size_of_prototypes(model: PrototypeModel, preparation: Preparation) -> Size:
-    """Count what a model of this program is made of.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    preparation : Preparation
-        Which columns of the table its features are from.
-
-    Returns
-    -------
-    Size
-    """
+    """Count what a model of this program is made of."""
     columns = int(preparation.used_columns(model.support).sum())
     try:
         n_bytes = compile_model(model, preparation).table_bytes
@@ -65,19 +54,7 @@ def size_of_prototypes(model: PrototypeModel, preparation: Preparation) -> Size:
 
 
 def size_of_other(pipeline: Pipeline, preparation: Preparation) -> Size:
-    """Count what any other model is made of.
-
-    Parameters
-    ----------
-    pipeline : fitted Pipeline
-        Which standardises first.
-    preparation : Preparation
-        Which columns of the table its features are from.
-
-    Returns
-    -------
-    Size
-    """
+    """Count what any other model is made of."""
     last = pipeline[-1]
     counted = next(count for has, count in _COUNTS if has(last))
     numbers, n_bytes, used = counted(last, preparation.n_features)

@@ -36,20 +36,7 @@ N_STEPS, LEAST = 100, 1e-5
 def cost_and_gradient(
     U: np.ndarray, K: np.ndarray, same_class: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """E and its gradient in the coefficients.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n_prototypes, n_samples)
-    K : ndarray of shape (n_samples, n_samples)
-    same_class : ndarray of bool, shape (n_samples, n_prototypes)
-        Whether a prototype is of a row's class.
-
-    Returns
-    -------
-    E : float
-    gradient : ndarray of shape (n_prototypes, n_samples)
-    """
+    """E and its gradient in the coefficients."""
     KU = K @ U.T
     D = K.diagonal()[:, None] - 2.0 * KU + np.einsum("ij,ji->i", U, KU)
     rows = np.arange(len(K))
@@ -125,20 +112,7 @@ class AKGLVQ:
 def descend(
     U: np.ndarray, K: np.ndarray, same_class: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
-    """Lower E by projected gradient steps on the coefficients that are allowed.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n_prototypes, n_samples)
-        Coefficients at least 0 with sum 1.
-    K, same_class : ndarray
-        As in `cost_and_gradient`.
-    allowed : ndarray of bool, shape (n_prototypes, n_samples)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_samples)
-    """
+    """Lower E by projected gradient steps on the coefficients that are allowed."""
     step, (value, gradient) = 1.0, cost_and_gradient(U, K, same_class)
     for _ in range(N_STEPS):
         while True:

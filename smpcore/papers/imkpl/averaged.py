@@ -86,20 +86,7 @@ def unit_length(U: np.ndarray, K: np.ndarray) -> np.ndarray:
 def interpretability_of(
     U: np.ndarray, K: np.ndarray, y_encoded: np.ndarray
 ) -> np.ndarray:
-    """IP of mixes of rows by its formula in Section 5.2.1, in percent.
-
-    Parameters
-    ----------
-    U : ndarray of shape (n_prototypes, n_samples)
-        Not negative, of length 1 in feature space.
-    K : ndarray of shape (n_samples, n_samples)
-        1 on the diagonal.
-    y_encoded : ndarray of int, shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes,)
-    """
+    """IP of mixes of rows by its formula in Section 5.2.1, in percent."""
     shares = U @ np.eye(y_encoded.max() + 1)[y_encoded]
     purity = shares.max(axis=1) / shares.sum(axis=1)
     spread = np.einsum("is,st,it->i", U, 2.0 - 2.0 * K, U, optimize=True)

@@ -143,18 +143,7 @@ class Terms:
 
 
 def pursuit(Q: np.ndarray, c: np.ndarray, size: int) -> np.ndarray:
-    """Algorithm 2: min x' Q x / 2 + c' x over x >= 0 with at most `size` entries.
-
-    Parameters
-    ----------
-    Q : ndarray of shape (n, n)
-    c : ndarray of shape (n,)
-    size : int
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Algorithm 2: min x' Q x / 2 + c' x over x >= 0 with at most `size` entries."""
     x, chosen = np.zeros(len(c)), []
     allowed = np.ones(len(c), dtype=bool)
     flat = -FLAT * np.abs(c).max()
@@ -190,21 +179,7 @@ def _is_independent(Q: np.ndarray, chosen: list[int], j: int) -> bool:
 def algorithm_1(
     terms: Terms, U: np.ndarray
 ) -> Iterator[tuple[int, str, np.ndarray, np.ndarray, np.ndarray]]:
-    """Run Algorithm 1 until an iteration hardly changes the objective.
-
-    Parameters
-    ----------
-    terms : Terms
-    U : ndarray of shape (c, N)
-        First prototypes.
-
-    Yields
-    ------
-    iteration : int
-    phase : {"start", "codes", "prototypes", "kernel weights"}
-    U, codes : ndarray of shape (c, N)
-    beta : ndarray of shape (f,)
-    """
+    """Run Algorithm 1 until an iteration hardly changes the objective."""
     beta, codes, t, last = np.ones(len(terms.kernels)), np.zeros_like(U), 0, np.inf
     yield t, "start", U, codes, beta
     while True:
@@ -223,17 +198,7 @@ def algorithm_1(
 
 
 def terms_of(estimator: Any, problem: IMKPLProblem) -> Terms:
-    """The objective of an estimator; neighbours are those of the first K-hat.
-
-    Parameters
-    ----------
-    estimator : IMKPLClassifier
-    problem : IMKPLProblem
-
-    Returns
-    -------
-    Terms
-    """
+    """The objective of an estimator; neighbours are those of the first K-hat."""
     f, y = len(problem.active), problem.y_encoded
     kernels = np.stack([problem.kernels.mixed(one) for one in np.eye(f)])
     k = estimator.n_neighbors or estimator.code_size
@@ -249,16 +214,7 @@ def terms_of(estimator: Any, problem: IMKPLProblem) -> Terms:
 
 
 def other_objective(estimator: Any) -> str:
-    """What our objective has that (4) has not, in a sentence; empty if nothing.
-
-    Parameters
-    ----------
-    estimator : IMKPLClassifier
-
-    Returns
-    -------
-    str
-    """
+    """What our objective has that (4) has not, in a sentence; empty if nothing."""
     if estimator.kernel_weights != "ridge" or estimator.kappa == math.inf:
         return ""
     return (
@@ -274,27 +230,7 @@ def printed_imkpl(
     start: Any = None,
     stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
-    """Algorithm 1 on the rows of an estimator, equal ones once.
-
-    Parameters
-    ----------
-    estimator : IMKPLClassifier
-        Its `lam`, `mu`, `tau`, `code_size` and `n_neighbors` are used; `kappa` is not
-        in the paper.
-    problem : IMKPLProblem
-        Made by `problem` of this estimator.
-    n_steps : int, default=20
-        Iterations at most; each has three phases.
-    start : array-like of shape (n_prototypes, n_samples), optional
-        First prototypes, of the rows class by class. None: where our solver starts.
-    stop : ndarray of int64, shape (1,), optional
-        A flag that another thread may raise: the states until then are returned.
-
-    Returns
-    -------
-    tuple of PrintedStep
-        The start and each phase of each iteration; arrays U, codes and beta.
-    """
+    """Algorithm 1 on the rows of an estimator, equal ones once."""
     check_request(problem, IMKPLProblem, n_steps)
     usual = problem
     if estimator.n_prototypes is None:

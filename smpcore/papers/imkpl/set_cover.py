@@ -18,21 +18,7 @@ from smpcore.papers.imkpl.averaged import AveragedKernel, unit_length
 
 
 def cover(D: np.ndarray, y_encoded: np.ndarray, radius: float) -> list[tuple[int, int]]:
-    """Choose balls of all classes.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n_samples, n_samples)
-        Distances.
-    y_encoded : ndarray of int, shape (n_samples,)
-    radius : float
-        A ball covers rows nearer than this.
-
-    Returns
-    -------
-    list of (int, int)
-        Row in the middle, and the class that the ball stands for.
-    """
+    """Choose balls of all classes."""
     covers, chosen = D < radius, []
     for label in range(y_encoded.max() + 1):
         same_class = y_encoded == label

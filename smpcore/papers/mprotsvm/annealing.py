@@ -78,18 +78,7 @@ def best_objective(problem: SVMProblem, M: np.ndarray) -> float:
 
 @once_per_dataset
 def measured(dataset: Dataset, model: str, repetition: int) -> Outcome:
-    """The search on one half of the rows, its prototypes on the other.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    model : str
-    repetition : int
-
-    Returns
-    -------
-    Outcome
-    """
+    """The search on one half of the rows, its prototypes on the other."""
     rows = halves(dataset, repetition)
     estimator = MultiPrototypeSVC(COUNT, C, random_state=repetition)
     problem = estimator.problem(rows.X, rows.y)

@@ -33,18 +33,7 @@ def _machine(n_prototypes: int, C: float, **more: object) -> MultiPrototypeSVC:
 
 
 def slacks(fitted: MultiPrototypeSVC, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Slack of each prototype of the row's class; infinite for rivals.
-
-    Parameters
-    ----------
-    fitted : MultiPrototypeSVC
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_prototypes)
-    """
+    """Slack of each prototype of the row's class; infinite for rivals."""
     model = fitted.model_
     F = model.activations(X)
     same_class = fitted.classes_[model.prototype_labels] == y[:, None]

@@ -36,17 +36,7 @@ WINDOW = 0.3
 def olvq1_step(
     Z: np.ndarray, lengths: np.ndarray, longest: float, x: np.ndarray, same: np.ndarray
 ) -> None:
-    """Move the nearest prototype, and change its step length; in place.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_features)
-    lengths : ndarray of shape (n_prototypes,)
-    longest : float
-    x : ndarray of shape (n_features,)
-    same : ndarray of bool, shape (n_prototypes,)
-        Whether a prototype is of the row's class.
-    """
+    """Move the nearest prototype, and change its step length; in place."""
     nearest = int(((Z - x) ** 2).sum(axis=1).argmin())
     sign = 1.0 if same[nearest] else -1.0
     Z[nearest] += sign * lengths[nearest] * (x - Z[nearest])
@@ -55,15 +45,8 @@ def olvq1_step(
 
 
 def lvq21_step(Z: np.ndarray, length: float, x: np.ndarray, same: np.ndarray) -> None:
-    """Move the nearest two prototypes, if the row is between their classes; in place.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_features)
-    length : float
-    x : ndarray of shape (n_features,)
-    same : ndarray of bool, shape (n_prototypes,)
-        Whether a prototype is of the row's class.
+    """Move the nearest two prototypes, if the row is between their classes; in
+    place.
     """
     apart = np.sqrt(((Z - x) ** 2).sum(axis=1))
     near, next_ = np.argpartition(apart, 1)[:2]

@@ -101,27 +101,7 @@ def optimise_row(
     limit: float,
     epsilon: float = EPSILON,
 ) -> tuple[np.ndarray, float]:
-    """Figure 1, top: paired steps on the variables of one row.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (1 + n_rivals,)
-        Score of the assigned prototype, then those of the rivals.
-    mass : ndarray of shape (n_rivals,)
-        Dual variables of the rivals.
-    square : float
-        K(x_i, x_i).
-    limit : float
-        Largest sum of the variables.
-    epsilon : float
-        Difference of gradients that counts as none.
-
-    Returns
-    -------
-    mass : ndarray of shape (n_rivals,)
-    psi : float
-        Difference of gradients that was there at first.
-    """
+    """Figure 1, top: paired steps on the variables of one row."""
     # Slot 0 is the mass that is not used: to take from it is the step of a single
     # rival together with the assigned prototype.
     f, slots = scores.copy(), np.r_[limit - mass.sum(), mass]
@@ -145,20 +125,7 @@ def optimise_row(
 
 
 def sweep(dual: Dual, A: np.ndarray, tied: np.ndarray) -> tuple[np.ndarray, float]:
-    """Optimise the variables of every row once, in their order.
-
-    Parameters
-    ----------
-    dual : Dual
-    A : ndarray of shape (m, R)
-    tied : ndarray of int, shape (m,)
-
-    Returns
-    -------
-    A : ndarray of shape (m, R)
-    psi : float
-        Largest difference of gradients that a row had when it was its turn.
-    """
+    """Optimise the variables of every row once, in their order."""
     A, worst = A.copy(), 0.0
     B = dual.signed(A, tied)
     F = dual.K @ B
@@ -182,20 +149,7 @@ def draw_assignment(
     T: float,
     random: np.random.RandomState,
 ) -> np.ndarray:
-    """Draw a prototype of its class for each row; at T = 0 take the least slack.
-
-    Parameters
-    ----------
-    dual : Dual
-    F : ndarray of shape (m, R)
-    tied : ndarray of int, shape (m,)
-    T : float
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of int, shape (m,)
-    """
+    """Draw a prototype of its class for each row; at T = 0 take the least slack."""
     slacks = dual.slacks(F)
     if T == 0.0:
         stays = slacks[np.arange(len(F)), tied] <= slacks.min(axis=1)
@@ -214,26 +168,7 @@ def search(
     temperatures: tuple[float, float, float],
     random: np.random.RandomState,
 ) -> Iterator[tuple[int, str, np.ndarray, np.ndarray, float]]:
-    """Figure 1, bottom: anneal the assignment and optimise, until nothing improves.
-
-    Parameters
-    ----------
-    dual : Dual
-    tied : ndarray of int, shape (m,)
-        First assignment.
-    n_prototypes : int
-    temperatures : (float, float, float)
-        T_0, tau, and where the hard rule takes over.
-    random : RandomState
-
-    Yields
-    ------
-    n_sweeps : int
-    phase : {"start", "assignment", "sweep"}
-    A : ndarray of shape (m, R)
-    tied : ndarray of int, shape (m,)
-    T : float
-    """
+    """Figure 1, bottom: anneal the assignment and optimise, until nothing improves."""
     T, tau, cold = temperatures
     T = T if cold < T else 0.0
     A, n_sweeps, last = np.zeros((len(tied), n_prototypes)), 0, np.inf
@@ -264,17 +199,7 @@ def search(
 
 
 def dual_of(problem: SVMProblem, C: float) -> Dual:
-    """The rows of a problem as the search wants them.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    C : float
-
-    Returns
-    -------
-    Dual
-    """
+    """The rows of a problem as the search wants them."""
     if problem.landmarks is not None:
         raise SmpcoreError(
             f"The algorithm as printed compares all {len(problem.X)} rows and takes no "
@@ -295,31 +220,7 @@ def printed_mprotsvm(
     start: Any = None,
     stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
-    """The annealed search on the rows of an estimator.
-
-    Parameters
-    ----------
-    estimator : MultiPrototypeSVC
-        Its `C`, `temperature` and `cooling` are used, the temperature as it is.
-    problem : SVMProblem
-        Made by `problem` of this estimator.
-    n_steps : int, default=200
-        Sweeps at most.
-    start : array-like of int, shape (n_distinct,), optional
-        Prototype of each row of ``problem.X`` at first. None: as our solver starts.
-    stop : ndarray of int64, shape (1,), optional
-        A flag that another thread may raise: the states until then are returned.
-
-    Returns
-    -------
-    tuple of PrintedStep
-        The start, each assignment and each sweep; arrays A, tied and T.
-
-    Raises
-    ------
-    SmpcoreError
-        If a row's first prototype is of another class.
-    """
+    """The annealed search on the rows of an estimator."""
     check_request(problem, SVMProblem, n_steps)
     tied = _first_assignment(problem, start)
     dual, R = dual_of(problem, float(estimator.C)), len(problem.prototype_labels)

@@ -75,19 +75,7 @@ DIVISIONS = {
 
 
 def divided(dataset: Dataset, division: Division, repetition: int) -> Halves:
-    """Training and test rows, scaled by the training rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    division : Division
-    repetition : int
-        Seed, where rows are drawn.
-
-    Returns
-    -------
-    Halves
-    """
+    """Training and test rows, scaled by the training rows."""
     order = np.arange(dataset.n_samples)
     if division.drawn:
         order = np.random.default_rng(repetition).permutation(order)
@@ -166,21 +154,7 @@ def _microseconds(model: Any, X: np.ndarray) -> float:
 
 @once_per_dataset
 def measured(dataset: Dataset, data: str, model: str, repetition: int) -> Outcome:
-    """Test errors of one model on one division of the rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    data : str
-        Key of `DIVISIONS`.
-    model : str
-        One of `MODELS`.
-    repetition : int
-
-    Returns
-    -------
-    Outcome
-    """
+    """Test errors of one model on one division of the rows."""
     rows = divided(dataset, DIVISIONS[data], repetition)
     if model in KERNELS:
         few = replace(rows, X=rows.X[:MOST_ROWS], y=rows.y[:MOST_ROWS])

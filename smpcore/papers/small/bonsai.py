@@ -119,21 +119,7 @@ def _with_zero(scores: np.ndarray) -> np.ndarray:
 
 
 def forward(arrays: Arrays, X: np.ndarray, steepness: float) -> Arrays:
-    """What the tree makes of rows.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-    X : ndarray of shape (n_samples, n_features)
-    steepness : float
-        Of the branches; inf: every row takes one path.
-
-    Returns
-    -------
-    dict of str to ndarray
-        P, the projected rows; turns (n_samples, n_branches), from -1 to 1; reach
-        (n_samples, n_nodes); linear and bent (n_samples, n_nodes, n_scores); scores.
-    """
+    """What the tree makes of rows."""
     P = X @ arrays["Z"].T
     turns = P @ arrays["theta"].T
     turns = np.sign(turns) if np.isinf(steepness) else np.tanh(steepness * turns)
@@ -163,22 +149,7 @@ def _side(node: int) -> float:
 def loss_and_gradients(
     arrays: Arrays, X: np.ndarray, codes: np.ndarray, steepness: float, ridge: float
 ) -> tuple[float, Arrays]:
-    """Mean logistic loss with a ridge, and its gradients.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-    X : ndarray of shape (n_samples, n_features)
-    codes : ndarray of int, shape (n_samples,)
-        Number of each row's class.
-    steepness : float
-    ridge : float
-
-    Returns
-    -------
-    float
-    dict of str to ndarray
-    """
+    """Mean logistic loss with a ridge, and its gradients."""
     at, rows = forward(arrays, X, steepness), np.arange(len(X))
     logs = log_softmax(_with_zero(at["scores"]), axis=1)
     loss = -logs[rows, codes].mean()

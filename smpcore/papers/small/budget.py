@@ -51,17 +51,7 @@ MODELS: dict[str, tuple[Any, list[Values]]] = {
 
 
 def weight_bytes(fitted: Any) -> int:
-    """Bytes of a model's weights in float32, counted alike for all models.
-
-    Parameters
-    ----------
-    fitted : fitted classifier
-
-    Returns
-    -------
-    int
-        What standardises the features is in none: it can be multiplied into them.
-    """
+    """Bytes of a model's weights in float32, counted alike for all models."""
     if hasattr(fitted, "n_bytes"):
         return int(fitted.n_bytes)
     model = fitted.model_

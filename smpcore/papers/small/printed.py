@@ -140,18 +140,7 @@ class Saddle:
 
 
 def best_shares(w: np.ndarray, k: int) -> np.ndarray:
-    """Shares, sum k at most, with the least sum of w^2 / share.
-
-    Parameters
-    ----------
-    w : ndarray of shape (n,)
-    k : int
-        At least 1.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-    """
+    """Shares, sum k at most, with the least sum of w^2 / share."""
     size = np.abs(w)
     if np.count_nonzero(size) <= k:
         return (size > 0.0).astype(np.float64)
@@ -164,18 +153,8 @@ def best_shares(w: np.ndarray, k: int) -> np.ndarray:
 
 
 def project_shares(share: np.ndarray, k: int, tol: float = 1e-10) -> np.ndarray:
-    """Algorithm 2 as printed, for one row: clip, then halve the range of a threshold.
-
-    Parameters
-    ----------
-    share : ndarray of shape (n,)
-    k : int
-    tol : float, default=1e-10
-        How near to k the sum must come.
-
-    Returns
-    -------
-    ndarray of shape (n,)
+    """Algorithm 2 as printed, for one row: clip, then halve the range of a
+    threshold.
     """
     share = np.clip(share, 0.0, 1.0)
     if share.sum() <= k:
@@ -205,24 +184,7 @@ def algorithm_1(
     steps: tuple[float, float] = (ALPHA, BETA),
     gradients: str = "printed",
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Run Mirror-Prox with fixed steps.
-
-    Parameters
-    ----------
-    saddle : Saddle
-    shares : ndarray of shape (p, n)
-        Start.
-    S : ndarray of shape (m, p)
-        Start.
-    steps : (float, float)
-        alpha and beta.
-    gradients : {"printed", "derived"}
-
-    Yields
-    ------
-    shares, S : ndarray
-        First the start, then the averages of all extragradient points so far.
-    """
+    """Run Mirror-Prox with fixed steps."""
     alpha, beta = steps
     mean_shares, mean_S, t = shares, S, 0
     while True:
@@ -260,16 +222,6 @@ def random_rounding(
 
     The paper does not say which. This one is systematic sampling: one uniform number
     a row, and a 1 where the running sum passes it or it plus a whole number.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (p, n_features)
-    k : int
-    random : RandomState
-
-    Returns
-    -------
-    ndarray of shape (p, n_features)
     """
     running = np.minimum(np.cumsum(shares, axis=1), k)
     passed = np.floor(running - random.uniform(size=(len(shares), 1)))
@@ -277,22 +229,7 @@ def random_rounding(
 
 
 def saddle_of(estimator: Any, problem: SMaLLProblem) -> Saddle:
-    """The saddle problem of two classes.
-
-    Parameters
-    ----------
-    estimator : SMaLLClassifier
-    problem : SMaLLProblem
-
-    Returns
-    -------
-    Saddle
-
-    Raises
-    ------
-    SmpcoreError
-        With more than two classes, k = 0, or another loss than the smooth one.
-    """
+    """The saddle problem of two classes."""
     if estimator.loss != "smooth":
         raise SmpcoreError("The paper's algorithm needs loss='smooth'; choose it.")
     if len(problem.classes) != 2:
@@ -326,33 +263,7 @@ def printed_small(
     gradients: str = "printed",
     stop: np.ndarray | None = None,
 ) -> tuple[PrintedStep, ...]:
-    """Algorithm 1 on the rows of an estimator, then both roundings of its shares.
-
-    Parameters
-    ----------
-    estimator : SMaLLClassifier
-        Its `k`, `lam` and `random_state` are used.
-    problem : SMaLLProblem
-        Made by `problem` of this estimator; of two classes.
-    n_steps : int, default=200
-        Iterations of Mirror-Prox; the roundings are two more.
-    start : array-like of shape (n_prototypes, n_columns), optional
-        Prototypes whose dual is the first S; the shares start at k / n. None: 0, where
-        our solver starts, too.
-    steps : (float, float), default=(.01, .01)
-        alpha and beta. The paper searched beta in .01 and .001.
-    gradients : {"printed", "derived"}
-        See the top of this file.
-    stop : ndarray of int64, shape (1,), optional
-        A flag that another thread may raise: the states until then are returned.
-
-    Returns
-    -------
-    tuple of PrintedStep
-        The start and each iteration with the relaxation's value, then the largest
-        shares rounded and the shares rounded at random, with that of (6). Arrays
-        shares, S and W.
-    """
+    """Algorithm 1 on the rows of an estimator, then both roundings of its shares."""
     check_request(problem, SMaLLProblem, n_steps)
     OneOf(GRADIENTS).check("gradients", gradients)
     saddle = saddle_of(estimator, problem)

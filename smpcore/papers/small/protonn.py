@@ -124,21 +124,7 @@ def _similarities(
 def squared_error(
     arrays: Arrays, X: np.ndarray, Y: np.ndarray, gamma: float
 ) -> tuple[float, Arrays]:
-    """Mean squared error of the scores, and its gradients.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-        W, B and Z.
-    X : ndarray of shape (n_samples, n_features)
-    Y : ndarray of shape (n_samples, n_classes)
-    gamma : float
-
-    Returns
-    -------
-    float
-    dict of str to ndarray
-    """
+    """Mean squared error of the scores, and its gradients."""
     P, S = _similarities(arrays, X, gamma)
     B, Z = arrays["B"], arrays["Z"]
     R = S @ Z - Y

@@ -28,20 +28,7 @@ AS_PRINTED, REFIT, OURS = "largest shares, then (10)", "then a refit", "with swa
 
 
 def planted(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows labelled by two prototypes of K weights among `N_FEATURES`, 5 % wrong.
-
-    Parameters
-    ----------
-    n_rows : int
-    seed : int
-
-    Returns
-    -------
-    X : ndarray of shape (n_rows, N_FEATURES)
-    y : ndarray of shape (n_rows,)
-    W : ndarray of shape (2, N_FEATURES)
-        The prototypes; a bias of -1 makes about a third of the rows positive.
-    """
+    """Rows labelled by two prototypes of K weights among `N_FEATURES`, 5 % wrong."""
     random = np.random.default_rng(seed)
     W = np.zeros((2, N_FEATURES))
     for w, places in zip(W, (slice(0, K), slice(K, 2 * K)), strict=True):

@@ -70,20 +70,7 @@ def _few_features(rows: Halves, model: str, seed: int) -> Any:
 
 @once_per_dataset
 def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    """Test accuracy and features of one model on one division of the rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    model : str
-        One of the experiments' models.
-    repetition : int
-
-    Returns
-    -------
-    dict of str to float
-        A feature counts as often as prototypes have it.
-    """
+    """Test accuracy and features of one model on one division of the rows."""
     rows = standardised(halves(dataset, repetition))
     n_features = rows.X.shape[1]
     if model in BASELINES:

@@ -18,17 +18,7 @@ WEIGHT, PLACE = 4, 2
 
 
 def keep_largest(array: np.ndarray, n_kept: int) -> np.ndarray:
-    """Whether each entry is among the largest in size.
-
-    Parameters
-    ----------
-    array : ndarray
-    n_kept : int
-
-    Returns
-    -------
-    ndarray of bool
-    """
+    """Whether each entry is among the largest in size."""
     order = np.argsort(-np.abs(array), axis=None, kind="stable")
     chosen = np.zeros(array.size, dtype=bool)
     chosen[order[:n_kept]] = True
@@ -36,17 +26,7 @@ def keep_largest(array: np.ndarray, n_kept: int) -> np.ndarray:
 
 
 def keep_columns(array: np.ndarray, n_kept: int) -> np.ndarray:
-    """Whether each entry is in one of the columns with the largest norms.
-
-    Parameters
-    ----------
-    array : ndarray of shape (n_rows, n_columns)
-    n_kept : int
-
-    Returns
-    -------
-    ndarray of bool, shape (n_rows, n_columns)
-    """
+    """Whether each entry is in one of the columns with the largest norms."""
     chosen = keep_largest(np.linalg.norm(array, axis=0), n_kept)
     return np.broadcast_to(chosen, array.shape)
 
@@ -58,23 +38,7 @@ def minimise(
     n_steps: int = 600,
     rate: float = 0.03,
 ) -> Arrays:
-    """Take gradient steps; some arrays keep only a part of their entries.
-
-    Parameters
-    ----------
-    gradients : callable
-        ``gradients(arrays, progress)``; progress rises from 0 to 1.
-    start : dict of str to ndarray
-    limits : mapping of str to callable
-        Of an array: which entries may be other than 0.
-    n_steps : int
-    rate : float
-        Length of a step in each entry, at first; it falls to a tenth.
-
-    Returns
-    -------
-    dict of str to ndarray
-    """
+    """Take gradient steps; some arrays keep only a part of their entries."""
     arrays = {name: array.copy() for name, array in start.items()}
     first = {name: np.zeros_like(array) for name, array in start.items()}
     second = {name: np.zeros_like(array) for name, array in start.items()}
@@ -96,15 +60,8 @@ def minimise(
 
 
 def n_bytes(arrays: Arrays) -> int:
-    """Bytes of a model: each array with all weights, or with places, if that is less.
-
-    Parameters
-    ----------
-    arrays : dict of str to ndarray
-
-    Returns
-    -------
-    int
+    """Bytes of a model: each array with all weights, or with places, if that is
+    less.
     """
     return sum(
         min(WEIGHT * array.size, (WEIGHT + PLACE) * int(np.count_nonzero(array)))

@@ -70,19 +70,6 @@ def rate_constant(
     """C of Chambolle and Pock's bound: P(mean of W_1 ... W_t) - P(W*) <= C / t.
 
     From W = 0 and V = 0, every row of V in the unit ball of l1, so that |V|^2 <= b.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    lam : float
-    steps : (float, float)
-        tau and sigma, by condition (8).
-    best : ndarray of shape (n_prototypes, n_columns)
-        W*.
-
-    Returns
-    -------
-    float
     """
     (tau, sigma), B = steps, difference_matrix(problem)
     primal = (best**2).sum() / (2.0 * tau)

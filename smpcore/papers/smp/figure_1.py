@@ -33,19 +33,7 @@ HALVES = 20
 
 @once_per_dataset
 def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    """Accuracy of one model on both halves of one division of the rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    model : str
-        One of `OURS` or of the models of Table 1.
-    repetition : int
-
-    Returns
-    -------
-    dict of str to float
-    """
+    """Accuracy of one model on both halves of one division of the rows."""
     rows = halves(dataset, repetition)
     if model in OURS:
         make = partial(SMPClassifier, OURS[model])

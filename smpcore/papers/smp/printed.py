@@ -61,25 +61,7 @@ def algorithm_1(
     start: tuple[np.ndarray, np.ndarray],
     steps: tuple[float, float],
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Run Algorithm 1: min over w, max over v of f(w) + h(w) + <K w, v> - g*(v).
-
-    Parameters
-    ----------
-    gradient : callable
-        Gradient of f.
-    prox_h, prox_g : callable
-        ``prox_h(w, tau)`` and ``prox_g(v, sigma)``: proximal maps of h and of g*.
-    K : ndarray of shape (n_v, n_w)
-    start : (ndarray, ndarray)
-        The first w and v.
-    steps : (float, float)
-        tau and sigma.
-
-    Yields
-    ------
-    w, v : ndarray
-        First the start, then what each iteration gives.
-    """
+    """Run Algorithm 1: min over w, max over v of f(w) + h(w) + <K w, v> - g*(v)."""
     (w, v), (tau, sigma) = start, steps
     w_bar = w
     while True:
@@ -93,23 +75,7 @@ def algorithm_1(
 def algorithm_2(
     problem: SMPProblem, estimator: Any, W: np.ndarray, steps: Steps = "printed"
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Run Algorithm 2 from V = 0.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    estimator : SMPClassifier
-        Its `lam`, `mu`, `eta` and `loss` are the objective.
-    W : ndarray of shape (n_prototypes, n_columns)
-        Start.
-    steps : {"printed", "tight"} or (float, float)
-        As in `printed_smp`.
-
-    Yields
-    ------
-    W, V : ndarray
-        First the start, then what each iteration gives.
-    """
+    """Run Algorithm 2 from V = 0."""
     lam, B = estimator.lam, difference_matrix(problem)
     l1, l2 = elastic_net(problem, estimator.mu, estimator.eta)
     tau, sigma = step_lengths(problem, lam, steps)
@@ -126,17 +92,7 @@ def algorithm_2(
 
 
 def printed_steps(problem: SMPProblem, lam: float) -> tuple[float, float]:
-    """The tau and sigma below Proposition 2; sigma is 0 without pairs.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    lam : float
-
-    Returns
-    -------
-    tau, sigma : float
-    """
+    """The tau and sigma below Proposition 2; sigma is 0 without pairs."""
     L = lam * printed_norm(problem)
     tau = 1.0 / (2.0 * max(printed_curvature(problem), 1e-12))
     return tau, 1.0 / (2.0 * L**2 * tau) if L > 0.0 else 0.0
@@ -164,16 +120,6 @@ def tight_steps(problem: SMPProblem, lam: float) -> tuple[float, float]:
 
     The Hessian of a row is (diag q - q q') x x' with q in a simplex, and diag q - q q'
     has no eigenvalue above 1/2: L_f is at most half the largest one of X' diag(u) X.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    lam : float
-
-    Returns
-    -------
-    tau, sigma : float
-        1 / tau = L_f + L and sigma = 1 / L with L = lambda sqrt(p).
     """
     L = lam * printed_norm(problem)
     return 1.0 / max(problem.lipschitz + L, 1e-12), 1.0 / L if L > 0.0 else 0.0
@@ -188,23 +134,7 @@ Steps = str | tuple[float, float]
 def step_lengths(
     problem: SMPProblem, lam: float, steps: Steps = "printed"
 ) -> tuple[float, float]:
-    """The tau and sigma that are asked for.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    lam : float
-    steps : {"printed", "tight"} or (float, float)
-
-    Returns
-    -------
-    tau, sigma : float
-
-    Raises
-    ------
-    SmpcoreError
-        If they are neither a name nor two positive numbers.
-    """
+    """The tau and sigma that are asked for."""
     if isinstance(steps, str):
         OneOf(tuple(STEPS)).check("steps", steps)
         return STEPS[steps](problem, lam)
@@ -216,19 +146,7 @@ def step_lengths(
 
 
 def safe_steps(problem: SMPProblem, lam: float, steps: tuple[float, float]) -> bool:
-    """Whether step lengths satisfy condition (8), (1 / tau - L_f) / sigma >= L^2.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    lam : float
-    steps : (float, float)
-        tau and sigma.
-
-    Returns
-    -------
-    bool
-    """
+    """Whether step lengths satisfy condition (8), (1 / tau - L_f) / sigma >= L^2."""
     (tau, sigma), L = steps, lam * printed_norm(problem)
     return bool(1.0 / tau - problem.lipschitz >= sigma * L**2 * (1.0 - 1e-12))
 
@@ -251,18 +169,8 @@ def project_rows(Z: np.ndarray) -> np.ndarray:
 def loss_and_gradient(
     problem: SMPProblem, W: np.ndarray, loss: str
 ) -> tuple[float, np.ndarray]:
-    """The loss f at W, equation (4), (2) or (2) with the hinge; and its (sub)gradient.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    W : ndarray of shape (n_prototypes, n_columns)
-    loss : {"smooth", "max", "hinge"}
-
-    Returns
-    -------
-    f : float
-    gradient : ndarray of shape (n_prototypes, n_columns)
+    """The loss f at W, equation (4), (2) or (2) with the hinge; and its
+    (sub)gradient.
     """
     S = problem.X @ W.T
     rows, tied = np.arange(len(S)), problem.assignment
@@ -285,18 +193,7 @@ def loss_and_gradient(
 
 
 def objective(problem: SMPProblem, estimator: Any, W: np.ndarray) -> float:
-    """The objective (6) at W.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-    estimator : SMPClassifier
-    W : ndarray of shape (n_prototypes, n_columns)
-
-    Returns
-    -------
-    float
-    """
+    """The objective (6) at W."""
     l1, l2 = elastic_net(problem, estimator.mu, estimator.eta)
     fusion = np.abs(difference_matrix(problem) @ W).max(axis=1, initial=0.0).sum()
     net = (l1 * np.abs(W) + 0.5 * l2 * W**2).sum()
@@ -306,16 +203,7 @@ def objective(problem: SMPProblem, estimator: Any, W: np.ndarray) -> float:
 
 
 def cluster_centres(problem: SMPProblem) -> np.ndarray:
-    """Mean of the rows tied to each prototype: where the paper's experiments start.
-
-    Parameters
-    ----------
-    problem : SMPProblem
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, n_columns)
-    """
+    """Mean of the rows tied to each prototype: where the paper's experiments start."""
     share = np.eye(problem.n_prototypes)[problem.assignment] * problem.weights[:, None]
     W = share.T @ problem.X / share.sum(axis=0)[:, None]
     W[:, problem.n_features :] = 0.0
@@ -330,29 +218,7 @@ def printed_smp(
     stop: np.ndarray | None = None,
     steps: Steps = "printed",
 ) -> tuple[PrintedStep, ...]:
-    """Algorithm 2 on the rows and the objective of an estimator.
-
-    Parameters
-    ----------
-    estimator : SMPClassifier
-        Its `lam`, `mu`, `eta` and `loss` are the objective.
-    problem : SMPProblem
-        Made by `problem` of this estimator.
-    n_steps : int, default=200
-        Iterations, as many as in the paper's experiments.
-    start : array-like of shape (n_prototypes, n_columns), optional
-        First W. None: 0, where our solver starts, too; `cluster_centres` is what the
-        paper's experiments start from.
-    stop : ndarray of int64, shape (1,), optional
-        A flag that another thread may raise: the states until then are returned.
-    steps : {"printed", "tight"} or (float, float), default="printed"
-        tau and sigma: those below Proposition 2, longer ones that are as safe, or any.
-
-    Returns
-    -------
-    tuple of PrintedStep
-        The start and each iteration; arrays W and V.
-    """
+    """Algorithm 2 on the rows and the objective of an estimator."""
     check_request(problem, SMPProblem, n_steps)
     W = checked_start(start, np.zeros((problem.n_prototypes, problem.X.shape[1])))
     run = algorithm_2(problem, estimator, W, steps)

@@ -86,20 +86,7 @@ class Linear:
 
 
 def select(loss: str, ridge: float, n_wanted: int, rows: Halves) -> np.ndarray:
-    """Features of the fit that has as nearly as possible so many.
-
-    Parameters
-    ----------
-    loss : {"hinge", "smooth", "huber"}
-    ridge : float
-        Relative to the l1 penalty, which is searched for by halving its logarithm.
-    n_wanted : int
-    rows : Halves
-
-    Returns
-    -------
-    ndarray of int
-    """
+    """Features of the fit that has as nearly as possible so many."""
     low, high = np.log(1e-4), np.log(4.0)
     best = np.arange(0)
     for _ in range(12):
@@ -124,19 +111,7 @@ def _smp(dataset: Dataset, repetition: int) -> tuple[Halves, SMPClassifier]:
 
 @once_per_dataset
 def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    """Test accuracy and features of one model on one division of the rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    model : str
-        "SMP" or one of `BASELINES`.
-    repetition : int
-
-    Returns
-    -------
-    dict of str to float
-    """
+    """Test accuracy and features of one model on one division of the rows."""
     rows, smp = _smp(dataset, repetition)
     # A feature counts as often as prototypes have it.
     n_features = smp.model_.n_nonzeros

@@ -105,20 +105,7 @@ _ALSO_ON_TEST = (SMP, PRINTED, "LR", "RSVM")
 
 
 def fitted(model: str, rows: Halves, seed: int) -> tuple[Values, Any]:
-    """Choose parameters by five folds of the training rows, and fit.
-
-    Parameters
-    ----------
-    model : str
-        One of `MODELS`.
-    rows : Halves
-    seed : int
-
-    Returns
-    -------
-    values : mapping
-    estimator : fitted estimator
-    """
+    """Choose parameters by five folds of the training rows, and fit."""
     return chosen_by_folds(*MODELS[model], rows, seed)
 
 

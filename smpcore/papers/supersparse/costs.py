@@ -111,19 +111,7 @@ def _microseconds(model: PrototypeModel, X: np.ndarray) -> float:
 
 @once_per_dataset
 def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    """What a model costs, and how good it is.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    model : str
-    repetition : int
-        Of the random halves.
-
-    Returns
-    -------
-    dict of str to float
-    """
+    """What a model costs, and how good it is."""
     rows = standardised(halves(dataset, repetition))
     if dataset.task == "regression":
         unit, middle = rows.y.std(), rows.y.mean()

@@ -141,18 +141,7 @@ class Ridge:
 
 
 def slopes(similarity: Similarity, X: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """Derivative of s(x_i, z) along z: the RBF's, or the heuristic (7) for others.
-
-    Parameters
-    ----------
-    similarity : Similarity
-    X : ndarray of shape (n, d)
-    z : ndarray of shape (d,)
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-    """
+    """Derivative of s(x_i, z) along z: the RBF's, or the heuristic (7) for others."""
     factor = 2.0 * similarity.gamma if similarity.kind == "rbf" else 1.0
     return factor * similarity.values(X, z[None]) * (X - z)
 
@@ -165,26 +154,7 @@ def algorithm_1(
     box: tuple[np.ndarray, np.ndarray],
     repulsion: bool = True,
 ) -> Iterator[tuple[np.ndarray, float]]:
-    """Run Algorithm 1 until an iteration changes the objective by less than epsilon.
-
-    Parameters
-    ----------
-    ridge : Ridge
-    Z : ndarray of shape (m, d)
-        Start.
-    eta : float
-    epsilon : float
-    box : (ndarray, ndarray)
-        Least and largest value of each feature, line 6.
-    repulsion : bool
-        Whether prototypes push each other away, as printed.
-
-    Yields
-    ------
-    Z : ndarray of shape (m, d)
-    omega : float
-        First the start, then what each iteration gives.
-    """
+    """Run Algorithm 1 until an iteration changes the objective by less than epsilon."""
     m, t = len(Z), 0
     Z = np.clip(Z, *box)
     omega = ridge.omega(Z)
@@ -213,37 +183,7 @@ def printed_supersparse(
     stop: np.ndarray | None = None,
     repulsion: bool = True,
 ) -> tuple[PrintedStep, ...]:
-    """Algorithm 1 on the rows of an estimator.
-
-    Parameters
-    ----------
-    estimator : SuperSparseClassifier or SuperSparseRegressor
-        Its `n_prototypes`, similarity, `lam`, `target`, `box`, `eta`, `tol` (epsilon)
-        and `random_state` are used.
-    problem : SuperSparseProblem or SuperSparseRegression
-        Made by `problem` of this estimator.
-    n_steps : int, default=200
-        Iterations at most; each moves one prototype.
-    start : array-like of shape (n_prototypes, n_features), optional
-        First prototypes, scaled units. None: rows drawn at random, as printed. Our
-        solver starts there, too, from ``SuperSparseState(steps[0].arrays["Z"])``.
-    loss : {"sum", "mean"}
-        What the weights of the rows sum to: their number, or 1.
-    stop : ndarray of int64, shape (1,), optional
-        A flag that another thread may raise: the states until then are returned.
-    repulsion : bool, default=True
-        Whether prototypes push each other away, as printed.
-
-    Returns
-    -------
-    tuple of PrintedStep
-        The start and each iteration; arrays Z, beta and b.
-
-    Raises
-    ------
-    SmpcoreError
-        With strings, which have no gradient, and with another loss than squares.
-    """
+    """Algorithm 1 on the rows of an estimator."""
     check_request(problem, SuperSparseProblem | SuperSparseRegression, n_steps)
     OneOf(LOSSES).check("loss", loss)
     objective = estimator.objective(problem)
@@ -313,21 +253,7 @@ def wrapped(
     outputs: tuple[np.ndarray, np.ndarray],
     history: History,
 ) -> PrototypeModel:
-    """A sum of similarities as a model; of two classes each gets half of the output.
-
-    Parameters
-    ----------
-    problem : SuperSparseProblem or SuperSparseRegression
-    similarity : Similarity
-    Z : ndarray of shape (m, d), scaled units
-    outputs : (ndarray of shape (m, c), ndarray of shape (c,))
-        Coefficients and intercepts, in the units of the targets.
-    history : History
-
-    Returns
-    -------
-    PrototypeModel
-    """
+    """A sum of similarities as a model; of two classes each gets half of the output."""
     votes, intercept = outputs
     if problem.classes is not None and len(problem.classes) == 2:
         votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]

@@ -133,20 +133,7 @@ def _error(predict: Predict, X: np.ndarray, y: np.ndarray) -> float:
 
 @once_per_dataset
 def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, Any]:
-    """Errors and numbers of prototypes of one model on one fold.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    model : str
-    repetition : int
-        The fold.
-
-    Returns
-    -------
-    dict
-        ``mae``, ``count``, and ``along``: the error of each number of prototypes.
-    """
+    """Errors and numbers of prototypes of one model on one fold."""
     X, y, X_test, y_test = _scale(dataset, repetition)
     if model in WHOLE:
         predict, count = WHOLE[model](X, y)

@@ -38,22 +38,7 @@ CHOSEN = "chosen m"
 def fits(
     estimator: Any, X: np.ndarray, y: np.ndarray, model: str, sizes: tuple[int, ...]
 ) -> Iterator[Any]:
-    """Fits with fewer and fewer prototypes.
-
-    Parameters
-    ----------
-    estimator : SuperSparseClassifier or SuperSparseRegressor
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-    model : str
-        `RISE`, `COEFFICIENT` or `ALONE`.
-    sizes : tuple of int
-        Falling.
-
-    Yields
-    ------
-    fitted estimator
-    """
+    """Fits with fewer and fewer prototypes."""
     if model == ALONE:
         for size in sizes:
             yield clone(estimator).set_params(n_prototypes=size).fit(X, y)

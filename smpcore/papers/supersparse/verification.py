@@ -63,20 +63,7 @@ class Client:
 
 
 def clients(dataset: Dataset, repetition: int) -> Iterator[Client]:
-    """Enrol half of the classes; the others are impostors, at test time only.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        A class for each person.
-    repetition : int
-        Seed.
-
-    Yields
-    ------
-    Client
-        In the space of the principal components of all training rows.
-    """
+    """Enrol half of the classes; the others are impostors, at test time only."""
     random = np.random.default_rng(repetition)
     people = random.permutation(dataset.classes)
     enrolled, strangers = np.split(people, [len(people) // 2])
@@ -126,17 +113,7 @@ def _scores(client: Client, model: str) -> tuple[Callable[[np.ndarray], Any], in
 
 
 def false_rejections(genuine: np.ndarray, impostors: np.ndarray) -> np.ndarray:
-    """Share of genuine claims below the threshold of each rate of `FAR`, percent.
-
-    Parameters
-    ----------
-    genuine, impostors : ndarray of shape (any,)
-        Scores.
-
-    Returns
-    -------
-    ndarray of shape (len(FAR),)
-    """
+    """Share of genuine claims below the threshold of each rate of `FAR`, percent."""
     # The highest threshold that lets at most this share of the impostors in.
     ordered = np.append(np.sort(impostors)[::-1], -np.inf)
     admitted = np.floor(np.array(FAR) / 100 * len(impostors) + 1e-9).astype(int)
@@ -144,17 +121,7 @@ def false_rejections(genuine: np.ndarray, impostors: np.ndarray) -> np.ndarray:
 
 
 def equal_error_rate(genuine: np.ndarray, impostors: np.ndarray) -> float:
-    """Where as many genuine claims are rejected as impostors are accepted, percent.
-
-    Parameters
-    ----------
-    genuine, impostors : ndarray of shape (any,)
-        Scores.
-
-    Returns
-    -------
-    float
-    """
+    """Where as many genuine claims are rejected as impostors are accepted, percent."""
     thresholds = np.unique(np.concatenate([genuine, impostors]))
     rejected = np.searchsorted(np.sort(genuine), thresholds) / len(genuine)
     accepted = 1 - np.searchsorted(np.sort(impostors), thresholds) / len(impostors)

@@ -54,17 +54,7 @@ MAX_MASK = 32
 
 
 def head(model: Any, prefix: str) -> str:
-    """First lines of every file: licence, which model it is, what it gives away.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    prefix : str
-
-    Returns
-    -------
-    str
-    """
+    """First lines of every file: licence, which model it is, what it gives away."""
     about = f"Model {prefix}, ID {model_id(model)}, {number_format(model)}"
     text = f"{LICENCE}\n/* {about}, format {SCHEMA}. */\n"
     if rows := model.n_training_rows:
@@ -73,13 +63,7 @@ def head(model: Any, prefix: str) -> str:
 
 
 def check_size(entries: Sequence[CompiledInput], n_outputs: int) -> None:
-    """Refuse a model that the format cannot hold.
-
-    Raises
-    ------
-    ExportError
-        What there is too much of, and the most there can be.
-    """
+    """Refuse a model that the format cannot hold."""
     sizes = {
         "inputs": (len(entries), MAX_INPUTS),
         "levels of a category": (max(len(e.levels) for e in entries), MAX_INPUTS),
@@ -100,22 +84,7 @@ def header(
     before: str,
     after: str,
 ) -> str:
-    """A header file: guard, names of inputs and levels, and what stands around them.
-
-    Parameters
-    ----------
-    c : Source
-    entries : sequence of CompiledInput
-        Of the model in floats.
-    note : callable
-        (place, entry) -> comment behind the name of an input.
-    before, after : str
-        Declarations before and behind the names.
-
-    Returns
-    -------
-    str
-    """
+    """A header file: guard, names of inputs and levels, and what stands around them."""
     m = c.m
     inputs = _enum(
         (f"{m}_IN_{entry.identifier.upper()}", place, note(place, entry))
@@ -172,20 +141,7 @@ def _enum(entries: Iterable[tuple[str, int, str]]) -> str:
 
 
 def preamble(c: Source, sizes: Mapping[str, int], rules: str = "") -> str:
-    """Begin of a source file: includes, how tables are read, constants.
-
-    Parameters
-    ----------
-    c : Source
-    sizes : mapping of str to int
-        Constants to define.
-    rules : str
-        Includes and conditions of its own.
-
-    Returns
-    -------
-    str
-    """
+    """Begin of a source file: includes, how tables are read, constants."""
     m = c.m
     defines = "\n".join(f"#define {m}_{name} {n}" for name, n in sizes.items())
     flash, memory = c.readers()

@@ -36,18 +36,6 @@ def bits_function(prefix: str, to: str, given: str, word: str) -> str:
     """C function that reads the bits of a number as one of another type.
 
     A union is C's way to do so, and undefined in C++.
-
-    Parameters
-    ----------
-    prefix : str
-    to, given : str
-        C types.
-    word : str
-        Begins its name.
-
-    Returns
-    -------
-    str
     """
     return f"""\
 #ifdef __cplusplus

@@ -17,15 +17,6 @@ def inputs_source(model: Any, prefix: str) -> str:
 
     A missing number counts as inside, where it may be missing; of a category only its
     levels do.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    prefix : str
-
-    Returns
-    -------
-    str
     """
     tables = dict(zip(("low", "high"), training_ranges(model), strict=True))
     c = Source(model, prefix, tables)
@@ -71,16 +62,7 @@ def inputs_source(model: Any, prefix: str) -> str:
 
 
 def training_ranges(model: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Least and largest value of each input in training, as generated code takes it.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_inputs,), of the type of an input
-    """
+    """Least and largest value of each input in training, as generated code takes it."""
     entries = source_of(model).inputs
     ends = np.array([[entry.low, entry.high] for entry in entries]).T
     if model.is_integer:

@@ -14,17 +14,7 @@ from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def linear_code(rows: WeightedInputs, c: Source) -> RowCode:
-    """How the public functions come to the score of a row.
-
-    Parameters
-    ----------
-    rows : WeightedInputs
-    c : Source
-
-    Returns
-    -------
-    RowCode
-    """
+    """How the public functions come to the score of a row."""
     if not has_tables(c.model):
         return _written_out_code(rows, c)
     if is_dense(rows, c.model):

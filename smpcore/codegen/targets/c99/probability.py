@@ -13,16 +13,7 @@ from smpcore.codegen.targets.c99.tables import Source
 
 
 def probability_tables(model: Any) -> Tables:
-    """The constants of the function; none where the model gives no probability.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    dict of str to ndarray
-    """
+    """The constants of the function; none where the model gives no probability."""
     if (table := model.probability) is None:
         return {}
     return {

@@ -12,18 +12,7 @@ from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def quantise_source(model: Any, prefix: str) -> str:
-    """A file of its own, so that a chip that gets integers links no floats.
-
-    Parameters
-    ----------
-    model : QuantModel
-    prefix : str
-
-    Returns
-    -------
-    str
-        Computes `QuantInput.quantise` in the same operations.
-    """
+    """A file of its own, so that a chip that gets integers links no floats."""
     width, n = model.width, unsigned(len(model.inputs))
     least, most = container_ends(width)
     levels = np.array([len(one.given.levels) for one in model.inputs])

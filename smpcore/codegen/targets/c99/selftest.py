@@ -16,21 +16,7 @@ from smpcore.codegen.vectors import TestVectors
 def selftest_files(
     model: CompiledModel | QuantModel, vectors: TestVectors, prefix: str
 ) -> dict[str, str]:
-    """Write the vectors and the function that tries them.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    vectors : TestVectors
-    prefix : str
-
-    Returns
-    -------
-    dict of str to str
-        ``<prefix>_test_vectors.h``, ``_selftest.h`` and ``_selftest.c``; of integers
-        also ``_selftest_quantise.c``, a file of its own as the conversion is. Scores
-        and integers are compared byte by byte; on an AVR the vectors stay in flash.
-    """
+    """Write the vectors and the function that tries them."""
     try_one, what = _TRY_CLASS, "scores and class"
     if model.probability:
         try_one, what = _TRY_PROBABILITY, "scores, class and probability"

@@ -58,17 +58,7 @@ _FINISHES = {
 
 
 def similarity_code(sums: WeightedSums, c: Source) -> RowCode:
-    """How the public functions come to the score of a row.
-
-    Parameters
-    ----------
-    sums : WeightedSums
-    c : Source
-
-    Returns
-    -------
-    RowCode
-    """
+    """How the public functions come to the score of a row."""
     if c.model.is_integer:
         features = c.model.find(FixedPointFeatures)
         functions = _integer_functions(features, sums, c)

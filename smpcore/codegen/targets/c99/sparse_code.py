@@ -20,19 +20,7 @@ from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def sparse_code(code: SparseCode, rows: RowCode, c: Source) -> RowCode:
-    """How the public functions come to the score of an output.
-
-    Parameters
-    ----------
-    code : SparseCode
-    rows : RowCode
-        Of the operations before.
-    c : Source
-
-    Returns
-    -------
-    RowCode
-    """
+    """How the public functions come to the score of an output."""
     limit, functions = code.limit, rows.functions
     root = inverse_root_function(c.prefix)
     functions = functions if root in functions else root + functions

@@ -28,17 +28,7 @@ def javascript(package: Package) -> Files:
 
 
 def use_of_javascript(package: Package) -> str:
-    """How a JavaScript module is tried and used.
-
-    Parameters
-    ----------
-    package : Package
-
-    Returns
-    -------
-    str
-        Markdown.
-    """
+    """How a JavaScript module is tried and used."""
     name, model, n = package.name, package.model, len(package.source.inputs)
     names, answer = ["label", "predict"], "label(predict(x))"
     if model.is_regression:

@@ -16,18 +16,7 @@ def _text(value: Any) -> str:
 
 
 def literal(value: Any) -> str:
-    """Write a value as JavaScript.
-
-    Parameters
-    ----------
-    value : ndarray, or what JSON holds
-        An array of any shape in C order: of float32 a ``Float32Array``, of integers a
-        list.
-
-    Returns
-    -------
-    str
-    """
+    """Write a value as JavaScript."""
     if isinstance(value, np.ndarray):
         values, is_float = value.ravel().tolist(), value.dtype.kind == "f"
         # Nine digits of a float32 lose nothing.
@@ -41,17 +30,5 @@ def literal(value: Any) -> str:
 
 
 def declared(constants: Mapping[str, Any], before: str = "") -> str:
-    """Declare constants.
-
-    Parameters
-    ----------
-    constants : mapping of str to value
-        See `literal`.
-    before : str, optional
-        What stands before each: "export ".
-
-    Returns
-    -------
-    str
-    """
+    """Declare constants."""
     return "".join(f"{before}const {n} = {literal(v)};\n" for n, v in constants.items())

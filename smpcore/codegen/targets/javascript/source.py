@@ -17,26 +17,7 @@ from smpcore.codegen.targets.scripts import constants_of_interval, script
 
 
 def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
-    """Write a model as a JavaScript module.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    name : str, default "mdl"
-        Name of the model.
-    number : str, optional
-        ID of the model.
-
-    Returns
-    -------
-    str
-        ASCII. It exports ``NAME``, ``ID``, ``FORMAT``, ``INPUTS``, ``CLASSES``,
-        ``PART`` and functions: ``rowScores``; for classes ``scores``, ``predict``,
-        ``label``, ``margin`` and ``sure``, with a calibration of two classes
-        ``probability``; for regression ``predict`` and ``value``, with a calibration
-        the number ``HALF_WIDTH_90``; for integers ``quantise`` and ``saturated``;
-        ``contributions``, the terms that a score is the sum of: one for each ``PART``.
-    """
+    """Write a model as a JavaScript module."""
     constants, texts, calls = script(model, TEXTS, "inputValues(x)")
     texts.append(_ROW_SCORES.format(call=calls[-1]))
     answer = _VALUE if model.is_regression else _CLASS

@@ -10,18 +10,7 @@ from smpcore.codegen.targets.scripts import Constants
 
 
 def declared(constants: Constants) -> str:
-    """Declare constants.
-
-    Parameters
-    ----------
-    constants : dict of str to value
-        See `scripts`.
-
-    Returns
-    -------
-    str
-        ASCII.
-    """
+    """Declare constants."""
     return "".join(f"{name} = {_literal(v)}\n" for name, v in constants.items())
 
 

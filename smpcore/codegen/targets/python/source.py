@@ -12,17 +12,7 @@ from smpcore.datasets.cells import parse_cell
 
 
 def emit_plain_python(model: Any) -> str:
-    """Write the model as Python without any library.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-
-    Returns
-    -------
-    str
-        A module whose functions are named as in C, without prefix.
-    """
+    """Write the model as Python without any library."""
     inputs = [one.given for one in model.inputs] if model.is_integer else model.inputs
     constants = {f"IN_{e.identifier.upper()}": k for k, e in enumerate(inputs)}
     first, call = (_QUANTISE, "x") if model.is_integer else (_INPUT_VALUES, _GIVEN)
