@@ -8,6 +8,8 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
+from tests import nightly
+
 
 def pytest_addoption(parser):
     parser.addoption(
@@ -20,6 +22,8 @@ def pytest_configure(config):
     settings.register_profile("short", deadline=None, derandomize=True, max_examples=25)
     settings.register_profile("all", deadline=None, derandomize=True)
     settings.load_profile("all" if config.getoption("--all") else "short")
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Nightly())
 
 
 @pytest.fixture(scope="session")
@@ -74,15 +78,47 @@ def pytest_itemcollected(item):
     if item.get_closest_marker("xdist_group"):
         return
     names = getattr(item, "fixturenames", ())
-    of_file = item.nodeid.split("::")[0]
-    group = next((name for name in SERVERS if name in names), of_file)
+    group = next((name for name in SERVERS if name in names), file_of(item.nodeid))
     item.add_marker(pytest.mark.xdist_group(group))
 
 
+def file_of(nodeid):
+    """The file that a test stands in, from the top of the checkout."""
+    return nodeid.split("::")[0]
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave out what only `tests/run --all` runs."""
+    """Leave out what only `tests/run --all` runs, and what nothing can have broken."""
     if config.getoption("--all"):
         return
-    left = [item for item in items if item.get_closest_marker("exhaustive")]
-    config.hook.pytest_deselected(items=left)
-    items[:] = [item for item in items if not item.get_closest_marker("exhaustive")]
+    passed = nightly.passed()
+    names = {file_of(item.nodeid) for item in items} & {*nightly.WATCHED}
+    left = {name for name in names if passed.get(name) == nightly.digest(name)}
+    out = [
+        item
+        for item in items
+        if item.get_closest_marker("exhaustive") or file_of(item.nodeid) in left
+    ]
+    config.hook.pytest_deselected(items=out)
+    items[:] = [item for item in items if item not in {*out}]
+
+
+class Nightly:
+    """Remembers which of the long tests passed, in the process that starts workers."""
+
+    def __init__(self):
+        self.outcomes = {}
+
+    def pytest_runtest_logreport(self, report):
+        """A file has passed if each of its tests has; one that was skipped has not."""
+        name = file_of(report.nodeid)
+        if name in nightly.WATCHED and report.outcome != "rerun":
+            self.outcomes[name] = self.outcomes.get(name, True) and report.passed
+
+    def pytest_sessionfinish(self, session, exitstatus):
+        """Write it down, of whole files in a run that came to its end."""
+        option = session.config.option
+        whole = not (option.keyword or option.markexpr or option.collectonly)
+        whole &= not any("::" in argument for argument in session.config.args)
+        if whole and exitstatus in (0, 1) and self.outcomes:
+            nightly.remember(self.outcomes)

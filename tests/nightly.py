@@ -1,0 +1,52 @@
+"""Tests that only a change of what they watch can break; they last long.
+
+`tests/run` leaves one out while every file that it watches, and its own, is as when it
+passed last: `tests/nightly.json` remembers that, is written by the run itself and goes
+into the commit. `tests/run --all` runs them whatever has changed.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PASSED = ROOT / "tests/nightly.json"
+CHIP = ("smpcore/codegen/**/*", "smpcore/chips/**/*", "smpcore/model/*.py")
+CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
+#: Test file -> the files it watches.
+WATCHED = {
+    "tests/smpcore/evaluation/test_engine.py": CLUSTER,
+    "tests/smpcore/evaluation/test_executors.py": CLUSTER,
+    "tests/smpcore/codegen/test_arduino.py": CHIP,
+    "tests/smpcore/codegen/test_chips.py": CHIP,
+    "tests/smpcore/codegen/test_fitted.py": CHIP,
+    "tests/smpcore/codegen/integers/test_conversions.py": CHIP,
+    "tests/smpcore/codegen/integers/test_integers_c.py": CHIP,
+    "tests/smpcore/codegen/integers/test_integers_sums_chips.py": CHIP,
+}
+
+
+def digest(test_file):
+    """Digest of a test file and of all that it watches (16 hexadecimal digits)."""
+    found = hashlib.blake2b(digest_size=8)
+    for pattern in (test_file, "tests/requirements.txt", *WATCHED[test_file]):
+        for path in sorted(ROOT.glob(pattern)):
+            if path.is_file() and path.suffix != ".pyc":
+                found.update(path.relative_to(ROOT).as_posix().encode() + b"\0")
+                found.update(path.read_bytes() + b"\0")
+    return found.hexdigest()
+
+
+def passed():
+    """Test file -> digest of what it passed with."""
+    return json.loads(PASSED.read_text("utf-8")) if PASSED.exists() else {}
+
+
+def remember(outcomes):
+    """Write down which files passed as they are, and forget those that failed."""
+    kept = {name: value for name, value in passed().items() if name in WATCHED}
+    for name, good in outcomes.items():
+        kept.pop(name, None)
+        if good:
+            kept[name] = digest(name)
+    PASSED.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n", "utf-8")
