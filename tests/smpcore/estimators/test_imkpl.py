@@ -7,7 +7,6 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.imkpl import IMKPLClassifier
@@ -19,29 +18,6 @@ IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
 SMALL = CANCER[0][::3], CANCER[1][::3]
-
-VARIANTS = [
-    IMKPLClassifier(),
-    IMKPLClassifier(kappa=10.0, n_prototypes=10),
-    IMKPLClassifier(kernels="rbf", n_prototypes=2),
-    IMKPLClassifier(kernels="linear", standardize=False),
-    IMKPLClassifier(kappa=np.inf, solver="paper", code_size=3),
-]
-
-
-def reasons(estimator):
-    """Ten prototypes of each class describe all rows: none turns to another class."""
-    if estimator.n_prototypes != 10:
-        return {}
-    return {"check_class_weight_classifiers": reasons.__doc__}
-
-
-@parametrize_with_checks(VARIANTS, expected_failed_checks=reasons)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
-@pytest.mark.filterwarnings("ignore:None of the:UserWarning")
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 def alternate(data=WINE, n_steps=0, **params):

@@ -7,7 +7,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.mprotsvm import MultiPrototypeSVC
@@ -23,36 +22,6 @@ IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
 DIGITS = load_digits(return_X_y=True)
-
-VARIANTS = [
-    MultiPrototypeSVC(),
-    MultiPrototypeSVC(kernel="rbf", class_weight="balanced"),
-    MultiPrototypeSVC(kernel="poly", degree=2, solver="pairwise"),
-    MultiPrototypeSVC(start="kmeans", temperature=0.0, standardize=False),
-    MultiPrototypeSVC(kernel="precomputed", standardize=False),
-    MultiPrototypeSVC(kernel="rbf", landmarks=8),
-]
-
-
-def reasons(estimator):
-    if estimator.kernel == "precomputed":
-        why = "the check gives rows of features, or values less a mean: no similarities"
-        checks = ("positive_only_tag_during_fit", "estimators_nan_inf")
-        names = (*checks, "decision_proba_consistency")
-        return {f"check_{name}": why for name in names}
-    if estimator.solver != "pairwise":
-        return {}
-    return {
-        "check_sample_weight_equivalence_on_dense_data": "of two pairs that violate "
-        "alike rounding decides which is first, and each stops 1e-4 from its optimum"
-    }
-
-
-@parametrize_with_checks(VARIANTS, expected_failed_checks=reasons)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")

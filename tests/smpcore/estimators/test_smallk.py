@@ -8,7 +8,6 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SmpcoreError
 from smpcore.estimators.problem import SolverOptions
@@ -26,31 +25,6 @@ from tests.smpcore.solvers.smallk_oracle import SparseCase
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
-
-VARIANTS = [
-    SMaLLClassifier(),
-    SMaLLClassifier(k=1, bias=False, n_draws=0),
-    SMaLLClassifier(multiclass="ovr", class_weight="balanced", standardize=False),
-    SMaLLClassifier(k=2, solver="mirror-prox", max_iter=50),
-    SMaLLClassifier(loss="max"),
-]
-
-
-def reasons(estimator):
-    if estimator.bias:
-        return {}
-    return {
-        "check_class_weight_classifiers": "without a bias borders pass through the "
-        "mean of the rows, so that no weight makes all of them negative"
-    }
-
-
-@parametrize_with_checks(VARIANTS, expected_failed_checks=reasons)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
-@pytest.mark.filterwarnings("ignore:k=:UserWarning")
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 def as_case(problem, fitted):

@@ -17,7 +17,6 @@ from sklearn.datasets import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SMPClassifier, SmpcoreError
 from smpcore.estimators import scaling
@@ -36,41 +35,6 @@ from tests.smpcore.solvers.oracle import Case, make_case
 IRIS = load_iris(return_X_y=True)
 WINE = load_wine(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
-
-VARIANTS = [
-    SMPClassifier(),
-    SMPClassifier(loss="max", bias=False),
-    SMPClassifier(loss="hinge", class_prototypes="balanced", class_lam="balanced"),
-    SMPClassifier(reassign=True, class_weight="balanced"),
-    SMPClassifier(solver="primal-dual"),
-    SMPClassifier(start="each", standardize=False),
-]
-
-
-def reasons(estimator):
-    check = "check_sample_weight_equivalence_on_{}_data"
-    if estimator.start == "each":
-        reason = (
-            "every row has a prototype of its own, so that repeated rows are more "
-            "prototypes and a weight is not"
-        )
-        return {check.format(kind): reason for kind in ("dense", "sparse")}
-    if estimator.loss == "hinge":
-        reason = "some 4000 steps double rounding until fits agree to tol only"
-        return {check.format(kind): reason for kind in ("dense", "sparse")}
-    if estimator.loss == "max":
-        return {
-            check.format("sparse"): "sparse columns are not centred, so that the max "
-            "loss takes 700 steps; they double rounding until fits agree to tol only"
-        }
-    return {}
-
-
-@parametrize_with_checks(VARIANTS, expected_failed_checks=reasons)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 def exact(problem, **params):

@@ -12,7 +12,6 @@ from sklearn.datasets import (
     make_moons,
 )
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
@@ -27,23 +26,6 @@ IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 MOONS = make_moons(200, noise=0.2, random_state=0)
-
-CONTRACT = [
-    SuperSparseClassifier(),
-    SuperSparseRegressor(),
-    SuperSparseClassifier(target="teacher", class_weight="balanced"),
-    SuperSparseRegressor(target="ridge", start="greedy"),
-    SuperSparseClassifier(3, similarity="linear", start="greedy", standardize=False),
-    SuperSparseClassifier(solver="paper", similarity="poly"),
-    SuperSparseRegressor(4, similarity="laplacian", start="kmeans", box=(-2.0, 2.0)),
-]
-
-
-@parametrize_with_checks(CONTRACT)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("similarity", SMOOTH)

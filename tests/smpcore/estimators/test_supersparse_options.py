@@ -6,7 +6,6 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
 from sklearn.svm import SVC, SVR
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from smpcore import SmpcoreError
 from smpcore.codegen import compile_model
@@ -17,19 +16,6 @@ IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
 DIABETES = load_diabetes(return_X_y=True)
 FREE = {"loss": "epsilon-insensitive"}
-
-
-@parametrize_with_checks(
-    [
-        SuperSparseRegressor(4, **FREE, start="random", removal="coefficient"),
-        SuperSparseRegressor(target="svr"),
-        SuperSparseClassifier(target=LogisticRegression()),
-    ]
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.filterwarnings("ignore:n_prototypes=:UserWarning")
-def test_scikit_learns_contract(estimator, check):
-    check(estimator)
 
 
 def test_a_random_start_is_rows_and_is_where_the_printed_algorithm_starts():
