@@ -12,7 +12,7 @@ __all__ = ["announce_compiling"]
 log = logging.getLogger(__name__)
 
 #: Kernels of these modules are ours; others are compiled without a word.
-OURS = "smpcore.solvers."
+OURS = "smpcore."
 
 MESSAGE = (
     "smpcore is compiling its solvers, once on this machine: the first fit of a method "

@@ -32,7 +32,7 @@ from smpcore.estimators.problem import Problem, SolverOptions
 from smpcore.estimators.row_blocks import row_blocks
 from smpcore.estimators.scaling import is_large, validated
 from smpcore.model import PrototypeModel, Step
-from smpcore.solvers.smp import DIVERGED, ITERATION_LIMIT
+from smpcore.solvers.iterations import DIVERGED, ITERATION_LIMIT
 
 #: Why a fit to such rows is refused.
 TOO_LARGE = (

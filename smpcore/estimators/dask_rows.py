@@ -19,8 +19,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError, cluster_in_words
 from smpcore.estimators.row_blocks import RowBlocks
-from smpcore.solvers.losses import HINGE, SMOOTH
-from smpcore.solvers.smp import scaled_entropy
+from smpcore.solvers.losses import HINGE, SMOOTH, scaled_entropy
 from smpcore.threads import alone
 
 

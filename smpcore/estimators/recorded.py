@@ -13,7 +13,7 @@ from smpcore.estimators.dask_rows import futures, is_dask, map_chunks
 from smpcore.estimators.problem import MOST_STEPS, Problem, SolverOptions
 from smpcore.estimators.row_blocks import map_blocks
 from smpcore.model import History, PrototypeModel, Trace, training_tie
-from smpcore.solvers.smp import recorded_every
+from smpcore.solvers.iterations import recorded_every
 
 if TYPE_CHECKING:
     from smpcore.estimators.base import Fitted

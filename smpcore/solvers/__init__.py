@@ -1,9 +1,9 @@
 """Compiled solvers: arrays and numbers in, arrays and numbers out.
 
 Importing this package tells numba where to keep machine code. The folder's name holds
-the digest of these sources, because numba does not notice that a kernel calls another
-file's edited kernel. The cache holds code that will be run: only a folder that no
-other user can write to is used. Without one, or on a full disk, kernels work all the
+the digest of all files of kernels, because numba does not notice that a kernel calls
+another file's edited kernel. The cache holds code that will be run: only a folder that
+no other user can write to is used. Without one, or on a full disk, kernels work all the
 same, compiled anew in each process.
 """
 
@@ -20,11 +20,20 @@ from numba.core.caching import FunctionCache
 log = logging.getLogger(__name__)
 
 
+def kernel_files():
+    """Every file of kernels, or of what they call: ours, and those of each method."""
+    top = pathlib.Path(__file__).parents[1]
+    patterns = "solvers/*.py", "methods/*/kernel.py", "methods/*/kernel_*.py"
+    return sorted(path for pattern in patterns for path in top.glob(pattern))
+
+
 def source_digest():
-    """Digest of every source file in this folder (16 hexadecimal digits)."""
+    """Digest of every file of kernels (16 hexadecimal digits)."""
     digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(pathlib.Path(__file__).parent.glob("*.py")):
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    top = pathlib.Path(__file__).parents[1]
+    for path in kernel_files():
+        name = path.relative_to(top).as_posix().encode()
+        digest.update(name + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 

@@ -213,3 +213,22 @@ def loss_and_gradient(
             for r in range(G.shape[1]):
                 G[j, r] += part[j, r]
     return loss, entropy, true_loss, true_entropy
+
+
+@kernel
+def scaled_entropy(s, entropy, kind, miss, weights):
+    """Entropy term of s Q + (1 - s) e, from that of Q."""
+    if kind == HINGE:
+        return s * entropy
+    smooth = kind == SMOOTH
+    scaled = s * entropy if smooth else 0.0
+    for i in range(miss.size):
+        q, stay = miss[i], 1.0 - s * miss[i]
+        if q > 0.0:
+            scaled += weights[i] * stay * math.log(stay)
+            if not smooth:
+                scaled += weights[i] * s * q * math.log(s * q)
+            elif q < 1.0:
+                stays = (1.0 - q) * math.log1p(-q)
+                scaled += weights[i] * s * (q * math.log(s) - stays)
+    return scaled

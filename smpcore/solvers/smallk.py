@@ -39,8 +39,8 @@ import math
 import numpy as np
 
 from . import kernel
+from .iterations import ITERATION_LIMIT, copy_rows, note_step, used_history
 from .losses import SMOOTH, loss_and_gradient
-from .smp import ITERATION_LIMIT, copy_rows, note_step, used_history
 from .support_norm import squared_support_norm, sum_largest_squares, support_norm_prox
 
 

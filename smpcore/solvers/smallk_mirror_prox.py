@@ -26,10 +26,10 @@ import math
 import numpy as np
 
 from . import kernel
+from .iterations import ITERATION_LIMIT, note_step, used_history
 from .losses import SMOOTH, loss_and_gradient
 from .prox import project_l1_ball
 from .smallk import relaxed_conjugate, relaxed_penalty
-from .smp import ITERATION_LIMIT, note_step, used_history
 from .support_norm import project_shares
 
 SHARE_STEP, ROW_STEP = 10.0, 0.01

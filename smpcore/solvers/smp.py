@@ -33,19 +33,16 @@ Z         Z                 (N, n)    G + B' Y, (B' Y)_j = sum of Y over the pai
 ========  ================  ========  ==================================================
 """
 
-import math
-
 import numpy as np
 
 from . import kernel
-from .losses import HINGE, SMOOTH, loss_and_gradient
+from .iterations import ITERATION_LIMIT, copy_rows, note_step, used_history
+from .losses import SMOOTH, loss_and_gradient, scaled_entropy
 from .newton import active_columns, newton_step, row_metric
 from .prox import fusion_prox
 
 #: Columns up to which proximal Newton steps pay.
 MOST_COLUMNS = 256
-
-CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
 
 
 @kernel
@@ -104,25 +101,6 @@ def net_conjugate(Z, s, l1, l2):
 
 
 @kernel
-def scaled_entropy(s, entropy, kind, miss, weights):
-    """Entropy term of s Q + (1 - s) e, from that of Q."""
-    if kind == HINGE:
-        return s * entropy
-    smooth = kind == SMOOTH
-    scaled = s * entropy if smooth else 0.0
-    for i in range(miss.size):
-        q, stay = miss[i], 1.0 - s * miss[i]
-        if q > 0.0:
-            scaled += weights[i] * stay * math.log(stay)
-            if not smooth:
-                scaled += weights[i] * s * q * math.log(s * q)
-            elif q < 1.0:
-                stays = (1.0 - q) * math.log1p(-q)
-                scaled += weights[i] * s * (q * math.log(s) - stays)
-    return scaled
-
-
-@kernel
 def step_curvature(W, W_new, G, G_new, second):
     """Barzilai-Borwein curvature of f along the last step, and the step's length^2."""
     dd, dg, gg = 0.0, 0.0, 0.0
@@ -135,71 +113,6 @@ def step_curvature(W, W_new, G, G_new, second):
     if dg <= 0.0:
         return 0.0, dd
     return (gg / dg if second else dg / dd), dd
-
-
-@kernel
-def copy_rows(source, target):
-    """Copy one matrix over another; compiles faster than a whole-array assignment."""
-    for j in range(source.shape[0]):
-        for r in range(source.shape[1]):
-            target[j, r] = source[j, r]
-
-
-@kernel
-def recorded_every(k, record, most):
-    """How far apart recorded steps are at step k: twice as far when room is used up."""
-    while k // record >= most:
-        record *= 2
-    return record
-
-
-@kernel
-def keep_step(k, record, W, steps):
-    """Keep W after step k if it is its turn; every second one goes for lack of room."""
-    if record > 0:
-        every = recorded_every(k, record, len(steps))
-        if k % every == 0:
-            if k > 0 and every > recorded_every(k - 1, record, len(steps)):
-                for i in range(1, len(steps) // 2):
-                    copy_rows(steps[2 * i], steps[i])
-            copy_rows(W, steps[k // every])
-
-
-@kernel
-def kept_steps(n_iter, record, W, steps):
-    """How many steps were kept; the last becomes W, where the fit ended."""
-    if record <= 0:
-        return 0
-    every = recorded_every(n_iter, record, len(steps))
-    kept = min((n_iter - 1) // every + 2, len(steps))
-    copy_rows(W, steps[kept - 1])
-    return kept
-
-
-@kernel
-def note_step(k, record, P, gap, tol, W, history, stop, progress):
-    """Write step k into the history; return its status (limit: go on)."""
-    objectives, gaps, steps = history
-    objectives[k], gaps[k] = P, gap
-    goal = tol * P
-    if 0.0 < goal < gap < gaps[0]:
-        share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
-        progress[0] = max(progress[0], share)
-    keep_step(k, record, W, steps)
-    if not math.isfinite(P):
-        return DIVERGED
-    if gap <= goal:
-        return CONVERGED
-    return STOPPED if stop[0] != 0 else ITERATION_LIMIT
-
-
-@kernel
-def used_history(n_iter, record, W, history, progress):
-    """What of the history is used; the last recorded step is W, where the fit ended."""
-    objectives, gaps, steps = history
-    progress[0] = 1.0
-    kept = kept_steps(n_iter, record, W, steps)
-    return objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]
 
 
 @kernel

@@ -20,16 +20,10 @@ import math
 import numpy as np
 
 from . import kernel
+from .iterations import ITERATION_LIMIT, note_step, used_history
 from .losses import SMOOTH, loss_and_gradient
 from .prox import project_l1_ball, soft_threshold
-from .smp import (
-    ITERATION_LIMIT,
-    dual_net,
-    net_conjugate,
-    note_step,
-    penalty,
-    used_history,
-)
+from .smp import dual_net, net_conjugate, penalty
 
 
 @kernel

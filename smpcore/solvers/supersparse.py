@@ -32,10 +32,15 @@ import numpy as np
 
 from . import kernel
 from .coefficients import fit_coefficients
+from .iterations import (
+    CONVERGED,
+    DIVERGED,
+    ITERATION_LIMIT,
+    STOPPED,
+    keep_step,
+    kept_steps,
+)
 from .similarity import pull_back, write_values
-from .smp import keep_step, kept_steps
-
-CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
 
 
 @kernel

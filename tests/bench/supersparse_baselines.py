@@ -14,7 +14,7 @@ from smpcore.baselines.selected import fewer_vectors, select_rows
 from smpcore.estimators.checks import OneOf
 from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
 from smpcore.estimators.supersparse.problem import Objective, Solution
-from smpcore.solvers.supersparse import CONVERGED
+from smpcore.solvers.iterations import CONVERGED
 
 
 def fit_selected(

@@ -1,22 +1,26 @@
 """Shared by all tests of the library."""
 
 import importlib
-import pkgutil
+from pathlib import Path
 
 import numba
 import pytest
 
-import smpcore.solvers
+import smpcore
+from smpcore.solvers import kernel_files
 
 
 def compiled_kernels():
-    """Name -> kernel, for every kernel of every solver module."""
+    """Name -> kernel, for every kernel of every file that has some."""
     found = {}
-    for module in pkgutil.iter_modules(smpcore.solvers.__path__):
-        name = f"smpcore.solvers.{module.name}"
+    top = Path(smpcore.__file__).parents[1]
+    for path in kernel_files():
+        if path.stem == "__init__":
+            continue
+        name = ".".join(path.relative_to(top).with_suffix("").parts)
         for key, value in vars(importlib.import_module(name)).items():
             if getattr(value, "__module__", "") == name and callable(value):
-                found[f"{module.name}.{key}"] = value
+                found[f"{name}.{key}"] = value
     return found
 
 

@@ -21,8 +21,8 @@ from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKP
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import Recorder
 from smpcore.solvers.imkpl import DEAD, update_prototypes
+from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.nqp import nqp_rows
-from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 
 #: A step of the kernel weights waits, between the first and the last, while it would
 #: lower the objective by less than this share of the change that ends a fit.

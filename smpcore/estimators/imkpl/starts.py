@@ -11,7 +11,7 @@ from smpcore.estimators.imkpl.alternation import Alternation
 from smpcore.estimators.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.recorded import Recorder
-from smpcore.solvers.smp import DIVERGED, STOPPED
+from smpcore.solvers.iterations import DIVERGED, STOPPED
 
 #: What a run gives: status, objective of each iteration, recorded states.
 Run = tuple[int, np.ndarray, Recorder]

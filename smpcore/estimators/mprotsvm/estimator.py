@@ -36,7 +36,7 @@ from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.scaling import gamma_range
 from smpcore.model import History
 from smpcore.similarity import Similarity
-from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
 class MultiPrototypeSVC(PrototypeClassifier):

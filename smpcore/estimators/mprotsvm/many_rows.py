@@ -31,7 +31,7 @@ from smpcore.estimators.mprotsvm.starts import best_fit
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.estimators.row_blocks import map_blocks
 from smpcore.model import History
-from smpcore.solvers.smp import CONVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rows in memory are many beyond this number; rows elsewhere always are.
 MANY_ROWS = 200_000

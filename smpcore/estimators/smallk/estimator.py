@@ -28,8 +28,8 @@ from smpcore.estimators.smallk.problem import (
 from smpcore.estimators.smallk.result import fitted_state, joined_history
 from smpcore.estimators.smallk.rounding import relax_all, round_all
 from smpcore.estimators.starts import cluster_rows, warn_if_fewer
+from smpcore.solvers.iterations import DIVERGED
 from smpcore.solvers.losses import LOSSES
-from smpcore.solvers.smp import DIVERGED
 
 #: Curvature of the loss at least: rows that are all zero have none to step by.
 FLATTEST = 1e-200

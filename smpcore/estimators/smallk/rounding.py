@@ -20,10 +20,10 @@ from smpcore.estimators.smallk.problem import (
     Task,
 )
 from smpcore.estimators.smallk.swaps import swap_changes
+from smpcore.solvers.iterations import ITERATION_LIMIT, STOPPED
 from smpcore.solvers.losses import LOSSES
 from smpcore.solvers.smallk import solve_smallk
 from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
-from smpcore.solvers.smp import ITERATION_LIMIT, STOPPED
 from smpcore.solvers.support_norm import squared_support_norm
 
 #: A refit is that much more exact than the relaxation.

@@ -39,8 +39,8 @@ from smpcore.estimators.smp.problem import (
 )
 from smpcore.estimators.starts import cluster_rows, each_row, warn_if_fewer
 from smpcore.model import History, Trace
+from smpcore.solvers.iterations import DIVERGED, STOPPED
 from smpcore.solvers.losses import LOSSES
-from smpcore.solvers.smp import DIVERGED, STOPPED
 
 #: Times that rows may move to better prototypes.
 MOST_ROUNDS = 50

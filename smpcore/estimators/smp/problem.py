@@ -12,8 +12,9 @@ from smpcore.estimators.dask_rows import DaskBlocks, blocks_of_rows
 from smpcore.estimators.linear import in_units
 from smpcore.estimators.problem import ClassificationProblem, SolverOptions
 from smpcore.estimators.row_blocks import NO_LOSSES, solve_by_blocks
+from smpcore.solvers.iterations import ITERATION_LIMIT
 from smpcore.solvers.losses import FEW, LOSSES, SMOOTH
-from smpcore.solvers.smp import ITERATION_LIMIT, dual_net, solve_smp
+from smpcore.solvers.smp import dual_net, solve_smp
 from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
 SOLVERS = ("spg", "primal-dual")

@@ -12,7 +12,7 @@ from smpcore.estimators.problem import SolverOptions
 from smpcore.estimators.supersparse.problem import Box, Objective, Solution
 from smpcore.estimators.supersparse.rows import Rows
 from smpcore.estimators.supersparse.trace import Trace
-from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rounds over all prototypes, at most.
 MOST_SWEEPS = 60

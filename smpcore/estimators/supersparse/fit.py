@@ -24,7 +24,7 @@ from smpcore.estimators.supersparse.selection import fit_columns
 from smpcore.estimators.supersparse.starts import choose_start, resized
 from smpcore.estimators.supersparse.strings import solve_strings
 from smpcore.similarity import SMOOTH
-from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
 
 #: Times that dead or idle prototypes may be revived.
 MOST_REVIVALS = 2

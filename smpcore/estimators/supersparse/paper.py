@@ -13,13 +13,8 @@ from smpcore.estimators.supersparse.problem import (
     pulled_back,
 )
 from smpcore.estimators.supersparse.trace import Trace
-from smpcore.solvers.supersparse import (
-    CONVERGED,
-    DIVERGED,
-    ITERATION_LIMIT,
-    STOPPED,
-    clip,
-)
+from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.supersparse import clip
 
 
 def solve_paper(

@@ -14,7 +14,7 @@ from smpcore.estimators.supersparse.problem import (
 from smpcore.estimators.supersparse.removal import kept_columns
 from smpcore.estimators.supersparse.strings import LEAST, objectives_with
 from smpcore.estimators.supersparse.trace import Trace
-from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
 def refuse_oblong(X: np.ndarray) -> None:

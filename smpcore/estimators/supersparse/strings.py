@@ -15,8 +15,8 @@ from smpcore.estimators.supersparse.problem import (
     normal_matrix,
 )
 from smpcore.estimators.supersparse.trace import Trace
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.strings import neighbour_distances
-from smpcore.solvers.supersparse import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Longest prototype.
 LONGEST = 20

@@ -18,8 +18,7 @@ from smpcore.estimators import dask_rows
 from smpcore.estimators.mprotsvm import many_rows
 from smpcore.estimators.mprotsvm import rows as svm_rows
 from smpcore.estimators.mprotsvm.drawn_rows import summed
-from smpcore.solvers.losses import MAX, SMOOTH
-from smpcore.solvers.smp import scaled_entropy
+from smpcore.solvers.losses import MAX, SMOOTH, scaled_entropy
 from tests.clusters import Cluster
 
 da = pytest.importorskip("dask.array")

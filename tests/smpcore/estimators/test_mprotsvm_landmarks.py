@@ -23,7 +23,7 @@ from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
 from smpcore.estimators.mprotsvm.problem import SVMParameters
 from smpcore.estimators.problem import SolverOptions
 from smpcore.similarity import Similarity
-from smpcore.solvers.smp import CONVERGED, STOPPED
+from smpcore.solvers.iterations import CONVERGED, STOPPED
 
 IRIS, WINE = load_iris(return_X_y=True), load_wine(return_X_y=True)
 DIGITS = tuple(part[:600] for part in load_digits(return_X_y=True))

@@ -2,6 +2,8 @@
 
 import os
 import pathlib
+import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -28,13 +30,43 @@ def test_folder_follows_the_settings_and_the_sources(no_settings, monkeypatch):
     assert solvers.cache_folder() == str(no_settings / "numba" / "smpcore" / digest)
 
 
-def test_digest_changes_with_any_source(tmp_path, monkeypatch):
-    for path in pathlib.Path(solvers.__file__).parent.glob("*.py"):
-        (tmp_path / path.name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(solvers, "__file__", str(tmp_path / "__init__.py"))
-    before = solvers.source_digest()
-    (tmp_path / "prox.py").write_bytes((tmp_path / "prox.py").read_bytes() + b"#")
-    assert solvers.source_digest() != before
+MAKER = "from smpcore.solvers import kernel\n"
+HELPER = MAKER + "@kernel\ndef times(x):\n    return {} * x\n"
+CALLER = MAKER + "from smpcore.{} import times\n"
+CALLER += "@kernel\ndef answer(x):\n    return times(x) + 2.0\n"
+RUN = "from smpcore.methods.one.kernel import answer\nprint(answer(5.0))"
+#: What makes a kernel of a function.
+COMPILED = re.compile(r"^@kernel|import .*\bn?jit\b|numba\.n?jit", re.MULTILINE)
+
+
+@pytest.mark.parametrize("helper", ["solvers.helper", "methods.other.kernel_helper"])
+def test_an_edit_of_another_file_changes_the_answer(tmp_path, helper):
+    """Of a kernel that calls what was edited, and is itself what it was."""
+    top = tmp_path / "smpcore"
+    shutil.copytree(pathlib.Path(solvers.__file__).parent, top / "solvers")
+    for name in ("one", "other"):
+        (top / "methods" / name).mkdir(parents=True)
+    (top / "methods" / "one" / "kernel.py").write_text(CALLER.format(helper))
+    edited = top / (helper.replace(".", "/") + ".py")
+    answers = []
+    for factor in (1, 3):
+        edited.write_text(HELPER.format(factor))
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        answers.append(float(done.stdout))
+    assert answers == [7.0, 17.0]
+
+
+def test_the_digest_covers_every_file_that_makes_a_kernel():
+    top = pathlib.Path(solvers.__file__).parents[1]
+    makers = {path for path in top.rglob("*.py") if COMPILED.search(path.read_text())}
+    assert makers and makers <= {*solvers.kernel_files()}
 
 
 @posix

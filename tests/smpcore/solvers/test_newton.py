@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from smpcore.solvers.iterations import CONVERGED
 from smpcore.solvers.newton import active_columns, newton_step, row_metric
-from smpcore.solvers.smp import CONVERGED
 from tests.smpcore.solvers.oracle import make_case
 
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.smallk_mirror_prox import pull, step_is_safe
-from smpcore.solvers.smp import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.support_norm import (
     project_shares,
     squared_support_norm,

@@ -28,12 +28,7 @@ from smpcore.estimators.supersparse.rows import standard_rows
 from smpcore.estimators.supersparse.starts import choose_start
 from smpcore.similarity import SMOOTH, Similarity
 from smpcore.solvers.coefficients import LEAST_PIVOT, solve_spd
-from smpcore.solvers.supersparse import (
-    CONVERGED,
-    DIVERGED,
-    ITERATION_LIMIT,
-    STOPPED,
-)
+from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 
 N, D, M, C = 40, 5, 4, 3
 
