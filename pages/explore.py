@@ -1,6 +1,5 @@
 """What does this method do? Drag, and watch regions, prototypes and numbers move."""
 
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -89,7 +88,7 @@ def _story() -> None:
     method = METHODS[session.current().method]
     with st.expander("How it works", icon=":material/menu_book:"):
         st.markdown(f"**{method.title}**")
-        st.markdown(Path(f"assets/methods/{method.key}.md").read_text("utf-8"))
+        st.markdown(method.story)
         st.caption(method.reference)
 
 

@@ -1,7 +1,7 @@
 """Small, sparse, readable classifiers: the library behind Sparse Prototype Explorer.
 
 Here is what a notebook needs first. Everything else is imported from its package:
-`datasets`, `estimators`, `methods`, `evaluation`, `explain`, `figures`, `codegen`,
+`datasets`, `methods`, `evaluation`, `explain`, `figures`, `codegen`,
 `chips`, or from `baselines`, `errors`, `model`, `papers`, `parameters`, `report`,
 `similarity`.
 """
@@ -19,7 +19,10 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.errors import SmpcoreError
-from smpcore.estimators import (
+from smpcore.evaluation import evaluate, stability, sweep
+from smpcore.explain import contributions, counterfactual
+from smpcore.methods import (
+    METHODS,
     IMKPLClassifier,
     MultiPrototypeSVC,
     SMaLLClassifier,
@@ -27,9 +30,6 @@ from smpcore.estimators import (
     SuperSparseClassifier,
     SuperSparseRegressor,
 )
-from smpcore.evaluation import evaluate, stability, sweep
-from smpcore.explain import contributions, counterfactual
-from smpcore.methods import METHODS
 from smpcore.model import PrototypeModel
 from smpcore.report import report
 

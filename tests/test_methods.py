@@ -1,12 +1,17 @@
 """One contract for every method of the registry."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+import smpcore
 from smpcore import (
     METHODS,
     PrototypeModel,
@@ -18,12 +23,9 @@ from smpcore import (
 )
 from smpcore.codegen import agreement
 from smpcore.errors import ExportError
-from smpcore.estimators.base import PrototypeEstimator
 from smpcore.methods import solve_path
+from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.parameters import Param
-
-STORIES = Path(__file__).parents[1] / "assets" / "methods"
-
 
 #: A data set of each task.
 DATA = {"classification": "iris", "regression": "diabetes"}
@@ -118,7 +120,7 @@ def test_twice_the_same(method, task, rows):
 
 
 def test_every_estimator_keeps_the_whole_contract(method, task, rows):
-    """What `smpcore.estimators.base` promises, and nothing that is only half there."""
+    """What `base` of the methods promises, and nothing that is only half there."""
     estimator = method.estimator(method.defaults(task), task)
     params, problem = estimator.get_params(), estimator.problem(*rows)
     assert isinstance(estimator, PrototypeEstimator)
@@ -202,9 +204,37 @@ def test_every_control_belongs_to_a_task_of_its_method():
             assert set(param.tasks) & set(method.estimators), param.name
 
 
+#: Prints where a copy of the library finds what belongs to its last method.
+LAST_METHOD = """
+from smpcore import METHODS
+method = [*METHODS.values()][-1]
+print(method.key, method.estimators["classification"].__module__, method.story == "-")
+"""
+
+
+def test_a_folder_is_all_that_a_method_needs(tmp_path):
+    """The registry finds it; everything else asks the registry."""
+    copy = tmp_path / "smpcore"
+    shutil.copytree(Path(smpcore.__file__).parent, copy)
+    added = copy / "methods" / "another"
+    shutil.copytree(copy / "methods" / "smp", added)
+    for path in added.glob("*.py"):
+        text = path.read_text("utf-8").replace("methods.smp", "methods.another")
+        path.write_text(text.replace('key="smp"', 'key="another"'), "utf-8")
+    (added / "story.md").write_text("-")
+    done = subprocess.run(
+        [sys.executable, "-c", LAST_METHOD],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "another smpcore.methods.another.estimator True\n"
+
+
 def test_story_and_texts_are_there(method):
-    story = (STORIES / f"{method.key}.md").read_text("utf-8")
-    assert len(story.splitlines()) > 15
+    assert len(method.story.splitlines()) > 15
     for param in method.params:
         assert param.label and (param.help or param.scale == "flag")
 

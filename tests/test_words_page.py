@@ -9,8 +9,8 @@ from pages.state.context import resolve
 from smpcore import METHODS, SmpcoreError, SuperSparseClassifier, load_dataset, prepare
 from smpcore.datasets import make_dataset
 from smpcore.datasets.text_columns import MAX_LENGTH
-from smpcore.estimators.supersparse import encode_strings
 from smpcore.figures import nearest_view
+from smpcore.methods.supersparse import encode_strings
 from smpcore.similarity import Similarity
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_live import Browser

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from smpcore.estimators.starts import cluster_rows
+from smpcore.methods.shared.starts import cluster_rows
 
 
 def class_centres(

@@ -1,13 +1,32 @@
-"""The registry: one row per method. Pages know a method only through its row."""
+"""The registry: a folder a method. Pages know a method only through its row."""
+
+from importlib import import_module
+from pkgutil import iter_modules
 
 from smpcore.datasets import Dataset
-from smpcore.methods.linear import SMALLK, SMP
-from smpcore.methods.margin import MPROTSVM
-from smpcore.methods.method import Method, solve_path
-from smpcore.methods.similar import IMKPL, SUPERSPARSE
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.shared.method import Method, solve_path
+from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smp import SMPClassifier
+from smpcore.methods.supersparse import (
+    SuperSparseClassifier,
+    SuperSparseRegressor,
+    decode_strings,
+    encode_strings,
+    fit_smallest,
+    prune_path,
+    removal_costs,
+)
+
+#: How pages list the methods; those of other folders come after these.
+ORDER = ("smp", "smallk", "mprotsvm", "supersparse", "imkpl")
+
+_FOLDERS = {module.name for module in iter_modules(__path__)} - {"shared"}
 
 METHODS: dict[str, Method] = {
-    row.key: row for row in (SMP, SMALLK, MPROTSVM, SUPERSPARSE, IMKPL)
+    key: import_module(f"{__name__}.{key}.row").ROW
+    for key in (*ORDER, *sorted(_FOLDERS.difference(ORDER)))
 }
 
 
@@ -28,4 +47,20 @@ def refusals(dataset: Dataset) -> dict[str, str]:
     return {key: reason for key, reason in reasons.items() if reason}
 
 
-__all__ = ["METHODS", "Method", "refusals", "solve_path"]
+__all__ = [
+    "METHODS",
+    "IMKPLClassifier",
+    "Method",
+    "MultiPrototypeSVC",
+    "SMPClassifier",
+    "SMaLLClassifier",
+    "SuperSparseClassifier",
+    "SuperSparseRegressor",
+    "decode_strings",
+    "encode_strings",
+    "fit_smallest",
+    "prune_path",
+    "refusals",
+    "removal_costs",
+    "solve_path",
+]

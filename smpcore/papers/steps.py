@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.base import Fitted
-from smpcore.estimators.checks import Number
-from smpcore.estimators.problem import Problem
+from smpcore.methods.shared.base import Fitted
+from smpcore.methods.shared.checks import Number
+from smpcore.methods.shared.problem import Problem
 from smpcore.model import History, PrototypeModel, Step
 from smpcore.model.history import STATUS
 

@@ -73,7 +73,7 @@ def measured(n_rows: int, n_workers: int) -> dict[str, float]:
     from distributed.utils import nbytes
 
     from smpcore import SMPClassifier
-    from smpcore.estimators.dask_rows import blocks_of_rows, futures, map_chunks
+    from smpcore.methods.shared.dask_rows import blocks_of_rows, futures, map_chunks
 
     cluster = Cluster(n_workers)
     try:

@@ -44,13 +44,13 @@ from pages.work.cache import parts
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, load_dataset, prepare, read_table, split
 from smpcore.datasets import forbid
-from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl.alternation import Alternation
-from smpcore.estimators.imkpl.measures import discrimination
-from smpcore.estimators.imkpl.problem import IMKPLParameters
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.alternation import Alternation
+from smpcore.methods.imkpl.measures import discrimination
+from smpcore.methods.imkpl.problem import IMKPLParameters
 from smpcore.solvers.nqp import nqp_rows
 from tests.bench.solvers import run, show
-from tests.smpcore.estimators.test_imkpl_choice import balance
+from tests.smpcore.methods.test_imkpl_choice import balance
 from tests.smpcore.solvers.test_nqp import KINDS, brute_force, held_out, slow_nqp
 
 #: Settings of IMKPL: name -> parameters.
@@ -363,7 +363,7 @@ import numpy as np
 start = time.process_time()
 from smpcore import load_dataset, prepare, read_table, split
 from smpcore.datasets import forbid
-from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl import IMKPLClassifier
 imported = time.process_time()
 rng = np.random.default_rng(0)
 IMKPLClassifier().fit(rng.normal(size=(60, 3)), np.arange(60) % 3)
@@ -406,7 +406,7 @@ ROWS = """
 import json, resource, sys, time
 import numpy as np
 from sklearn.datasets import load_digits
-from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl import IMKPLClassifier
 n, f, params = json.loads(sys.argv[1])
 rng = np.random.default_rng(0)
 y = np.arange(n) % 5

@@ -39,9 +39,9 @@ from sklearn.svm import SVC, LinearSVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.errors import Caution
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm import problem as mprotsvm_problem
-from smpcore.estimators.starts import cluster_rows
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm import problem as mprotsvm_problem
+from smpcore.methods.shared.starts import cluster_rows
 from tests.bench.solvers import run, show, timed
 
 
@@ -318,7 +318,7 @@ MANY = """
 import json, resource, sys, time, warnings
 import numpy as np
 from sklearn.datasets import make_classification
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
 warnings.simplefilter("ignore")
 n, count = json.loads(sys.argv[1])
 X, y = make_classification(

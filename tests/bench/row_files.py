@@ -33,8 +33,8 @@ from smpcore import (
     SuperSparseClassifier,
 )
 from smpcore.datasets.parquet_rows import ParquetRows
-from smpcore.estimators.row_blocks import row_blocks
-from smpcore.estimators.scaling import MOST_COPY_BYTES
+from smpcore.methods.shared.row_blocks import row_blocks
+from smpcore.methods.shared.scaling import MOST_COPY_BYTES
 
 N_FEATURES, GROUP = 50, 250_000
 FEATURES = [f"x{i}" for i in range(N_FEATURES)]

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.datasets import Dataset, Split, load_dataset, prepare, split
-from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.similarity import alignment_kernel
 from tests.bench.imkpl import processor_seconds
 from tests.bench.solvers import show

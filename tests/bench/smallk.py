@@ -23,10 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk.problem import SMaLLParameters
-from smpcore.estimators.smallk.rounding import relax_all
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.problem import SMaLLParameters
+from smpcore.methods.smallk.rounding import relax_all
 from tests.bench.solvers import show, timed
 
 LAMS = (0.003, 0.01, 0.03, 0.1, 0.3)

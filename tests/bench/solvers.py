@@ -27,8 +27,8 @@ from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
 from smpcore import SMPClassifier
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smp.problem import (
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smp.problem import (
     SMPParameters,
     SMPProblem,
     SMPState,

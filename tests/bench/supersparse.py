@@ -29,14 +29,14 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.baselines.selected import WAYS
-from smpcore.estimators.supersparse import SuperSparseClassifier
-from smpcore.estimators.supersparse.paper import solve_paper
-from smpcore.estimators.supersparse.problem import (
+from smpcore.methods.supersparse import SuperSparseClassifier
+from smpcore.methods.supersparse.paper import solve_paper
+from smpcore.methods.supersparse.problem import (
     Objective,
     evaluate,
 )
-from smpcore.estimators.supersparse.starts import choose_start
-from smpcore.estimators.supersparse.strings import decode_strings, encode_strings
+from smpcore.methods.supersparse.starts import choose_start
+from smpcore.methods.supersparse.strings import decode_strings, encode_strings
 from smpcore.similarity import SMOOTH
 from tests.bench.solvers import show, timed
 from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected
@@ -240,7 +240,7 @@ def strings() -> None:
 
 COMPILE = """
 import time, numpy as np
-from smpcore.estimators.supersparse import SuperSparseClassifier
+from smpcore.methods.supersparse import SuperSparseClassifier
 X = np.random.default_rng(0).normal(size=(24, 2))
 wall, cpu = time.perf_counter(), time.process_time()
 SuperSparseClassifier().fit(X, X[:, 0] > 0)

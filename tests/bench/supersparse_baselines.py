@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.base import clone
 
 from smpcore.baselines.selected import fewer_vectors, select_rows
-from smpcore.estimators.checks import OneOf
-from smpcore.estimators.supersparse.base import AnyProblem, SuperSparseEstimator
-from smpcore.estimators.supersparse.problem import Objective, Solution
+from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.supersparse.base import AnyProblem, SuperSparseEstimator
+from smpcore.methods.supersparse.problem import Objective, Solution
 from smpcore.solvers.iterations import CONVERGED
 
 

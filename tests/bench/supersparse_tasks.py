@@ -27,7 +27,7 @@ from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.baselines.selected import WAYS
-from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
+from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from tests.bench.solvers import show
 from tests.bench.supersparse import chosen
 from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected

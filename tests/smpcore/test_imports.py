@@ -46,7 +46,7 @@ def _loaded(program: str) -> set[str]:
 
 def test_importing_the_library_loads_no_more_than_a_fit_needs():
     loaded = _loaded("")
-    assert "smpcore.estimators" in loaded
+    assert "smpcore.methods.smp.estimator" in loaded
     assert loaded.isdisjoint(LATER)
 
 

@@ -9,15 +9,15 @@ import pytest
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import load_dataset
 from smpcore.datasets.quoting import plain_number
-from smpcore.estimators import (
+from smpcore.methods import (
     IMKPLClassifier,
     MultiPrototypeSVC,
     SMaLLClassifier,
     SMPClassifier,
     SuperSparseClassifier,
 )
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smp.problem import SMPParameters, SMPState, solve_problem
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smp.problem import SMPParameters, SMPState, solve_problem
 
 CASES = [(key, task) for key, method in METHODS.items() for task in method.estimators]
 

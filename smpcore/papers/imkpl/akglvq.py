@@ -25,8 +25,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from smpcore.estimators.imkpl.alternation import ridge_weights
-from smpcore.estimators.imkpl.problem import medoid_prototypes
+from smpcore.methods.imkpl.alternation import ridge_weights
+from smpcore.methods.imkpl.problem import medoid_prototypes
 from smpcore.papers.imkpl.averaged import AveragedKernel, unit_length
 
 #: Steps before and after coefficients are left out, and the least change of E.

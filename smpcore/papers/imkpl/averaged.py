@@ -10,8 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from smpcore.estimators.imkpl.base_kernels import base_kernels, model_kernel
-from smpcore.estimators.imkpl.problem import screen
+from smpcore.methods.imkpl.base_kernels import base_kernels, model_kernel
+from smpcore.methods.imkpl.problem import screen
 from smpcore.similarity import Similarity
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets import Dataset, load_dataset, make_dataset
-from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl.problem import IMKPLProblem
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.problem import IMKPLProblem
 from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.imkpl.printed import printed_imkpl, pursuit

@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from smpcore.estimators.imkpl.problem import IMKPLProblem, neighbour_pairs
+from smpcore.methods.imkpl.problem import IMKPLProblem, neighbour_pairs
 from smpcore.papers.steps import (
     PrintedStep,
     check_request,

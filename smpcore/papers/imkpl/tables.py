@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl.measures import discrimination, interpretability
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.measures import discrimination, interpretability
 from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.imkpl.akglvq import AKGLVQ

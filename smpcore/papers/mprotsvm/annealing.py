@@ -11,10 +11,10 @@ from functools import partial
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm.problem import SVMParameters, SVMProblem
-from smpcore.estimators.mprotsvm.starts import descend_from
-from smpcore.estimators.problem import SolverOptions
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
+from smpcore.methods.mprotsvm.starts import descend_from
+from smpcore.methods.shared.problem import SolverOptions
 from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.mprotsvm.printed import COLD, dual_of, search

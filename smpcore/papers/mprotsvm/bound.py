@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.mprotsvm.printed import EPSILON, dual_of, search
 from smpcore.papers.mprotsvm.tables import chosen

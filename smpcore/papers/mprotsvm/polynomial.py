@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.mprotsvm.tables import chosen
 from smpcore.papers.protocols import accuracy, halves

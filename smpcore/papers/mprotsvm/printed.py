@@ -45,7 +45,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.mprotsvm.problem import SVMProblem
+from smpcore.methods.mprotsvm.problem import SVMProblem
 from smpcore.model import PrototypeModel
 from smpcore.papers.steps import PrintedStep, check_request, history_at, until
 

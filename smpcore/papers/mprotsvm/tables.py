@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 
 from smpcore.baselines.gmlvq import GMLVQ
 from smpcore.datasets import Dataset, load_dataset, prepare
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.mprotsvm.lvq import LVQ21, OLVQ1

@@ -14,8 +14,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smp import SMPClassifier
+from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smp import SMPClassifier
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.protocols import Values, accuracy, halves, standardised
 from smpcore.papers.small.bonsai import Bonsai

@@ -12,15 +12,15 @@ import numpy as np
 from scipy.optimize import linprog
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk.problem import SMaLLParameters, SMaLLProblem
-from smpcore.estimators.smallk.rounding import relax_all
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.kernel_support_norm import project_shares as nearest_shares
+from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem
+from smpcore.methods.smallk.rounding import relax_all
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import halves
 from smpcore.papers.small.printed import Saddle, algorithm_1, project_shares, saddle_of
 from smpcore.papers.sources import Source
-from smpcore.solvers.support_norm import project_shares as nearest_shares
 
 #: Iterations at which the relaxation's value is looked at.
 STEPS = (5, 10, 20, 50, 100, 200, 500, 1000)

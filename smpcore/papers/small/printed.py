@@ -47,8 +47,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.checks import OneOf
-from smpcore.estimators.smallk.problem import SMaLLProblem
+from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.smallk.problem import SMaLLProblem
 from smpcore.papers.simplex import nearest_mass
 from smpcore.papers.steps import (
     PrintedStep,

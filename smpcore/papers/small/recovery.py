@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smallk import SMaLLClassifier
-from smpcore.estimators.smallk.problem import SMaLLParameters
-from smpcore.estimators.smallk.rounding import largest_shares, relax_all, shares
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.problem import SMaLLParameters
+from smpcore.methods.smallk.rounding import largest_shares, relax_all, shares
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.protocols import accuracy, halves
 from smpcore.papers.small.printed import saddle_of

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.datasets import Dataset
-from smpcore.estimators.smallk import SMaLLClassifier
+from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.papers.claims import (
     CLAIMS,
     mean_measures,

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smp import SMPClassifier
-from smpcore.estimators.smp.problem import SMPParameters, SMPProblem, solve_problem
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smp import SMPClassifier
+from smpcore.methods.smp.problem import SMPParameters, SMPProblem, solve_problem
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import halves
 from smpcore.papers.smp.printed import (

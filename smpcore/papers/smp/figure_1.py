@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.smp import SMPClassifier
+from smpcore.methods.smp import SMPClassifier
 from smpcore.papers.claims import (
     CLAIMS,
     mean_measures,

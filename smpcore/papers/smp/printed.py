@@ -41,8 +41,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.checks import Number, OneOf
-from smpcore.estimators.smp.problem import SMPProblem, elastic_net
+from smpcore.methods.shared.checks import Number, OneOf
+from smpcore.methods.smp.problem import SMPProblem, elastic_net
 from smpcore.papers.simplex import nearest_mass
 from smpcore.papers.steps import (
     PrintedStep,

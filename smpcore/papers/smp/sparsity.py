@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.smp import SMPClassifier
+from smpcore.methods.smp import SMPClassifier
 from smpcore.papers.claims import CLAIMS, mean_measures, once_per_dataset
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.protocols import (

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.datasets import Dataset
-from smpcore.estimators.smp import SMPClassifier
+from smpcore.methods.smp import SMPClassifier
 from smpcore.papers.experiment import (
     Experiment,
     Outcome,

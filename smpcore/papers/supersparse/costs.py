@@ -18,12 +18,12 @@ from sklearn.svm import SVC, SVR
 from smpcore.baselines.selected import FewVectorSVC
 from smpcore.codegen import compile_model, estimated
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.supersparse import (
+from smpcore.evaluation.sizes import CHIP
+from smpcore.methods.supersparse import (
     SuperSparseClassifier,
     SuperSparseRegressor,
     fit_smallest,
 )
-from smpcore.evaluation.sizes import CHIP
 from smpcore.model import PrototypeModel
 from smpcore.papers.claims import CLAIMS, once_per_dataset
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial

@@ -46,9 +46,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.estimators.checks import OneOf
-from smpcore.estimators.supersparse.bounds import scaled_box
-from smpcore.estimators.supersparse.problem import (
+from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.supersparse.bounds import scaled_box
+from smpcore.methods.supersparse.problem import (
     SQUARED,
     Objective,
     SuperSparseProblem,

@@ -19,8 +19,8 @@ from sklearn.svm import SVR
 
 from smpcore.baselines.selected import SelectedRegressor, select_rows
 from smpcore.datasets import Dataset, load_dataset, prepare
-from smpcore.estimators.supersparse import SuperSparseRegressor, prune_path
-from smpcore.estimators.supersparse.pruning import choose_size
+from smpcore.methods.supersparse import SuperSparseRegressor, prune_path
+from smpcore.methods.supersparse.pruning import choose_size
 from smpcore.papers.claims import CLAIMS, once_per_dataset
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.sources import Source

@@ -15,12 +15,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.supersparse import (
+from smpcore.methods.supersparse import (
     SuperSparseClassifier,
     SuperSparseRegressor,
     prune_path,
 )
-from smpcore.estimators.supersparse.pruning import choose_size
+from smpcore.methods.supersparse.pruning import choose_size
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source

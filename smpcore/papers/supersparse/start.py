@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
-from smpcore.estimators.supersparse import SuperSparseClassifier, SuperSparseRegressor
+from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source

@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 
 from smpcore.baselines.selected import FewVectorSVC
 from smpcore.datasets import Dataset, load_dataset, prepare
-from smpcore.estimators.supersparse import SuperSparseClassifier
+from smpcore.methods.supersparse import SuperSparseClassifier
 from smpcore.papers.claims import CLAIMS, once_per_dataset
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import best_by_folds

@@ -22,7 +22,7 @@ from smpcore.datasets import (
 )
 from smpcore.datasets.synthetic import series
 from smpcore.errors import DatasetError
-from smpcore.estimators.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl import IMKPLClassifier
 from tests.bench.series import fitted, parts
 
 TS = """# two channels, three times

@@ -10,9 +10,9 @@ import pytest
 from smpcore import MultiPrototypeSVC, SMPClassifier, SuperSparseRegressor, read_table
 from smpcore.datasets import limits, prepare
 from smpcore.errors import DatasetError
-from smpcore.estimators import scaling
-from smpcore.estimators.mprotsvm import rows as svm_rows
 from smpcore.evaluation import fit_all_rows
+from smpcore.methods.mprotsvm import rows as svm_rows
+from smpcore.methods.shared import scaling
 
 N_ROWS = 3000
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from smpcore.datasets import load_dataset
-from smpcore.estimators.imkpl import IMKPLClassifier
-from smpcore.estimators.imkpl.measures import interpretability
 from smpcore.methods import METHODS
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.measures import interpretability
 from smpcore.papers.experiment import Trial
 from smpcore.papers.imkpl import figures, tables
 from smpcore.papers.imkpl.akglvq import AKGLVQ, cost_and_gradient, descend

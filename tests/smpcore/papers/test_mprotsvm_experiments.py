@@ -7,7 +7,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import StandardScaler
 
 from smpcore.datasets import load_dataset
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.papers import EXPERIMENTS, Place, table_of
 from smpcore.papers.experiment import Trial
 from smpcore.papers.mprotsvm import annealing, bound, tables

@@ -8,8 +8,8 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from smpcore import IMKPLClassifier
-from smpcore.estimators.imkpl.alternation import Alternation
-from smpcore.estimators.imkpl.problem import IMKPLParameters, neighbour_pairs
+from smpcore.methods.imkpl.alternation import Alternation
+from smpcore.methods.imkpl.problem import IMKPLParameters, neighbour_pairs
 from smpcore.papers.imkpl.printed import (
     Terms,
     algorithm_1,

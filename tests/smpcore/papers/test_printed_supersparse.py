@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_diabetes, load_iris, make_moons
 
 from smpcore import SmpcoreError, SuperSparseClassifier, SuperSparseRegressor
-from smpcore.estimators.supersparse import encode_strings
-from smpcore.estimators.supersparse.problem import SuperSparseState
+from smpcore.methods.supersparse import encode_strings
+from smpcore.methods.supersparse.problem import SuperSparseState
 from smpcore.papers.supersparse.printed import (
     Ridge,
     algorithm_1,

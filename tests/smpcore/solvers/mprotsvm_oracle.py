@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import cvxpy as cp
 import numpy as np
 
-from smpcore.estimators.mprotsvm import MultiPrototypeSVC
-from smpcore.estimators.mprotsvm.descent import Descent
-from smpcore.estimators.mprotsvm.problem import SVMParameters
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm.descent import Descent
+from smpcore.methods.mprotsvm.problem import SVMParameters
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ import cvxpy as cp
 import numpy as np
 from scipy.special import expit
 
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.smp.problem import smp_start
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smp.kernel import solve_smp
+from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
+from smpcore.methods.smp.problem import smp_start
 from smpcore.solvers.losses import LOSSES
-from smpcore.solvers.smp import solve_smp
-from smpcore.solvers.smp_primal_dual import solve_smp_primal_dual
 
 
 @dataclass(frozen=True)

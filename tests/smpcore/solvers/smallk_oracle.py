@@ -7,10 +7,10 @@ import cvxpy as cp
 import numpy as np
 from scipy.optimize import minimize
 
-from smpcore.estimators.problem import SolverOptions
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smallk.kernel import ITERATION_LIMIT, solve_smallk
+from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.solvers.losses import LOSSES
-from smpcore.solvers.smallk import ITERATION_LIMIT, solve_smallk
-from smpcore.solvers.smallk_mirror_prox import solve_smallk_mirror_prox
 
 
 @dataclass(frozen=True)

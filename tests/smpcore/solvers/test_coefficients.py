@@ -6,15 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.supersparse.problem import (
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.supersparse.problem import (
     SQUARED,
     Box,
     Objective,
     evaluate,
     refit_insensitive,
 )
-from smpcore.estimators.supersparse.rows import standard_rows
+from smpcore.methods.supersparse.rows import standard_rows
 from smpcore.similarity import SMOOTH, Similarity
 from smpcore.solvers.coefficients import WIDTH
 

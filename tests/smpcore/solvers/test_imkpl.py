@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from smpcore.estimators.imkpl import factors
-from smpcore.estimators.imkpl.factors import (
+from smpcore.methods.imkpl import factors
+from smpcore.methods.imkpl.factors import (
     NO_LEVELS,
     FactoredMix,
     FeatureFactors,
     FeatureLevels,
     held_rows,
 )
-from smpcore.solvers.imkpl import (
+from smpcore.methods.imkpl.kernel import (
     feature_products,
     mix_features,
     rows_tried,

@@ -5,8 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from smpcore.solvers.imkpl_products import factor_products, sparse_product
-from smpcore.solvers.imkpl_start import choose_medoids, eliminate, nearest_rows
+from smpcore.methods.imkpl.kernel_products import factor_products, sparse_product
+from smpcore.methods.imkpl.kernel_start import choose_medoids, eliminate, nearest_rows
 
 
 def similarities(seed, n=60, levels=None):

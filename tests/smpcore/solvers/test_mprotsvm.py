@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.estimators.mprotsvm.assignment import (
+from smpcore.methods.mprotsvm.assignment import (
     alternate,
     best_assignment,
     drawn_assignment,
     gibbs_probabilities,
     warm_start,
 )
-from smpcore.estimators.mprotsvm.monitor import Monitor
-from smpcore.estimators.problem import SolverOptions
-from smpcore.solvers.mprotsvm import exact_step, pair_steps, score, top_rival
+from smpcore.methods.mprotsvm.kernel import exact_step, pair_steps, score, top_rival
+from smpcore.methods.mprotsvm.monitor import Monitor
+from smpcore.methods.shared.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import (
     dense,
     judge_slowly,

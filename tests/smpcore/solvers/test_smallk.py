@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
-from smpcore.solvers.smallk_mirror_prox import pull, step_is_safe
-from smpcore.solvers.support_norm import (
+from smpcore.methods.smallk.kernel_mirror_prox import pull, step_is_safe
+from smpcore.methods.smallk.kernel_support_norm import (
     project_shares,
     squared_support_norm,
     sum_largest_squares,
     support_norm_prox,
 )
+from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from tests.smpcore.solvers.smallk_oracle import make_sparse_case, random_shares
 
 #: Problems that are solved exactly; name -> case.

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from smpcore.methods.smp.kernel import dual_net, net_conjugate, penalty, step_curvature
 from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.losses import LOSSES, scaled_entropy
-from smpcore.solvers.smp import dual_net, net_conjugate, penalty, step_curvature
 from tests.smpcore.solvers.oracle import make_case, random_point, with_net
 
 #: Problems that are solved exactly; name -> case.

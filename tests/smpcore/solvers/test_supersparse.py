@@ -15,17 +15,17 @@ from sklearn.datasets import (
     make_moons,
 )
 
-from smpcore.estimators.problem import SolverOptions
-from smpcore.estimators.supersparse.paper import solve_paper
-from smpcore.estimators.supersparse.problem import (
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.supersparse.paper import solve_paper
+from smpcore.methods.supersparse.problem import (
     Box,
     Objective,
     evaluate,
     pulled_back,
 )
-from smpcore.estimators.supersparse.removal import column_costs
-from smpcore.estimators.supersparse.rows import standard_rows
-from smpcore.estimators.supersparse.starts import choose_start
+from smpcore.methods.supersparse.removal import column_costs
+from smpcore.methods.supersparse.rows import standard_rows
+from smpcore.methods.supersparse.starts import choose_start
 from smpcore.similarity import SMOOTH, Similarity
 from smpcore.solvers.coefficients import LEAST_PIVOT, solve_spd
 from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED

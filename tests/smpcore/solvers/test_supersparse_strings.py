@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpcore.estimators.supersparse.strings import edited, neighbour_values
+from smpcore.methods.supersparse.strings import edited, neighbour_values
 from smpcore.similarity import Similarity
 from smpcore.solvers.strings import edit_distances, neighbour_distances
 

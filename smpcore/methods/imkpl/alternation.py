@@ -1,0 +1,353 @@
+"""The alternation of IMKPL: codes, prototypes, kernel weights, in turn."""
+
+from __future__ import annotations
+
+import copy
+import math
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from smpcore.methods.imkpl.factors import (
+    FactoredMix,
+    HeldRows,
+    held_rows,
+    mixed_product,
+    thin_product,
+)
+from smpcore.methods.imkpl.kernel import DEAD, update_prototypes
+from smpcore.methods.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.recorded import Recorder
+from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.nqp import nqp_rows
+
+#: A step of the kernel weights waits, between the first and the last, while it would
+#: lower the objective by less than this share of the change that ends a fit.
+LITTLE = 0.1
+
+#: Unit of `kappa` at least, in errors of a kernel: what kernels that tell rows apart
+#: alike differ by is chance, and a unit of it would be another in every fold.
+LEAST_SPREAD = 0.02
+
+#: Times that a step of the kernel weights is halved before it is given up.
+MOST_HALVINGS = 3
+
+
+@dataclass(eq=False)
+class Alternation:
+    """Prototypes U, codes and kernel weights beta on their way to a minimum.
+
+    Every step after the first of beta lowers the objective, or leaves it. Invariants:
+    beta >= 0 with sum 1; u' K u = 1 for every prototype u; at most `code_size` entries
+    in a prototype and `most_in_code` in a code, none below 0.
+
+    Parameters
+    ----------
+    problem : IMKPLProblem
+    parameters : IMKPLParameters
+    stop : ndarray of int64, shape (1,)
+    start : IMKPLState or None
+        The end of another alternation, to go on from where its shapes fit.
+
+    Attributes
+    ----------
+    is_warm : bool
+        Whether it goes on from another one.
+    """
+
+    problem: IMKPLProblem
+    parameters: IMKPLParameters
+    stop: np.ndarray
+    start: InitVar[IMKPLState | None] = None
+    is_warm: bool = field(init=False)
+    K: np.ndarray | FactoredMix = field(init=False)
+    U: np.ndarray = field(init=False)
+    KU: np.ndarray = field(init=False)
+    codes: np.ndarray = field(init=False)
+    overlap: np.ndarray = field(init=False)
+    beta: np.ndarray = field(init=False)
+    spread: float = field(init=False, default=0.0)
+    _across_U: np.ndarray | None = field(init=False, default=None)
+    _gram: np.ndarray | None = field(init=False, default=None)
+    _held: HeldRows | None = field(init=False, default=None)
+
+    def __post_init__(self, start: IMKPLState | None) -> None:
+        self.K, self.beta = self.problem.K, self.problem.even_weights
+        self.is_warm = start is not None and self._fits(start)
+        if self.is_warm:
+            self.U = start.U.copy()
+            self.spread = start.spread if start.key == self.parameters.key else 0.0
+            if not math.isinf(self.parameters.kappa):
+                self.beta = start.beta.copy()
+            if (self.beta != self.problem.even_weights).any():
+                self.K = self.problem.kernels.mix(self.beta, self.stop)
+        else:
+            self.U = self.problem.U.copy()
+        self.KU = mixed_product(self.U, self.K)
+        if self.is_warm:
+            lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
+            self.U /= lengths
+            self.KU /= lengths
+        self.codes = np.zeros_like(self.U)
+        self.update_codes()
+
+    def _fits(self, start: IMKPLState) -> bool:
+        """Whether another alternation's end has this one's shapes."""
+        return (
+            start.U.shape == self.problem.U.shape
+            and start.beta.shape == self.beta.shape
+            and not start.beta[~self.problem.active].any()
+            and np.count_nonzero(start.U, axis=1).max() <= self.parameters.code_size
+        )
+
+    def go_on(self, parameters: IMKPLParameters) -> None:
+        """Have the next run begin where the last one ended, with other parameters."""
+        self.parameters, self.is_warm = parameters, True
+        vars(self).pop("is_fixed", None)
+
+    @property
+    def rho(self) -> float:
+        """Weight of the ridge on beta; none where beta is given."""
+        return 0.0 if self.is_fixed else self.parameters.kappa * self.spread
+
+    @cached_property
+    def is_fixed(self) -> bool:
+        """Whether there is nothing to choose about the kernel weights."""
+        return math.isinf(self.parameters.kappa) or self.problem.active.sum() == 1
+
+    @property
+    def gram(self) -> np.ndarray:
+        """Inner products of the prototypes, shape (n_prototypes, n_prototypes)."""
+        if self._gram is None:
+            gram = self.KU @ self.U.T
+            self._gram = 0.5 * (gram + gram.T)
+        return self._gram
+
+    def across(self, A: np.ndarray) -> np.ndarray:
+        """A (1 - S K): what of A reaches rows that are unlike, or of another class."""
+        return A.sum(axis=1, keepdims=True) - self.problem.own_class(A, self.K)
+
+    def across_U(self) -> np.ndarray:
+        """`across` of the prototypes, computed once for them and the mixed kernel."""
+        if self._across_U is None:
+            self._across_U = self.across(self.U)
+        return self._across_U
+
+    def update_codes(self) -> None:
+        """Best code of every row; one that would get worse is kept."""
+        Q = 2.0 * self.gram
+        C = np.ascontiguousarray(
+            (self.parameters.lam * self.across_U() - 2 * self.KU).T
+        )
+        codes, values = np.ascontiguousarray(self.codes.T), np.empty(len(C))
+        nqp_rows(Q, C, self.parameters.most_in_code, codes, values)
+        self.codes = np.ascontiguousarray(codes.T)
+        self.overlap = thin_product(self.codes * self.problem.counts, codes)
+
+    def update_prototypes(self) -> None:
+        """Improve the prototypes one after the other."""
+        codes = self.codes
+        counted = codes * self.problem.counts
+        pull = self.parameters.lam * self.across(counted)
+        pull -= 2.0 * mixed_product(counted, self.K)
+        overlap = self.overlap
+        worst = np.empty(0, dtype=np.int64)
+        n_dead = int((overlap.diagonal() <= DEAD).sum())
+        if n_dead:
+            missing = ((self.gram @ codes - 2.0 * self.KU) * codes).sum(axis=0)
+            missing = self.problem.counts * (1.0 + missing)
+            worst = np.argsort(-missing, kind="stable")[:n_dead]
+        if self._held is None:
+            likely = np.flatnonzero(self.U.any(axis=0))
+            self._held = held_rows(self.K, self.parameters.code_size, likely)
+        self._across_U = self._gram = None
+        update_prototypes(
+            *self._held,
+            self.U,
+            self.KU,
+            codes,
+            pull,
+            overlap,
+            worst,
+            float(self.parameters.tau),
+            self.parameters.code_size,
+            self.parameters.path,
+        )
+
+    def kernel_errors(self) -> np.ndarray:
+        """What each kernel alone would cost, shape (n_kernels,).
+
+        ``errors @ beta`` is the objective but for ``lam <1 - S, H>``, the sizes of the
+        prototypes and the ridge. Only rows with weight in a prototype are looked at.
+        """
+        problem, parameters, overlap = self.problem, self.parameters, self.overlap
+        codes = self.codes * self.problem.counts
+        if problem.kernels.low_rank is not None:
+            of_class = problem.votes(codes) * problem.votes(self.U)
+            across = of_class.sum()
+            products = problem.kernels.low_rank.products(
+                self.U, codes, overlap, parameters.lam, problem.starts
+            )
+        else:
+            rows = np.flatnonzero(self.U.any(axis=0))
+            mix = np.ascontiguousarray(self.U[:, rows].T)
+            W = mix @ (overlap @ self.U - 2.0 * codes)
+            shared = mix @ codes
+            shared[problem.y_encoded[rows][:, None] != problem.y_encoded] = 0.0
+            W -= parameters.lam * shared
+            across = shared.sum()
+            products = problem.kernels.products(rows, W, problem.active, self.stop)
+        pairs = problem.neighbours + 2.0 * problem.n_same
+        constant = problem.counts.sum() + parameters.lam * across
+        return constant + products + parameters.mu * pairs
+
+    def update_kernels(self, least: float = 0.0) -> bool:
+        """Move the kernel weights to their minimum, or as far as the objective falls.
+
+        The first step sets the scale of `kappa` and is always taken.
+        """
+        if self.is_fixed or self.stop[0]:
+            return False
+        active = self.problem.active
+        errors = self.kernel_errors()[active]
+        if self.stop[0]:
+            return False
+        first = self.spread == 0.0
+        if first:
+            below = np.maximum(errors.mean() - errors, 0.0).sum()
+            self.spread = float(max(below, LEAST_SPREAD * np.abs(errors).max()))
+        old = self.beta[active]
+        new = ridge_weights(errors, self.rho)
+        beta = np.zeros_like(self.beta)
+        beta[active] = new
+        ridge = 0.5 * self.rho * (old @ old - new @ new)
+        if not first and errors @ (old - new) + ridge < least:
+            return True
+        if (new == old).all():
+            return False
+        K = self.problem.kernels.mix(beta, self.stop)
+        if self.stop[0]:
+            return False
+        sizes, KU = self.U.sum(axis=1), mixed_product(self.U, K)
+        squares = np.einsum("ij,ij->i", KU, self.U)
+
+        def value(share: float) -> float:
+            at = old + share * (new - old)
+            lengths = np.sqrt(1.0 + share * (squares - 1.0))
+            ridge = 0.5 * self.rho * (at @ at)
+            return float(
+                errors @ at + self.parameters.tau * (sizes / lengths).sum() + ridge
+            )
+
+        before = value(0.0)
+        for halving in range(MOST_HALVINGS + 1):
+            share = 0.5**halving
+            if first or value(share) <= before + 1e-12 * abs(before):
+                break
+        else:
+            return False
+        self.beta = beta if share == 1.0 else self.beta + share * (beta - self.beta)
+        if share < 1.0:
+            if isinstance(K, FactoredMix):
+                K = self.problem.kernels.mix(self.beta, self.stop)
+            else:
+                K *= share
+                K += (1.0 - share) * self.K
+            KU = mixed_product(self.U, K)
+        self.K, self.KU = K, KU
+        self._across_U = self._gram = self._held = None
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
+        self.U /= lengths
+        self.KU /= lengths
+        self.codes *= lengths
+        self.overlap *= lengths * lengths.T
+        return False
+
+    def terms(self) -> dict[str, float]:
+        """Parts of the objective, without their weights."""
+        codes = self.codes * self.problem.counts
+        rec = self.problem.counts.sum() - 2.0 * np.vdot(self.KU, codes)
+        return {
+            "rec": float(rec + np.vdot(self.gram, self.overlap)),
+            "dis": float(np.vdot(self.across_U(), codes)),
+            "ls": float(self.beta @ self.problem.neighbours + 2 * self.problem.n_same),
+            "ip": float(self.U.sum()),
+            "ridge": 0.5 * float(self.beta @ self.beta),
+        }
+
+    def objective(self) -> float:
+        """The objective G."""
+        parts, at = self.terms(), self.parameters
+        value = parts["rec"] + at.lam * parts["dis"] + at.mu * parts["ls"]
+        return value + at.tau * parts["ip"] + self.rho * parts["ridge"]
+
+    def run(self, options: SolverOptions) -> tuple[int, np.ndarray, Recorder]:
+        """Alternate until the objective changes by `tol` at most, relatively."""
+        recorder, progress = Recorder(options.record), options.progress
+        values: list[float] = []
+        status = STOPPED if self.stop[0] else ITERATION_LIMIT
+        soonest = 1 if self.is_warm else 2  # another's end may be good at once
+        waits = False
+        while status == ITERATION_LIMIT and len(values) < options.max_iter:
+            self.update_prototypes()
+            least = LITTLE * options.tol * abs(values[-1]) if values else 0.0
+            waits = self.update_kernels(least)
+            values.append(self.objective())
+            self.update_codes()
+            done = len(values)
+            progress[0] = max(progress[0], done / options.max_iter)
+            if recorder.every:
+                recorder.add(done - 1, self.recorded)
+            if not math.isfinite(values[-1]):
+                status = DIVERGED
+            elif self.stop[0]:
+                status = STOPPED
+            elif done > soonest:
+                change = abs(values[-2] - values[-1])
+                if change <= options.tol * abs(values[-1]):
+                    status = CONVERGED
+        progress[0] = 1.0
+        if waits:
+            self.update_kernels()
+            self.update_codes()
+        if values:
+            values[-1] = self.objective()
+        recorder.add(max(len(values), 1) - 1, self.recorded, last=True)
+        return status, np.array(values), recorder
+
+    def recorded(self) -> Self:
+        """Copy what a model is made of: not the mixed kernel, which is large."""
+        state = copy.copy(self)
+        state.U, state.KU, state.K = self.U.copy(), self.KU.copy(), np.empty((0, 0))
+        state._across_U = state._held = None
+        return state
+
+    @property
+    def state(self) -> IMKPLState:
+        """Start of the next alternation."""
+        key, kappa = self.parameters.key, self.parameters.kappa
+        return IMKPLState(self.U, self.codes, self.beta, self.spread, key, kappa)
+
+    def plain_codes(self) -> np.ndarray:
+        """Codes of the rows as of new inputs, shape (n_samples, n_prototypes)."""
+        C = np.ascontiguousarray(-self.KU.T)
+        codes, values = np.zeros_like(C), np.empty(len(C))
+        nqp_rows(self.gram, C, self.parameters.most_in_code, codes, values)
+        return codes
+
+
+def ridge_weights(errors: np.ndarray, rho: float) -> np.ndarray:
+    """Minimiser of ``errors @ beta + rho / 2 |beta|^2`` on the simplex."""
+    gain = errors.min() - errors
+    with np.errstate(divide="ignore", invalid="ignore"):
+        target = np.where(gain < 0.0, gain / rho, 0.0)
+    falling = np.sort(target)[::-1]
+    with np.errstate(invalid="ignore"):
+        levels = (np.cumsum(falling) - 1.0) / np.arange(1, len(target) + 1)
+        level = levels[np.flatnonzero(falling > levels)[-1]]
+    beta = np.maximum(target - level, 0.0)
+    beta[beta < 1e-6 * beta.max()] = 0.0
+    return beta / beta.sum()

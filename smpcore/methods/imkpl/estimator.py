@@ -1,0 +1,405 @@
+"""Interpretable multiple-kernel prototype learning as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.sparse import issparse
+
+from smpcore.errors import SmpcoreError
+from smpcore.methods.imkpl.alternation import Alternation
+from smpcore.methods.imkpl.base_kernels import base_kernels, kernel_columns
+from smpcore.methods.imkpl.choice import COUNTS, KERNEL_WEIGHTS, choose
+from smpcore.methods.imkpl.landmarks import landmark_rows
+from smpcore.methods.imkpl.measures import (
+    discrimination,
+    interpretability,
+    measures_in_words,
+)
+from smpcore.methods.imkpl.problem import (
+    IMKPLParameters,
+    IMKPLProblem,
+    IMKPLState,
+    first_prototypes,
+    neighbour_pairs,
+    screen,
+)
+from smpcore.methods.imkpl.result import fitted_state, run_history
+from smpcore.methods.imkpl.starts import best_run, landmark_start
+from smpcore.methods.shared.base import TOO_LARGE, Fitted
+from smpcore.methods.shared.checks import Number, OneOf, class_values
+from smpcore.methods.shared.classifier import PrototypeClassifier
+from smpcore.methods.shared.distinct import joined_rows
+from smpcore.methods.shared.gram import refuse_standardised
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.recorded import spread_trace
+from smpcore.methods.shared.scaling import scaled_copy
+from smpcore.methods.shared.sparse_rows import dense_rows
+from smpcore.methods.shared.starts import warn_if_fewer
+from smpcore.model import Trace
+
+
+class IMKPLClassifier(PrototypeClassifier):
+    r"""Interpretable multiple-kernel prototype learning (IMKPL).
+
+    Prototypes are mixes of a few real cases; an input is described by a few prototypes,
+    and the classes of their cases vote. Several kernels, by default one per feature,
+    are weighed so that neighbours of a class are alike: weights of 0 leave features
+    out. Mixes U, codes :math:`\Gamma` and weights :math:`\beta` minimise in turn
+
+    .. math:: \mathrm{tr}\,K(I-H)W(I-H)^\top + \lambda\langle 1-S\circ K, HW\rangle
+              + \mu\,J_{ls} + \tau\sum_{ij} U_{ij} + \tfrac{\rho}{2}\|\beta\|^2,
+              \qquad H = U\Gamma,\; K=\sum_l\beta_l K_l .
+
+    W is diagonal with the weights of rows, which are counts: a row of weight 2 is the
+    row twice, also among the neighbours of :math:`J_{ls}`, in the widths of kernels and
+    in folds. Only :math:`\tau`'s term does not grow with them, so that weights that add
+    up to 1 give it more room than the same ones that add up to the number of rows.
+
+    Parameters
+    ----------
+    code_size : int, default=10
+        Most cases in a prototype, and most prototypes that describe an input. Smaller
+        is easier to read.
+    row_code_size : int or None, default=None
+        Another limit for the prototypes that describe an input, in training and for
+        new rows; None for `code_size`.
+    n_prototypes : int or None, default=None
+        Prototypes of each class; a class of fewer rows gets fewer. None chooses 1, 2,
+        5 or 10 on folds of the training rows, like `kappa`.
+    lam : float, default=0.2
+        Weight of the term that describes rows by prototypes of their own class; larger
+        separates the classes more.
+    mu : float, default=0.2
+        Weight of the term that prefers kernels in which neighbours are of one class.
+    tau : float, default=0.2
+        Weight of the term that makes the cases of a prototype alike, and fewer.
+    kernel_weights : {"ridge", "lp", "even"}, default="ridge"
+        "ridge": as even as `kappa` says. "lp": the linear programme (10) of the paper,
+        whose optimum is one kernel, as with kappa 0. "even": all alike, the paper's
+        ISKPL, as with kappa infinity.
+    kappa : float or None, default=None
+        Evenness of the kernel weights: 0 keeps one kernel, infinity weighs all alike;
+        None chooses it on folds of the training rows. What is chosen depends on the
+        rows and kernels, not on the other parameters.
+    kernels : {"features", "rbf", "linear", "precomputed", "gak"}, default="features"
+        A Gaussian kernel per feature, one of all features, the cosine; kernels that
+        stand side by side in X, ``(n_samples, n_samples * n_kernels)`` to fit,
+        ``(n_rows, n_samples * n_kernels)`` to predict; or a global alignment kernel
+        per channel of a series.
+    n_channels : int, default=1
+        For "gak": channels of equal length that stand side by side in X.
+    n_neighbors : int or None, default=None
+        Neighbours that count in `mu`'s term; None for `code_size`.
+    landmarks : int or None, default=None
+        With "features" and many rows: so many rows, spread over the classes, that are
+        fitted first and stand for all in `mu`'s term; then all rows are fitted from
+        there. 0: none. None: 0, or 2000 where a class has more than 8192 rows.
+    tol : float, default=1e-4
+        Relative change of the objective that ends the fit.
+    max_iter : int, default=30
+        Most rounds of the alternation; a fit that reaches it warns.
+    random_state : int, RandomState or None, default=0
+        Seed of the values that set the widths for "gak"; nothing else is random.
+    standardize : bool, default=True
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit;
+        "features" give the same model either way.
+    class_weight : None, "balanced" or dict, default=None
+        Weight of each class; "balanced" lets all classes count alike.
+    solver : {"path", "paper"}, default="path"
+        How a prototype is updated: "path" tries every number of cases, "paper" the
+        solution of its equation (9) alone.
+    record : int, default=0
+        Keep the state after every `record`-th iteration and the last, for
+        ``history_.step``; rarer ones if there are more than 200.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
+
+    Attributes
+    ----------
+    model_ : PrototypeModel
+        Its anchors are the cases with weight in a prototype.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
+    n_features_in_ : int
+        Features that `fit` saw.
+    objective_ : float
+        The objective G; the problem is not convex, so no bound is known.
+    gap_ : float
+        NaN.
+    n_asked_ : int
+        Prototypes.
+    n_iter_ : int
+        Iterations of the solver.
+    history_ : History
+        Objective and gap by iteration, and how the fit ended.
+    kappa_, n_prototypes_ : float, int
+        Evenness of the kernel weights and prototypes of each class that were used.
+    kernel_weights_ : ndarray of shape (n_kernels,)
+        Sum 1.
+    dropped_ : ndarray of int
+        Kernels that were left out beforehand because they tell no rows apart.
+    anchor_rows_ : ndarray of int, shape (n_anchors,)
+        Training row of each anchor.
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype with the largest weight in each training row's code.
+    ip_, dr_ : float
+        Mean interpretability and, on training rows, discrimination, in percent.
+    state_ : IMKPLState
+        Start for the next `solve`.
+
+    References
+    ----------
+    Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for
+    Discriminative Representation and Feature Selection. CIKM 2019.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> fitted = IMKPLClassifier(kappa=1.0).fit(X, y)
+    >>> int((fitted.kernel_weights_ > 0).sum()) < 8, fitted.score(X, y) > 0.95
+    (True, True)
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = (
+        "code_size",
+        "n_prototypes",
+        "kernels",
+        "n_channels",
+        "n_neighbors",
+        "landmarks",
+        "random_state",
+        "standardize",
+        "class_weight",
+    )
+    state_class: ClassVar[type] = IMKPLState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "code_size": Number(1, 1000, integer=True),
+        "row_code_size": Number(1, 1000, integer=True, optional=True),
+        "kernel_weights": OneOf((*KERNEL_WEIGHTS, "ridge")),
+        "n_prototypes": Number(1, 10_000, integer=True, optional=True),
+        "n_neighbors": Number(1, 10_000, integer=True, optional=True),
+        "landmarks": Number(0, 1_000_000, integer=True, optional=True),
+        "lam": Number(0.0, 1e6),
+        "mu": Number(0.0, 1e6),
+        "tau": Number(0.0, 1e6),
+        "kappa": Number(0.0, optional=True),
+        "kernels": OneOf(("features", "rbf", "linear", "precomputed", "gak")),
+        "n_channels": Number(1, integer=True),
+        "solver": OneOf(("path", "paper")),
+    }
+
+    def __init__(
+        self,
+        code_size: int = 10,
+        n_prototypes: int | None = None,
+        lam: float = 0.2,
+        mu: float = 0.2,
+        tau: float = 0.2,
+        kappa: float | None = None,
+        kernels: str = "features",
+        n_channels: int = 1,
+        n_neighbors: int | None = None,
+        tol: float = 1e-4,
+        max_iter: int = 30,
+        random_state: Any = 0,
+        standardize: bool = True,
+        class_weight: Any = None,
+        solver: str = "path",
+        record: int = 0,
+        warm_start: bool = False,
+        row_code_size: int | None = None,
+        kernel_weights: str = "ridge",
+        landmarks: int | None = None,
+    ) -> None:
+        self.code_size = code_size
+        self.n_prototypes = n_prototypes
+        self.lam = lam
+        self.mu = mu
+        self.tau = tau
+        self.kappa = kappa
+        self.kernels = kernels
+        self.n_channels = n_channels
+        self.n_neighbors = n_neighbors
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.solver = solver
+        self.record = record
+        self.warm_start = warm_start
+        self.row_code_size = row_code_size
+        self.kernel_weights = kernel_weights
+        self.landmarks = landmarks
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse; a fit makes its rows dense, as anchors are."""
+        return self.kernels in ("features", "rbf", "linear")
+
+    def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
+        """Useful range of `n_prototypes` for these rows: at most the largest class.
+
+        Parameters
+        ----------
+        problem : IMKPLProblem
+            Training rows, made by `problem` of this estimator.
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        return {"n_prototypes": (1, float(np.bincount(problem.y_encoded).max()))}
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> IMKPLProblem:
+        """Compute and screen the kernels, and find neighbours and first prototypes."""
+        if issparse(X) and self.takes_sparse:
+            X = dense_rows(X)
+        X, entries = self._labelled_rows(X, y, sample_weight)
+        entries |= self._distinct_rows(X, entries, sample_weight)
+        y_encoded, counts = entries["y_encoded"], entries["counts"]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if not np.isfinite(np.vdot(entries["X"], entries["X"])):
+                raise SmpcoreError(TOO_LARGE)
+        columns = np.empty((0, len(counts)), dtype=np.int64)
+        if self.kernels == "precomputed":
+            columns = kernel_columns(entries["order"], *X.shape)
+        settings = self.n_channels, self.random_state
+        kernels = base_kernels(self.kernels, entries["X"], counts, columns, *settings)
+        landmarks = None
+        if self.kernels == "features":
+            landmarks = landmark_rows(kernels, y_encoded, self.landmarks)
+        variance, active, K = screen(kernels)
+        k = self.n_neighbors or self.code_size
+        pairs = neighbour_pairs(K, y_encoded, k, counts, landmarks)
+        per_class = self.n_prototypes or COUNTS[-1]
+        if self.n_prototypes is not None:
+            sizes = np.minimum(np.bincount(y_encoded), per_class)
+            of_class = np.repeat(np.arange(len(sizes)), sizes)
+            warn_if_fewer(per_class, of_class, entries["classes"])
+        start = landmarks, (per_class, self.code_size)
+        return IMKPLProblem(
+            **entries,
+            columns=columns,
+            kernels=kernels,
+            variance=variance,
+            active=active,
+            K=K,
+            neighbours=kernels.pair_sums(*pairs),
+            n_same=-0.5 * float(pairs[2][pairs[2] < 0.0].sum()),
+            U=first_prototypes(K, y_encoded, counts, *start),
+            landmarks=landmarks,
+        )
+
+    def _distinct_rows(
+        self, X: np.ndarray, entries: dict[str, Any], sample_weight: Any
+    ) -> dict[str, Any]:
+        """Entries of a problem of the distinct rows, by class, then column by column.
+
+        So a fit depends neither on the order of the samples nor on the units of the
+        columns, and a whole weight is that many equal rows. Kernels that stand side by
+        side keep the samples' order.
+        """
+        y_encoded, classes = entries["y_encoded"], entries["classes"]
+        first, counts, place = joined_rows(X, y_encoded, sample_weight)
+        columns = [first] if self.kernels == "precomputed" else X[first].T[::-1]
+        by = np.lexsort([*columns, y_encoded[first]])
+        order, counts = first[by], counts[by]
+        place = np.append(np.argsort(by), -1)[place]
+        y_encoded = y_encoded[order]
+        of_distances = self.kernels in ("features", "rbf")
+        scaled, center, scale = scaled_copy(
+            X[order], counts / counts.sum(), self.standardize, False, of_distances
+        )
+        totals = np.bincount(y_encoded, counts)
+        even = counts.sum() / (len(totals) * totals)
+        counts = (
+            counts
+            * class_values("class_weight", self.class_weight, classes, even)[y_encoded]
+        )
+        return {
+            "X": scaled,
+            "y_encoded": y_encoded,
+            "weights": counts / counts.sum(),
+            "center": center,
+            "scale": scale,
+            "counts": counts,
+            "order": order,
+            "place": place,
+            "left_out": X[place < 0],
+        }
+
+    def _solve(
+        self, problem: IMKPLProblem, state: IMKPLState | None, options: SolverOptions
+    ) -> Fitted:
+        """Choose what was left open, alternate, and measure the prototypes."""
+        choice = choose(self, problem, state, options.stop)
+        if self.n_prototypes is None and choice.n_prototypes != COUNTS[-1]:
+            problem = problem.with_prototypes(choice.n_prototypes, self.code_size)
+        options = replace(options, started=time.perf_counter())
+        numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
+        path = self.solver == "path"
+        sizes = int(self.code_size), path, self.row_code_size
+        parameters = IMKPLParameters(*numbers, *sizes)
+        if problem.landmarks is not None and state is None:
+            state = landmark_start(problem, parameters, options)
+        alternation, run, start = best_run(problem, parameters, options, state)
+        reached = f"max_iter={self.max_iter} was reached before the objective changed"
+        remedy = f"by less than tol={self.tol:g}; raise max_iter or tol."
+        self._report(run[0], lambda: f"{reached} {remedy}")
+        self.kappa_ = parameters.kappa
+        self.n_prototypes_ = choice.n_prototypes
+        shape = (problem.n_features,)
+        if self.kernels == "gak":
+            shape = self.n_channels, problem.n_features // self.n_channels
+        build = partial(fitted_state, problem, self.kernels, shape)
+        trace, steps = Trace(), (run[2].states, run[2].places)
+        if options.record:
+            trace = spread_trace(problem, *steps, build, "alternation")
+        history = run_history(alternation, run, trace, options.seconds)
+        codes = alternation.plain_codes()
+        fitted = build(alternation, history, codes)
+        fitted = self._measured(problem, alternation, fitted, codes)
+        started = {"Start": start} if start else {}
+        measures = fitted.measures | choice.measures | started
+        automatic = choice.automatic
+        if self.row_code_size is None:
+            automatic = automatic | {"row_code_size": float(self.code_size)}
+        return replace(fitted, measures=measures, automatic=automatic)
+
+    def _measured(
+        self,
+        problem: IMKPLProblem,
+        alternation: Alternation,
+        fitted: Fitted,
+        codes: np.ndarray,
+    ) -> Fitted:
+        """Measure how readable the prototypes are."""
+        model = fitted.model
+        self.kernel_weights_ = alternation.beta
+        self.dropped_ = np.flatnonzero(~problem.active)
+        self.ip_ = float(interpretability(model).mean())
+        rows = model.prototype_labels, problem.y_encoded, problem.counts
+        self.dr_ = float(np.nanmean(discrimination(codes, *rows)))
+        names = problem.feature_names if self.kernels == "features" else ()
+        words = measures_in_words(
+            self.ip_, self.dr_, alternation.beta, self.dropped_, names
+        )
+        return replace(fitted, state=alternation.state, measures=words)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        super()._check_parameters()
+        if self.kernels in ("precomputed", "gak"):
+            what = "time of a series" if self.kernels == "gak" else "column of kernels"
+            refuse_standardised(f"kernels={self.kernels!r}", self.standardize, what)

@@ -1,0 +1,317 @@
+"""Interpretable multiple-kernel prototype learning: the heavy steps.
+
+Minimises over U, Gamma >= 0 with few entries a column, and beta on the simplex
+(Hosseini & Hammer, CIKM 2019, equations 3-9; K the kernel mixed with beta, H = U Gamma)
+
+    G = tr(K (I-H) w (I-H)') + lam <1 - S K, H w> + mu <K, W> + tau sum(U)
+        + rho |beta|^2 / 2,    w = diag(counts)
+
+========  ==========  ==========  ====================================================
+symbol    name        shape       meaning
+========  ==========  ==========  ====================================================
+N, c, f                           rows, prototypes, kernels
+K         K           (m, N)      mixed kernel, 1 on the diagonal; the rows held of it
+          place       (N,) int    where row i of K is held, -1 if it is not; the next
+                                  is put at held[0]
+          levels      (p, N) int  level of each row in each pair of features that have
+                                  few values, the first's times n_second + the second's
+          tables      (2p, d, d)  weight times kernel of the values of each of them, of
+                                  which sizes (2p,) count
+K_l       Z, widths   (f, N)      exp(-(z_i - z_j)^2 / width) of feature l, never stored
+U         U           (c, N)      prototypes as mixes of rows, transposed: u' K u = 1
+U'K       KU          (c, N)
+Gamma     codes       (c, N)      codes of the rows
+w         counts      (N,)        rows that each row stands for
+G w G'    overlap     (c, c)      Gamma diag(w) Gamma'
+          pull        (c, N)      Gamma diag(w) (lam (1 - S K) - 2 K)
+========  ==========  ==========  ====================================================
+"""
+
+import math
+
+import numpy as np
+
+from smpcore.solvers import kernel
+from smpcore.solvers.losses import exponentials
+from smpcore.solvers.nqp import ZERO, enter, entrant, start_slope
+
+#: Squared length of a row of codes that nothing uses.
+DEAD = 1e-14
+
+
+@kernel
+def pair_sums(i, level, first, second, n_first, n_second, sums):
+    """Write the kernel values of row i with each pair of levels of two features."""
+    row, column = first[level[i] // n_second], second[level[i] % n_second]
+    for a in range(n_first):
+        for b in range(n_second):
+            sums[a * n_second + b] = row[a] + column[b]
+
+
+@kernel
+def mix_features(
+    levels, tables, sizes, Z, weights, widths, counts, K, sums, room, bits, looked_up,
+    stop,
+):  # fmt: skip
+    """Write sum_l weights_l K_l into K, and into sums counts' K_l counts if weights_l.
+
+    Sums of length 0 are not asked for; otherwise there are no levels. `room` is (3, N)
+    numbers, `bits` its last row seen as integers, `looked_up` room for a pair of
+    features.
+    """
+    f, N = Z.shape
+    x, total, e = room[0], room[1], room[2]
+    for l in range(sums.size):
+        sums[l] = 0.0
+    for i in range(N):
+        if stop[0] != 0:
+            return
+        for j in range(i + 1):
+            total[j] = 0.0
+        for p in range(levels.shape[0]):
+            level = levels[p]
+            pair_sums(
+                i, level, tables[2 * p], tables[2 * p + 1], sizes[2 * p],
+                sizes[2 * p + 1], looked_up,
+            )  # fmt: skip
+            for j in range(i + 1):
+                total[j] += looked_up[level[j]]
+        for l in range(f):
+            if weights[l] > 0.0:
+                z, here, factor = Z[l], Z[l, i], -1.0 / widths[l]
+                for j in range(i + 1):
+                    apart = here - z[j]
+                    x[j] = factor * apart * apart
+                exponentials(x[: i + 1], e[: i + 1], bits[: i + 1])
+                for j in range(i + 1):
+                    total[j] += weights[l] * e[j]
+                if sums.size > 0:
+                    half = -0.5 * counts[i]
+                    for j in range(i + 1):
+                        half += counts[j] * e[j]
+                    sums[l] += 2.0 * counts[i] * half
+        for j in range(i + 1):
+            K[i, j] = total[j]
+            K[j, i] = total[j]
+
+
+@kernel
+def feature_products(Z, use, widths, rows, W, products, room, bits, stop):
+    """Write <K_l[rows], W> into products for the features in use."""
+    f, N = Z.shape
+    x, total, e = room[0], room[1], room[2]
+    for l in range(f):
+        products[l] = 0.0
+        if use[l]:
+            if stop[0] != 0:
+                return
+            z, factor = Z[l], -1.0 / widths[l]
+            for j in range(N):
+                total[j] = 0.0
+            for a in range(rows.size):
+                here, w = z[rows[a]], W[a]
+                for j in range(N):
+                    apart = here - z[j]
+                    x[j] = factor * apart * apart
+                exponentials(x, e, bits)
+                for j in range(N):
+                    total[j] += w[j] * e[j]
+            for j in range(N):
+                products[l] += total[j]
+
+
+@kernel
+def mixed_row(i, row, levels, tables, sizes, Z, weights, widths, sums, room, bits):
+    """Write row i of the mixed kernel: of pairs of features with few values, and of Z.
+
+    A pair has a table of kernel values for each of its features; sums of their entries
+    are looked up by the level of each column.
+    """
+    for j in range(row.size):
+        row[j] = 0.0
+    for p in range(levels.shape[0]):
+        level = levels[p]
+        pair_sums(
+            i, level, tables[2 * p], tables[2 * p + 1], sizes[2 * p], sizes[2 * p + 1],
+            sums,
+        )  # fmt: skip
+        for j in range(row.size):
+            row[j] += sums[level[j]]
+    x, e = room[0], room[1]
+    for l in range(Z.shape[0]):
+        z, factor, weight = Z[l], -1.0 / widths[l], weights[l]
+        here = z[i]
+        for j in range(row.size):
+            apart = here - z[j]
+            x[j] = factor * apart * apart
+        exponentials(x, e, bits)
+        for j in range(row.size):
+            row[j] += weight * e[j]
+
+
+@kernel
+def hold_row(
+    i, K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits
+):
+    """Compute row i of the mixed kernel where it is not held."""
+    if place[i] < 0:
+        place[i] = held[0]
+        held[0] += 1
+        mixed_row(
+            i, K[place[i]], levels, tables, sizes, Z, weights, widths, sums, room, bits
+        )
+
+
+@kernel
+def prototype_objective(c, linear, support, x, size, curvature, tau):
+    """Objective of a prototype x on a support after x is scaled to length 1.
+
+    x solves Q x = -c on its support, so that its squared length x' Q x is -c' x.
+    """
+    length, value, total = 0.0, 0.0, 0.0
+    for r in range(size):
+        length -= c[support[r]] * x[r]
+        value += linear[support[r]] * x[r]
+        total += x[r]
+    if not length > 0.0:
+        return math.inf
+    return curvature * length + value + tau * total / math.sqrt(length)
+
+
+@kernel
+def set_prototype(K, place, i, support, x, size, U, KU):
+    """Make x, scaled to length 1, prototype i; return its length before."""
+    for s in range(U.shape[1]):
+        U[i, s] = 0.0
+        KU[i, s] = 0.0
+    for r in range(size):
+        row, v = K[place[support[r]]], x[r]
+        for s in range(U.shape[1]):
+            KU[i, s] += v * row[s]
+    square = 0.0
+    for r in range(size):
+        square += x[r] * KU[i, support[r]]
+    length = math.sqrt(square)
+    for r in range(size):
+        U[i, support[r]] = x[r] / length
+    for s in range(U.shape[1]):
+        KU[i, s] /= length
+    return length
+
+
+@kernel
+def best_prototype(
+    K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits,
+    diagonal, linear, curvature, tau, least, path, c, support, x, slope, factor,
+    blocked, z, best_support, best_x,
+):  # fmt: skip
+    """Find a prototype whose objective is below `least`; return its size, 0 if none.
+
+    Tried are the solution with tau inside (equation 9) and, with `path`, every step on
+    the way to the one without: tau inside acts on a length that scaling undoes.
+    """
+    best_size = 0
+    for attempt in range(2 if path else 1):
+        inside = tau if attempt == 0 else 0.0
+        for s in range(c.size):
+            c[s] = (linear[s] + inside) / (2.0 * curvature)
+        flat = start_slope(c, slope)
+        size, value, n_blocked, more, steps = ZERO, 0.0, ZERO, True, 0
+        while more and steps < 4 * support.size + 20:
+            j, n_blocked = entrant(
+                K, place, diagonal, flat, support, size, slope, factor, blocked,
+                n_blocked,
+            )  # fmt: skip
+            more = j >= 0
+            if more:
+                hold_row(
+                    j, K, place, held, levels, tables, sizes, Z, weights, widths, sums,
+                    room, bits,
+                )  # fmt: skip
+                size, value, more = enter(
+                    K, place, diagonal, j, c, support, x, size, value, slope, factor,
+                    blocked, n_blocked, z,
+                )  # fmt: skip
+            steps += 1
+            if attempt == 1 or not more:
+                found = prototype_objective(c, linear, support, x, size, curvature, tau)
+                if found < least:
+                    least, best_size = found, size
+                    for r in range(size):
+                        best_support[r], best_x[r] = support[r], x[r]
+    return best_size
+
+
+@kernel
+def rows_tried(limit):
+    """Most rows of K that one prototype asks for."""
+    return 2 * (4 * limit + 20)
+
+
+@kernel
+def update_prototypes(
+    K, place, held, levels, tables, sizes, Z, weights, widths, U, KU, codes, pull,
+    overlap, worst, tau, limit, path,
+):  # fmt: skip
+    """Improve the prototypes one after the other; none gets worse.
+
+    What a prototype's length loses its codes gain, so that H stays. One that no row
+    uses becomes the next of the `worst` rows. Rows of K that are not held are computed;
+    where there may be no room for all that a prototype tries, what is held is
+    forgotten. Returns how many changed.
+    """
+    n_prototypes, N = U.shape
+    limit = min(limit, N)
+    room, sums = np.empty((2, N)), np.empty(tables.shape[1] ** 2)
+    bits, diagonal = room[1].view(np.int64), np.ones(N)
+    if held[0] == N:
+        for s in range(N):
+            diagonal[s] = K[place[s], s]
+    support, best_support = np.empty(limit, np.int64), np.empty(limit, np.int64)
+    x, best_x, z = np.empty(limit), np.empty(limit), np.empty(limit)
+    factor, blocked = np.empty((limit, limit)), np.empty(N, np.int64)
+    linear, c, slope = np.empty(N), np.empty(N), np.empty(N)
+    changed, n_dead = 0, 0
+    for i in range(n_prototypes):
+        curvature = overlap[i, i]
+        if K.shape[0] < min(N, held[0] + rows_tried(limit)):
+            held[0] = 0
+            for s in range(N):
+                place[s] = -1
+        if curvature <= DEAD:
+            best_support[0], best_x[0] = worst[n_dead], 1.0
+            hold_row(
+                worst[n_dead], K, place, held, levels, tables, sizes, Z, weights,
+                widths, sums, room, bits,
+            )  # fmt: skip
+            set_prototype(K, place, i, best_support, best_x, ZERO + 1, U, KU)
+            n_dead += 1
+            continue
+        for s in range(N):
+            linear[s] = pull[i, s]
+        for j in range(n_prototypes):
+            weight = 2.0 * overlap[j, i]
+            if j != i and weight != 0.0:
+                for s in range(N):
+                    linear[s] += weight * KU[j, s]
+        least, length = 0.0, 0.0
+        for s in range(N):
+            if U[i, s] > 0.0:
+                length += U[i, s] * KU[i, s]
+                least += (linear[s] + tau) * U[i, s]
+        size = best_prototype(
+            K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits,
+            diagonal, linear, curvature, tau, least + curvature * length, path, c,
+            support, x, slope, factor, blocked, z, best_support, best_x,
+        )  # fmt: skip
+        if size == 0:
+            continue
+        changed += 1
+        length = set_prototype(K, place, i, best_support, best_x, size, U, KU)
+        for s in range(N):
+            codes[i, s] *= length
+            pull[i, s] *= length
+        for j in range(n_prototypes):
+            overlap[i, j] *= length
+            overlap[j, i] *= length
+    return changed

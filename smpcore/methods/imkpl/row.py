@@ -1,0 +1,155 @@
+"""Row of the registry: interpretable multiple-kernel prototypes."""
+
+from __future__ import annotations
+
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.shared.kinds_of_data import (
+    alignment_cost,
+    matrices_as_kernels,
+    needs_kernels,
+)
+from smpcore.methods.shared.method import CLASS_WEIGHT, Method, Term
+from smpcore.parameters import Param, Values
+
+
+def _weighs_kernels(values: Values) -> bool:
+    return values["kernels"] in ("features", "precomputed", "gak")
+
+
+def _chooses_kernels(values: Values) -> bool:
+    return values["kernels"] != "precomputed"
+
+
+def _kappa_decides(values: Values) -> bool:
+    return _weighs_kernels(values) and values["kernel_weights"] == "ridge"
+
+
+ROW = Method(
+    key="imkpl",
+    title="IMKPL: mixes of real cases",
+    summary=(
+        "A few prototypes per class, each a mix of a few real cases; κ decides how "
+        "many features count."
+    ),
+    estimators={"classification": IMKPLClassifier},
+    params=(
+        Param(
+            "kappa",
+            "κ evenness",
+            "log",
+            0.1,
+            100.0,
+            help="Small: few features are kept. Large: equal weights. By default it is "
+            "chosen on folds of the training rows.",
+            shown_if=_kappa_decides,
+        ),
+        Param(
+            "code_size",
+            "Cases in a mix",
+            "int",
+            1,
+            20,
+            help="Cases in a prototype, and prototypes in an input's code, at most.",
+        ),
+        Param(
+            "row_code_size",
+            "Prototypes in a code",
+            "int",
+            1,
+            20,
+            help="Prototypes that describe an input, at most; at first as many as "
+            "cases in a mix.",
+            advanced=True,
+        ),
+        Param(
+            "n_prototypes",
+            "Prototypes per class",
+            "int",
+            1,
+            20,
+            help="A class of fewer rows gets as many as it has. At first the number is "
+            "chosen on folds of the training rows.",
+        ),
+        Param(
+            "lam",
+            "λ own class",
+            "linear",
+            0.0,
+            1.0,
+            help="Keeps cases of other classes out of a prototype.",
+        ),
+        Param(
+            "mu",
+            "μ neighbours",
+            "linear",
+            0.0,
+            1.0,
+            help="Features that keep neighbours of a class together weigh more.",
+        ),
+        Param(
+            "tau",
+            "τ compactness",
+            "linear",
+            0.0,
+            5.0,
+            help="Makes the cases of a prototype fewer and more similar.",
+        ),
+        Param(
+            "kernels",
+            "Similarity",
+            "choice",
+            options=(
+                ("features", "a weight per feature"),
+                ("rbf", "one RBF"),
+                ("linear", "cosine"),
+                ("gak", "alignment, a weight per channel"),
+            ),
+            series_options=("gak",),
+            help="How the similarity of two cases is measured.",
+            advanced=True,
+            shown_if=_chooses_kernels,
+        ),
+        Param(
+            "kernel_weights",
+            "Feature weights",
+            "choice",
+            options=(
+                ("ridge", "as even as κ"),
+                ("lp", "the paper's equation (10): one feature"),
+                ("even", "all alike (ISKPL)"),
+            ),
+            help="How features are weighed. The paper's linear program always keeps a "
+            "single one.",
+            advanced=True,
+            shown_if=_weighs_kernels,
+        ),
+        Param(
+            "solver",
+            "Prototype step",
+            "choice",
+            options=(
+                ("path", "every number of cases"),
+                ("paper", "the paper's equation (9)"),
+            ),
+            help="How a prototype's cases are chosen.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+    ),
+    path="kappa",
+    sparsity="kappa",
+    preview={"max_iter": 3},
+    refusal=needs_kernels,
+    data_params=matrices_as_kernels,
+    comparison_cost=alignment_cost,
+    compares_rows=True,
+    reference="Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for "
+    "Discriminative Representation and Feature Selection. CIKM 2019.",
+    terms=(
+        Term("tr K(I − H)(I − H)^T", "cases are reconstructed", "rows"),
+        Term("λ ⟨1 − S∘K, H⟩", "by cases of their class", "prototypes", ("lam",)),
+        Term("μ J_{ls}(β)", "neighbours", "rows", ("mu",)),
+        Term("τ ∑ U", "alike cases", "prototypes", ("tau",)),
+        Term("ρ/2 ‖β‖^2", "even weights β", "weights", ("kappa",)),
+    ),
+)

@@ -1,0 +1,268 @@
+"""The multi-prototype SVM of rows too many to be solved one after the other.
+
+A drawn part of the rows is solved in memory, annealing and all. From there Newton steps
+lower the smooth loss of all rows: each needs one pass over them for the gradient, and
+the drawn rows for the curvature (Byrd, Chin, Neveitt, Nocedal, SIAM J. Optimization
+2011), mended by what the passes tell of it (L-BFGS). The masses that a pass sums up
+meet the conditions of the dual: it certifies what it started from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from smpcore.methods.mprotsvm.drawn_rows import (
+    DECREASE,
+    DrawnRows,
+    Margins,
+    summed,
+)
+from smpcore.methods.mprotsvm.monitor import Certificate, Monitor
+from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
+from smpcore.methods.mprotsvm.result import recorded_trace
+from smpcore.methods.mprotsvm.starts import best_fit
+from smpcore.methods.shared.base import Fitted
+from smpcore.methods.shared.dask_rows import over_rows, row_values
+from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
+from smpcore.methods.shared.row_blocks import map_blocks
+from smpcore.model import History
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
+
+#: Rows in memory are many beyond this number; rows elsewhere always are.
+MANY_ROWS = 200_000
+
+#: Price of slack among drawn rows: a usual row has at most this mass, in units of what
+#: its margin asks for. Of so many rows a higher one moves prototypes little.
+USUAL_MASS = 5.0
+
+#: Part of the gap allowed that smoothing takes at first, and beyond which it is halved.
+SMOOTHED, TOO_SMOOTH = 0.4, 0.6
+
+#: Part of the gap allowed that a pass gains as long as rows move to better prototypes.
+PAYS = 0.02
+
+#: Steps of less than this part of the prototypes lead nowhere.
+SHORTEST = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class ManyRowsProblem(ClassificationProblem):
+    """Training rows that are read in blocks, and some of them in memory.
+
+    Parameters
+    ----------
+    drawn : SVMProblem
+        Of the rows drawn; its shares count them as that many rows, not as all.
+    total : float
+        ``C * total * weights`` is the most dual mass of each row.
+    """
+
+    drawn: SVMProblem
+    total: float
+
+
+def are_many(X: Any) -> bool:
+    """Whether rows are so many that not each is solved: all that are not in memory."""
+    return not (isinstance(X, np.ndarray) or issparse(X)) or X.shape[0] > MANY_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class Pass:
+    """What one pass over all rows tells of prototypes.
+
+    Parameters
+    ----------
+    Mt : ndarray of shape (n_columns, n_prototypes)
+        The prototypes.
+    certificate : Certificate
+    smoothing : float
+        What smooth margins make of the gap.
+    smooth : float
+        Smooth objective.
+    gradient : ndarray of shape (n_columns, n_prototypes)
+        Of the smooth objective.
+    """
+
+    Mt: np.ndarray
+    certificate: Certificate
+    smoothing: float
+    smooth: float
+    gradient: np.ndarray
+
+
+class Descent:
+    """Prototypes that Newton steps move, and the assignments they are certified for.
+
+    Parameters
+    ----------
+    problem : ManyRowsProblem
+    prototype_labels : ndarray of int, shape (n_prototypes,)
+    C : float
+    options : SolverOptions
+    monitor : Monitor
+    """
+
+    def __init__(
+        self,
+        problem: ManyRowsProblem,
+        prototype_labels: np.ndarray,
+        C: float,
+        options: SolverOptions,
+        monitor: Monitor,
+    ) -> None:
+        self.problem, self.options, self.monitor = problem, options, monitor
+        starts = np.searchsorted(prototype_labels, np.arange(len(problem.classes) + 1))
+        self.drawn = DrawnRows(problem.drawn, Margins(starts, C * problem.total))
+        self.n_passes = 0
+
+    def look(self, Mt: np.ndarray, tied: np.ndarray) -> Pass:
+        """Go over all rows, each tied to its best prototype among `tied`."""
+        problem = self.problem
+        columns = problem.X, problem.y_encoded, problem.weights
+        at = {"Mt": Mt, "tied": None if tied is Mt else tied}
+        sums = over_rows(summed, *columns, **at, margins=self.drawn.margins)
+        self.n_passes += 1
+        (loss, free, _, met, smooth), parts = sums[:5], sums[5:].reshape(Mt.shape)
+        half, gradient = 0.5 * (Mt**2).sum(), Mt - parts
+        gap = loss - met + 0.5 * (gradient**2).sum()
+        now = Certificate(half + loss, half + free, float(gap))
+        self.monitor.add(now, self.n_passes, lambda: (Mt, tied))
+        return Pass(Mt, now, float(loss - met), float(half + smooth), gradient)
+
+    def solve(self, Mt: np.ndarray) -> tuple[np.ndarray, np.ndarray, Certificate, bool]:
+        """Move prototypes until they are certified and no row's move pays.
+
+        As long as that pays, every pass ties rows to their best prototypes; then the
+        assignments stay until a pass certifies them.
+        """
+        tol, drawn = self.options.tol, self.drawn
+        drawn.smoothen(Mt, SMOOTHED * tol)
+        moving, tied, certified = True, Mt, np.inf
+        kept: tuple[np.ndarray, np.ndarray, Certificate] | None = None
+        last: tuple[Pass, np.ndarray] | None = None
+        while True:
+            tied = Mt if moving else tied
+            now = self.look(Mt, tied)
+            at, allowed = now.certificate, tol * now.certificate.objective
+            closed = at.gap <= allowed
+            # What moves of rows would gain now, and what the last ones did.
+            gains = at.objective - at.free, certified - at.free
+            done = closed and min(gains) <= 0.1 * allowed
+            lower = kept is None or at.free < kept[2].free
+            if lower or (done and kept[2].gap > tol * kept[2].objective):
+                kept = Mt, tied, at
+            if done or self.options.stopped or self.n_passes >= self.options.max_iter:
+                return *kept, done
+            if closed or now.smoothing > TOO_SMOOTH * allowed:
+                # Rows move to better prototypes, or margins become sharper.
+                if closed:
+                    certified, moving = at.free, True
+                    drawn.forget()
+                else:
+                    drawn.sharpen()
+                last = None
+                continue
+            if last is not None:
+                shorter = _shorter(*last, now)
+                if shorter is not None:
+                    if np.abs(shorter).max() < SHORTEST * np.abs(Mt).max():
+                        return *kept, False
+                    last = last[0], shorter
+                    Mt = last[0].Mt + shorter
+                    continue
+                if not moving:
+                    drawn.learn(last[1], now.gradient - last[0].gradient)
+                elif last[0].certificate.objective - at.objective <= PAYS * allowed:
+                    moving = False
+            last = now, drawn.step(Mt, now.gradient, tied)
+            Mt = Mt + last[1]
+
+
+def _shorter(last: Pass, step: np.ndarray, now: Pass) -> np.ndarray | None:
+    """A shorter step, if the smooth objective of all rows falls too little."""
+    slope = float(np.vdot(last.gradient, step))
+    over = now.smooth - last.smooth - slope
+    if now.smooth <= last.smooth + DECREASE * slope:
+        return None
+    return float(np.clip(-0.5 * slope / over, 0.1, 0.5)) * step
+
+
+def solve_many_rows(
+    problem: ManyRowsProblem, parameters: SVMParameters, options: SolverOptions
+) -> tuple[Fitted, Certificate]:
+    """Solve the drawn rows, and go on from there with all of them."""
+    drawn = problem.drawn
+    usual = parameters.C * np.vdot(drawn.shares, drawn.squares) / len(drawn.shares)
+    most = problem.total / drawn.shares.sum()
+    price = parameters.C * min(USUAL_MASS / usual, most)
+    begun = best_fit(drawn, replace(parameters, C=price), options, None, highest=0.5)
+    alive = np.unique(begun.state.assignment)
+    labels = begun.state.prototype_labels[alive]
+    monitor = Monitor(options, (0.5, 0.5))
+    descent = Descent(problem, labels, parameters.C, options, monitor)
+    *ended, certificate, finished = descent.solve(
+        np.ascontiguousarray(begun.scores[:, alive])
+    )
+    monitor.add(certificate, descent.n_passes, lambda: tuple(ended), last=True)
+    options.progress[0] = 1.0
+    status = STOPPED if options.stopped else ITERATION_LIMIT
+    build = partial(_fitted, problem, labels)
+    history = monitor.history(
+        CONVERGED if finished and not options.stopped else status,
+        descent.n_passes,
+        options.seconds,
+        recorded_trace(problem, monitor.recorder, build),
+    )
+    return build(tuple(ended), history), certificate
+
+
+def _fitted(
+    problem: ManyRowsProblem,
+    prototype_labels: np.ndarray,
+    solved: tuple[np.ndarray, np.ndarray],
+    history: History,
+) -> Fitted:
+    """Wrap prototypes without those that no row is tied to."""
+    (Mt, tied), (X, y_encoded) = solved, (problem.X, problem.y_encoded)
+    at = {"Mt": tied, "prototype_labels": prototype_labels}
+    assignment = row_values(best_of_class, X, y_encoded, **at)
+    n_tied = over_rows(np.bincount, assignment, minlength=len(prototype_labels))
+    kept = np.flatnonzero(n_tied)
+    at = {"Mt": Mt[:, kept], "prototype_labels": prototype_labels[kept]}
+    merged = np.full(len(prototype_labels), -1)
+    merged[kept] = np.arange(len(kept))
+    n = problem.n_features
+    anchors, bias = np.ascontiguousarray(Mt[:n, kept].T), Mt[n, kept]
+    votes = problem.class_votes(prototype_labels[kept])
+    return Fitted(
+        problem.model(anchors, votes, history, bias=bias),
+        state=None,
+        assignment=assignment,
+        n_asked=len(problem.drawn.prototype_labels),
+        merged=merged,
+        wins=over_rows(_wins, X, y_encoded, **at),
+    )
+
+
+def best_of_class(
+    X: Any, y_encoded: np.ndarray, *, Mt: np.ndarray, prototype_labels: np.ndarray
+) -> np.ndarray:
+    """Best prototype of its own class for each row."""
+
+    def best(part: slice, block: Any) -> np.ndarray:
+        other = prototype_labels != y_encoded[part, None]
+        return np.where(other, -np.inf, block @ Mt).argmax(axis=1)
+
+    return np.concatenate(list(map_blocks(best, X)))
+
+
+def _wins(X: Any, y_encoded: np.ndarray, **prototypes: np.ndarray) -> np.ndarray:
+    n_prototypes = len(prototypes["prototype_labels"])
+    return np.bincount(
+        best_of_class(X, y_encoded, **prototypes), minlength=n_prototypes
+    )

@@ -1,0 +1,189 @@
+"""Row of the registry: the multi-prototype support vector machine."""
+
+from __future__ import annotations
+
+from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.shared.kinds_of_data import matrix_as_kernel, needs_one_kernel
+from smpcore.methods.shared.method import CLASS_WEIGHT, START_SEED, Method, Term
+from smpcore.parameters import Param, Values
+
+
+def _annealed(values: Values) -> bool:
+    return values["temperature"] > 0
+
+
+def _kernelised(values: Values) -> bool:
+    return values["kernel"] not in ("linear", "precomputed")
+
+
+def _on_features(values: Values) -> bool:
+    return values["kernel"] != "precomputed"
+
+
+def _reassigned(values: Values) -> bool:
+    return values["n_prototypes"] > 1
+
+
+def _polynomial(values: Values) -> bool:
+    return values["kernel"] == "poly"
+
+
+ROW = Method(
+    key="mprotsvm",
+    title="Multi-prototype SVM",
+    summary=(
+        "A support vector machine in which each class has several prototypes; which "
+        "row belongs to which is found by annealing."
+    ),
+    estimators={"classification": MultiPrototypeSVC},
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes per class",
+            "int",
+            1,
+            20,
+            help="How many a class may have at most; the model has fewer where its "
+            "objective is then lower.",
+        ),
+        Param(
+            "C",
+            "C",
+            "log",
+            1e-3,
+            100.0,
+            help="Price of a row inside the margin: larger follows the data closer.",
+        ),
+        Param(
+            "kernel",
+            "Similarity",
+            "choice",
+            options=(
+                ("linear", "linear"),
+                ("rbf", "RBF"),
+                ("poly", "polynomial"),
+            ),
+            help="With RBF and polynomial a prototype is a mix of training rows.",
+            shown_if=_on_features,
+        ),
+        Param(
+            "gamma",
+            "γ",
+            "log",
+            1e-6,
+            16.0,
+            help="How fast similarity falls with distance.",
+            shown_if=_kernelised,
+        ),
+        Param(
+            "degree",
+            "Degree",
+            "int",
+            1,
+            6,
+            help="Of the polynomial.",
+            shown_if=_polynomial,
+        ),
+        Param(
+            "coef0",
+            "Constant",
+            "linear",
+            0.0,
+            5.0,
+            help="Of the polynomial: larger brings lower degrees in.",
+            advanced=True,
+            shown_if=_polynomial,
+        ),
+        Param(
+            "landmarks",
+            "Landmarks",
+            "choice",
+            options=(
+                (None, "all"),
+                (100, "100"),
+                (500, "500"),
+                (2000, "2,000"),
+            ),
+            help="Rows of which prototypes are mixes: fewer make a smaller model and, "
+            "of many rows, a faster fit that comes less close to the best.",
+            advanced=True,
+            shown_if=_kernelised,
+        ),
+        Param(
+            "temperature",
+            "Temperature",
+            "linear",
+            0.0,
+            20.0,
+            help="Where annealing starts, in units of C: rows change their prototype "
+            "at random at first. 0: none.",
+            advanced=True,
+        ),
+        Param(
+            "cooling",
+            "Cooling",
+            "linear",
+            0.5,
+            0.98,
+            help="The temperature is multiplied by this after each sweep.",
+            advanced=True,
+            shown_if=_annealed,
+        ),
+        Param(
+            "start",
+            "Start",
+            "choice",
+            options=(("random", "at random"), ("kmeans", "k-means per class")),
+            help="Which rows share a prototype at first.",
+            advanced=True,
+        ),
+        START_SEED,
+        Param(
+            "n_init",
+            "New starts",
+            "int",
+            1,
+            10,
+            help="How often the fit starts anew with 3, 5, 10 and 20 prototypes per "
+            "class; the lowest objective is kept. Twice at first for small data.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(("block", "a row at a time"), ("pairwise", "the paper's pairs")),
+            help="The same problem; the paper's way takes more steps.",
+            advanced=True,
+        ),
+        Param(
+            "restore",
+            "Rows that move",
+            "choice",
+            options=(
+                ("transfer", "keep their dual variables"),
+                ("zero", "start at 0, as the paper"),
+            ),
+            help="A row that changes its prototype keeps its dual variables, or they "
+            "are set to 0. The problem is the same; the way to a solution differs.",
+            advanced=True,
+            shown_if=_reassigned,
+        ),
+    ),
+    path=None,
+    sparsity="n_prototypes",
+    refusal=needs_one_kernel,
+    data_params=matrix_as_kernel,
+    preview={"temperature": 0.0, "tol": 3e-2, "n_init": 1},
+    reference="Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.",
+    terms=(
+        Term("1/2 ∑_r ‖M_r‖^2", "short prototypes", "prototypes"),
+        Term(
+            "C ∑_i [1 − M_{π(i)}·x_i + max_r M_r·x_i]_+",
+            "rows in the margin",
+            "rows",
+            ("C",),
+        ),
+    ),
+)

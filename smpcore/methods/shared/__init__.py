@@ -1,0 +1,1 @@
+"""What the methods have in common: the contract of estimators, rows, starts."""

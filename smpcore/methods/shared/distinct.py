@@ -1,0 +1,59 @@
+"""Which training rows are equal, so that one can stand for all of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from smpcore.methods.shared.row_blocks import row_blocks
+
+
+def sorted_by_projection(
+    X: np.ndarray, along: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sort rows along a direction and find where a new set of equal rows begins.
+
+    Equal rows meet along a random direction, and the order depends on values only.
+    """
+    order = np.lexsort([labels, along])
+    order = order[weights[order] > 0]
+    before, after = order[:-1], order[1:]
+    new = (along[before] != along[after]) | (labels[before] != labels[after])
+    near = np.flatnonzero(~new)
+    differs = X[before[near]] != X[after[near]]
+    new[near] = differs.sum(axis=1) > 0 if issparse(X) else differs.any(axis=1)
+    return order, np.r_[True, new]
+
+
+def projected(X: Any, direction: np.ndarray) -> np.ndarray:
+    """Product of each row with a direction, the same wherever the row stands."""
+    along = np.empty(X.shape[0])
+    for part, block in row_blocks(X):
+        along[part] = (block * direction).sum(axis=1)
+    return along
+
+
+def joined_rows(
+    X: np.ndarray, targets: np.ndarray, sample_weight: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find rows that are equal, targets too, and weigh them together.
+
+    What remains is in an order of its own. So a whole weight is that many equal rows
+    to the last bit, however the rows are ordered: the problem is not convex, and
+    rounding errors would grow over the steps.
+    """
+    weights = (
+        np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)
+    )
+    direction = np.random.default_rng(0).normal(size=X.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        along = projected(X, direction)
+    # Rows that are read in blocks are taken for equal where their projections are.
+    rows = X if isinstance(X, np.ndarray) else along[:, None]
+    order, new = sorted_by_projection(rows, along, targets, weights)
+    starts, place = np.flatnonzero(new), np.full(X.shape[0], -1)
+    place[order] = np.cumsum(new) - 1
+    masses = np.add.reduceat(weights[order].astype(np.float64), starts)
+    return order[starts], masses, place

@@ -1,0 +1,325 @@
+"""SMaLL, few prototypes of at most k weights each, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from smpcore.errors import SmpcoreError, caution
+from smpcore.methods.shared.base import TOO_LARGE, Fitted
+from smpcore.methods.shared.checks import FLAG, Number, OneOf
+from smpcore.methods.shared.classifier import PrototypeClassifier
+from smpcore.methods.shared.linear import largest_eigenvalue
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.starts import cluster_rows, warn_if_fewer
+from smpcore.methods.smallk.problem import (
+    SMaLLParameters,
+    SMaLLProblem,
+    SMaLLState,
+    Solution,
+    Task,
+    against_rest,
+    one_sided,
+    side_by_side,
+)
+from smpcore.methods.smallk.result import fitted_state, joined_history
+from smpcore.methods.smallk.rounding import relax_all, round_all
+from smpcore.solvers.iterations import DIVERGED
+from smpcore.solvers.losses import LOSSES
+
+#: Curvature of the loss at least: rows that are all zero have none to step by.
+FLATTEST = 1e-200
+
+
+class SMaLLClassifier(PrototypeClassifier):
+    r"""Sparse multi-prototype linear learner (SMaLL).
+
+    Every prototype has at most `k` weights. Of two classes one, the positive, has
+    prototypes; an input belongs to it if one of them scores above 0. They minimise
+
+    .. math:: \frac1m\sum_i \ell_i(W) + \frac{\lambda}{2}\|W\|_F^2,
+              \qquad \|w_j\|_0 \le k .
+
+    The convex relaxation is solved, its prototypes are rounded to k weights and solved
+    again, and features are exchanged one at a time while that lowers the objective.
+    The relaxation's bound says how far the result is from the best.
+
+    Parameters
+    ----------
+    n_prototypes : int, default=2
+        Prototypes of the positive class; of each class if there are three or more. A
+        class of fewer distinct rows gets fewer.
+    k : int, default=3
+        Most features that a prototype uses; the bias is not counted.
+    lam : float, default=0.03
+        Ridge on the weights, in units of the mean loss. Larger gives smaller weights
+        and a tighter bound on how good the choice of features is.
+    loss : {"smooth", "max", "hinge"}, default="smooth"
+        Equation (5) or (2) of the paper: all prototypes count for a row of the negative
+        class, or only the strongest. "hinge": (2) with the hinge loss, 0 from a lead of
+        1 on.
+    bias : bool, default=True
+        Whether prototypes have an intercept; without it all borders meet at the mean
+        of the rows.
+    multiclass : {"joint", "ovr"}, default="joint"
+        From three classes on: all prototypes at once, or each class against the rest.
+    positive_class : label, default=None
+        Of two classes the one that has prototypes; None for the second.
+    n_draws : int, default=10
+        Random sets of k features tried besides the k largest; 0 is fastest, more
+        can lower the objective.
+    n_swaps : int, default=12
+        Most refits, from each of two roundings, with one feature exchanged for
+        another; more can lower the objective.
+    tol : float, default=1e-3
+        Stop when the relaxation is certified to be this close to its optimum,
+        relatively.
+    max_iter : int, default=2000
+        Most steps of the relaxation, and of each refit; a relaxation that reaches it
+        warns.
+    random_state : int, RandomState or None, default=0
+        Seed of k-means and of the roundings; with an integer, fits are repeatable.
+    standardize : bool, default=True
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
+        Sparse features keep their zeros: they are scaled, but not centred.
+    class_weight : None, "balanced" or dict, default=None
+        Factor on the weights of each class's rows. None: rows count alike;
+        "balanced": classes count alike, so that rare ones are predicted more often.
+    solver : {"fista", "mirror-prox"}, default="fista"
+        How the relaxation is solved: accelerated proximal gradient, or the paper's
+        Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`,
+        for the smooth loss.
+    record : int, default=0
+        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
+        there are more than 200.
+    warm_start : bool, default=False
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
+
+    Attributes
+    ----------
+    model_ : PrototypeModel
+        Prototypes, and for the negative of two classes a row of zeros.
+    classes_ : ndarray of shape (n_classes,)
+        Labels, sorted; the order of scores and probabilities.
+    n_features_in_ : int
+        Features that `fit` saw.
+    objective_ : float
+        Objective of the k-sparse prototypes; with "ovr" the sum over classes.
+    gap_ : float
+        The best k-sparse prototypes are at most this much better.
+    relaxed_objective_ : float
+        Objective at the optimum of the relaxation.
+    bound_ : float
+        No k-sparse prototypes have a lower objective: ``objective_ - gap_``.
+    n_asked_ : int
+        Prototypes of `model_`.
+    n_iter_ : int
+        Steps of the relaxation and of the chosen refit.
+    history_ : History
+        The relaxation, then the refit. The gap is that to the optimum of the
+        relaxation at first, to the best k-sparse prototypes afterwards.
+    assignment_ : ndarray of int, shape (n_samples,)
+        Prototype that each training row is tied to.
+    wins_ : ndarray of int, shape (n_prototypes,)
+        Training rows whose label a prototype decides.
+    state_ : SMaLLState
+        Start for the next `solve`.
+
+    References
+    ----------
+    Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018, problem (6).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> small = SMaLLClassifier(k=3).fit(X, y)
+    >>> small.model_.n_nonzeros, small.score(X, y) > 0.94
+    (6, True)
+    """
+
+    problem_params: ClassVar[tuple[str, ...]] = (
+        "n_prototypes",
+        "bias",
+        "multiclass",
+        "positive_class",
+        "random_state",
+        "standardize",
+        "class_weight",
+    )
+    certificate: ClassVar[str] = "no k-sparse model"
+    state_class: ClassVar[type] = SMaLLState
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True),
+        "k": Number(0, integer=True),
+        "lam": Number(0.0, 1e12, above=True),
+        "n_draws": Number(0, 10**4, integer=True),
+        "n_swaps": Number(0, 10**6, integer=True),
+        "multiclass": OneOf(("joint", "ovr")),
+        "loss": OneOf(tuple(LOSSES)),
+        "solver": OneOf(("fista", "mirror-prox")),
+        "bias": FLAG,
+    }
+
+    def __init__(
+        self,
+        n_prototypes: int = 2,
+        k: int = 3,
+        lam: float = 0.03,
+        loss: str = "smooth",
+        bias: bool = True,
+        multiclass: str = "joint",
+        positive_class: Any = None,
+        n_draws: int = 10,
+        n_swaps: int = 12,
+        tol: float = 1e-3,
+        max_iter: int = 2000,
+        random_state: Any = 0,
+        standardize: bool = True,
+        class_weight: Any = None,
+        solver: str = "fista",
+        record: int = 0,
+        warm_start: bool = False,
+    ) -> None:
+        self.n_prototypes = n_prototypes
+        self.k = k
+        self.lam = lam
+        self.loss = loss
+        self.bias = bias
+        self.multiclass = multiclass
+        self.positive_class = positive_class
+        self.n_draws = n_draws
+        self.n_swaps = n_swaps
+        self.tol = tol
+        self.max_iter = max_iter
+        self.random_state = random_state
+        self.standardize = standardize
+        self.class_weight = class_weight
+        self.solver = solver
+        self.record = record
+        self.warm_start = warm_start
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse: the paper's Mirror-Prox takes dense rows only."""
+        return self.solver == "fista"
+
+    reads_blocks = takes_sparse
+
+    def bounds(self, problem: SMaLLProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `k` and `lam` for these rows.
+
+        Parameters
+        ----------
+        problem : SMaLLProblem
+            Training rows, made by `problem` of this estimator.
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        return {"k": (1, problem.n_features), "lam": (1e-3, 1.0)}
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMaLLProblem:
+        """Tie each row to a prototype and split the classes into convex tasks."""
+        entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
+        lipschitz = 0.5 * largest_eigenvalue(entries["X"], entries["weights"])
+        if not np.isfinite(lipschitz):
+            raise SmpcoreError(TOO_LARGE)
+        return SMaLLProblem(
+            **entries, tasks=self._tasks(entries), lipschitz=max(lipschitz, FLATTEST)
+        )
+
+    def _solve(
+        self, problem: SMaLLProblem, state: SMaLLState | None, options: SolverOptions
+    ) -> Fitted:
+        """Solve the relaxation, round it to k weights, and refit."""
+        k = self._clipped_k(problem.n_features)
+        parameters = SMaLLParameters(
+            k, self.lam, self.solver, self.n_draws, self.n_swaps, self.loss
+        )
+        relaxed = relax_all(problem, parameters, options, state)
+        status = max(solution.status for solution in relaxed)
+        self._report(status, lambda: self._shortfall(relaxed))
+        rounded = []
+        if 0 < parameters.k < problem.n_features:
+            random = check_random_state(self.random_state)
+            rounded = round_all(problem, relaxed, parameters, random, options, state)
+        history = joined_history(problem, relaxed, rounded, options)
+        if history.status == DIVERGED:
+            raise SmpcoreError(TOO_LARGE)
+        final = rounded or relaxed
+        W = side_by_side([solution.W[None] for solution in final], problem)[0]
+        self.relaxed_objective_ = float(sum(s.objective[-1] for s in relaxed))
+        self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
+        state = SMaLLState(
+            tuple(solution.W for solution in relaxed),
+            tuple(solution.W for solution in final),
+            tuple(solution.curvature for solution in relaxed),
+        )
+        return replace(fitted_state(problem, W, history), state=state)
+
+    def _tasks(self, entries: dict[str, Any]) -> tuple[Task, ...]:
+        """The convex problems: one for two classes or jointly, else one a class."""
+        classes, y_encoded = entries["classes"], entries["y_encoded"]
+        positive = self._positive_code(classes)
+        assignment, prototype_labels = cluster_rows(
+            entries["X"],
+            y_encoded,
+            entries["weights"],
+            self.n_prototypes,
+            self.random_state,
+            positive if len(classes) == 2 else None,
+        )
+        warn_if_fewer(self.n_prototypes, prototype_labels, classes)
+        if len(classes) == 2:
+            return (
+                one_sided(
+                    assignment, prototype_labels, y_encoded, positive, 1 - positive
+                ),
+            )
+        if self.multiclass == "ovr":
+            return against_rest(assignment, prototype_labels, y_encoded)
+        return (Task(y_encoded, assignment, prototype_labels, 0, prototype_labels),)
+
+    def _positive_code(self, classes: np.ndarray) -> int:
+        """Code of the positive of two classes."""
+        if self.positive_class is None:
+            return 1
+        labels = classes.tolist()
+        if self.positive_class not in labels:
+            named = ", ".join(map(str, labels[:10]))
+            raise SmpcoreError(
+                f"positive_class={self.positive_class!r} should be a class of y "
+                f"({named}); choose one of them, or None for the second."
+            )
+        return labels.index(self.positive_class)
+
+    def _clipped_k(self, n_features: int) -> int:
+        """k, at most the number of features."""
+        if self.k > n_features:
+            caution(
+                f"k={self.k} is more than the {n_features} features; "
+                f"k={n_features} is used."
+            )
+        elif self.k == 0:
+            caution(
+                "k=0 leaves no feature to the prototypes, and the bias decides alone; "
+                "k should be at least 1."
+            )
+        return min(int(self.k), n_features)
+
+    def _shortfall(self, relaxed: list[Solution]) -> str:
+        """How far the relaxation is from `tol`, in words."""
+        gap = sum(s.gap[-1] for s in relaxed) / sum(s.objective[-1] for s in relaxed)
+        return (
+            f"max_iter={self.max_iter} was reached with the relaxation certified to "
+            f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol."
+        )

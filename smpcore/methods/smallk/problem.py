@@ -1,0 +1,233 @@
+"""What SMaLL's estimator solves, and how its parts are put together again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from smpcore.methods.shared.dask_rows import row_values
+from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
+from smpcore.methods.shared.recorded import recorded_places
+
+#: Ridge of the bias, which k does not count.
+BIAS_RIDGE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One convex problem: all classes jointly, or one class against the others.
+
+    Parameters
+    ----------
+    y_encoded : ndarray of int, shape (n_samples,)
+        0 for the others and 1 for the class; or the class, if jointly.
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype that each row is tied to.
+    prototype_labels : ndarray of int, shape (n_prototypes,)
+        Code of each prototype.
+    first : int
+        1 if prototype 0 is frozen at 0 and stands for the others; 0 otherwise.
+    labels : ndarray of int, shape (n_prototypes,)
+        Class that each prototype votes for; -1 for one that the model leaves out.
+    """
+
+    y_encoded: np.ndarray
+    assignment: np.ndarray
+    prototype_labels: np.ndarray
+    first: int
+    labels: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class SMaLLProblem(ClassificationProblem):
+    """Training rows for SMaLL, each tied to a prototype.
+
+    Parameters
+    ----------
+    tasks : tuple of Task
+        One, or one for each class.
+    lipschitz : float
+        Bound on the curvature of the loss.
+    """
+
+    tasks: tuple[Task, ...]
+    lipschitz: float
+
+    @cached_property
+    def n_bias(self) -> int:
+        """Columns of ones: 1 or 0."""
+        return self.X.shape[1] - self.n_features
+
+    @cached_property
+    def voters(self) -> tuple[np.ndarray, np.ndarray]:
+        """Class of each prototype of all tasks, and which of them the model has.
+
+        The class is -1 for one that the model leaves out; the others are by class.
+        """
+        labels = np.concatenate([task.labels for task in self.tasks])
+        order = np.argsort(labels, kind="stable")
+        return labels, order[labels[order] >= 0]
+
+    def ridge(self, lam: float) -> np.ndarray:
+        """Ridge of each column, shape (n_columns,)."""
+        return np.r_[np.full(self.n_features, lam), np.full(self.n_bias, BIAS_RIDGE)]
+
+
+@dataclass(frozen=True)
+class SMaLLParameters:
+    """The objective and the search, as in `SMaLLClassifier`.
+
+    Parameters
+    ----------
+    k : int
+        At most ``n_features``. There, and at 0, the relaxation is exact: a ridge.
+    lam : float
+    solver : {"fista", "mirror-prox"}
+    n_draws : int
+        Random supports tried besides the largest shares.
+    n_swaps : int
+        Supports tried that differ from the best one in one feature.
+    loss : {"smooth", "max", "hinge"}
+    """
+
+    k: int
+    lam: float
+    solver: str = "fista"
+    n_draws: int = 0
+    n_swaps: int = 0
+    loss: str = "smooth"
+
+
+@dataclass(frozen=True, eq=False)
+class SMaLLState:
+    """Where the solver ended: the warm start of the next, an entry for each task.
+
+    Parameters
+    ----------
+    relaxed : tuple of ndarray of shape (n_prototypes, n_columns)
+    rounded : tuple of ndarray of shape (n_prototypes, n_columns)
+    curvature : tuple of float
+        Last curvature of the steps.
+    """
+
+    relaxed: tuple[np.ndarray, ...]
+    rounded: tuple[np.ndarray, ...]
+    curvature: tuple[float, ...]
+
+    def fits(self, problem: SMaLLProblem) -> bool:
+        """Whether the shapes are those of this problem."""
+        n_columns = problem.X.shape[1]
+        shapes = [(len(task.prototype_labels), n_columns) for task in problem.tasks]
+        return [W.shape for W in self.relaxed] == shapes
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a kernel returned.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    status : int
+    n_iter : int
+    objective, gap : ndarray of shape (n_iter + 1,)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_used)
+    curvature : float
+    columns : ndarray of int, shape (n_used,), or None
+        Columns that the steps have, and are 0 in the others; None: all.
+    """
+
+    W: np.ndarray
+    status: int
+    n_iter: int
+    objective: np.ndarray
+    gap: np.ndarray
+    steps: np.ndarray
+    curvature: float
+    columns: np.ndarray | None = None
+
+
+def against_rest(
+    assignment: np.ndarray, prototype_labels: np.ndarray, y_encoded: np.ndarray
+) -> tuple[Task, ...]:
+    """One task for each class against all others."""
+    return tuple(
+        one_sided(assignment, prototype_labels, y_encoded, code, -1)
+        for code in range(int(prototype_labels[-1]) + 1)
+    )
+
+
+def one_sided(
+    assignment: np.ndarray,
+    prototype_labels: np.ndarray,
+    y_encoded: np.ndarray,
+    positive: int,
+    negative: int,
+) -> Task:
+    """The task of one class: its prototypes against one that is frozen at 0."""
+    own = np.flatnonzero(prototype_labels == positive)
+    inside = y_encoded == positive
+    return Task(
+        y_encoded=inside.astype(np.int64),
+        assignment=np.where(inside, assignment - own[0] + 1, 0),
+        prototype_labels=np.r_[0, np.ones(len(own), dtype=np.int64)],
+        first=1,
+        labels=np.r_[negative, np.full(len(own), positive)],
+    )
+
+
+def tied_rows(problem: SMaLLProblem) -> np.ndarray:
+    """Prototype of the model that each training row is tied to."""
+    columns = problem.y_encoded, *(task.assignment for task in problem.tasks)
+    labels, order = problem.voters
+    place = np.empty(len(labels), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    own = [task.labels for task in problem.tasks]
+    return row_values(_places, *columns, labels=own, place=place)
+
+
+def _places(
+    y_encoded: np.ndarray,
+    *assignments: np.ndarray,
+    labels: list[np.ndarray],
+    place: np.ndarray,
+) -> np.ndarray:
+    assignment = np.empty(len(y_encoded), dtype=np.int64)
+    before = 0
+    for tied, of_task in zip(assignments, labels, strict=True):
+        own = of_task[tied] == y_encoded
+        assignment[own] = place[before + tied[own]]
+        before += len(of_task)
+    return assignment
+
+
+def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:
+    """Steps of all tasks as steps of the model's prototypes, with a bias."""
+    missing = problem.n_features + 1 - problem.X.shape[1]
+    steps = np.concatenate(parts, axis=1)[:, problem.voters[1]]
+    return np.pad(steps, ((0, 0), (0, 0), (0, missing)))
+
+
+def recorded_states(
+    problem: SMaLLProblem, solutions: list[Solution], options: SolverOptions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Recorded steps of all tasks side by side, and the iterations they belong to."""
+    own = [recorded_places(options, s.n_iter, len(s.steps)) for s in solutions]
+    places = max(own, key=lambda places: places[-1])
+    parts = []
+    for solution, mine in zip(solutions, own, strict=True):
+        steps = solution.steps[np.searchsorted(mine, places, side="right") - 1]
+        if solution.columns is not None:
+            wide = np.zeros((*steps.shape[:2], problem.X.shape[1]))
+            wide[:, :, solution.columns] = steps
+            steps = wide
+        parts.append(steps)
+    return side_by_side(parts, problem), places
+
+
+def summed(curves: list[np.ndarray]) -> np.ndarray:
+    """Sum of curves; a shorter one stays at its last value."""
+    longest = max(map(len, curves))
+    return sum([np.pad(c, (0, longest - len(c)), mode="edge") for c in curves])

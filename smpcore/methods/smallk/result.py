@@ -1,0 +1,82 @@
+"""What SMaLL found, as a model with a history."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from smpcore.methods.shared.base import Fitted
+from smpcore.methods.shared.linear import count_wins
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.recorded import spread_trace
+from smpcore.methods.smallk.problem import (
+    SMaLLProblem,
+    Solution,
+    recorded_states,
+    summed,
+    tied_rows,
+)
+from smpcore.model import History, Trace
+
+
+def fitted_state(problem: SMaLLProblem, W: np.ndarray, history: History) -> Fitted:
+    """Wrap the prototypes of a state."""
+    n, (labels, order) = problem.n_features, problem.voters
+    model = problem.model(
+        np.ascontiguousarray(W[:, :n]),
+        problem.class_votes(labels[order]),
+        history,
+        bias=W[:, n].copy(),
+    )
+    return Fitted(
+        model,
+        state=None,
+        assignment=tied_rows(problem),
+        n_asked=len(W),
+        wins=count_wins(problem.X, W[:, : problem.X.shape[1]]),
+    )
+
+
+def joined_history(
+    problem: SMaLLProblem,
+    relaxed: list[Solution],
+    rounded: list[Solution],
+    options: SolverOptions,
+) -> History:
+    """The relaxation, then the refit; sums over tasks."""
+    objective = summed([solution.objective for solution in relaxed])
+    gap = summed([solution.gap for solution in relaxed])
+    phases: tuple[tuple[float, str], ...] = ()
+    if rounded:
+        phases = (0.0, "relaxed"), (float(len(objective)), "rounded to k")
+        refit = summed([solution.objective for solution in rounded])
+        gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
+        objective = np.concatenate([objective, refit])
+    return History(
+        iteration=np.arange(len(objective), dtype=np.float64),
+        objective=objective,
+        gap=gap,
+        steps=_trace(problem, relaxed, rounded, options) if options.record else Trace(),
+        status=max([solution.status for solution in relaxed + rounded]),
+        n_iter=len(objective) - 1,
+        seconds=options.seconds,
+        phases=phases,
+    )
+
+
+def _trace(
+    problem: SMaLLProblem,
+    relaxed: list[Solution],
+    rounded: list[Solution],
+    options: SolverOptions,
+) -> Trace:
+    """The recorded states of the relaxation, then those of the refit."""
+    states, places = recorded_states(problem, relaxed, options)
+    if rounded:
+        more, after = recorded_states(problem, rounded, options)
+        begin = max(len(solution.objective) for solution in relaxed)
+        states = np.concatenate([states, more])
+        places = np.append(places, begin + after)
+    build = partial(fitted_state, problem)
+    return spread_trace(problem, states, places, build, "ridge")

@@ -1,0 +1,315 @@
+"""SMaLL's relaxation, its rounding to k weights, and the refit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.methods.shared.dask_rows import beside, blocks_of_rows, is_dask
+from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
+from smpcore.methods.shared.scaling import some_columns
+from smpcore.methods.smallk.kernel import solve_smallk
+from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
+from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
+from smpcore.methods.smallk.problem import (
+    SMaLLParameters,
+    SMaLLProblem,
+    SMaLLState,
+    Solution,
+    Task,
+)
+from smpcore.methods.smallk.swaps import swap_changes
+from smpcore.solvers.iterations import ITERATION_LIMIT, STOPPED
+from smpcore.solvers.losses import LOSSES
+
+#: A refit is that much more exact than the relaxation.
+REFIT = 0.1
+
+#: Swaps are tried if the quadratic model lets the objective rise by that part at most.
+PROMISING = 2e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where the kernel starts, and when it may give up.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    curvature : float
+        First curvature of its steps.
+    ceiling : float, default=inf
+        It gives up once it is certain that the objective will not be lower.
+    """
+
+    W: np.ndarray
+    curvature: float
+    ceiling: float = np.inf
+
+
+def relax_all(
+    problem: SMaLLProblem,
+    parameters: SMaLLParameters,
+    options: SolverOptions,
+    state: SMaLLState | None = None,
+) -> list[Solution]:
+    """Solve the convex relaxation of every task."""
+    found = []
+    for number, task in enumerate(problem.tasks):
+        shape = (len(task.prototype_labels), problem.X.shape[1])
+        start = Start(np.zeros(shape), 0.125 * problem.lipschitz)
+        if state is not None:
+            start = Start(state.relaxed[number].copy(), state.curvature[number])
+        inner = options
+        if len(problem.tasks) > 1:
+            inner = replace(options, progress=np.zeros(1))
+        found.append(_relax(problem, task, parameters, start, inner))
+        options.progress[0] = (number + 1) / len(problem.tasks)
+    return found
+
+
+def _relax(
+    problem: SMaLLProblem,
+    task: Task,
+    parameters: SMaLLParameters,
+    start: Start,
+    options: SolverOptions,
+) -> Solution:
+    """Solve the relaxation of one task; the start is overwritten."""
+    n, k, W = problem.n_features, parameters.k, start.W
+    in_memory = isinstance(problem.X, np.ndarray)
+    if parameters.solver == "mirror-prox" and not in_memory:
+        raise SmpcoreError(
+            "solver='mirror-prox' takes dense rows only; use solver='fista'."
+        )
+    if parameters.solver == "mirror-prox" and parameters.loss != "smooth":
+        raise SmpcoreError(
+            "solver='mirror-prox' is for loss='smooth' only; use solver='fista'."
+        )
+    if parameters.solver == "mirror-prox" and 0 < k < n:
+        limits, history = options.for_kernel(W)
+        found = solve_smallk_mirror_prox(
+            problem.X, task.y_encoded, task.assignment, problem.weights,
+            task.prototype_labels, task.first, n, k, problem.ridge(parameters.lam), W,
+            *limits, history,
+        )  # fmt: skip
+        return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
+    support = np.ones(W.shape)
+    if k == 0:
+        support[:, :n] = 0.0
+        W[:, :n] = 0.0
+    return _run(problem, task, parameters, problem.X, support, start, options)
+
+
+def refit(
+    problem: SMaLLProblem,
+    task: Task,
+    support: np.ndarray,
+    parameters: SMaLLParameters,
+    start: Start,
+    options: SolverOptions,
+) -> Solution:
+    """Best prototypes whose weights lie on given supports: a ridge problem.
+
+    Only columns that some prototype uses are looked at.
+    """
+    wide = np.ones_like(start.W)
+    wide[:, : problem.n_features] = support
+    columns = np.flatnonzero(wide[task.first :].any(axis=0))
+    X = problem.X
+    if len(columns) < X.shape[1]:
+        if isinstance(X, np.ndarray):
+            X = np.take(X, columns, axis=1)
+        elif is_dask(X):
+            take = {"indices": columns, "axis": 1}
+            X = beside(np.take, X, n_columns=len(columns), dtype=np.float64, **take)
+        else:
+            X = some_columns(X, columns)
+    narrow = np.ascontiguousarray(wide[:, columns])
+    exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
+    at = replace(start, W=narrow * start.W[:, columns])
+    found = _run(problem, task, replace(parameters, k=0), X, narrow, at, exact)
+    W = np.zeros_like(start.W)
+    W[:, columns] = found.W
+    return replace(found, W=W, columns=columns)
+
+
+def _run(
+    problem: SMaLLProblem,
+    task: Task,
+    parameters: SMaLLParameters,
+    X: Any,
+    support: np.ndarray,
+    start: Start,
+    options: SolverOptions,
+) -> Solution:
+    """Call the kernel on these columns; with k of 0 the support is fixed."""
+    n_features, k = X.shape[1] - problem.n_bias, parameters.k
+    ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
+    tied, in_memory = (task.y_encoded, task.assignment, problem.weights), True
+    if not isinstance(X, np.ndarray):
+        offsets, in_memory = np.zeros(len(start.W)), False
+        rows = blocks_of_rows(X, *tied, task.prototype_labels, offsets)
+        tied = rows.for_kernel
+    W, fixed, kind = start.W, k in (0, problem.n_features), LOSSES[parameters.loss]
+    limits, history = options.for_kernel(W)
+    common = (
+        X if in_memory else np.empty((0, X.shape[1])), *tied, task.prototype_labels,
+        task.first, n_features, k, fixed, support, ridge, problem.lipschitz, kind, W,
+        float(start.ceiling), *limits,
+    )  # fmt: skip
+    # What the kernel hands from step to step: whether to go on, T (always 1), status,
+    # steps, whether the next point is the extrapolated one, L, t, the bound, the loss
+    # there and how much it may rise. Not a function of its own: 24 fits make a picture.
+    curvature = float(start.curvature)
+    at = True, 1.0, ITERATION_LIMIT, -1, False, curvature, 1.0, -np.inf, np.inf, 0.0
+    work = np.zeros((5, *W.shape))
+    work[0] = W
+    spaces = work, np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
+    if in_memory:
+        *found, _ = solve_smallk(
+            *common, NO_LOSSES, at, np.empty(len(X)), spaces, history
+        )
+        return Solution(*found)
+    more = rows.miss, spaces, history
+    return Solution(
+        *solve_by_blocks(
+            rows, kind, work, at, lambda *now: solve_smallk(*common, *now, *more)
+        )[:-1]
+    )
+
+
+def shares(W: np.ndarray, k: int) -> np.ndarray:
+    """How much of each feature the relaxation uses: 1 fully, 0 not at all."""
+    found, sizes = np.empty(W.shape), np.empty((2, W.shape[1]))
+    for row, share in zip(np.ascontiguousarray(W), found, strict=True):
+        squared_support_norm(row, k, share, sizes)
+    return found
+
+
+def largest_shares(share: np.ndarray, W: np.ndarray, k: int) -> np.ndarray:
+    """The k features of each prototype with the largest shares, then weights."""
+    order = np.lexsort((-np.abs(W), -share), axis=1)
+    chosen = np.zeros(share.shape, dtype=bool)
+    np.put_along_axis(chosen, order[:, :k], True, axis=1)
+    return chosen
+
+
+def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray:
+    """A random support: a feature is in with its share as probability.
+
+    Systematic sampling: features lie along a line in random order, as long as their
+    shares; those are chosen that a comb with unit spacing hits. So a prototype never
+    gets more than the sum of its shares, rounded up.
+    """
+    order = random.uniform(size=share.shape).argsort(axis=1)
+    ends = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)
+    # A sum that is whole but for rounding must not hit one feature too few.
+    ends += 1e-12 - random.uniform(size=(len(share), 1))
+    chosen = np.empty(share.shape, dtype=bool)
+    hits = np.diff(np.floor(ends), axis=1, prepend=-1.0) > 0
+    np.put_along_axis(chosen, order, hits, axis=1)
+    return chosen
+
+
+def round_all(
+    problem: SMaLLProblem,
+    relaxed: list[Solution],
+    parameters: SMaLLParameters,
+    random: np.random.RandomState,
+    options: SolverOptions,
+    state: SMaLLState | None = None,
+) -> list[Solution]:
+    """The best k-sparse prototypes found from the relaxation of every task."""
+    earlier = [None] * len(relaxed) if state is None else state.rounded
+    rounded = []
+    for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):
+        starts = _round_and_refit(
+            problem, task, solution, parameters, random, options, before
+        )
+        swapped = [
+            _swap_features(problem, task, start, parameters, options)
+            for start in starts
+        ]
+        rounded.append(min(swapped, key=lambda solution: solution.objective[-1]))
+    return rounded
+
+
+def _round_and_refit(
+    problem: SMaLLProblem,
+    task: Task,
+    relaxed: Solution,
+    parameters: SMaLLParameters,
+    random: np.random.RandomState,
+    options: SolverOptions,
+    before: np.ndarray | None,
+) -> list[Solution]:
+    """Round the relaxation of one task; `before` are an earlier fit's prototypes.
+
+    Returns the refit of the largest shares, and that of a draw if it is better.
+    """
+    W, k = relaxed.W[:, : problem.n_features], parameters.k
+    share = shares(W, k)
+    share[: task.first] = 0.0
+    tried: set[bytes] = set()
+    first: Solution | None = None
+    best: Solution | None = None
+    for draw in range(parameters.n_draws + 1):
+        support = draw_support(share, random) if draw else largest_shares(share, W, k)
+        support[: task.first] = False
+        if support.tobytes() in tried or not support.any():
+            continue
+        tried.add(support.tobytes())
+        known = before is not None and _same_support(before, support)
+        ceiling = np.inf if best is None else best.objective[-1]
+        start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
+        solution = refit(problem, task, support, parameters, start, options)
+        if best is None:
+            first = best = solution
+        elif solution.objective[-1] < ceiling:
+            best = solution
+        if solution.status == STOPPED:
+            break
+    return [best] if best is first else [first, best]
+
+
+def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
+    """Whether the weights of W are zero where the support says so, and only there."""
+    return bool(((W[:, : support.shape[1]] != 0) == support).all())
+
+
+def _swap_features(
+    problem: SMaLLProblem,
+    task: Task,
+    best: Solution,
+    parameters: SMaLLParameters,
+    options: SolverOptions,
+) -> Solution:
+    """Exchange one feature of one prototype at a time while that lowers the objective.
+
+    At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
+    most refits end after some steps, when their bound reaches the best objective.
+    """
+    n, left, improved = problem.n_features, parameters.n_swaps, True
+    while improved and left > 0 and best.status != STOPPED:
+        improved = False
+        support, lowest = best.W[:, :n] != 0, best.objective[-1]
+        places, changes = swap_changes(problem, task, best.W, parameters.lam)
+        order = np.argsort(changes, axis=None)[:left]
+        for place in order[changes.ravel()[order] < PROMISING * lowest]:
+            row, into = np.unravel_index(place, changes.shape)
+            prototype, out = places[row]
+            swapped, W = support.copy(), best.W.copy()
+            swapped[prototype, [out, into]] = False, True
+            W[prototype, out] = 0.0
+            start = Start(W, best.curvature, lowest)
+            found = refit(problem, task, swapped, parameters, start, options)
+            left -= 1
+            if found.objective[-1] < lowest:
+                best, improved = found, True
+                break
+    return best

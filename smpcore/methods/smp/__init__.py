@@ -1,0 +1,16 @@
+r"""SMP: a few linear prototypes of each class, fused and made sparse by penalties.
+
+Problem: minimise, over the prototypes W, the convex function
+:math:`\frac1m\sum_i\ell_i(W) + \lambda\sum_{c,\,i<j}\|w_i-w_j\|_\infty
++ \mu\|W\|_1 + \frac{\mu\eta}2\|W\|_F^2`, each row tied to a prototype of its class.
+Algorithm: proximal gradient with Barzilai-Borwein steps until the duality gap closes.
+
+1. `problem`: scaled rows, the prototype of each row, and the call of the kernel.
+2. `bounds`: the lambda at which all prototypes are equal, the mu at which all are 0.
+3. `assignment`: moves rows between prototypes and merges prototypes that became equal.
+4. `estimator`: `SMPClassifier`, which runs these steps. Compiled: `kernel`.
+"""
+
+from smpcore.methods.smp.estimator import SMPClassifier
+
+__all__ = ["SMPClassifier"]

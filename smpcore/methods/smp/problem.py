@@ -1,0 +1,248 @@
+"""What SMP's estimator hands to its kernels, and what they return."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from smpcore.errors import SmpcoreError
+from smpcore.methods.shared.dask_rows import DaskBlocks, blocks_of_rows
+from smpcore.methods.shared.linear import in_units
+from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
+from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
+from smpcore.methods.smp.kernel import dual_net, solve_smp
+from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
+from smpcore.solvers.iterations import ITERATION_LIMIT
+from smpcore.solvers.losses import FEW, LOSSES, SMOOTH
+
+SOLVERS = ("spg", "primal-dual")
+
+#: Memory that prototypes and their pairs may take, in bytes.
+MOST_BYTES = 2 * 2**30
+
+
+@dataclass(frozen=True, eq=False)
+class SMPProblem(ClassificationProblem):
+    """Training rows for SMP, each tied to a prototype of its class.
+
+    Parameters
+    ----------
+    assignment : ndarray of int, shape (n_samples,)
+        Prototype that each row is tied to.
+    prototype_labels : ndarray of int, shape (n_prototypes,)
+        Class of each prototype, ascending.
+    copies : ndarray of shape (n_prototypes,)
+        How many equal prototypes each one stands for, in loss and penalties.
+    fusion : ndarray of shape (n_prototypes,)
+        Factor on lambda of each one's class.
+    units : ndarray of shape (n_columns,)
+        What the solvers divide each column by; ones where columns are alike.
+    lipschitz : float
+        Bound on the curvature of the loss, of columns in these units.
+    """
+
+    assignment: np.ndarray
+    prototype_labels: np.ndarray
+    copies: np.ndarray
+    fusion: np.ndarray
+    units: np.ndarray
+    lipschitz: float
+
+    @property
+    def n_prototypes(self) -> int:
+        """Prototypes of all classes together."""
+        return len(self.prototype_labels)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of prototypes of the same class."""
+        sizes = np.bincount(self.prototype_labels)
+        return int((sizes * (sizes - 1) // 2).sum())
+
+    @property
+    def pair_factors(self) -> np.ndarray:
+        """Of each prototype: those of a pair, multiplied, weigh its fusion penalty."""
+        return self.copies * np.sqrt(self.fusion)
+
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """First and second prototype of each pair, class by class."""
+        first, second = [], []
+        for code in range(self.prototype_labels[-1] + 1):
+            own = np.flatnonzero(self.prototype_labels == code)
+            i, j = np.triu_indices(len(own), 1)
+            first.append(own[i])
+            second.append(own[j])
+        return np.concatenate(first), np.concatenate(second)
+
+
+@dataclass(frozen=True, eq=False)
+class SMPState:
+    """Where a solver ended: the warm start of the next.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    Y : ndarray of shape (n_pairs, n_columns)
+        Dual of the fusion penalty.
+    """
+
+    W: np.ndarray
+    Y: np.ndarray
+
+    def fits(self, problem: SMPProblem) -> bool:
+        """Whether the shapes are those of this problem."""
+        n_columns = problem.X.shape[1]
+        shapes = ((problem.n_prototypes, n_columns), (problem.n_pairs, n_columns))
+        return (self.W.shape, self.Y.shape) == shapes
+
+
+@dataclass(frozen=True)
+class SMPParameters:
+    """The objective and the algorithm, as in `SMPClassifier`.
+
+    Parameters
+    ----------
+    lam, mu, eta : float
+    loss : {"smooth", "max", "hinge"}
+    solver : {"spg", "primal-dual"}
+    """
+
+    lam: float
+    mu: float
+    eta: float
+    loss: str = "smooth"
+    solver: str = "spg"
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What a kernel returned.
+
+    Parameters
+    ----------
+    W : ndarray of shape (n_prototypes, n_columns)
+    Y : ndarray of shape (n_pairs, n_columns)
+    status : int
+    n_iter : int
+    objective, gap : ndarray of shape (n_iter + 1,)
+    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
+    """
+
+    W: np.ndarray
+    Y: np.ndarray
+    status: int
+    n_iter: int
+    objective: np.ndarray
+    gap: np.ndarray
+    steps: np.ndarray
+
+
+def refuse_too_large(n_prototypes: int, n_pairs: int, n_columns: int) -> None:
+    """Refuse prototypes that the solver's memory would not hold."""
+    needed = 8 * n_columns * (4 * n_pairs + 12 * n_prototypes)
+    if needed > MOST_BYTES:
+        raise SmpcoreError(
+            f"{n_prototypes} prototypes in {n_pairs} pairs of {n_columns} columns "
+            f"would take {needed / 2**30:.3g} GiB and should take at most "
+            f"{MOST_BYTES / 2**30:g}; use start='kmeans', or fewer prototypes or rows."
+        )
+
+
+def elastic_net(problem: SMPProblem, mu: float, eta: float) -> tuple[np.ndarray, ...]:
+    """Weights of the elastic net for each entry of the prototypes.
+
+    The bias pays no l1 and at least 1e-3 of ridge, features at least 1e-6: without
+    it there may be no minimiser.
+    """
+    l1 = np.full(problem.X.shape[1], mu)
+    l2 = np.full(problem.X.shape[1], max(mu * eta, 1e-6))
+    l1[problem.n_features :] = 0.0
+    l2[problem.n_features :] = max(mu * eta, 1e-3)
+    return np.outer(problem.copies, l1), np.outer(problem.copies, l2)
+
+
+def solve_problem(
+    problem: SMPProblem,
+    parameters: SMPParameters,
+    options: SolverOptions,
+    state: SMPState | None = None,
+) -> Solution:
+    """Call a kernel."""
+    X, units = problem.X, problem.units
+    if not (alike := (units == 1.0).all()):
+        X = in_units(X, units)
+    shape, lam = (problem.n_prototypes, X.shape[1]), float(parameters.lam)
+    W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
+    if state is not None:
+        W, Y = state.W * units, _feasible(problem, state.Y, parameters.lam) / units
+    kind, labels = LOSSES[parameters.loss], problem.prototype_labels
+    offsets = np.log(problem.copies) if kind == SMOOTH else np.zeros(len(W))
+    starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
+    l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
+    l1, l2 = l1 / units, l2 / units**2
+    most = 256 if len(W) <= FEW else 96  # rows; fastest for BLAS on one thread
+    block = max(16, min(most, 262144 // W.size))
+    powers = np.empty(len(W) * block)
+    in_memory = isinstance(X, np.ndarray)
+    tied = problem.y_encoded, problem.assignment, problem.weights
+    if not in_memory:
+        rows = blocks_of_rows(X, *tied, labels, offsets)
+        tied = rows.for_kernel
+    limits, history = options.for_kernel(W)
+    common = (
+        X if in_memory else np.empty((0, shape[1])), *tied, labels, starts,
+        problem.pair_factors, units, offsets, lam, l1, l2, problem.lipschitz, kind, W,
+        Y, powers, powers.view(np.int64), *limits,
+    )  # fmt: skip
+    if parameters.solver == "primal-dual":
+        if not in_memory:
+            raise SmpcoreError(
+                "solver='primal-dual' takes dense rows only; use solver='spg'."
+            )
+        found = Solution(*solve_smp_primal_dual(*common, history))
+        return found if alike else _in_columns(found, units)
+    at, spaces = smp_start(W, Y, float(problem.lipschitz))
+    if in_memory:
+        miss = np.empty(len(problem.weights))
+        *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
+        return Solution(*found) if alike else _in_columns(Solution(*found), units)
+    more, work = (rows.miss, spaces, history), spaces[0]
+
+    def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
+        if isinstance(rows, DaskBlocks):
+            dual = dual_net(work[2], Y, starts, l1, l2, np.empty(shape))
+            rows.certify(losses, kind, work[0], at, dual)
+        return solve_smp(*common, losses, at, *more)
+
+    *found, _ = solve_by_blocks(rows, kind, work, at, step)
+    return Solution(*found) if alike else _in_columns(Solution(*found), units)
+
+
+def _in_columns(solution: Solution, units: np.ndarray) -> Solution:
+    """A solution of columns in units as one of the columns themselves."""
+    W, Y, steps = solution.W / units, solution.Y * units, solution.steps / units
+    return replace(solution, W=W, Y=Y, steps=steps)
+
+
+def smp_start(
+    W: np.ndarray, Y: np.ndarray, lipschitz: float
+) -> tuple[tuple[Any, ...], tuple[np.ndarray, ...]]:
+    """What `solve_smp` hands from step to step, before the first."""
+    work = np.zeros((5, *W.shape))
+    work[0] = W
+    at = True, 1.0, ITERATION_LIMIT, -1, 0.03 * lipschitz, 2.0 * lipschitz
+    spaces = np.zeros(Y.shape), np.zeros(len(Y)), np.empty(W.shape[1]), np.zeros(5)
+    return (*at, np.inf, -np.inf), (work, *spaces)
+
+
+def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
+    """Shrink the duals of another lambda into the balls of this one."""
+    if not len(Y):  # a path of many short fits would wait for the pairs
+        return Y
+    first, second = problem.pairs()
+    factors = problem.pair_factors
+    radius = lam * factors[first] * factors[second]
+    size = np.abs(Y).sum(axis=1)
+    return Y * np.minimum(1.0, radius / np.where(size > 0, size, 1.0))[:, None]

@@ -1,0 +1,135 @@
+"""Row of the registry: sparse multi-prototype classification."""
+
+from __future__ import annotations
+
+from smpcore.methods.shared.method import (
+    CLASS_WEIGHT,
+    LOSS,
+    START_SEED,
+    Method,
+    Term,
+)
+from smpcore.methods.smp import SMPClassifier
+from smpcore.parameters import Param, Values
+
+
+def _from_kmeans(values: Values) -> bool:
+    return values["start"] == "kmeans"
+
+
+ROW = Method(
+    key="smp",
+    title="SMP: sparse multi-prototype",
+    summary=(
+        "Several linear prototypes per class; λ fuses the ones that are not needed, "
+        "μ switches features off."
+    ),
+    estimators={"classification": SMPClassifier},
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes per class",
+            "int",
+            1,
+            6,
+            help="How many a class may have at most; fusion can leave fewer.",
+            shown_if=_from_kmeans,
+        ),
+        Param(
+            "lam",
+            "λ fusion",
+            "log",
+            1e-6,
+            10.0,
+            zero=True,
+            help="Fuses prototypes of a class until they are equal.",
+        ),
+        Param(
+            "mu",
+            "μ sparsity",
+            "log",
+            1e-4,
+            10.0,
+            zero=True,
+            help="Shrinks weights to zero: fewer features are used.",
+        ),
+        Param(
+            "eta",
+            "η smoothness",
+            "log",
+            0.1,
+            10.0,
+            help="Share of the ridge term in μ: larger spreads weight over "
+            "features that carry the same information.",
+        ),
+        Param(
+            "bias",
+            "Bias",
+            "flag",
+            help="Without a bias, all borders meet at the data mean. Its "
+            "ridge, μη but at least 0.001, raises the softmax of rare classes; class "
+            "weights or a threshold on Performance get them predicted.",
+            advanced=True,
+        ),
+        LOSS,
+        Param(
+            "start",
+            "Start",
+            "choice",
+            options=(
+                ("kmeans", "k-means per class"),
+                ("each", "a prototype per example"),
+            ),
+            help="Which training rows share a prototype before fusion.",
+            advanced=True,
+        ),
+        START_SEED,
+        Param(
+            "reassign",
+            "Reassign",
+            "flag",
+            help="After the fit each row may move to a prototype that fits it "
+            "better, and the fit is repeated.",
+            advanced=True,
+        ),
+        Param(
+            "class_prototypes",
+            "Prototypes of classes",
+            "choice",
+            options=((None, "the same number"), ("balanced", "by their rows")),
+            help="By their rows: larger classes get more prototypes than the number "
+            "above, smaller ones fewer.",
+            advanced=True,
+            shown_if=_from_kmeans,
+        ),
+        Param(
+            "class_lam",
+            "λ of classes",
+            "choice",
+            options=((None, "the same"), ("balanced", "by their rows")),
+            help="By their rows: λ of a class is in proportion to its rows, so that "
+            "rare classes are not fused sooner than others.",
+            advanced=True,
+        ),
+        CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(
+                ("spg", "proximal gradient"),
+                ("primal-dual", "the paper's Algorithm 2"),
+            ),
+            help="The same problem; the paper's way needs many more steps.",
+            advanced=True,
+        ),
+    ),
+    path="lam",
+    sparsity="mu",
+    reference="Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.",
+    terms=(
+        Term("∑_i u_i ℓ(w_{a_i}·x_i, w_j·x_i)", "loss", "rows"),
+        Term("λ ∑_{i<j} ‖w_i − w_j‖_∞", "fusion", "prototypes", ("lam",)),
+        Term("μ (‖W‖_1 + η/2 ‖W‖_2^2)", "sparsity", "weights", ("mu", "eta")),
+    ),
+)

@@ -1,0 +1,233 @@
+"""Row of the registry: super-sparse learning."""
+
+from __future__ import annotations
+
+from smpcore.methods.shared.kinds_of_data import by_similarity, takes_one_text
+from smpcore.methods.shared.method import CLASS_WEIGHT, START_SEED, Method, Term
+from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
+from smpcore.parameters import Param, Values
+from smpcore.similarity import SIMILARITIES
+
+
+def _has_gamma(values: Values) -> bool:
+    return "gamma" in SIMILARITIES[values["similarity"]].parameters
+
+
+def _has_degree(values: Values) -> bool:
+    return "degree" in SIMILARITIES[values["similarity"]].parameters
+
+
+def _paper(values: Values) -> bool:
+    return values["solver"] == "paper"
+
+
+def _svm_teaches(values: Values) -> bool:
+    return values["target"] in ("teacher", "svr")
+
+
+def _regression_teaches(values: Values) -> bool:
+    return values["target"] in ("ridge", "lasso")
+
+
+def _has_free_errors(values: Values) -> bool:
+    return values["loss"] != "squared" or values["target"] == "svr"
+
+
+def _on_features(values: Values) -> bool:
+    return values["similarity"] not in ("precomputed", "strings")
+
+
+ROW = Method(
+    key="supersparse",
+    title="Super-sparse: invented cases",
+    summary=(
+        "A handful of invented cases, placed where they help most; an input is scored "
+        "by its similarity to each of them."
+    ),
+    estimators={
+        "classification": SuperSparseClassifier,
+        "regression": SuperSparseRegressor,
+    },
+    params=(
+        Param(
+            "n_prototypes",
+            "Prototypes",
+            "int",
+            1,
+            40,
+            help="How many invented cases in all; going down, the cheapest is left "
+            "out.",
+        ),
+        Param(
+            "lam",
+            "λ ridge",
+            "log",
+            1e-6,
+            0.1,
+            help="Larger: smaller weights; cases coincide and are shown as one.",
+        ),
+        Param(
+            "gamma",
+            "γ width",
+            "log",
+            1e-9,
+            1e3,
+            help="Larger: each case affects only inputs close to it.",
+            shown_if=_has_gamma,
+        ),
+        Param(
+            "similarity",
+            "Similarity",
+            "choice",
+            options=tuple(
+                (kind, row.title) for kind, row in SIMILARITIES.items() if row.title
+            ),
+            help="How the similarity of two cases is measured.",
+            advanced=True,
+            shown_if=_on_features,
+        ),
+        Param(
+            "degree",
+            "Degree",
+            "int",
+            2,
+            6,
+            help="Degree of the polynomial.",
+            advanced=True,
+            shown_if=_has_degree,
+        ),
+        Param(
+            "target",
+            "Target",
+            "choice",
+            options=(("labels", "the labels"), ("teacher", "an SVM's decisions")),
+            help="What the few cases imitate; a teacher helps with five or fewer.",
+            advanced=True,
+            shown_if=_on_features,
+            tasks=("classification",),
+        ),
+        Param(
+            "target",
+            "Target",
+            "choice",
+            options=(
+                ("labels", "the given numbers"),
+                ("ridge", "a ridge regression"),
+                ("lasso", "a LASSO regression"),
+                ("svr", "an SVM regression"),
+            ),
+            help="What the few cases imitate: the numbers themselves, or what a "
+            "regression on the similarities to all rows predicts.",
+            advanced=True,
+            shown_if=_on_features,
+            tasks=("regression",),
+        ),
+        Param(
+            "teacher_C",
+            "C of the SVM",
+            "log",
+            0.01,
+            1000.0,
+            help="Weight of the errors of the SVM that is imitated; larger follows the "
+            "training rows more closely.",
+            advanced=True,
+            shown_if=_svm_teaches,
+        ),
+        Param(
+            "teacher_alpha",
+            "α of the teacher",
+            "log",
+            1e-4,
+            100.0,
+            help="Penalty of the ridge or LASSO that is imitated; at first it "
+            "is chosen on folds of the training rows.",
+            advanced=True,
+            shown_if=_regression_teaches,
+            tasks=("regression",),
+        ),
+        Param(
+            "loss",
+            "Loss",
+            "choice",
+            options=(
+                ("squared", "squared error"),
+                ("epsilon-insensitive", "ε-insensitive, as in SVM regression"),
+            ),
+            help="ε-insensitive: small errors are free and large ones count by their "
+            "size, not by its square, so a few wrong targets matter less.",
+            advanced=True,
+            shown_if=_on_features,
+            tasks=("regression",),
+        ),
+        Param(
+            "epsilon",
+            "ε free errors",
+            "linear",
+            0.0,
+            2.0,
+            help="Errors up to this many standard deviations of the target are free.",
+            advanced=True,
+            shown_if=_has_free_errors,
+            tasks=("regression",),
+        ),
+        Param(
+            "start",
+            "Start",
+            "choice",
+            options=(
+                ("auto", "the best of several"),
+                ("kmeans", "k-means"),
+                ("greedy", "greedy choice of rows"),
+                ("random", "random rows, as printed"),
+            ),
+            help="Initial positions of the cases; the algorithm as printed starts from "
+            "the same ones.",
+            advanced=True,
+            shown_if=_on_features,
+        ),
+        Param(
+            "removal",
+            "Left out first",
+            "choice",
+            options=(
+                ("rise", "the case that costs least"),
+                ("coefficient", "the smallest weight, as printed"),
+            ),
+            help="Which case goes where the path, or a sweep, takes fewer of them.",
+            advanced=True,
+            shown_if=_on_features,
+        ),
+        START_SEED,
+        CLASS_WEIGHT,
+        Param(
+            "solver",
+            "Solver",
+            "choice",
+            options=(("lbfgs", "all at once"), ("paper", "the paper's Algorithm 1")),
+            help="The paper's way moves one case at a time and needs many more steps.",
+            advanced=True,
+            shown_if=_on_features,
+        ),
+        Param(
+            "eta",
+            "η step",
+            "log",
+            0.1,
+            5.0,
+            help="Length of a step of the paper's algorithm.",
+            advanced=True,
+            shown_if=_paper,
+        ),
+    ),
+    path="n_prototypes",
+    sparsity="n_prototypes",
+    preview={"max_iter": 20, "tol": 1e-4},
+    reference="Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in "
+    "similarity spaces. IEEE Computational Intelligence Magazine 11(4), 2016.",
+    refusal=takes_one_text,
+    data_params=by_similarity,
+    terms=(
+        Term("∑_i u_i ℓ(b + ∑_j β_j s(x_i, z_j) − y_i)", "loss", "rows"),
+        Term("λ ∑_j ‖β_j‖^2", "small coefficients", "prototypes", ("lam",)),
+    ),
+)

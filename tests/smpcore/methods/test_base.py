@@ -1,0 +1,194 @@
+"""The door of all classifiers: what is refused, how rows are scaled and weighed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_iris
+
+from smpcore import METHODS, SMPClassifier, SmpcoreError
+from smpcore.methods.shared.checks import Number, class_values, sample_weights
+from smpcore.methods.shared.scaling import scaled_copy
+
+X, Y = load_iris(return_X_y=True)
+
+
+def fit(rows=X, labels=Y, sample_weight=None, **params):
+    return SMPClassifier(**params).fit(rows, labels, sample_weight)
+
+
+BAD_PARAMETERS = {
+    "n_prototypes": (0, 2.5, "2", None, True),
+    "lam": (-0.1, np.nan, np.inf, 1e99, "0.1", None),
+    "mu": (-1, np.nan, 1e13),
+    "eta": (-1e-9, np.inf),
+    "tol": (0, -1e-3, 2.0, np.nan),
+    "max_iter": (0, -5, 1.5),
+    "record": (-1, 0.5),
+    "loss": ("squared", None, 3),
+    "start": ("random", "<script>"),
+    "solver": ("cp", ""),
+    "bias": ("yes", 1, None),
+    "reassign": (0, "no"),
+    "standardize": ("true", 2),
+    "class_weight": ("even", 3, ["balanced"]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(n, v) for n, values in BAD_PARAMETERS.items() for v in values]
+)
+def test_bad_parameters_are_refused_by_name_and_value(name, value):
+    with pytest.raises(SmpcoreError, match=f"{name}=.*should be") as error:
+        fit(**{name: value})
+    assert repr(value) in str(error.value)
+
+
+def huge(value):
+    rows = X.copy()
+    rows[3, 1] = value
+    return rows
+
+
+BAD_ROWS = {
+    "one class": ((X[:50], Y[:50]), "one class only"),
+    "one row": ((X[:1], Y[:1]), "one class only"),
+    "no rows": ((X[:0], Y[:0]), "0 sample"),
+    "infinite": ((huge(np.inf), Y), "an infinite value in row 3, column 1"),
+    "missing": ((huge(np.nan), Y), "NaN"),
+    "too large": ((huge(1e308), Y), "as large as 1e.308, too large to be scaled"),
+    "lengths": ((X, Y[:-1]), "inconsistent numbers of samples"),
+    "text": (([*X.astype(str).tolist(), [*"abcd"]], [*Y, 0]), "string"),
+    "numbers to predict": ((X, X[:, 0]), "continuous"),
+    "weights of 0": ((X, Y, np.zeros(150)), "zero for all rows"),
+    "negative weight": ((X, Y, np.arange(150) - 1), "not negative"),
+    "infinite weight": ((X, Y, np.full(150, np.inf)), "finite"),
+    "weights' shape": ((X, Y, np.ones((150, 2))), r"should have shape \(150,\)"),
+    "class without weight": ((X, Y, Y > 0), "every row of class 0"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_ROWS)
+def test_bad_rows_are_refused_in_words(name):
+    arguments, words = BAD_ROWS[name]
+    with pytest.raises(SmpcoreError, match=words):
+        fit(*arguments)
+
+
+def test_unscaled_rows_that_overflow_are_refused():
+    with pytest.raises(SmpcoreError, match="standardize=True"):
+        fit(huge(1e200), standardize=False)
+    fitted = fit(standardize=False)
+    with pytest.raises(SmpcoreError, match="too large to be scored"):
+        fitted.predict(np.full((1, 4), 1e308) * [1, -1, 1, -1])
+
+
+@pytest.mark.parametrize(
+    ("weight", "words"),
+    [({5: 1.0}, "names the class 5"), ({0: -1.0}, r"class_weight\[0\]=-1.0 should be")],
+)
+def test_bad_class_weights(weight, words):
+    with pytest.raises(SmpcoreError, match=words):
+        fit(class_weight=weight)
+
+
+def test_numbers_of_classes():
+    classes, shares = np.array(["a", "b"]), np.array([0.8, 0.2])
+
+    def numbers(given, **options):
+        return class_values("weights", given, classes, shares, **options).tolist()
+
+    assert numbers(None) == [1, 1] and numbers("balanced") == [0.8, 0.2]
+    assert numbers({"b": 7}) == [1, 7] and numbers({"b": 7}, usual=3) == [3, 7]
+    with pytest.raises(SmpcoreError, match="None, 'balanced' or a dict"):
+        numbers([1, 2])
+    with pytest.raises(SmpcoreError, match=r"weights\['b'\]=0.5 should be a whole"):
+        numbers({"b": 0.5}, allowed=Number(1, integer=True))
+
+
+def test_sample_weights_sum_to_one():
+    np.testing.assert_array_equal(sample_weights(None, 4), np.full(4, 0.25))
+    np.testing.assert_allclose(sample_weights([1e308, 1e308, 0], 3), [0.5, 0.5, 0])
+
+
+def test_balanced_equals_repeating_the_rare_class():
+    few = np.r_[0:50, 50:75]
+    weighed = fit(X[few], Y[few], class_weight="balanced", tol=1e-8, standardize=False)
+    rows = np.r_[0:50, 50:75, 50:75]
+    repeated = fit(X[rows], Y[rows], tol=1e-8, standardize=False)
+    assert weighed.objective_ == pytest.approx(repeated.objective_, rel=1e-6)
+
+
+def test_rows_are_scaled_by_mean_and_deviation():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(50, 3)) * [1e-3, 5.0, 1e9] + [1e6, 0.0, -3e9]
+    rows = np.column_stack([rows, np.full(50, 0.1)])
+    scaled, center, scale = scaled_copy(rows, np.full(50, 0.02), True, True)
+    assert scaled.flags.c_contiguous and scaled.shape == (50, 5)
+    np.testing.assert_allclose(scaled[:, :3].mean(axis=0), 0.0, atol=1e-7)
+    np.testing.assert_allclose(scaled[:, :3].std(axis=0), 1.0)
+    assert not scaled[:, 3].any() and scale[3] == 1.0
+    assert (scaled[:, 4] == 1.0).all()
+    np.testing.assert_allclose(center, rows.mean(axis=0))
+
+
+def test_scaling_counts_a_row_by_its_weight():
+    times = np.random.default_rng(1).integers(0, 4, size=150)
+    weighed = SMPClassifier().problem(X, Y, times)
+    repeated = SMPClassifier().problem(np.repeat(X, times, axis=0), np.repeat(Y, times))
+    for name in ("center", "scale", "low", "high"):
+        np.testing.assert_allclose(getattr(weighed, name), getattr(repeated, name))
+    again = np.repeat(weighed.assignment, times)
+    np.testing.assert_array_equal(again, repeated.assignment)
+    assert weighed.lipschitz == pytest.approx(repeated.lipschitz)
+
+
+def test_labels_of_any_kind_come_back():
+    for labels in (Y.astype(str), Y > 0, Y.astype(float), np.array([*"abc"])[Y]):
+        fitted = fit(labels=labels)
+        assert fitted.predict(X).dtype == labels.dtype
+        assert set(fitted.predict(X)) == set(labels)
+        np.testing.assert_array_equal(fitted.classes_, np.unique(labels))
+
+
+def test_two_classes_have_one_score():
+    fitted = fit(X[:100], Y[:100])
+    scores = fitted.model_.scores(X)
+    np.testing.assert_array_equal(
+        fitted.decision_function(X), scores[:, 1] - (scores[:, 0] + fitted.model_.tie)
+    )
+    np.testing.assert_array_equal(fitted.predict(X), fitted.model_.predict(X))
+    assert fit().decision_function(X).shape == (150, 3)
+
+
+@pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
+def test_rows_that_tie_get_the_lowest_class(method):
+    """Two equal halves with other labels: no score tells the classes apart."""
+    rows = np.tile(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), (6, 1))
+    fitted = method.estimator(method.defaults())
+    fitted.fit(rows, np.repeat([0, 1], 12))
+    model, shuffled = fitted.model_, rows[::-1]
+    largest = np.abs(model.scores(rows)).max()
+    assert model.tie == pytest.approx(1e-6 * largest, rel=1e-9)
+    sides = fitted.decision_function(shuffled)
+    np.testing.assert_array_equal(fitted.predict(shuffled), (sides > 0).astype(int))
+    np.testing.assert_array_equal(fitted.predict(rows), model.predict(rows))
+    scores = model.scores(rows)
+    equal = np.abs(scores[:, 0] - scores[:, 1]) < 1e-9 * largest
+    assert not fitted.predict(rows)[equal].any()
+
+
+def test_names_of_columns_are_kept_and_forgotten():
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    fitted = fit(frame)
+    assert fitted.model_.feature_names == ("a", "b", "c", "d")
+    assert list(fitted.feature_names_in_) == ["a", "b", "c", "d"]
+    fitted.solve(SMPClassifier().problem(X, Y))
+    assert fitted.model_.feature_names == ("x0", "x1", "x2", "x3")
+    assert not hasattr(fitted, "feature_names_in_")
+
+
+def test_rows_are_not_changed():
+    rows, labels = X.copy(), Y.copy()
+    fit(rows, labels)
+    np.testing.assert_array_equal(rows, X)
+    np.testing.assert_array_equal(labels, Y)

@@ -1,0 +1,499 @@
+"""IMKPLClassifier: scikit-learn's contract, and what the specification promises."""
+
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.exceptions import ConvergenceWarning
+
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.alternation import Alternation
+from smpcore.methods.imkpl.measures import discrimination, interpretability
+from smpcore.methods.imkpl.problem import IMKPLParameters
+
+IRIS = load_iris(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+CANCER = load_breast_cancer(return_X_y=True)
+SMALL = CANCER[0][::3], CANCER[1][::3]
+
+
+def alternate(data=WINE, n_steps=0, **params):
+    """An alternation after so many rounds, and its problem."""
+    usual = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
+    parameters = IMKPLParameters(**{**usual, "path": True, **params})
+    problem = IMKPLClassifier(parameters.code_size).problem(*data)
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    for _ in range(n_steps):
+        alternation.update_prototypes()
+        alternation.update_kernels()
+        alternation.update_codes()
+    return alternation, problem
+
+
+def test_terms_are_the_papers():
+    alternation, problem = alternate(n_steps=2)
+    assert (problem.counts == 1.0).all()
+    y, K, U = problem.y_encoded, alternation.K, alternation.U.T
+    codes = alternation.codes
+    H, same = U @ codes, y[:, None] == y
+    terms = alternation.terms()
+    rest = np.eye(len(y)) - H
+    assert terms["rec"] == pytest.approx(np.trace(K @ rest @ rest.T), rel=1e-11)
+    distance = 2.0 - 2.0 * K
+    labels = np.eye(3)[y]
+    apart = ((labels[:, None] - labels) ** 2).sum(axis=2)
+    equation_5 = 0.5 * np.sum(H * (apart + same * distance))
+    assert terms["dis"] == pytest.approx(equation_5, rel=1e-11)
+    equation_6 = 0.0
+    start = problem.K
+    for i in range(len(y)):
+        own = [s for s in np.argsort(-start[i]) if same[i, s] and s != i][:10]
+        others = [s for s in np.argsort(-start[i]) if not same[i, s]][:10]
+        equation_6 += distance[i, own].sum() + K[i, others].sum()
+    assert terms["ls"] == pytest.approx(equation_6, rel=1e-11)
+    assert terms["ip"] == pytest.approx(np.abs(labels.T @ U).sum(), rel=1e-12)
+
+
+def test_size_of_a_prototype_is_its_spread():
+    alternation, _ = alternate(n_steps=2)
+    distance = 2.0 - 2.0 * alternation.K
+    for u in alternation.U:
+        spread = u @ distance @ u
+        assert spread == pytest.approx(2 * (u.sum() ** 2 - 1), abs=1e-11)
+        assert u.sum() >= 1 - 1e-12
+        assert u @ alternation.K @ u == pytest.approx(1, abs=1e-12)
+
+
+def test_errors_of_the_kernels_add_up_to_the_objective():
+    alternation, problem = alternate(n_steps=2)
+    errors, terms, at = (
+        alternation.kernel_errors(),
+        alternation.terms(),
+        alternation.parameters,
+    )
+    H = alternation.U.T @ alternation.codes
+    across = H[problem.y_encoded[:, None] != problem.y_encoded].sum()
+    expected = terms["rec"] + at.lam * (terms["dis"] - across) + at.mu * terms["ls"]
+    assert errors @ alternation.beta == pytest.approx(expected, rel=1e-11)
+    assert errors.min() >= -1e-9
+
+
+def spread(n_classes, n_features, seed):
+    """Clouds that overlap, with features of noise."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(120) % n_classes
+    X = rng.normal(size=(120, n_features))
+    X[:, :3] += 1.5 * rng.normal(size=(n_classes, 3))[y]
+    return X, y
+
+
+SETS = {
+    "iris": IRIS,
+    "wine": WINE,
+    "cancer": SMALL,
+    "digits": tuple(part[:250] for part in load_digits(return_X_y=True)),
+    "clouds": spread(4, 9, 0),
+    "noise": (spread(2, 12, 1)[0], np.arange(120) // 7 % 2),
+}
+
+
+@pytest.mark.parametrize("data", SETS.values(), ids=SETS)
+@pytest.mark.parametrize(
+    "params", [{"kappa": 1.0}, {"tau": 2.0, "lam": 0.0}, {"path": False}, {"mu": 1.0}]
+)
+def test_no_step_raises_the_objective(data, params):
+    alternation, problem = alternate(data, **params)
+    alternation.update_prototypes()
+    alternation.update_kernels()
+    values = [alternation.objective()]
+    for _ in range(5):
+        for step in ("codes", "prototypes", "kernels"):
+            getattr(alternation, f"update_{step}")()
+            values.append(alternation.objective())
+        beta, U, codes = alternation.beta, alternation.U, alternation.codes
+        assert beta.sum() == pytest.approx(1) and (beta >= 0).all()
+        assert not beta[~problem.active].any()
+        lengths = np.einsum("ij,jk,ik->i", U, alternation.K, U)
+        np.testing.assert_allclose(lengths, 1.0, atol=1e-11)
+        np.testing.assert_allclose(alternation.K.diagonal(), 1.0, atol=1e-12)
+        assert (U >= 0).all() and (codes >= 0).all()
+        assert np.count_nonzero(U, axis=1).max() <= 10
+        assert np.count_nonzero(codes, axis=0).max() <= 10
+    assert (np.diff(values) <= 1e-12 * np.abs(values[:-1])).all()
+    assert values[-1] < values[0]
+
+
+def test_a_step_of_the_weights_waits_while_it_is_small():
+    alternation, _ = alternate(n_steps=4)
+    beta, before = alternation.beta, alternation.objective()
+    assert alternation.update_kernels(least=1.0) and alternation.beta is beta
+    assert not alternation.update_kernels(), "nothing waits for ever"
+    assert alternation.beta is not beta
+    assert before - 1.0 < alternation.objective() < before
+    first, _ = alternate()
+    first.update_prototypes()
+    assert not first.update_kernels(least=1e9), "the first sets the scale of kappa"
+    assert (first.beta != beta).any()
+
+
+def test_model_is_made_of_real_cases():
+    X, y = WINE
+    fitted = IMKPLClassifier().fit(X, y)
+    model = fitted.model_
+    assert model.kind_of_prototype == "mix of real cases"
+    np.testing.assert_allclose(model.prototypes, X[fitted.anchor_rows_])
+    np.testing.assert_array_equal(model.support, fitted.kernel_weights_ > 0)
+    own = np.eye(3)[y[fitted.anchor_rows_]]
+    np.testing.assert_allclose(model.votes, model.mixing.T @ own, atol=1e-12)
+    back = PrototypeModel.from_json(model.to_json())
+    np.testing.assert_array_equal(back.scores(X), model.scores(X))
+    assert fitted.n_asked_ == model.n_prototypes == 3 * fitted.n_prototypes_
+    codes = model.activations(X)
+    np.testing.assert_array_equal(fitted.assignment_, codes.argmax(axis=1))
+    assert np.isnan(fitted.gap_) and np.isnan(fitted.history_.gap).all()
+
+
+def test_codes_may_have_fewer_entries_than_prototypes_have_cases():
+    X, y = WINE
+    usual = IMKPLClassifier(n_prototypes=4, kappa=2.0).fit(X, y)
+    assert usual.automatic_["row_code_size"] == 10
+    assert (usual.model_.activations(X) > 0).sum(axis=1).max() > 1
+    single = IMKPLClassifier(n_prototypes=4, kappa=2.0, row_code_size=1).fit(X, y)
+    assert single.model_.code_size == 1 and "row_code_size" not in single.automatic_
+    assert ((single.model_.activations(X) > 0).sum(axis=1) == 1).all()
+    assert (single.model_.mixing > 0).sum(axis=0).max() > 1
+    # Codes of training are as short: a row is of one prototype, so of one class.
+    assert single.dr_ > usual.dr_
+
+
+def test_measures_by_their_definitions():
+    X, y = WINE
+    fitted = IMKPLClassifier(lam=0.0, tau=0.0).fit(X, y)
+    model = fitted.model_
+    values = model.similarity.values(model.anchors, model.anchors)
+    distance = 2.0 - 2.0 * values
+    labels = y[fitted.anchor_rows_]
+    expected = []
+    for u in model.mixing.T:
+        purity = max(u[labels == c].sum() for c in range(3)) / u.sum()
+        expected.append(100 * purity * np.exp(-(u @ distance @ u)))
+    np.testing.assert_allclose(interpretability(model), expected, rtol=1e-9)
+    assert fitted.ip_ == pytest.approx(np.mean(expected))
+    codes = np.array([[1.0, 0.0, 0.0], [3.0, 2.0, 0.0]])
+    rates = discrimination(codes, np.array([0, 1, 1]), np.array([0, 1]))
+    np.testing.assert_array_equal(rates, [25.0, 100.0, np.nan])
+    rates = discrimination(model.activations(X), model.prototype_labels, y)
+    assert fitted.dr_ == pytest.approx(np.nanmean(rates))
+
+
+def test_tau_makes_prototypes_compact_and_lam_makes_them_pure():
+    measured = [
+        IMKPLClassifier(tau=tau, n_prototypes=10, kappa=2.0).fit(*WINE)
+        for tau in (0.0, 0.5, 10.0)
+    ]
+    ips = [fitted.ip_ for fitted in measured]
+    sizes = [np.count_nonzero(fitted.model_.mixing) for fitted in measured]
+    assert ips[0] < ips[1] < ips[2] and sizes[0] > sizes[1] > sizes[2]
+
+    def purity(lam):
+        votes = IMKPLClassifier(lam=lam).fit(*SMALL).model_.votes
+        return np.mean(votes.max(axis=1) / votes.sum(axis=1))
+
+    assert purity(0.0) < purity(0.2) == pytest.approx(1.0)
+
+
+def test_small_and_strange_data():
+    X, y = IRIS
+    one = np.vstack([X[:60], X[-1:]]), np.append(y[:60], 2)
+    with pytest.warns(UserWarning, match="n_prototypes=10 is more than .* 2 gets 1"):
+        fitted = IMKPLClassifier(n_prototypes=10).fit(*one)
+    assert fitted.predict(one[0])[-1] == 2 and fitted.n_asked_ == 10 + 10 + 1
+    single = IMKPLClassifier(code_size=1).fit(X, y)
+    assert (np.count_nonzero(single.model_.mixing, axis=0) == 1).all()
+    assert np.count_nonzero(single.model_.activations(X), axis=1).max() == 1
+    assert single.score(X, y) > 0.8
+    double = IMKPLClassifier().fit(np.repeat(X, 2, axis=0), np.repeat(y, 2))
+    assert double.score(X, y) > 0.9
+    with pytest.warns(UserWarning, match="n_prototypes=30 is more than"):
+        IMKPLClassifier(n_prototypes=30).fit(X[30:], y[30:])
+
+
+@pytest.mark.parametrize("fallback", [0, 1])
+def test_an_input_far_from_all_gets_the_most_frequent_class(fallback):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(np.arange(60) < 40, fallback, 1 - fallback)
+    X[:40] += 3
+    fitted = IMKPLClassifier().fit(X, y)
+    far = np.array([[1e6, -1e6], X[50]])
+    assert fitted.model_.activations(far).any(axis=1).tolist() == [False, True]
+    assert fitted.predict(far).tolist() == [fallback, 1 - fallback]
+    assert fitted.model_.predict(far).tolist() == [fallback, 1 - fallback]
+
+
+def test_a_warm_start_walks_along_kappa():
+    problem = IMKPLClassifier().problem(*CANCER)
+    state = IMKPLClassifier(kappa=3.0).solve(problem).state_
+    for kappa in (2.8, 2.5, 1.0, np.inf, 2.0):
+        cold = IMKPLClassifier(kappa=kappa).solve(problem)
+        warm = IMKPLClassifier(kappa=kappa).solve(problem, state)
+        assert warm.n_iter_ <= cold.n_iter_
+        assert warm.objective_ == pytest.approx(cold.objective_, rel=0.02)
+        kept = np.count_nonzero(cold.kernel_weights_)
+        assert abs(np.count_nonzero(warm.kernel_weights_) - kept) <= 4
+        state = warm.state_
+    again = IMKPLClassifier(kappa=2.0).solve(problem, state)
+    assert again.n_iter_ == 2
+    assert again.objective_ == pytest.approx(warm.objective_, rel=2e-4)
+
+
+def test_a_state_of_another_problem_is_ignored():
+    other = IMKPLClassifier().fit(*IRIS).state_
+    problem = IMKPLClassifier().problem(*WINE)
+    cold = IMKPLClassifier().solve(problem)
+    for state in (other, "elsewhere", None):
+        assert IMKPLClassifier().solve(problem, state).objective_ == cold.objective_
+    larger = IMKPLClassifier(n_prototypes=10).solve(problem).state_
+    tight = IMKPLClassifier(code_size=1, n_prototypes=10)
+    fitted = tight.solve(tight.problem(*WINE), larger)
+    assert (np.count_nonzero(fitted.model_.mixing, axis=0) == 1).all()
+
+
+def test_a_problem_depends_on_the_parameters_it_names():
+    named = IMKPLClassifier.problem_params
+    others = {"lam": 1.0, "mu": 1.0, "tau": 3.0, "kappa": 1.0, "tol": 0.1}
+    others |= {"max_iter": 3, "solver": "paper", "record": 2, "warm_start": True}
+    others |= {"row_code_size": 2, "kernel_weights": "lp"}
+    assert set(named) | set(others) == set(IMKPLClassifier().get_params())
+    first = IMKPLClassifier().problem(*IRIS)
+    second = IMKPLClassifier(**others).problem(*IRIS)
+    for entry in fields(first):
+        if entry.name != "kernels":
+            one, two = (getattr(problem, entry.name) for problem in (first, second))
+            np.testing.assert_array_equal(one, two)
+
+
+def test_the_same_twice():
+    for params in ({}, {"kernels": "rbf"}, {"solver": "paper"}):
+        first, second = (IMKPLClassifier(**params).fit(*WINE) for _ in "ab")
+        assert (
+            first.model_.to_json().partition('"seconds"')[0]
+            == (second.model_.to_json().partition('"seconds"')[0])
+        )
+
+
+def test_stopping_and_progress():
+    problem = IMKPLClassifier().problem(*CANCER)
+    stop, progress = np.ones(1, dtype=np.int64), np.zeros(1)
+    halted = IMKPLClassifier().solve(problem, stop=stop, progress=progress)
+    assert halted.history_.status_text == "stopped"
+    assert halted.n_iter_ == 0 and progress[0] == 1.0
+    assert halted.score(*CANCER) > 0.8
+
+
+def test_a_quick_first_answer_says_that_it_is_one():
+    with pytest.warns(ConvergenceWarning, match="max_iter=2 was reached .* raise"):
+        quick = IMKPLClassifier(max_iter=2).fit(*CANCER)
+    assert quick.n_iter_ == 2 and quick.score(*CANCER) > 0.9
+    assert quick.history_.iteration.tolist() == [1, 2]
+
+
+def test_recorded_states_are_those_of_a_shorter_fit():
+    params = {"kappa": 1.0, "n_prototypes": 2, "tol": 1e-9}
+    history = IMKPLClassifier(record=1, **params).fit(*IRIS).history_
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        short = IMKPLClassifier(max_iter=3, **params).fit(*IRIS)
+    if short.measures_["Start"][0] == "central cases of each class":
+        state = history.step(2)
+        np.testing.assert_array_equal(state.mixing, short.model_.mixing)
+        assert state.similarity == short.model_.similarity
+    assert [len(history.steps), history.steps.places[0]] == [history.n_iter, 0]
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"n_channels": 0}, "n_channels=0 should be"),
+        ({"code_size": 0}, "code_size=0 should be a whole number of at least 1"),
+        ({"n_prototypes": 0}, "n_prototypes=0 should be"),
+        ({"row_code_size": 0}, "row_code_size=0 should be a whole number"),
+        ({"kernel_weights": "all"}, "kernel_weights='all' should be one of"),
+        ({"n_neighbors": 2.5}, "n_neighbors=2.5 should be a whole number"),
+        ({"lam": -1}, "lam=-1 should be"),
+        ({"kappa": -0.1}, "kappa=-0.1 should be"),
+        ({"kappa": np.nan}, "kappa=nan should be"),
+        ({"tol": 0.0}, "tol=0.0 should be a number above 0"),
+        ({"kernels": "psychic"}, "kernels='psychic' should be one of"),
+        ({"solver": "guess"}, "solver='guess' should be one of"),
+        ({"class_weight": "even"}, "class_weight='even' should be None, 'balanced' or"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(params, words):
+    with pytest.raises(SmpcoreError, match=words):
+        IMKPLClassifier(**params).fit(*IRIS)
+
+
+def test_rows_that_cannot_be_are_refused():
+    X, y = IRIS
+    with pytest.raises(SmpcoreError, match="one class only"):
+        IMKPLClassifier().fit(X[:50], y[:50])
+    with pytest.raises(SmpcoreError, match="NaN"):
+        IMKPLClassifier().fit(np.where(X > 7, np.nan, X), y)
+    many = np.arange(9000.0)[:, None], np.arange(9000) % 2
+    with pytest.raises(SmpcoreError, match=r"4 .* 9000 x 9000 .* 2.41 GiB .*fewer"):
+        IMKPLClassifier(kernels="rbf").fit(*many)
+    # Kernels of features are factored: tables are of the rows of a class.
+    many = np.arange(18000.0)[:, None], np.arange(18000) % 2
+    with pytest.raises(SmpcoreError, match=r"2 .* 9000 x 9000 .* 1.21 GiB .*fewer"):
+        IMKPLClassifier(landmarks=0).fit(*many)
+    with pytest.raises(SmpcoreError, match="X holds values so large"):
+        IMKPLClassifier(standardize=False).fit(X * 1e300, y)
+
+
+def test_numbers_that_are_none_are_refused():
+    problem = IMKPLClassifier().problem(*IRIS)
+    broken = replace(problem, neighbours=np.full(4, np.nan))
+    with pytest.raises(SmpcoreError, match="not finite"):
+        IMKPLClassifier().solve(broken)
+
+
+def test_ends_of_the_sliders():
+    problem = IMKPLClassifier().problem(*WINE)
+    assert IMKPLClassifier().bounds(problem) == {"n_prototypes": (1, 71)}
+
+
+def test_digits_are_learned():
+    X, y = load_digits(return_X_y=True)
+    fitted = IMKPLClassifier().fit(X[:600], y[:600])
+    assert fitted.score(X[600:], y[600:]) > 0.9
+    assert {0, 32, 39} <= set(fitted.dropped_)
+
+
+#: Rows of one iris each, some of them equal; kernels, of them and of their series.
+WEIGHED = {
+    "features": {},
+    "few": {"kappa": 0.5, "n_prototypes": 3, "code_size": 3},
+    "paper": {"solver": "paper", "kernel_weights": "lp", "n_prototypes": 2},
+    "rbf": {"kernels": "rbf", "n_prototypes": 4},
+    "linear": {"kernels": "linear", "standardize": False},
+    "gak": {"kernels": "gak", "n_channels": 2, "standardize": False},
+}
+
+
+@pytest.mark.parametrize("params", WEIGHED.values(), ids=WEIGHED)
+def test_a_whole_weight_is_the_row_so_many_times(params):
+    X, y = IRIS[0][::2], IRIS[1][::2]
+    weights = np.random.default_rng(0).integers(0, 5, len(y))
+    weighed = IMKPLClassifier(**params).fit(X, y, weights)
+    rows = np.repeat(np.arange(len(y)), weights)
+    np.random.default_rng(1).shuffle(rows)
+    repeated = IMKPLClassifier(**params).fit(X[rows], y[rows])
+    assert weighed.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
+    assert weighed.kappa_ == repeated.kappa_ and weighed.ip_ == repeated.ip_
+    assert weighed.dr_ == pytest.approx(repeated.dr_, rel=1e-12)
+    np.testing.assert_array_equal(
+        weighed.decision_function(IRIS[0]), repeated.decision_function(IRIS[0])
+    )
+    np.testing.assert_array_equal(weighed.assignment_[rows], repeated.assignment_)
+    left = weights == 0  # these have a prototype, too
+    codes = weighed.model_.activations(X[left])
+    np.testing.assert_array_equal(weighed.assignment_[left], codes.argmax(axis=1))
+
+
+def test_weights_of_kernels_side_by_side():
+    X, y = IRIS[0][::3], IRIS[1][::3]
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    rows = np.repeat(np.arange(len(y)), weights)
+
+    def side(rows, columns):
+        apart = [(c[rows][:, None] - c[columns]) ** 2 for c in X.T]
+        return np.hstack([np.exp(-part) for part in apart])
+
+    listed = IMKPLClassifier(kernels="precomputed", standardize=False, n_prototypes=2)
+    every = np.arange(len(y))
+    weighed = listed.fit(side(every, every), y, weights).objective_
+    repeated = listed.fit(side(rows, rows), y[rows]).objective_
+    assert weighed == pytest.approx(repeated, rel=1e-8)
+
+
+def test_the_objective_of_weighed_rows_is_that_of_all_rows():
+    """Written out over repeated rows, of what a fit of weighed ones found."""
+    X, y = IRIS[0][::2], IRIS[1][::2]
+    counts = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
+    estimator = IMKPLClassifier(code_size=4, n_prototypes=2)
+    problem = estimator.problem(X, y, counts)
+    parameters = IMKPLParameters(0.3, 0.25, 0.2, 2.0, 4, True)
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    for _ in range(2):
+        alternation.update_prototypes()
+        alternation.update_kernels()
+        alternation.update_codes()
+    rows = np.repeat(np.arange(len(problem.counts)), problem.counts.astype(int))
+    K, codes = alternation.K[np.ix_(rows, rows)], alternation.codes[:, rows]
+    labels = problem.y_encoded[rows]
+    same, first = labels[:, None] == labels, np.unique(rows, return_index=True)[1]
+    U = np.zeros((len(rows), len(alternation.U)))
+    U[first] = alternation.U.T
+    H, terms = U @ codes, alternation.terms()
+    rest = np.eye(len(rows)) - H
+    assert terms["rec"] == pytest.approx(np.trace(K @ rest @ rest.T), rel=1e-10)
+    assert terms["dis"] == pytest.approx(np.vdot(1.0 - same * K, H), rel=1e-10)
+    start, local = problem.K[np.ix_(rows, rows)], 0.0
+    for i in range(len(rows)):
+        near = np.argsort(-start[i], kind="stable")
+        own = [s for s in near if same[i, s] and s != i][:4]
+        others = [s for s in near if not same[i, s]][:4]
+        local += (2.0 - 2.0 * K[i, own]).sum() + K[i, others].sum()
+    assert terms["ls"] == pytest.approx(local, rel=1e-10)
+    # The width of a kernel is the mean squared difference of two of all rows.
+    Z = problem.X[rows]
+    np.testing.assert_allclose(problem.kernels.widths, 2.0 * Z.var(axis=0, ddof=1))
+
+
+def test_class_weights_are_weights_of_rows():
+    X, y = SMALL
+    params = {"n_prototypes": 2, "kappa": 1.0}
+    given = IMKPLClassifier(class_weight={0: 3.0}, **params).fit(X, y)
+    weighed = IMKPLClassifier(**params).fit(X, y, np.where(y == 0, 3.0, 1.0))
+    assert given.objective_ == pytest.approx(weighed.objective_, rel=1e-8)
+    balanced = IMKPLClassifier(class_weight="balanced").problem(X, y).counts
+    sums = np.bincount(IMKPLClassifier().problem(X, y).y_encoded, balanced)
+    np.testing.assert_allclose(sums, len(y) / 2)
+
+
+@pytest.mark.parametrize("share", [1e-3, 0.3, 1.7])
+def test_weights_that_are_no_counts(share):
+    X, y = WINE
+    weights = share * np.random.default_rng(0).uniform(0.5, 1.5, len(y))
+    fitted = IMKPLClassifier(n_prototypes=3, kappa=2.0).fit(X, y, weights)
+    assert np.isfinite(fitted.objective_) and fitted.score(X, y) > 0.9
+
+
+def test_the_order_and_the_units_of_rows_do_not_matter():
+    X, y = WINE
+    fitted = IMKPLClassifier().fit(X, y)
+    order = np.random.default_rng(0).permutation(len(y))
+    other = IMKPLClassifier().fit((X * np.geomspace(0.25, 1024.0, 13))[order], y[order])
+    assert other.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
+    np.testing.assert_array_equal(order[other.anchor_rows_], fitted.anchor_rows_)
+    np.testing.assert_array_equal(other.assignment_, fitted.assignment_[order])
+
+
+@pytest.mark.parametrize("kernels", ["features", "rbf", "linear"])
+def test_sparse_rows_are_those_with_their_zeros(kernels):
+    X = np.where(WINE[0] > WINE[0].mean(axis=0), WINE[0], 0.0)
+    dense = IMKPLClassifier(kernels=kernels, n_prototypes=2).fit(X, WINE[1])
+    sparse = IMKPLClassifier(kernels=kernels, n_prototypes=2)
+    sparse.fit(csr_matrix(X), WINE[1])
+    assert sparse.objective_ == dense.objective_
+    scores = sparse.decision_function(csr_matrix(X))
+    np.testing.assert_allclose(scores, dense.decision_function(X), atol=1e-9)
+
+
+def test_series_and_kernels_are_never_sparse():
+    estimator = IMKPLClassifier(kernels="gak", standardize=False)
+    with pytest.raises(SmpcoreError, match="X is sparse"):
+        estimator.fit(csr_matrix(IRIS[0]), IRIS[1])

@@ -1,0 +1,289 @@
+"""IMKPLClassifier: which kernels it weighs, and how its model uses them."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from sklearn.datasets import load_iris, load_wine
+
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.alternation import Alternation, ridge_weights
+from smpcore.methods.imkpl.problem import IMKPLParameters
+from smpcore.papers.imkpl.printed import terms_of
+from tests.smpcore.solvers.test_nqp import slow_nqp
+
+IRIS = load_iris(return_X_y=True)
+WINE = load_wine(return_X_y=True)
+
+
+def feature_kernels(X, Z):
+    """Every feature's kernel by the specification, shape (n_features, n_X, n_Z)."""
+    n = len(Z)
+    widths = 2.0 * Z.var(axis=0) * n / (n - 1)
+    return np.exp(-((X.T[:, :, None] - Z.T[:, None]) ** 2) / widths[:, None, None])
+
+
+def test_kappa_goes_from_one_kernel_to_all_alike():
+    kept = []
+    for kappa in (0.0, 1e-6, 1.0, 2.0, 1e6, np.inf):
+        weights = IMKPLClassifier(kappa=kappa, max_iter=60).fit(*WINE).kernel_weights_
+        kept.append(np.count_nonzero(weights))
+    assert kept[:2] == [1, 1] and 1 < kept[2] < kept[3] < 13 and kept[4:] == [13, 13]
+    np.testing.assert_array_equal(weights, 1 / 13)
+    nearly = IMKPLClassifier(kappa=1e6).fit(*WINE).kernel_weights_
+    np.testing.assert_allclose(nearly, 1 / 13, atol=3e-7)
+
+
+def test_the_papers_linear_program_and_iskpl_by_name():
+    problem = IMKPLClassifier(n_prototypes=3).problem(*WINE)
+    parameters = IMKPLParameters(0.2, 0.3, 0.1, 0.0, 10, True)
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    alternation.update_prototypes()
+    H = alternation.U.T @ alternation.codes
+    alternation.update_kernels()
+    # The costs (11), written out for the algorithm as printed, and their program (10).
+    costs = terms_of(IMKPLClassifier(mu=0.3, tau=0.1), problem).costs(
+        [problem.kernels.mixed(one) for one in np.eye(13)], H
+    )
+    corner = linprog(costs, A_eq=np.ones((1, 13)), b_eq=[1.0]).x
+    np.testing.assert_allclose(alternation.beta, corner, atol=1e-12)
+    for name, kappa, n_kept in (("lp", 0.0, 1), ("even", np.inf, 13)):
+        named = IMKPLClassifier(n_prototypes=3, kernel_weights=name).fit(*WINE)
+        plain = IMKPLClassifier(n_prototypes=3, kappa=kappa).fit(*WINE)
+        assert named.kappa_ == kappa and "kappa" not in named.automatic_
+        assert np.count_nonzero(named.kernel_weights_) == n_kept
+        np.testing.assert_array_equal(named.kernel_weights_, plain.kernel_weights_)
+        np.testing.assert_array_equal(named.model_.mixing, plain.model_.mixing)
+
+
+def test_equal_features_have_equal_weights():
+    X = np.hstack([WINE[0], WINE[0][:, [6, 12]]])
+    weights = IMKPLClassifier(kappa=3.0).fit(X, WINE[1]).kernel_weights_
+    assert weights[6] > 0
+    np.testing.assert_allclose(weights[[6, 12]], weights[13:], rtol=1e-6)
+
+
+def test_ridge_weights_are_the_minimiser_on_the_simplex():
+    rng = np.random.default_rng(0)
+    for rho in (0.1, 1.0, 30.0):
+        errors = rng.normal(size=9) + 100
+        beta = ridge_weights(errors, rho)
+        slope = errors + rho * beta
+        assert beta.sum() == pytest.approx(1)
+        np.testing.assert_allclose(slope[beta > 0], slope.min(), rtol=1e-9)
+    np.testing.assert_array_equal(ridge_weights(errors, 0.0), errors == errors.min())
+    # kappa = 1 weighs kernels by how far they are below the mean.
+    below = np.maximum(errors.mean() - errors, 0)
+    at_one = ridge_weights(errors, below.sum())
+    np.testing.assert_allclose(at_one, below / below.sum(), atol=1e-12)
+
+
+def test_shift_and_scale_of_a_feature_do_not_matter():
+    X, y = WINE
+    for standardize in (True, False):
+        first = IMKPLClassifier(standardize=standardize).fit(X, y)
+        moved = IMKPLClassifier(standardize=standardize).fit(8 * X - 64, y)
+        assert moved.objective_ == pytest.approx(first.objective_, rel=1e-12)
+        np.testing.assert_allclose(moved.kernel_weights_, first.kernel_weights_)
+
+
+def test_listed_kernels_give_the_model_of_kernels_on_the_fly():
+    X, y = WINE
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(y))
+    # Kernels side by side keep the order of the rows, others are sorted by values.
+    train, test = order[:120][np.lexsort(X[order[:120]].T[::-1])], order[120:]
+    Xs = (X - X[train].mean(axis=0)) / X[train].std(axis=0)
+    side = np.hstack(feature_kernels(Xs[train], Xs[train]))
+    side_test = np.hstack(feature_kernels(Xs[test], Xs[train]))
+    streamed = IMKPLClassifier(n_prototypes=10).fit(X[train], y[train])
+    listed = IMKPLClassifier(n_prototypes=10, kernels="precomputed", standardize=False)
+    listed.fit(7.0 * side, y[train])
+    assert listed.objective_ == pytest.approx(streamed.objective_, rel=1e-10)
+    np.testing.assert_allclose(listed.kernel_weights_, streamed.kernel_weights_)
+    np.testing.assert_allclose(
+        listed.decision_function(7.0 * side_test),
+        streamed.decision_function(X[test]),
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("kernels", ["features", "rbf", "linear"])
+def test_the_model_predicts_as_the_specification_says(kernels):
+    X, y = WINE[0][::2], WINE[1][::2]
+    new = WINE[0][1::2]
+    fitted = IMKPLClassifier(kernels=kernels, code_size=4).fit(X, y)
+    scale = X.std(axis=0)
+    Z, new_z = (X - X.mean(axis=0)) / scale, (new - X.mean(axis=0)) / scale
+
+    def mixed(A):
+        if kernels == "features":
+            return np.tensordot(fitted.kernel_weights_, feature_kernels(A, Z), 1)
+        if kernels == "linear":
+            lengths = np.linalg.norm(A, axis=1)[:, None] * np.linalg.norm(Z, axis=1)
+            return A @ Z.T / lengths
+        apart = ((A[:, None] - Z) ** 2).sum(axis=2)
+        own = ((Z[:, None] - Z) ** 2).sum(axis=2)
+        return np.exp(-apart / (own.sum() / (len(Z) * (len(Z) - 1))))
+
+    U = np.zeros((len(Z), fitted.model_.n_prototypes))
+    U[fitted.anchor_rows_] = fitted.model_.mixing
+    gram = U.T @ mixed(Z) @ U
+    np.testing.assert_allclose(fitted.model_.gram, gram, atol=1e-10)
+    labels = np.eye(3)[y]
+    expected = []
+    for likeness in mixed(new_z) @ U:
+        code, _ = slow_nqp(2 * gram, -2 * likeness, 4)
+        expected.append(labels.T @ U @ code)
+    scores = fitted.decision_function(new)
+    np.testing.assert_allclose(scores, expected, atol=1e-7)
+    np.testing.assert_array_equal(fitted.predict(new), np.argmax(expected, axis=1))
+    assert fitted.score(new, WINE[1][1::2]) > 0.9
+
+
+def test_noise_features_are_left_out():
+    X, y = WINE
+    noise = np.random.default_rng(0).normal(size=(len(y), 20))
+    weights = IMKPLClassifier(kappa=1.0).fit(np.hstack([X, noise]), y).kernel_weights_
+    assert not weights[13:].any() and 1 < np.count_nonzero(weights) < 13
+
+
+def test_constant_features_are_dropped_beforehand():
+    X, y = WINE
+    rare = np.zeros(len(y))
+    rare[7] = 1.0
+    wide = np.column_stack([np.full(len(y), 3.0), X, rare])
+    for standardize in (True, False):
+        fitted = IMKPLClassifier(standardize=standardize).fit(wide, y)
+        assert fitted.dropped_.tolist() == [0, 14]
+        assert not fitted.kernel_weights_[[0, 14]].any()
+    plain = IMKPLClassifier().fit(X, y)
+    assert plain.dropped_.size == 0
+    assert fitted.objective_ == pytest.approx(plain.objective_, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_kernels_that_all_see_nothing_are_all_kept():
+    X, y = np.zeros((20, 2)), np.arange(20) % 2
+    with pytest.warns(UserWarning, match="None of the 2 kernels tells rows apart"):
+        fitted = IMKPLClassifier().fit(X, y)
+    np.testing.assert_allclose(fitted.kernel_weights_, 0.5)
+    assert np.isfinite(fitted.decision_function(X)).all()
+
+
+def test_memory_does_not_grow_with_the_number_of_features():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(500, 60)), np.arange(500) % 2
+    X[:, 0] += 2 * y
+    IMKPLClassifier(code_size=3, tol=1.0).fit(X[:50, :3], y[:50])
+    tracemalloc.start()
+    try:
+        problem = IMKPLClassifier(code_size=3).problem(X, y)
+        IMKPLClassifier(code_size=3, max_iter=4, tol=1.0).solve(problem)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 8 * 8 * 500**2
+
+
+def test_a_list_that_is_no_kernel_is_refused_or_mended():
+    X, y = IRIS[0][::3], IRIS[1][::3]
+    K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
+    estimator = IMKPLClassifier(kernels="precomputed", standardize=False)
+    assert estimator.fit(np.hstack([K, K**2]), y).score(np.hstack([K, K**2]), y) > 0.9
+    skew = K.copy()
+    skew[0, 1] += 0.1
+    with pytest.raises(SmpcoreError, match="kernel 1 differs from its transpose by"):
+        estimator.fit(np.hstack([K, skew]), y)
+    with pytest.raises(SmpcoreError, match=r"kernel 0 has 1 to 4 on its diagonal"):
+        estimator.fit(K * np.outer([2.0] + [1.0] * 49, [2.0] + [1.0] * 49), y)
+    with pytest.raises(SmpcoreError, match="120 columns for 50 rows"):
+        estimator.fit(np.ones((50, 120)), y)
+    with pytest.raises(SmpcoreError, match="standardize=True would scale each column"):
+        IMKPLClassifier(kernels="precomputed").fit(K, y)
+    wrong = np.where(K < 0.5, 0.0, 1.0)
+    assert np.linalg.eigvalsh(wrong)[0] < -0.1
+    with pytest.warns(UserWarning, match=r"kernel 0 has an eigenvalue of -.* raised"):
+        mended = estimator.fit(wrong, y)
+    gram = mended.model_.gram
+    assert np.linalg.eigvalsh(gram)[0] > -1e-9
+
+
+def waves(seed, n=12):
+    """Series of three channels: noise, a wave whose pace is the class, a constant."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1], n)
+    phase, times = rng.uniform(0, 6, size=(2 * n, 1)), np.arange(24) / 24
+    wave = np.sin(2 * np.pi * (1 + 2 * y[:, None]) * times + phase)
+    noise = rng.normal(size=wave.shape)
+    return np.hstack([noise, wave, np.ones_like(wave)]), y
+
+
+def test_series_are_told_apart_by_the_channel_that_matters():
+    estimator = IMKPLClassifier(
+        kernels="gak", n_channels=3, standardize=False, kappa=0.1, code_size=4
+    )
+    fitted = estimator.fit(*waves(0))
+    assert fitted.dropped_.tolist() == [2]
+    assert np.flatnonzero(fitted.kernel_weights_).tolist() == [1]
+    assert fitted.score(*waves(1)) > 0.9
+    assert fitted.model_.sample_shape == (3, 24)
+    assert fitted.model_.support.tolist() == [False] * 24 + [True] * 24 + [False] * 24
+    back = PrototypeModel.from_json(fitted.model_.to_json())
+    np.testing.assert_array_equal(
+        back.predict(waves(1)[0]), fitted.predict(waves(1)[0])
+    )
+    codes = fitted.model_.activations(waves(0)[0])
+    np.testing.assert_array_equal(codes.argmax(axis=1), fitted.assignment_)
+
+
+def test_a_constant_channel_beside_classes_smaller_than_a_prototype():
+    X, y = waves(0, n=4)
+    estimator = IMKPLClassifier(
+        kernels="gak", n_channels=3, standardize=False, code_size=20, n_prototypes=20
+    )
+    fitted = estimator.fit(X, y)
+    assert fitted.dropped_.tolist() == [2] and fitted.kernel_weights_[2] == 0.0
+    assert fitted.n_asked_ == 8, "a prototype for each row at most"
+    assert np.count_nonzero(fitted.model_.mixing, axis=0).max() <= 4
+    assert fitted.score(X, y) == 1.0
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_channels_that_all_see_nothing_are_all_kept():
+    X, y = np.repeat([[1.0, 2.0]], 12, axis=0).repeat(5, axis=1), np.arange(12) % 2
+    estimator = IMKPLClassifier(kernels="gak", n_channels=2, standardize=False)
+    with pytest.warns(UserWarning, match="None of the 2 kernels tells rows apart"):
+        fitted = estimator.fit(X, y)
+    np.testing.assert_allclose(fitted.kernel_weights_, 0.5)
+
+
+def test_kernels_that_memory_would_not_hold_are_refused_with_their_size():
+    X, y = waves(0, n=20)
+    many = np.repeat(X, 125, axis=0), np.repeat(y, 125)
+    many[0][:, 0] += np.arange(5000)  # equal rows are one
+    estimator = IMKPLClassifier(kernels="gak", n_channels=6, standardize=False)
+    with pytest.raises(SmpcoreError, match=r"9 tables of 5000 x 5000 .* 1.68 GiB"):
+        estimator.fit(*many)
+    wide = np.zeros((400, 400 * 1000), dtype=np.float32), np.arange(400) % 2
+    wide[0][:, 0] = np.arange(400)
+    listed = IMKPLClassifier(kernels="precomputed", standardize=False)
+    with pytest.raises(SmpcoreError, match=r"1003 tables of 400 x 400 .* 1.2 GiB"):
+        listed.fit(*wide)
+
+
+@pytest.mark.parametrize("kernels", ["features", "precomputed", "gak"])
+def test_one_class_is_refused_whatever_the_kernels(kernels):
+    estimator = IMKPLClassifier(kernels=kernels, standardize=False)
+    with pytest.raises(SmpcoreError, match="one class only"):
+        estimator.fit(np.eye(20), np.zeros(20))
+
+
+def test_series_that_do_not_fit_are_refused():
+    X, y = waves(0)
+    with pytest.raises(SmpcoreError, match="n_channels=5 should divide the 72 columns"):
+        IMKPLClassifier(kernels="gak", n_channels=5, standardize=False).fit(X, y)
+    with pytest.raises(SmpcoreError, match="would scale each time of a series"):
+        IMKPLClassifier(kernels="gak", n_channels=3).fit(X, y)
