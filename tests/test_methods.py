@@ -207,8 +207,10 @@ def test_every_control_belongs_to_a_task_of_its_method():
 #: Prints where a copy of the library finds what belongs to its last method.
 LAST_METHOD = """
 from smpcore import METHODS
+from smpcore.papers import PRINTED
 method = [*METHODS.values()][-1]
 print(method.key, method.estimators["classification"].__module__, method.story == "-")
+print(PRINTED[method.key].__module__)
 """
 
 
@@ -230,7 +232,9 @@ def test_a_folder_is_all_that_a_method_needs(tmp_path):
         text=True,
         check=True,
     )
-    assert done.stdout == "another smpcore.methods.another.estimator True\n"
+    folder = "smpcore.methods.another"
+    expected = f"another {folder}.estimator True\n{folder}.paper_algorithm\n"
+    assert done.stdout == expected
 
 
 def test_story_and_texts_are_there(method):

@@ -1,4 +1,4 @@
-"""The five papers: their algorithms as printed, and their experiments.
+"""The five papers: the algorithms as printed, and the experiments.
 
 ``EXPERIMENTS`` holds the papers' tables and figures: what is reported, and how it is
 measured here (``python -m smpcore.papers list``).
@@ -7,7 +7,7 @@ The algorithms, as printed, are in readable NumPy: for teaching.
 
 Each file opens with a table of the paper's symbols and says where the print had to be
 mended to run at all. Nothing here is fast, and some of it does not converge: that is
-what it is for. What a fit uses is in `smpcore.solvers`.
+what it is for. What a fit uses is in `kernel.py`, beside each `paper_algorithm.py`.
 
 ``PRINTED[key](estimator, problem, n_steps)`` runs the algorithm of a method of
 `METHODS` on the rows of ``problem = estimator.problem(X, y)`` and returns each state
@@ -24,13 +24,14 @@ True
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
+from smpcore.methods import METHODS
+from smpcore.methods.shared.paper_steps import PrintedStep, as_step
 from smpcore.papers import comparison, imkpl, mprotsvm, small, smp, supersparse
 from smpcore.papers.comparison import Comparison, compared
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial, by_name
-from smpcore.papers.imkpl.printed import other_objective, printed_imkpl
-from smpcore.papers.mprotsvm.printed import printed_mprotsvm
 from smpcore.papers.results import (
     MEASURED_HERE,
     SHIPPED,
@@ -43,23 +44,23 @@ from smpcore.papers.results import (
     run_experiment,
     together,
 )
-from smpcore.papers.small.printed import printed_small
-from smpcore.papers.smp.printed import printed_smp
 from smpcore.papers.sources import MissingDataError, Source
-from smpcore.papers.steps import PrintedStep, as_step
-from smpcore.papers.supersparse.printed import printed_supersparse
 from smpcore.papers.table import compare, overview, table_of
 
+_ALGORITHMS = {
+    key: import_module(f"smpcore.methods.{key}.paper_algorithm") for key in METHODS
+}
+
 PRINTED: dict[str, Callable[..., tuple[PrintedStep, ...]]] = {
-    "smp": printed_smp,
-    "smallk": printed_small,
-    "mprotsvm": printed_mprotsvm,
-    "supersparse": printed_supersparse,
-    "imkpl": printed_imkpl,
+    key: algorithm.run_as_printed for key, algorithm in _ALGORITHMS.items()
 }
 
 #: Where a paper may minimise something else than our solver: what, in a sentence.
-OTHER_OBJECTIVES: dict[str, Callable[[Any], str]] = {"imkpl": other_objective}
+OTHER_OBJECTIVES: dict[str, Callable[[Any], str]] = {
+    key: algorithm.other_objective
+    for key, algorithm in _ALGORITHMS.items()
+    if hasattr(algorithm, "other_objective")
+}
 
 EXPERIMENTS: tuple[Experiment, ...] = (
     *smp.EXPERIMENTS,

@@ -166,6 +166,7 @@ LEFT = {
 }
 #: Files of a method, and of what methods share, that have none of them.
 FREE = {"__init__", "row", "method", "kinds_of_data"}
+FREE |= {"paper_algorithm", "paper_steps", "simplex"}
 LIBRARY = [*ROOT.glob("smpcore/**/*.py")]
 
 

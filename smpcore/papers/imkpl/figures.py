@@ -14,10 +14,10 @@ import pandas as pd
 
 from smpcore.datasets import Dataset, load_dataset, make_dataset
 from smpcore.methods.imkpl import IMKPLClassifier
+from smpcore.methods.imkpl.paper_algorithm import pursuit, run_as_printed
 from smpcore.methods.imkpl.problem import IMKPLProblem
 from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.imkpl.printed import printed_imkpl, pursuit
 from smpcore.papers.imkpl.tables import (
     ACC,
     HERE,
@@ -153,7 +153,7 @@ def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
     rows = drawn_halves(dataset, trial.repetition)
     estimator = IMKPLClassifier(**WORKING, n_prototypes=10)
     problem = estimator.problem(rows.X, rows.y)
-    steps = printed_imkpl(estimator, problem, n_steps=10)
+    steps = run_as_printed(estimator, problem, n_steps=10)
     printed = [one.objective for one in steps if one.phase == "kernel weights"]
     optimal = _share_of_minima(problem)
     ours = IMKPLClassifier(**SETTING, n_prototypes=10).fit(rows.X, rows.y)

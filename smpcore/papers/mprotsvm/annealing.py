@@ -12,12 +12,12 @@ import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm.paper_algorithm import COLD, dual_of, search
 from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
 from smpcore.methods.mprotsvm.starts import descend_from
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
 from smpcore.papers.experiment import Experiment, Outcome, Trial
-from smpcore.papers.mprotsvm.printed import COLD, dual_of, search
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source
 

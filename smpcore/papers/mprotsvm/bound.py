@@ -11,8 +11,8 @@ import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm.paper_algorithm import EPSILON, dual_of, search
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.mprotsvm.printed import EPSILON, dual_of, search
 from smpcore.papers.mprotsvm.tables import chosen
 from smpcore.papers.protocols import accuracy, halves
 from smpcore.papers.sources import Source

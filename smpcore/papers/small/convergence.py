@@ -15,11 +15,16 @@ from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smallk.kernel_support_norm import project_shares as nearest_shares
+from smpcore.methods.smallk.paper_algorithm import (
+    Saddle,
+    algorithm_1,
+    project_shares,
+    saddle_of,
+)
 from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem
 from smpcore.methods.smallk.rounding import relax_all
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import halves
-from smpcore.papers.small.printed import Saddle, algorithm_1, project_shares, saddle_of
 from smpcore.papers.sources import Source
 
 #: Iterations at which the relaxation's value is looked at.

@@ -14,11 +14,11 @@ import pandas as pd
 from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.paper_algorithm import saddle_of
 from smpcore.methods.smallk.problem import SMaLLParameters
 from smpcore.methods.smallk.rounding import largest_shares, relax_all, shares
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.protocols import accuracy, halves
-from smpcore.papers.small.printed import saddle_of
 from smpcore.papers.sources import Source
 
 #: Training rows of the planted model, the experiment's axis.

@@ -13,6 +13,7 @@ import numpy as np
 
 from smpcore.datasets import Dataset
 from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.paper_algorithm import run_as_printed
 from smpcore.papers.claims import (
     CLAIMS,
     mean_measures,
@@ -35,7 +36,6 @@ from smpcore.papers.protocols import (
     halves,
     scikit_learns,
 )
-from smpcore.papers.small.printed import printed_small
 from smpcore.papers.sources import Source
 from smpcore.papers.table_1 import TABLE_1
 
@@ -63,7 +63,7 @@ class AsPrinted:
     def fit(self, X: np.ndarray, y: np.ndarray) -> AsPrinted:
         """Run on rows of two classes, which are scaled."""
         small = _ours(k=X.shape[1])
-        steps = printed_small(
+        steps = run_as_printed(
             small, small.problem(X, y), N_STEPS, steps=(0.01, self.beta)
         )
         self.model_ = steps[-1].model

@@ -14,10 +14,7 @@ import numpy as np
 from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smp import SMPClassifier
-from smpcore.methods.smp.problem import SMPParameters, SMPProblem, solve_problem
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.smp.printed import (
+from smpcore.methods.smp.paper_algorithm import (
     algorithm_2,
     cluster_centres,
     difference_matrix,
@@ -27,6 +24,9 @@ from smpcore.papers.smp.printed import (
     printed_norm,
     step_lengths,
 )
+from smpcore.methods.smp.problem import SMPParameters, SMPProblem, solve_problem
+from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
+from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source
 
 #: Steps at which the objective is looked at.

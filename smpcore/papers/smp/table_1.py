@@ -15,6 +15,7 @@ import numpy as np
 
 from smpcore.datasets import Dataset
 from smpcore.methods.smp import SMPClassifier
+from smpcore.methods.smp.paper_algorithm import algorithm_2, cluster_centres
 from smpcore.papers.experiment import (
     Experiment,
     Outcome,
@@ -33,7 +34,6 @@ from smpcore.papers.protocols import (
     scikit_learns,
     with_codes,
 )
-from smpcore.papers.smp.printed import algorithm_2, cluster_centres
 from smpcore.papers.sources import Source
 from smpcore.papers.table_1 import TABLE_1
 

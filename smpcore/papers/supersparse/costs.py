@@ -19,18 +19,18 @@ from smpcore.baselines.selected import FewVectorSVC
 from smpcore.codegen import compile_model, estimated
 from smpcore.datasets import Dataset, load_dataset
 from smpcore.evaluation.sizes import CHIP
+from smpcore.methods.shared.paper_steps import history_at
 from smpcore.methods.supersparse import (
     SuperSparseClassifier,
     SuperSparseRegressor,
     fit_smallest,
 )
+from smpcore.methods.supersparse.paper_algorithm import wrapped
 from smpcore.model import PrototypeModel
 from smpcore.papers.claims import CLAIMS, once_per_dataset
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import Halves, best_by_folds, halves, standardised
 from smpcore.papers.sources import Source
-from smpcore.papers.steps import history_at
-from smpcore.papers.supersparse.printed import wrapped
 
 #: Numbers of prototypes that are tried.
 SIZES = (40, 30, 20, 15, 12, 10, 8, 6, 5, 4, 3, 2)

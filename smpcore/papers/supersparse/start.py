@@ -12,10 +12,10 @@ import numpy as np
 
 from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
+from smpcore.methods.supersparse.paper_algorithm import run_as_printed
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source
-from smpcore.papers.supersparse.printed import printed_supersparse
 
 #: Iterations that are run, and those that the curves show.
 MOST, SHOWN = 400, (0, 5, 10, 20, 30, 50, 100, 200, 400)
@@ -45,7 +45,7 @@ def _run(trial: Trial, dataset: Dataset) -> Outcome:
     fitted = estimator.solve(problem)
     objective = fitted.history_.objective
     if trial.model in (MEAN, SUM, ALONE):
-        steps = printed_supersparse(
+        steps = run_as_printed(
             kind(**values),
             problem,
             MOST,

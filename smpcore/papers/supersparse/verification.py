@@ -18,11 +18,11 @@ from sklearn.svm import SVC
 from smpcore.baselines.selected import FewVectorSVC
 from smpcore.datasets import Dataset, load_dataset, prepare
 from smpcore.methods.supersparse import SuperSparseClassifier
+from smpcore.methods.supersparse.paper_algorithm import run_as_printed
 from smpcore.papers.claims import CLAIMS, once_per_dataset
 from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
 from smpcore.papers.protocols import best_by_folds
 from smpcore.papers.sources import Source
-from smpcore.papers.supersparse.printed import printed_supersparse
 
 #: Images of a client that are learned from, share of the variance that PCA keeps.
 N_TRAIN, VARIANCE = 5, 0.95
@@ -106,7 +106,7 @@ def _scores(client: Client, model: str) -> tuple[Callable[[np.ndarray], Any], in
     )
     problem = ours.problem(client.X, client.y)
     if model == PRINTED:
-        last = printed_supersparse(ours, problem, MOST_STEPS)[-1].model
+        last = run_as_printed(ours, problem, MOST_STEPS)[-1].model
         return lambda X: np.diff(last.scores(X), axis=1)[:, 0], last.n_prototypes
     ours.solve(problem)
     return ours.decision_function, ours.model_.n_prototypes

@@ -10,8 +10,8 @@ from sklearn.datasets import load_iris, load_wine
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.alternation import Alternation, ridge_weights
+from smpcore.methods.imkpl.paper_algorithm import terms_of
 from smpcore.methods.imkpl.problem import IMKPLParameters
-from smpcore.papers.imkpl.printed import terms_of
 from tests.smpcore.solvers.test_nqp import slow_nqp
 
 IRIS = load_iris(return_X_y=True)

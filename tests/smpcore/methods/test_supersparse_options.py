@@ -10,7 +10,7 @@ from sklearn.svm import SVC, SVR
 from smpcore import SmpcoreError
 from smpcore.codegen import compile_model
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.papers.supersparse.printed import printed_supersparse
+from smpcore.methods.supersparse.paper_algorithm import run_as_printed
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -27,9 +27,7 @@ def test_a_random_start_is_rows_and_is_where_the_printed_algorithm_starts():
         rows = {row.tobytes() for row in problem.rows.cases}
         assert {z.tobytes() for z in fitted.start_} <= rows
         assert len(np.unique(fitted.start_, axis=0)) == 4
-        steps = printed_supersparse(
-            estimator, problem, 0, start=fitted.start_, loss="mean"
-        )
+        steps = run_as_printed(estimator, problem, 0, start=fitted.start_, loss="mean")
         np.testing.assert_array_equal(steps[0].arrays["Z"], fitted.start_)
         assert steps[0].objective == pytest.approx(fitted.history_.objective[0])
         starts.append(fitted.start_)
@@ -93,7 +91,7 @@ def test_what_does_not_go_together_is_refused():
         strings.fit(X, y)
     free = SuperSparseRegressor(2, **FREE)
     with pytest.raises(SmpcoreError, match="is not the paper's"):
-        printed_supersparse(free, free.problem(*DIABETES))
+        run_as_printed(free, free.problem(*DIABETES))
     with pytest.raises(SmpcoreError, match="target='best' should be one of 'labels'"):
         SuperSparseRegressor(target="best").fit(*DIABETES)
     with pytest.raises(SmpcoreError, match="teacher_C=0 should be a number above 0"):

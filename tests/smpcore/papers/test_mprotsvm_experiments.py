@@ -8,11 +8,11 @@ from sklearn.preprocessing import StandardScaler
 
 from smpcore.datasets import load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm.paper_algorithm import dual_of
 from smpcore.papers import EXPERIMENTS, Place, table_of
 from smpcore.papers.experiment import Trial
 from smpcore.papers.mprotsvm import annealing, bound, tables
 from smpcore.papers.mprotsvm.lvq import LVQ21, OLVQ1, lvq21_step, olvq1_step
-from smpcore.papers.mprotsvm.printed import dual_of
 
 SAME = np.array([True, False])
 

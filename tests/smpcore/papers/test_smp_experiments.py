@@ -10,12 +10,12 @@ from sklearn.datasets import load_breast_cancer
 
 from smpcore import load_dataset
 from smpcore.datasets import make_dataset
+from smpcore.methods.smp.paper_algorithm import run_as_printed, step_lengths
 from smpcore.papers import EXPERIMENTS, Trial, by_name
 from smpcore.papers.claims import CLAIMS, once_per_dataset
 from smpcore.papers.protocols import Halves, halves, with_codes
 from smpcore.papers.smp import convergence, figure_1, sparsity, table_1
 from smpcore.papers.smp.huber import HuberClassifier, huber_loss
-from smpcore.papers.smp.printed import printed_smp, step_lengths
 
 CANCER = load_dataset("breast_cancer")
 
@@ -145,7 +145,7 @@ def test_as_printed_is_the_printed_algorithm():
     rows = halves(few(CANCER, 120), 0)
     ours = table_1.AsPrinted(0.01, 0.01).fit(rows.X, rows.y)
     start = table_1.cluster_centres(ours.problem)
-    last = printed_smp(ours.estimator, ours.problem, 200, start)[-1]
+    last = run_as_printed(ours.estimator, ours.problem, 200, start)[-1]
     np.testing.assert_array_equal(ours.W, last.arrays["W"])
     np.testing.assert_array_equal(ours.predict(rows.X), last.model.predict(rows.X))
 

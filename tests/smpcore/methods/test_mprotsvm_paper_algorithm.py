@@ -5,12 +5,12 @@ import pytest
 from sklearn.datasets import load_iris, make_moons
 
 from smpcore import MultiPrototypeSVC, SmpcoreError
-from smpcore.papers.mprotsvm.printed import (
+from smpcore.methods.mprotsvm.paper_algorithm import (
     Dual,
     draw_assignment,
     dual_of,
     optimise_row,
-    printed_mprotsvm,
+    run_as_printed,
     search,
     sweep,
 )
@@ -106,7 +106,7 @@ def test_rows_that_move_lose_their_variables(six):
 def test_with_one_prototype_each_it_is_the_optimum_that_our_solver_certifies():
     X, y = load_iris(return_X_y=True)
     estimator = MultiPrototypeSVC(1, C=0.1, temperature=0.0, tol=1e-5)
-    steps = printed_mprotsvm(estimator, estimator.problem(X, y), n_steps=1000)
+    steps = run_as_printed(estimator, estimator.problem(X, y), n_steps=1000)
     estimator.fit(X, y)
     # measured: 344 states; 4.92570 against 4.92569
     assert steps[-1].iteration < 1000
@@ -119,7 +119,7 @@ def test_annealing_ends_and_is_a_model(kernel):
     X, y = make_moons(60, noise=0.15, random_state=0)
     estimator = MultiPrototypeSVC(3, kernel=kernel, tol=1e-3)
     problem = estimator.problem(X, y)
-    steps = printed_mprotsvm(estimator, problem, n_steps=1000)
+    steps = run_as_printed(estimator, problem, n_steps=1000)
     last, estimator = steps[-1], estimator.fit(X, y)
     assert last.iteration < 1000 and last.arrays["T"] == 0.0
     # T = 10 .8^t down to C / 50 = .002: 39 temperatures
@@ -144,7 +144,7 @@ def test_the_same_seed_gives_the_same_states():
         runs = []
         for seed in seeds:
             estimator = MultiPrototypeSVC(2, random_state=seed)
-            runs.append(printed_mprotsvm(estimator, estimator.problem(X, y), 30))
+            runs.append(run_as_printed(estimator, estimator.problem(X, y), 30))
         curves = [[step.objective for step in run] for run in runs]
         assert (curves[0] == curves[1]) == is_same
 
@@ -156,6 +156,6 @@ def test_a_start_of_another_class_is_refused():
     start = problem.assignment.copy()
     start[3] = (start[3] + 2) % 4
     with pytest.raises(SmpcoreError, match=r"start\[3\]=\d should be a prototype of"):
-        printed_mprotsvm(estimator, problem, start=start)
+        run_as_printed(estimator, problem, start=start)
     with pytest.raises(SmpcoreError, match="should hold a whole number for each"):
-        printed_mprotsvm(estimator, problem, start=start[:5])
+        run_as_printed(estimator, problem, start=start[:5])

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import SMPClassifier, SmpcoreError
-from smpcore.papers.smp.printed import (
+from smpcore.methods.smp.paper_algorithm import (
     algorithm_1,
     algorithm_2,
     cluster_centres,
@@ -16,8 +16,8 @@ from smpcore.papers.smp.printed import (
     loss_and_gradient,
     objective,
     printed_norm,
-    printed_smp,
     project_rows,
+    run_as_printed,
     safe_steps,
     step_lengths,
 )
@@ -46,7 +46,7 @@ def test_step_lengths_are_the_printed_ones(six):
 
 
 def test_two_steps_by_hand(six):
-    start, first, second = printed_smp(*six, n_steps=2)
+    start, first, second = run_as_printed(*six, n_steps=2)
     # At W = 0 each row has its own prototype and two rivals, so f = log 3, q = 1/3.
     assert start.objective == pytest.approx(np.log(3))
     # Gradient: (1/6) (1/3 * rows of the other class - 2/3 * rows that are tied):
@@ -135,7 +135,7 @@ def test_algorithm_2_is_algorithm_1_with_stacked_rows(six):
 
 def test_it_approaches_the_objective_that_our_solver_certifies(six):
     estimator, problem = six
-    last = printed_smp(estimator, problem, n_steps=1500)[-1]
+    last = run_as_printed(estimator, problem, n_steps=1500)[-1]
     estimator.solve(problem)
     assert estimator.gap_ < 1e-6
     assert last.objective == pytest.approx(estimator.objective_, rel=1e-5)
@@ -146,7 +146,7 @@ def test_on_real_rows_the_printed_steps_end_far_from_the_optimum():
     X, y = load_iris(return_X_y=True)
     estimator = SMPClassifier(tol=1e-4).fit(X, y)
     problem = estimator.problem(X, y)
-    steps = printed_smp(estimator, problem, n_steps=200)
+    steps = run_as_printed(estimator, problem, n_steps=200)
     # measured: 1.066 after 200 steps, 0.446 at the optimum
     assert steps[200].objective > 2.0 * estimator.objective_
     assert steps[200].objective < steps[50].objective < steps[0].objective
@@ -154,7 +154,7 @@ def test_on_real_rows_the_printed_steps_end_far_from_the_optimum():
 
 def test_a_state_is_a_model(six):
     estimator, problem = six
-    last = printed_smp(estimator, problem, n_steps=300)[-1]
+    last = run_as_printed(estimator, problem, n_steps=300)[-1]
     np.testing.assert_allclose(
         last.model.scores(ROWS).max(axis=1), (ROWS @ last.arrays["W"].T).max(axis=1)
     )
@@ -166,7 +166,7 @@ def test_a_state_is_a_model(six):
 def test_the_papers_start_is_the_cluster_centres(six):
     W = cluster_centres(six[1])
     np.testing.assert_allclose(W, [[2, 0], [0, 2], [-2, 0], [0, -2]])
-    step = printed_smp(*six, n_steps=0, start=W)[0]
+    step = run_as_printed(*six, n_steps=0, start=W)[0]
     np.testing.assert_array_equal(step.arrays["W"], W)
 
 
@@ -192,7 +192,7 @@ def test_step_lengths_are_a_choice():
     best = estimator.solve(problem).objective_
 
     def end(steps):
-        found = printed_smp(estimator, problem, 300, steps=steps)[-1].objective
+        found = run_as_printed(estimator, problem, 300, steps=steps)[-1].objective
         return found / best - 1
 
     tight = step_lengths(problem, 0.05, "tight")

@@ -47,6 +47,13 @@ from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.shared.paper_steps import (
+    PrintedStep,
+    check_request,
+    checked_start,
+    history_at,
+    until,
+)
 from smpcore.methods.supersparse.bounds import scaled_box
 from smpcore.methods.supersparse.problem import (
     SQUARED,
@@ -55,13 +62,6 @@ from smpcore.methods.supersparse.problem import (
     SuperSparseRegression,
 )
 from smpcore.model import History, PrototypeModel
-from smpcore.papers.steps import (
-    PrintedStep,
-    check_request,
-    checked_start,
-    history_at,
-    until,
-)
 from smpcore.similarity import Similarity
 
 LOSSES = ("sum", "mean")
@@ -174,7 +174,7 @@ def algorithm_1(
             return
 
 
-def printed_supersparse(
+def run_as_printed(
     estimator: Any,
     problem: SuperSparseProblem | SuperSparseRegression,
     n_steps: int = 200,

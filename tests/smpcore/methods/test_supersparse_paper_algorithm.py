@@ -8,13 +8,13 @@ from sklearn.datasets import load_diabetes, load_iris, make_moons
 
 from smpcore import SmpcoreError, SuperSparseClassifier, SuperSparseRegressor
 from smpcore.methods.supersparse import encode_strings
-from smpcore.methods.supersparse.problem import SuperSparseState
-from smpcore.papers.supersparse.printed import (
+from smpcore.methods.supersparse.paper_algorithm import (
     Ridge,
     algorithm_1,
-    printed_supersparse,
+    run_as_printed,
     slopes,
 )
+from smpcore.methods.supersparse.problem import SuperSparseState
 from smpcore.similarity import Similarity
 
 #: s(x, z) = 2^-(x - z)^2
@@ -104,7 +104,7 @@ def moons():
 def test_on_the_mean_it_descends_and_ours_goes_on_from_the_same_start(moons):
     estimator = SuperSparseClassifier(5, tol=1e-9)
     problem = estimator.problem(*moons)
-    steps = printed_supersparse(estimator, problem, n_steps=600, loss="mean")
+    steps = run_as_printed(estimator, problem, n_steps=600, loss="mean")
     first, last = steps[0], steps[-1]
     # the start are rows
     distances = abs(first.arrays["Z"][:, None] - problem.rows.cases).max(axis=2)
@@ -130,7 +130,7 @@ def test_on_the_mean_it_descends_and_ours_goes_on_from_the_same_start(moons):
 
 def test_on_the_sum_the_printed_step_is_too_long(moons):
     estimator = SuperSparseClassifier(5, tol=1e-9)
-    steps = printed_supersparse(estimator, estimator.problem(*moons), n_steps=200)
+    steps = run_as_printed(estimator, estimator.problem(*moons), n_steps=200)
     curve = [step.objective for step in steps]
     # measured: .417 at the start, up to .98; it stops after 8 steps at .54, because
     # prototypes that no row is like any more have no gradient
@@ -141,7 +141,7 @@ def test_on_the_sum_the_printed_step_is_too_long(moons):
 def test_a_state_is_a_model(moons):
     X, y = moons
     estimator = SuperSparseClassifier(5, random_state=3)
-    step = printed_supersparse(estimator, estimator.problem(X, y), 20, loss="mean")[-1]
+    step = run_as_printed(estimator, estimator.problem(X, y), 20, loss="mean")[-1]
     errors = step.model.scores(X)[:, 1] * 2 - (2 * y - 1)
     penalty = estimator.lam * (step.arrays["beta"] ** 2).sum()
     assert step.objective == pytest.approx((errors**2).mean() + penalty)
@@ -151,11 +151,11 @@ def test_a_state_is_a_model(moons):
 def test_several_classes_and_numbers():
     X, y = load_iris(return_X_y=True)
     estimator = SuperSparseClassifier(6)
-    step = printed_supersparse(estimator, estimator.problem(X, y), 60, loss="mean")[-1]
+    step = run_as_printed(estimator, estimator.problem(X, y), 60, loss="mean")[-1]
     assert (step.model.predict(X) == y).mean() > 0.9
     X, y = load_diabetes(return_X_y=True)
     estimator = SuperSparseRegressor(4, lam=1e-3)
-    steps = printed_supersparse(estimator, estimator.problem(X, y), 60, loss="mean")
+    steps = run_as_printed(estimator, estimator.problem(X, y), 60, loss="mean")
     residuals = ((steps[-1].model.predict(X) - y) ** 2).mean() / y.var()
     penalty = 1e-3 * (steps[-1].arrays["beta"] ** 2).sum()
     assert steps[-1].objective == pytest.approx(residuals + penalty)
@@ -165,7 +165,7 @@ def test_the_seed_draws_the_start(moons):
     def first(seed):
         estimator = SuperSparseClassifier(5, random_state=seed)
         problem = estimator.problem(*moons)
-        return printed_supersparse(estimator, problem, 3)[-1].arrays["Z"]
+        return run_as_printed(estimator, problem, 3)[-1].arrays["Z"]
 
     np.testing.assert_array_equal(first(1), first(1))
     assert (first(1) != first(2)).any()
@@ -176,4 +176,4 @@ def test_strings_are_refused():
     rows = rows[0] if isinstance(rows, tuple) else rows
     estimator = SuperSparseClassifier(2, similarity="strings", standardize=False)
     with pytest.raises(SmpcoreError, match="no gradient"):
-        printed_supersparse(estimator, estimator.problem(rows, [0, 0, 1, 1]))
+        run_as_printed(estimator, estimator.problem(rows, [0, 0, 1, 1]))

@@ -42,15 +42,15 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.checks import Number, OneOf
-from smpcore.methods.smp.problem import SMPProblem, elastic_net
-from smpcore.papers.simplex import nearest_mass
-from smpcore.papers.steps import (
+from smpcore.methods.shared.paper_steps import (
     PrintedStep,
     check_request,
     checked_start,
     history_at,
     until,
 )
+from smpcore.methods.shared.simplex import nearest_mass
+from smpcore.methods.smp.problem import SMPProblem, elastic_net
 
 
 def algorithm_1(
@@ -210,7 +210,7 @@ def cluster_centres(problem: SMPProblem) -> np.ndarray:
     return W
 
 
-def printed_smp(
+def run_as_printed(
     estimator: Any,
     problem: SMPProblem,
     n_steps: int = 200,

@@ -48,15 +48,15 @@ from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.checks import OneOf
-from smpcore.methods.smallk.problem import SMaLLProblem
-from smpcore.papers.simplex import nearest_mass
-from smpcore.papers.steps import (
+from smpcore.methods.shared.paper_steps import (
     PrintedStep,
     check_request,
     checked_start,
     history_at,
     until,
 )
+from smpcore.methods.shared.simplex import nearest_mass
+from smpcore.methods.smallk.problem import SMaLLProblem
 
 GRADIENTS = ("printed", "derived")
 ALPHA, BETA = 0.01, 0.01
@@ -254,7 +254,7 @@ def saddle_of(estimator: Any, problem: SMaLLProblem) -> Saddle:
     )
 
 
-def printed_small(
+def run_as_printed(
     estimator: Any,
     problem: SMaLLProblem,
     n_steps: int = 200,

@@ -46,8 +46,13 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.mprotsvm.problem import SVMProblem
+from smpcore.methods.shared.paper_steps import (
+    PrintedStep,
+    check_request,
+    history_at,
+    until,
+)
 from smpcore.model import PrototypeModel
-from smpcore.papers.steps import PrintedStep, check_request, history_at, until
 
 #: Difference of gradients that counts as none, and mass that does.
 EPSILON, NO_MASS = 1e-4, 1e-15
@@ -213,7 +218,7 @@ def dual_of(problem: SVMProblem, C: float) -> Dual:
     )
 
 
-def printed_mprotsvm(
+def run_as_printed(
     estimator: Any,
     problem: SVMProblem,
     n_steps: int = 200,

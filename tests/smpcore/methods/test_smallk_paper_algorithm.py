@@ -5,13 +5,13 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import SMaLLClassifier, SmpcoreError
-from smpcore.papers.small.printed import (
+from smpcore.methods.smallk.paper_algorithm import (
     best_shares,
     largest_shares,
-    printed_small,
     project_duals,
     project_shares,
     random_rounding,
+    run_as_printed,
     saddle_of,
 )
 
@@ -28,7 +28,7 @@ def six():
 
 
 def test_the_first_step_by_hand(six):
-    start, first = printed_small(*six, n_steps=1)[:2]
+    start, first = run_as_printed(*six, n_steps=1)[:2]
     # W = 0 gives s_i = -1/2. Sum of y_i s_i x_i = -1/2 ((6, 2) - (-2, 0)) = (-4, -1).
     np.testing.assert_allclose(start.arrays["S"], -0.5)
     np.testing.assert_allclose(start.arrays["shares"], [[0.5, 0.5]])
@@ -53,7 +53,7 @@ def test_the_first_step_by_hand(six):
 
 
 def test_the_second_step_by_hand(six):
-    _, first, second = printed_small(*six, n_steps=2)[:3]
+    _, first, second = run_as_printed(*six, n_steps=2)[:3]
     # The extragradient step: from the start, with the gradients at the first point.
     e, S = first.arrays["shares"][0], first.arrays["S"][:, 0]
     x, z = ROWS.T
@@ -109,7 +109,7 @@ def test_best_shares_by_hand():
 
 
 def test_both_roundings_of_the_last_shares(six):
-    *_, last, largest, drawn = printed_small(*six, n_steps=3)
+    *_, last, largest, drawn = run_as_printed(*six, n_steps=3)
     pull = -3 * last.arrays["W"] / last.arrays["shares"]
     np.testing.assert_allclose(largest.arrays["W"], [[-pull[0, 0] / 3, 0]])
     assert largest.phase == "largest shares" and drawn.phase == "random rounding"
@@ -139,7 +139,7 @@ def flowers():
 
 def test_derived_gradients_approach_what_our_solver_certifies(flowers):
     estimator = flowers[0]
-    steps = printed_small(*flowers, n_steps=600, gradients="derived")
+    steps = run_as_printed(*flowers, n_steps=600, gradients="derived")
     best = estimator.relaxed_objective_
     assert estimator.bound_ <= best <= 1.0001 * estimator.bound_
     # measured: .5315 after 200 and .5306 after 600 steps, .5298 at the optimum
@@ -150,7 +150,7 @@ def test_derived_gradients_approach_what_our_solver_certifies(flowers):
 
 def test_printed_gradients_pass_the_optimum_and_leave_it(flowers):
     estimator = flowers[0]
-    steps = printed_small(*flowers, n_steps=600)
+    steps = run_as_printed(*flowers, n_steps=600)
     curve = np.array([step.objective for step in steps[:601]])
     # measured: .581 after 50 steps, .750 after 200 and above .82 after 600, while S
     # goes to 0; the optimum is .530
@@ -163,7 +163,7 @@ def test_printed_gradients_pass_the_optimum_and_leave_it(flowers):
 def test_fixed_steps_diverge_for_a_small_lambda(flowers):
     X, y = load_iris(return_X_y=True)
     estimator = SMaLLClassifier(k=2, lam=0.01, bias=False).fit(X[50:], y[50:])
-    steps = printed_small(estimator, flowers[1], n_steps=300, gradients="derived")
+    steps = run_as_printed(estimator, flowers[1], n_steps=300, gradients="derived")
     curve = [step.objective for step in steps[:301]]
     # measured: .519 after 50 steps and .64 after 300; the optimum is .268
     assert curve[300] > curve[50] > 1.8 * estimator.relaxed_objective_
@@ -174,7 +174,7 @@ def test_either_class_may_be_the_positive_one():
         1, 1, 0.5, bias=False, standardize=False, positive_class=0
     )
     problem = swapped.problem(ROWS, LABELS)
-    last = printed_small(swapped, problem, n_steps=2)[2]
+    last = run_as_printed(swapped, problem, n_steps=2)[2]
     assert last.model.prototype_labels.tolist() == [0, 1]
     W = last.arrays["W"]
     np.testing.assert_allclose(last.model.scores(ROWS), np.c_[ROWS @ W.T, np.zeros(6)])
@@ -185,7 +185,7 @@ def test_what_it_cannot_do_is_refused():
     X, y = load_iris(return_X_y=True)
     estimator = SMaLLClassifier()
     with pytest.raises(SmpcoreError, match="3 classes and should have 2"):
-        printed_small(estimator, estimator.problem(X, y))
+        run_as_printed(estimator, estimator.problem(X, y))
     none = SMaLLClassifier(k=0)
     with pytest.raises(SmpcoreError, match="k=0 should be at least 1"):
-        printed_small(none, none.problem(ROWS, LABELS))
+        run_as_printed(none, none.problem(ROWS, LABELS))

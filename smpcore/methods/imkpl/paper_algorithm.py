@@ -51,7 +51,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from smpcore.methods.imkpl.problem import IMKPLProblem, neighbour_pairs
-from smpcore.papers.steps import (
+from smpcore.methods.shared.paper_steps import (
     PrintedStep,
     check_request,
     checked_start,
@@ -223,7 +223,7 @@ def other_objective(estimator: Any) -> str:
     )
 
 
-def printed_imkpl(
+def run_as_printed(
     estimator: Any,
     problem: IMKPLProblem,
     n_steps: int = 20,

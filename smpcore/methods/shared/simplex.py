@@ -1,4 +1,4 @@
-"""The projection that two of the papers use."""
+"""The projection that two of the printed algorithms use."""
 
 from __future__ import annotations
 

@@ -9,15 +9,15 @@ from sklearn.datasets import load_iris, load_wine
 
 from smpcore import IMKPLClassifier
 from smpcore.methods.imkpl.alternation import Alternation
-from smpcore.methods.imkpl.problem import IMKPLParameters, neighbour_pairs
-from smpcore.papers.imkpl.printed import (
+from smpcore.methods.imkpl.paper_algorithm import (
     Terms,
     algorithm_1,
     other_objective,
-    printed_imkpl,
     pursuit,
+    run_as_printed,
     terms_of,
 )
+from smpcore.methods.imkpl.problem import IMKPLParameters, neighbour_pairs
 
 LABELS = np.array([0, 0, 0, 1, 1, 1])
 SAME = (LABELS[:, None] == LABELS).astype(float)
@@ -147,7 +147,7 @@ def test_the_linear_programme_takes_one_kernel(load):
     X, y = load(return_X_y=True)
     estimator = IMKPLClassifier(code_size=3, n_prototypes=3, kappa=3.0)
     problem = estimator.problem(X, y)
-    steps = printed_imkpl(estimator, problem, n_steps=4)
+    steps = run_as_printed(estimator, problem, n_steps=4)
     assert [step.phase for step in steps[:4]] == [
         "start", "codes", "prototypes", "kernel weights",
     ]  # fmt: skip
@@ -165,7 +165,7 @@ def test_without_neighbours_a_constant_feature_is_taken():
     X = np.c_[X, np.ones(150)]
     estimator = IMKPLClassifier(code_size=2, n_prototypes=1, mu=0.0)
     problem = estimator.problem(X, y)
-    step = printed_imkpl(estimator, problem, n_steps=2)[-1]
+    step = run_as_printed(estimator, problem, n_steps=2)[-1]
     np.testing.assert_allclose(step.arrays["beta"], [0, 0, 0, 0, 1], atol=1e-12)
     assert len({*step.model.predict(X)}) == 1
     assert not problem.active[4]  # our solver leaves it out
@@ -174,7 +174,7 @@ def test_without_neighbours_a_constant_feature_is_taken():
 def test_nothing_keeps_the_objective_from_rising():
     X, y = load_iris(return_X_y=True)
     estimator = IMKPLClassifier(code_size=3, n_prototypes=3)
-    steps = printed_imkpl(estimator, estimator.problem(X, y), n_steps=10)
+    steps = run_as_printed(estimator, estimator.problem(X, y), n_steps=10)
     curve = [step.objective for step in steps]
     # measured: codes of the second iteration 73.8, prototypes afterwards 205.0,
     # because their codes are not scaled with them
@@ -188,7 +188,7 @@ def test_a_state_is_a_model_and_keeps_the_rows_in_their_order():
     X, y = X[order], y[order]
     estimator = IMKPLClassifier(code_size=1, n_prototypes=3)
     problem = estimator.problem(X, y)
-    step = printed_imkpl(estimator, problem, n_steps=3)[-1]
+    step = run_as_printed(estimator, problem, n_steps=3)[-1]
     # Section 4.4: the codes of inputs are those of (7) with lambda = 0.
     U, K = step.arrays["U"], terms_of(estimator, problem).mixed(step.arrays["beta"])
     codes = np.stack([pursuit(2 * U @ K @ U.T, c, 1) for c in -2 * K @ U.T])
@@ -209,7 +209,7 @@ def test_only_the_ridge_on_weights_is_not_in_the_paper():
 def test_it_is_deterministic():
     X, y = load_iris(return_X_y=True)
     estimator = IMKPLClassifier(code_size=2, n_prototypes=2)
-    runs = [printed_imkpl(estimator, estimator.problem(X, y), 3) for _ in range(2)]
+    runs = [run_as_printed(estimator, estimator.problem(X, y), 3) for _ in range(2)]
     for one, two in zip(*runs, strict=True):
         np.testing.assert_array_equal(one.arrays["U"], two.arrays["U"])
         assert one.objective == two.objective
