@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import streamlit as st
 
-from pages.state import links, state_file, table_store
+from pages.state import lesson_files, lesson_run, links, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
@@ -257,6 +257,31 @@ def test_a_link_edited_by_hand_changes_nothing(link, words, session):
     with pytest.raises(SmpcoreError, match=words):
         workspace.put(state_file.read(json.dumps(file).encode()), session.choice)
     assert session == Session()
+
+
+#: Settings that there were: method, name.
+REMOVED = [(key, name) for key, row in METHODS.items() for name in row.removed]
+
+
+@pytest.mark.parametrize(("method", "name"), REMOVED)
+def test_what_sets_a_control_that_there_was_opens_with_a_sentence(
+    method, name, session
+):
+    words = [METHODS[method].removed[name]]
+    link = {"data": "circles", "method": method, name: "old"}
+    choice, notices = links.read_url(link)
+    assert notices == words and not choice.values
+    pinned = {"key": method, "values": {name: "old"}}
+    file = GOOD | {"link": link, "pinned": pinned}
+    assert workspace.put(state_file.read(json.dumps(file).encode()), Choice()) == ""
+    assert session.notices == words and session.choice.method == method
+    assert session.pinned == Entry(method, ())
+    session.notices.clear()
+    step = {"title": "One", "text": "See.", "state": link, "free": [name]}
+    about = {"title": "Mine", "minutes": 5, "aim": "To see.", "steps": [step]}
+    text = json.dumps(about | {"format": lesson_files.FORMAT})
+    lesson_run.start(lesson_files.read(text.encode()))
+    assert session.notices == words and session.choice.method == method
 
 
 def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):

@@ -89,7 +89,10 @@ def _check_step(step: dict[str, Any], place: str) -> None:
             for m in METHODS.values()
             for t in m.estimators
         )
-    ).union(*({f"d.{p.name}" for p in info.params} for info in BUNDLED.values()))
+    ).union(
+        *({f"d.{p.name}" for p in info.params} for info in BUNDLED.values()),
+        *(m.removed for m in METHODS.values()),
+    )
     if unknown := sorted(set(step.get("free", ())) - known):
         names = list_names(unknown, longest=40)
         json_files.refuse(place, f"frees controls that are not here: {names}")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pages.state import lesson_files, session, table_store, user_tables
+from pages.state import lesson_files, links, session, table_store, user_tables
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
 from pages.state.lesson_files import POINTS, Lesson
@@ -216,6 +216,8 @@ def go(index: int) -> None:
     if run.student:
         run.student.step = run.at
     _show(run.choice_of("before" if run.is_open_question else "after"))
+    settings = links.removed_settings(run.step.get("state", {}))
+    session.get().notices.extend(settings)
 
 
 def answer(value: Any) -> None:

@@ -119,14 +119,26 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         choice = _without(choice, query["without"], notices)
     if operating := _read(OPERATING, query, "", notices):
         choice = replace(choice, **operating, set_for=resolve(choice).key)
-    if unknown := sorted(set(query) - _names(choice)):
+    notices += removed_settings(query)
+    if unknown := sorted(set(query) - _names(choice) - set(_removed(query))):
         names = list_names(unknown, longest=40)
         notices.append(f"Unknown settings in the link were ignored: {names}.")
     return _read_opened(choice, query), notices
 
 
+def removed_settings(query: Mapping[str, str]) -> list[str]:
+    """What holds now for settings of a link that are no longer there, in sentences."""
+    return [text for name, text in _removed(query).items() if name in query]
+
+
+def _removed(query: Mapping[str, str]) -> Mapping[str, str]:
+    method = METHODS.get(query.get("method", Choice.method))
+    return method.removed if method else {}
+
+
 def read_all(query: Mapping[str, str], name: str) -> Choice:
-    """The choice of saved URL parameters, every one of which must be understood."""
+    """The choice of saved URL parameters; all that are still there must be clear."""
+    query = {key: text for key, text in query.items() if key not in _removed(query)}
     choice, notices = read_url(query)
     if notices:
         raise SmpcoreError(f"The {name} was not understood: {notices[0]}")

@@ -218,6 +218,7 @@ def _notes(models: list[dict[str, Any]]) -> Notes:
 def _pinned(key: str, values: dict[str, Any]) -> Entry:
     method = METHODS[key]
     params = {p.name: p for task in method.estimators for p in method.controls(task)}
+    values = {name: v for name, v in values.items() if name not in method.removed}
     for name, value in values.items():
         param = params.get(name)
         if param is None or (param.scale != "class" and param.clean(value) != value):

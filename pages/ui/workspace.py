@@ -167,6 +167,7 @@ def put(saved: Saved, before: Choice) -> str:
     visit = session.get()
     visit.live, visit.awaited, visit.draft = Live(), None, ""
     visit.editions["controls"] += 1
+    visit.notices.extend(links.removed_settings(query))
     keep(visit.choice)
     return ""
 

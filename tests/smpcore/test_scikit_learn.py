@@ -34,7 +34,7 @@ ESTIMATORS = [
     SMaLLClassifier(loss="max"),
     MultiPrototypeSVC(),
     MultiPrototypeSVC(kernel="rbf", class_weight="balanced"),
-    MultiPrototypeSVC(kernel="poly", degree=2, solver="pairwise"),
+    MultiPrototypeSVC(kernel="poly", degree=2),
     MultiPrototypeSVC(start="kmeans", temperature=0.0, standardize=False),
     MultiPrototypeSVC(kernel="precomputed", standardize=False),
     MultiPrototypeSVC(kernel="rbf", landmarks=8),
@@ -93,12 +93,6 @@ def reasons(estimator):
             names = ("positive_only_tag_during_fit", "estimators_nan_inf")
             names = (*names, "decision_proba_consistency")
             return {f"check_{name}": why for name in names}
-        case MultiPrototypeSVC(solver="pairwise"):
-            why = (
-                "of two pairs that violate alike rounding decides which is first, and "
-                "each stops 1e-4 from its optimum"
-            )
-            return {both[0]: why}
         case IMKPLClassifier(n_prototypes=10):
             why = (
                 "ten prototypes of each class describe all rows: none turns to "

@@ -49,8 +49,7 @@ class Descent:
     ) -> None:
         self.problem, self.tol, self.stop = problem, tol, stop
         self.C = float(parameters.C)
-        self.pairwise, self.restore = parameters.pairwise, parameters.restore
-        self.skip = min(1e-4, 0.01 * tol) if self.pairwise else 1e-9
+        self.restore = parameters.restore
         self.limits = self.C * problem.shares
         self.rows, self.kernels = _compiled(problem)
         self.starts = problem.starts
@@ -141,8 +140,7 @@ class Descent:
             reached = self.kernels[0](
                 *self.rows, order, reached, problem.y_encoded, self.starts, self.assign,
                 self.limits, problem.squares, self.scores, self.first, self.room,
-                self.count, self.index, self.value, self.used, self.psi, self.skip,
-                self.pairwise, self.stop,
+                self.count, self.index, self.value, self.used, self.psi, self.stop,
             )  # fmt: skip
             if reached == len(order) or self.stop[0]:
                 break

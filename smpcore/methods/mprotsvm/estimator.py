@@ -108,9 +108,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
-    solver : {"block", "pairwise"}, default="block"
-        How a row is updated: exactly, or by the paper's steps between two of its
-        variables.
     restore : {"transfer", "zero"}, default="transfer"
         What becomes of the dual variables of a row that moves to another prototype:
         they go along, or they are set to 0, as in the paper.
@@ -193,7 +190,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "cooling": Number(0.0, 0.99, above=True),
         "start": OneOf(("random", "kmeans")),
         "n_init": Number(1, 1000, integer=True, optional=True),
-        "solver": OneOf(("block", "pairwise")),
         "restore": OneOf(("transfer", "zero")),
     }
 
@@ -214,7 +210,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         random_state: Any = 0,
         standardize: bool = True,
         class_weight: Any = None,
-        solver: str = "block",
         restore: str = "transfer",
         record: int = 0,
         warm_start: bool = False,
@@ -235,7 +230,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.random_state = random_state
         self.standardize = standardize
         self.class_weight = class_weight
-        self.solver = solver
         self.restore = restore
         self.record = record
         self.warm_start = warm_start
@@ -325,8 +319,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self._refuse_price(in_memory)
         n_init = int(self.n_init or affordable_inits(in_memory))
         search = self.temperature, self.cooling, self.start, n_init
-        pairwise = self.solver == "pairwise"
-        parameters = SVMParameters(self.C, *search, pairwise, self.restore)
+        parameters = SVMParameters(self.C, *search, self.restore)
         if many:
             fitted, certificate = solve_many_rows(problem, parameters, options)
             history = fitted.model.history

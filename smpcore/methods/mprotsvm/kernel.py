@@ -33,6 +33,9 @@ import numpy as np
 
 from smpcore.solvers import kernel
 
+#: Violation up to which a row is optimal.
+OPTIMAL = 1e-9
+
 
 @kernel
 def score(x, Mt, f):
@@ -128,50 +131,6 @@ def exact_step(f, own, rival, k, C, s, index, value, begin, n, chosen, amount):
 
 
 @kernel
-def pair_steps(f, own, k, C, s, index, value, begin, n, chosen, amount, a, eps):
-    """The paper's way to nearly the same: mass moves between two places at a time.
-
-    `a` (R,) is zero before and after. f is -inf at the row's own class and is
-    overwritten.
-    """
-    for e in range(begin, begin + n):
-        a[index[e]] = value[e]
-    for _ in range(10000):
-        up, down, high, low = -1, -1, 0.0, math.inf
-        if s < C:
-            low = 0.0
-        for r in range(f.size):
-            g = 1.0 - own + f[r]
-            if g > high:
-                up, high = r, g
-            if a[r] > 0.0 and g < low:
-                down, low = r, g
-        if high - low <= eps:
-            break
-        mass = C - s if down < 0 else a[down]
-        step = min((high - low) / (2.0 * k), mass)
-        if up >= 0:
-            a[up] += step
-            f[up] -= k * step
-        else:
-            s -= step
-            own -= k * step
-        if down >= 0:
-            a[down] = 0.0 if a[down] - step < 1e-15 else a[down] - step
-            f[down] += k * step
-        else:
-            s = C if step == mass else s + step
-            own += k * step
-    m = 0
-    for r in range(a.size):
-        if a[r] > 0.0:
-            chosen[m], amount[m] = r, a[r]
-            a[r] = 0.0
-            m += 1
-    return m
-
-
-@kernel
 def has_room(i, m, first, room, used, size):
     """Make room for m places in row i's list; False if there is none left."""
     if m <= room[i]:
@@ -185,22 +144,16 @@ def has_room(i, m, first, room, used, size):
 
 @kernel
 def solve_row(
-    i, f, own, rival, s, y, k, C, first, room, count, index, value, used, skip,
-    pairwise, chosen, amount, spare, delta,
+    i, f, own, rival, s, y, k, C, first, room, count, index, value, used, chosen,
+    amount, delta,
 ):  # fmt: skip
     """Solve one row, the others fixed, given its scores f, which are overwritten.
 
-    Exactly, or with `pairwise` by the paper's steps. Writes what the prototypes
-    ``chosen[:m]`` lose of the row into `delta`, and returns m: -1 if the row's list
-    needs more room than there is.
+    Writes what the prototypes ``chosen[:m]`` lose of the row into `delta`, and returns
+    m: -1 if the row's list needs more room than there is.
     """
     old, n = first[i], count[i]
-    if pairwise:
-        m = pair_steps(
-            f, own, k, C, s, index, value, old, n, chosen, amount, spare, skip
-        )
-    else:
-        m = exact_step(f, own, rival, k, C, s, index, value, old, n, chosen, amount)
+    m = exact_step(f, own, rival, k, C, s, index, value, old, n, chosen, amount)
     if not has_room(i, m, first, room, used, index.size):
         return -1
     # What leaves the list stands behind the new places: `chosen` has room for all.
@@ -221,15 +174,15 @@ def solve_row(
 @kernel
 def sweep(
     X, order, begin, y_encoded, starts, assign, limits, squares, Mt, first, room, count,
-    index, value, used, psi, skip, pairwise, stop,
+    index, value, used, psi, stop,
 ):  # fmt: skip
     """Solve the rows of `order[begin:]` one after the other, as `solve_row` does.
 
-    Rows whose violation is at most `skip` are passed over. Returns the place reached:
-    before the end if a list needs more room than there is, or if stop[0] is set.
+    Rows that are optimal are passed over. Returns the place reached: before the end if
+    a list needs more room than there is, or if stop[0] is set.
     """
     R, d = Mt.shape[1], X.shape[1]
-    f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
+    f, delta = np.empty(R), np.zeros(R)
     amount, chosen = np.empty(2 * R), np.empty(2 * R, dtype=np.int64)
     for p in range(begin, order.size):
         if stop[0] != 0:
@@ -240,11 +193,11 @@ def sweep(
         score(x, Mt, f)
         own, rival = f[y], top_rival(f, lo, hi)
         psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
-        if psi[i] <= skip:
+        if psi[i] <= OPTIMAL:
             continue
         m = solve_row(
             i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
-            used, skip, pairwise, chosen, amount, spare, delta,
+            used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:
             return p

@@ -1,6 +1,6 @@
 """Multi-prototype SVM with any similarity: the same sweeps over a Gram matrix.
 
-The prototypes exist through their scores only. Symbols as in `mprotsvm`, and
+The prototypes exist through their scores only. Symbols as in `kernel`, and
 
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
@@ -12,18 +12,18 @@ F'        Ft          (R, n)      score of every prototype on every row
 
 import numpy as np
 
-from smpcore.methods.mprotsvm.kernel import solve_row, top_rival, violation
+from smpcore.methods.mprotsvm.kernel import OPTIMAL, solve_row, top_rival, violation
 from smpcore.solvers import kernel
 
 
 @kernel
 def sweep_gram(
     gram, order, begin, y_encoded, starts, assign, limits, squares, Ft, first, room,
-    count, index, value, used, psi, skip, pairwise, stop,
+    count, index, value, used, psi, stop,
 ):  # fmt: skip
-    """Solve the rows of `order[begin:]` one after the other; see `mprotsvm.sweep`."""
+    """Solve the rows of `order[begin:]` one after the other; see `kernel.sweep`."""
     R, n_rows = Ft.shape
-    f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
+    f, delta = np.empty(R), np.zeros(R)
     amount, chosen = np.empty(2 * R), np.empty(2 * R, dtype=np.int64)
     for p in range(begin, order.size):
         if stop[0] != 0:
@@ -35,11 +35,11 @@ def sweep_gram(
             f[r] = Ft[r, i]
         own, rival = f[y], top_rival(f, lo, hi)
         psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
-        if psi[i] <= skip:
+        if psi[i] <= OPTIMAL:
             continue
         m = solve_row(
             i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
-            used, skip, pairwise, chosen, amount, spare, delta,
+            used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:
             return p

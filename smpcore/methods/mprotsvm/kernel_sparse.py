@@ -1,6 +1,6 @@
 """Multi-prototype SVM with sparse rows: the same sweeps over what is stored of them.
 
-Symbols as in `mprotsvm`, and
+Symbols as in `kernel`, and
 
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
@@ -13,7 +13,7 @@ X         data        (stored,)   values of the rows, one row after the other
 
 import numpy as np
 
-from smpcore.methods.mprotsvm.kernel import solve_row, top_rival, violation
+from smpcore.methods.mprotsvm.kernel import OPTIMAL, solve_row, top_rival, violation
 from smpcore.solvers import kernel
 
 
@@ -27,11 +27,11 @@ def add_sparse(data, columns, begin, end, change, r, Mt):
 @kernel
 def sweep_sparse(
     data, columns, begins, order, begin, y_encoded, starts, assign, limits, squares, Mt,
-    first, room, count, index, value, used, psi, skip, pairwise, stop,
+    first, room, count, index, value, used, psi, stop,
 ):  # fmt: skip
-    """Solve the rows of `order[begin:]` one after the other; see `mprotsvm.sweep`."""
+    """Solve the rows of `order[begin:]` one after the other; see `kernel.sweep`."""
     R = Mt.shape[1]
-    f, delta, spare = np.empty(R), np.zeros(R), np.zeros(R)
+    f, delta = np.empty(R), np.zeros(R)
     amount, chosen = np.empty(2 * R), np.empty(2 * R, dtype=np.int64)
     for p in range(begin, order.size):
         if stop[0] != 0:
@@ -47,11 +47,11 @@ def sweep_sparse(
                 f[r] += x * M[r]
         own, rival = f[y], top_rival(f, lo, hi)
         psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
-        if psi[i] <= skip:
+        if psi[i] <= OPTIMAL:
             continue
         m = solve_row(
             i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
-            used, skip, pairwise, chosen, amount, spare, delta,
+            used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:
             return p

@@ -110,8 +110,6 @@ class SVMParameters:
     start : {"random", "kmeans"}
     n_init : int
         New starts, at numbers of prototypes that have any.
-    pairwise : bool
-        Whether to take the paper's steps instead of exact ones.
     restore : {"transfer", "zero"}
         What becomes of the mass of a row that is tied to another prototype.
     """
@@ -121,7 +119,6 @@ class SVMParameters:
     cooling: float
     start: str
     n_init: int
-    pairwise: bool = False
     restore: str = "transfer"
 
 

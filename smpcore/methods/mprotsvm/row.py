@@ -150,14 +150,6 @@ ROW = Method(
         ),
         CLASS_WEIGHT,
         Param(
-            "solver",
-            "Solver",
-            "choice",
-            options=(("block", "a row at a time"), ("pairwise", "the paper's pairs")),
-            help="The same problem; the paper's way takes more steps.",
-            advanced=True,
-        ),
-        Param(
             "restore",
             "Rows that move",
             "choice",
@@ -171,6 +163,11 @@ ROW = Method(
             shown_if=_reassigned,
         ),
     ),
+    removed={
+        "solver": "A setting of the saved model, its solver, is no longer there: rows "
+        "are solved exactly, to the same objective; the paper's pairs are under "
+        "Algorithm as printed.",
+    },
     path=None,
     sparsity="n_prototypes",
     refusal=needs_one_kernel,

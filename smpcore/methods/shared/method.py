@@ -75,6 +75,9 @@ class Method:
         can.
     data_params : callable
         Data set and values -> parameters that follow from the kind of the data.
+    removed : mapping
+        Name of a control that there was -> what holds now, a sentence: old links and
+        files that set it are opened without it.
     comparison_cost : callable
         Values and number of features -> how much longer comparing two rows takes than
         going through their features.
@@ -95,6 +98,7 @@ class Method:
     refusal: Callable[[Dataset], str] = needs_features
     data_params: Callable[[Dataset, Values], Values] = as_chosen
     comparison_cost: Callable[[Values, int], float] = no_slower
+    removed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def story(self) -> str:

@@ -85,7 +85,7 @@ def svc_parameters(C, **more):
     return SVMParameters(C, 0.0, 0.8, "random", 1, **more)
 
 
-def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", pairwise=False, **more):
+def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", **more):
     """Three classes of two hills each, ready for sweeps."""
     rng = np.random.default_rng(seed)
     hills = 2.0 * rng.normal(size=(6, 3))
@@ -95,5 +95,4 @@ def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", pairwise=False, **mo
     svc = MultiPrototypeSVC(q, C, kernel=kernel, random_state=seed, **more)
     problem = svc.problem(X, hill % 3, weights)
     stop = np.zeros(1, dtype=np.int64)
-    parameters = svc_parameters(C, pairwise=pairwise)
-    return Descent(problem, parameters, 1e-2, None, stop)
+    return Descent(problem, svc_parameters(C), 1e-2, None, stop)

@@ -12,7 +12,7 @@ from smpcore.methods.mprotsvm.assignment import (
     gibbs_probabilities,
     warm_start,
 )
-from smpcore.methods.mprotsvm.kernel import exact_step, pair_steps, score, top_rival
+from smpcore.methods.mprotsvm.kernel import exact_step, score, top_rival
 from smpcore.methods.mprotsvm.monitor import Monitor
 from smpcore.methods.shared.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import (
@@ -29,15 +29,13 @@ CASES = {
     "three each": {"q": 3},
     "five each": {"q": 5, "C": 1.0},
     "small C": {"C": 0.01},
-    "pairwise": {"pairwise": True},
     "rbf": {"kernel": "rbf"},
     "poly": {"kernel": "poly", "degree": 2},
-    "poly pairwise": {"kernel": "poly", "degree": 2, "pairwise": True},
 }
 
 
-def step(kernel, seed, n=9, C=0.4, k=1.7, *, filled=True):
-    """One row's problem solved by either kernel: gradients, masses before, after."""
+def step(seed, n=9, C=0.4, k=1.7, *, filled=True):
+    """One row's problem solved: gradients, masses before, after."""
     rng = np.random.default_rng(seed)
     lo, hi, y = 3, 6, 4
     f = rng.normal(size=n)
@@ -49,11 +47,8 @@ def step(kernel, seed, n=9, C=0.4, k=1.7, *, filled=True):
     chosen, amount = np.empty(2 * n, dtype=np.int64), np.empty(2 * n)
     scores = f.copy()
     rival = top_rival(scores, lo, hi)
-    inputs = (k, C, a.sum(), index, a[index], 0, len(index), chosen, amount)
-    if kernel is pair_steps:
-        m = kernel(scores, f[y], *inputs, np.zeros(n), 1e-12)
-    else:
-        m = kernel(scores, f[y], rival, *inputs)
+    lists = index, a[index], 0, len(index)
+    m = exact_step(scores, f[y], rival, k, C, a.sum(), *lists, chosen, amount)
     after = np.zeros(n)
     after[chosen[:m]] = amount[:m]
     B = f + k * a
@@ -63,8 +58,8 @@ def step(kernel, seed, n=9, C=0.4, k=1.7, *, filled=True):
 
 @given(st.integers(0, 10**6), st.floats(1e-3, 10.0), st.booleans())
 @settings(max_examples=200)
-def test_a_row_is_solved_exactly_and_both_ways_agree(seed, C, filled):
-    after, B, By, rivals, k, C = step(exact_step, seed, C=C, filled=filled)
+def test_a_row_is_solved_exactly(seed, C, filled):
+    after, B, By, rivals, k, C = step(seed, C=C, filled=filled)
     a, s = after[rivals], after.sum()
     assert (after >= 0).all() and s <= C * (1 + 1e-12)
     g = 1 - (By + k * s) + (B - k * a)
@@ -76,8 +71,6 @@ def test_a_row_is_solved_exactly_and_both_ways_agree(seed, C, filled):
         t = (v - a)[a > 0]
         np.testing.assert_allclose(t, t[0], atol=1e-9)
         assert np.maximum(v - t[0], 0).sum() == pytest.approx(min(t[0], C), rel=1e-9)
-    pairs = step(pair_steps, seed, C=C, filled=filled)[0]
-    np.testing.assert_allclose(pairs, after, atol=1e-9 + 1e-6 * C)
 
 
 @given(st.integers(0, 10**6), st.integers(1, 9), st.integers(1, 13))
@@ -133,8 +126,6 @@ def test_every_single_update_raises_the_dual(name):
 
 def solved(descent, tol):
     descent.tol = tol
-    if descent.pairwise:
-        descent.skip = 0.01 * tol
     while True:
         look = descent.certify()
         if look.gap <= tol * look.objective:
@@ -176,11 +167,6 @@ def test_a_price_that_is_low_already_does_not_grow():
     descent = make_descent(q=1, C=0.01)
     warm_start(descent)
     assert not descent.count.any() and descent.n_sweeps == 0
-
-
-def test_pairs_and_blocks_reach_the_same_objective():
-    block, pairs = (solved(make_descent(pairwise=p), 1e-5) for p in (False, True))
-    assert block.objective == pytest.approx(pairs.objective, rel=2e-5)
 
 
 def test_gram_of_the_linear_similarity_is_the_explicit_path():
@@ -271,9 +257,8 @@ def test_lists_of_the_dual_grow_and_stay_short():
     assert len(descent.value) < 0.4 * dense
 
 
-@pytest.mark.parametrize("pairwise", [False, True])
-def test_sweeps_end_where_none_of_them_helps(pairwise):
-    descent = make_descent(q=1, pairwise=pairwise)
+def test_sweeps_end_where_none_of_them_helps():
+    descent = make_descent(q=1)
     descent.tol = -1.0  # never met
     *_, finished = alternate(descent, 1500, Monitor(SolverOptions(), (0.0, 1.0)))
     assert not finished and 1500 <= descent.n_sweeps <= 1520
