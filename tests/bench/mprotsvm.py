@@ -8,9 +8,8 @@ letter     test error, training time and memory of LETTER for several q, two see
 seeds      its test error over eight seeds
 peers      beside SVC-RBF and a GLVQ with as many prototypes
 toy        whole fits and warm previews of small data
-landmarks  RBF on 5000 rows of four tables: the objective that landmarks and the
-           default of many rows lose beside a fit with all similarities in memory, and
-           what is certified; seconds and peak memory of 100,000 rows
+landmarks  RBF on 5000 rows of four tables: the objective that landmarks lose beside a
+           fit with all similarities in memory; seconds and peak memory of 100,000 rows
 digits     objective and held-out error of scikit-learn's digits against q, five folds
 
 LETTER is read from the ARFF file that the environment variable LETTER_ARFF names; the
@@ -40,7 +39,6 @@ from threadpoolctl import threadpool_limits
 
 from smpcore.errors import Caution
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.mprotsvm import problem as mprotsvm_problem
 from smpcore.methods.shared.starts import cluster_rows
 from tests.bench.solvers import run, show, timed
 
@@ -357,20 +355,16 @@ def tables_of_5000() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
 
 def landmarks() -> None:
     """Print what prototypes of landmarks lose, and what they cost."""
-    usual = mprotsvm_problem.MOST_GRAM_BYTES
 
     def fits(X: np.ndarray, y: np.ndarray, **params: float) -> Iterator[list]:
         exact = 0.0
-        for count in (0, None, 500, 2000):
-            # None is tried as if all similarities took too much memory.
-            mprotsvm_problem.MOST_GRAM_BYTES = 0 if count is None else usual
+        for count in (None, 500, 2000):
             estimator = MultiPrototypeSVC(kernel="rbf", landmarks=count, **params)
             spent, _ = seconds(lambda e=estimator: e.fit(X, y))
-            mprotsvm_problem.MOST_GRAM_BYTES = usual
             objective = estimator.objective_
             exact = exact or objective
             yield [
-                {0: "all similarities", None: "default"}.get(count, count),
+                count or "all similarities",
                 f"{objective:.1f}", f"{100 * (objective / exact - 1):+.2f}",
                 f"{100 * estimator.gap_ / objective:.2f}", f"{spent:.1f}",
                 len(estimator.model_.anchors),
@@ -383,10 +377,9 @@ def landmarks() -> None:
                     yield [name, q, C, *line]
 
     def costs() -> Iterator[list]:
-        for n, count in ((10_000, 0), (10_000, 500), (100_000, 500), (100_000, None)):
+        for n, count in ((10_000, None), (10_000, 500), (100_000, 500)):
             found = run(MANY, json.dumps([n, count]))
-            name = {0: "all similarities", None: "default"}.get(count, count)
-            yield [n, name, *(f"{value:.1f}" for value in found)]
+            yield [n, count or "all similarities", *(f"{value:.1f}" for value in found)]
 
     head = ["table", "q", "C", "landmarks", "objective", "loss %", "gap %", "s"]
     with warnings.catch_warnings():

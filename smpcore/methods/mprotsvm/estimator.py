@@ -11,8 +11,7 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm.all_rows import fit_mixes
-from smpcore.methods.mprotsvm.landmarks import USUAL, Landmarks, RowMixes
+from smpcore.methods.mprotsvm.landmarks import USUAL
 from smpcore.methods.mprotsvm.many_rows import (
     ManyRowsProblem,
     are_many,
@@ -72,10 +71,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
         With "rbf" and "poly", so many training rows at most, chosen by k-means, of
         which all prototypes are mixes; those that others make up are left out. Time
         and memory grow with rows times landmarks only.
-        0: every row may be part of a prototype. None: 0, and of more than 11,180
-        different rows too, without a matrix of their similarities: a fit of 500
-        landmarks is widened by mixes of all rows until `gap_` holds for these; of
-        more than 200,000, 500.
+        0: every row may be part of a prototype; more than 11,180 different rows are
+        refused, as their similarities take too much memory. None: 0, but of so many
+        rows 500, and a caution says so.
     gamma : float or None, default=None
         Factor of "rbf" and "poly", per squared scaled unit; None is 1 / n_features.
         Larger makes an RBF more local.
@@ -98,8 +96,8 @@ class MultiPrototypeSVC(PrototypeClassifier):
         Stop when the objective is certified to be this close to the best for the
         final assignments, relatively.
     max_iter : int, default=2000
-        Most sweeps over the rows, from each start and with each round of mixes of all
-        rows, and most passes over very many; a fit that reaches it warns.
+        Most sweeps over the rows from each start, and most passes over very many; a
+        fit that reaches it warns.
     random_state : int, RandomState or None, default=0
         Seed of the starts and of the annealing; with an integer, fits are repeatable.
     standardize : bool, default=True
@@ -328,10 +326,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
             self.free_objective_ = certificate.free
             automatic = {"n_init": n_init} if self.n_init is None else {}
             return replace(fitted, automatic=automatic)
-        if isinstance(problem.landmarks, RowMixes):
-            problem, found, limited = fit_mixes(problem, parameters, options, state)
-        else:
-            found, limited = best_fit(problem, parameters, options, state), True
+        found = best_fit(problem, parameters, options, state)
         options.progress[0] = 1.0
         build = partial(fitted_state, problem)
         status = STOPPED if options.stopped else ITERATION_LIMIT
@@ -341,10 +336,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
             options.seconds,
             recorded_trace(problem, found.monitor.recorder, build),
         )
-        self._report(history.status, lambda: self._shortfall(history, limited))
+        self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
         usual: dict[str, float] = {"n_init": n_init}
-        if isinstance(problem.landmarks, Landmarks):
+        if problem.landmarks is not None:
             usual["landmarks"] = USUAL
         if problem.similarity.kind != "linear":
             usual["gamma"] = 1.0 / problem.n_features
@@ -364,7 +359,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
                 "should be above 0 and at most 1e+12; scale sample_weight or change C."
             )
 
-    def _shortfall(self, history: History, limited: bool) -> str:
+    def _shortfall(self, history: History, limited: bool = True) -> str:
         """How far a fit is from `tol`, in words, and whether `max_iter` ended it."""
         gap = history.gap[-1] / history.objective[-1]
         if not limited:

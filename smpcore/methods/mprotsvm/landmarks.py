@@ -10,13 +10,11 @@ as good as: under a smooth kernel most are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpstrf
-from scipy.sparse import csr_array
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.starts import kmeans_centers
@@ -128,52 +126,3 @@ class Landmarks(NamedTuple):
             part = slice(first, first + ROWS_AT_ONCE)
             rows[part] = _values(similarity, X[part], self.points) @ self.root.T
         return rows
-
-
-class Round(NamedTuple):
-    """Columns that one round adds to the mapped rows.
-
-    Parameters
-    ----------
-    heavy : ndarray of int, shape (n_heavy,)
-        Rows with dual mass.
-    masses : csr_array of shape (n_heavy, n_prototypes)
-        Their signed mass on each prototype.
-    reached : ndarray of shape (n_columns, n_prototypes)
-        The sums of rows as far as the columns before reach.
-    turn : ndarray of shape (n_prototypes, n_new)
-        Makes orthonormal columns of what is left of the sums.
-    """
-
-    heavy: np.ndarray
-    masses: csr_array
-    reached: np.ndarray
-    turn: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class RowMixes:
-    """What the columns of mapped rows are: mixes of landmarks, then of all rows.
-
-    Parameters
-    ----------
-    landmarks : Landmarks
-    X : ndarray of shape (n_distinct, n_features), scaled units
-    rounds : tuple of Round
-    """
-
-    landmarks: Landmarks
-    X: np.ndarray
-    rounds: tuple[Round, ...] = ()
-
-    def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Prototypes of mapped rows as mixes of rows."""
-        mixing = np.zeros((len(self.X), prototypes.shape[1]))
-        for heavy, masses, reached, turn in reversed(self.rounds):
-            n_before = len(reached)
-            new = turn @ prototypes[n_before:]
-            mixing[heavy] += masses @ new
-            prototypes = prototypes[:n_before] - reached @ new
-        heavy = np.flatnonzero(mixing.any(axis=1))
-        points, weights = self.landmarks.mixed(prototypes)
-        return np.vstack([points, self.X[heavy]]), np.vstack([weights, mixing[heavy]])

@@ -13,7 +13,6 @@ from smpcore.methods.mprotsvm.landmarks import (
     MOST_SIMILAR,
     ROWS_AT_ONCE,
     Landmarks,
-    RowMixes,
     refuse_values,
 )
 from smpcore.methods.shared.distinct import sorted_by_projection
@@ -52,11 +51,10 @@ class SVMProblem(ClassificationProblem):
         A training row that is each distinct one.
     seed : int
         Of the draws while solving.
-    landmarks : Landmarks, RowMixes or None
-        Without a Gram matrix, for a similarity that is not linear; `RowMixes` where
-        prototypes may be mixes of all rows.
-    mapped : ndarray of shape (n_distinct, n_mapped), or None
-        The rows as the landmarks, or the mixes, map them.
+    landmarks : Landmarks or None
+        Without a Gram matrix, for a similarity that is not linear.
+    mapped : ndarray of shape (n_distinct, n_landmarks), or None
+        The rows as the landmarks map them.
     """
 
     shares: np.ndarray
@@ -68,7 +66,7 @@ class SVMProblem(ClassificationProblem):
     squares: np.ndarray
     chosen: np.ndarray
     seed: int
-    landmarks: Landmarks | RowMixes | None = None
+    landmarks: Landmarks | None = None
     mapped: np.ndarray | None = None
 
     @property

@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from smpcore.errors import caution
-from smpcore.methods.mprotsvm.landmarks import USUAL, Landmarks, RowMixes
+from smpcore.methods.mprotsvm.landmarks import Landmarks
 from smpcore.methods.mprotsvm.problem import (
     SVMProblem,
     compared_rows,
@@ -27,10 +27,6 @@ from smpcore.similarity import Similarity
 
 #: Rows that are drawn, and the fewest of a class that has them.
 DRAWN, FEWEST = 100_000, 1000
-
-#: Rows that are compared with each other, where no number of landmarks is asked for:
-#: of so many that takes minutes, once for each round.
-MOST_COMPARED = 200_000
 
 
 def in_memory_problem(
@@ -58,7 +54,6 @@ def in_memory_problem(
         mapped, (gram, squares) = None, compared_rows(rows, similarity, columns)
     else:
         mapped, gram = landmarks.mapped(rows, similarity), None
-        landmarks = _mixes(estimator, rows, landmarks)
         squares = np.maximum(squared_lengths(mapped), 1e-12)
     warn_if_fewer(estimator.n_prototypes, prototype_labels, entries["classes"])
     return SVMProblem(
@@ -80,34 +75,21 @@ def in_memory_problem(
 def _landmarks(
     estimator: Any, rows: np.ndarray, weights: np.ndarray, similarity: Similarity
 ) -> Landmarks | None:
-    """Landmarks, where they are asked for or memory is short."""
+    """Landmarks, where they are asked for or memory is short, which is said."""
     wanted = estimator.landmarks
     if estimator.kernel not in ("rbf", "poly"):
         return None
     if not wanted and (wanted == 0 or not fills_memory(len(rows))):
         return None
     random = check_random_state(estimator.random_state)
-    return Landmarks.of(rows, weights, similarity, wanted, random)
-
-
-def _mixes(
-    estimator: Any, rows: np.ndarray, landmarks: Landmarks
-) -> Landmarks | RowMixes:
-    """Mixes of all rows, unless a number of landmarks is asked for or rows are many."""
-    if estimator.landmarks:
-        return landmarks
-    what = f"kernel={estimator.kernel!r} with {len(rows)} different rows"
-    if len(rows) > MOST_COMPARED:
+    landmarks = Landmarks.of(rows, weights, similarity, wanted, random)
+    if not wanted:
         caution(
-            f"{what}: prototypes are mixes of {len(landmarks.points)} landmarks; raise "
-            "landmarks to come closer to mixes of all rows."
+            f"kernel={estimator.kernel!r} with {len(rows)} different rows: prototypes "
+            f"are mixes of {len(landmarks.points)} landmarks; raise landmarks to come "
+            "closer to mixes of all rows."
         )
-        return landmarks
-    caution(
-        f"{what}: each is compared with most others, and most become part of the "
-        f"model; landmarks={USUAL} makes a faster fit and a smaller model."
-    )
-    return RowMixes(landmarks, rows)
+    return landmarks
 
 
 def total_weight(sample_weight: Any) -> float:
