@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.shared.allowed_values import OneOf
 from smpcore.threads import one_core
 
 #: Ways to choose rows by their places.

@@ -10,11 +10,11 @@ import numpy as np
 
 from smpcore.codegen import describe
 from smpcore.codegen.bounds import float_bounds
-from smpcore.codegen.checks import Rule, rules
 from smpcore.codegen.float32 import to_float32
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.model import Program
 from smpcore.codegen.run import input_values
+from smpcore.codegen.valid_programs import Rule, rules
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -11,12 +11,12 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from smpcore.codegen import describe
-from smpcore.codegen.checks import Rule
 from smpcore.codegen.constants import Tables, tables
 from smpcore.codegen.json_text import from_text, to_text
 from smpcore.codegen.probability import ProbabilityTable
 from smpcore.codegen.program import LOWEST, Operation
 from smpcore.codegen.run import class_scores, run
+from smpcore.codegen.valid_programs import Rule
 from smpcore.errors import ExportError
 from smpcore.model.ties import lowest_within
 

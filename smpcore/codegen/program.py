@@ -2,9 +2,9 @@ r"""A model as a program: a short list of operations, each with one exact meanin
 
 A fitted model is lowered once to a tuple of the operations below. Everything else reads
 that tuple: `run` (the NumPy emulator, which is the specification), `bounds` (rounding
-errors), `constants` (tables in flash), `checks`, `json_text`, `costs`, and the targets.
-A reader is a function that is registered for each type of operation, so no reader asks
-of which kind the model is, and a new target is one new file.
+errors), `constants` (tables in flash), `valid_programs`, `json_text`, `costs`, and the
+targets. A reader is a function that is registered for each type of operation, so no
+reader asks of which kind the model is, and a new target is one new file.
 
 There are five programs, in floats or in integers:
 

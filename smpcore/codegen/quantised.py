@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen import describe
-from smpcore.codegen.checks import Rule, rules
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.discriminating import saturating_row
 from smpcore.codegen.integer_bounds import integer_bounds, largest_score
 from smpcore.codegen.model import Program
 from smpcore.codegen.quant_inputs import QuantInput, container_ends
+from smpcore.codegen.valid_programs import Rule, rules
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

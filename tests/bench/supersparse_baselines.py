@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from smpcore.baselines.selected import fewer_vectors, select_rows
-from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.shared.allowed_values import OneOf
 from smpcore.methods.supersparse.base import AnyProblem, SuperSparseEstimator
 from smpcore.methods.supersparse.problem import Objective, Solution
 from smpcore.solvers.iterations import CONVERGED

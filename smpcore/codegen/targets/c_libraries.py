@@ -8,8 +8,8 @@ from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.readme import use_in_c
 from smpcore.codegen.target import Target
+from smpcore.codegen.targets.c99.constant_tables import number_types
 from smpcore.codegen.targets.c99.frame import FLAGS, head
-from smpcore.codegen.targets.c99.tables import number_types
 
 #: Folder of the sources of a library, and of what no compiler reads.
 _SOURCES, _EXTRAS = "src/", "extras/"

@@ -6,8 +6,8 @@ from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float
 from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
 from smpcore.codegen.targets.c99.frame import head
-from smpcore.codegen.targets.c99.tables import class_type, number_types
 
 
 def ask_sketch(model: CompiledModel | QuantModel, prefix: str) -> str:

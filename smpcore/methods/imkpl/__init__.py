@@ -5,7 +5,8 @@ H\rangle + \mu J_{ls} + \tau\sum U + \frac\rho2\|\beta\|^2` with :math:`H=U\Gamm
 :math:`K=\sum_l\beta_lK_l`, few entries in each prototype of U and code of Gamma.
 Algorithm: improve codes, prototypes and kernel weights in turn; it is not convex.
 
-1. `problem`: scaled rows, screened kernels (`kernels`), neighbours, first prototypes.
+1. `problem`: scaled rows, screened kernels (of `kinds_of_kernels`), neighbours, first
+   prototypes.
 2. `choice`: kappa and the number of prototypes, chosen on folds of the training rows.
 3. `starts`: the better of two starts of the alternation (`alternation`).
 4. `measures`: interpretability and discrimination of the result.

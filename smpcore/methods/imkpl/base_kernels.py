@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.imkpl.kernels import (
+from smpcore.methods.imkpl.kinds_of_kernels import (
     MIXED_TABLES,
     FeatureKernels,
     Kernels,

@@ -31,8 +31,8 @@ from smpcore.methods.imkpl.problem import (
 )
 from smpcore.methods.imkpl.result import fitted_state, run_history
 from smpcore.methods.imkpl.starts import best_run, landmark_start
+from smpcore.methods.shared.allowed_values import Number, OneOf, class_values
 from smpcore.methods.shared.base import TOO_LARGE, Fitted
-from smpcore.methods.shared.checks import Number, OneOf, class_values
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.gram import refuse_standardised

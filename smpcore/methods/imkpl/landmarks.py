@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from smpcore.errors import caution
-from smpcore.methods.imkpl.kernels import (
+from smpcore.methods.imkpl.kinds_of_kernels import (
     CLASS_TABLES,
     MIXED_TABLES,
     FeatureKernels,

@@ -16,7 +16,7 @@ from smpcore.methods.imkpl.factors import (
     mixed_product,
 )
 from smpcore.methods.imkpl.kernel_start import choose_medoids, nearest_rows
-from smpcore.methods.imkpl.kernels import FACTORED_ROWS, Kernels
+from smpcore.methods.imkpl.kinds_of_kernels import FACTORED_ROWS, Kernels
 from smpcore.methods.shared.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 

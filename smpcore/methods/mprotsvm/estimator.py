@@ -26,8 +26,8 @@ from smpcore.methods.mprotsvm.problem import (
 from smpcore.methods.mprotsvm.result import fitted_state, recorded_trace
 from smpcore.methods.mprotsvm.rows import draw_rows, in_memory_problem, total_weight
 from smpcore.methods.mprotsvm.starts import affordable_inits, best_fit
+from smpcore.methods.shared.allowed_values import Number, OneOf
 from smpcore.methods.shared.base import Fitted
-from smpcore.methods.shared.checks import Number, OneOf
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.dask_rows import over_rows
 from smpcore.methods.shared.gram import refuse_standardised

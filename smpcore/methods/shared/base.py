@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError, warn
-from smpcore.methods.shared.checks import FLAG, Number, OneOf
+from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf
 from smpcore.methods.shared.features import FeatureImportances
 from smpcore.methods.shared.problem import Problem, SolverOptions
 from smpcore.methods.shared.row_blocks import row_blocks

@@ -12,8 +12,8 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from smpcore.errors import SmpcoreError, checked
 from smpcore.methods.shared import scaling
+from smpcore.methods.shared.allowed_values import sample_weights, weigh_classes
 from smpcore.methods.shared.base import Fitted, PrototypeEstimator
-from smpcore.methods.shared.checks import sample_weights, weigh_classes
 from smpcore.methods.shared.dask_problem import dask_entries
 from smpcore.methods.shared.dask_rows import is_dask
 from smpcore.methods.shared.features import feature_entries

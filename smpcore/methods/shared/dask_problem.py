@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from smpcore.errors import SmpcoreError, checked
-from smpcore.methods.shared.checks import class_values
+from smpcore.methods.shared.allowed_values import class_values
 from smpcore.methods.shared.dask_rows import beside, current_client, futures, map_chunks
 from smpcore.methods.shared.row_blocks import ScaledRows, row_blocks
 from smpcore.methods.shared.scaling import constant_columns

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared.allowed_values import Number
 from smpcore.methods.shared.base import Fitted
-from smpcore.methods.shared.checks import Number
 from smpcore.methods.shared.problem import Problem
 from smpcore.model import History, PrototypeModel, Step
 from smpcore.model.history import STATUS

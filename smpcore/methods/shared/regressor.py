@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from smpcore.methods.shared.allowed_values import sample_weights
 from smpcore.methods.shared.base import PrototypeEstimator
-from smpcore.methods.shared.checks import sample_weights
 from smpcore.methods.shared.features import feature_entries
 from smpcore.methods.shared.scaling import validated
 from smpcore.model import PrototypeModel

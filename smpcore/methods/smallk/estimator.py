@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError, caution
+from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf
 from smpcore.methods.shared.base import TOO_LARGE, Fitted
-from smpcore.methods.shared.checks import FLAG, Number, OneOf
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.linear import largest_eigenvalue
 from smpcore.methods.shared.problem import SolverOptions

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf, class_values
 from smpcore.methods.shared.base import TOO_LARGE, Fitted
-from smpcore.methods.shared.checks import FLAG, Number, OneOf, class_values
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.linear import (
     class_totals,

@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.checks import Number, OneOf
+from smpcore.methods.shared.allowed_values import Number, OneOf
 from smpcore.methods.shared.paper_steps import (
     PrintedStep,
     check_request,

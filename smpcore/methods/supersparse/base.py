@@ -12,8 +12,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared.allowed_values import Number, OneOf, sample_weights
 from smpcore.methods.shared.base import Fitted, PrototypeEstimator
-from smpcore.methods.shared.checks import Number, OneOf, sample_weights
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.recorded import spread_trace

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.checks import Number, OneOf, weigh_classes
+from smpcore.methods.shared.allowed_values import Number, OneOf, weigh_classes
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.regressor import PrototypeRegressor
 from smpcore.methods.shared.scaling import is_large

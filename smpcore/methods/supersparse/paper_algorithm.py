@@ -46,7 +46,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.checks import OneOf
+from smpcore.methods.shared.allowed_values import OneOf
 from smpcore.methods.shared.paper_steps import (
     PrintedStep,
     check_request,

@@ -9,13 +9,13 @@ from smpcore.codegen import (
     CompiledInput,
     CompiledModel,
     bounds,
-    checks,
     compile_model,
     constants,
     describe,
     quantise,
     run,
     sample,
+    valid_programs,
 )
 from smpcore.codegen.fixed_point import ONE, FixedPointExp2
 from smpcore.codegen.program import (
@@ -45,7 +45,7 @@ READERS = {
     "run": (run.apply, KINDS),
     "constants": (constants._tables, KINDS),
     "describe": (describe._formula, KINDS),
-    "checks": (checks._rules, KINDS),
+    "valid_programs": (valid_programs._rules, KINDS),
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
     "c99": (source._code, IN_BOTH | {SparseCode}),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),

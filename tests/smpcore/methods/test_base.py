@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from smpcore import METHODS, SMPClassifier, SmpcoreError
-from smpcore.methods.shared.checks import Number, class_values, sample_weights
+from smpcore.methods.shared.allowed_values import Number, class_values, sample_weights
 from smpcore.methods.shared.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)

@@ -6,10 +6,10 @@ from sklearn.datasets import load_digits
 
 from smpcore import SmpcoreError
 from smpcore.errors import Caution
-from smpcore.methods.imkpl import IMKPLClassifier, kernels, landmarks
+from smpcore.methods.imkpl import IMKPLClassifier, kinds_of_kernels, landmarks
 from smpcore.methods.imkpl.alternation import Alternation
 from smpcore.methods.imkpl.factors import FactoredMix, thin_product
-from smpcore.methods.imkpl.kernels import FeatureKernels
+from smpcore.methods.imkpl.kinds_of_kernels import FeatureKernels
 from smpcore.methods.imkpl.landmarks import spread_rows
 from smpcore.methods.imkpl.problem import IMKPLParameters, neighbour_pairs
 
@@ -79,8 +79,8 @@ def test_a_fit_of_factors_is_the_fit_of_tables(monkeypatch):
     problem = thin.problem(X, y)
     assert isinstance(problem.K, FactoredMix)
     thin.solve(problem)
-    monkeypatch.setattr(kernels, "FACTORED_ROWS", 10**9)
-    monkeypatch.setattr(kernels, "FACTORED_NUMBERS", 10**12)
+    monkeypatch.setattr(kinds_of_kernels, "FACTORED_ROWS", 10**9)
+    monkeypatch.setattr(kinds_of_kernels, "FACTORED_NUMBERS", 10**12)
     table = IMKPLClassifier(**params).fit(X, y)
     assert thin.objective_ == pytest.approx(table.objective_, rel=1e-3)
     np.testing.assert_allclose(thin.kernel_weights_, table.kernel_weights_, atol=2e-2)
@@ -149,7 +149,7 @@ def test_many_rows_get_landmarks_and_a_caution(monkeypatch):
     X, y = clouds(1500)
     assert IMKPLClassifier(landmarks=50).problem(X[:300], y[:300]).landmarks is None
     # Tables of 300 rows of a class.
-    monkeypatch.setattr(kernels, "MOST_BYTES", 16 * 300**2)
+    monkeypatch.setattr(kinds_of_kernels, "MOST_BYTES", 16 * 300**2)
     monkeypatch.setattr(landmarks, "refuse_thick", lambda *_: None)
     monkeypatch.setattr(landmarks, "USUAL", 400)
     with pytest.raises(SmpcoreError, match="2 tables of 500 x 500"):
@@ -160,6 +160,6 @@ def test_many_rows_get_landmarks_and_a_caution(monkeypatch):
         problem = IMKPLClassifier().problem(X, y)
     assert len(problem.landmarks) in range(399, 402)
     monkeypatch.undo()
-    monkeypatch.setattr(kernels, "MOST_BYTES", 10**6)
+    monkeypatch.setattr(kinds_of_kernels, "MOST_BYTES", 10**6)
     with pytest.raises(SmpcoreError, match=r"kernels of 1500 rows, with .* features"):
         IMKPLClassifier().problem(X, y)

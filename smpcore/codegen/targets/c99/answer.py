@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smpcore.codegen.names import c_float
-from smpcore.codegen.targets.c99.tables import Source, unsigned
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 
 
 class RowCode(NamedTuple):

@@ -10,7 +10,7 @@ from smpcore.codegen.identity import model_id, number_format
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_string
-from smpcore.codegen.targets.c99.tables import Source, unsigned
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.errors import ExportError
 
 #: Most inputs, and most levels of a category: an AVR's enum has 16 bits.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpcore.codegen.float32 import CUTOFF, EXP2, GUESS, LEAST, MOST, STEPS
 from smpcore.codegen.names import c_float
-from smpcore.codegen.targets.c99.tables import Source, lines, unsigned
+from smpcore.codegen.targets.c99.constant_tables import Source, lines, unsigned
 
 
 def value_steps(c: Source, place: str, term: str) -> str:

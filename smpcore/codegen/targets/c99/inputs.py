@@ -8,8 +8,8 @@ import numpy as np
 
 from smpcore.codegen.float32 import to_float32
 from smpcore.codegen.identity import source_of
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.frame import FLOAT_RULES, MAX_MASK, preamble
-from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def inputs_source(model: Any, prefix: str) -> str:

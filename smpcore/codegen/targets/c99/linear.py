@@ -9,8 +9,8 @@ from __future__ import annotations
 from smpcore.codegen.constants import has_tables, is_dense
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.targets.c99.answer import RowCode, behind
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.functions import value_steps
-from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def linear_code(rows: WeightedInputs, c: Source) -> RowCode:

@@ -9,7 +9,7 @@ import numpy as np
 from smpcore.codegen.constants import Tables
 from smpcore.codegen.names import c_float
 from smpcore.codegen.probability import SLOPE_BITS
-from smpcore.codegen.targets.c99.tables import Source
+from smpcore.codegen.targets.c99.constant_tables import Source
 
 
 def probability_tables(model: Any) -> Tables:

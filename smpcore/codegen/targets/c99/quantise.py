@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.frame import FLOAT_RULES, preamble
-from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def quantise_source(model: Any, prefix: str) -> str:

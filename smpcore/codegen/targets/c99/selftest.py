@@ -8,8 +8,8 @@ from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.conversions import conversions
 from smpcore.codegen.names import c_float
 from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
 from smpcore.codegen.targets.c99.frame import CASTS, head
-from smpcore.codegen.targets.c99.tables import class_type, number_types
 from smpcore.codegen.vectors import TestVectors
 
 

@@ -12,6 +12,7 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.targets.c99.answer import RowCode
+from smpcore.codegen.targets.c99.constant_tables import Source, lines, unsigned
 from smpcore.codegen.targets.c99.functions import (
     exp2_function,
     inverse_root_function,
@@ -19,7 +20,6 @@ from smpcore.codegen.targets.c99.functions import (
     ratio_function,
     value_steps,
 )
-from smpcore.codegen.targets.c99.tables import Source, lines, unsigned
 
 #: Step of a similarity -> lines that add feature t[feature] and an anchor's entry.
 _STEPS = {

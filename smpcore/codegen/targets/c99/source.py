@@ -31,6 +31,7 @@ from smpcore.codegen.targets.c99.answer import (
     scores_function,
     value_function,
 )
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.frame import (
     FLOAT_RULES,
     check_size,
@@ -51,7 +52,6 @@ from smpcore.codegen.targets.c99.probability import (
 from smpcore.codegen.targets.c99.quantise import quantise_source
 from smpcore.codegen.targets.c99.similarities import similarity_code
 from smpcore.codegen.targets.c99.sparse_code import sparse_code
-from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:

@@ -15,8 +15,8 @@ from smpcore.codegen.sparse_code import (
     most_steps,
 )
 from smpcore.codegen.targets.c99.answer import RowCode
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.functions import inverse_root_function
-from smpcore.codegen.targets.c99.tables import Source, unsigned
 
 
 def sparse_code(code: SparseCode, rows: RowCode, c: Source) -> RowCode:
