@@ -164,9 +164,9 @@ ROW = Method(
         ),
     ),
     removed={
-        "solver": "A setting of the saved model, its solver, is no longer there: rows "
-        "are solved exactly, to the same objective; the paper's pairs are under "
-        "Algorithm as printed.",
+        "solver": "The multi-prototype SVM has no choice of a solver any more: rows "
+        "are solved exactly, to the same objective; the paper's steps between pairs "
+        "are in Algorithm as printed.",
     },
     path=None,
     sparsity="n_prototypes",
