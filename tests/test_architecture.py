@@ -90,7 +90,7 @@ HOUSE = {
 MOST_ARGUMENTS = 7
 #: Rooms that several pages share, bottom up; every other room is of one page.
 SHARED_ROOMS = ("work", "state", "ui")
-#: Rooms of the library that the README's picture names.
+#: Rooms of the library that the picture of the architecture names.
 LIBRARY = ("evaluation", "methods", "chips", "explain", "methods/<key>", "codegen")
 LIBRARY += ("datasets", "solvers")
 #: A file of compiled code in a method's folder: behind the wall of the solvers.
@@ -222,9 +222,9 @@ def test_a_page_takes_from_its_own_room_and_from_shared_ones_below():
         assert target.split(".")[1] in (room, *below), (name, target)
 
 
-def test_the_readmes_picture_names_the_floors_in_their_order():
-    text = (ROOT / "README.md").read_text("utf-8")
-    picture = text.split("## How it is built")[1].split("```")[1]
+def test_the_picture_names_the_floors_in_their_order():
+    text = (ROOT / ".github/ARCHITECTURE.md").read_text("utf-8")
+    picture = text.split("## Floors")[1].split("```")[1]
     shared = [picture.index(f"pages/{room}/") for room in SHARED_ROOMS]
     assert shared == sorted(shared, reverse=True)
     library = picture[picture.index("evaluation") :]
