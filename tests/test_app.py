@@ -52,7 +52,7 @@ ROUNDS = [
     for m, method in enumerate(METHODS)
     for able in [[data for data in _able(method) if data not in LARGE]]
     for number, (page, end) in enumerate(
-        product(sorted(set(PAGES) - {"explore.py", "data.py"}), (0, 1))
+        product(sorted(set(PAGES) - {"explore.py", "data.py", "guide.py"}), (0, 1))
     )
 ]
 

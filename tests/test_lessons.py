@@ -432,7 +432,7 @@ def test_every_step_of_a_lesson_is_reached_by_right_answers(name):
 def test_only_the_lesson_stays_open_during_a_question(page):
     app = started(SHIPPED["02-fusion.json"])
     sound(app.switch_page(f"pages/{page}").run())
-    stays = page in ("explore.py", "lessons.py")
+    stays = page in ("explore.py", "lessons.py", "guide.py")
     assert ("is closed until the question" in said(app)) == (not stays)
     session_of(app).lesson.answers[0] = 5.0
     assert "is closed until" not in said(sound(app.run()))

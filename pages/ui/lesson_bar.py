@@ -51,7 +51,7 @@ def show(place: Any = st) -> None:
 _MOST_NUMBER = 1e9
 #: Pages that stay open during a question. All others show numbers of models, or
 #: change what is locked.
-_OPEN_PAGES = ("Explore", "Lessons")
+_OPEN_PAGES = ("Explore", "Lessons", "Guide")
 
 
 def closes(title: str) -> bool:

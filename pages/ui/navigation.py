@@ -24,6 +24,7 @@ def _pages() -> list[st.Page]:
         "Export": "memory",
         "Lessons": "school",
         "Papers": "article",
+        "Guide": "help",
     }
     return [
         st.Page(

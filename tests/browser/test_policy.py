@@ -43,7 +43,7 @@ def test_no_page_needs_what_the_policy_forbids(said, address):
     page.mouse.down()
     page.mouse.move(box["x"] + 120, box["y"] + 90, steps=5)
     page.mouse.up()
-    assert len(PAGES) == 10
+    assert len(PAGES) > 9
     for name in PAGES:
         if name != "explore":
             answer = page.goto(f"{address}{name}")

@@ -1,4 +1,4 @@
-"""Two servers behind the README's proxy: one dies, and its visitors lose nothing."""
+"""Two servers behind the guide's proxy: one dies, and its visitors lose nothing."""
 
 from __future__ import annotations
 
@@ -43,9 +43,8 @@ def proxied(tmp_path: Path) -> Iterator[Proxied]:
     if shutil.which("caddy") is None:
         assert os.environ.get("CI") != "true", "caddy is missing: install it"
         pytest.skip("caddy is not installed")
-    block = re.search(
-        r"```caddyfile\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
-    )[1]
+    text = (ROOT / "assets/guide/3-server.md").read_text("utf-8")
+    block = re.search(r"```caddyfile\n(.*?)```", text, re.DOTALL)[1]
     addresses = re.findall(r"127\.0\.0\.1:\d+", block)
     assert len(addresses) == 2
     url, admin = (f"127.0.0.1:{free_port()}" for _ in range(2))

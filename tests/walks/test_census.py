@@ -147,6 +147,7 @@ STATES = [
     State("Lessons", ""),
     *(State("Lessons", bring=bring) for bring in (teaching, saving)),
     State("Papers", ""),
+    State("Guide", ""),
 ]
 #: Every page about a model, with every method and each bundled table that it learns.
 PRODUCT = [
@@ -154,7 +155,7 @@ PRODUCT = [
     *(
         state
         for page in PAGES
-        if page not in ("Data", "Lessons", "Papers")
+        if page not in ("Data", "Lessons", "Papers", "Guide")
         for info in list_datasets()
         for key, method in METHODS.items()
         if info.task in method.estimators

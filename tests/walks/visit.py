@@ -41,6 +41,7 @@ PAGES = {
     "Export": "export",
     "Lessons": "lessons",
     "Papers": "papers",
+    "Guide": "guide",
 }
 #: Sentences that no visitor may come to read.
 _BROKEN = re.compile(
