@@ -33,6 +33,8 @@ Z         Z                 (N, n)    G + B' Y, (B' Y)_j = sum of Y over the pai
 ========  ================  ========  ==================================================
 """
 
+import math
+
 import numpy as np
 
 from smpcore.solvers import kernel
@@ -44,10 +46,13 @@ from smpcore.solvers.iterations import (
 )
 from smpcore.solvers.losses import SMOOTH, loss_and_gradient, scaled_entropy
 from smpcore.solvers.newton import active_columns, newton_step, row_metric
-from smpcore.solvers.prox import fusion_prox
+from smpcore.solvers.prox import fusion_prox, soft_threshold
 
 #: Columns up to which proximal Newton steps pay.
 MOST_COLUMNS = 256
+
+#: Steps after which columns are shifted.
+SHIFT_EVERY = 10
 
 
 @kernel
@@ -121,6 +126,38 @@ def step_curvature(W, W_new, G, G_new, second):
 
 
 @kernel
+def shift_columns(W, l1, l2):
+    """Add to each column the number that costs least; no difference of rows changes.
+
+    Loss and fusion depend on differences only, so that where a column's net is weak no
+    step of theirs would move its mean in less than thousands of steps. The net's slope
+    along the shift rises: it is looked up where entries become 0, and is linear
+    between.
+    """
+    for r in range(W.shape[1]):
+        shift, nearest, curvature = 0.0, math.inf, 0.0
+        for j in range(W.shape[0]):
+            curvature += l2[j, r]
+        for k in range(W.shape[0]):
+            slope, kink = 0.0, 0.0
+            for j in range(W.shape[0]):
+                apart = W[j, r] - W[k, r]
+                slope += l2[j, r] * apart
+                if apart == 0.0:
+                    kink += l1[j, r]
+                else:
+                    slope += l1[j, r] if apart > 0.0 else -l1[j, r]
+            rest = soft_threshold(slope, kink)
+            if abs(rest) < nearest:
+                nearest = abs(rest)
+                shift = -W[k, r] - rest / curvature
+            if rest == 0.0:
+                break
+        for j in range(W.shape[0]):
+            W[j, r] += shift
+
+
+@kernel
 def solve_smp(
     X, y_encoded, assign, weights, prototype_labels, starts, copies, units, offsets,
     lam, l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
@@ -166,8 +203,10 @@ def solve_smp(
                 X, y_encoded, assign, weights, prototype_labels, offsets, kind, T,
                 point, G_new, miss, S, E, bits, triple, part,
             )  # fmt: skip
-        costs = penalty(point, starts, lam, l1, l2, copies, units)
         curvature, dd = step_curvature(W, point, G, G_new, n_iter % 2 == 0)
+        if n_iter % SHIFT_EVERY == 0:  # changes neither loss nor gradient
+            shift_columns(point, l1, l2)
+        costs = penalty(point, starts, lam, l1, l2, copies, units)
         if loss + costs > worst - 0.5e-4 * L * dd and (bent or L < limit):
             L = L if bent else min(2.0 * L, limit)
             bent = False

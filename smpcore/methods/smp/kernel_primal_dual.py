@@ -19,7 +19,13 @@ import math
 
 import numpy as np
 
-from smpcore.methods.smp.kernel import dual_net, net_conjugate, penalty
+from smpcore.methods.smp.kernel import (
+    SHIFT_EVERY,
+    dual_net,
+    net_conjugate,
+    penalty,
+    shift_columns,
+)
 from smpcore.solvers import kernel
 from smpcore.solvers.iterations import ITERATION_LIMIT, note_step, used_history
 from smpcore.solvers.losses import SMOOTH, loss_and_gradient
@@ -49,35 +55,6 @@ def primal_step(Z, tau, l1, l2, W, U):
             w /= 1.0 + tau * l2[j, r]
             U[j, r] = 2.0 * w - W[j, r]
             W[j, r] = w
-
-
-@kernel
-def shift_columns(W, l1, l2):
-    """Add to each column the number that costs least; no difference of rows changes.
-
-    Loss and fusion depend on differences only, so that where a column's net is weak no
-    step of theirs would move its mean. The net's slope along the shift rises: it is
-    looked up where entries become 0, and is linear between.
-    """
-    for r in range(W.shape[1]):
-        shift, nearest, curvature = 0.0, math.inf, 0.0
-        for j in range(W.shape[0]):
-            curvature += l2[j, r]
-        for k in range(W.shape[0]):
-            slope, kink = 0.0, 0.0
-            for j in range(W.shape[0]):
-                apart = W[j, r] - W[k, r]
-                slope += l2[j, r] * apart
-                if apart == 0.0:
-                    kink += l1[j, r]
-                else:
-                    slope += l1[j, r] if apart > 0.0 else -l1[j, r]
-            rest = soft_threshold(slope, kink)
-            if abs(rest) < nearest:
-                nearest = abs(rest)
-                shift = -W[k, r] - rest / curvature
-        for j in range(W.shape[0]):
-            W[j, r] += shift
 
 
 @kernel
@@ -138,6 +115,8 @@ def solve_smp_primal_dual(
             break
         dual_net(G, Y, starts, l1, l2, Z)
         primal_step(Z, 1.0 / (lipschitz + s), l1, l2, W, U)
+        if kind == SMOOTH and n_iter % SHIFT_EVERY == 0:
+            shift_columns(W, l1, l2)
     shift_columns(W, l1, l2)
     lower = P - loss - penalty(W, starts, lam, l1, l2, copies, units)
     history[0][n_iter] -= lower

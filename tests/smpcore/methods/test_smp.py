@@ -504,21 +504,31 @@ def test_the_ridge_of_the_bias_favours_a_rare_class():
 
 
 @pytest.mark.parametrize("n_prototypes", [1, 2])
-@pytest.mark.parametrize("solver", ["spg", "primal-dual"])
-def test_columns_of_very_different_scales_reach_the_optimum(n_prototypes, solver):
+@pytest.mark.parametrize(
+    ("loss", "solver", "max_iter"),
+    [
+        *(("smooth", "spg", 500), ("smooth", "primal-dual", 5000)),
+        *(("max", "spg", 5000), ("hinge", "spg", 20_000)),
+    ],
+)
+def test_columns_of_very_different_scales_reach_the_optimum(
+    n_prototypes, loss, solver, max_iter
+):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 9))
     y = (X[:, 0] + X[:, 3] * X[:, 6] + 0.5 * X[:, 4] > 0).astype(int) + (X[:, 1] > 0.8)
     estimator = SMPClassifier(
-        n_prototypes, standardize=False, solver=solver, tol=1e-6, max_iter=10_000
-    )
+        n_prototypes, standardize=False, tol=1e-6, loss=loss, solver=solver,
+        max_iter=max_iter,
+    )  # fmt: skip
     problem = estimator.problem(X * np.repeat([1e3, 1.0, 1e-3], 3), y)
     fitted = estimator.solve(problem)
     l1, l2 = elastic_net(problem, fitted.mu, fitted.eta)
     case = Case(
         problem.X, problem.y_encoded, problem.assignment, problem.weights,
-        problem.prototype_labels, problem.copies, fitted.lam, l1, l2,
+        problem.prototype_labels, problem.copies, fitted.lam, l1, l2, loss,
     )  # fmt: skip
+    assert fitted.gap_ <= 1e-6 * fitted.objective_
     assert fitted.objective_ == pytest.approx(case.objective(fitted.state_.W), rel=1e-9)
     optimum = case.solve_exactly(problem.units)[1]
     assert fitted.objective_ <= (1.0 + 1e-6) * optimum
