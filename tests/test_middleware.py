@@ -267,6 +267,7 @@ def headers_of(content_type: bytes) -> dict:
 def test_pages_say_what_they_load_and_who_may_frame_them(monkeypatch, caplog):
     page = headers_of(b"text/html; charset=utf-8")
     assert page["content-security-policy"].endswith("frame-ancestors 'self'")
+    assert "'unsafe-eval'" not in page["content-security-policy"]
     assert page["x-content-type-options"] == "nosniff"
     assert "content-security-policy" not in headers_of(b"image/png")
     listed = "https://moodle.example.org https://*.example.com:8443, x;y"
