@@ -75,11 +75,12 @@ def case_sheet(
 
 def _case(case: Case) -> str:
     facts = [f"{name}: <b>{escape(text)}</b>" for name, text in _escaped(case.facts)]
+    remarks = case.remarks or ["Nothing was missing, out of range or unseen."]
     sections = [
         f"<h1>{escape(case.title)}</h1>",
         f'<p class="answer">Prediction: <b>{escape(case.answer)}</b></p>',
         f"<p>{' · '.join(facts)}</p>" if facts else "",
-        *(f'<p class="remark">{escape(remark)}</p>' for remark in case.remarks),
+        *(f'<p class="remark">{escape(remark)}</p>' for remark in remarks),
         "<h2>For and against</h2>",
         _parts(case),
         f"<p>{escape(case.rule)}</p>",

@@ -5,24 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
 from pages.prototypes import edited_rows, reconstruction, sheets
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
-from pages.ui import calibration
+from pages.ui import calibration, case_sheets
 from pages.ui.elements import signed_bars, table
 from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, message, short_label
-from smpcore import PrototypeModel, contributions, counterfactual
-from smpcore.datasets import list_names, only_compared, plain_number, text_features
-from smpcore.explain import (
-    Contributions,
-    changed_columns,
-    single_column_changes,
-)
+from smpcore import contributions
+from smpcore.datasets import only_compared, plain_number, text_features
+from smpcore.explain import Contributions
 
 _SPLITS = {
     "": "finest exact split",
@@ -30,7 +27,6 @@ _SPLITS = {
     "column": "columns",
     "feature": "category levels",
 }
-_NORMS = {"l2": "Euclidean (l2)", "l1": "Manhattan (l1), few features"}
 
 
 @st.fragment
@@ -59,42 +55,42 @@ def why(context: ModelContext) -> None:
             "there is no counterfactual here."
         )
         return
-    if model.classes is None:
-        _moves(context, x)
-    else:
-        _flip(context, x, frozen)
-    sheets.offer(context, row, place, frozen, changed)
+    amount = _change(context, row, x, frozen)
+    sheets.offer(context, row, place, frozen, changed, amount)
 
 
-def _moves(context: ModelContext, x: np.ndarray) -> None:
-    """Which change of one column would move the predicted number by an amount."""
-    st.markdown("**What moves the prediction**: the nearest value of one column")
-    spread = float(context.data.of("train")[1].std())
-    usual = float(f"{spread / 4:.1g}") or 1.0
-    amount = st.number_input(
-        f"Move the prediction of {escape_markdown(short_label(context.outputs[0]))} by",
-        value=usual,
-        min_value=0.0,
-        format="%g",
-        key=f"why_amount_{context.data.dataset.digest}",
-    )
-    if not amount > 0:
-        st.info("Choose an amount above 0.")
-        return
-    preparation = context.data.preparation
-    lines = single_column_changes(context.model, preparation, x, amount)
-    if not lines:
-        st.info(
-            "No column alone moves it so far within the training range; choose a "
-            "smaller amount."
+def _change(
+    context: ModelContext, row: pd.DataFrame, x: np.ndarray, frozen: list[int]
+) -> float | None:
+    """The smallest change that changes the answer, in the words of the sheet.
+
+    Returns how far a predicted number should move.
+    """
+    explainer = case_sheets.explainer(context, context.model, False)
+    amount, title = None, "The smallest change that changes the prediction"
+    if context.model.classes is None:
+        title = "What moves the prediction: the nearest value of one column"
+        name = escape_markdown(short_label(context.outputs[0]))
+        amount = st.number_input(
+            f"Move the prediction of {name} by",
+            value=explainer.usual_amount,
+            min_value=0.0,
+            format="%g",
+            key=f"why_amount_{context.data.dataset.digest}",
         )
-        return
-    table(lines)
-    st.caption(
-        "All other columns stay as they are, and values stay within the training "
-        "range: empty where none there moves it so far. This describes the model, "
-        "not cause and effect."
-    )
+        if not amount:
+            st.info("Choose an amount above 0.")
+            return None
+    case = explainer.explain(row, "this row", frozen=frozen, amount=amount)
+    for remark in case.remarks:
+        message(st.warning, remark)
+    st.markdown(f"**{title}**", help=define("Counterfactual"))
+    message(st.markdown, case.change)
+    if case.changed is not None:
+        draw(context, np.stack([x, case.changed]), ["before", "after"], "flipped")
+    if case.changes:
+        table(case.changes)
+    return amount
 
 
 def _picked(context: ModelContext) -> tuple[int, Any, str]:
@@ -216,81 +212,3 @@ def part_names(
     if result.of == "prototype":
         return [context.name(j) for j in range(len(result.parts))]
     return [f"{result.of} {i + 1}" for i in range(len(result.parts))]
-
-
-def _flip(context: ModelContext, x: np.ndarray, frozen: list[int]) -> None:
-    """The smallest change with which the answer would change."""
-    heading = "**Counterfactual: the smallest change that changes the prediction**"
-    st.markdown(heading, help=define("Counterfactual"))
-    left, right = st.columns(2, vertical_alignment="bottom")
-    norm = left.segmented_control(
-        "Distance",
-        list(_NORMS),
-        default="l2",
-        required=True,
-        format_func=_NORMS.get,
-        key="why_norm",
-    )
-    inside = right.toggle("Stay within the training range", True, key="why_in")
-    model = context.model
-    out = outside(model, x)
-    if inside and out.any():
-        message(st.warning, _outside_message(model, x, out, frozen))
-    flip = counterfactual(
-        model,
-        x,
-        norm,
-        frozen=frozen,
-        preparation=context.data.preparation,
-        X=context.rows[0],
-        bounds=(model.low, model.high) if inside else None,
-    )
-    if flip is None:
-        st.info("No counterfactual found; allow more columns or larger changes.")
-        return
-    distance = flip.description + (_bounded(out, frozen) if inside else "")
-    before, after = (
-        escape_markdown(context.outputs[i]) for i in (flip.before, flip.after)
-    )
-    st.markdown(
-        f"The prediction would change from **{before}** to **{after}**: "
-        f"{plain_number(flip.length)} standard deviations in total ({distance}). This "
-        "describes the model, not cause and effect."
-    )
-    draw(context, np.stack([x, flip.x]), ["before", "after"], "flipped")
-    table(changed_columns(model, context.data.preparation, x, flip))
-
-
-def outside(model: PrototypeModel, x: np.ndarray) -> np.ndarray:
-    """Which features that the model uses lie outside the training rows' range."""
-    return model.support & ((x < model.low) | (x > model.high))
-
-
-def _bounded(out: np.ndarray, frozen: list[int]) -> str:
-    """Of what changes a flip is the smallest, where it stays within the ranges."""
-    held = np.isin(np.flatnonzero(out), frozen)
-    words = ", within the training range"
-    words += " except for fixed columns" if held.any() else ""
-    return words + (", including the way back into the range" if (~held).any() else "")
-
-
-def _outside_message(
-    model: PrototypeModel, x: np.ndarray, out: np.ndarray, frozen: list[int]
-) -> str:
-    """What becomes of values outside the training rows' ranges, in sentences."""
-    held = set(frozen)
-    groups = {
-        "The change brings them back into the range": [],
-        "They are fixed and do not change": [],
-    }
-    moves, stays = groups.values()
-    for f in np.flatnonzero(out):
-        name = short_label(model.feature_names[f])
-        limits = (plain_number(limit[f], 6) for limit in (model.low, model.high))
-        words = f"{name} = {plain_number(x[f], 6)} ({' to '.join(limits)})"
-        (stays if f in held else moves).append(words)
-    return " ".join(
-        f"Outside the training range: {list_names(names, 5, 200)}. {what}."
-        for what, names in groups.items()
-        if names
-    )

@@ -16,6 +16,7 @@ def offer(
     place: int,
     frozen: list[int],
     changed: bool,
+    amount: float | None,
 ) -> None:
     """Offer a page for the row on the page, or for each that the visitor chooses."""
     dataset, division = context.data.dataset, context.data.split
@@ -45,5 +46,6 @@ def offer(
         lambda _: facts(place) | edited,
         trained[[place]],
         frozen,
+        amount,
     )
     case_sheets.offer(context, context.model, "why", rows, shown)

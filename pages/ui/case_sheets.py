@@ -49,6 +49,8 @@ class Rows:
     frozen : list of int, optional
         Features that the smallest change leaves as they are; by default those of the
         columns that cannot be changed.
+    amount : float, optional
+        How far a change of one column should move a predicted number.
     """
 
     frame: pd.DataFrame
@@ -58,6 +60,7 @@ class Rows:
     facts: Callable[[int], Mapping[str, str]]
     training: np.ndarray | None = None
     frozen: list[int] | None = None
+    amount: float | None = None
 
     def explained(self, explainer: CaseExplainer, i: int) -> Case:
         """The case of the row that is the i-th of those to choose from."""
@@ -65,7 +68,8 @@ class Rows:
         title = f"Row {self.numbers[i]} of {self.table}"
         without = -1 if self.training is None else int(self.training[place])
         row = self.frame.iloc[[place]]
-        return explainer.explain(row, title, self.facts(place), self.frozen, without)
+        more = self.frozen, without, self.amount
+        return explainer.explain(row, title, self.facts(place), *more)
 
 
 def chosen_rows(text: str, numbers: np.ndarray) -> list[int]:
@@ -118,7 +122,7 @@ def offer(
             help="Rows of your data are included only if you switch this on.",
         )
         with problems_shown(st.warning):
-            explained = _explainer(context, model, real), _facts(context)
+            explained = explainer(context, model, real), _facts(context)
             typed = chosen_rows(text, rows.numbers)
             if typed:
                 _button(explained, key, rows, typed)
@@ -160,7 +164,8 @@ def _sheet(
     return case_sheet(cases, f"Predictions for {rows.table}", facts)
 
 
-def _explainer(context: Context, model: PrototypeModel, real: bool) -> CaseExplainer:
+def explainer(context: Context, model: PrototypeModel, real: bool) -> CaseExplainer:
+    """The model with its training rows; these are named where they may be shown."""
     data = context.data
     return CaseExplainer(
         model,

@@ -37,7 +37,7 @@ class Case:
     facts : mapping of str to str
         Lead, probability and what the caller knows, in the order shown.
     remarks : tuple of str
-        What was missing, out of range or unseen, a sentence each.
+        What was missing, out of range or unseen, a sentence each; empty if nothing was.
     sides : (str, str)
         What a positive and a negative part of a line is.
     parts : sequence of (str, str, float)
@@ -52,6 +52,8 @@ class Case:
         The smallest change, in a sentence.
     changes : sequence of mapping
         The columns that it changes.
+    changed : ndarray of shape (n_features,) or None
+        The row after the change, user's units; None where no answer changes.
     """
 
     title: str
@@ -65,6 +67,7 @@ class Case:
     nearest_note: str
     change: str
     changes: Sequence[Mapping[str, Any]]
+    changed: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +141,7 @@ class CaseExplainer:
         facts: Mapping[str, str] | None = None,
         frozen: Sequence[int] | None = None,
         without: int = -1,
+        amount: float | None = None,
     ) -> Case:
         """Describe the answer to one row.
 
@@ -154,6 +158,9 @@ class CaseExplainer:
             the columns that cannot be changed.
         without : int
             Position of the row itself in `X`; -1: it is no training row.
+        amount : float, optional
+            How far a change of one column should move a predicted number; default:
+            `usual_amount`.
 
         Returns
         -------
@@ -169,7 +176,10 @@ class CaseExplainer:
         parts, rule = self._parts(row, x, split)
         order = [self._position(name) for name, _, _ in parts]
         columns = [i for i in order if i is not None] or self._used
-        change, changes = self._change(x, frozen)
+        if model.classes is None:
+            changed = (*self._moves(x, amount or self.usual_amount), None)
+        else:
+            changed = self._flip(x, frozen)
         nearest, note = self._beside(x, columns[:_MOST_COLUMNS], without)
         return Case(
             title,
@@ -181,8 +191,7 @@ class CaseExplainer:
             rule,
             nearest,
             note,
-            change,
-            changes,
+            *changed,
         )
 
     @cached_property
@@ -250,8 +259,7 @@ class CaseExplainer:
             ],
             "Unusual, but not used by this model: {}.": unused,
         }
-        remarks = tuple(s.replace("{}", text) for s, text in sentences.items() if text)
-        return remarks or ("Nothing was missing, out of range or unseen.",)
+        return tuple(s.replace("{}", text) for s, text in sentences.items() if text)
 
     def _missing(self, row: pd.DataFrame, used: Sequence[str]) -> str:
         """Columns without a value, each with what the model takes in its place."""
@@ -328,49 +336,48 @@ class CaseExplainer:
             "deviations of the training rows."
         )
 
-    def _change(
+    def _flip(
         self, x: np.ndarray, frozen: Sequence[int] | None
-    ) -> tuple[str, list[dict[str, Any]]]:
+    ) -> tuple[str, list[dict[str, Any]], np.ndarray | None]:
         """The smallest change that the answer would not survive."""
         model = self.model
-        if model.classes is None:
-            return self._moves(x)
+        if frozen is None:
+            frozen = self.preparation.fixed_features
         flip = counterfactual(
             model,
             x,
-            "l1",  # few columns: a change that can be read and judged
             frozen=frozen,
             preparation=self.preparation,
             X=self.X,
             bounds=(model.low, model.high),
         )
         if flip is None:
-            return (
-                "No change within the training range was found that would change the "
-                "prediction.",
-                [],
-            )
-        changes = [
-            {"column": line["column"], "now": line["now"], "then": line["then"]}
-            for line in changed_columns(model, self.preparation, x, flip)
-        ]
+            words = "No change within the training range was found that would change "
+            return f"{words}the prediction.", [], None
+        changes = changed_columns(model, self.preparation, x, flip)
+        outside = model.support & ((x < model.low) | (x > model.high))
+        held = np.isin(np.flatnonzero(outside), frozen)
+        within = "within the training range"
+        within += " except for fixed columns" if held.any() else ""
+        within += ", including the way back into the range" if (~held).any() else ""
         sentence = (
-            f"The model's answer would change from {self._name(flip.before)} to "
-            f"{self._name(flip.after)} with this change: "
-            f"{plain_number(flip.length, 3)} standard deviations in total "
-            f"({flip.description}, within the training range). "
+            f"The prediction would change from {self._name(flip.before)} to "
+            f"{self._name(flip.after)}: {plain_number(flip.length)} standard "
+            "deviations, summed over all columns (Manhattan distance; "
+            f"{flip.description}, {within}). "
         )
         if len(changes) > _MOST_COLUMNS:
             n_more = len(changes) - _MOST_COLUMNS
             sentence += f"The {n_more} smallest of {len(changes)} are not listed. "
-        return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS]
+        return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS], flip.x
 
-    def _moves(self, x: np.ndarray) -> tuple[str, list[dict[str, Any]]]:
+    @cached_property
+    def usual_amount(self) -> float:
+        """A quarter of the training targets' standard deviation, as one digit."""
+        return float(f"{_SHARE_OF_SPREAD * float(self.y.std()):.1g}") or 1.0
+
+    def _moves(self, x: np.ndarray, amount: float) -> tuple[str, list[dict[str, Any]]]:
         """What of single columns would move a predicted number."""
-        amount = _SHARE_OF_SPREAD * float(self.y.std())
-        if not amount > 0:
-            return "All training rows have the same value.", []
-        amount = float(f"{amount:.1g}")
         changes = single_column_changes(self.model, self.preparation, x, amount)
         sentence = (
             f"A change of one column that would move the prediction by "

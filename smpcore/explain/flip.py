@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -15,15 +15,12 @@ from smpcore.explain.least_change import (
     HalfSpaces,
     Whole,
     nearest,
-    nearest_l1,
-    nearest_l1_whole,
     nearest_whole,
 )
 from smpcore.explain.rounding import rounded
 from smpcore.explain.search import search
 from smpcore.model import PrototypeModel
 
-Norm = Literal["l2", "l1"]
 #: A search looks at so many of the nearest rows with another answer.
 _MOST_STARTS = 40
 
@@ -39,7 +36,7 @@ class Counterfactual:
     before, after : int
         Class numbers of the answers.
     length : float
-        Of the change, in the norm that was asked for, scaled units.
+        Sum of the changes (Manhattan distance), scaled units.
     exact : bool
         Whether it is the smallest change there is that ends within the bounds, but
         for rounding numbers to the digits of their columns.
@@ -58,7 +55,6 @@ class Counterfactual:
 def counterfactual(
     model: PrototypeModel,
     x: np.ndarray,
-    norm: Norm = "l2",
     *,
     bounds: tuple[np.ndarray, np.ndarray] | None = None,
     frozen: Sequence[int] | None = None,
@@ -67,8 +63,9 @@ def counterfactual(
 ) -> Counterfactual | None:
     """Find the smallest change of x with which the answer would change.
 
-    Exact for linear models: one quadratic (L2) or linear (L1) program for each piece of
-    a rival's score. Other models are searched from the rows of X with other answers.
+    The changes of all features, in scaled units, are summed (Manhattan distance): few
+    columns change. Exact for linear models: one linear program for each piece of a
+    rival's score. Other models are searched from the rows of X with other answers.
 
     Parameters
     ----------
@@ -76,8 +73,6 @@ def counterfactual(
         Classifier whose answer should change.
     x : ndarray of shape (n_features,), user's units
         The input to start from; every value is finite.
-    norm : {"l2", "l1"}
-        Length of a change, in scaled units.
     bounds : (low, high) of ndarray of shape (n_features,), optional
         Range of each feature after the change, user's units. Where x lies outside, the
         change brings it back in; a feature that is frozen, or that the model does not
@@ -100,12 +95,10 @@ def counterfactual(
     Raises
     ------
     SmpcoreError
-        If x has another shape, `norm` is unknown, or the model is a regression.
+        If x has another shape, or the model is a regression.
     """
     if model.classes is None:
         raise SmpcoreError("A regression has no answer that could flip.")
-    if norm not in ("l2", "l1"):
-        raise SmpcoreError(f"norm={norm!r} should be 'l2' or 'l1'.")
     x = np.asarray(x, dtype=np.float64)
     if x.shape != (model.n_features,):
         raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
@@ -114,9 +107,9 @@ def counterfactual(
     limits = _ends(model, x, bounds, frozen, preparation)
     whole = _whole(model, x, preparation)
     if model.is_linear and not model.code_size:
-        result = _linear(model, x, norm, limits, whole)
+        result = _linear(model, x, limits, whole)
     else:
-        result = _searched(model, x, norm, limits, whole, preparation, X)
+        result = _searched(model, x, limits, whole, preparation, X)
     if result is None:
         return None
     moved, exact, description = result
@@ -128,7 +121,7 @@ def counterfactual(
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
-    length = float(_lengths(model, norm)(moved[None] - x)[0])
+    length = float(_lengths(model)(moved[None] - x)[0])
     return Counterfactual(moved, before, after, length, exact, description)
 
 
@@ -158,7 +151,7 @@ def changed_columns(
     for spec in preparation.inputs:
         part = apart[spec.features]
         if np.abs(part).max(initial=0.0) > 1e-12:
-            change = part[0] if spec.kind == "number" else np.linalg.norm(part)
+            change = part[0] if spec.kind == "number" else np.abs(part).sum()
             lines.append(
                 {
                     "column": spec.name,
@@ -203,9 +196,8 @@ def _whole(
     return Whole(x, model.scale, whole, tuple(groups))
 
 
-def _lengths(model: PrototypeModel, norm: Norm):
-    order = 2 if norm == "l2" else 1
-    return lambda moves: np.linalg.norm(moves / model.scale, ord=order, axis=1)
+def _lengths(model: PrototypeModel):
+    return lambda moves: np.abs(moves / model.scale).sum(axis=1)
 
 
 def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -222,7 +214,7 @@ def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def _linear(model, x, norm, limits, whole) -> tuple[np.ndarray, bool, str] | None:
+def _linear(model, x, limits, whole) -> tuple[np.ndarray, bool, str] | None:
     """One program per piece of a rival; the shortest of their answers."""
     weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
@@ -233,42 +225,32 @@ def _linear(model, x, norm, limits, whole) -> tuple[np.ndarray, bool, str] | Non
     answer = model.decide(scores[None])[0]
     current = prototype_labels == answer
     low, high = ((end - x) / model.scale for end in limits)
-    length, rivals = _lengths(model, norm), []
-    solve = nearest if norm == "l2" else nearest_l1
+    rivals = []
     # A class behind the answer in order has to lead by more than `tie`.
     start_scores = start_scores - model.tie * (prototype_labels > answer)
     for piece in np.flatnonzero(~current):
         borders = _borders(weights, start_scores, piece, current, low, high)
-        move = None if borders is None else solve(borders)
+        move = None if borders is None else nearest(borders)
         if move is not None:
-            bound = float(length((move * model.scale)[None])[0])
-            rivals.append((bound, piece, borders, move))
+            rivals.append((float(np.abs(move).sum()), piece, borders, move))
     rivals.sort(key=lambda rival: rival[:2])
     if not rivals:
         return None
     if not whole.whole.any():
         return x + rivals[0][3] * model.scale, True, "the smallest change there is"
-    return _whole_numbers(model, x, norm, rivals, whole)
+    return _whole_numbers(model, x, rivals, whole)
 
 
-def _whole_numbers(
-    model, x, norm, rivals, whole
-) -> tuple[np.ndarray, bool, str] | None:
+def _whole_numbers(model, x, rivals, whole) -> tuple[np.ndarray, bool, str] | None:
     """The shortest move to whole numbers; rivals are sorted by their lower bounds."""
-    length = _lengths(model, norm)
     best, shortest, proved = None, np.inf, True
     for bound, _, borders, _ in rivals:
         if bound >= shortest:
             break
-        if norm == "l1":
-            move, sure = nearest_l1_whole(borders, whole)
-        else:
-            move, sure = nearest_whole(borders, whole, shortest)
+        move, sure = nearest_whole(borders, whole)
         proved &= sure
-        if move is not None:
-            reached = float(length((move * model.scale)[None])[0])
-            if reached < shortest:
-                best, shortest = x + move * model.scale, reached
+        if move is not None and (reached := float(np.abs(move).sum())) < shortest:
+            best, shortest = x + move * model.scale, reached
     if best is None:
         return None
     gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
@@ -292,13 +274,13 @@ def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, norm, limits, whole, preparation, X):
+def _searched(model, x, limits, whole, preparation, X):
     """Search from the nearest rows that have another answer."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
     blocks = _blocks(len(x), whole, preparation)
     before = model.decide(model.scores(x[None]))[0]
-    length = _lengths(model, norm)
+    length = _lengths(model)
 
     def flips(rows: np.ndarray) -> np.ndarray:
         return model.decide(model.scores(rows)) != before

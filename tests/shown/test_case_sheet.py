@@ -78,10 +78,10 @@ def test_the_change_on_the_sheet_changes_the_answer(method):
     html, number = sheet(fit)
     parser = Tables()
     parser.feed(html)
-    table = next(t for t in parser.tables if t[0] == ["column", "now", "then"])
+    table = next(t for t in parser.tables if t[0][:3] == ["column", "now", "then"])
     frame = fit.table.frame.copy()
     row = frame.index[number - 1]
-    for name, now, then in table[1:]:
+    for name, now, then, _ in table[1:]:
         is_number = frame[name].dtype.kind in "if"
         frame[name] = frame[name].astype(float if is_number else object)
         assert (
@@ -91,4 +91,9 @@ def test_the_change_on_the_sheet_changes_the_answer(method):
     before = fit.model.predict(fit.X[[number - 1]])[0]
     after = fit.model.predict(fit.preparation.transform(frame)[[number - 1]])[0]
     text = " ".join("".join(parser.text).split())
-    assert f"would change from {before} to {after}" in text and before != after
+    assert f"would change from {before} to {after}: " in text and before != after
+    spread = fit.X[fit.parts["train"]].std(axis=0)
+    steps = fit.preparation.transform(frame)[number - 1] - fit.X[number - 1]
+    away = np.abs(steps / np.where(spread > 0, spread, 1)).sum()
+    assert is_near(re.search(r": (\S+) standard deviations, summed", text)[1], away)
+    assert sum(abs(float(line[3])) for line in table[1:]) == pytest.approx(away, 1e-3)

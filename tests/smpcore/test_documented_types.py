@@ -118,7 +118,7 @@ def _of_models():
         | {"by": {f'"{by}"': by for by in ("column", "feature", "case", "prototype")}}
         | prepared,
         smpcore.counterfactual: these
-        | {"x": row, "norm": {'"l2"': "l2", '"l1"': "l1"}}
+        | {"x": row}
         | {"bounds": {"(low, high) of ndarray": (X.min(axis=0), X.max(axis=0))}}
         | {"frozen": {"sequence of int": [0]}, "X": {"ndarray": X}}
         | prepared,

@@ -129,7 +129,6 @@ def test_prototypes_are_read_named_and_reported(visit):
     visit.click("radio", "Why this prediction")
     for kind in ("prototypes", "columns", "category levels", "finest exact split"):
         visit.click("radio", kind)
-    visit.click("radio", "Manhattan (l1), few features")
     visit.unfold("Case sheets to print")
     box = visit.page.get_by_label("Rows", exact=True).last
     box.fill(str(fitted()[1].train[0] + 1))

@@ -121,7 +121,9 @@ def test_the_change_changes_the_answer():
     for line in case.changes:
         row[line["column"]] = float(line["then"])
     after = of.model.predict(of.preparation.transform(row))[0]
-    assert f"from {case.answer} to {after} " in case.change
+    assert f"from {case.answer} to {after}: " in case.change
+    steps = [abs(line["change in standard deviations"]) for line in case.changes]
+    assert f": {plain_number(sum(steps))} standard deviations, summed" in case.change
     assert "no advice" in case.change
 
 
@@ -148,7 +150,8 @@ def test_what_is_odd_about_the_row_is_said_in_words():
     assert "= 99 (" in said and f"Missing: age (counts as {counts_as})." in said
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
-    assert case.remarks == ("Nothing was missing, out of range or unseen.",)
+    assert case.remarks == ()
+    assert "Nothing was missing, out of range or unseen." in case_sheet([case], "t")
 
 
 class Tags(HTMLParser):
