@@ -240,16 +240,16 @@ def test_every_download_is_the_table(title):
 def typed(page, text):
     sound(page.text_input[0].set_value(text).run())
     buttons = [b.label for b in page.button]
-    return [label for label in buttons if "case sheet" in label]
+    return [label for label in buttons if "the sheet of" in label]
 
 
 def test_rows_for_case_sheets_are_typed():
     frame = load_dataset("iris").frame
     page = bring(opened({"data": "iris"}, "apply.py"), moved(frame))
     assert typed(page, "") == []
-    assert typed(page, "3, 8 – 12; 8") == ["Download 6 case sheets"]
-    assert typed(page, "150") == ["Download 1 case sheet"]
-    assert "it contains three training rows" in said(page)
+    assert typed(page, "3, 8 – 12; 8") == ["Download the sheet of 6 rows"]
+    assert typed(page, "150") == ["Download the sheet of 1 row"]
+    assert "and the three nearest training rows." in said(page)
 
 
 @pytest.mark.parametrize(
@@ -272,9 +272,9 @@ def test_rows_that_are_not_there_are_a_sentence(text, words):
 def test_sheets_of_private_data_have_no_training_rows_unless_wanted(grouped):
     query, frame = grouped
     page = bring(opened(query, "apply.py"), moved(frame))
-    assert typed(page, "2") and "it contains no training rows" in said(page)
+    assert typed(page, "2") and "and no training rows." in said(page)
     sound(page.checkbox[0].check().run())
-    assert "it contains three training rows" in said(page)
+    assert "and the three nearest training rows." in said(page)
 
 
 def test_predictions_have_probabilities_once_the_model_is_calibrated():

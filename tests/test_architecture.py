@@ -29,7 +29,7 @@ FLOORS = (
     {"explain", "baselines"},
     {"chips"},
     {"methods"},
-    {"evaluation", "report", "case_sheet"},
+    {"evaluation", "report"},
     {"papers"},
 )
 REQUIRED = {"plotly", "numpy", "scipy", "sklearn", "numba", "pandas"}

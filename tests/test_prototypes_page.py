@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from pages.explore import scene
-from pages.prototypes import notes, one, report, report_sections, rules
+from pages.prototypes import notes, one, report, report_sections
 from pages.prototypes.context import beside
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
@@ -212,8 +212,8 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert "nearest to" in full
     assert "nearest to" not in closed
-    assert "As a formula" in closed and rules.rule(context).sentences[0] in unescape(
-        full
+    assert "Decision rule" in full and ("As a formula" in closed) == (
+        "Portraits are omitted" not in closed
     )
     # Real rows to begin with are offered where rows are shown.
     assert '"name": "Row' in full and '"name": "Row' not in closed
@@ -281,7 +281,7 @@ def test_another_category_is_another_answer():
     assert seen == {"red": "yes", "blue": "no", "a <b>hue</b>": "no"}
 
     page.segmented_control(key="prototypes_section").set_value("Rule in words").run()
-    assert [line for line in words(page).split("\n") if line.startswith("- yes, if")]
+    assert [one for one in page.markdown if one.value.startswith("yes, if")]
     (first, *_) = page.dataframe
     assert list(first.value) == [
         *("column", "level or step", "points for", "points against")
@@ -433,6 +433,11 @@ def test_a_small_linear_model_has_a_score_card_and_others_say_why_not():
     assert (card["points"] >= 0).all()
     assert "if the points sum to" in words(page)
     assert "Validation: accuracy of the card" in words(page)
+    assert "Test: accuracy of the card" not in words(page)
+    visit = session_of(page)
+    opened_once = {resolve(visit.choice).dataset.digest: 1}
+    visit.choice = replace(visit.choice, opened=opened_once, open_test=True)
+    assert "Test: accuracy of the card" in words(sound(page.run()))
     page = at("Rule in words", {"data": "breast_cancer", "method": "supersparse"})
     assert "A score card needs a linear classifier" in words(page)
 
@@ -494,7 +499,7 @@ def test_only_rows_of_open_parts_have_a_sheet():
     sound(field.set_value(str(closed)).run())
     assert f"no row {closed} can be shown here" in words(page)
     sound(field.set_value(str(open_row)).run())
-    assert "it contains three training rows" in words(page)
+    assert "and the three nearest training rows." in words(page)
 
 
 def refitted(page, **values):

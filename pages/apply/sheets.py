@@ -1,4 +1,4 @@
-"""Sheets to print of new rows."""
+"""The sheet to print of new rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pages.state.context import Context
-from pages.ui import case_sheets
+from pages.ui import explanation_sheet
 from pages.ui.files import OpenFile
 from smpcore.evaluation import Matched
 
@@ -29,5 +29,5 @@ def offer(
 
     numbers = np.arange(1, len(matched.frame) + 1)
     every = np.arange(len(numbers))
-    rows = case_sheets.Rows(matched.frame, every, numbers, file.name, facts)
-    case_sheets.offer(context, context.model(), f"apply_{file.id}", rows)
+    rows = explanation_sheet.Rows(matched.frame, every, numbers, file.name, facts)
+    explanation_sheet.offer(context, context.model(), f"apply_{file.id}", rows)

@@ -12,7 +12,7 @@ from pages.prototypes import edited_rows, reconstruction, sheets
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
-from pages.ui import calibration, case_sheets
+from pages.ui import calibration, explanation_sheet
 from pages.ui.elements import signed_bars, table
 from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
@@ -66,7 +66,7 @@ def _change(
 
     Returns how far a predicted number should move.
     """
-    explainer = case_sheets.explainer(context, context.model, False)
+    explainer = explanation_sheet.explainer(context, context.model, False)
     amount, title = None, "The smallest change that changes the prediction"
     if context.model.classes is None:
         title = "What moves the prediction: the nearest value of one column"

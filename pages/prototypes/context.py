@@ -13,7 +13,7 @@ import pandas as pd
 from pages.prototypes import notes
 from pages.state import session
 from pages.state.context import Context
-from pages.ui import readouts
+from pages.ui import explanation_sheet, readouts
 from pages.ui.text import prototype_texts
 from pages.work import cache
 from pages.work.memo import pairs
@@ -50,10 +50,7 @@ class ModelContext(Context):
     @property
     def shape(self) -> tuple[int, ...]:
         """Of a sample: a picture's or a series', if its values are the features."""
-        dataset, n_features = self.data.dataset, self.model.n_features
-        one_each = len(dataset.feature_columns) == n_features
-        drawn = one_each and len(dataset.sample_shape) > 1
-        return dataset.sample_shape if drawn else (n_features,)
+        return explanation_sheet.sample_shape(self.data, self.model.n_features)
 
     def in_place(self, rows: np.ndarray) -> np.ndarray:
         """Rows fit to be drawn in `shape`: NaN where a feature is forbidden."""
@@ -132,6 +129,11 @@ class ModelContext(Context):
     def side_title(self) -> str:
         """What `side` is, as the heading of a table."""
         return "effect" if self.model.classes is None else "class"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all prototypes."""
+        return [self.name(j) for j in range(self.model.n_prototypes)]
 
     def name(self, prototype: int) -> str:
         """The visitor's name of a prototype, or its number and class."""

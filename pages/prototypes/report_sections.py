@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pages.prototypes.context import ModelContext
+from pages.ui.explanation_sheet import rows_of_parts
 from pages.ui.quality import scored_part
-from pages.ui.readouts import TITLES
 from smpcore import SmpcoreError
 from smpcore.datasets import plural
 from smpcore.evaluation import group_rows, row_measures
+from smpcore.explain import Section
 from smpcore.report import (
-    Section,
     calibration_section,
     cleaning_section,
     columns_section,
@@ -30,13 +30,7 @@ def _confusion(context: ModelContext, _: bool) -> Section | None:
     """Counts of each open part; none of a regression."""
     if context.model.classes is None:
         return None
-    return confusion_section(context.model, _rows(context, context.open_parts))
-
-
-def _rows(context: ModelContext, parts: list[str]) -> dict[str, tuple]:
-    """Inputs, labels, clusters and weights of the rows of parts, by their titles."""
-    data = context.data
-    return {TITLES[p]: (*data.of(p), data.clusters(p), data.weights(p)) for p in parts}
+    return confusion_section(context.model, rows_of_parts(context, context.open_parts))
 
 
 def _calibration(context: ModelContext, _: bool) -> Section | None:
@@ -44,7 +38,7 @@ def _calibration(context: ModelContext, _: bool) -> Section | None:
     if context.model.calibration is None:
         return None
     parts = [part for part in context.open_parts if part != "train"]
-    return calibration_section(context.model, _rows(context, parts))
+    return calibration_section(context.model, rows_of_parts(context, parts))
 
 
 def _threshold(context: ModelContext, _: bool) -> Section | None:

@@ -1,4 +1,4 @@
-"""Sheets to print of the row on the page, or of rows of the open parts."""
+"""The sheet to print of the row on the page, or of rows of the open parts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from pages.prototypes.context import ModelContext
-from pages.ui import case_sheets
+from pages.ui import explanation_sheet
 from pages.ui.readouts import TITLES
 
 
@@ -29,7 +29,7 @@ def offer(
         return {"True value": str(dataset.y[place]), "Part": TITLES[part].lower()}
 
     places = np.sort(np.concatenate([*parts.values()]))
-    rows = case_sheets.Rows(
+    rows = explanation_sheet.Rows(
         dataset.frame,
         places,
         dataset.row_numbers(places),
@@ -38,7 +38,7 @@ def offer(
         trained,
     )
     edited = {"Edited": "by hand; the true value is that before"} if changed else {}
-    shown = case_sheets.Rows(
+    shown = explanation_sheet.Rows(
         row,
         np.zeros(1, np.int64),
         dataset.row_numbers([place]),
@@ -48,4 +48,5 @@ def offer(
         frozen,
         amount,
     )
-    case_sheets.offer(context, context.model, "why", rows, shown)
+    of = context, context.model, "why", rows, shown
+    explanation_sheet.offer(*of, context.names)

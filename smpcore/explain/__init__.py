@@ -19,13 +19,9 @@ from smpcore.explain.contributions import (
 from smpcore.explain.embedding import embedding
 from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
 from smpcore.explain.moves import single_column_changes
-from smpcore.explain.points import (
-    PointsTable,
-    Rule,
-    column_effects,
-    points_rule,
-)
-from smpcore.explain.score_card import ScoreCard, score_card
+from smpcore.explain.points import column_effects, rule_section
+from smpcore.explain.score_card import ScoreCard, card_section, score_card
+from smpcore.explain.section import Section
 from smpcore.explain.tables import (
     heaviest_cases,
     merged_from,
@@ -42,9 +38,9 @@ __all__ = [
     "Contributions",
     "Counterfactual",
     "Oddities",
-    "PointsTable",
-    "Rule",
     "ScoreCard",
+    "Section",
+    "card_section",
     "changed_columns",
     "code_states",
     "column_effects",
@@ -59,10 +55,10 @@ __all__ = [
     "measures_of_prototypes",
     "merged_from",
     "nearest_examples",
-    "points_rule",
     "prototype_table",
     "prototype_weights",
     "rule_in_words",
+    "rule_section",
     "score_card",
     "score_leads",
     "single_column_changes",

@@ -15,7 +15,6 @@ from smpcore.explain.least_change import (
     HalfSpaces,
     Whole,
     nearest,
-    nearest_whole,
 )
 from smpcore.explain.rounding import rounded
 from smpcore.explain.search import search
@@ -230,7 +229,9 @@ def _linear(model, x, limits, whole) -> tuple[np.ndarray, bool, str] | None:
     start_scores = start_scores - model.tie * (prototype_labels > answer)
     for piece in np.flatnonzero(~current):
         borders = _borders(weights, start_scores, piece, current, low, high)
-        move = None if borders is None else nearest(borders)
+        if borders is None:
+            continue
+        move, _ = nearest(borders, whole, relaxed=True)
         if move is not None:
             rivals.append((float(np.abs(move).sum()), piece, borders, move))
     rivals.sort(key=lambda rival: rival[:2])
@@ -247,7 +248,7 @@ def _whole_numbers(model, x, rivals, whole) -> tuple[np.ndarray, bool, str] | No
     for bound, _, borders, _ in rivals:
         if bound >= shortest:
             break
-        move, sure = nearest_whole(borders, whole)
+        move, sure = nearest(borders, whole)
         proved &= sure
         if move is not None and (reached := float(np.abs(move).sum())) < shortest:
             best, shortest = x + move * model.scale, reached

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 #: Borders are crossed by so much, scaled units.
 MARGIN = 1e-6
-_FEASIBLE = 1e-9
+#: The solver's tolerance, which is less than the margin.
+_FEASIBLE = 1e-7
 _MILP_SECONDS = 2.0
 
 
@@ -36,20 +37,6 @@ class HalfSpaces:
         return bool((self.G @ move >= self.need - _FEASIBLE).all())
 
 
-def nearest(borders: HalfSpaces) -> np.ndarray | None:
-    """Shortest move beyond the borders, or None if there is none."""
-    n = len(borders.low)
-    # A move is its way up less its way down, each at least 0.
-    bounds = [*zip(borders.low, borders.high, strict=True)]
-    bounds += [(-high, -low) for low, high in bounds]
-    bounds = [(max(a, 0.0), max(b, 0.0) if np.isfinite(b) else None) for a, b in bounds]
-    sides = np.hstack([-borders.G, borders.G])
-    solution = linprog(np.ones(2 * n), A_ub=sides, b_ub=-borders.need, bounds=bounds)
-    if solution.status != 0:
-        return None
-    return solution.x[:n] - solution.x[n:]
-
-
 @dataclass(frozen=True, eq=False)
 class Whole:
     """Features that take whole numbers only.
@@ -71,38 +58,41 @@ class Whole:
     groups: tuple[tuple[int, int], ...]
 
 
-def nearest_whole(borders: HalfSpaces, whole: Whole) -> tuple[np.ndarray | None, bool]:
-    """Shortest move to whole numbers, and whether it is proved the shortest."""
-    n = len(borders.low)
-    # Unknowns: new values in user's units, then lengths of the moves in scaled units.
-    low, high = (
-        whole.x + borders.low * whole.scale,
-        whole.x + borders.high * whole.scale,
-    )
-    rows = [
-        LinearConstraint(
-            np.hstack([borders.G / whole.scale, np.zeros(borders.G.shape)]),
-            borders.need + borders.G @ (whole.x / whole.scale),
-        )
-    ]
-    unit, ratio = sparse.eye_array(n), sparse.diags_array(1.0 / whole.scale)
-    for sign in (1.0, -1.0):
-        start = -sign * whole.x / whole.scale
-        rows.append(LinearConstraint(sparse.hstack([-sign * ratio, unit]), start))
+def nearest(
+    borders: HalfSpaces, whole: Whole, relaxed: bool = False
+) -> tuple[np.ndarray | None, bool]:
+    """Shortest move beyond the borders, to whole numbers unless these are relaxed.
+
+    Also whether it is proved the shortest, or that there is none.
+    """
+    m, n = borders.G.shape
+    places = np.flatnonzero(whole.whole)
+    limits = np.stack([borders.low, borders.high])
+    x, scale = whole.x[places], whole.scale[places]
+    # Unknowns: the way up and the way down, each at least 0; then the whole numbers.
+    low, high = np.hstack([limits, -limits[::-1]]).clip(0.0)
+    values = x + limits[:, places] * scale
+    many = len(places)
+    step = sparse.csr_array((scale, (np.arange(many), places)), (many, n))
+    sides = sparse.csr_array(np.hstack([borders.G, -borders.G, np.zeros((m, many))]))
+    same = sparse.hstack([step, -step, -sparse.eye_array(many)])
+    rows = [LinearConstraint(sides, borders.need), LinearConstraint(same, -x, -x)]
     for first, width in whole.groups:
-        row = np.zeros(2 * n)
-        row[first : first + width] = 1.0
+        levels = (places >= first) & (places < first + width)
         total = float(whole.x[first : first + width].sum())
-        rows.append(LinearConstraint(row, total, total))
+        rows.append(LinearConstraint(np.r_[np.zeros(2 * n), levels], total, total))
     solution = milp(
-        np.r_[np.zeros(n), np.ones(n)],
-        integrality=np.r_[whole.whole.astype(int), np.zeros(n)],
-        bounds=Bounds(np.r_[low, np.zeros(n)], np.r_[high, np.full(n, np.inf)]),
+        np.r_[np.ones(2 * n), np.zeros(many)],
+        integrality=np.r_[np.zeros(2 * n), np.full(many, not relaxed)],
+        bounds=Bounds(np.r_[low, values[0]], np.r_[high, values[1]]),
         constraints=rows,
         options={"time_limit": _MILP_SECONDS},
     )
-    if solution.x is None:
+    if solution.x is None or (relaxed and solution.status):
         return None, solution.status == 2
-    values = np.where(whole.whole, solution.x[:n].round(), solution.x[:n])
-    move = np.clip((values - whole.x) / whole.scale, borders.low, borders.high)
-    return (move if borders.holds(move) else None), solution.status == 0
+    move = solution.x[:n] - solution.x[n : 2 * n]
+    if not relaxed:
+        move[places] = (solution.x[2 * n :].round() - x) / scale
+        move = np.clip(move, borders.low, borders.high)
+        move = move if borders.holds(move) else None
+    return move, solution.status == 0

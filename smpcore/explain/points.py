@@ -1,73 +1,35 @@
-"""A model's rule as tables of points: what each column adds to a score."""
+"""A model's rule in words and as tables of points: what each column adds to a score."""
 
 from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
 from smpcore.datasets import Input, Preparation, plain_number
+from smpcore.explain.section import Section
 from smpcore.explain.words import comparison_in_words, rule_in_words, score_sums
 from smpcore.model import PrototypeModel
 
-#: A table has at most so many lines, a sentence so many terms.
-_MOST_LINES, _MOST_TERMS = 15, 4
+#: Tables, the lines of one, and the terms of a sentence, at most.
+_MOST_TABLES, _MOST_LINES, _MOST_TERMS = 20, 15, 4
+_FORMULA = (
+    "Values are in the original units of the columns. Small terms that are omitted "
+    "here are counted; the model uses them all."
+)
 #: A unit at the end of a column's name: "chol (mg/dl)".
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]$")
 
 
-@dataclass(frozen=True)
-class PointsTable:
-    """What one prototype, or one class, is made of.
-
-    Parameters
-    ----------
-    title : str
-        Heading of the table: the prototype or class, in words.
-    prototype : int or None
-        Its number, if the table is of one prototype.
-    start : float or None
-        Points before the first line; None where lines are values of a case.
-    lines : tuple of dict
-        In order of effect over the training rows, the largest first: text by
-        heading.
-    n_left_out : int
-        Lines of less effect that are not among them.
-    terms : tuple of (str, str)
-        Columns in order of effect, and what of them raises the score, in words.
-    """
-
-    title: str
-    prototype: int | None
-    start: float | None
-    lines: tuple[dict[str, str], ...]
-    n_left_out: int
-    terms: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Rule:
-    """How a model decides, to be read aloud.
-
-    Parameters
-    ----------
-    sentences : tuple of str
-        One per class, after what there is to say of all.
-    tables : tuple of PointsTable
-        One for each prototype, or for each class of a sum.
-    formula : tuple of str
-        The same as sums, numbers in the columns' own units.
-    """
-
-    sentences: tuple[str, ...]
-    tables: tuple[PointsTable, ...]
-    formula: tuple[str, ...]
-
-
-def points_rule(model: PrototypeModel, preparation: Preparation, X: np.ndarray) -> Rule:
-    """Write a model's rule as sentences and tables.
+def rule_section(
+    model: PrototypeModel,
+    preparation: Preparation,
+    X: np.ndarray,
+    names: Sequence[str] = (),
+) -> Section:
+    """Write a model's rule as sentences, tables of points and a formula.
 
     Parameters
     ----------
@@ -78,15 +40,26 @@ def points_rule(model: PrototypeModel, preparation: Preparation, X: np.ndarray) 
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows: they say what step of a number is usual, and how much a column
         changes the score.
+    names : sequence of str
+        Of the prototypes; default: their numbers and classes.
 
     Returns
     -------
-    Rule
+    Section
     """
-    formula = tuple(rule_in_words(model))
+    outputs = _names(model)
+    if not names:
+        labels = [outputs[k] for k in model.prototype_labels]
+        names = [f"Prototype {j + 1}: {label}" for j, label in enumerate(labels)]
     if model.is_linear and not model.code_size:
-        return Rule(*_linear(model, preparation, X), formula)
-    return Rule(*_cases(model, preparation), formula)
+        sentences, tables = _linear(model, preparation, X, names)
+    else:
+        sentences, tables = _cases(model, preparation, names)
+    more = len(tables) - _MOST_TABLES
+    left_out = [f"{more} more prototypes are left out."] if more > 0 else []
+    formula = Section("As a formula", (*rule_in_words(model), _FORMULA), folded=True)
+    blocks = (*sentences, *tables[:_MOST_TABLES], *left_out, formula)
+    return Section("Decision rule", blocks)
 
 
 def column_effects(
@@ -127,36 +100,39 @@ def usual_step(values: np.ndarray, integer: bool = False) -> float:
 
 
 def _linear(
-    model: PrototypeModel, preparation: Preparation, X: np.ndarray
-) -> tuple[tuple[str, ...], tuple[PointsTable, ...]]:
+    model: PrototypeModel,
+    preparation: Preparation,
+    X: np.ndarray,
+    prototypes: Sequence[str],
+) -> tuple[list[str], list[Section]]:
     """Sentences, and a table for each score that counts."""
     weights, constants, labels, alone = score_sums(model)
-    prototypes: list[int | None] = [None] * len(labels)
-    if model.pooling == "max":
-        prototypes = np.nonzero(model.votes)[0].tolist()
     names = _names(model)
+    titles = [names[k] for k in labels]
+    if model.pooling == "max":
+        titles = [prototypes[j] for j in np.nonzero(model.votes)[0]]
     heads = ("points for", "points against")
     heads = ("adds", "subtracts") if model.classes is None else heads
-    tables: dict[int, list[PointsTable]] = {output: [] for output in range(len(names))}
+    tables, terms = [], {output: [] for output in range(len(names))}
     for j, output in enumerate(labels.tolist()):
         if output != alone:
-            about = names[output], prototypes[j], heads
-            made = _table(preparation, X, weights[j], constants[j], *about)
-            tables[output].append(made)
+            of = weights[j], constants[j], titles[j], heads
+            table, start, largest = _table(preparation, X, *of)
+            tables.append((output, table))
+            terms[output].append(largest)
     if model.classes is None:
-        start = _text(tables[0][0].start)
-        sentences = [
-            f"The prediction is {start} plus the contributions; {_most(tables[0])}."
-        ]
+        words = f"The prediction is {_text(start)} plus the contributions"
+        sentences = [f"{words}; {_most(terms[0])}."]
     else:
         sentences = [
             f"{names[output]}, if {_where(output, len(group), alone)}; {_most(group)}."
-            for output, group in tables.items()
+            for output, group in terms.items()
             if group
         ]
     if alone >= 0:
         sentences.append(f"{names[alone]} otherwise.")
-    return tuple(sentences), tuple(itertools.chain(*tables.values()))
+    # Prototypes of one class stand together.
+    return sentences, [table for _, table in sorted(tables, key=lambda pair: pair[0])]
 
 
 def _names(model: PrototypeModel) -> list[str]:
@@ -173,10 +149,10 @@ def _where(output: int, n_prototypes: int, alone: int) -> str:
     return f"the sum of {whose} is {'above 0' if output else '0 or more'}"
 
 
-def _most(tables: list[PointsTable]) -> str:
-    """The terms of most effect, of all tables in turn."""
+def _most(groups: list[dict[str, str]]) -> str:
+    """The terms of most effect, of all prototypes in turn."""
     words: dict[str, str] = {}
-    for turn in itertools.zip_longest(*(table.terms for table in tables)):
+    for turn in itertools.zip_longest(*(terms.items() for terms in groups)):
         for column, term in filter(None, turn):
             # Where prototypes differ in the direction, only the column is named.
             words[column] = term if words.get(column, term) == term else column
@@ -191,10 +167,9 @@ def _table(
     weights: np.ndarray,
     constant: float,
     title: str,
-    prototype: int | None,
     heads: tuple[str, str],
-) -> PointsTable:
-    """The lines of one weighted sum of features."""
+) -> tuple[Section, float, dict[str, str]]:
+    """A weighted sum of features, its constant, and what of each column raises it."""
     effects, start = column_effects(weights, preparation, X), float(constant)
     lines: list[dict[str, str]] = []
     terms: dict[str, str] = {}
@@ -223,9 +198,19 @@ def _table(
             signs = zip(heads, (points > 0, points < 0), strict=True)
             both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
             lines.append({"column": spec.name, "level or step": what, **both})
-    shown = tuple(lines[:_MOST_LINES])
-    left_out = len(lines) - len(shown)
-    return PointsTable(title, prototype, start, shown, left_out, (*terms.items(),))
+    order = "sorted by effect on the training rows" if lines else "no column is used"
+    words = f"Constant: {_text(start)}; {order}."
+    return _section(title, lines, words, len(lines)), start, terms
+
+
+def _section(
+    title: str, lines: list[dict[str, str]], words: str, n_lines: int
+) -> Section:
+    """A table, and what there is to say of it."""
+    lines = lines[:_MOST_LINES]
+    if more := n_lines - len(lines):
+        words += f" {more} line{'s' * (more > 1)} with smaller effects omitted."
+    return Section(title, (lines, words))
 
 
 def _step(spec: Input, step: float, origin: float) -> str:
@@ -242,8 +227,8 @@ def _text(number: float) -> str:
 
 
 def _cases(
-    model: PrototypeModel, preparation: Preparation
-) -> tuple[tuple[str, ...], tuple[PointsTable, ...]]:
+    model: PrototypeModel, preparation: Preparation, titles: Sequence[str]
+) -> tuple[list[str], list[Section]]:
     """Sentences, and the values of each case, or the mean of each mix."""
     share = np.abs(model.mixing)
     cases = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
@@ -255,9 +240,9 @@ def _cases(
         size = preparation.sum_by_column(apart[j] ** 2)
         order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
         inputs = [preparation.inputs[i] for i in order[:_MOST_LINES]]
-        lines = tuple({"column": i.name, "value": _value(i, case)} for i in inputs)
-        title = names[model.prototype_labels[j]]
-        tables.append(PointsTable(title, j, None, lines, len(order) - len(lines)))
+        lines = [{"column": i.name, "value": _value(i, case)} for i in inputs]
+        words = "Sorted by distance from the training mean."
+        tables.append(_section(titles[j], lines, words, len(order)))
     sides = {
         name: model.prototype_labels == output for output, name in enumerate(names)
     }
@@ -269,7 +254,7 @@ def _cases(
     for name, side in sides.items():
         numbers = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
         sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {numbers}.")
-    return tuple(sentences), tuple(tables)
+    return sentences, tables
 
 
 def _value(spec: Input, case: np.ndarray) -> str:

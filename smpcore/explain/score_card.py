@@ -13,7 +13,7 @@ possible.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,7 +21,8 @@ import pandas as pd
 
 from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
-from smpcore.explain.flip import pieces
+from smpcore.explain.section import Section
+from smpcore.explain.words import score_sums
 from smpcore.model import PrototypeModel
 
 #: A card that is added by hand has no more totals and columns.
@@ -31,6 +32,10 @@ _RANGES = (2, 3, 4, 5, 6, 8)
 _POINTS = (5, 9, 20, 50, 99)
 #: Training rows that a smaller card may predict otherwise, as a share.
 _TOLERATED = 0.005
+_BY_HAND = (
+    "Add the points of one line of each column; a star marks the line of a missing "
+    "number. Ranges and points are chosen on the training rows."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,31 +44,24 @@ class ScoreCard:
 
     Parameters
     ----------
-    columns : tuple of str
-        Column of each line.
-    values : tuple of str
-        Range or level of each line; with a star where a missing number counts.
     points : ndarray of int, shape (n_lines, n_totals)
         Points that a line adds to each total, at least 0.
     start : ndarray of int, shape (n_totals,)
         Points before the first line.
     threshold : int or None
         With one total: the second class is predicted from so many points on.
-    totals_of : tuple of str
-        Class that each total belongs to.
+    class_of_total : ndarray of int, shape (n_totals,)
+        Number of the class that each total belongs to.
     classes : ndarray of shape (n_classes,)
         Labels; ties go to the lowest class.
     """
 
-    columns: tuple[str, ...]
-    values: tuple[str, ...]
     points: np.ndarray
     start: np.ndarray
     threshold: int | None
-    totals_of: tuple[str, ...]
+    class_of_total: np.ndarray
     classes: np.ndarray
     _cuts: tuple[_Cut, ...]
-    _class_of_total: np.ndarray
 
     @property
     def rule(self) -> str:
@@ -77,8 +75,10 @@ class ScoreCard:
 
     def to_frame(self) -> pd.DataFrame:
         """The card as a table, one line for each range or level."""
-        frame = pd.DataFrame({"column": self.columns, "value": self.values})
-        names = ["points"] if self.threshold is not None else self.totals_of
+        words = [(cut.column.name, word) for cut in self._cuts for word in cut.words()]
+        frame = pd.DataFrame(words, columns=["column", "value"])
+        names = self.classes[self.class_of_total]
+        names = ["points"] if self.threshold is not None else names
         for name, points, start in zip(names, self.points.T, self.start, strict=True):
             heading = f"points for {name}" if self.threshold is None else name
             heading += f" (start with {start})" if start else ""
@@ -120,7 +120,7 @@ class ScoreCard:
         totals = self.totals(X)
         if self.threshold is not None:
             return self.classes[(totals[:, 0] >= self.threshold).astype(int)]
-        return self.classes[self._class_of_total[totals.argmax(axis=1)]]
+        return self.classes[self.class_of_total[totals.argmax(axis=1)]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,11 +200,10 @@ def score_card(
             "A score card needs a linear classifier; choose SMP, SMaLL, the SVM with "
             "the linear kernel, or the linear similarity."
         )
-    weights, constants, class_of = pieces(model)
-    weights = weights / model.scale
-    constants = constants - weights @ model.center
-    if len(weights) == 2 and class_of[0] != class_of[1]:
-        weights, constants = weights[1:] - weights[:1], constants[1:] - constants[:1]
+    weights, constants, class_of, alone = score_sums(model)
+    if len(weights) == 2 and alone >= 0:  # one total is compared with a threshold
+        only = class_of != alone
+        weights, constants, class_of = weights[only], constants[only], class_of[only]
     used = np.flatnonzero(preparation.used_columns((weights != 0).any(axis=0)))
     if len(weights) > MAX_TOTALS or not 0 < len(used) <= MAX_COLUMNS:
         raise SmpcoreError(
@@ -221,6 +220,43 @@ def score_card(
     ]
     best = max(agreement for agreement, _ in cards)
     return next(card for agreement, card in cards if agreement >= best - _TOLERATED)
+
+
+def card_section(
+    model: PrototypeModel,
+    preparation: Preparation,
+    X: np.ndarray,
+    parts: Mapping[str, tuple[np.ndarray | None, ...]],
+) -> Section:
+    """Write a score card with its accuracy beside the model's.
+
+    Parameters
+    ----------
+    model, preparation, X : PrototypeModel, Preparation, ndarray
+        As for `score_card`, whose errors it raises.
+    parts : mapping of str to (ndarray, ndarray, ndarray or None, ndarray or None)
+        Title of a part -> inputs, true labels, which rows depend on each other, and
+        weights of the rows.
+
+    Returns
+    -------
+    Section
+    """
+    card, words = score_card(model, preparation, X), [_BY_HAND]
+    for title, (rows, y, *_, weights) in parts.items():
+        if not len(y):
+            continue
+        right = [
+            100 * np.average(one.predict(rows) == y, weights=weights)
+            for one in (card, model)
+        ]
+        weighted = ", weighted for censoring" if weights is not None else ""
+        words.append(
+            f"{title}: accuracy of the card {right[0]:.1f} %, of the model "
+            f"{right[1]:.1f} % ({len(y)} rows{weighted})."
+        )
+    lines = card.to_frame().to_dict("records")
+    return Section("Score card", (lines, card.rule, " ".join(words)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,15 +302,12 @@ def _card(
     one_total = len(sums.weights) == 1
     start = np.zeros_like(start) if one_total else start - start.min()
     return ScoreCard(
-        columns=tuple(cut.column.name for cut in cuts for _ in range(cut.n_lines)),
-        values=tuple(word for cut in cuts for word in cut.words()),
         points=np.vstack(points),
         start=np.rint(start / unit).astype(int),
         threshold=0 if one_total else None,
-        totals_of=tuple(str(sums.classes[k]) for k in sums.class_of[-len(start) :]),
+        class_of_total=sums.class_of,
         classes=sums.classes,
         _cuts=cuts,
-        _class_of_total=sums.class_of,
     )
 
 
@@ -324,7 +357,8 @@ def _round_edges(values: np.ndarray, n_ranges: int, integer: bool) -> np.ndarray
 
 def _threshold(totals: np.ndarray, second: np.ndarray) -> int:
     """Points from which the second class is predicted, as the model does most often."""
-    tried = np.arange(totals.min(), totals.max() + 2)
-    right = [(second == (totals >= limit)).sum() for limit in tried]
-    best = np.flatnonzero(np.array(right) == max(right))
-    return int(tried[best[len(best) // 2]])
+    counts = np.bincount(totals - totals.min(), 2 * second - 1.0)
+    # At the lowest limit all rows are of the second class; each next one loses some.
+    right = np.cumsum(np.append(0.0, -counts))
+    best = np.flatnonzero(right == right.max())
+    return int(totals.min() + best[len(best) // 2])

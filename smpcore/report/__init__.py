@@ -1,11 +1,11 @@
-"""A model as one page of HTML to take away, on which it can be tried."""
+"""The explanation sheet: a file of HTML that prints, and on which a model is tried."""
 
 from smpcore.report.calculator import Calculator, typical_row
 from smpcore.report.calibration import calibration_section
 from smpcore.report.cleaning import cleaning_section
 from smpcore.report.document import report
 from smpcore.report.numbers import numbers_section
-from smpcore.report.page import Page, Section
+from smpcore.report.page import Page
 from smpcore.report.sections import (
     columns_section,
     confusion_section,
@@ -17,7 +17,6 @@ from smpcore.report.sections import (
 __all__ = [
     "Calculator",
     "Page",
-    "Section",
     "calibration_section",
     "cleaning_section",
     "columns_section",

@@ -16,8 +16,8 @@ from smpcore.evaluation import (
     interval_coverage,
     reliability,
 )
+from smpcore.explain import Section
 from smpcore.model import PrototypeModel
-from smpcore.report.page import Section
 
 Rows = tuple[np.ndarray | None, ...]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from smpcore.datasets import Dataset, describe_steps
-from smpcore.report.page import Section
+from smpcore.explain import Section
 
 _WORDS = (
     "Each step looks at one cell at a time and learns nothing from other rows; it is "

@@ -1,4 +1,4 @@
-"""One page of HTML to take away: a model, its prototypes, what was noted on them.
+"""The explanation sheet: one page of HTML to print, and on which a model is tried.
 
 It needs no network. Every text is escaped, pictures are inline SVG, and the only script
 that a browser may run is the one whose hash the page's policy names.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from smpcore.datasets import plain_number
-from smpcore.explain import rule_in_words
+from smpcore.explain import Section, rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import document, facts, html_table, portrait
 from smpcore.report.calculator import Calculator, calculator_html
-from smpcore.report.page import Page, Section
+from smpcore.report.cases import case_html
+from smpcore.report.page import Page
 
 _MOST_BARS = 15
 _MOST_PROTOTYPES = 60
@@ -24,7 +24,7 @@ _STYLE = Path(__file__).with_name("style.css").read_text("ascii")
 
 
 def report(model: PrototypeModel, page: Page | None = None) -> str:
-    """Write the report.
+    """Write the explanation sheet.
 
     Parameters
     ----------
@@ -45,96 +45,78 @@ def report(model: PrototypeModel, page: Page | None = None) -> str:
     >>> report(model).splitlines()[0]
     '<!doctype html>'
     """
-    if page is None:
-        drawn, shape = portraits(model), model.sample_shape
-        page = Page(
-            title="Prototypes",
-            facts=facts(model),
-            portraits=drawn.values,
-            signed=drawn.signed,
-            shape=shape,
-            what=drawn.what,
-            calculator=Calculator(),
-        )
+    page = page or _without_data(model)
     trial, script = "", ""
     if page.calculator is not None:
         trial, script = calculator_html(model, page.calculator)
-    sections = [
-        html_table([{"": name, " ": text} for name, text in page.facts.items()]),
-        trial,
-        f"<p>Type of prototype: {escape(model.kind_of_prototype)}.  "
-        f"{escape(page.what)}</p>",
-        "<h2>Decision rule</h2>",
-        *([] if page.rule is None else _points(page)),
-        "<details><summary>As a formula</summary>",
-        f'<p class="rule">{escape(chr(10).join(rule_in_words(model)))}</p></details>',
-        *([] if page.card is None else _card(page)),
-        *map(_section, page.sections),
-        "<h2>Prototypes</h2>",
-        html_table(page.prototypes),
-    ]
-    shown = min(model.n_prototypes, _MOST_PROTOTYPES)
-    sections += [_prototype(model, page, j) for j in range(shown)]
-    if shown < model.n_prototypes:
-        sections.append(
-            f"<p>{model.n_prototypes - shown} more prototypes are not shown.</p>"
-        )
-    sections.append("<h2>Training rows in this file</h2>")
-    if page.rows:
-        sections.append(html_table(page.rows))
-    elif "real case" in model.kind_of_prototype:
-        sections.append(
-            "<p>None as a table; the portraits are based on training rows.</p>"
-        )
-    else:
-        sections.append("<p>None.</p>")
-    body = "\n".join([f"<h1>{escape(page.title)}</h1>", *sections])
-    return document(page.title, body, _STYLE, script)
+    head = [case_html(case, page.title, page.facts) for case in page.cases]
+    if not head:
+        lines = [{"": name, " ": text} for name, text in page.facts.items()]
+        head = [f"<h1>{escape(page.title)}</h1>", html_table(lines)]
+    if page.card is not None:
+        head.append(f'<div class="card">{_section(page.card)}</div>')
+    rest = [trial, *map(_section, page.sections), *_prototypes(model, page)]
+    rest = f'<div class="{"screen" if page.cases else "rest"}">{"".join(rest)}</div>'
+    return document(page.title, "\n".join([*head, rest]), _STYLE, script)
 
 
-def _section(section: Section) -> str:
-    """A heading, paragraphs and tables; a long table is folded."""
+def _without_data(model: PrototypeModel) -> Page:
+    """What is known of a model alone."""
+    drawn = portraits(model)
+    return Page(
+        title="Prototypes",
+        facts=facts(model),
+        portraits=drawn.values,
+        signed=drawn.signed,
+        shape=model.sample_shape,
+        what=drawn.what,
+        calculator=Calculator(),
+        sections=[Section("Decision rule", rule_in_words(model))],
+    )
+
+
+def _section(section: Section, level: int = 2) -> str:
+    """A heading, paragraphs, tables and sections; a long table is folded."""
     blocks = []
     for block in section.blocks:
-        html = (
-            f"<p>{escape(block)}</p>" if isinstance(block, str) else html_table(block)
-        )
-        if not isinstance(block, str) and len(block) > _MOST_LINES:
-            lines = f"<summary>Table of {len(block)} lines</summary>"
-            html = f"<details>{lines}{html}</details>"
-        blocks.append(html)
-    return f"<h2>{escape(section.title)}</h2>" + "".join(blocks)
+        if isinstance(block, str):
+            blocks.append(f"<p>{escape(block)}</p>")
+        elif isinstance(block, Section):
+            blocks.append(_section(block, level + 1))
+        elif len(block) > _MOST_LINES:
+            blocks.append(_folded(f"Table of {len(block)} lines", html_table(block)))
+        else:
+            blocks.append(html_table(block))
+    body = "\n".join(blocks)
+    if section.folded:
+        return _folded(section.title, body)
+    return f"<h{level}>{escape(section.title)}</h{level}>{body}"
 
 
-def _points(page: Page) -> list[str]:
-    """Sentences of the rule, and its tables."""
-    lines = [f"<p>{escape(words)}</p>" for words in page.rule.sentences]
-    for table in page.rule.tables[:_MOST_PROTOTYPES]:
-        name = table.title
-        if table.prototype is not None:
-            title = (
-                page.names.get(table.prototype) or f"Prototype {table.prototype + 1}"
-            )
-            name = f"{title}: {name}"
-        start = (
-            "" if table.start is None else f", constant {plain_number(table.start, 3)}"
-        )
-        lines += [f"<h3>{escape(name + start)}</h3>", html_table(table.lines)]
-        if more := table.n_left_out:
-            lines.append(
-                f"<p>{more} line{'s' * (more > 1)} with smaller effects omitted</p>"
-            )
-    return lines
+def _folded(title: str, body: str) -> str:
+    return f"<details><summary>{escape(title)}</summary>{body}</details>"
 
 
-def _card(page: Page) -> list[str]:
-    """The score card: a table, the rule, and how good it is."""
-    return [
-        "<h2>Score card</h2>",
-        html_table(page.card.to_frame().to_dict("records")),
-        f"<p>{escape(page.card.rule)} A star marks the line of a missing number. "
-        f"{escape(page.accuracy_of_card)}</p>",
+def _prototypes(model: PrototypeModel, page: Page) -> list[str]:
+    """A table of the prototypes, each by itself, and the rows that are quoted."""
+    if page.portraits is None:
+        return []
+    shown = min(model.n_prototypes, _MOST_PROTOTYPES)
+    parts = [
+        f"<h2>Prototypes</h2><p>Type of prototype: {escape(model.kind_of_prototype)}. "
+        f"{escape(page.what)}</p>",
+        html_table(page.prototypes),
+        *(_prototype(model, page, j) for j in range(shown)),
     ]
+    if shown < model.n_prototypes:
+        parts.append(
+            f"<p>{model.n_prototypes - shown} more prototypes are not shown.</p>"
+        )
+    none = "None."
+    if "real case" in model.kind_of_prototype:
+        none = "None as a table; the portraits are based on training rows."
+    rows = html_table(page.rows) or f"<p>{none}</p>"
+    return [*parts, f"<h2>Training rows in this file</h2>{rows}"]
 
 
 def _prototype(model: PrototypeModel, page: Page, j: int) -> str:

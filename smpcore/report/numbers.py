@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.datasets import plain_number
+from smpcore.explain import Section
 from smpcore.model import PrototypeModel
-from smpcore.report.page import Section
 
 #: More numbers make no table that anybody would read.
 _MOST_NUMBERS = 20_000

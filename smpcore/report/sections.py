@@ -22,8 +22,8 @@ from smpcore.evaluation import (
     class_rates,
     subgroups,
 )
+from smpcore.explain import Section
 from smpcore.model import PrototypeModel
-from smpcore.report.page import Section
 
 #: Packages that a refit depends on.
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")

@@ -32,6 +32,7 @@ SEED, WANTED = 20_26, 60
 FILES = (
     "pages/ui/readouts.py",
     "pages/ui/calibration.py",
+    "pages/ui/explanation_sheet.py",
     "pages/ui/quality.py",
     "pages/performance/*.py",
     "pages/prototypes/*.py",
@@ -46,7 +47,6 @@ FILES = (
     "smpcore/evaluation/subgroups.py",
     "smpcore/explain/*.py",
     "smpcore/report/*.py",
-    "smpcore/case_sheet.py",
     "smpcore/papers/*/table*",
 )
 #: One operator in place of another.

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from smpcore import load_dataset
 from tests.browser.test_app import rested, visit
+from tests.smpcore.test_report_calculator import script_of
 
 fixtures = (visit,)
 IDS = "<b>patient</b>"
@@ -43,17 +44,19 @@ def printed(page, path):
 
 
 def sheets(page, rows, real):
-    expander = page.get_by_text("Case sheets to print")
+    expander = page.get_by_text("Explanation sheet to print")
     expander.click()
     field = page.get_by_role("textbox", name="Rows", exact=True)
     field.fill(rows)
     field.press("Enter")
     if real:
         page.get_by_text("Include the three nearest training rows").click()
-        expect(page.get_by_text("contains three training rows")).to_be_visible()
+        expect(page.get_by_text("and the three nearest training rows")).to_be_visible()
     rested(page)
     with page.expect_download(timeout=60_000) as download:
-        page.get_by_role("button", name=re.compile(r"Download \d+ case sheet")).click()
+        page.get_by_role(
+            "button", name=re.compile(r"Download the sheet of \d+ row")
+        ).click()
     return download.value.path()
 
 
@@ -72,7 +75,8 @@ def test_from_an_upload_to_a_printed_sheet(visit, clinic, tmp_path, chromium):
     rested(page)
     path = sheets(page, "4, 5-6", real=False)
     text = path.read_text("utf-8")
-    assert text.count("<article>") == 3 and "<script" not in text
+    assert text.count("<article>") == 3
+    assert "Row 4 of new patients.csv" in script_of(text)
     assert "not included" in text and "row 1" not in text
     assert (
         "Missing: worst radius (counts as " in text and "worst radius = 420 (" in text

@@ -76,8 +76,8 @@ def test_each_download_of_an_uploaded_table(visit, table, tmp_path):
     assert name == "prototypes.html"
     assert content.startswith(b"<!doctype html>") and b"<img" not in content
     show(page, "Prototypes", section="Why this prediction")
-    page.get_by_text("Case sheets to print").click()
-    content, name = saved(page, "Download 1 case sheet")
+    page.get_by_text("Explanation sheet to print").click()
+    content, name = saved(page, "Download the sheet of 1 row")
     assert b"Model ID" in content and b"<img" not in content
     show(page, "Performance", section="Subgroups")
     page.get_by_role("combobox", name="Column").click()

@@ -18,7 +18,7 @@ def sheet(fit):
     """HTML of the sheet of the row that is explained, and the row's number."""
     app = section(fit, "Why this prediction")
     number = row_number(app)
-    button = next(b for b in app.button if b.label == "Download 1 case sheet")
+    button = next(b for b in app.button if b.label == "Download the sheet of 1 row")
     sound(button.click().run())
     (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
     return sent.partition(b"\n")[2].decode(), number

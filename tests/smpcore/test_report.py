@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 
 from smpcore import METHODS, load_dataset, prepare, report, split
-from smpcore.explain import PointsTable, Rule
+from smpcore.datasets import make_dataset
+from smpcore.explain import Case, Section, rule_section
 from smpcore.report import Page
 from tests.smpcore.codegen.random_models import random_linear
 
@@ -30,18 +32,36 @@ def test_a_picture_per_prototype_and_nothing_to_load():
 
 def test_the_rule_is_sentences_and_tables_before_the_formula():
     model = random_linear(2, 2, 1, 1.0)
-    line = {"column": "<b>age", "level or step": "per 10 years", "points for": "0.4"}
-    table = PointsTable("<i>ill", 1, -1.25, (line,), 3)
-    rule = Rule(("<u>ill, where its points sum to more than 0.",), (table,), ())
-    page = Page("t", {}, model.weights, True, names={1: "<s>mine"}, rule=rule)
+    frame = pd.DataFrame(np.eye(20), columns=[f"<b>{k}" for k in range(20)])
+    frame["y"] = ["<i>a", "b"] * 10
+    dataset = make_dataset(frame, "t", roles={"y": "target"})
+    model = random_linear(20, 2, 1, 1.0, classes=dataset.classes)
+    preparation = prepare(dataset, np.arange(20))
+    X = preparation.transform(dataset.frame)
+    section = rule_section(model, preparation, X, names=["<s>mine", "<s>other"])
+    page = Page("t", {}, model.weights, True, sections=[section])
     before, after = report(model, page).split("<details>")
-    assert "&lt;u&gt;ill, where its points" in before
-    assert "&lt;s&gt;mine: &lt;i&gt;ill, constant -1.25" in before
-    assert "<td>&lt;b&gt;age</td><td>per 10 years</td><td>0.4</td>" in before
-    assert "3 lines with smaller effects omitted" in before
-    assert "As a formula" in after
+    assert "<p>b, if the sum of its points is" in before
+    assert "<p>&lt;i&gt;a otherwise.</p>" in before
+    assert "<h3>&lt;s&gt;other</h3>" in before and "<td>&lt;b&gt;" in before
+    assert "5 lines with smaller effects omitted" in before
+    assert after.startswith("<summary>As a formula</summary><p>b, if ")
     assert not any(tag in before for tag in ("<b>", "<i>", "<u>", "<s>"))
-    assert "points" not in report(model, replace(page, rule=None))
+    assert "points" not in report(model, replace(page, sections=()))
+
+
+def test_cases_are_printed_alone_but_for_the_card():
+    model = random_linear(2, 2, 1, 1.0)
+    case = Case("one", "ja", {}, (), ("for", "against"), [], "", [], "", "", [])
+    card = Section("Score card", ("add these",))
+    rest = [Section("Decision rule", ("many words",))]
+    text = report(model, Page("t", {}, cases=[case], card=card, sections=rest))
+    head, shown_only = text.split('<div class="screen">')
+    assert head.index("<article>") < head.index("add these")
+    assert "many words" in shown_only and "many words" not in head
+    assert ".screen { display: none }" in head.partition("@media print")[2]
+    alone = report(model, Page("t", {}, card=card, sections=rest))
+    assert 'class="screen"' not in alone and "many words" in alone
 
 
 def test_bars_that_are_left_out_are_counted_and_warnings_stand_by_their_prototype():

@@ -19,9 +19,9 @@ from smpcore.evaluation import (
     group_rows,
     subgroups,
 )
+from smpcore.explain import Section
 from smpcore.report import (
     Page,
-    Section,
     calibration_section,
     columns_section,
     confusion_section,

@@ -94,12 +94,12 @@ def test_new_rows_are_answered_and_taken_along(visit):
     for name, read in (("Excel", pd.read_excel), ("Parquet", pd.read_parquet)):
         again = read(io.BytesIO(visit.take(f"All predictions as {name}")))
         pd.testing.assert_frame_equal(again[text], table[text], check_dtype=False)
-    visit.unfold("Case sheets to print")
+    visit.unfold("Explanation sheet to print")
     box = visit.page.get_by_label("Rows", exact=True).last
     box.fill("1-3")
     box.press("Enter")
     visit.rest()
-    sheets = visit.take("Download 3 case sheets").decode()
+    sheets = visit.take("Download the sheet of 3 rows").decode()
     for n in range(3):
         assert f"Row {n + 1} of" in sheets and table["answer"][n] in sheets
     assert "Hämoglobin" in sheets
@@ -125,16 +125,16 @@ def test_prototypes_are_read_named_and_reported(visit):
     visit.click("radio", "Rule in words")
     text = visit.page.get_by_test_id("stMain").inner_text()
     assert text.count("Hämoglobin") == text.count("Trained without Hämoglobin") == 1
-    visit.unfold("As a formula").unfold("Score card")
+    visit.unfold("As a formula").reads("Score card")
     visit.click("radio", "Why this prediction")
     for kind in ("prototypes", "columns", "category levels", "finest exact split"):
         visit.click("radio", kind)
-    visit.unfold("Case sheets to print")
+    visit.unfold("Explanation sheet to print")
     box = visit.page.get_by_label("Rows", exact=True).last
     box.fill(str(fitted()[1].train[0] + 1))
     box.press("Enter")
     visit.rest()
-    assert b"klinik" in visit.take("Download 1 case sheet")
+    assert b"klinik" in visit.take("Download the sheet of 1 row")
     visit.click("radio", "Stability").click("button", "Refit")
     visit.reads(re.compile(r"Of \d+ refits:"))
     visit.click("radio", "Report")

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import METHODS, load_dataset, prepare, split
-from smpcore.case_sheet import case_sheet
+from smpcore import METHODS, load_dataset, prepare, report, split
 from smpcore.datasets import CleaningStep, make_dataset, plain_number
-from smpcore.explain import CaseExplainer, single_column_changes
+from smpcore.explain import CaseExplainer, rule_section, single_column_changes
 from smpcore.model import Calibration, chance
+from smpcore.report import Calculator, Page
+from tests.smpcore.test_report_calculator import script_of
 
 HOSTILE = "</td><script>alert(1)</script>\"'&=1"
 
@@ -108,7 +109,7 @@ def test_training_rows_are_not_shown_unless_they_may_be():
     dataset, division, of = explainer("wine", "smp", numbers=False)
     case = of.explain(dataset.frame.iloc[[division.validation[0]]], "a row")
     assert case.nearest == []
-    page = case_sheet([case], "t")
+    page = report(of.model, Page("t", {}, cases=[case]))
     assert "not included" in page
     assert not re.search(r"row \d", page)
 
@@ -151,7 +152,8 @@ def test_what_is_odd_about_the_row_is_said_in_words():
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
     assert case.remarks == ()
-    assert "Nothing was missing, out of range or unseen." in case_sheet([case], "t")
+    page = report(of.model, Page("t", {}, cases=[case]))
+    assert "Nothing was missing, out of range or unseen." in page
 
 
 class Tags(HTMLParser):
@@ -175,7 +177,7 @@ def test_hostile_texts_stay_texts():
     _, _, of = explainer(dataset, "smp")
     row = dataset.frame.iloc[[0]].assign(**{"site <b>": HOSTILE})
     case = of.explain(row, HOSTILE, {HOSTILE: HOSTILE})
-    page = case_sheet([case, case], HOSTILE, {HOSTILE: HOSTILE})
+    page = report(of.model, Page(HOSTILE, {HOSTILE: HOSTILE}, cases=[case, case]))
     seen = Tags(page)
     allowed = {"html", "head", "meta", "title", "style", "body", "article", "h1", "h2"}
     assert set(seen.tags) <= allowed | {
@@ -193,6 +195,27 @@ def test_hostile_texts_stay_texts():
     assert "<u>sick" in seen.text or "well" in seen.text
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
     assert policy.startswith("default-src 'none'") and "script" not in policy
+
+
+def test_hostile_texts_stay_texts_where_the_model_can_be_tried():
+    dataset = hostile_table()
+    _, _, of = explainer(dataset, "smp")
+    row = dataset.frame.iloc[[0]].assign(**{"site <b>": HOSTILE})
+    calculator = Calculator(of.preparation, row.set_axis([HOSTILE]), target=HOSTILE)
+    page = report(
+        of.model,
+        Page(
+            HOSTILE,
+            {HOSTILE: HOSTILE},
+            cases=[of.explain(row, HOSTILE)],
+            calculator=calculator,
+            sections=[rule_section(of.model, of.preparation, of.X)],
+        ),
+    )
+    seen = Tags(page)
+    assert not {"i", "u", "img"} & {*seen.tags} and seen.tags.count("script") == 1
+    assert "alert" in script_of(page) and HOSTILE not in page
+    assert "<u>sick" in seen.text and "&lt;u&gt;sick, if" in page
 
 
 def test_a_calibrated_model_says_its_probability():

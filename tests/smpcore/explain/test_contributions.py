@@ -1,5 +1,7 @@
 """What an answer is made of, and what prototypes are beside real rows."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,12 +16,13 @@ from smpcore import (
     split,
 )
 from smpcore.explain import (
+    Section,
     column_effects,
     contrasts,
     facts_of_prototypes,
     nearest_examples,
-    points_rule,
     rule_in_words,
+    rule_section,
     wins,
 )
 from smpcore.explain.points import usual_step
@@ -223,6 +226,20 @@ def test_parts_are_of_table_columns_with_their_levels_summed(method, clinic):
     assert default.of == ("column" if model.is_linear else default.of) != "feature"
 
 
+def tables_of(rule):
+    """Tables of a rule by their titles, each with what is said of it."""
+    parts = [block for block in rule.blocks if isinstance(block, Section)]
+    return [(part.title, *part.blocks) for part in parts if not part.folded]
+
+
+def sentences_of(rule):
+    return [block for block in rule.blocks if isinstance(block, str)]
+
+
+def constant(words):
+    return float(re.match(r"Constant: (\S+);", words)[1])
+
+
 @pytest.mark.parametrize("name", ["two", "three"])
 @pytest.mark.parametrize("method", METHODS)
 def test_points_that_are_added_by_hand_give_the_answer(method, name, clinic):
@@ -230,16 +247,16 @@ def test_points_that_are_added_by_hand_give_the_answer(method, name, clinic):
     preparation, X, model = fitted(method, clinic, name)
     if not model.is_linear or model.code_size:
         pytest.skip("its rule is made of cases")
-    rule = points_rule(model, preparation, X)
-    assert len(rule.sentences) == len(model.classes)
+    rule = rule_section(model, preparation, X)
+    assert len(sentences_of(rule)) == len(model.classes)
     sums = np.zeros((len(X), len(model.classes)))
     for c, label in enumerate(model.classes):
-        (sentence,) = [s for s in rule.sentences if s.startswith(str(label))]
+        (sentence,) = [s for s in sentences_of(rule) if s.startswith(str(label))]
         totals = []
-        for table in rule.tables:
-            assert not table.n_left_out
-            if table.title == str(label):
-                totals.append(table.start + _added(table.lines, preparation, X))
+        for title, lines, words in tables_of(rule):
+            assert "omitted" not in words
+            if title.partition(": ")[2] == str(label):
+                totals.append(constant(words) + _added(lines, preparation, X))
         assert bool(totals) == (not sentence.endswith("otherwise."))
         sums[:, c] = np.max(totals, axis=0) if totals else 0.0
     lead = np.abs(np.diff(np.sort(sums, axis=1)[:, -2:], axis=1))[:, 0]
@@ -268,12 +285,12 @@ def _added(lines, preparation, X):
 
 def test_lines_are_in_order_of_effect_and_levels_stay_together(clinic):
     preparation, X, model = fitted("smp", clinic, "two")
-    for j, table in enumerate(points_rule(model, preparation, X).tables):
-        columns = list(dict.fromkeys(line["column"] for line in table.lines))
+    for j, table in enumerate(tables_of(rule_section(model, preparation, X))):
+        columns = list(dict.fromkeys(line["column"] for line in table[1]))
         effects = column_effects(model.weights[j] / model.scale, preparation, X)
         order = [preparation.inputs[i].name for i in np.argsort(-effects)]
         assert columns == order[: len(columns)]
-        places = [columns.index(line["column"]) for line in table.lines]
+        places = [columns.index(line["column"]) for line in table[1]]
         assert places == sorted(places)
 
 
@@ -283,19 +300,19 @@ def test_the_rule_of_cases_names_their_values(method, name, clinic):
     preparation, X, model = fitted(method, clinic, name)
     if model.is_linear and not model.code_size:
         pytest.skip("its rule is made of points")
-    rule = points_rule(model, preparation, X)
-    assert len(rule.tables) == model.n_prototypes
+    rule = rule_section(model, preparation, X)
+    assert len(tables_of(rule)) == min(model.n_prototypes, 20)
     inputs = {given.name: given for given in preparation.inputs}
-    for table in rule.tables:
-        assert table.start is None
-        for line in table.lines:
+    for _, lines, words in tables_of(rule):
+        assert words.startswith("Sorted by distance from the training mean.")
+        for line in lines:
             given = inputs[line["column"]]
             if given.kind == "category":
                 assert line["value"].startswith(given.levels)
             else:
                 assert len(line["value"].partition(".")[2]) == given.decimals
     if name == "amount":
-        assert "class" not in " ".join(rule.sentences)
+        assert "class" not in " ".join(sentences_of(rule))
 
 
 @pytest.mark.parametrize(
@@ -314,12 +331,12 @@ def test_the_points_of_a_regression_sum_to_its_answer(clinic):
     method = METHODS["supersparse"]
     values = {**method.defaults(task), "similarity": "linear"}
     model = method.estimator(values, task).fit(X, y).model_
-    rule = points_rule(model, preparation, X)
-    (sentence,), (table,) = rule.sentences, rule.tables
+    rule = rule_section(model, preparation, X)
+    (sentence,), ((_, table, words),) = sentences_of(rule), tables_of(rule)
     assert sentence.startswith("The prediction is") and "class" not in sentence
     lines = [
         {**line, "points for": line["adds"], "points against": line["subtracts"]}
-        for line in table.lines
+        for line in table
     ]
-    sums = table.start + _added(lines, preparation, X)
+    sums = constant(words) + _added(lines, preparation, X)
     assert np.abs(sums - model.predict(X)).max() < 0.02 * np.ptp(y)

@@ -71,7 +71,12 @@ def test_two_classes_have_one_total_and_a_threshold():
 def test_three_classes_have_three_totals():
     model, preparation, X = fitted("iris", SMaLLClassifier(n_prototypes=1, k=2))
     card = score_card(model.model_, preparation, X)
-    assert card.totals_of == ("setosa", "versicolor", "virginica")
+    assert [*card.to_frame()][2:] == [
+        f"points for {name} (start with {start})" if start else f"points for {name}"
+        for name, start in zip(
+            ("setosa", "versicolor", "virginica"), card.start, strict=True
+        )
+    ]
     assert (card.start >= 0).all()
     for row in X[::7]:
         totals = by_hand(card, preparation, row)

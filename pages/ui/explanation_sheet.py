@@ -1,0 +1,292 @@
+"""The explanation sheet: rows to print, a page each, and the model to try."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.state.context import Context
+from pages.ui.elements import problems_shown
+from pages.ui.file_download import download
+from pages.ui.readouts import TITLES
+from pages.work import cache
+from smpcore import PrototypeModel, SmpcoreError, compile_model, report
+from smpcore.codegen import model_id
+from smpcore.datasets import in_place, plural
+from smpcore.errors import ExportError
+from smpcore.explain import (
+    Case,
+    CaseExplainer,
+    Section,
+    card_section,
+    rule_section,
+)
+from smpcore.report import Calculator, Page
+
+#: Cases of one file, and characters of the rows that are typed.
+MOST_CASES, MOST_TYPED = 30, 400
+_RANGE = re.compile(r"(\d{1,9})(?:-(\d{1,9}))?")
+_HIDDEN = (
+    "The model is not in this file, as it holds training rows, "
+    "and these are not included."
+)
+_CONTENT = (
+    "A page per row: the prediction, the contribution of each column, the smallest "
+    "change that would change it, the nearest training rows, and what was missing or "
+    "out of range. Then the score card of a small model; on the screen also the rule, "
+    "and the model with these rows, to try other values."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that can have a sheet.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_samples, n_columns)
+        Raw table with every input column.
+    places : ndarray of int, shape (n_rows,)
+        Positions in it of the rows that can be chosen.
+    numbers : ndarray of int, shape (n_rows,)
+        Their numbers as they are shown, ascending.
+    table : str
+        Name of the table.
+    facts : callable
+        Position in the table -> what is known of the row.
+    training : ndarray of int, shape (n_samples,), optional
+        Position of each row among the training rows; -1: it is none.
+    frozen : list of int, optional
+        Features that the smallest change leaves as they are; by default those of the
+        columns that cannot be changed.
+    amount : float, optional
+        How far a change of one column should move a predicted number.
+    """
+
+    frame: pd.DataFrame
+    places: np.ndarray
+    numbers: np.ndarray
+    table: str
+    facts: Callable[[int], Mapping[str, str]]
+    training: np.ndarray | None = None
+    frozen: list[int] | None = None
+    amount: float | None = None
+
+    def title(self, i: int) -> str:
+        """Name of the row that is the i-th of those to choose from."""
+        return f"Row {self.numbers[i]} of {self.table}"
+
+    def explained(self, explainer: CaseExplainer, i: int) -> Case:
+        """The case of the i-th of the rows to choose from."""
+        place = int(self.places[i])
+        without = -1 if self.training is None else int(self.training[place])
+        row, facts = self.frame.iloc[[place]], self.facts(place)
+        more = self.frozen, without, self.amount
+        return explainer.explain(row, self.title(i), facts, *more)
+
+
+def chosen_rows(text: str, numbers: np.ndarray) -> list[int]:
+    """Which rows a visitor typed: "3, 8-12"."""
+    rows: dict[int, None] = {}
+    text = re.sub(r"\s*[-–]\s*", "-", text)
+    for word in filter(None, re.split(r"[,;\s]+", text)):
+        match = _RANGE.fullmatch(word)
+        if match is None:
+            raise SmpcoreError(
+                f"Rows: {word[:20]!r} should be a row number or a range; write, for "
+                "example, 3, 8-12."
+            )
+        first, last = int(match[1]), int(match[2] or match[1])
+        start, stop = np.searchsorted(numbers, (first, last + 1))
+        if start >= stop:
+            raise SmpcoreError(
+                f"Rows: no row {word} can be shown here; choose among {numbers[0]} to "
+                f"{numbers[-1]}."
+            )
+        rows |= dict.fromkeys(range(start, min(stop, start + MOST_CASES + 1)))
+    if len(rows) > MOST_CASES:
+        raise SmpcoreError(
+            f"Rows: at most {MOST_CASES} cases fit into one file; choose fewer rows."
+        )
+    return list(rows)
+
+
+def offer(
+    context: Context,
+    model: PrototypeModel,
+    key: str,
+    rows: Rows,
+    shown: Rows | None = None,
+    names: Sequence[str] = (),
+) -> None:
+    """Let the visitor choose rows, and download their sheet."""
+    with st.expander("Explanation sheet to print", icon=":material/print:"):
+        text = st.text_input(
+            "Rows",
+            key=f"{key}_cases",
+            max_chars=MOST_TYPED,
+            placeholder="the row above" if shown else "for example 3, 8-12",
+            help=f"Row numbers and ranges, at most {MOST_CASES} rows.",
+        )
+        what = "three nearest training rows"
+        real = include_rows(context, what, f"{key}_cases_rows")
+        with problems_shown(st.warning):
+            chosen = chosen_rows(text, rows.numbers)
+            if not chosen and shown:
+                rows, chosen = shown, [0]
+            if not chosen:
+                st.caption(_CONTENT)
+                return
+            make = partial(_sheet, context, model, rows, chosen, real, names)
+            label = f"Download the sheet of {plural(len(chosen), 'row')}"
+            download(label, make, "cases.html", key=f"{key}_cases_file")
+            st.caption(f"{_CONTENT} {contents(context, model, real, what)}")
+
+
+def include_rows(context: Context, what: str, key: str) -> bool:
+    """Whether training rows may be in the file: of private data only if wanted."""
+    dataset = context.data.dataset
+    return st.checkbox(
+        f"Include the {what}",
+        value=not dataset.private,
+        key=f"{key}_{dataset.digest}",
+        help="Rows of your data are included only if you switch this on.",
+    )
+
+
+def contents(context: Context, model: PrototypeModel, real: bool, what: str) -> str:
+    """What of the data is in the file, in a sentence."""
+    has_model = "the model itself, " * (not _holds_rows(model, real))
+    rows = f"the {what}" if real else "no training rows"
+    return (
+        f"One HTML file that needs no network. It contains {has_model}the range, the "
+        f"median and the levels of columns in the training rows, and {rows}."
+    )
+
+
+def page(
+    context: Context,
+    model: PrototypeModel,
+    real: bool,
+    title: str,
+    facts: Mapping[str, str],
+    names: Sequence[str] = (),
+    rows: pd.DataFrame | None = None,
+) -> Page:
+    """What every sheet has: the rule, the score card, the model to try on raw rows."""
+    hidden, points = hides_portraits(context, model, real), None
+    with suppress(SmpcoreError):
+        points = card(context, model)
+    calculator = _HIDDEN
+    if not _holds_rows(model, real):
+        calculator = _calculator(context, model, names, rows)
+    return Page(
+        title,
+        facts,
+        card=points,
+        calculator=calculator,
+        sections=() if hidden else [rule(context, model, names)],
+    )
+
+
+def rule(context: Context, model: PrototypeModel, names: Sequence[str]) -> Section:
+    """The rule of a model beside its training rows."""
+    X, _ = context.data.of("train")
+    return rule_section(model, context.data.preparation, X, names)
+
+
+def card(context: Context, model: PrototypeModel) -> Section:
+    """The rule as points to add by hand, or an error that says why there are none."""
+    X, _ = context.data.of("train")
+    parts = rows_of_parts(context, context.open_parts)
+    return card_section(model, context.data.preparation, X, parts)
+
+
+def rows_of_parts(context: Context, parts: Sequence[str]) -> dict[str, tuple]:
+    """Inputs, labels, clusters and weights of the rows of parts, by their titles."""
+    data = context.data
+    return {TITLES[p]: (*data.of(p), data.clusters(p), data.weights(p)) for p in parts}
+
+
+def _holds_rows(model: PrototypeModel, real: bool) -> bool:
+    """Whether the model is made of training rows that must not be in the file."""
+    return not real and "real case" in model.kind_of_prototype
+
+
+def hides_portraits(context: Context, model: PrototypeModel, real: bool) -> bool:
+    """Whether prototypes would show private rows that must not be in the file."""
+    return _holds_rows(model, real) and context.data.dataset.private
+
+
+def sample_shape(data: cache.Parts, n_features: int) -> tuple[int, ...]:
+    """Of a sample: a picture's or a series', if its values are the features."""
+    dataset, shape = data.dataset, data.dataset.sample_shape
+    one_each = len(dataset.feature_columns) == n_features
+    return shape if one_each and len(shape) > 1 else (n_features,)
+
+
+def _calculator(
+    context: Context,
+    model: PrototypeModel,
+    names: Sequence[str],
+    rows: pd.DataFrame | None,
+) -> Calculator:
+    data, picture = context.data, None
+    shape = sample_shape(data, model.n_features)
+    if len(shape) == 2:
+        features = np.arange(float(model.n_features))[None]
+        picture = in_place(data.dataset, features)[0].reshape(shape)
+    return Calculator(data.preparation, rows, picture, names, data.dataset.target)
+
+
+def _sheet(
+    context: Context,
+    model: PrototypeModel,
+    rows: Rows,
+    chosen: list[int],
+    real: bool,
+    names: Sequence[str],
+) -> str:
+    of = explainer(context, model, real)
+    titles = [rows.title(i) for i in chosen]
+    frame = rows.frame.iloc[rows.places[chosen]].set_axis(titles)
+    about = f"Predictions for {rows.table}"
+    sheet = page(context, model, real, about, _facts(context, model), names, frame)
+    cases = [rows.explained(of, i) for i in chosen]
+    return report(model, replace(sheet, cases=cases))
+
+
+def explainer(context: Context, model: PrototypeModel, real: bool) -> CaseExplainer:
+    """The model with its training rows; these are named where they may be shown."""
+    data = context.data
+    return CaseExplainer(
+        model,
+        data.preparation,
+        *data.of("train"),
+        target=data.dataset.target,
+        numbers=data.dataset.row_numbers(data.split.train) if real else None,
+        whole=cache.parts(context.whole, data.split).preparation,
+    )
+
+
+def _facts(context: Context, model: PrototypeModel) -> dict[str, str]:
+    """What the page of every row says of the model."""
+    dataset, n_rows = context.data.dataset, len(context.data.split.train)
+    trained = f"trained on {n_rows:,} rows of {dataset.name}"
+    facts = {
+        "Predicted": dataset.target,
+        "Model": f"{context.method.title}, {trained}",
+    }
+    if context.operating:
+        facts["Decision"] = context.operating
+    with suppress(ExportError):  # no code, no ID
+        compiled = compile_model(model, context.data.preparation)
+        facts["Model ID"] = model_id(compiled)
+    return facts
