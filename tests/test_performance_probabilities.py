@@ -12,7 +12,8 @@ from pages.state.context import Context, resolve
 from pages.ui import calibration
 from smpcore.datasets import plain_number
 from smpcore.evaluation import brier_score, calibrate, class_numbers, out_of_fold
-from smpcore.model import PrototypeModel
+from smpcore.explain import certainty
+from smpcore.model import PrototypeModel, chance
 from tests.app import kernels, opened, said, session_of, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -101,17 +102,24 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
     page = opened(query | {"p.prototypes_section": "Why this prediction"})
     page.switch_page("pages/prototypes.py").run()
     context = _context(page)
-    pattern = r"Probability of \w+: \*\*|90 % prediction interval: \*\*"
+    pattern = r"Calibrated probability: |90 % prediction interval: "
 
     def shown() -> list[str]:
-        return [text.value for text in page.markdown if re.match(pattern, text.value)]
+        texts = [text.value.replace("\\", "") for text in page.markdown]
+        return [text for text in texts if re.match(pattern, text)]
 
     assert not shown()
     page = _calibrated(page)
     assert len(shown()) == 1 and not _has(page, "calibrate")
     model = context.model()
     x = context.data.of("train")[0][0]
-    assert shown()[0] == calibration.in_words(model, x)
+    if model.classes is None:
+        low, high = model.intervals(x[None], 0.9)[0]
+        text = f"{plain_number(low, 5)} to {plain_number(high, 5)}"
+    else:
+        share = model.probabilities(x[None])[0]
+        text = f"{model.classes[share.argmax()]} {chance(share.max())}, "
+    assert text in shown()[0] and "Calibrated on: " in shown()[0]
     page.switch_page("pages/apply.py").run()
     frame = context.data.dataset.frame.iloc[:20]
     file = ("new.csv", frame.to_csv(index=False).encode(), "text/csv")
@@ -143,9 +151,9 @@ def test_another_class_that_is_more_probable_is_said():
     changed = X[other.predict(X) != model.predict(X)]
     assert len(changed)
     np.testing.assert_allclose(other.probabilities(X), model.probabilities(X))
-    words = [calibration.in_words(other, x) for x in changed]
+    words = [certainty(other, x)["Calibrated probability"] for x in changed]
     assert any("malignant is more probable" in text for text in words)
-    assert not any("more probable" in calibration.in_words(model, x) for x in changed)
+    assert not any("more probable" in str(certainty(model, x)) for x in changed)
 
 
 def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):

@@ -19,7 +19,7 @@ from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import contributions
 from smpcore.datasets import only_compared, plain_number, text_features
-from smpcore.explain import Contributions
+from smpcore.explain import Contributions, certainty
 
 _SPLITS = {
     "": "finest exact split",
@@ -132,9 +132,8 @@ def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> Non
             f"{plain_number(result.lead)}.",
             help=define("Lead"),
         )
-    if model.calibration is not None:
-        words = calibration.in_words(model, x)
-        st.markdown(words, help=calibration.help_text(model))
+    if sure := [f"{name}: {text}" for name, text in certainty(model, x).items()]:
+        message(st.markdown, ". ".join(sure), help=calibration.help_text(model))
     calibration.offer(context)
     _activations(context, x)
 

@@ -10,13 +10,12 @@ from pages.state.context import Context
 from pages.ui.elements import problems_shown
 from pages.ui.glossary import define
 from pages.ui.progress import is_waiting, visit_task
-from pages.ui.text import escape_markdown, message, short_label
+from pages.ui.text import message
 from pages.work.memo import pairs
 from pages.work.parts import Parts
 from smpcore import PrototypeModel
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import brier_score, class_numbers
-from smpcore.model import chance
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
@@ -74,30 +73,6 @@ def offer(context: Context) -> None:
 def _start(context: Context) -> None:
     found = context.training_scores
     visit_task(_TASK, _key(context), found.compute, study=context.data.dataset)
-
-
-def in_words(model: PrototypeModel, x: np.ndarray) -> str:
-    """The probability of the predicted class of a row, or the interval around a
-    number.
-    """
-    if model.classes is None:
-        low, high = model.intervals(x[None], COVERAGE)[0]
-        ends = (
-            f"{plain_number(low)} to {plain_number(high)}"
-            if np.isfinite(low)
-            else "unbounded"
-        )
-        return f"{100 * COVERAGE:.0f} % prediction interval: **{ends}**."
-    shares = model.probabilities(x[None])[0]
-    answer, likely = model.decide(model.scores(x[None]))[0], shares.argmax()
-    names = [escape_markdown(short_label(name)) for name in model.classes]
-    words = f"Probability of {names[answer]}: **{chance(shares[answer])}**."
-    if likely != answer:
-        words += (
-            f" {names[likely]} is more probable ({chance(shares[likely])}): the "
-            "prediction follows the scores and the threshold, not the probability."
-        )
-    return words
 
 
 def basis(model: PrototypeModel) -> str:

@@ -1,6 +1,6 @@
 """Why a model answers as it does, and what its prototypes are."""
 
-from smpcore.explain.case import Case, CaseExplainer
+from smpcore.explain.case import Case, CaseExplainer, certainty
 from smpcore.explain.cases import (
     Oddities,
     contrasts,
@@ -41,6 +41,7 @@ __all__ = [
     "ScoreCard",
     "Section",
     "card_section",
+    "certainty",
     "changed_columns",
     "code_states",
     "column_effects",

@@ -222,23 +222,11 @@ class CaseExplainer:
 
     def _facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
         """Lead and, of a calibrated model, probabilities or an interval."""
-        model, facts = self.model, {}
-        calibration = model.calibration
-        if model.classes is not None:
+        lead = {}
+        if self.model.classes is not None:
             name = self._name(split.runner_up)
-            facts[f"Lead over the runner-up, {name}"] = plain_number(split.lead)
-            if calibration is not None:
-                shares = model.probabilities(x[None])[0]
-                best = np.argsort(-shares, kind="stable")[:_NEAREST]
-                texts = [f"{self._name(c)} {chance(shares[c])}" for c in best]
-                facts["Calibrated probability"] = ", ".join(texts)
-        elif calibration is not None:
-            low, high = model.intervals(x[None])[0]
-            limits = f"{plain_number(low, 5)} to {plain_number(high, 5)}"
-            facts["90 % prediction interval"] = limits if low > -np.inf else "unbounded"
-        if calibration is not None:
-            facts["Calibrated on"] = f"{calibration.rows:,} training rows"
-        return facts
+            lead[f"Lead over the runner-up, {name}"] = plain_number(split.lead)
+        return lead | certainty(self.model, x)
 
     def _remarks(self, row: pd.DataFrame) -> tuple[str, ...]:
         """What is odd about the row's values."""
@@ -387,6 +375,39 @@ class CaseExplainer:
             return f"{sentence}: none within the training range. {_NO_ADVICE}", []
         sentence += " (empty: no value within the training range does). "
         return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS]
+
+
+def certainty(model: PrototypeModel, x: np.ndarray) -> dict[str, str]:
+    """Say how sure a calibrated model is of its answer.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model that answers.
+    x : ndarray of shape (n_features,), user's units
+        Input whose answer is looked at.
+
+    Returns
+    -------
+    dict of str to str
+        Probabilities, the largest first, or an interval, and on what it was calibrated;
+        empty of a model without a calibration.
+    """
+    if model.calibration is None:
+        return {}
+    rows = {"Calibrated on": f"{model.calibration.rows:,} training rows"}
+    if model.classes is None:
+        low, high = model.intervals(x[None])[0]
+        limits = f"{plain_number(low, 5)} to {plain_number(high, 5)}"
+        limits = limits if low > -np.inf else "unbounded"
+        return {"90 % prediction interval": limits} | rows
+    shares = model.probabilities(x[None])[0]
+    best = np.argsort(-shares, kind="stable")[:_NEAREST]
+    text = ", ".join(f"{model.classes[c]} {chance(shares[c])}" for c in best)
+    if model.decide(model.scores(x[None]))[0] != best[0]:
+        text += f"; {model.classes[best[0]]} is more probable, but the prediction "
+        text += "follows the scores and the threshold"
+    return {"Calibrated probability": text} | rows
 
 
 _NO_ADVICE = "This describes the model, not cause and effect, and is no advice."
