@@ -23,7 +23,7 @@ SOURCES = [
 #: Floors, bottom up: a module imports from its own floor or from those below it.
 FLOORS = (
     {"solvers", "errors", "parameters", "similarity", "threads"},
-    {"model", "datasets"},
+    {"model", "datasets", "readouts"},
     {"codegen", "figures", "methods/shared"},
     {"methods/<key>"},
     {"explain", "baselines"},

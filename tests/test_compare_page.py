@@ -14,6 +14,7 @@ from smpcore import METHODS, compile_model
 from smpcore.chips import estimate_costs
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
+from smpcore.readouts import READOUTS
 from tests.app import kernels, opened, said, session_of, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -56,7 +57,7 @@ def test_flash_is_that_of_the_chip_that_is_named():
     model = context.fit().finished().model_
     costs = estimate_costs(compile_model(model, context.data.preparation))
     ours = overview(page).loc[context.method.title]
-    assert ours["flash bytes, ATmega328P"] == costs["ATmega328P"].linked.flash
+    assert ours["flash bytes, float32 (ATmega328P)"] == costs["ATmega328P"].linked.flash
 
 
 def test_scores_and_sizes_of_all_stand_in_one_table():
@@ -76,10 +77,11 @@ def test_scores_and_sizes_of_all_stand_in_one_table():
     )
     assert len(measured) == 2
     for name, values in measured.items():
+        name = READOUTS[name].column
         assert ours[name] == pytest.approx(np.nanmean(values))
         assert rows[name].notna().sum() == 1
     other = settled(opened({"data": "iris"}, "compare.py"))
-    assert not {*measured} & {*overview(other)}
+    assert not {READOUTS[name].column for name in measured} & {*overview(other)}
 
 
 def test_settings_of_explore_are_taken_and_said():

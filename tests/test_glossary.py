@@ -12,10 +12,10 @@ from tests.app import kernels, opened, sound
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "assets" / "glossary.md").read_text("utf-8")
-#: Texts of the pages, and of the tables and measures of the library that they show.
+#: Texts of the pages, and of the tables and read-outs of the library that they show.
 SOURCES = [
     *ROOT.glob("pages/**/*.py"),
-    *ROOT.glob("smpcore/**/measures.py"),
+    ROOT / "smpcore" / "readouts.py",
     ROOT / "smpcore" / "explain" / "tables.py",
 ]
 STRINGS = {

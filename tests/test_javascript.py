@@ -64,7 +64,9 @@ def test_the_example_of_a_payload_is_what_python_writes():
         "own_share": np.float64(1.0),
         "prototypes": prototypes,
         "bars": None,
-        "readouts": [{"name": "Accuracy", "value": "100 %", "detail": "2 of 2 rows"}],
+        "readouts": [
+            {"key": "k", "name": "Accuracy", "value": "100 %", "detail": "2 of 2 rows"}
+        ],
         "strip": {"nonzeros": np.int64(3), "training": 1.0},
         "canonical": True,
         "coarse": None,
@@ -96,7 +98,13 @@ def test_the_example_of_a_payload_is_what_python_writes():
         "kind": "picture",
         "picture": picture,
         "job": None,
-        "path": {"param": "lam", "values": [0.001, 1.0], "from_right": False},
+        "path": {
+            "param": "lam",
+            "values": [0.001, 1.0],
+            "from_right": False,
+            "score": "Accuracy",
+            "count": "non-zeros",
+        },
         "controls": [control],
         "undo": "",
         "notices": [{"level": "info", "text": "Prüfung ±"}],

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -18,9 +19,10 @@ from pages.state.lesson_files import FORMAT, Lesson
 from pages.state.lesson_run import Run
 from pages.state.session import Live
 from pages.ui.glossary import define
-from pages.work.lesson_measures import MEASURES, Fitted, measured
+from pages.work.lesson_measures import Fitted, measured
 from smpcore import SMPClassifier, SmpcoreError
 from smpcore.papers import PRINTED
+from smpcore.readouts import READOUTS
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_live import Browser
 
@@ -48,6 +50,20 @@ def test_a_lesson_of_one_step_is_read():
     assert read(lesson_with()).steps[0]["title"] == "One"
 
 
+@pytest.mark.parametrize("name", SHIPPED)
+def test_older_names_of_read_outs_are_read_as_their_keys(name):
+    older = {"n_prototypes": "prototypes", "n_nonzeros": "weights"}
+    older |= {"n_features": "columns", "n_support_vectors": "support_vectors"}
+    text = (lesson_files.HOME / name).read_text("utf-8")
+    before = re.sub(
+        r"\"(measure|show)\": (\"\w+\"|\[[^]]*\])|\{\w+\.\w+\}",
+        lambda found: re.sub(r"\w+", lambda key: older.get(key[0], key[0]), found[0]),
+        text,
+    )
+    assert not [key for key in older if f".{key}}}" in before]
+    assert lesson_files.read(before.encode()).content == SHIPPED[name].content
+
+
 def drawing(**changes) -> dict:
     step = SHIPPED["10-to-a-chip.json"].steps[0]
     return step["points"] | changes
@@ -71,7 +87,7 @@ REFUSED = [
     (lesson_with(state={"mine": "token"}), "steps: 1: state”"),
     (lesson_with(free=["wheels"]), "step 1 frees controls that are not here: wheels"),
     (lesson_with(text="{before.wheels}"), "read-out that is not here: before.wheels"),
-    (lesson_with(text="{after.weights}"), "read-out that is not here: after.weights"),
+    (lesson_with(text="{after.cases}"), "read-out that is not here: after.cases"),
     (lesson_with(question=QUESTION), "steps: 1: question”"),
     (lesson_with(question=NUMBER | {"then": {"lam": "-1"}}), "step 1 .*lam"),
     (
@@ -358,7 +374,7 @@ def test_a_local_optimum_is_certified_and_far_from_the_best():
     before, after = (run.readouts()[moment] for moment in ("before", "after"))
     assert before["objective"] > 1.2 * after["objective"]
     assert max(before["gap"], after["gap"]) < 1
-    assert before["prototypes"] == after["prototypes"]
+    assert before["n_prototypes"] == after["n_prototypes"]
     assert before["training_accuracy"] < after["training_accuracy"] - 10
 
 
@@ -385,7 +401,7 @@ def test_equal_prototypes_of_the_printed_algorithm_count_once():
     estimator = context.method.estimator(context.values, "classification")
     (start,) = PRINTED["smp"](estimator, context.problem(), n_steps=0)
     fitted = SimpleNamespace(printed=start)  # all weights are 0
-    assert MEASURES["printed_prototypes"].of(fitted) == 2
+    assert READOUTS["printed_prototypes"].value(fitted) == 2
 
 
 def test_without_a_printed_algorithm_its_read_outs_are_none():
@@ -393,18 +409,18 @@ def test_without_a_printed_algorithm_its_read_outs_are_none():
     request = context.data, context.method.key, context.values
     fitted = Fitted(*request, context.fit().finished())
     found = measured(fitted, "printed_objective")
-    assert MEASURES["printed_objective"].text(found["printed_objective"]) == "none"
+    assert READOUTS["printed_objective"].text(found["printed_objective"]) == "none"
 
 
 def test_support_vectors_are_those_of_the_comparison():
     context = resolve(Choice(data="moons"))
     request = context.data, context.method.key, context.values
     fitted = Fitted(*request, context.fit().finished())
-    found = measured(fitted, "support_vectors svm_accuracy")
+    found = measured(fitted, "n_support_vectors svm_accuracy")
     X, y = context.data.of("train")
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
     svm = SVC().fit(scaled, y)
-    assert found["support_vectors"] == len(svm.support_)
+    assert found["n_support_vectors"] == len(svm.support_)
     X_new, y_new = context.data.of("validation")
     right = svm.predict((X_new - X.mean(axis=0)) / X.std(axis=0)) == y_new
     assert found["svm_accuracy"] == pytest.approx(100 * right.mean())

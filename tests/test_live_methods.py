@@ -140,9 +140,9 @@ def _fitted(browser):
 
 
 def test_what_an_estimator_measures_stands_between_size_and_solver(browser):
-    texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
+    texts = {r["key"]: r for r in browser.last["picture"]["readouts"]}
     own = _fitted(browser).measures_
-    assert list(texts)[list(texts).index("Columns used") + 1 :] == [
+    assert list(texts)[list(texts).index("n_features") + 1 :] == [
         *own,
         *list(texts)[-2:],
     ]

@@ -26,6 +26,7 @@ from smpcore.errors import ExportError
 from smpcore.methods import solve_path
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.parameters import Param
+from smpcore.readouts import READOUTS
 
 #: A data set of each task.
 DATA = {"classification": "iris", "regression": "diabetes"}
@@ -152,8 +153,8 @@ def test_every_estimator_keeps_the_whole_contract(method, task, rows):
         assert value is None or value.shape == shape, name
     given = [name for name, value in params.items() if value is not None]
     assert not {*fitted.automatic_} & {*given} and {*fitted.automatic_} <= {*params}
-    for label, (value, explanation) in fitted.measures_.items():
-        assert label and value and explanation
+    for key, (value, explanation) in fitted.measures_.items():
+        assert key in READOUTS and value and explanation
     assert isinstance(fitted.state_, fitted.state_class)
     assert fitted.state_.fits(problem)
 

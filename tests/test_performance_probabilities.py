@@ -136,10 +136,10 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
         chosen = found.to_numpy()[np.arange(20), numbers]
         np.testing.assert_allclose(table["probability"], chosen)
     estimator = context.with_threshold(context.fit().estimator)
-    name, value, detail, _ = calibration.readout(
-        estimator.model_, context.data, "validation"
-    )
-    assert ("90 %" in name) == (model.classes is None) and value and "rows" in detail
+    of = estimator.model_, context.data, "validation"
+    key, value, detail = calibration.readout(*of)
+    assert (key == "interval") == (model.classes is None)
+    assert value and "rows" in detail
 
 
 def test_another_class_that_is_more_probable_is_said():

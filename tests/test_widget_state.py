@@ -105,7 +105,7 @@ def test_controls_begin_where_a_link_says():
     assert page.button_group(key="sweep_groups").proto.default == [1]
     assert page.number_input(key="sweep_folds").proto.default == 3
     size = page.selectbox(key="sweep_size").proto
-    assert size.options[size.default] == "Flash bytes, float32"
+    assert size.options[size.default] == "Flash bytes, float32 (ATmega328P)"
     methods = page.multiselect[0].proto
     chosen = [methods.options[place] for place in methods.default]
     assert chosen == [METHODS[key].title for key in ("smallk", "imkpl")]

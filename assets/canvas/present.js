@@ -5,13 +5,13 @@ import { el, setText } from "./elements.js";
 const PAGE = "spe-present"; // on the document: assets/style.css hides what is not the figure
 
 /** What a class looks at while a control moves, besides the two accuracies or errors. */
-const MOVING = ["Prototypes", "Non-zeros", "Invented cases", "Columns used"];
+const MOVING = ["n_prototypes", "n_nonzeros", "invented_cases", "n_features"];
 
 /** The four read-outs that are shown: the first two, and what shrinks or grows. */
-export function fourOf(names) {
-  const rest = names.slice(2);
-  const order = [...MOVING.filter((name) => rest.includes(name)), ...rest.filter((name) => !MOVING.includes(name))];
-  return new Set([...names.slice(0, 2), ...order.slice(0, 2)]);
+export function fourOf(keys) {
+  const rest = keys.slice(2);
+  const order = [...MOVING.filter((key) => rest.includes(key)), ...rest.filter((key) => !MOVING.includes(key))];
+  return new Set([...keys.slice(0, 2), ...order.slice(0, 2)]);
 }
 
 /** The switch, and what it hides. The server keeps it in the link. */

@@ -104,14 +104,14 @@ export class Report {
 
   update(picture) {
     this.describe(picture);
-    const found = new Map(picture.readouts.map((readout) => [readout.name, readout]));
-    const names = this.placesOf([...found.keys()]);
-    const four = fourOf(names);
-    const cells = keepChildren(this.numbers, names.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
-    names.forEach((name, i) => {
-      const { value = "–", detail = "", help = "" } = found.get(name) ?? {};
+    const found = new Map(picture.readouts.map((readout) => [readout.key, readout]));
+    const shown = this.placesOf(picture.readouts);
+    const four = fourOf(shown.map(({ key }) => key));
+    const cells = keepChildren(this.numbers, shown.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
+    shown.forEach(({ key, name }, i) => {
+      const { value = "–", detail = "", help = "" } = found.get(key) ?? {};
       const [term, number, small] = cells[i].children;
-      cells[i].classList.toggle("main", four.has(name));
+      cells[i].classList.toggle("main", four.has(key));
       setText(term, name);
       term.title = help;
       setText(number, String(value));
@@ -125,10 +125,10 @@ export class Report {
   }
 
   /** A read-out keeps its place, with a dash while there is nothing to say, so that none jumps. */
-  placesOf(names) {
-    const key = `${this.app.scene.title} ${this.app.path?.param}`;
-    if (key !== this.placed) [this.placed, this.places] = [key, []];
-    this.places.push(...names.filter((name) => !this.places.includes(name)));
+  placesOf(readouts) {
+    const placed = `${this.app.scene.title} ${this.app.path?.param}`;
+    if (placed !== this.placed) [this.placed, this.places] = [placed, []];
+    this.places.push(...readouts.filter(({ key }) => !this.places.some((place) => place.key === key)));
     return this.places;
   }
 
@@ -300,7 +300,7 @@ export class Report {
       return own.length ? `${hits} of ${own.length} right` : "–";
     })]);
     this.table.replaceChildren(
-      this.grid("Points drawn", scene.target ? ["Part", "Rows", "Mean error", "Largest error"] : ["Class", ...parts], drawn),
+      this.grid("Points drawn", scene.target ? ["Part", "Rows", "Mean error", "Maximum error"] : ["Class", ...parts], drawn),
       this.grid("Metrics", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
       ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
       ...(shown.bars ? [this.bars(shown.bars)] : []),

@@ -5,10 +5,8 @@ import { clamp, el, percent, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 /** What the strip draws, in words. */
-const OTHERS = "Dashed: validation. Grey: non-zeros. Dark ticks: solved.";
+const LINES = "Line: training. Dashed: validation. Grey:";
 const PALE = " Pale: before the last change.";
-const SHARES = `Accuracy. Line: training. ${OTHERS}`;
-const ERRORS = `Error. Line: training. ${OTHERS}`;
 
 /** The path of one model: values of its knots and what the strip draws of them; null where one is missing. */
 export function pastOf(knots) {
@@ -88,7 +86,8 @@ export class Strip {
     const { app } = this;
     const { path } = app;
     this.canvas.hidden = this.legend.hidden = !path;
-    if (path) setText(this.legend, (app.scene.target ? ERRORS : SHARES) + (this.past.length ? PALE : ""));
+    const words = `${path?.score}. ${LINES} ${path?.count}. Dark ticks: solved.`;
+    if (path) setText(this.legend, words + (this.past.length ? PALE : ""));
     if (!path || !this.canvas.clientWidth) return;
     const { theme } = app;
     const { em } = theme;
@@ -140,7 +139,7 @@ export class Strip {
     const there = (v) => v !== null && v !== undefined;
     const fit = (name) => (there(r2?.[name]) ? `, R² ${say(r2[name], 2)}` : "");
     const share = (name, v) => (there(v) ? [r2 ? `${name} error ${say(v)}${fit(name)}` : `${name} ${percent(v)}`] : []);
-    return [...share("training", training), ...share("validation", validation), `non-zeros ${nonzeros}`];
+    return [...share("training", training), ...share("validation", validation), `${this.app.path.count} ${nonzeros}`];
   }
 
   paintFrame(pen, theme, { x, y, left, span, bottom, ends, path, known }) {
@@ -164,7 +163,7 @@ export class Strip {
     }
     if (errors) {
       pen.textAlign = "left";
-      pen.fillText("mean absolute error", left + 0.4 * em, y(ends[0]) - 0.7 * em);
+      pen.fillText(this.app.path.score.toLowerCase(), left + 0.4 * em, y(ends[0]) - 0.7 * em);
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";
@@ -237,7 +236,7 @@ export class Strip {
     const texts = lines
       .filter(([name]) => strip[name] !== null && strip[name] !== undefined)
       .map(([name, colour]) => ({ text: `${name} ${strip.r2 ? say(strip[name]) : `${Math.round(strip[name] * 100)} %`}`, colour, y: y(strip[name]) }));
-    texts.push({ text: `non-zeros ${strip.nonzeros}`, colour: css(theme.muted), y: yCount(strip.nonzeros) });
+    texts.push({ text: `${path.count} ${strip.nonzeros}`, colour: css(theme.muted), y: yCount(strip.nonzeros) });
     texts.sort((a, b) => a.y - b.y);
     texts.forEach((t, i) => (t.y = Math.max(t.y, i ? texts[i - 1].y + 1.1 * em : top)));
     for (let i = texts.length - 1, floor = bottom; i >= 0; i--, floor = texts[i + 1].y - 1.1 * em)

@@ -35,6 +35,7 @@ from smpcore.evaluation import (
     score_answers,
     suggest_carried,
 )
+from smpcore.readouts import READOUTS
 
 #: Parts of the data set, as rows that equal theirs are told.
 _EQUAL = {
@@ -204,22 +205,23 @@ def _errors(errors: RegressionScores, data: cache.Parts) -> None:
     low, high = errors.interval
     usual = errors.always(float(np.median(data.of("train")[1])))
     with st.container(horizontal=True):
-        metric("Mean absolute error", plain_number(errors.mae), width=200)
+        metric(READOUTS["mae"].label, plain_number(errors.mae), width=200)
         metric("95 % interval", f"{plain_number(low)}–{plain_number(high)}", width=200)
-        metric("R²", f"{errors.r2:.3f}", width=120)
+        metric(READOUTS["r2"].label, f"{errors.r2:.3f}", width=120)
         metric("Training-median baseline", plain_number(usual), width=220)
 
 
 def _counts(scores: Scores, total: int) -> None:
     """How many of all rows are right; those of unknown classes never are."""
     with st.container(horizontal=True):
-        metric("Accuracy", percent(scores.hits / total), width=130)
+        metric(READOUTS["accuracy"].label, percent(scores.hits / total), width=130)
         metric("Correct rows", f"{scores.hits:,} of {total:,}", width="content")
         if scores.rows:
             low, high = scores.interval
             limits = f"{100 * low:.0f}–{100 * high:.0f} %"
             metric("95 % interval (known classes)", limits, width=240)
-            metric("Balanced accuracy", percent(scores.balanced_accuracy), width=160)
+            label = READOUTS["balanced_accuracy"].label
+            metric(label, percent(scores.balanced_accuracy), width=160)
             metric("Majority-class baseline", percent(scores.majority), width=220)
     if scores.rows:
         shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]

@@ -25,6 +25,7 @@ from smpcore.datasets import plain_number, text_features
 from smpcore.evaluation import (
     BUDGET,
     LEVEL,
+    SCORES,
     ComparedModel,
     RegressionScores,
     Scores,
@@ -32,22 +33,13 @@ from smpcore.evaluation import (
     simultaneous_differences,
     title_of,
 )
+from smpcore.readouts import READOUTS
 
-_SIZES = {
-    "n_nonzeros": "non-zeros",
-    "n_features": "columns used",
-    "n_prototypes": "prototypes",
-    "n_support_vectors": "support vectors",
-    "flash_bytes": "flash bytes, ATmega328P",
-}
-#: Scores of a task: attribute, and column with what it is multiplied by.
-_SCORES = {
-    "classification": {
-        "accuracy": ("accuracy %", 100),
-        "balanced_accuracy": ("balanced accuracy %", 100),
-    },
-    "regression": {"mae": ("mean absolute error", 1), "r2": ("R²", 1)},
-}
+#: What is shown of every model, after its scores.
+_SIZES = (
+    *("n_nonzeros", "n_features", "n_prototypes", "n_support_vectors"),
+    "flash_bytes",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,17 +186,15 @@ def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataF
     """
     (X, y), dataset, lines = data.of(part), data.dataset, []
     for one in candidates:
-        of_scores = {
-            column: factor * getattr(one.scores, name)
-            for name, (column, factor) in _SCORES[dataset.task].items()
+        values = {
+            name: getattr(one.scores, name) * (100 if READOUTS[name].unit == "%" else 1)
+            for name in sorted(SCORES[dataset.task])
         }
-        of_size = {
-            words: one.contender.sizes.get(name, np.nan)
-            for name, words in _SIZES.items()
-        }
-        of_prototypes = one.contender.prototype_measures(X, y, dataset.classes)
-        line = {"model": one.entry.title, **of_scores, **of_size, **of_prototypes}
-        lines.append(line | {"fit seconds": one.contender.seconds})
+        values |= {name: one.contender.sizes.get(name, np.nan) for name in _SIZES}
+        values |= one.contender.prototype_measures(X, y, dataset.classes)
+        values["seconds"] = one.contender.seconds
+        columns = {READOUTS[name].column: value for name, value in values.items()}
+        lines.append({"model": one.entry.title, **columns})
     return pd.DataFrame(lines).dropna(axis="columns", how="all")
 
 

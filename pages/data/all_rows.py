@@ -21,6 +21,7 @@ from pages.work.tasks import Task
 from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
 from smpcore.methods import Method
+from smpcore.readouts import READOUTS
 
 #: Name of the visit's fit of all rows, and the share of the others that is left out.
 _FIT, _LEFT_OUT = "fit of all rows", 0.2
@@ -111,21 +112,21 @@ def _show_fitted(fitted: AllRowsFit) -> None:
     model = fitted.estimator.model_
     low, high = fitted.scores.interval
     if isinstance(fitted.scores, Scores):
-        measure, value = "Accuracy", f"{100 * fitted.scores.accuracy:.2f} %"
+        measure, value = "accuracy", f"{100 * fitted.scores.accuracy:.2f} %"
         interval = f"{100 * low:.2f} to {100 * high:.2f} %"
     else:
-        measure, value = "Mean absolute error", plain_number(fitted.scores.mae)
+        measure, value = "mae", plain_number(fitted.scores.mae)
         interval = f"{plain_number(low)} to {plain_number(high)}"
     left, middle, right = st.columns(3)
-    left.metric(f"{measure} on rows left out", value)
-    middle.metric("Prototypes", model.n_prototypes)
+    left.metric(f"{READOUTS[measure].label} on rows left out", value)
+    middle.metric(READOUTS["n_prototypes"].label, model.n_prototypes)
     right.metric("Features used", int(model.support.sum()))
     objective = plain_number(fitted.estimator.objective_, 5)
-    gap, solver = solver_readouts(fitted.estimator)
-    bound = gap["detail"]
+    gap, solver = solver_readouts(fitted)
+    bound, name = gap["detail"], READOUTS["objective"].label
     st.caption(
         f"Learned from {fitted.n_train:,} rows, measured on {fitted.scores.rows:,} "
-        f"left out (95 % interval {interval}). Objective {objective}: "
+        f"left out (95 % interval {interval}). {name} {objective}: "
         f"{solver['detail']}, {solver['value']}. {bound[0].upper()}{bound[1:]}. "
         "Whoever chooses settings by this measure needs other rows to take it again."
     )

@@ -11,6 +11,7 @@ from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, SliderRanges
 from pages.work import cache
+from smpcore.readouts import READOUTS
 
 #: An answer with knots takes about this long at most.
 KNOT_SECONDS = 0.15
@@ -27,10 +28,20 @@ def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
 
 def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
     """The path as the figure needs it."""
+    ends = bounds[context.method.path]
+    return context.once(("grid", ends), lambda: _grid(context, ends))
+
+
+def _grid(context: Context, ends: tuple[float, float]) -> dict[str, Any]:
     method = context.method
-    ends = bounds[method.path]
-    values = context.once(("grid", ends), lambda: method.grid(ends).tolist())
-    return {"param": method.path, "values": values, "from_right": method.from_right}
+    score = "mae" if context.task == "regression" else "accuracy"
+    return {
+        "param": method.path,
+        "values": method.grid(ends).tolist(),
+        "from_right": method.from_right,
+        "score": READOUTS[score].label,
+        "count": READOUTS["n_nonzeros"].column,
+    }
 
 
 def knots(

@@ -31,6 +31,7 @@ from smpcore.codegen import CompiledModel, QuantModel
 from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 from smpcore.evaluation import ComparedFormat
+from smpcore.readouts import READOUTS
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
 #: Boards to begin with. The currents are rough: a data sheet is more accurate.
@@ -156,7 +157,9 @@ def _metrics(
     words, size = form.model.in_words, f"{form.model.table_bytes:,} B"
     with st.container(horizontal=True):
         st.metric("Inputs needed", needed, help=_constants(made), width=150)
-        st.metric("Prototypes", made.n_prototypes, help=words, width=150)
+        st.metric(
+            READOUTS["n_prototypes"].label, made.n_prototypes, help=words, width=150
+        )
         if both is None:
             st.metric("Tables in flash", size, width=150)
             return

@@ -14,9 +14,9 @@ from pages.state.context import resolve
 from pages.ui import workspace
 from pages.ui.file_download import download
 from pages.ui.text import message
-from pages.work.lesson_measures import MEASURES
 from smpcore import SmpcoreError
 from smpcore.datasets import plural
+from smpcore.readouts import READOUTS
 
 _KINDS = (
     "Text only",
@@ -111,7 +111,7 @@ def _fields() -> None:
     st.text_input("Title of the step", key="step_title", max_chars=100)
     st.text_area("Text; formulas between $ signs", key="step_text", max_chars=2000)
     st.radio("The step has", _KINDS, horizontal=True, key="step_kind")
-    names = {name: row.label for name, row in MEASURES.items()}
+    names = {name: row.label for name, row in READOUTS.items() if row.value}
     first, second, third = st.columns(3)
     first.selectbox("Read-out", names, format_func=names.get, key="step_measure")
     second.number_input("At least (of a task)", value=95.0, key="step_least")

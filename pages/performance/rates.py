@@ -21,6 +21,7 @@ from smpcore.evaluation import (
     rate,
     roc_area,
 )
+from smpcore.readouts import READOUTS
 
 
 def class_table(rows: EvaluatedRows) -> None:
@@ -73,7 +74,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         _line("Sensitivity (recall)", counted[0]),
         _line("Specificity", counted[1]),
         *_predictive(counted, part),
-        _line("Accuracy", counted[2]),
+        _line(READOUTS["accuracy"].label, counted[2]),
     ]
     of_known = rows.dependence(known)
     area, low, high = roc_area(matrix.margin[known], truth[known], **of_known)

@@ -18,6 +18,7 @@ from pages.ui import explanation_sheet, readouts
 from pages.ui.file_download import download
 from smpcore import report
 from smpcore.explain import nearest_examples
+from smpcore.readouts import READOUTS
 from smpcore.report import typical_row
 
 _NEAREST = 3
@@ -98,7 +99,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
     if (asks := data.dataset.follow_up) is not None:
         facts["Question"] = f"{asks.title}? {asks.rule}"
     if choice.forbidden:
-        facts["Forbidden features"] = ", ".join(choice.forbidden)
+        facts[READOUTS["forbidden"].label] = ", ".join(choice.forbidden)
     if len(data.split.test):
         facts["Test set opened"] = opened(context)
     for part in context.open_parts:

@@ -18,9 +18,9 @@ from typing import Any
 from pages.state import links, state_file
 from pages.state.choice import BUNDLED, Choice
 from pages.work import json_files, json_schema
-from pages.work.lesson_measures import MEASURES
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.datasets import Split, list_names
+from smpcore.readouts import READOUTS
 
 FORMAT = "sparse-prototype-explorer-lesson-1"
 MOST_BYTES = 1_000_000
@@ -34,6 +34,14 @@ HOME = Path(__file__).parents[2] / "assets" / "lessons"
 PLACEHOLDER = re.compile(r"\{(before|after|change)\.(\w+)\}")
 
 _SCHEMA = json.loads((HOME / "schema.json").read_text("utf-8"))
+#: Read-outs of models, and what older files call some of them.
+_MEASURED = {key for key, row in READOUTS.items() if row.value}
+_OLDER = {
+    **{"prototypes": "n_prototypes", "weights": "n_nonzeros", "columns": "n_features"},
+    "support_vectors": "n_support_vectors",
+}
+#: Where a lesson names read-outs; a quote inside of a text has a backslash before it.
+_NAMED = re.compile(r"\"(measure|show)\": (\"\w+\"|\[[^]]*\])|" + PLACEHOLDER.pattern)
 _POINTS = json_schema.record(state_file.POINTS)
 #: Controls of the figure beside those of data and methods.
 _OTHERS = {"data", "method", "open_test", "within", POINTS}
@@ -67,9 +75,19 @@ def read(data: bytes) -> Lesson:
     """Read a lesson file from anywhere."""
     content = json_files.parse(data, "lesson file", MOST_BYTES)
     json_files.check(content, _SCHEMA, "lesson file")
+    content = _with_keys(content)
     for number, step in enumerate(content["steps"], 1):
         _check_step(step, f"lesson file's step {number}")
     return Lesson(content)
+
+
+def _with_keys(content: Any) -> Any:
+    """A lesson with the keys of read-outs in place of older names of them."""
+
+    def renamed(place: re.Match[str]) -> str:
+        return re.sub(r"\w+", lambda word: _OLDER.get(word[0], word[0]), place[0])
+
+    return json.loads(_NAMED.sub(renamed, json.dumps(content)))
 
 
 def _check_step(step: dict[str, Any], place: str) -> None:
@@ -97,7 +115,7 @@ def _check_step(step: dict[str, Any], place: str) -> None:
         names = list_names(unknown, longest=40)
         json_files.refuse(place, f"frees controls that are not here: {names}")
     for moment, name in PLACEHOLDER.findall(json.dumps(step, ensure_ascii=False)):
-        if name not in MEASURES or (moment != "before" and "question" not in step):
+        if name not in _MEASURED or (moment != "before" and "question" not in step):
             shown = f"{moment}.{name}"[:60]
             json_files.refuse(place, f"shows a read-out that is not here: {shown}")
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pages.state.lesson_files import PLACEHOLDER
-from pages.work.lesson_measures import MEASURES
+from smpcore.readouts import READOUTS
 
 
 def holds(
@@ -32,9 +32,9 @@ def filled(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
     def value(match: Any) -> str:
         moment, name = match.groups()
         if moment == "change":
-            row = MEASURES[name]
+            row = READOUTS[name]
             return row.change(found["before"][name], found["after"][name])
-        return MEASURES[name].text(found[moment][name])
+        return READOUTS[name].text(found[moment][name])
 
     return PLACEHOLDER.sub(value, text)
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 #: Read-outs that are shown before and after, where a question names none.
-_USUAL = ("validation_accuracy", "prototypes", "weights")
+_USUAL = ("validation_accuracy", "n_prototypes", "n_nonzeros")
 
 
 @dataclass

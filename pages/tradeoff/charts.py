@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.tradeoff.sweeps import (
-    SCORE_TITLES,
-    SIZE_TITLES,
-    SweepRequest,
-    SweepResult,
-    label,
-)
+from pages.tradeoff.sweeps import SweepRequest, SweepResult, label
 from pages.ui.elements import table
 from pages.ui.file_download import download
 from pages.ui.glossary import define
@@ -23,7 +17,8 @@ from pages.work import slots
 from smpcore import METHODS, figures
 from smpcore.baselines import GROUPS
 from smpcore.datasets import as_csv, plain_number
-from smpcore.evaluation import baseline_paths, n_draws, title_of
+from smpcore.evaluation import CHIP_SIZES, SIZES, baseline_paths, n_draws, title_of
+from smpcore.readouts import READOUTS
 
 #: Added where the folds are blocks in time.
 IN_TIME = (
@@ -72,21 +67,22 @@ def as_table(result: SweepResult, request: SweepRequest) -> pd.DataFrame:
     ]
     columns = {
         "Model": [label(point) for point in points.itertuples()],
-        SCORE_TITLES[request.score]: points["mean"].to_numpy().round(4),
+        READOUTS[request.score].label: points["mean"].to_numpy().round(4),
         "Standard error": points["error"].to_numpy().round(4),
     }
-    for name, words in SIZE_TITLES.items():
-        columns[words] = points[name].to_numpy().round(1)
+    for name in SIZES:
+        columns[READOUTS[name].label] = points[name].to_numpy().round(1)
     columns |= {"Folds": points["n"].to_numpy(), "Remarks": remarks}
     return pd.DataFrame(columns)
 
 
 def _axis(size: str) -> str:
-    """Title of a size, with the chip where it is of one."""
-    if not size.startswith(("flash", "cycles")):
-        return SIZE_TITLES[size]
+    """Title of a size, and how it is found where it is of a chip."""
+    title = READOUTS[size].label
+    if size not in CHIP_SIZES:
+        return title
     alone = "without input conversion, " * size.endswith(("int8", "int16"))
-    return f"{SIZE_TITLES[size]} (ATmega328P, {alone}estimated on one fold)"
+    return f"{title}, {alone}estimated on one fold"
 
 
 @slots.interactive_slot()
@@ -98,7 +94,7 @@ def show(
     methods = [key for key in METHODS if key in in_file or key in request.values]
     groups = GROUPS if in_file else request.groups
     baselines = [walk.key for walk in baseline_paths(request.task, groups)]
-    score, size = SCORE_TITLES[request.score], request.size
+    score, size = READOUTS[request.score].label, request.size
     figure = figures.tradeoff(
         result.points,
         size,
@@ -111,7 +107,7 @@ def show(
         key="tradeoff_chart",
         on_select=on_click,
         selection_mode="points",
-        alt=f"{score} against {SIZE_TITLES[size].lower()}; "
+        alt=f"{score} against {READOUTS[size].label.lower()}; "
         "the table below has the same numbers",
     )
     _legend(result, request)

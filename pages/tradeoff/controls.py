@@ -9,12 +9,13 @@ import streamlit as st
 from pages.state import widget_state
 from pages.state.context import Context
 from pages.tradeoff import batch
-from pages.tradeoff.sweeps import SCORE_TITLES, SIZE_TITLES, SweepRequest
-from pages.ui.glossary import define
+from pages.tradeoff.sweeps import SweepRequest
+from pages.ui.glossary import MEANINGS, define
 from pages.work.sweep_jobs import SWEPT_GROUPS
 from smpcore import METHODS
 from smpcore.datasets import text_features
-from smpcore.evaluation import SCORES, baseline_paths, title_of
+from smpcore.evaluation import SCORES, SIZES, baseline_paths, title_of
+from smpcore.readouts import READOUTS
 
 
 def choose(context: Context) -> SweepRequest:
@@ -31,19 +32,17 @@ def choose(context: Context) -> SweepRequest:
     score = columns[1].selectbox(
         "Score",
         SCORES[task],
-        format_func=SCORE_TITLES.get,
+        format_func=_label,
         **widget_state.for_selectbox(
             f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))
         ),
-        help=define("Balanced accuracy" if task == "classification" else "R²"),
+        help=MEANINGS["balanced_accuracy" if task == "classification" else "r2"],
     )
     size = columns[2].selectbox(
         "Against",
-        SIZE_TITLES,
-        format_func=SIZE_TITLES.get,
-        **widget_state.for_selectbox(
-            "sweep_size", SIZE_TITLES, next(iter(SIZE_TITLES))
-        ),
+        SIZES,
+        format_func=_label,
+        **widget_state.for_selectbox("sweep_size", SIZES, SIZES[0]),
         help="Flash and cycles of integer formats exclude the conversion of float "
         "inputs, which Export includes.",
     )
@@ -52,6 +51,10 @@ def choose(context: Context) -> SweepRequest:
     opened = batch.section(data)
     n_folds = _folds(columns[3], opened)
     return SweepRequest(data, values, score, size, n_folds, groups, opened)
+
+
+def _label(key: str) -> str:
+    return READOUTS[key].label
 
 
 def _baselines(task: str) -> tuple[str, ...]:

@@ -23,23 +23,6 @@ from smpcore.evaluation import (
     title_of,
 )
 
-SIZE_TITLES = {
-    "n_nonzeros": "Non-zeros",
-    "n_features": "Columns used",
-    "n_prototypes": "Prototypes",
-    "flash_bytes": "Flash bytes, float32",
-    "flash_int16": "Flash bytes, int16",
-    "flash_int8": "Flash bytes, int8",
-    "cycles_float32": "Cycles, float32",
-    "cycles_int16": "Cycles, int16",
-    "cycles_int8": "Cycles, int8",
-}
-SCORE_TITLES = {
-    "balanced_accuracy": "Balanced accuracy",
-    "accuracy": "Accuracy",
-    "mae": "Mean absolute error",
-    "r2": "R²",
-}
 #: A running sweep is looked at this often until there is a chart, and from then on; a
 #: fine one adds to a chart that is there.
 FIRST_SECONDS, NEXT_SECONDS, FINE_SECONDS = 0.25, 0.5, 1.0

@@ -16,11 +16,10 @@ from pages.work.parts import Parts
 from smpcore import PrototypeModel
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import brier_score, class_numbers
+from smpcore.readouts import COVERAGE
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
-#: Share of the rows that an interval covers.
-COVERAGE = 0.9
 #: Name of the task among the visit's.
 _TASK = "out_of_fold"
 
@@ -95,24 +94,22 @@ def help_text(model: PrototypeModel) -> str:
     )
 
 
-def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, str, str]:
-    """Name, value, detail and help of a line about a calibration, on rows of a part."""
+def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, str]:
+    """Key, value and detail of a line about a calibration, on rows of a part."""
     X, y = data.of(part)
     of_rows = data.clusters(part), data.weights(part)
     if model.classes is None:
         low, high = model.intervals(X, COVERAGE).T
         covered = int(((low <= y) & (y <= high)).sum())
-        name = f"{100 * COVERAGE:.0f} % interval"
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
         return (
-            name,
+            "interval",
             f"± {plain_number((high - low)[0] / 2, 3)}",
             detail,
-            help_text(model),
         )
     known = class_numbers(y, model.classes)
     score, low, high = brier_score(model.probabilities(X), known, *of_rows)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "
     detail += f"{low:.3f}–{high:.3f}"
     detail += data.weight_note
-    return "Calibrated probabilities", f"{score:.3f}", detail, help_text(model)
+    return "probabilities", f"{score:.3f}", detail

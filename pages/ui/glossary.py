@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from smpcore.readouts import READOUTS
+
 _FILE = Path(__file__).parents[2] / "assets" / "glossary.md"
 _ENTRY = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 
@@ -24,3 +26,10 @@ def define(*terms: str) -> str:
     if len(terms) == 1:
         return GLOSSARY[terms[0].lower()]
     return "\n\n".join(f"{term}: {GLOSSARY[term.lower()]}" for term in terms)
+
+
+#: Key of a read-out -> what it means; empty if it needs no knowledge.
+MEANINGS = {
+    key: define(*row.terms) if row.terms else GLOSSARY.get(row.label.lower(), "")
+    for key, row in READOUTS.items()
+}

@@ -13,11 +13,11 @@ from pages.state import lesson_files, lesson_readouts, lesson_run, session
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
-from pages.ui.glossary import help_of
+from pages.ui.glossary import MEANINGS
 from pages.ui.text import escape_markdown
-from pages.work.lesson_measures import MEASURES
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
+from smpcore.readouts import READOUTS
 
 #: A formula of a lesson; the signs that Markdown reads otherwise are in none.
 _FORMULA = re.compile(r"(\$[^$`\[\]<!\n]{1,200}\$)")
@@ -165,12 +165,12 @@ def _question(run: Run, text: str) -> None:
                 key=key,
             )
         else:
-            row = MEASURES[question["number"]["measure"]]
+            row = READOUTS[question["number"]["measure"]]
             unit = f" ({row.unit})" if row.unit == "%" else ""
             label = f"Your prediction: {row.label.lower()}{unit}"
             limits = {"min_value": -_MOST_NUMBER, "max_value": _MOST_NUMBER}
             options = {"value": None, "step": 1.0, "format": "%g", "width": 260}
-            help = help_of(row.label)
+            help = MEANINGS[row.key] or None
             st.number_input(label, key=key, help=help, **limits, **options)
         st.form_submit_button(
             "Answer", key=f"{key}_sent", type="primary", on_click=_answer, args=(key,)
@@ -217,11 +217,11 @@ def _reveal(run: Run, found: Mapping[str, Mapping[str, float]], text: str) -> No
         return
     with st.container(horizontal=True):
         for name in run.shown():
-            row, before, after = (MEASURES[name], *(_at(found, name)))
+            row, before, after = (READOUTS[name], *(_at(found, name)))
             st.metric(
                 row.label,
                 row.text(after),
-                help=help_of(row.label),
+                help=MEANINGS[name] or None,
                 delta=f"{row.change(before, after)} from {row.text(before)}",
                 delta_color="off",
                 delta_arrow="off",
@@ -247,7 +247,7 @@ def _verdict(run: Run, found: Mapping[str, Mapping[str, float]], right: bool) ->
             return "Measured: no prototype has a place in this figure."
         return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
     else:
-        row = MEASURES[question["number"]["measure"]]
+        row = READOUTS[question["number"]["measure"]]
         said, true = plain_number(answer), row.text(run.right_number(found))
     agrees = "as predicted" if right else f"your prediction: {said}"
     return f"Measured: {true} ({agrees})."

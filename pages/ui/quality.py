@@ -9,6 +9,7 @@ from pages.work import cache
 from smpcore import PrototypeModel
 from smpcore.datasets import list_names
 from smpcore.evaluation import RegressionScores, Scores
+from smpcore.readouts import READOUTS
 
 
 def quality_of(model: PrototypeModel, data: cache.Parts) -> str:
@@ -39,5 +40,5 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
     sentences *= scores.accuracy <= scores.majority
     if len(scores.never_answered):
         names = list_names(scores.never_answered, longest=24)
-        sentences.append(f"Classes never predicted: {names}.")
+        sentences.append(f"{READOUTS['never_predicted'].label}: {names}.")
     return sentences

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 from pages.ui import calibration
-from pages.ui.glossary import GLOSSARY, define
+from pages.ui.glossary import MEANINGS
 from pages.work import cache
 from smpcore import PrototypeModel
 from smpcore.datasets import (
@@ -20,6 +21,7 @@ from smpcore.datasets import (
 )
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import History
+from smpcore.readouts import READOUTS
 
 #: What a prototype of each kind is.
 KINDS = {
@@ -41,16 +43,20 @@ MARKS = {
     "real case": "prototype (a training row)",
     "invented case": "prototype (invented case)",
 }
-#: Name of the count of those points.
-CASES = {**dict.fromkeys(_REAL, "Real cases"), "invented case": "Invented cases"}
-#: What their detail needs explained.
-_ACCURACY = define("95 % interval", "Balanced accuracy", "Majority-class baseline")
-_ERROR = define("95 % interval", "Training-median baseline")
+#: Key of the count of those points.
+CASES = {**dict.fromkeys(_REAL, "real_cases"), "invented case": "invented_cases"}
 
-#: Smaller shares are rounding errors.
-ROUNDING = 1e-14
+#: A smaller gap, in percent, is a rounding error.
+ROUNDING = 1e-12
 
-TITLES = {"train": "Training", "validation": "Validation", "test": "Test"}
+NAMES = {"train": "training", "validation": "validation", "test": "test"}
+TITLES = {part: name.capitalize() for part, name in NAMES.items()}
+
+#: Key -> what stands still in a line about it.
+_SHOWN = {
+    key: {"key": key, "name": row.label, "help": MEANINGS[key]}
+    for key, row in READOUTS.items()
+}
 
 
 def percent(share: float) -> str:
@@ -78,7 +84,7 @@ def readouts(
         if part not in parts or not getattr(data.split, part).size:
             continue
         scores = data.evaluate(model, part)
-        name = "training" if part == "train" else part
+        name = NAMES[part]
         texts += of_part(part, scores, data)
         if isinstance(scores, RegressionScores):
             strip[name] = scores.mae
@@ -92,13 +98,16 @@ def readouts(
     else:
         texts += _classes(counted[part], counted["train"], winners)
     if model.calibration is not None:
-        texts.append(_text(*calibration.readout(model, data, part)))
+        texts.append(
+            _text(*calibration.readout(model, data, part))
+            | {"help": calibration.help_text(model)}
+        )
     if data.dataset.forbidden:
         texts.append(_forbidden(data))
     texts += _size(estimator, data.preparation)
-    measures = estimator.measures_.items()
-    texts += [_text(name, str(value), detail) for name, (value, detail) in measures]
-    return texts + solver_readouts(estimator), strip
+    for key, (value, detail) in estimator.measures_.items():
+        texts.append(_text(key, value, detail))
+    return texts + solver_readouts(SimpleNamespace(estimator=estimator)), strip
 
 
 def of_part(
@@ -114,16 +123,13 @@ def of_part(
         f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
         f"{percent(scores.majority)}"
     )
-    return [
-        _text(f"{TITLES[part]} accuracy", percent(scores.accuracy), detail, _ACCURACY)
-    ]
+    return [_text(f"{NAMES[part]}_accuracy", percent(scores.accuracy), detail)]
 
 
 def _errors(
     part: str, scores: RegressionScores, data: cache.Parts
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
-    title = TITLES[part]
     low, high = scores.interval
     limits = f"95 % interval {plain_number(low, 3)}–{plain_number(high, 3)}"
     limits += f"{data.cluster_note}; "
@@ -137,12 +143,11 @@ def _errors(
         same = "undefined, as the target has the same value in all rows"
         detail_r2 = f"{same}; {detail_r2}"
     return [
-        _text(f"{title} error", f"{plain_number(scores.mae, 3)}", detail, _ERROR),
+        _text(f"{NAMES[part]}_error", plain_number(scores.mae, 3), detail),
         _text(
-            f"{title} R²",
+            f"{NAMES[part]}_r2",
             f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none",
             detail_r2,
-            GLOSSARY["r²"],
         ),
     ]
 
@@ -152,10 +157,10 @@ def _worst(scores: RegressionScores, data: cache.Parts, part: str) -> dict[str, 
     worst = scores.worst
     row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
-    detail = f"{TITLES[part].lower()} row {row}: true {plain_number(truth)}, predicted "
+    detail = f"{NAMES[part]} row {row}: true {plain_number(truth)}, predicted "
     return _text(
-        "Largest error",
-        f"{plain_number(scores.errors[worst], 3)}",
+        "largest_error",
+        plain_number(scores.errors[worst], 3),
         f"{detail}{plain_number(answer)}",
     )
 
@@ -173,16 +178,16 @@ def _classes(
     shares = [f"{100 * scores.recall[i]:.0f} %" for i in order[:4]]
     others = "; ".join(map("{}: {}".format, names[1:], shares[1:]))
     detail = f"{names[0]}; then {others}" if others else names[0]
-    rows = [_text("Worst recall", shares[0], detail, GLOSSARY["recall"])]
+    rows = [_text("worst_recall", shares[0], detail)]
     if len(training.never_answered):
         names = list_names(training.never_answered, longest=20)
-        rows.append(_text("Classes never predicted", names, "for any training row"))
+        rows.append(_text("never_predicted", names, "for any training row"))
     absent = np.ones(len(scores.classes), dtype=bool)
     absent[winners] = False
     if absent.any():
         names = list_names(scores.classes[absent], longest=20)
         detail = "predicted outside the picture, or never"
-        rows.append(_text("Not in this picture", names, detail))
+        rows.append(_text("not_in_picture", names, detail))
     return rows
 
 
@@ -192,7 +197,7 @@ def _forbidden(data: cache.Parts) -> dict[str, str]:
     known = forbiddable(data.dataset)
     names = [name for name, columns in known.items() if gone.issuperset(columns)]
     detail = f"trained without {list_names(names, 6, 24)}"
-    return _text("Forbidden features", str(len(names)), detail)
+    return _text("forbidden", str(len(names)), detail)
 
 
 def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
@@ -210,18 +215,18 @@ def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
         wins = "wins" if idle == 1 else "win"
         notes.append(f"{plural(idle, 'prototype')} {wins} no training row")
     size = _text(
-        "Non-zeros",
+        "n_nonzeros",
         str(model.n_nonzeros),
         f"of {model.anchors.size} weights (biases excluded)",
     )
     if not model.is_linear:
-        name = CASES[model.kind_of_prototype]
-        size = _text(name, str(len(model.anchors)), GLOSSARY[name.lower()])
+        key = CASES[model.kind_of_prototype]
+        size = _text(key, str(len(model.anchors)), MEANINGS[key])
     return [
-        _text("Prototypes", f"{model.n_prototypes} of {requested}", "; ".join(notes)),
+        _text("n_prototypes", f"{model.n_prototypes} of {requested}", "; ".join(notes)),
         size,
         _text(
-            "Columns used",
+            "n_features",
             f"{len(used)} of {len(preparation.inputs)}",
             ": ".join(filter(None, (weights, names))),
         ),
@@ -245,22 +250,21 @@ def kernel_weights(
     return "channels", known if len(known) == len(weights) else numbered, weights
 
 
-def solver_readouts(estimator: Any) -> list[dict[str, str]]:
+def solver_readouts(fitted: Any) -> list[dict[str, str]]:
     """What is certified of a fit, and how its solver ended."""
-    history, gap = estimator.history_, estimator.gap_
-    certified = np.isfinite(gap)
-    share = gap / max(abs(estimator.objective_), 1e-300)
-    percent_gap = plain_number(100 * share, 2) if share >= ROUNDING else "0"
+    estimator, gap = fitted.estimator, READOUTS["gap"].value(fitted)
+    history, certified = estimator.history_, np.isfinite(gap)
+    percent_gap = plain_number(gap, 2) if gap >= ROUNDING else "0"
     return [
         _text(
-            "Optimality gap",
+            "gap",
             f"≤ {percent_gap} %" if certified else "none",
             f"{estimator.certificate} can have an objective more than {percent_gap} % "
             f"lower than {plain_number(estimator.objective_, 5)}"
             if certified
             else "No certificate: the problem is not convex",
         ),
-        _text("Solver", duration(history.seconds), convergence_summary(history)),
+        _text("solver", duration(history.seconds), convergence_summary(history)),
     ]
 
 
@@ -274,6 +278,5 @@ def duration(seconds: float) -> str:
     return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
-def _text(name: str, value: str, detail: str, help: str = "") -> dict[str, str]:
-    help = help or GLOSSARY.get(name.lower(), "")
-    return {"name": name, "value": value, "detail": detail, "help": help}
+def _text(key: str, value: str, detail: str) -> dict[str, str]:
+    return _SHOWN[key] | {"value": value, "detail": detail}

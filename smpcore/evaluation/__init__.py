@@ -78,7 +78,7 @@ from smpcore.evaluation.scores import (
     score_answers,
     wilson,
 )
-from smpcore.evaluation.sizes import SIZES, measure
+from smpcore.evaluation.sizes import CHIP_SIZES, SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
     SAME_PROTOTYPE,
@@ -101,6 +101,7 @@ from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
 
 __all__ = [
     "BUDGET",
+    "CHIP_SIZES",
     "FEWEST_REFITS",
     "FEWEST_ROWS",
     "LEVEL",

@@ -17,9 +17,8 @@ from smpcore.codegen import (
 from smpcore.datasets import Preparation
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
+from smpcore.readouts import CHIP
 
-#: The chip that answers are made for: it has no floats, and its cycles are exact.
-CHIP = "ATmega328P"
 #: Bits of integers (None: floats), and the names of the costs on that chip.
 _COSTS = (
     (None, "flash_bytes", "cycles_float32"),

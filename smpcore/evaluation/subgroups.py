@@ -27,6 +27,7 @@ from smpcore.evaluation.two_samples import (
     difference_of_shares,
 )
 from smpcore.model import PrototypeModel
+from smpcore.readouts import READOUTS
 
 #: From fewer rows a group's figure is marked, and not tested.
 FEWEST_ROWS = 10
@@ -228,11 +229,11 @@ def row_measures(
     if model.classes is None:
         error = np.asarray(y, np.float64) - answers
         return [
-            RowMeasure("Mean absolute error", np.abs(error), False),
+            RowMeasure(READOUTS["mae"].label, np.abs(error), False),
             RowMeasure("Mean of actual - predicted", error, False),
         ]
     truth, hits = class_numbers(y, model.classes), (answers == y) * 1.0
-    measures = [RowMeasure("Accuracy", hits, True)]
+    measures = [RowMeasure(READOUTS["accuracy"].label, hits, True)]
     for number, label in enumerate(model.classes):
         values = np.where(truth == number, hits, np.nan)
         measures.append(RowMeasure(f"Recall of {label}", values, True))

@@ -167,14 +167,14 @@ def measures_of_prototypes(
     Returns
     -------
     dict of str to ndarray of shape (n_prototypes,)
-        Empty for a model without a code.
+        Key of the read-out -> values; empty for a model without a code.
     """
     if not model.code_size:
         return {}
     used = discrimination(
         model.activations(X), model.prototype_labels, np.asarray(y_encoded)
     )
-    return {"interpretability %": interpretability(model), "discrimination %": used}
+    return {"interpretability": interpretability(model), "discrimination": used}
 
 
 def contrasts(model: PrototypeModel) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from smpcore.explain.cases import facts_of_prototypes, measures_of_prototypes, wins
 from smpcore.model import PrototypeModel, portraits
+from smpcore.readouts import READOUTS
 
 
 def prototype_weights(model: PrototypeModel) -> np.ndarray:
@@ -133,12 +134,12 @@ def prototype_table(
             "weight": float(model.votes[j, model.prototype_labels[j]]),
             "bias": float(model.bias[j]),
             "merged": int(model.counts[j]),
-            "non-zeros": int(np.count_nonzero(shown.values[j])),
+            READOUTS["n_nonzeros"].column: int(np.count_nonzero(shown.values[j])),
         }
         if model.classes is not None:
             line["training rows won"] = int(won[j].sum())
             line["won rows of its class"] = int(won[j, model.prototype_labels[j]])
-        line |= {name: float(values[j]) for name, values in measured.items()}
+        line |= {READOUTS[key].column: float(v[j]) for key, v in measured.items()}
         if np.isfinite(fact.distance):
             line["distance to nearest row"] = fact.distance
             line["median distance between rows"] = fact.usual

@@ -12,6 +12,7 @@ import numpy as np
 
 from smpcore.datasets.quoting import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits, value_range
+from smpcore.readouts import READOUTS
 
 if TYPE_CHECKING:
     from smpcore.model import PrototypeModel
@@ -55,12 +56,13 @@ def facts(model: PrototypeModel) -> dict[str, str]:
         names = [shorten_name(label, 40) for label in model.classes[:_MOST_CLASSES]]
         predicts = f"{len(model.classes)} classes: {', '.join(names)}"
         predicts += ", …" * (len(model.classes) > _MOST_CLASSES)
+    n, kind = model.n_prototypes, model.kind_of_prototype
     return {
         "Predicts": predicts,
-        "Prototypes": f"{model.n_prototypes}, each a {model.kind_of_prototype}",
+        READOUTS["n_prototypes"].label: f"{n}, each a {kind}",
         "Similarity": model.similarity.kind,
         "Features used": f"{np.count_nonzero(model.support)} of {model.n_features}",
-        "Non-zeros": f"{model.n_nonzeros:,}",
+        READOUTS["n_nonzeros"].label: f"{model.n_nonzeros:,}",
         "Fit": f"{model.history.status_text}, {model.history.n_iter:,} iterations",
     }
 

@@ -18,6 +18,7 @@ from smpcore.evaluation import (
 )
 from smpcore.explain import Section
 from smpcore.model import PrototypeModel
+from smpcore.readouts import READOUTS
 
 Rows = tuple[np.ndarray | None, ...]
 
@@ -54,7 +55,7 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
     ]
     for title, rows in parts.items():
         blocks += _quality(model, title, rows)
-    return Section("Calibrated probabilities", blocks)
+    return Section(READOUTS["probabilities"].label, blocks)
 
 
 def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:

@@ -93,7 +93,10 @@ def scene_of(state: dict) -> dict:
         "features": features,
         "path": None
         if state["values"]["method"] == "d"
-        else {"param": "lam", "values": PATH, "from_right": True},
+        else {
+            **{"param": "lam", "values": PATH, "from_right": True},
+            **{"score": "Accuracy", "count": "non-zeros"},
+        },
         "alt": f"Decision regions of {names[0] if d == 2 else 'classes'} and points",
     }
 
@@ -180,6 +183,7 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
         "prototypes": prototypes,
         "readouts": [
             {
+                "key": f"{name}_accuracy",
                 "name": f"{name.title()} accuracy",
                 "value": f"{100 * value:.1f} %",
                 "detail": f"{int(right.sum())} of {len(right)} rows, 95 % interval "
@@ -188,8 +192,11 @@ def picture_of(state: dict, lam: float, canonical: bool = True) -> dict:
             for name, value in share.items()
         ]
         + [
-            {"name": "Non-zeros", "value": str(nonzeros), "detail": "of all weights"},
-            {"name": "Prototypes", "value": f"{len(weights)}", "detail": "0 merged"},
+            {"key": key, "name": name, "value": value, "detail": detail}
+            for key, name, value, detail in (
+                ("n_nonzeros", "Non-zeros", str(nonzeros), "of all weights"),
+                ("n_prototypes", "Prototypes", f"{len(weights)}", "0 merged"),
+            )
         ][int(lam > 0.5) :],
         "strip": {**share, "nonzeros": nonzeros},
     }

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from pages.state import lesson_files
-from pages.work.lesson_measures import MEASURES
+from smpcore.readouts import READOUTS
 from tests.browser.canvas_page import wait_until
 from tests.browser.test_app import visit
 
@@ -94,7 +94,7 @@ def answer(page, question):
         page.keyboard.press("Space")
         tab_to(page, "Answer")
     else:
-        row = MEASURES[question["number"]["measure"]]
+        row = READOUTS[question["number"]["measure"]]
         unit = " (%)" if row.unit == "%" else ""
         tab_to(page, f"Your prediction: {row.label.lower()}{unit}")
         page.keyboard.type("7")

@@ -53,12 +53,12 @@ class Choice(NamedTuple):
 
     @property
     def measures(self) -> dict[str, tuple[str, str]]:
-        """Label -> (value, reason) of what was not given."""
+        """Key of a read-out -> (value, reason) of what was not given."""
         lines = {
-            "κ": (f"{self.kappa:.3g}", self.kappa_reason),
-            "Prototypes per class": (str(self.n_prototypes), self.count_reason),
+            "kappa": (f"{self.kappa:.3g}", self.kappa_reason),
+            "prototypes_per_class": (str(self.n_prototypes), self.count_reason),
         }
-        return {label: line for label, line in lines.items() if line[1]}
+        return {key: line for key, line in lines.items() if line[1]}
 
 
 class _Remembered:

@@ -370,7 +370,7 @@ class IMKPLClassifier(PrototypeClassifier):
         codes = alternation.plain_codes()
         fitted = build(alternation, history, codes)
         fitted = self._measured(problem, alternation, fitted, codes)
-        started = {"Start": start} if start else {}
+        started = {"start": start} if start else {}
         measures = fitted.measures | choice.measures | started
         automatic = choice.automatic
         if self.row_code_size is None:

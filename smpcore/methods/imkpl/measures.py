@@ -46,11 +46,11 @@ def measures_in_words(
 ) -> dict[str, tuple[str, str]]:
     """Interpretability, discrimination and kernels kept, each with a sentence."""
     measures = {
-        "Interpretability": (
+        "interpretability": (
             f"{ip:.1f} %",
             "mean over prototypes; 100 % if the cases of each are equal, of one class",
         ),
-        "Discrimination": (
+        "discrimination": (
             f"{dr:.1f} %" if np.isfinite(dr) else "none",
             "share of each prototype's use that is by training rows of its own class",
         ),
@@ -66,4 +66,4 @@ def measures_in_words(
         detail = "removed before fitting (almost constant): "
         detail += ", ".join(left[:NAMED]) + more
     used = f"{np.count_nonzero(beta)} of {len(beta)}"
-    return measures | {"Kernels kept": (used, detail)}
+    return measures | {"kernels": (used, detail)}

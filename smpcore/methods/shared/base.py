@@ -86,7 +86,7 @@ class Fitted:
     automatic : mapping
         Values that parameters left at None were given.
     measures : mapping
-        Label -> (value, explanation) of what this family measures.
+        Key of a read-out -> (value, explanation) of what this family measures.
     scores : ndarray of shape (n_samples, n_classes), optional
         Scores of the training rows; None: not computed yet.
     """

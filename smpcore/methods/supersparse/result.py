@@ -55,7 +55,7 @@ def fitted_state(
     invented = kind_of_prototype == "invented case"
     if invented and SIMILARITIES[similarity.kind].by_distance:
         off_data = off_the_data(problem.rows, model.anchors)
-        measures["Far from all data"] = (
+        measures["far_cases"] = (
             f"{off_data.sum()} of {model.n_prototypes}",
             "invented cases farther from every training row than 95 % of training "
             "rows are from their nearest neighbour",

@@ -306,7 +306,7 @@ def test_recorded_states_are_those_of_a_shorter_fit():
     history = IMKPLClassifier(record=1, **params).fit(*IRIS).history_
     with pytest.warns(ConvergenceWarning, match="max_iter=3"):
         short = IMKPLClassifier(max_iter=3, **params).fit(*IRIS)
-    if short.measures_["Start"][0] == "central cases of each class":
+    if short.measures_["start"][0] == "central cases of each class":
         state = history.step(2)
         np.testing.assert_array_equal(state.mixing, short.model_.mixing)
         assert state.similarity == short.model_.similarity

@@ -50,9 +50,9 @@ def _limit(fitted):
 def test_the_choice_and_its_reason_are_said_and_depend_on_the_rows_only():
     X, y = WINE
     chosen = IMKPLClassifier().fit(X, y)
-    value, reason = chosen.measures_["κ"]
+    value, reason = chosen.measures_["kappa"]
     assert value == f"{chosen.kappa_:.3g}" in [f"{kappa:.3g}" for kappa in KAPPAS]
-    counted, why = chosen.measures_["Prototypes per class"]
+    counted, why = chosen.measures_["prototypes_per_class"]
     assert counted == str(chosen.n_prototypes_) and chosen.n_prototypes_ in COUNTS
     assert why.startswith("chosen on 5 folds of 178 training rows: ")
     assert len(chosen.model_.votes) == 3 * chosen.n_prototypes_
@@ -66,19 +66,19 @@ def test_the_choice_and_its_reason_are_said_and_depend_on_the_rows_only():
     assert given.automatic_ == {"n_prototypes": chosen.n_prototypes_} | _limit(given)
     given = IMKPLClassifier(**both).fit(X, y)
     np.testing.assert_array_equal(given.kernel_weights_, chosen.kernel_weights_)
-    assert given.automatic_ == _limit(given) and "κ" not in given.measures_
+    assert given.automatic_ == _limit(given) and "kappa" not in given.measures_
 
 
 def test_rows_too_few_for_folds_and_a_stopped_fit_weigh_nearly_alike():
     rows = np.array([[0.0, 1.0], [0.3, 2.0], [1.0, 2.5], [1.2, 0.0]])
     few = IMKPLClassifier().fit(rows, [0, 1, 1, 1])
     assert few.kappa_ == 100 and few.n_prototypes_ == 10
-    assert few.n_asked_ == 4 and "too few training rows" in few.measures_["κ"][1]
+    assert few.n_asked_ == 4 and "too few training rows" in few.measures_["kappa"][1]
     X, y = WINE[0][1::2], WINE[1][1::2]
     problem = IMKPLClassifier().problem(X, y)
     stopped = IMKPLClassifier().solve(problem, stop=np.ones(1, dtype=np.int64))
     assert stopped.kappa_ == 100
-    assert "folds of 89" in IMKPLClassifier().solve(problem).measures_["κ"][1]
+    assert "folds of 89" in IMKPLClassifier().solve(problem).measures_["kappa"][1]
 
 
 def test_a_warm_start_keeps_the_choices_of_its_start():
@@ -89,15 +89,15 @@ def test_a_warm_start_keeps_the_choices_of_its_start():
     assert fitted.kappa_ == 1.7 and fitted.n_prototypes_ == 60
     assert fitted.n_asked_ == 59 + 60 + 48, "the classes have 59, 71 and 48 rows"
     assert fitted.n_iter_ < 5
-    for name in ("κ", "Prototypes per class"):
+    for name in ("kappa", "prototypes_per_class"):
         assert fitted.measures_[name][1] == "as in the fit that this one started from"
 
 
 def test_one_kernel_has_no_evenness():
     fitted = IMKPLClassifier(kernels="rbf").fit(*WINE)
-    assert fitted.kappa_ == np.inf and "κ" not in fitted.measures_
+    assert fitted.kappa_ == np.inf and "kappa" not in fitted.measures_
     assert fitted.automatic_ == {"n_prototypes": fitted.n_prototypes_} | _limit(fitted)
-    reason = fitted.measures_["Prototypes per class"][1]
+    reason = fitted.measures_["prototypes_per_class"][1]
     assert reason.startswith("chosen on 5 folds of 178 training rows: ")
 
 
@@ -132,7 +132,7 @@ def test_kernels_beside_each_other_are_folded_by_rows_and_columns():
     listed = {"kernels": "precomputed", "standardize": False}
     fitted = IMKPLClassifier(**listed).fit(np.hstack(parts), y)
     same = IMKPLClassifier().fit(X[:, :4], y)
-    assert "folds of 178" in fitted.measures_["κ"][1]
+    assert "folds of 178" in fitted.measures_["kappa"][1]
     assert fitted.kappa_ > 0 and same.kappa_ > 0
 
 
@@ -143,9 +143,9 @@ def test_of_path_and_cold_start_the_lower_objective_is_kept():
     names = set()
     for kappa in (0.1, 0.5, 2.0, 5.0, 20.0):
         fitted = IMKPLClassifier(kappa=kappa).solve(problem)
-        name, words = fitted.measures_["Start"]
+        name, words = fitted.measures_["start"]
         names.add(name)
         assert words.startswith(f"objective {fitted.objective_:.6g}; from the other")
         assert fitted.objective_ <= float(words.split()[-1]) * (1 + 1e-5)
     assert len(names) == 2, "neither start is always the better one"
-    assert "Start" not in even.measures_
+    assert "start" not in even.measures_

@@ -1,0 +1,213 @@
+"""Read-outs: what is shown of a fitted model, each named and explained once.
+
+Figure, lessons, trade-off, comparison, export and reports take their keys from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from smpcore.datasets.quoting import plain_number
+
+__all__ = ["CHIP", "COVERAGE", "READOUTS", "Readout"]
+
+#: The chip that sizes are of: it has no floats, and its cycles are exact.
+CHIP = "ATmega328P"
+#: Share of the rows that a prediction interval covers.
+COVERAGE = 0.9
+
+
+@dataclass(frozen=True)
+class Readout:
+    """A number or a text that is shown of a fitted model.
+
+    Parameters
+    ----------
+    key : str
+        What the figure, lessons, tables of sizes and links call it.
+    label : str
+        What it is called on the screen.
+    unit : str, default "count"
+        ``"%"``, ``"count"``, or ``""`` of any other number.
+    value : callable, optional
+        ``value(fitted)``, a number that lessons can ask for; NaN where there is none.
+    terms : tuple of str
+        Entries of the glossary that say what it means; by default that of its label.
+    is_slow : bool, default False
+        Whether its value is taken only where it is asked for by its key.
+    """
+
+    key: str
+    label: str
+    unit: str = "count"
+    value: Callable[[Any], float] | None = None
+    terms: tuple[str, ...] = ()
+    is_slow: bool = False
+
+    @property
+    def column(self) -> str:
+        """Its name above a column of numbers."""
+        is_symbol = len(self.label) < 3
+        small = self.label if is_symbol else self.label[0].lower() + self.label[1:]
+        return f"{small} %" if self.unit == "%" else small
+
+    def text(self, value: float) -> str:
+        """The value for people."""
+        if not np.isfinite(value):
+            return "none"
+        if self.unit == "%":
+            few = plain_number(value, 2) if 0 < value < 1 else f"{value:.1f}"
+            return f"{few}\u00a0%"
+        return f"{value:.0f}" if self.unit == "count" else plain_number(value, 4)
+
+    def change(self, before: float, after: float) -> str:
+        """How far the value has moved, with its sign."""
+        if not np.isfinite(after - before):
+            return "none"
+        size = self.text(abs(after - before)).replace("%", "points")
+        return size if after == before else f"{'+' if after > before else '−'}{size}"
+
+
+def _of_part(name: str, part: str) -> list[Readout]:
+    """How good a model is on a part; what test rows say is no lesson's to ask."""
+    accuracy = "95 % interval", "Balanced accuracy", "Majority-class baseline"
+    error = "95 % interval", "Training-median baseline"
+    return [
+        Readout(
+            f"{name}_{key}",
+            f"{name.capitalize()} {word}",
+            unit,
+            partial(_score, part, score) if score and name != "test" else None,
+            terms,
+        )
+        for key, word, unit, score, terms in (
+            ("accuracy", "accuracy", "%", "accuracy", accuracy),
+            ("error", "error", "", "mae", error),
+            ("r2", "R²", "", "", ("R²",)),
+        )
+    ]
+
+
+def _score(part: str, name: str, fitted: Any) -> float:
+    scores = fitted.data.evaluate(fitted.estimator.model_, part)
+    return float(getattr(scores, name, np.nan)) * (100 if name == "accuracy" else 1)
+
+
+def _columns(fitted: Any) -> float:
+    used = fitted.data.preparation.used_columns(fitted.estimator.model_.support)
+    return float(used.sum())
+
+
+def _far_cases(fitted: Any) -> float:
+    off = fitted.estimator.off_data_
+    return np.nan if off is None else float(off.sum())
+
+
+def _gap(fitted: Any) -> float:
+    estimator = fitted.estimator
+    return 100 * estimator.gap_ / max(abs(estimator.objective_), 1e-300)
+
+
+def _as_printed(row: Readout, key: str, of: Callable[[Any], float]) -> Readout:
+    """A read-out of the paper's own algorithm."""
+
+    def last(fitted: Any) -> float:
+        return np.nan if fitted.printed is None else of(fitted.printed)
+
+    label = f"{row.label}, as printed"
+    return replace(row, key=f"printed_{key}", label=label, value=last, is_slow=True)
+
+
+def _n_distinct(step: Any) -> int:
+    """Prototypes that differ; the printed algorithms do not merge equal ones."""
+    model = step.model
+    made = model.mixing.T @ model.anchors
+    rows = np.c_[made, model.bias, model.prototype_labels]
+    return len(np.unique(rows, axis=0))
+
+
+def _support_vectors(fitted: Any) -> float:
+    return np.nan if fitted.svm is None else float(len(fitted.svm[-1].support_))
+
+
+def _svm_accuracy(fitted: Any) -> float:
+    if fitted.svm is None:
+        return np.nan
+    return 100 * float(fitted.svm.score(*fitted.data.of("validation")))
+
+
+_PROTOTYPES = Readout(
+    "n_prototypes", "Prototypes", value=lambda f: f.estimator.model_.n_prototypes
+)
+_OBJECTIVE = Readout("objective", "Objective", "", lambda f: f.estimator.objective_)
+_ITERATIONS = Readout(
+    "iterations", "Iterations", value=lambda f: f.estimator.history_.n_iter
+)
+
+#: Key -> read-out. Values are taken of an object with `estimator`, its `data` (prepared
+#: parts that `evaluate` a model), the last step of the algorithm as `printed` and an
+#: `svm` of the same rows.
+READOUTS: Mapping[str, Readout] = {
+    row.key: row
+    for row in (
+        *_of_part("training", "train"),
+        *_of_part("validation", "validation"),
+        *_of_part("test", "test"),
+        Readout("accuracy", "Accuracy", "%"),
+        Readout("balanced_accuracy", "Balanced accuracy", "%"),
+        Readout("mae", "Mean absolute error", ""),
+        Readout("r2", "R²", ""),
+        Readout("largest_error", "Largest error", ""),
+        Readout("worst_recall", "Worst recall", "%", terms=("Recall",)),
+        Readout("never_predicted", "Classes never predicted"),
+        Readout("not_in_picture", "Not in this picture"),
+        Readout("probabilities", "Calibrated probabilities", ""),
+        Readout("interval", f"{100 * COVERAGE:.0f} % interval", ""),
+        Readout("forbidden", "Forbidden features"),
+        _PROTOTYPES,
+        Readout(
+            "n_nonzeros", "Non-zeros", value=lambda f: f.estimator.model_.n_nonzeros
+        ),
+        Readout("cases", "Cases", value=lambda f: len(f.estimator.model_.anchors)),
+        Readout("real_cases", "Real cases"),
+        Readout("invented_cases", "Invented cases"),
+        Readout("far_cases", "Far from all data", value=_far_cases),
+        Readout("n_features", "Columns used", value=_columns),
+        Readout("interpretability", "Interpretability", "%"),
+        Readout("discrimination", "Discrimination", "%"),
+        Readout("kernels", "Kernels kept"),
+        Readout("kappa", "κ", ""),
+        Readout("prototypes_per_class", "Prototypes per class"),
+        Readout("start", "Start", ""),
+        Readout("gap", "Optimality gap", "%", _gap),
+        _OBJECTIVE,
+        _ITERATIONS,
+        Readout("solver", "Solver", ""),
+        Readout("seconds", "Fit seconds", ""),
+        _as_printed(_OBJECTIVE, "objective", lambda step: step.objective),
+        _as_printed(_PROTOTYPES, "prototypes", _n_distinct),
+        _as_printed(_ITERATIONS, "iterations", lambda step: step.iteration),
+        Readout(
+            "n_support_vectors", "Support vectors", value=_support_vectors, is_slow=True
+        ),
+        Readout(
+            "svm_accuracy",
+            "Validation accuracy of a support vector machine",
+            *("%", _svm_accuracy),
+            is_slow=True,
+        ),
+        *(
+            Readout(key, f"{label}, {number} ({CHIP})", "")
+            for label, *keys in (
+                ("Flash bytes", "flash_bytes", "flash_int16", "flash_int8"),
+                ("Cycles", "cycles_float32", "cycles_int16", "cycles_int8"),
+            )
+            for key, number in zip(keys, ("float32", "int16", "int8"), strict=True)
+        ),
+    )
+}
