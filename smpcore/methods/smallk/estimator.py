@@ -241,10 +241,7 @@ class SMaLLClassifier(PrototypeClassifier):
         self, problem: SMaLLProblem, state: SMaLLState | None, options: SolverOptions
     ) -> Fitted:
         """Solve the relaxation, round it to k weights, and refit."""
-        k = self._clipped_k(problem.n_features)
-        parameters = SMaLLParameters(
-            k, self.lam, self.solver, self.n_draws, self.n_swaps, self.loss
-        )
+        parameters = self._parameters(problem)
         relaxed = relax_all(problem, parameters, options, state)
         status = max(solution.status for solution in relaxed)
         self._report(status, lambda: self._shortfall(relaxed))
@@ -265,6 +262,11 @@ class SMaLLClassifier(PrototypeClassifier):
             tuple(solution.curvature for solution in relaxed),
         )
         return replace(fitted_state(problem, W, history), state=state)
+
+    def _parameters(self, problem: SMaLLProblem) -> SMaLLParameters:
+        k = self._clipped_k(problem.n_features)
+        search = self.solver, self.n_draws, self.n_swaps
+        return SMaLLParameters(k, self.lam, *search, self.loss)
 
     def _tasks(self, entries: dict[str, Any]) -> tuple[Task, ...]:
         """The convex problems: one for two classes or jointly, else one a class."""

@@ -39,7 +39,7 @@ too long; use an estimator with bias=False.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -55,8 +55,14 @@ from smpcore.methods.shared.paper_steps import (
     history_at,
     until,
 )
+from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.simplex import nearest_mass
-from smpcore.methods.smallk.problem import SMaLLProblem
+from smpcore.methods.smallk.problem import (
+    SMaLLParameters,
+    SMaLLProblem,
+    SMaLLState,
+)
+from smpcore.methods.smallk.rounding import relax_all
 
 GRADIENTS = ("printed", "derived")
 ALPHA, BETA = 0.01, 0.01
@@ -78,9 +84,8 @@ class Saddle:
         How many rows each one stands for; sum m.
     rivals : ndarray of bool, shape (m, p)
     ridge : ndarray of shape (n,)
-    k : int
-    n_features : int
-        Columns that k counts, the first ones.
+    problem : SMaLLProblem
+    parameters : SMaLLParameters
     """
 
     X: np.ndarray
@@ -88,8 +93,18 @@ class Saddle:
     counts: np.ndarray
     rivals: np.ndarray
     ridge: np.ndarray
-    k: int
-    n_features: int
+    problem: SMaLLProblem
+    parameters: SMaLLParameters
+
+    @property
+    def k(self) -> int:
+        """Features that a prototype may have."""
+        return self.parameters.k
+
+    @property
+    def n_features(self) -> int:
+        """Columns that k counts, the first ones."""
+        return self.problem.n_features
 
     def pull(self, S: np.ndarray) -> np.ndarray:
         """Sum of y_i s_i x_i' over the rows, shape (p, n)."""
@@ -121,35 +136,17 @@ class Saddle:
         """y_i w_j x_i, at least -700, shape (m, p)."""
         return np.maximum(self.signs[:, None] * (self.X @ W.T), -700.0)
 
-    def loss(self, W: np.ndarray) -> float:
-        """Mean loss, the first part of (6)."""
-        powers = np.where(self.rivals, np.exp(-self.margins(W)), 0.0)
-        return float(self.counts @ np.log1p(powers.sum(axis=1)) / len(self.X))
+    def objective(self, W: np.ndarray, k: int) -> float:
+        """Our solver's objective at W, before its first step, relaxed to k features.
 
-    def relaxed(self, W: np.ndarray) -> float:
-        """Loss and the least ridge over all shares: what the saddle value is at W."""
-        n = self.n_features
-        shares = np.ones_like(W)
-        shares[:, :n] = [best_shares(w, self.k) for w in W[:, :n]]
-        squares = np.divide(W**2, shares, out=np.zeros_like(W), where=W != 0.0)
-        return self.loss(W) + 0.5 * float((self.ridge * squares).sum())
-
-    def sparse(self, W: np.ndarray) -> float:
-        """The objective (6) of prototypes with k features."""
-        return self.loss(W) + 0.5 * float((self.ridge * W**2).sum())
-
-
-def best_shares(w: np.ndarray, k: int) -> np.ndarray:
-    """Shares, sum k at most, with the least sum of w^2 / share."""
-    size = np.abs(w)
-    if np.count_nonzero(size) <= k:
-        return (size > 0.0).astype(np.float64)
-    falling = np.sort(size)[::-1]
-    for n_full in range(k):
-        scale = (k - n_full) / falling[n_full:].sum()
-        if scale * falling[n_full] <= 1.0:
-            break
-    return np.minimum(scale * size, 1.0)
+        That is (6) where no prototype has more.
+        """
+        W = np.pad(W, ((1, 0), (0, 0)))  # of the other class there is a prototype 0
+        start = SMaLLState((W,), (), (self.problem.lipschitz,))
+        parameters = replace(self.parameters, k=k, solver="fista")
+        options = SolverOptions(max_iter=0)
+        (run,) = relax_all(self.problem, parameters, options, start)
+        return float(run.objective[0])
 
 
 def project_shares(share: np.ndarray, k: int, tol: float = 1e-10) -> np.ndarray:
@@ -237,8 +234,7 @@ def saddle_of(estimator: Any, problem: SMaLLProblem) -> Saddle:
             f"y has {len(problem.classes)} classes and should have 2: the paper's "
             "algorithm is for two; join classes, or leave some out."
         )
-    k = min(int(estimator.k), problem.n_features)
-    if k == 0:
+    if estimator.k == 0:
         raise SmpcoreError("k=0 should be at least 1; raise k.")
     task = problem.tasks[0]
     positive = task.y_encoded == 1
@@ -249,8 +245,8 @@ def saddle_of(estimator: Any, problem: SMaLLProblem) -> Saddle:
         counts=problem.weights * len(problem.X),
         rivals=~positive[:, None] | (task.assignment[:, None] == places),
         ridge=problem.ridge(float(estimator.lam)),
-        k=k,
-        n_features=problem.n_features,
+        problem=problem,
+        parameters=estimator._parameters(problem),
     )
 
 
@@ -297,8 +293,7 @@ def _step(
 ) -> PrintedStep:
     """A state with its objective and its model; the other class has a prototype 0."""
     W, (labels, order) = saddle.prototypes(shares, S), problem.voters
-    is_rounded = phase in ("largest shares", "random rounding")
-    value = saddle.sparse(W) if is_rounded else saddle.relaxed(W)
+    value = saddle.objective(W, saddle.k)
     n, full = saddle.n_features, np.r_[np.zeros((1, W.shape[1])), W][order]
     model = problem.model(
         np.ascontiguousarray(full[:, :n]),

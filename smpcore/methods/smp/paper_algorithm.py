@@ -35,6 +35,7 @@ The ridge of at least 1e-6 and the bias are ours: they belong to the objective.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -49,8 +50,14 @@ from smpcore.methods.shared.paper_steps import (
     history_at,
     until,
 )
+from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.simplex import nearest_mass
-from smpcore.methods.smp.problem import SMPProblem, elastic_net
+from smpcore.methods.smp.problem import (
+    SMPProblem,
+    SMPState,
+    elastic_net,
+    solve_problem,
+)
 
 
 def algorithm_1(
@@ -193,13 +200,12 @@ def loss_and_gradient(
 
 
 def objective(problem: SMPProblem, estimator: Any, W: np.ndarray) -> float:
-    """The objective (6) at W."""
-    l1, l2 = elastic_net(problem, estimator.mu, estimator.eta)
-    fusion = np.abs(difference_matrix(problem) @ W).max(axis=1, initial=0.0).sum()
-    net = (l1 * np.abs(W) + 0.5 * l2 * W**2).sum()
-    return loss_and_gradient(problem, W, estimator.loss)[0] + float(
-        estimator.lam * fusion + net
-    )
+    """The objective (6) at W: our solver's before its first step."""
+    start = SMPState(W, np.zeros((problem.n_pairs, W.shape[1])))
+    options = SolverOptions(max_iter=0)
+    parameters = replace(estimator._parameters, solver="spg")
+    run = solve_problem(problem, parameters, options, start)
+    return float(run.objective[0])
 
 
 def cluster_centres(problem: SMPProblem) -> np.ndarray:

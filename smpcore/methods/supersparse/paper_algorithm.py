@@ -219,8 +219,8 @@ def run_as_printed(
         repulsion,
     )
     steps = []
-    for t, (Z, omega) in enumerate(until(run, stop)):
-        steps.append(_step(problem, objective, ridge, t, Z, omega / total))
+    for t, (Z, _) in enumerate(until(run, stop)):
+        steps.append(_step(problem, objective, ridge, t, Z))
         if t == n_steps:
             break
     return tuple(steps)
@@ -232,11 +232,10 @@ def _step(
     ridge: Ridge,
     t: int,
     Z: np.ndarray,
-    value: float,
 ) -> PrintedStep:
-    """A state with its coefficients and its model."""
-    beta, b = ridge.coefficients(ridge.similarity.values(ridge.X, Z))
-    rows = objective.rows
+    """A state with its coefficients, its model, and our solver's objective."""
+    S, rows = objective.similarities(Z), objective.rows
+    (beta, b), value = ridge.coefficients(S), float(objective.refit(S)[0])
     outputs = beta * rows.unit, b * rows.unit + rows.middle
     model = wrapped(problem, objective.similarity, Z, outputs, history_at(t, value))
     phase = f"prototype {(t - 1) % len(Z) + 1} moved" if t else "start"

@@ -63,7 +63,7 @@ def _printed_curve(saddle: Saddle, gradients: str, steps: tuple) -> dict[int, fl
     run = algorithm_1(saddle, shares / saddle.n_features, start, steps, gradients)
     states = islice(run, STEPS[-1] + 1)
     return {
-        t: saddle.relaxed(saddle.prototypes(*state))
+        t: saddle.objective(saddle.prototypes(*state), saddle.k)
         for t, state in enumerate(states)
         if t in STEPS
     }
@@ -110,8 +110,9 @@ def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
         W = random.normal(size=shape)
         S = saddle.duals(W)
         ones = np.ones(shape)
-        apart = _phi(saddle, W, ones, S) - saddle.sparse(W)
-        conjugate = max(conjugate, abs(apart) / saddle.sparse(W))
+        value = saddle.objective(W, saddle.n_features)  # (6), without a limit
+        apart = _phi(saddle, W, ones, S) - value
+        conjugate = max(conjugate, abs(apart) / value)
         chosen = (random.uniform(size=shape) < 0.5).astype(float)
         best = saddle.prototypes(chosen, S)
         other = best + 0.1 * random.normal(size=shape)

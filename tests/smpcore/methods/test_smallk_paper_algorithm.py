@@ -6,7 +6,6 @@ from sklearn.datasets import load_iris
 
 from smpcore import SMaLLClassifier, SmpcoreError
 from smpcore.methods.smallk.paper_algorithm import (
-    best_shares,
     largest_shares,
     project_duals,
     project_shares,
@@ -99,13 +98,6 @@ def test_duals_stay_in_their_set():
     # (-1.5, -.5): mass 2, each less 1/2; a positive entry is 0.
     S = np.array([[-1.5, -0.5], [0.3, -0.4], [-3.0, -0.1]])
     np.testing.assert_allclose(project_duals(S), [[-1, 0], [0, -0.4], [-1, 0]])
-
-
-def test_best_shares_by_hand():
-    # |w| = (3, 1), k = 1: in proportion. k = 2 of three: 6 is full, 1 is left for both.
-    np.testing.assert_allclose(best_shares(np.array([3.0, -1.0]), 1), [0.75, 0.25])
-    np.testing.assert_allclose(best_shares(np.array([6.0, 1, 1]), 2), [1, 0.5, 0.5])
-    np.testing.assert_allclose(best_shares(np.array([0.0, 2.0]), 1), [0, 1])
 
 
 def test_both_roundings_of_the_last_shares(six):
