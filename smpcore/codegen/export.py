@@ -13,13 +13,17 @@ from smpcore.codegen.package import Package
 from smpcore.codegen.probability import calibrated
 from smpcore.codegen.quant_inputs import SensorRange, with_units
 from smpcore.codegen.quantise import quantise
-from smpcore.codegen.target import NUMBERS
-from smpcore.codegen.targets.arduino import ARDUINO
-from smpcore.codegen.targets.c_libraries import C99, CMAKE, PLATFORMIO, ZEPHYR
-from smpcore.codegen.targets.javascript.bundle import JAVASCRIPT
-from smpcore.codegen.targets.onnx import ONNX
-from smpcore.codegen.targets.python.bundle import MICROPYTHON, PYTHON
-from smpcore.codegen.targets.verilog import VERILOG
+from smpcore.codegen.target import NUMBERS, Target
+from smpcore.codegen.targets.arduino.sketches import arduino, words_of_sketches
+from smpcore.codegen.targets.c99.packaging import library, plain_c, words_of_c
+from smpcore.codegen.targets.javascript.bundle import javascript, words_of_javascript
+from smpcore.codegen.targets.onnx.source import onnx, words_of_onnx
+from smpcore.codegen.targets.python.bundle import python, words_of_python
+from smpcore.codegen.targets.verilog.testbench import (
+    DESCRIBED,
+    verilog,
+    words_of_verilog,
+)
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
@@ -128,14 +132,35 @@ def export(
 
 #: Name of a target -> what it is and how its files are made.
 TARGETS = {
-    "c99": C99,
-    "arduino": ARDUINO,
-    "platformio": PLATFORMIO,
-    "zephyr": ZEPHYR,
-    "cmake": CMAKE,
-    "python": PYTHON,
-    "micropython": MICROPYTHON,
-    "javascript": JAVASCRIPT,
-    "onnx": ONNX,
-    "verilog": VERILOG,
+    "c99": Target("Generic C99", "c99", plain_c, words_of_c),
+    "arduino": Target("Arduino library", "arduino", arduino, words_of_sketches),
+    "platformio": Target("PlatformIO library", "platformio", library, words_of_c),
+    "zephyr": Target("Zephyr module", "zephyr", library, words_of_c),
+    "cmake": Target("CMake library", "cmake", library, words_of_c),
+    "python": Target("Python", "python", python, words_of_python, in_c=False),
+    "micropython": Target(
+        "MicroPython", "micropython", python, words_of_python, in_c=False
+    ),
+    "javascript": Target(
+        "JavaScript", "javascript", javascript, words_of_javascript, in_c=False
+    ),
+    "onnx": Target(
+        "ONNX",
+        "onnx",
+        onnx,
+        words_of_onnx,
+        ("float32",),
+        in_c=False,
+        has_probabilities=False,
+    ),
+    "verilog": Target(
+        "Verilog",
+        "verilog",
+        verilog,
+        words_of_verilog,
+        ("int16", "int8"),
+        in_c=False,
+        described=DESCRIBED,
+        has_probabilities=False,
+    ),
 }

@@ -78,10 +78,22 @@ class Package:
         return f"{kind} of {n} input{'s' * (n != 1)} in {numbers}"
 
     @property
-    def passed(self) -> str:
-        """What the self-test prints where every answer is right."""
-        n = len(self.vectors.rows)
-        return f"{self.name} {self.id} format {SCHEMA} selftest: 0 of {n} differ"
+    def words(self) -> dict[str, str]:
+        """Words of the templates of every target."""
+        n_vectors, about = len(self.vectors.rows), f"{self.name} {self.id}"
+        return {
+            "name": self.name,
+            "M": self.name.upper(),
+            "id": self.id,
+            "format": str(SCHEMA),
+            "number": self.number,
+            "what": self.what,
+            "in_words": self.source.in_words,
+            "n_inputs": str(len(self.source.inputs)),
+            "first": self.source.inputs[0].identifier.upper(),
+            "n_vectors": str(n_vectors),
+            "passed": f"{about} format {SCHEMA} selftest: 0 of {n_vectors} differ",
+        }
 
     @cached_property
     def sources(self) -> Files:

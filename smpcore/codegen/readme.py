@@ -9,8 +9,6 @@ import numpy as np
 from smpcore.codegen import readme_parts as parts
 from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.conversions import conversions
-from smpcore.codegen.discriminating import untested_parameters
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float, markdown
@@ -67,68 +65,6 @@ Test vectors: {parts.origin_of_vectors(package.vectors)}.
 {warnings}"""
 
 
-def use_in_c(package: Package, include: str, told: str = "puts({label});") -> str:
-    """How the C of a model is called, and what to take care of."""
-    model, name = package.model, package.name
-    m, entry = name.upper(), package.source.inputs[0].identifier.upper()
-    call = f"{name}_predict(x)"
-    answer = told.format(label=f"{name}_label({call})")
-    if model.is_regression:
-        answer = f"float value = {call};"
-        if package.is_whole:
-            step, shift = c_float(model.step), c_float(model.shift)
-            answer = f"float value = {call} * {step} + {shift};"
-    given = f"float x[{m}_N] = {{0}}; /* in the units of the table */\n"
-    given += f"x[{m}_IN_{entry}] = ...;"
-    if package.is_whole:
-        kind = f"int{model.width}_t"
-        given = f"""\
-float values[{m}_N] = {{0}}; /* in the units of the table */
-{kind} x[{m}_N];
-values[{m}_IN_{entry}] = ...;
-{name}_quantise(values, x);"""
-        if not model.converts:
-            given = f"{kind} x[{m}_N] = {{0}}; /* whole numbers, as they are */\n"
-            given += f"x[{m}_IN_{entry}] = ...;"
-    return f"""\
-```c
-#include {include}
-
-{given}
-{answer}
-```
-
-C99 or C++, no heap, no other library. `{name}_check_inputs(x)` tells which inputs are
-outside the range of the training rows, where nothing is known of the answer;
-`{name}_selftest()` gives how many test vectors get a wrong answer.
-{_cautions(package)}
-On an AVR tables, labels and vectors stay in flash; a label is then read with
-`pgm_read_byte` or the functions ending in `_P`.
-"""
-
-
-def _cautions(package: Package) -> str:
-    """Compiler flags that change bits, and what the test vectors do not try."""
-    model, name = package.model, package.name
-    if package.is_whole:
-        n_rows = len(conversions(model).kinds)
-        return f"""
-`{name}.c` has no floats: its scores are the same on every machine and with all options
-of a compiler. `{name}_quantise.c` computes in 32-bit floats: keep `-ffp-contract=off`.
-`{name}_selftest_quantise()` tells how many of {n_rows} rows of numbers are converted
-otherwise: ends of ranges, halves, far outside, missing. A chip that reads whole numbers
-needs neither of the two files that end in `_quantise.c`.
-"""
-    what = "value" if model.is_regression else "score"
-    stack = _stack(model)
-    untested = untested_parameters(model, package.vectors.rows)
-    return f"""
-Keep `-ffp-contract=off` and leave out `-ffast-math`, or {what}s differ in their last
-bits. {stack}
-{untested}
-"""
-
-
 def _plain_facts(package: Package) -> list[str]:
     """`facts` without any name of C."""
     model, source = package.model, package.source
@@ -159,11 +95,6 @@ def _plain_range(entry: CompiledInput) -> tuple[str, str]:
     span = parts.span(entry)
     gone = "may not be missing" if entry.missing is None else f"{entry.missing:.6g}"
     return span, gone
-
-
-def _stack(compiled: CompiledModel) -> str:
-    needed = compiled.stack_bytes
-    return f"Its arrays take {needed:,} bytes of stack." if needed else ""
 
 
 def _inputs(compiled: CompiledModel, m: str) -> str:

@@ -7,25 +7,11 @@ from dataclasses import dataclass, field
 
 from smpcore.codegen.package import Files, Package, zipped
 from smpcore.codegen.readme import readme
+from smpcore.codegen.templates import filled, filled_folder
 from smpcore.errors import ExportError
 
 #: Names of number formats -> bits of an integer; None: floats.
 NUMBERS = {"float32": None, "int16": 16, "int8": 8}
-
-#: The zero-clause BSD licence: the code belongs to whoever exported it.
-_LICENCE = """\
-Zero-Clause BSD (0BSD)
-
-Permission to use, copy, modify, and/or distribute this software for any purpose with
-or without fee is hereby granted.
-
-THE SOFTWARE IS PROVIDED "AS IS" AND THE AUTHOR DISCLAIMS ALL WARRANTIES WITH REGARD TO
-THIS SOFTWARE INCLUDING ALL IMPLIED WARRANTIES OF MERCHANTABILITY AND FITNESS. IN NO
-EVENT SHALL THE AUTHOR BE LIABLE FOR ANY SPECIAL, DIRECT, INDIRECT, OR CONSEQUENTIAL
-DAMAGES OR ANY DAMAGES WHATSOEVER RESULTING FROM LOSS OF USE, DATA OR PROFITS, WHETHER
-IN AN ACTION OF CONTRACT, NEGLIGENCE OR OTHER TORTIOUS ACTION, ARISING OUT OF OR IN
-CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.
-"""
 
 
 @dataclass(frozen=True)
@@ -36,10 +22,13 @@ class Target:
     ----------
     title : str
         What a user calls it.
+    folder : str
+        Where its templates are: ``use.md.in``, how the files are tried and used, step
+        by step; and ``files``, the texts that differ in words only.
     files : callable
-        Package -> path -> content, without README and licence.
-    use : callable
-        Package -> Markdown: how the files are tried and used, step by step.
+        Package -> path -> content of the other files.
+    words : callable
+        Package -> the words of the templates.
     numbers : tuple of str
         Number formats that it can have.
     in_c : bool
@@ -51,8 +40,9 @@ class Target:
     """
 
     title: str
+    folder: str
     files: Callable[[Package], Files]
-    use: Callable[[Package], str]
+    words: Callable[[Package], Mapping[str, str]]
     numbers: tuple[str, ...] = tuple(NUMBERS)
     in_c: bool = True
     described: Mapping[str, str] = field(default_factory=dict)
@@ -80,10 +70,13 @@ class Target:
                 f"number={package.number!r} is no format of {self.title}; choose "
                 f"{' or '.join(map(repr, self.numbers))}."
             )
-        files = {**self.files(package), "LICENSE": _LICENCE}
+        files = self.files(package)  # refuses what this target cannot express
+        words = self.words(package)
+        files |= filled_folder(self.folder, words) | filled_folder("shared", words)
         described = {
             path: self.described.get(path.removeprefix(package.name), "")
             for path in (*files, "README.md")
         }
-        files["README.md"] = readme(package, self.use(package), described, self.in_c)
+        use = filled(f"{self.folder}/use.md.in", words)
+        files["README.md"] = readme(package, use, described, self.in_c)
         return zipped(files, package.name)

@@ -31,9 +31,9 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.float32 import to_float32
 from smpcore.codegen.program import WeightedInputs
-from smpcore.codegen.targets.onnx import emit_onnx
-from smpcore.codegen.targets.verilog import emit_testbench
-from smpcore.codegen.targets.verilog_modules import emit_verilog
+from smpcore.codegen.targets.onnx.source import emit_onnx
+from smpcore.codegen.targets.verilog.modules import emit_verilog
+from smpcore.codegen.targets.verilog.testbench import emit_testbench
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.integers.chips import integer_answers
 from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script

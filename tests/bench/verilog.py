@@ -24,7 +24,7 @@ import pandas as pd
 
 from smpcore.chips.programs import run
 from smpcore.codegen import QuantModel
-from smpcore.codegen.targets.verilog_modules import cycles, emit_verilog
+from smpcore.codegen.targets.verilog.modules import cycles, emit_verilog
 from smpcore.errors import ExportError, SmpcoreError
 from tests.bench.chip_data import Rows, split_rows, tables
 from tests.bench.chip_recipes import Candidate, accuracy, candidates

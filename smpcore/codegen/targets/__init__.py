@@ -1,6 +1,7 @@
-"""Writers of a program, one file (of C a folder) for each language or runtime.
+"""What a model can become, one folder for each language, library or runtime.
 
-A new target is one file: a function that is registered for each operation it can
-express and refuses any other with an `ExportError`; ``files`` and ``use`` of a
-`Package`; and one row of `export.TARGETS`. It touches no other file.
+A folder holds ``use.md.in`` and ``files``: templates that are filled with words, see
+`smpcore.codegen.templates`. What depends on the model's operations is written by
+functions: one for each operation that the language can express, which refuse any other
+with an `ExportError`. A new target is one folder and one row of `export.TARGETS`.
 """

@@ -522,7 +522,7 @@ def test_a_simulated_chip_runs_the_self_test_of_a_zip(
             " and", "", (folder / "README.md").read_text()
         )
         said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
-        assert package.passed in said, said
+        assert package.words["passed"] in said, said
         assert "warning" not in said
     vectors = folder / "abc_test_vectors.h"
     text = vectors.read_text()

@@ -13,7 +13,7 @@ from smpcore.codegen import compile_model, error_bound, model_id, sample
 from smpcore.codegen.columns import fixed_features
 from smpcore.codegen.program import LOWEST
 from smpcore.codegen.similarities import SIMILARITIES
-from smpcore.codegen.targets.onnx import emit_onnx
+from smpcore.codegen.targets.onnx.source import emit_onnx
 from smpcore.codegen.used_inputs import seen_features
 from smpcore.errors import ExportError
 from smpcore.methods import refusals

@@ -31,8 +31,9 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.similarities import SIMILARITIES
-from smpcore.codegen.targets import onnx, scripts
+from smpcore.codegen.targets import scripts
 from smpcore.codegen.targets.c99 import source
+from smpcore.codegen.targets.onnx import source as onnx
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import random_linear
 

@@ -25,8 +25,7 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.target import Target
-from smpcore.codegen.targets.onnx_graph import OPSET, Graph, whole_labels
+from smpcore.codegen.targets.onnx.graph import OPSET, Graph, whole_labels
 from smpcore.errors import ExportError
 
 #: 2^-k for each whole part that `exp2_minus` can have.
@@ -247,92 +246,23 @@ def _classes(graph: Graph, model: CompiledModel, rows: str) -> dict[str, str]:
     return {"scores": scores, "index": index, "label": label}
 
 
-def _onnx(package: Package) -> Files:
-    """The ONNX file, an example that tries it, and the model for programs."""
-    name, model = package.name, package.model
-    answer = "value" if model.is_regression else "scores"
-    bound = error_bound(model, package.vectors.rows.astype(np.float64))
-    room = 2 * float(bound[np.isfinite(bound)].max(initial=0.0))
-    tried = _EXAMPLE.format(
-        name=name,
-        id=package.id,
-        version=SCHEMA,
-        n=len(model.inputs),
-        answer=answer,
-        room=f"{room:.3g}",
-    )
-    return {
-        **package.documents,
-        f"{name}.onnx": emit_onnx(model, name, package.id),
-        f"{name}_example.py": tried,
+def onnx(package: Package) -> Files:
+    """The ONNX file, and the model for programs."""
+    file = emit_onnx(package.model, package.name, package.id)
+    return package.documents | {f"{package.name}.onnx": file}
+
+
+def words_of_onnx(package: Package) -> dict[str, str]:
+    """Words of the example, and of the page about it."""
+    outputs = "`scores`, `index` (of the class, see below) and `label`"
+    words = {
+        "answer": "scores",
+        "first_output": "label",
+        "wanted": "label, scores",
+        "outputs": outputs,
     }
-
-
-def _use_of_onnx(package: Package) -> str:
-    """How an ONNX file is tried and used."""
-    name, n = package.name, len(package.source.inputs)
-    outputs = "`value`"
-    wanted, first = "value", "value"
-    if not package.model.is_regression:
-        outputs = "`scores`, `index` (of the class, see below) and `label`"
-        wanted, first = "label, scores", "label"
-    return f"""\
-1. Unpack the zip. In the folder `{name}`, run `pip install onnxruntime`, then
-   `python {name}_example.py`: it answers the test vectors and ends with
-   `{package.passed}`.
-2. In Python:
-
-```python
-import numpy as np
-import onnxruntime
-
-session = onnxruntime.InferenceSession("{name}.onnx")
-rows = np.zeros((1, {n}), dtype=np.float32)  # in the units of the table
-{first} = session.run(["{first}"], {{"input": rows}})[0]
-```
-
-3. In a browser or in Node, with onnxruntime-web or onnxruntime-node:
-
-```js
-const session = await ort.InferenceSession.create("{name}.onnx");
-const input = new ort.Tensor("float32", new Float32Array({n}), [1, {n}]);
-const {{ {wanted} }} = await session.run({{ input }});
-```
-
-`input` has a row for each case and a column for each input of the table below: numbers
-as they are, `NaN` for a missing one, the index of a category's level, -1 for none.
-Outputs: {outputs}. Operators of ai.onnx {OPSET} only.
-Scores may differ from those of the C code in last digits, within the proved bound.
-"""
-
-
-_EXAMPLE = '''\
-# SPDX-License-Identifier: 0BSD. This generated code is yours.
-"""Answers the test vectors, and compares with the table."""
-
-import csv
-
-import numpy as np
-import onnxruntime
-
-session = onnxruntime.InferenceSession("{name}.onnx")
-with open("{name}_test_vectors.csv", newline="") as table:
-    lines = list(csv.reader(table))[1:]
-cells = np.array([line[1:] for line in lines]).astype(np.float32)
-rows = cells[:, :{n}]
-found = session.run(["{answer}"], {{"input": rows}})[0].reshape(len(rows), -1)
-wanted = cells[:, -found.shape[1] :]
-# Twice the proved bound of these rows: both may differ from the model in 64-bit floats.
-wrong = (np.abs(found - wanted) > {room}).any(axis=1).sum()
-print("{name} {id} format {version} selftest:", wrong, "of", len(rows), "differ")
-raise SystemExit(int(wrong > 0))
-'''
-
-ONNX = Target(
-    "ONNX",
-    _onnx,
-    _use_of_onnx,
-    ("float32",),
-    in_c=False,
-    has_probabilities=False,
-)
+    if package.model.is_regression:
+        words = dict.fromkeys(words, "value") | {"outputs": "`value`"}
+    bound = error_bound(package.model, package.vectors.rows.astype(np.float64))
+    room = 2 * float(bound[np.isfinite(bound)].max(initial=0.0))
+    return package.words | words | {"room": f"{room:.3g}", "opset": str(OPSET)}

@@ -7,8 +7,7 @@ import numpy as np
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.target import Target
-from smpcore.codegen.targets.verilog_modules import (
+from smpcore.codegen.targets.verilog.modules import (
     LICENCE,
     MAX_PARALLEL_TERMS,
     constant,
@@ -16,11 +15,12 @@ from smpcore.codegen.targets.verilog_modules import (
     emit_verilog,
     index_bits,
 )
+from smpcore.codegen.templates import section
 from smpcore.codegen.vectors import TestVectors
 from smpcore.errors import ExportError
 
 #: Ends of the names of the files -> what they are.
-_FILES = {
+DESCRIBED = {
     ".v": "the model: one multiply-accumulate unit",
     "_tb.v": "its testbench: tries the test vectors",
     "_parallel.v": "the model without a clock",
@@ -154,7 +154,7 @@ endmodule
 )
 
 
-def _verilog(package: Package) -> Files:
+def verilog(package: Package) -> Files:
     """Modules of a linear model in integers, and their testbenches."""
     model = package.model
     if model.find(WeightedInputs) is None:
@@ -172,39 +172,20 @@ def _verilog(package: Package) -> Files:
     return {**package.documents, **files}
 
 
-def _use_of_verilog(package: Package) -> str:
-    """How the modules are tried and used."""
-    name, model, n = package.name, package.model, len(package.vectors.rows)
-    width, score = model.width, model.accumulator
-    parallel = ""
+def words_of_verilog(package: Package) -> dict[str, str]:
+    """Words of the page that tells how the modules are tried and used."""
+    model = package.model
+    answer = "`answer` has the index of the class, see below"
+    if model.is_regression:
+        answer = f"`score` has the value in steps of {model.step!r} above "
+        answer += repr(model.shift)
+    words = package.words | {
+        "width": str(model.width),
+        "score_width": str(model.accumulator),
+        "cycles": str(cycles(model)),
+        "answer": answer,
+        "parallel": "",
+    }
     if model.n_terms <= MAX_PARALLEL_TERMS:
-        parallel = f"""
-`{name}_parallel` takes all inputs at once, the first in the lowest {width} bits, has no
-clock and answers as fast as its gates; `{name}_parallel_tb.v` tests it.
-"""
-    answer = f"`score` has the value in steps of {model.step!r} above {model.shift!r}"
-    if not model.is_regression:
-        answer = "`answer` has the index of the class, see below"
-    return f"""\
-1. Unpack the zip. In the folder `{name}`, run
-   `iverilog -g2005 -Wall -o sim {name}.v {name}_tb.v && vvp -n sim`: it ends with
-   `{name} {package.id} selftest: 0 of {n} differ`.
-2. Add `{name}.v` to your design, for instance
-   `yosys -p 'read_verilog {name}.v; synth_ice40 -top {name}; stat'`.
-3. Write every input with `write`, `place` and `value` (signed, {width} bits; the places
-   and the conversion from units are below), raise `start` for one clock, and wait for
-   `done`, {cycles(model)} clocks later: {answer}.
-   While `score_valid` is high, `score` ({score} bits) and `score_class` show the score
-   of one prototype.
-{parallel}"""
-
-
-VERILOG = Target(
-    "Verilog",
-    _verilog,
-    _use_of_verilog,
-    ("int16", "int8"),
-    in_c=False,
-    described=_FILES,
-    has_probabilities=False,
-)
+        words["parallel"] = section("verilog/parts.in", "parallel", words)
+    return words

@@ -1,0 +1,114 @@
+"""What the targets that are built from C have in common: files, and words."""
+
+from __future__ import annotations
+
+from smpcore.codegen.conversions import conversions
+from smpcore.codegen.discriminating import untested_parameters
+from smpcore.codegen.names import c_float
+from smpcore.codegen.package import Files, Package
+from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
+from smpcore.codegen.targets.c99.frame import FLAGS, head
+from smpcore.codegen.templates import filled, section
+
+
+def plain_c(package: Package) -> Files:
+    """All sources in one folder."""
+    return package.sources | package.tests | package.documents
+
+
+def library(package: Package) -> Files:
+    """Sources, self-test and documents, as package managers of C want them."""
+    sources = {
+        f"src/{n}": text for n, text in (package.sources | package.tests).items()
+    }
+    return sources | {f"extras/{n}": text for n, text in package.documents.items()}
+
+
+def words_of_c(package: Package) -> dict[str, str]:
+    """Words of the templates of all these targets."""
+    model, name = package.model, package.name
+    kind, score = number_types(model)
+    words = package.words | {
+        "head": head(model, name),
+        "input": kind,
+        "score": score,
+        "index": class_type(model),
+        "flags": FLAGS,
+        "headers": " ".join(
+            n for n in sorted(package.sources | package.tests) if n.endswith(".h")
+        ),
+        "sources_in_words": _sources_in_words(package),
+    }
+    for what, files in (("sources", package.sources), ("tests", package.tests)):
+        own = sorted(n for n in files if n.endswith(".c"))
+        words[what] = " ".join(own)
+        words[f"{what}_of_library"] = " ".join(f"src/{n}" for n in own)
+        words[f"{what}_of_module"] = " ".join(f"../src/{n}" for n in own)
+    given, answer = "given", f"puts({name}_label({name}_predict(x)));"
+    if package.is_whole:
+        given = "given numbers" if model.converts else "given integers"
+    if model.is_regression:
+        answer = f"float value = {value_in_units(package, 'x')};"
+    words |= {"given": _part(given, words), "answer": answer}
+    words["cautions"] = _cautions(package, words)
+    return words | {
+        "about_c": _part("about", words),
+        "example": _example(package, words),
+    }
+
+
+def _part(name: str, words: dict[str, str]) -> str:
+    return section("c99/parts.in", name, words).removesuffix("\n")
+
+
+def value_in_units(package: Package, x: str) -> str:
+    """C expression for the answer of a regression in the units of its target."""
+    model, value = package.model, f"{package.name}_predict({x})"
+    if package.is_whole:
+        value += f" * {c_float(model.step)} + {c_float(model.shift)}"
+    return value
+
+
+def _sources_in_words(package: Package) -> str:
+    """Files that go into a program."""
+    names = [f"`{n}`" for n in package.sources if not n.endswith("_inputs.c")]
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _cautions(package: Package, words: dict[str, str]) -> str:
+    """Compiler flags that change bits, and what the test vectors do not try."""
+    model = package.model
+    if package.is_whole:
+        n = str(len(conversions(model).kinds))
+        return _part("cautions of integers", words | {"n_conversions": n})
+    needed = model.stack_bytes
+    more = {
+        "scores": "values" if model.is_regression else "scores",
+        "stack": f"Its arrays take {needed:,} bytes of stack." if needed else "",
+        "untested": untested_parameters(model, package.vectors.rows),
+    }
+    return _part("cautions of floats", words | more)
+
+
+def _example(package: Package, words: dict[str, str]) -> str:
+    """A program that answers one row of the user's table, then tests itself."""
+    model, whole = package.model, package.is_whole
+    middles = (
+        f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)},"
+        f" /* {words['M']}_IN_{e.identifier.upper()} */"
+        for e in package.source.inputs
+    )
+    words = words | {"middles": "\n".join(middles), "given": "x" if whole else "values"}
+    words |= {
+        name: _part(f"{name} of integers", words) + "\n" if whole else ""
+        for name in ("declare", "convert", "test")
+    }
+    words["failed"] = "count != 0 || wrong != 0" if whole else "count != 0"
+    if model.is_regression:
+        value = f"(double){words['name']}_predict({words['given']})"
+        if whole:
+            value = f"{value} * {model.step!r} + {model.shift!r}"
+        words["value"] = value
+    kind = "value" if model.is_regression else "class"
+    words["print"] = _part(f"print {kind}", words)
+    return filled("c99/example.c.in", words).removesuffix("\n")

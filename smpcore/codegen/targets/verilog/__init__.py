@@ -1,0 +1,1 @@
+"""Linear models of integers as modules of Verilog."""

@@ -1,0 +1,59 @@
+"""Text of generated files: templates with words between two ``@``.
+
+They lie beside the targets and end in ``.in``, as those of CMake and Autoconf do; what
+is between ``@@ NAME`` and the next such line is a section. A word is replaced once:
+what a user typed is never read as a template.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+#: The folder that the paths of templates begin at.
+_ROOT = Path(__file__).parent / "targets"
+
+
+class _Text(string.Template):
+    """A text with words as ``@word@``: a single ``@`` is one, and so is any ``$``."""
+
+    pattern = (
+        "@(?:(?P<named>[a-z_0-9]+)@"
+        "|(?P<braced>(?!))|(?P<escaped>(?!))|(?P<invalid>(?!)))"
+    )
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def filled(path: str, words: Mapping[str, str]) -> str:
+    """Fill a template."""
+    return _Text(_text(_ROOT / path)).substitute(words)
+
+
+def filled_folder(folder: str, words: Mapping[str, str]) -> dict[str, str]:
+    """Fill all templates in ``files`` of a target, whose paths may hold words too."""
+    root = _ROOT / folder / "files"
+    return {
+        _Text(path.relative_to(root).as_posix().removesuffix(".in")).substitute(
+            words
+        ): _Text(_text(path)).substitute(words)
+        for path in sorted(root.rglob("*.in"))
+    }
+
+
+@cache
+def sections(path: str) -> dict[str, str]:
+    """Text of each section of a template, by its name."""
+    parts = re.split(r"^@@ (.+)\n", _text(_ROOT / path), flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def section(path: str, name: str, words: Mapping[str, str]) -> str:
+    """Fill a section of a template."""
+    return _Text(sections(path)[name]).substitute(words)

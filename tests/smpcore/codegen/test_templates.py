@@ -1,0 +1,65 @@
+"""Templates of generated files: each is used, and none reads what a user typed."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smpcore import codegen
+from smpcore.codegen import TARGETS, compile_model, quantise, templates
+from smpcore.errors import ExportError
+from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.zips import bundle, contents
+
+#: What would be a word of a template, or of another language of templates.
+WORDS = ["@name@", "@M@", "$name", "${id}", "{name}", "%(id)s"]
+
+
+def test_a_word_is_replaced_once_and_any_other_sign_stays():
+    text = templates._Text("@a@ $a ${a} $$ @ @@ always @(posedge clk) me@example.com")
+    assert text.substitute(a="@b@ \\1") == text.template.replace("@a@", "@b@ \\1")
+    with pytest.raises(KeyError, match="other"):
+        templates._Text("@other@").substitute(a="")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_a_user_typed_is_no_template(random_model, target):
+    model = compile_model(
+        random_model(classes=np.array(WORDS[:3]), feature_names=tuple(WORDS)),
+        provenance={"data": {"name": "@id@"}},
+    )
+    if "float32" not in TARGETS[target].numbers:
+        model = quantise(model, 16)
+    text = contents(bundle(model, codegen.test_vectors(model), "abc", target))
+    page = text["README.md"].decode().replace("\\", "")
+    for word in (*WORDS, "@id@"):
+        assert f" {word} |" in page, word
+    left = re.findall(rb"@[A-Za-z_]+@", b"".join(text.values()))
+    assert {*left} <= {b"@name@", b"@M@", b"@id@"}
+
+
+def test_every_template_is_used(mixed_model, random_model, monkeypatch):
+    read, before = set(), Path.read_text
+
+    def spy(path, *options):
+        read.add(path)
+        return before(path, *options)
+
+    monkeypatch.setattr(Path, "read_text", spy)
+    templates._text.cache_clear()
+    templates.sections.cache_clear()
+    for model in (
+        replace(mixed_model, band=50.0),
+        compile_model(_one_value(random_model, 6)),
+    ):
+        for one in (model, quantise(model, 8)):
+            for target in TARGETS:
+                try:
+                    bundle(one, codegen.test_vectors(one, n=8), target=target)
+                except ExportError:
+                    continue
+    assert {path for path in read if path.suffix == ".in"} == {
+        *Path(templates.__file__).parent.rglob("*.in")
+    }
