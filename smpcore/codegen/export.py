@@ -19,11 +19,7 @@ from smpcore.codegen.targets.c99.packaging import library, plain_c, words_of_c
 from smpcore.codegen.targets.javascript.bundle import javascript, words_of_javascript
 from smpcore.codegen.targets.onnx.source import onnx, words_of_onnx
 from smpcore.codegen.targets.python.bundle import python, words_of_python
-from smpcore.codegen.targets.verilog.testbench import (
-    DESCRIBED,
-    verilog,
-    words_of_verilog,
-)
+from smpcore.codegen.targets.verilog.testbench import verilog, words_of_verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
@@ -160,7 +156,6 @@ TARGETS = {
         words_of_verilog,
         ("int16", "int8"),
         in_c=False,
-        described=DESCRIBED,
         has_probabilities=False,
     ),
 }

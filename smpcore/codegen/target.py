@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from smpcore.codegen.package import Files, Package, zipped
 from smpcore.codegen.readme import readme
@@ -33,8 +33,6 @@ class Target:
         Number formats that it can have.
     in_c : bool
         Whether its users see names of C.
-    described : mapping of str to str
-        End of a file's name -> what it is, of files that other targets do not have.
     has_probabilities : bool
         Whether its files can give the probability of a class, or an interval.
     """
@@ -45,7 +43,6 @@ class Target:
     words: Callable[[Package], Mapping[str, str]]
     numbers: tuple[str, ...] = tuple(NUMBERS)
     in_c: bool = True
-    described: Mapping[str, str] = field(default_factory=dict)
     has_probabilities: bool = True
 
     def zip(self, package: Package) -> bytes:
@@ -73,10 +70,6 @@ class Target:
         files = self.files(package)  # refuses what this target cannot express
         words = self.words(package)
         files |= filled_folder(self.folder, words) | filled_folder("shared", words)
-        described = {
-            path: self.described.get(path.removeprefix(package.name), "")
-            for path in (*files, "README.md")
-        }
         use = filled(f"{self.folder}/use.md.in", words)
-        files["README.md"] = readme(package, use, described, self.in_c)
+        files["README.md"] = readme(package, use, (*files, "README.md"), self.in_c)
         return zipped(files, package.name)

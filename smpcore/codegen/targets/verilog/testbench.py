@@ -19,14 +19,6 @@ from smpcore.codegen.templates import section
 from smpcore.codegen.vectors import TestVectors
 from smpcore.errors import ExportError
 
-#: Ends of the names of the files -> what they are.
-DESCRIBED = {
-    ".v": "the model: one multiply-accumulate unit",
-    "_tb.v": "its testbench: tries the test vectors",
-    "_parallel.v": "the model without a clock",
-    "_parallel_tb.v": "its testbench",
-}
-
 
 def emit_testbench(
     quant: QuantModel,
