@@ -130,7 +130,7 @@ def constants(
         raise ExportError(
             f"It has {len(compiled.inputs):,} inputs, at most {most} can be filled in."
         )
-    part, _ = PARTS[type(compiled.operations[-1])]
+    part = PARTS[type(compiled.operations[-1])]
     return {
         "ROWS": _rows(model, compiled, calculator, cells),
         "PICTURE": None if cells is None else _picture(compiled, cells),

@@ -8,9 +8,9 @@ or of integers.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import singledispatch
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.templates import section
 
 Constants = dict[str, Any]
 
@@ -111,14 +112,30 @@ def _(operation: FixedPointSimilarities) -> Constants:
     }
 
 
+class Language(NamedTuple):
+    """A template with a section for each operation, literals, and names of words."""
+
+    program: str
+    declared: Callable[[Constants], str]
+    joined: Callable[[list[str]], str]
+
+    def text(self, name: str, **words: str) -> str:
+        """Fill a section of the program."""
+        constants = {
+            "constants_of_exp2": self.declared(EXP2),
+            "constants_of_root": self.declared(INVERSE_ROOT),
+        }
+        return section(self.program, name, constants | words)
+
+
 @singledispatch
-def functions_of(operation: Operation, texts: Mapping[str, str]) -> tuple[str, ...]:
+def functions_of(operation: Operation, language: Language) -> list[str]:
     """Give the functions that compute an operation."""
     raise NotImplementedError(type(operation).__name__)
 
 
-def _named(*names: str) -> Callable[[Operation, Mapping[str, str]], tuple[str, ...]]:
-    return lambda operation, texts: tuple(texts[name] for name in names)
+def _named(*names: str) -> Callable[[Operation, Language], list[str]]:
+    return lambda operation, language: [language.text(name) for name in names]
 
 
 functions_of.register(WeightedInputs, _named("term", "weighted inputs"))
@@ -128,7 +145,7 @@ functions_of.register(FixedPointFeatures, _named("term", "fixed point features")
 
 
 @functions_of.register
-def _(operation: Features, texts: Mapping[str, str]) -> tuple[str, ...]:
+def _(operation: Features, language: Language) -> list[str]:
     needed, names = ["term"], ["features"]
     names.append("moved" if operation.is_moved else "not moved")
     if operation.normalise:
@@ -136,47 +153,49 @@ def _(operation: Features, texts: Mapping[str, str]) -> tuple[str, ...]:
     if "mean" in operation.normalise:
         names.append("less the mean")
     names.append("of length 1" if operation.normalise else "of any length")
-    text = "".join(texts[name] for name in names)
-    return *(texts[name] for name in needed), text
+    return [*map(language.text, needed), "".join(map(language.text, names))]
 
 
 @functions_of.register
-def _(operation: Similarities, texts: Mapping[str, str]) -> tuple[str, ...]:
+def _(operation: Similarities, language: Language) -> list[str]:
     step, finish, _ = operation.kind
     needed = ["bits", "inverse root"] if finish == "ratio" else []
     if operation.kind.is_exponential:
         needed += ["bits", "exp2"]
-    text = texts["similarities"].replace("@step@", texts[f"step {step}"])
-    text = text.replace("@finish@", texts[f"finish {finish}"])
-    return *(texts[name] for name in needed), text
+    parts = {
+        "step": language.text(f"step {step}"),
+        "finish": language.text(f"finish {finish}"),
+    }
+    return [*map(language.text, needed), language.text("similarities", **parts)]
 
 
 @functions_of.register
-def _(operation: FixedPointSimilarities, texts: Mapping[str, str]) -> tuple[str, ...]:
-    text, size = texts["fixed point similarities"], texts[f"power {operation.power}"]
-    return (text.replace("@size@", size),)
+def _(operation: FixedPointSimilarities, language: Language) -> list[str]:
+    size = language.text(f"power {operation.power}").rstrip()
+    return [language.text("fixed point similarities", size=size)]
 
 
 def script(
-    model: Any, texts: Mapping[str, str], call: str
-) -> tuple[Constants, list[str], list[str]]:
-    """Put the operations of a model together."""
+    model: Any, language: Language, call: str
+) -> tuple[Constants, list[str], str]:
+    """Put a model together: constants, functions, and the call before the last."""
     constants = constants_of_inputs(model) | constants_of_answer(model)
     constants |= _constants_of_probability(model)
-    functions, calls = [], [call]
+    functions = []
     for operation in model.operations:
         constants |= constants_of(operation)
-        functions += functions_of(operation, texts)
+        functions += functions_of(operation, language)
         words = re.findall("[A-Z][a-z]*", type(operation).__name__)
-        calls.append(f"{_name(words, texts['name'])}({calls[-1]})")
-    return constants, functions, calls
-
-
-def _name(words: list[str], like: str) -> str:
-    """Words as a name: "snake_case" or "camelCase"."""
-    if like == "snake_case":
-        return "_".join(words).lower()
-    return words[0].lower() + "".join(words[1:])
+        before, name = call, language.joined([word.lower() for word in words])
+        call = f"{name}({before})"
+    functions.append(language.text("row scores", call=call))
+    answer = "value" if model.is_regression else "classes"
+    functions.append(language.text(answer, n_outputs=str(model.n_outputs)))
+    if model.probability:
+        numbers = "integers" if model.is_integer else "floats"
+        place = language.text(f"place of {numbers}").rstrip()
+        functions.append(language.text("probability", place=place))
+    return constants, functions, before
 
 
 def constants_of_inputs(model: Any) -> Constants:

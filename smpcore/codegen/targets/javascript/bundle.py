@@ -34,7 +34,7 @@ def words_of_javascript(package: Package) -> dict[str, str]:
         "arithmetic": _part(f"arithmetic, {kind}", words),
         "scores": "" if model.is_regression else _part("scores", words),
         "not_sure": _part("not sure", words) if has_band else "",
-        "part": PARTS[type(model.operations[-1])][0],
+        "part": PARTS[type(model.operations[-1])],
     }
 
 
