@@ -69,7 +69,8 @@ class Target:
             )
         files = self.files(package)  # refuses what this target cannot express
         words = self.words(package)
-        files |= filled_folder(self.folder, words) | filled_folder("shared", words)
+        files |= filled_folder(f"{self.folder}/files", words)
+        files |= filled_folder("shared/files", words)
         use = filled(f"{self.folder}/use.md.in", words)
         files["README.md"] = readme(package, use, (*files, "README.md"), self.in_c)
         return zipped(files, package.name)

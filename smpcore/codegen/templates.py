@@ -37,8 +37,8 @@ def filled(path: str, words: Mapping[str, str]) -> str:
 
 
 def filled_folder(folder: str, words: Mapping[str, str]) -> dict[str, str]:
-    """Fill all templates in ``files`` of a target, whose paths may hold words too."""
-    root = _ROOT / folder / "files"
+    """Fill all templates in a folder, whose paths may hold words too."""
+    root = _ROOT / folder
     return {
         _Text(path.relative_to(root).as_posix().removesuffix(".in")).substitute(
             words

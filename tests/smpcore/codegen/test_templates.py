@@ -10,6 +10,7 @@ import pytest
 from smpcore import codegen
 from smpcore.codegen import TARGETS, compile_model, quantise, templates
 from smpcore.errors import ExportError
+from tests.smpcore.codegen.kernel_models import coded_model
 from tests.smpcore.codegen.test_regression import _one_value
 from tests.smpcore.codegen.zips import bundle, contents
 
@@ -50,16 +51,17 @@ def test_every_template_is_used(mixed_model, random_model, monkeypatch):
     monkeypatch.setattr(Path, "read_text", spy)
     templates._text.cache_clear()
     templates.sections.cache_clear()
-    for model in (
+    made = [
         replace(mixed_model, band=50.0),
         compile_model(_one_value(random_model, 6)),
-    ):
-        for one in (model, quantise(model, 8)):
-            for target in TARGETS:
-                try:
-                    bundle(one, codegen.test_vectors(one, n=8), target=target)
-                except ExportError:
-                    continue
+        compile_model(coded_model()),
+    ]
+    for model in [*made, *(quantise(one, 8) for one in made[:2])]:
+        for target in TARGETS:
+            try:
+                bundle(model, codegen.test_vectors(model, n=8), target=target)
+            except ExportError:
+                continue
     assert {path for path in read if path.suffix == ".in"} == {
         *Path(templates.__file__).parent.rglob("*.in")
     }
