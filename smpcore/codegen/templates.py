@@ -31,7 +31,7 @@ def _text(path: Path) -> str:
     return path.read_text("utf-8")
 
 
-def filled(path: str, words: Mapping[str, str]) -> str:
+def filled(path: str, words: Mapping[str, object]) -> str:
     """Fill a template."""
     return _Text(_text(_ROOT / path)).substitute(words)
 
@@ -54,6 +54,6 @@ def sections(path: str) -> dict[str, str]:
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def section(path: str, name: str, words: Mapping[str, str]) -> str:
+def section(path: str, name: str, words: Mapping[str, object]) -> str:
     """Fill a section of a template."""
     return _Text(sections(path)[name]).substitute(words)

@@ -18,11 +18,12 @@ import numpy as np
 
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.templates import filled, section, sections
 
 #: Up to so many terms the parallel module is written as well.
 MAX_PARALLEL_TERMS = 64
 
-LICENCE = "// SPDX-License-Identifier: 0BSD. This generated code is yours."
+PARTS = "verilog/parts.in"
 
 
 def emit_verilog(quant: QuantModel, name: str) -> dict[str, str]:
@@ -110,58 +111,49 @@ def _serial(quant: QuantModel, name: str) -> str:
     )
     level, term = "", "value_read * weight"
     if has_levels:
-        level = _LEVEL.format(flag=top - 1, start=place_end, width=width)
+        places = {"flag": top - 1, "start": place_end, "width": width}
+        level = section(PARTS, "level", places)
         term = f"is_level ? (value_read == level ? weight : {weight_bits}'sd0) : {term}"
-    return _SERIAL.format(
-        licence=LICENCE,
-        name=name,
-        inputs=_input_comment(quant),
-        width=width,
-        top_place=place_bits - 1,
-        n_inputs=n,
-        accumulator=accumulator,
-        top_class=class_bits - 1,
-        top=top,
-        top_step=index_bits(len(steps)) - 1,
-        last_step=f"{index_bits(len(steps))}'d{len(steps) - 1}",
-        one_step=f"{index_bits(len(steps))}'d1",
-        top_row=row_bits - 1,
-        one_row=f"{row_bits}'d1",
-        last_row=f"{row_bits}'d{quant.n_rows - 1}",
-        place_field=f"entry[{place_end - 1}:{weight_bits}]",
-        top_weight=weight_bits - 1,
-        tables=tables,
-        level=level,
-        term=term,
-        lowest=constant(-(2 ** (accumulator - 1)), accumulator),
-        **_decision(quant),
-    )
+    words = {
+        "name": name,
+        "inputs": _input_comment(quant),
+        "width": width,
+        "top_place": place_bits - 1,
+        "n_inputs": n,
+        "accumulator": accumulator,
+        "top_class": class_bits - 1,
+        "top": top,
+        "top_step": index_bits(len(steps)) - 1,
+        "last_step": f"{index_bits(len(steps))}'d{len(steps) - 1}",
+        "one_step": f"{index_bits(len(steps))}'d1",
+        "top_row": row_bits - 1,
+        "one_row": f"{row_bits}'d1",
+        "last_row": f"{row_bits}'d{quant.n_rows - 1}",
+        "place_field": f"entry[{place_end - 1}:{weight_bits}]",
+        "top_weight": weight_bits - 1,
+        "tables": tables,
+        "level": level,
+        "term": term,
+        "lowest": constant(-(2 ** (accumulator - 1)), accumulator),
+    }
+    return filled("verilog/serial.v.in", words | _decision(quant))
 
 
 def _decision(quant: QuantModel) -> dict[str, str]:
     """Lines of the serial module that find the answer; see the top of this file."""
-    top, tie = quant.accumulator, constant(quant.tie, quant.accumulator + 1)
-    class_bits = index_bits(quant.n_outputs)
-    port = f",\n    output reg [{class_bits - 1}:0] answer"
-    parts = {
-        "declare": "",
-        "score": "",
-        "end": "done <= 1'b1;",
-        "at_start": "",
-        "valid": "",
-        "port": port,
-    }
+    top = quant.accumulator
+    words = {"top": str(top), "tie": constant(quant.tie, top + 1)}
+    port = f",\n    output reg [{index_bits(quant.n_outputs) - 1}:0] answer"
+    parts = {"declare": "", "score": "", "end": "done <= 1'b1;", "at_start": ""}
     if quant.is_regression:
-        return parts | {"port": ""}
-    if quant.tie == 0:
-        return parts | {"score": _UNTIED}
-    if quant.n_outputs == 2:
-        end = "done <= 1'b1;\n                answer <= exceeds;"
-        declare = _TWO_CLASSES.format(top=top, tie=tie)
-        return parts | {"declare": declare, "score": _TWO_SCORES, "end": end}
-    declare = _SECOND_PASS.format(top=top, tie=tie)
-    second = {"declare": declare, "score": _SECOND_SCORE, "end": _SECOND_END}
-    return parts | second | {"valid": " && !second", "at_start": _SECOND_START}
+        return parts | {"valid": "", "port": ""}
+    way = "two classes" if quant.n_outputs == 2 else "second pass"
+    way = way if quant.tie else "untied"
+    for part in parts:
+        if (name := f"{way}: {part}") in sections(PARTS):
+            parts[part] = section(PARTS, name, words)
+    parts |= {part: parts[part].removesuffix("\n") for part in ("score", "end")}
+    return parts | {"valid": " && !second" * (way == "second pass"), "port": port}
 
 
 def _input_comment(quant: QuantModel) -> str:
@@ -209,22 +201,15 @@ def _parallel(quant: QuantModel, name: str) -> str:
         if quant.is_regression
         else f",\n    output wire [{index_bits(n_classes) - 1}:0] answer"
     )
-    return f"""\
-{LICENCE}
-// All inputs at once, the first one in the lowest bits; no clock.
-`default_nettype none
-module {name}_parallel (
-    input wire [{n * width - 1}:0] x,
-    output wire [{n_classes * accumulator - 1}:0] scores{port}
-);
-    /* verilator lint_off WIDTH */
-    /* verilator lint_off UNUSED */
-{sums}{scores}{largest}    assign scores = {{{", ".join(reversed(names))}}};
-    /* verilator lint_on UNUSED */
-    /* verilator lint_on WIDTH */
-endmodule
-`default_nettype wire
-"""
+    words = {
+        "name": name,
+        "top_input": n * width - 1,
+        "top_score": n_classes * accumulator - 1,
+        "port": port,
+        "sums": sums + scores + largest,
+        "scores": ", ".join(reversed(names)),
+    }
+    return filled("verilog/parallel.v.in", words)
 
 
 def _running_largest(kind: str, names: list[str], result: str) -> str:
@@ -235,151 +220,3 @@ def _running_largest(kind: str, names: list[str], result: str) -> str:
         lines += f"{kind} {now} = {name} > {before} ? {name} : {before};\n"
         before = now
     return f"{lines}{kind} {result} = {before};\n"
-
-
-_LEVEL = """
-    // Of a category: the level that the value is compared with.
-    reg is_level;
-    reg signed [{width}-1:0] level;
-    always @(posedge clk) begin
-        is_level <= entry[{flag}];
-        level <= $signed(entry[{start} +: {width}]);
-    end
-"""
-
-_SERIAL = """\
-{licence}
-// Inputs, by place:
-{inputs}
-// Write each with `write`, raise `start` for one clock and wait for `done`.
-// The scores of all rows pass by on `score` while `score_valid` is high.
-`default_nettype none
-module {name} (
-    input wire clk,
-    input wire write,
-    input wire [{top_place}:0] place,
-    input wire signed [{width}-1:0] value,
-    input wire start,
-    output reg done,
-    output wire score_valid,
-    output reg [{top_class}:0] score_class,
-    output reg signed [{accumulator}-1:0] score{port}
-);
-    /* verilator lint_off WIDTH */
-{tables}
-    reg signed [{width}-1:0] x [0:{n_inputs}-1];
-    always @(posedge clk) if (write) x[place] <= value;
-
-    // One entry of the table per clock.
-    reg running;
-    reg [{top_step}:0] index;
-    reg [{top}:0] entry;
-    reg entry_valid;
-    initial running = 1'b0;
-    initial entry_valid = 1'b0;
-    always @(posedge clk) begin
-        entry <= step(index);
-        entry_valid <= running;
-    end
-
-    // Its input.
-    reg signed [{width}-1:0] value_read;
-    reg signed [{top_weight}:0] weight;
-    reg last;
-    reg term_valid;
-    initial term_valid = 1'b0;
-    always @(posedge clk) begin
-        value_read <= x[{place_field}];
-        weight <= $signed(entry[{top_weight}:0]);
-        last <= entry[{top}];
-        term_valid <= entry_valid;
-    end
-{level}
-    // The sum of a row.
-    wire signed [{accumulator}-1:0] term = {term};
-    reg [{top_row}:0] row;
-    reg first;
-    reg signed [{accumulator}-1:0] partial;
-    wire signed [{accumulator}-1:0] total = (first ? bias(row) : partial) + term;
-    reg valid;
-    reg is_last_row;
-    initial valid = 1'b0;
-    always @(posedge clk) begin
-        valid <= term_valid && last;
-        if (term_valid) begin
-            partial <= total;
-            first <= last;
-        end
-        if (term_valid && last) begin
-            score <= total;
-            score_class <= class_of(row);
-            is_last_row <= row == {last_row};
-            row <= row == {last_row} ? 0 : row + {one_row};
-        end
-        if (start) begin
-            row <= 0;
-            first <= 1'b1;
-        end
-    end
-    assign score_valid = valid{valid};
-
-    // The answer.
-    reg signed [{accumulator}-1:0] largest;
-    reg ending;
-{declare}    initial done = 1'b0;
-    initial ending = 1'b0;
-    always @(posedge clk) begin
-        ending <= valid && is_last_row;
-        if (running) begin
-            index <= index + {one_step};
-            running <= index != {last_step};
-        end
-        if (valid) begin
-            if (score > largest) largest <= score;
-            {score}
-        end
-        if (ending) begin
-            {end}
-        end
-        if (start) begin
-            running <= 1'b1;
-            index <= 0;
-            done <= 1'b0;
-            largest <= {lowest};
-{at_start}        end
-    end
-    /* verilator lint_on WIDTH */
-endmodule
-`default_nettype wire
-"""
-
-_UNTIED = "if (score > largest) answer <= score_class;"
-_TWO_CLASSES = """\
-    // Class 1 only if it is more than the tie above class 0.
-    reg signed [{top}-1:0] largest_of_0;
-    wire signed [{top}:0] limit = largest_of_0 + {tie};
-    wire exceeds = largest > limit;
-"""
-_TWO_SCORES = """\
-if (score_class == 1'b0 && (score > largest)) largest_of_0 <= score;"""
-_SECOND_PASS = """\
-    // The second pass finds the first row within the tie of the largest.
-    reg second;
-    reg found;
-    wire signed [{top}:0] least = largest - {tie};
-    wire reaches = score >= least;
-"""
-_SECOND_SCORE = """\
-if (second && reaches && !found) begin
-                found <= 1'b1;
-                answer <= score_class;
-            end"""
-_SECOND_END = """\
-second <= 1'b1;
-            running <= !second;
-            index <= 0;
-            done <= second;"""
-_SECOND_START = """\
-            second <= 1'b0;
-            found <= 1'b0;
-"""

@@ -8,14 +8,14 @@ from smpcore.codegen.package import Files, Package
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.verilog.modules import (
-    LICENCE,
     MAX_PARALLEL_TERMS,
+    PARTS,
     constant,
     cycles,
     emit_verilog,
     index_bits,
 )
-from smpcore.codegen.templates import section
+from smpcore.codegen.templates import filled, section
 from smpcore.codegen.vectors import TestVectors
 from smpcore.errors import ExportError
 
@@ -37,24 +37,24 @@ def emit_testbench(
             zip(vectors.rows, vectors.scores, vectors.winners, strict=True)
         )
     )
-    body = _PARALLEL_TEST if parallel else _SERIAL_TEST
     wrong = "scores != expected[i]"
     if not quant.is_regression:
         wrong += " || answer != classes[i]"
-    return f"{LICENCE}\n" + body.format(
-        name=name,
-        id=identity,
-        n_vectors=n,
-        n_inputs=len(quant.inputs),
-        width=width,
-        place_bits=index_bits(len(quant.inputs)),
-        accumulator=quant.accumulator,
-        n_classes=quant.n_outputs,
-        class_bits=index_bits(quant.n_outputs),
-        rows=rows,
-        wrong=wrong,
-        answer_port="" if quant.is_regression else ", .answer(answer)",
-    )
+    words = {
+        "name": name,
+        "id": identity,
+        "n_vectors": n,
+        "n_inputs": len(quant.inputs),
+        "width": width,
+        "place_bits": index_bits(len(quant.inputs)),
+        "accumulator": quant.accumulator,
+        "n_classes": quant.n_outputs,
+        "class_bits": index_bits(quant.n_outputs),
+        "rows": rows,
+        "wrong": wrong,
+        "answer_port": "" if quant.is_regression else ", .answer(answer)",
+    }
+    return filled(f"verilog/{'parallel' if parallel else 'serial'}_tb.v.in", words)
 
 
 def _bus(values: np.ndarray, bits: int) -> str:
@@ -64,86 +64,6 @@ def _bus(values: np.ndarray, bits: int) -> str:
         end = "\n            " if place % 8 == 7 else " "
         joined += constant(value, bits).replace("sh", "h") + "," + end
     return "{" + joined.rstrip(", \n") + "}"
-
-
-_TEST_HEAD = """\
-module {name}_tb;
-    reg [{n_inputs}*{width}-1:0] x [0:{n_vectors}-1];
-    reg [{n_classes}*{accumulator}-1:0] expected [0:{n_vectors}-1];
-    reg [{class_bits}-1:0] classes [0:{n_vectors}-1];
-    reg [{n_classes}*{accumulator}-1:0] scores;
-    wire [{class_bits}-1:0] answer;
-    integer i, k, wrong, clocks;
-"""
-_TEST_DATA = """\
-    initial begin
-{rows}
-        wrong = 0;
-        clocks = 0;
-"""
-_SERIAL_TEST = (
-    _TEST_HEAD
-    + """\
-    reg clk = 0, write = 0, start = 0;
-    reg [{place_bits}-1:0] place;
-    reg signed [{width}-1:0] value;
-    wire done, valid;
-    wire [{class_bits}-1:0] of;
-    wire signed [{accumulator}-1:0] score;
-    always #5 clk = !clk;
-    {name} model(
-        .clk(clk), .write(write), .place(place), .value(value), .start(start),
-        .done(done), .score_valid(valid), .score_class(of), .score(score){answer_port}
-    );
-    // A class has the largest score of its rows.
-    always @(posedge clk) if (valid)
-        if (score > $signed(scores[of*{accumulator} +: {accumulator}]))
-            scores[of*{accumulator} +: {accumulator}] <= score;
-"""
-    + _TEST_DATA
-    + """\
-        for (i = 0; i < {n_vectors}; i = i + 1) begin
-            write = 1;
-            for (k = 0; k < {n_inputs}; k = k + 1) begin
-                place = k;
-                value = x[i][k*{width} +: {width}];
-                @(negedge clk);
-            end
-            write = 0;
-            scores = {{{n_classes}{{1'b1, {{({accumulator}-1){{1'b0}}}}}}}};
-            start = 1;
-            @(negedge clk) start = 0;
-            clocks = 1;
-            while (!done && clocks < 10000000) @(negedge clk) clocks = clocks + 1;
-            if ({wrong}) wrong = wrong + 1;
-        end
-        $display("clocks: %0d", clocks);
-        $display("{name} {id} selftest: %0d of {n_vectors} differ", wrong);
-        $finish;
-    end
-endmodule
-"""
-)
-_PARALLEL_TEST = (
-    _TEST_HEAD
-    + """\
-    reg [{n_inputs}*{width}-1:0] row;
-    wire [{n_classes}*{accumulator}-1:0] now;
-    {name}_parallel model(.x(row), .scores(now){answer_port});
-"""
-    + _TEST_DATA
-    + """\
-        for (i = 0; i < {n_vectors}; i = i + 1) begin
-            row = x[i];
-            #10 scores = now;
-            if ({wrong}) wrong = wrong + 1;
-        end
-        $display("{name} {id} selftest: %0d of {n_vectors} differ", wrong);
-        $finish;
-    end
-endmodule
-"""
-)
 
 
 def verilog(package: Package) -> Files:
@@ -179,5 +99,5 @@ def words_of_verilog(package: Package) -> dict[str, str]:
         "parallel": "",
     }
     if model.n_terms <= MAX_PARALLEL_TERMS:
-        words["parallel"] = section("verilog/parts.in", "parallel", words)
+        words["parallel"] = section(PARTS, "parallel", words)
     return words
