@@ -9,6 +9,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from pages.state import table_store
 from pages.state.session import Session
 from pages.ui import file_reading
 from pages.work import fits, study_pool, warmup
@@ -45,6 +46,11 @@ def opened(query: dict[str, str], page: str = "explore.py") -> AppTest:
     if page != "explore.py":
         app.switch_page(f"pages/{page}").run()
     return sound(app)
+
+
+def kept_table(token: str):
+    """How a table is kept for who has no cookie; None if it is not."""
+    return table_store._tables._owned.get("", {}).get(token)
 
 
 def sound(page: AppTest) -> AppTest:

@@ -57,7 +57,6 @@ ALLOWED = {
         "numpy",
         "plotly",
         "threadpoolctl",
-        "cachetools",
         "jsonschema",
         "pyarrow",
         "segno",

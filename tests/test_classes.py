@@ -14,7 +14,7 @@ import pytest
 from pages.lessons import class_view
 from pages.state import lesson_files
 from pages.ui import lesson_bar
-from pages.work import addresses, classes, visitors
+from pages.work import addresses, classes, store, visitors
 from smpcore import SmpcoreError
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_lessons import NUMBER, control, lesson_with
@@ -22,11 +22,15 @@ from tests.test_lessons import NUMBER, control, lesson_with
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 
+def kept():
+    return store.Store(seconds=60.0, dropped=classes.Classroom.forget)
+
+
 @pytest.fixture(autouse=True)
 def no_classes(monkeypatch):
     """No class of another test, and no wrong code."""
-    monkeypatch.setattr(classes, "_classes", classes._Classes(200, 60.0))
-    monkeypatch.setattr(classes, "_wrong", {})
+    monkeypatch.setattr(classes, "_classes", kept())
+    monkeypatch.setattr(classes, "_wrong", store.Store())
 
 
 def lesson(**more):
@@ -157,7 +161,7 @@ def test_who_begins_many_classes_ends_none_of_others(tabs, monkeypatch):
     for i in range(9):
         tabs[:] = [f"tab {i}"]
         classes.start(lesson(), "")
-    assert not first.has_ended and len(classes._classes) == 3
+    assert not first.has_ended and len(classes._classes.values()) == 3
 
 
 def test_a_teacher_who_reloads_is_there(tabs):
@@ -188,7 +192,7 @@ def test_only_wrong_codes_count_and_those_who_take_part_come_back(monkeypatch, c
         assert classes.find(classroom.code) is classroom
     minute[0] = 1
     assert classes.find(classroom.code) is classroom
-    assert len(classes._wrong) == 1
+    assert len(classes._wrong.values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -216,8 +220,7 @@ def test_an_address_is_believed_from_configured_proxies_only(
 
 def test_a_class_that_nobody_uses_ends(monkeypatch):
     now = [0.0]
-    store = classes._Classes(200, 60.0, timer=lambda: now[0])
-    monkeypatch.setattr(classes, "_classes", store)
+    monkeypatch.setattr(store, "time", SimpleNamespace(monotonic=lambda: now[0]))
     classroom = classes.start(lesson(), "")
     now[0] = 50.0
     classes.find(classroom.code)  # its time begins anew

@@ -20,7 +20,7 @@ from pages.work import cache, reading, server_files
 from pages.work.fair_line import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
-from tests.app import APP, said, session_of, sound, until
+from tests.app import APP, kept_table, said, session_of, sound, until
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -78,7 +78,7 @@ def test_a_file_that_is_cancelled_is_not_read(held):
 
 def test_what_is_deleted_is_held_by_nothing():
     page = bring(opened(), GOOD)
-    held = weakref.ref(table_store._entries[choice(page).token].dataset)
+    held = weakref.ref(table_store.visit(choice(page).token)[0])
     assert held() is not None
     sound(page.button(key="delete_table").click().run())
     sound(page.run())
@@ -251,9 +251,9 @@ def test_a_foreign_token_is_answered_in_words():
 def test_delete_forgets_the_table_at_once():
     page = bring(opened(), GOOD)
     token = choice(page).token
-    assert token in table_store._entries
+    assert kept_table(token)
     sound(page.button(key="delete_table").click().run())
-    assert token not in table_store._entries
+    assert not kept_table(token)
     assert choice(page).data == Choice.data
     assert choice(page).token == ""
     assert facts(page)["Rows"] == "300"
@@ -327,7 +327,7 @@ def test_the_python_of_a_series_model_reads_the_same_series():
     page = bring(opened(), LONG)
     sound(page.toggle(key="long_0").set_value(True).run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
-    dataset = table_store._entries[choice(page).token].dataset
+    dataset, _ = table_store.visit(choice(page).token)
     source = python_lines._table_source(resolve(choice(page)))
     again = read_table(LONG.encode(), source["file"], **source["params"])
     assert source["file"] == "t.csv"
@@ -450,7 +450,7 @@ def test_a_time_column_makes_blocks_in_time_and_python_says_so():
     assert "test from '2021-03-09' to '2021-03-20'" in told
     assert facts(page)["Features"] == "2"
     assert (facts(page)["Training"], facts(page)["Validation"]) == ("36", "12")
-    dataset = table_store._entries[choice(page).token].dataset
+    dataset, _ = table_store.visit(choice(page).token)
     source = python_lines._table_source(resolve(choice(page)))
     again = read_table(DATED.encode(), source["file"], **source["params"])
     assert source["params"]["roles"]["when"] == "time"

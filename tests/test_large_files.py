@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cachetools import LRUCache
 from streamlit.testing.v1 import AppTest
 
 from pages.data import all_rows
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, fits, server_files
+from pages.work.store import Store
 from smpcore.datasets import MAX_ROWS, plain_number
 from smpcore.evaluation import fit_all_rows
 from tests.app import APP, said, session_of, sound
@@ -39,7 +39,7 @@ def chosen(folder, monkeypatch):
     monkeypatch.setenv("SPE_DATA", str(folder))
     monkeypatch.setattr(cache, "uncompiled", set())
     monkeypatch.setattr(fits, "uncompiled", set())
-    monkeypatch.setattr(server_files, "_fits", LRUCache(4))
+    monkeypatch.setattr(server_files, "_fits", Store(4))
 
 
 def opened(page=PAGES / "data.py"):

@@ -10,7 +10,7 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.work import cache, fits, memo, tasks, visitors
+from pages.work import cache, fits, memo, store, tasks, visitors
 from pages.work.parts import Parts
 from smpcore import Dataset, load_dataset, read_table
 
@@ -31,7 +31,7 @@ def made_from_tables():
 
 @pytest.fixture
 def browser(monkeypatch):
-    monkeypatch.setattr(table_store, "_entries", {})
+    monkeypatch.setattr(table_store._tables, "_owned", {})
     monkeypatch.setattr(visitors, "browser", lambda: "this one")
 
 
@@ -84,6 +84,20 @@ def test_after_delete_nothing_is_left_of_a_table(browser):
     assert made_from_tables() == before
 
 
+def test_delete_finds_what_was_made_of_what_there_was_no_room_for(browser):
+    before = made_from_tables()
+    names = [f"x{i}" for i in range(9)]
+    rows = "\n".join(",".join(str(i * k % 7) for k in range(1, 10)) for i in range(80))
+    text = ",".join(names) + "\n" + rows
+    token = table_store.keep(read_table(text.encode(), "t.csv"))
+    for name in names[:8]:  # more than are kept of one table
+        table = cache.forbidding(table_store.visit(token)[0], (name,))
+        cache.parts(table, cache.split_of(table, 0.2, 0.2, 0))
+    del table
+    table_store.delete(token)
+    assert made_from_tables() == before
+
+
 def test_delete_ends_what_is_under_way(browser):
     token = table_store.keep(upload())
     data = resolve(Choice(data=MINE, token=token)).data
@@ -106,16 +120,16 @@ def test_delete_ends_what_is_under_way(browser):
 
 def test_an_idle_server_forgets_in_time(browser, monkeypatch):
     before = made_from_tables()
-    monkeypatch.setattr(table_store, "LOOK_SECONDS", 0.05)
-    monkeypatch.setattr(table_store, "KEEP_SECONDS", 0.2)
-    monkeypatch.setattr(table_store, "_watching", False)
+    monkeypatch.setattr(store, "LOOK_SECONDS", 0.05)
+    monkeypatch.setattr(table_store._tables, "seconds", 0.2)
+    store._watch.cache_clear()
     token = table_store.keep(upload())
     assert resolve(Choice(data=MINE, token=token)).data
     deadline = time.monotonic() + 20
-    while table_store._entries and time.monotonic() < deadline:
+    while table_store._tables._owned and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.1)
-    assert not table_store._entries
+    assert not table_store._tables._owned
     assert made_from_tables() == before
 
 

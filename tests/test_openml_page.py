@@ -9,6 +9,7 @@ from pages.state import links, table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
 from pages.work import openml_sets
+from pages.work.store import Store
 from smpcore import read_table, split
 from tests.app import kernels, opened, said, session_of, until
 from tests.smpcore.datasets.openml_server import Served, serving
@@ -25,7 +26,7 @@ PQ = np.array(["p", "q"] * 10)
 def service(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    monkeypatch.setattr(openml_sets, "_downloads", {})
+    monkeypatch.setattr(openml_sets, "_downloads", Store(8))
     monkeypatch.setattr(openml_sets, "PATIENCE", 60.0)  # a busy machine is no reason
     sets = [
         Served(61, "small <b>kinds</b>", arff=MANY, target="kind", rows=80, columns=3),

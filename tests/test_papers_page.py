@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pages.work import paper_runs
+from pages.work.store import Store
 from smpcore.papers import Place, compare, read_measured
 from tests.app import kernels, opened, said, session_of, sound, until
 from tests.smpcore.papers.toy import MOONS, TOY
@@ -20,8 +21,8 @@ def toy(monkeypatch, tmp_path):
     )
     monkeypatch.setattr("smpcore.papers.EXPERIMENTS", (experiment,))
     monkeypatch.setattr(paper_runs, "place", lambda: Place(tmp_path))
-    monkeypatch.setattr(paper_runs, "_runs", {})
-    monkeypatch.setattr(paper_runs, "_tables", {})
+    monkeypatch.setattr(paper_runs, "_runs", Store())
+    monkeypatch.setattr(paper_runs, "_tables", Store())
     return experiment
 
 

@@ -10,9 +10,10 @@ from pages.state import links, table_store, user_tables
 from pages.state.choice import MINE
 from pages.state.context import resolve
 from pages.work import visitors
+from pages.work.store import KEEP_SECONDS
 from smpcore import SmpcoreError, load_dataset, read_table, split
+from tests.app import kept_table, said, session_of, sound
 from tests.app import opened as visited
-from tests.app import said, session_of, sound
 from tests.test_data_page import GOOD, bring, choice, facts, opened
 from tests.test_live import Browser, kernels
 from tests.test_live_undo import back
@@ -95,7 +96,7 @@ def test_explore_goes_on_without_a_table_that_another_tab_deleted(browser):
 def test_every_page_says_that_a_table_has_expired(page):
     token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
     app = visited({"data": MINE, "mine": token}, page)
-    table_store._entries[token].visited -= table_store.KEEP_SECONDS
+    kept_table(token).used -= KEEP_SECONDS
     if page == "explore.py":  # the figure itself says it
         assert session_of(sound(app.run())).choice.data == "moons"
     else:
@@ -107,7 +108,7 @@ def test_a_table_about_to_expire_is_announced_and_can_be_kept():
     token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
     app = AppTest.from_function(_watch, args=(token,)).run()
     assert not app.warning
-    table_store._entries[token].visited -= table_store.KEEP_SECONDS - 100
+    kept_table(token).used -= KEEP_SECONDS - 100
     assert "expires in 2 minutes" in sound(app.run()).warning[0].value
     app.button(key="keep_table").click().run()
     assert not sound(app.run()).warning
@@ -121,7 +122,7 @@ def test_when_a_table_expires_the_file_it_came_from_goes(monkeypatch):
     token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
     app = sound(AppTest.from_function(_watch, args=(token,)).run())
     assert not dropped
-    table_store._entries[token].visited -= table_store.KEEP_SECONDS
+    kept_table(token).used -= KEEP_SECONDS
     sound(app.run())
     sound(app.run())
     assert dropped == [1]
@@ -170,24 +171,25 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     assert facts(page)["Rows"] == "300"
     page.button(key="delete_table").click().run()
     assert choice(page).user_tables == ()
-    assert not {first, drawing} & set(table_store._entries)
+    assert not kept_table(first) and not kept_table(drawing)
 
 
 def test_one_visitor_does_not_push_out_the_tables_of_others(monkeypatch):
-    monkeypatch.setattr(table_store, "_entries", {})
+    store = table_store._tables
+    monkeypatch.setattr(store, "_owned", {})
     table = read_table(b"a,class\n1,x\n2,y\n3,x\n", "t.csv")
-    monkeypatch.setattr(table_store, "VISITOR_BYTES", 4 * table.n_bytes)
-    monkeypatch.setattr(table_store, "BUDGET_BYTES", 6 * table.n_bytes)
+    monkeypatch.setattr(store, "most_owned", 4 * table.n_bytes)
+    monkeypatch.setattr(store, "most", 6 * table.n_bytes)
     tokens = {}
     for visitor in ("a", "b", *"ccccccccc"):
         monkeypatch.setattr(visitors, "browser", lambda name=visitor: name)
         tokens[visitor] = table_store.keep(table)
-    owners = [entry.browser for entry in table_store._entries.values()]
-    assert owners == ["a", "b", *"cccc"]
+    counts = {owner: len(owned) for owner, owned in store._owned.items()}
+    assert counts == {"a": 1, "b": 1, "c": 4}
     monkeypatch.setattr(visitors, "browser", lambda: "d")
     table_store.keep(table)
-    owners = [entry.browser for entry in table_store._entries.values()]
-    assert owners == ["a", "b", *"ccc", "d"]
-    monkeypatch.setattr(table_store, "VISITOR_BYTES", table.n_bytes - 1)
+    counts = {owner: len(owned) for owner, owned in store._owned.items()}
+    assert counts == {"a": 1, "b": 1, "c": 3, "d": 1}
+    monkeypatch.setattr(store, "most_owned", table.n_bytes - 1)
     with pytest.raises(SmpcoreError, match="for each visitor"):
         table_store.keep(table)

@@ -18,6 +18,7 @@ from pages.state.validation import validated
 from pages.ui import workspace
 from pages.work import visitors
 from pages.work.comparisons import Entry
+from pages.work.store import KEEP_SECONDS, Store
 from smpcore import METHODS, SmpcoreError, load_dataset, split
 from smpcore.datasets import make_dataset
 from tests.app import kernels, opened, session_of
@@ -32,8 +33,8 @@ PAIRS = [
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 
 
-def files(most=workspace.BUDGET_BYTES, seconds=1800):
-    return type(workspace._files)(most, seconds, getsizeof=len)
+def files(most=workspace.BUDGET_BYTES, seconds=KEEP_SECONDS):
+    return Store(most, seconds=seconds, size=len)
 
 
 @pytest.fixture
@@ -313,7 +314,7 @@ def test_what_is_kept_for_browsers_is_bounded(session, monkeypatch):
         monkeypatch.setattr(visitors, "browser", lambda name=f"b{number}": name)
         workspace.keep(Choice(opened={"a": 1}))
     assert sum(map(len, workspace._files.values())) <= 2000
-    assert "b19" in workspace._files
+    assert workspace._files.get("b19")
 
 
 @pytest.mark.usefixtures(kernels.__name__)

@@ -8,7 +8,7 @@ from pages.state import session
 from pages.ui.controls import set_values
 from pages.ui.text import message
 from pages.work import openml_sets
-from pages.work.downloads import Download
+from pages.work.openml_sets import Download
 
 POLL_SECONDS = 0.4
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-import cachetools
 import streamlit as st
 
 from pages.state import (
@@ -24,6 +22,7 @@ from pages.state.session import Live
 from pages.state.state_file import Saved
 from pages.ui.text import message
 from pages.work import visitors
+from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
 
@@ -32,10 +31,7 @@ BUDGET_BYTES = 50_000_000
 
 
 #: Browser -> its state file.
-_files: cachetools.TTLCache = cachetools.TTLCache(
-    BUDGET_BYTES, table_store.KEEP_SECONDS, getsizeof=len
-)
-_lock = threading.Lock()
+_files = Store(BUDGET_BYTES, seconds=KEEP_SECONDS, size=len)
 
 
 def current() -> Choice:
@@ -44,8 +40,7 @@ def current() -> Choice:
     choice = session.current()
     if not is_new and address.was_left():
         choice = _follow_history(choice)
-    with _lock:
-        content = _files.get(visitors.browser(), b"")
+    content = _files.get(visitors.browser())
     if is_new and content:
         saved = state_file.read(content)
         _lay_out(saved)
@@ -90,15 +85,13 @@ def keep(choice: Choice) -> None:
     if not name:
         return
     if not (saved.notes or saved.pinned or saved.opened):
-        with _lock:
-            _files.pop(name, None)
+        _files.pop(name)
         return
     try:
         content = state_file.write(saved)
     except SmpcoreError:
         return  # more than a file may hold: what was kept before stays
-    with _lock:
-        _files[name] = content
+    _files.put(name, content)
 
 
 def _noted() -> dict[str, Any]:

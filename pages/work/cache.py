@@ -15,8 +15,9 @@ import streamlit as st
 
 from pages.work import visitors
 from pages.work.comparisons import ContenderJob
-from pages.work.memo import Pairs, memo, memo_of_values
+from pages.work.memo import Pairs, memo
 from pages.work.parts import Parts
+from pages.work.store import Store
 from pages.work.sweep_jobs import SweepJob
 from pages.work.warmup import StartUp, uncompiled
 from smpcore import METHODS, Dataset, errors, figures, load_dataset, prepare, split
@@ -35,13 +36,13 @@ from smpcore.similarity import Similarity
 QUICK_VALUES = 1_000_000
 
 
-@memo_of_values(64)
+@memo(64)
 def bundled(key: str, values: Pairs) -> Dataset:
     """A bundled or generated data set."""
     return load_dataset(key, **dict(values))
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@memo(32)
 def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
     """An operator's file as it was changed last, or what is wrong with it."""
     return _read()
@@ -155,12 +156,12 @@ def knot(data: Parts, method: str, off_path: Mapping[str, Any], value: float) ->
     return row.estimator(values, start.task).solve(start)
 
 
-_started = memo_of_values(1)(StartUp)
+_started = Store()
 
 
 def start_up() -> StartUp:
     """Once per process: not in a cache that Streamlit can be told to clear."""
-    if _started.cache or not visitors.visitor():
-        return _started()
+    if _started.get("") or not visitors.visitor():
+        return _started.get_or_make("", StartUp)
     with st.spinner("Preparing the solvers (once after installation) …"):
-        return _started()
+        return _started.get_or_make("", StartUp)

@@ -14,9 +14,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-import cachetools
-
 from pages.work.addresses import address
+from pages.work.store import Store
 from pages.work.visitors import is_here, visitor
 from smpcore import SmpcoreError
 
@@ -186,20 +185,9 @@ class Classroom:
             self._students.clear()
 
 
-class _Classes(cachetools.TTLCache):
-    """Classes by code; those that are dropped have ended."""
-
-    def expire(self, time: float | None = None) -> list[tuple[str, Classroom]]:
-        """Drop classes that nobody has joined for long."""
-        dropped = super().expire(time)
-        for _, classroom in dropped:
-            classroom.forget()
-        return dropped
-
-
-_classes = _Classes(MOST_CLASSES, KEEP_SECONDS)
+_classes = Store(seconds=KEEP_SECONDS, dropped=Classroom.forget)
 #: Address -> the minute of its last wrong code, and how many they were in it.
-_wrong = cachetools.LRUCache(10_000)
+_wrong = Store(10_000)
 _lock = threading.Lock()
 
 
@@ -209,16 +197,16 @@ def start(lesson: Any, teacher: str) -> Classroom:
         end(before)
     classroom = Classroom(lesson, teacher)
     with _lock:
-        _classes.expire()
         _make_room(classroom.address)
-        _classes[classroom.code] = classroom
+        _classes.put(classroom.code, classroom)
     return classroom
 
 
 def _make_room(begun_at: str) -> None:
     """End a class that nobody uses, where an address or the server has too many."""
-    own = [one for one in _classes.values() if one.address == begun_at]
-    for known, most in (own, MOST_OF_ADDRESS), ([*_classes.values()], MOST_CLASSES):
+    every = _classes.values()
+    own = [one for one in every if one.address == begun_at]
+    for known, most in (own, MOST_OF_ADDRESS), (every, MOST_CLASSES):
         if len(known) < most:
             continue
         left = next((one for one in known if not one.is_used), None)
@@ -228,7 +216,7 @@ def _make_room(begun_at: str) -> None:
                 f"{len(known)} classes are taught at the moment, which is the most; "
                 "take the lesson alone, or begin the class later."
             )
-        _classes.pop(left.code).forget()
+        _classes.pop(left.code)
         return
 
 
@@ -236,9 +224,8 @@ def find(code: str, browser: str = "") -> Classroom:
     """The class with a code as a student types it."""
     name, begun_at, minute = "".join(code.upper().split()), address(), _minute()
     with _lock:
-        _classes.expire()
         classroom = _classes.get(name)
-        last, n_wrong = _wrong.get(begun_at, (minute, 0))
+        last, n_wrong = _wrong.get(begun_at) or (minute, 0)
         n_wrong = n_wrong if last == minute else 0
         if n_wrong >= MOST_WRONG and not (classroom and classroom.knows(browser)):
             raise SmpcoreError(
@@ -246,9 +233,8 @@ def find(code: str, browser: str = "") -> Classroom:
                 "minute, then enter the code again."
             )
         if classroom is not None:
-            _classes[name] = classroom  # its time begins anew
             return classroom
-        _wrong[begun_at] = minute, n_wrong + 1
+        _wrong.put(begun_at, (minute, n_wrong + 1))
     if n_wrong + 1 == MOST_WRONG:
         log.warning("%d wrong codes of classes from %s", MOST_WRONG, begun_at)
     raise SmpcoreError(
@@ -263,9 +249,7 @@ def _minute() -> int:
 
 def taught_by(teacher: str) -> Classroom | None:
     """The class that a browser has begun; its teacher is in this tab now."""
-    with _lock:
-        _classes.expire()
-        classes = list(_classes.values()) if teacher else []
+    classes = _classes.values() if teacher else []
     classroom = next((one for one in classes if one.teacher == teacher), None)
     if classroom is not None:
         classroom.tab = visitor()
@@ -274,6 +258,4 @@ def taught_by(teacher: str) -> Classroom | None:
 
 def end(classroom: Classroom) -> None:
     """Forget a class with all its counts and answers."""
-    with _lock:
-        _classes.pop(classroom.code, None)
-    classroom.forget()
+    _classes.pop(classroom.code)

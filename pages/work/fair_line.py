@@ -9,8 +9,7 @@ from concurrent.futures import Executor, Future
 from functools import partial
 from typing import Any, NamedTuple
 
-from cachetools import LRUCache
-
+from pages.work.store import Store
 from pages.work.visitors import browser, visitor
 
 #: Visitors of whom it is known when they were served last.
@@ -48,7 +47,7 @@ class FairLine(Executor):
         #: Who is served, and since when.
         self._running: dict[str, float] = {}
         #: Number of each visitor's last turn.
-        self._turns: LRUCache = LRUCache(MOST_KNOWN)
+        self._turns = Store(MOST_KNOWN)
         self._n_turns = 0
         self._started = False
         self._local = threading.local()
@@ -113,10 +112,10 @@ class FairLine(Executor):
                 self._changed.notify_all()
             while not (ready := self._ready()):
                 self._changed.wait()
-            item = min(ready, key=lambda one: self._turns.get(one.owner, 0))
+            item = min(ready, key=lambda one: self._turns.get(one.owner) or 0)
             self._waiting.remove(item)
             self._n_turns += 1
-            self._turns[item.owner] = self._n_turns
+            self._turns.put(item.owner, self._n_turns)
             self._running[item.owner] = time.monotonic()
             self._local.owner = item.owner
             return item

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import functools
 import inspect
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
-
-import cachetools
+from weakref import WeakKeyDictionary
 
 from pages.work.parts import Parts
+from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset
 from smpcore.datasets import Split
 
-#: Data sets of visitors whose results are kept, at most. Each is forgotten when its
-#: table is; the bound is for those that never became a table.
+#: Visitors' tables whose results are kept, at most, if each has as many as it may.
 MOST_PRIVATE = 200
 
 Pairs = tuple[tuple[str, Any], ...]
 
-#: Which data set -> function -> the function with its results. Another visitor who
-#: brings the same rows has another data set.
-_private: cachetools.LRUCache = cachetools.LRUCache(MOST_PRIVATE)
-_lock = threading.Lock()
+#: Results that were made from visitors' tables, for each function.
+_private: list[Store] = []
+#: A visitor's table, or what was made from it -> the owner of its results. Another
+#: visitor who brings the same rows is another owner.
+_owners: WeakKeyDictionary[Dataset, object] = WeakKeyDictionary()
 
 
 def pairs(values: Mapping[str, Any]) -> Pairs:
@@ -42,46 +41,35 @@ def _in_key(value: Any) -> Any:
     return pairs(value) if isinstance(value, Mapping) else value
 
 
-def _with_results(function: Callable, max_entries: int) -> Callable:
-    """Compute a result once, also for callers at the same time; the oldest go."""
-    # An argument whose name begins with _ follows from the others.
-    names = inspect.signature(function).parameters
-    is_in_key = [not name.startswith("_") for name in names]
-
-    def key(*values: Any) -> tuple:
-        named = zip(values, is_in_key, strict=True)
-        return tuple(_in_key(value) for value, is_in in named if is_in)
-
-    results = cachetools.LRUCache(max_entries)
-    return cachetools.cached(results, key, condition=threading.Condition())(function)
-
-
-def memo_of_values(max_entries: int) -> Callable[[Callable], Callable]:
-    """Remember the results of a function of plain values, for everybody."""
-    return functools.partial(_with_results, max_entries=max_entries)
-
-
 def memo(max_entries: int) -> Callable[[Callable], Callable]:
     """Remember the results of a function of (data set or parts, plain values, ...).
 
-    Of a visitor's data set an eighth as many results are kept, with it: see `forget`.
+    Those of a visitor's table are for whoever has it, an eighth as many: see `forget`.
+    An argument whose name begins with _ follows from the others.
     """
+    most_owned = max(4, max_entries // 8)
 
     def decorate(function: Callable) -> Callable:
-        shared = _with_results(function, max_entries)
+        names = inspect.signature(function).parameters
+        n_in_key = sum(not name.startswith("_") for name in names)
+        shared = Store(max_entries)
+        private = Store(MOST_PRIVATE * most_owned, most_owned, KEEP_SECONDS)
+        _private.append(private)
 
         @functools.wraps(function)
-        def call(data: Dataset | Parts, *values: Any) -> Any:
-            dataset = data.dataset if isinstance(data, Parts) else data
-            if not dataset.private:
-                return shared(data, *values)
-            with _lock:
-                private = _private.setdefault(id(dataset), {})
-                if function not in private:
-                    private[function] = _with_results(
-                        function, max(4, max_entries // 8)
-                    )
-            return private[function](data, *values)
+        def call(*values: Any) -> Any:
+            key = tuple(map(_in_key, values[:n_in_key]))
+            make = functools.partial(function, *values)
+            dataset = values[0]
+            if isinstance(dataset, Parts):
+                dataset = dataset.dataset
+            if not isinstance(dataset, Dataset) or not dataset.private:
+                return shared.get_or_make(key, make)
+            owner = _owners.setdefault(dataset, object())
+            result = private.get_or_make(key, make, owner)
+            if isinstance(result, Dataset):
+                _owners.setdefault(result, owner)
+            return result
 
         return call
 
@@ -89,12 +77,9 @@ def memo(max_entries: int) -> Callable[[Callable], Callable]:
 
 
 def forget(dataset: Dataset) -> None:
-    """Forget all that was made from a visitor's data set, and end what is under way."""
-    with _lock:
-        private = _private.pop(id(dataset), {})
-    for function in private.values():
-        for result in function.cache.values():
-            if isinstance(result, Dataset):
-                forget(result)
-            elif hasattr(result, "end"):
+    """Forget all that was made from a visitor's table, and end what is under way."""
+    owner = _owners.get(dataset)
+    for store in _private if owner else ():
+        for result in store.forget(owner):
+            if hasattr(result, "end"):
                 result.end()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-import threading
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pages.work import reading, visitors
-from pages.work.downloads import Download
+from pages.work.store import Store
+from pages.work.tasks import DOWNLOADS, Task
 from smpcore import Dataset, SmpcoreError, fetch_openml
 from smpcore.datasets import search_openml
 
@@ -23,8 +24,32 @@ PATIENCE = 4.0
 #: Data sets of a search that are listed.
 MOST_LISTED = 100
 
-_downloads: dict[int, Download] = {}
-_lock = threading.Lock()
+
+class Download(Task):
+    """A download, begun at once.
+
+    Parameters
+    ----------
+    fetch : callable
+        ``fetch(stop=flag, doing=set_message)``: gives up when ``flag[0]`` is not 0,
+        and passes messages of its progress.
+    """
+
+    def __init__(self, fetch: Callable[..., Any]) -> None:
+        super().__init__(
+            lambda stop, _: fetch(stop=stop, doing=self._set_message), line=DOWNLOADS
+        )
+
+    def _set_message(self, message: str) -> None:
+        self.message = message
+
+    @property
+    def content(self) -> Any:
+        """What was fetched; None before, and if nothing was."""
+        return self.result() if self.done and not self.problem else None
+
+
+_downloads = Store(MOST_DOWNLOADS)
 
 
 def number_of(key: str) -> int | None:
@@ -43,14 +68,9 @@ def number_behind(dataset: Dataset) -> int | None:
 
 def begin(number: int) -> Download:
     """Fetch a data set, or find it fetched; one that failed is tried again."""
-    with _lock:
-        download = _downloads.pop(number, None)
-        if download is None or download.problem:
-            download = Download(partial(_fetched, number, visitors.browser()))
-        _downloads[number] = download
-        finished = [n for n, one in _downloads.items() if one.done and n != number]
-        for old in finished[: max(0, len(_downloads) - MOST_DOWNLOADS)]:
-            del _downloads[old]
+    download = begin_once(number)
+    if download.problem:
+        download.start()
     return download
 
 
@@ -62,7 +82,8 @@ def _fetched(number: int, owner: str, stop: np.ndarray, **options: Any) -> Datas
 
 def begin_once(number: int) -> Download:
     """The download of a data set, begun if it never was; a failed one stays failed."""
-    return _downloads.get(number) or begin(number)
+    fetch = partial(_fetched, number, visitors.browser())
+    return _downloads.get_or_make(number, partial(Download, fetch))
 
 
 def load(key: str) -> Dataset:

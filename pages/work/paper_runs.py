@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from pages.work import study_pool
+from pages.work.store import Store
 from pages.work.tasks import Task
 from smpcore.papers import (
     SHIPPED,
@@ -23,10 +23,9 @@ from smpcore.papers import (
     table_of,
 )
 
-_runs: dict[str, Task] = {}
+_runs = Store()
 #: Name -> state of the files, and what was made of them.
-_tables: dict[str, tuple[object, pd.DataFrame]] = {}
-_lock = threading.Lock()
+_tables = Store()
 
 
 def place() -> Place:
@@ -62,11 +61,7 @@ class ExperimentRun(Task):
 
 def start(experiment: Experiment) -> None:
     """Run an experiment, or join its run."""
-    with _lock:
-        if experiment.name in _runs:
-            _runs[experiment.name].start()
-        else:
-            _runs[experiment.name] = ExperimentRun(experiment)
+    _runs.get_or_make(experiment.name, lambda: ExperimentRun(experiment)).start()
 
 
 def run_of(experiment: Experiment) -> Task | None:
@@ -82,9 +77,11 @@ def table(experiment: Experiment) -> pd.DataFrame:
         (f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else 0 for f in files
     ]
     key = states, [*missing_data(experiment, where)]
-    if _tables.get(experiment.name, (None,))[0] != key:
-        _tables[experiment.name] = key, table_of(experiment, where)
-    return _tables[experiment.name][1]
+    found, table = _tables.get(experiment.name) or (None, None)
+    if found != key:
+        table = table_of(experiment, where)
+        _tables.put(experiment.name, (key, table))
+    return table
 
 
 def measured(experiment: Experiment) -> list[Measured]:

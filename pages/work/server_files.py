@@ -8,17 +8,15 @@ becomes a path.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cachetools import LRUCache
-
 from pages.work import cache, reading
 from pages.work.memo import memo
+from pages.work.store import Store
 from pages.work.tasks import FILES, Task
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import TABLE_FORMATS, file_statistics
@@ -100,22 +98,17 @@ def statistics(key: str, dataset: Dataset) -> FileStatisticsJob | None:
 
 #: Fits of all rows, the last few by what they depend on: who reloads the page, or asks
 #: for the same, has them.
-_fits: LRUCache = LRUCache(4)
-_lock = threading.Lock()
+_fits = Store(4)
 
 
 def fit_begun(key: Hashable) -> Task | None:
     """The fit of all rows of this key, if somebody has begun it."""
-    with _lock:
-        return _fits.get(key)
+    return _fits.get(key)
 
 
 def begin_fit(key: Hashable, work: Callable[..., Any]) -> Task:
     """Fit all rows of a file, unless somebody does so already."""
-    with _lock:
-        if key not in _fits:
-            _fits[key] = Task(work, line=FILES)
-        return _fits[key]
+    return _fits.get_or_make(key, lambda: Task(work, line=FILES))
 
 
 def load(key: str) -> Dataset:

@@ -1,0 +1,214 @@
+"""What is kept in memory for a time: values by key, each with owner, size and time."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from weakref import WeakSet
+
+from pages.work.memory import give_back
+from pages.work.tasks import Task
+
+#: What a visitor brings, and what is made from it, is kept so long after its last use.
+KEEP_SECONDS = 30 * 60
+#: Old values are looked for this often, whether or not anybody comes.
+LOOK_SECONDS = 30.0
+
+#: Stores that forget in time.
+_timed: WeakSet[Store] = WeakSet()
+
+
+@dataclass(slots=True)
+class _Entry:
+    value: Any
+    size: float
+    used: float
+
+
+class _Owned(OrderedDict[Hashable, _Entry]):
+    """What one owner has, the least recently used first, and its size."""
+
+    size = 0.0
+
+    def take(self, key: Hashable) -> Any:
+        """Remove a value."""
+        entry = self.pop(key)
+        self.size -= entry.size
+        return entry.value
+
+
+class Store:
+    """Values by key. What has an owner is found by that owner only.
+
+    Where there is no room, who keeps most loses what was not used for longest; work
+    under way stays, so that who asks for it joins it.
+
+    Parameters
+    ----------
+    most : float
+        Size of all values together; each counts 1 if nothing else is said.
+    most_owned : float
+        Size of what one owner has.
+    seconds : float
+        How long a value is kept after its last use, whether or not anybody comes.
+    size : callable
+        The size of a value.
+    dropped : callable
+        Called with each value that is here no longer.
+    """
+
+    def __init__(
+        self,
+        most: float = math.inf,
+        most_owned: float = math.inf,
+        seconds: float = math.inf,
+        size: Callable[[Any], float] = lambda _: 1,
+        dropped: Callable[[Any], Any] = lambda _: None,
+    ) -> None:
+        self.most, self.most_owned, self.seconds = most, most_owned, seconds
+        self._size, self._dropped = size, dropped
+        self._owned: dict[Hashable, _Owned] = {}
+        self._changed = threading.Condition()
+        #: Owner and key of what is being made.
+        self._making: set[tuple[Hashable, Hashable]] = set()
+        if seconds < math.inf:
+            _timed.add(self)
+
+    def get(self, key: Hashable, owner: Hashable = None) -> Any:
+        """A value, which is used now; None if it is not here."""
+        with self._changed:
+            owned = self._owned.get(owner)
+            entry = None if owned is None else self._used(owned, key)
+        if entry is None and self.seconds < math.inf:
+            self.sweep()
+        return None if entry is None else entry.value
+
+    def _used(self, owned: _Owned, key: Hashable) -> _Entry | None:
+        now, entry = time.monotonic(), owned.get(key)
+        if entry is None or entry.used + self.seconds < now:
+            return None
+        owned.move_to_end(key)
+        entry.used = now
+        return entry
+
+    def put(self, key: Hashable, value: Any, owner: Hashable = None) -> None:
+        """Keep a value in place of the one before."""
+        with self._changed:
+            gone = self._put(self._owned.setdefault(owner, _Owned()), key, value)
+        self._let_go(gone)
+
+    def get_or_make(
+        self, key: Hashable, make: Callable[[], Any], owner: Hashable = None
+    ) -> Any:
+        """A value, made once also for those who ask at the same time.
+
+        What was made while all of its owner was forgotten is not kept.
+        """
+        place = owner, key
+        with self._changed:
+            while place in self._making:
+                self._changed.wait()
+            owned = self._owned.setdefault(owner, _Owned())
+            if (entry := self._used(owned, key)) is not None:
+                return entry.value
+            self._making.add(place)
+        gone = []
+        try:
+            value = make()
+            with self._changed:
+                if self._owned.get(owner) is owned:
+                    gone = self._put(owned, key, value)
+        finally:
+            with self._changed:
+                self._making.remove(place)
+                self._changed.notify_all()
+        self._let_go(gone)
+        return value
+
+    def pop(self, key: Hashable, owner: Hashable = None) -> None:
+        """Forget a value, if it is here."""
+        with self._changed:
+            owned = self._owned.get(owner, {})
+            gone = [owned.take(key)] if key in owned else []
+        self._let_go(gone)
+
+    def forget(self, owner: Hashable) -> list[Any]:
+        """Forget all that an owner has; what that was."""
+        with self._changed:
+            gone = [entry.value for entry in self._owned.pop(owner, {}).values()]
+        self._let_go(gone)
+        return gone
+
+    def values(self) -> list[Any]:
+        """All that is here; this is no use of it."""
+        self.sweep()
+        with self._changed:
+            return [e.value for owned in self._owned.values() for e in owned.values()]
+
+    def seconds_left(self, key: Hashable, owner: Hashable = None) -> float:
+        """How long a value stays if nobody uses it."""
+        with self._changed:
+            entry = self._owned.get(owner, {}).get(key)
+            used = -math.inf if entry is None else entry.used
+            return max(0.0, used + self.seconds - time.monotonic())
+
+    def sweep(self) -> int:
+        """Forget what was not used for too long; how many values that were."""
+        limit, gone = time.monotonic() - self.seconds, []
+        with self._changed:
+            busy = {owner for owner, _ in self._making}
+            for owner, owned in list(self._owned.items()):
+                while owned and (first := next(iter(owned.items())))[1].used < limit:
+                    gone.append(owned.take(first[0]))
+                if not owned and owner not in busy:
+                    del self._owned[owner]
+        self._let_go(gone)
+        return len(gone)
+
+    def _put(self, owned: _Owned, key: Hashable, value: Any) -> list[Any]:
+        """Keep a value; what had to go for it."""
+        if self.seconds < math.inf:
+            _watch()
+        gone = [owned.take(key)] if key in owned else []
+        gone = [before for before in gone if before is not value]
+        owned[key] = _Entry(value, self._size(value), time.monotonic())
+        owned.size += owned[key].size
+        while owned.size > self.most_owned or self._total() > self.most:
+            if owned.size <= self.most_owned:
+                owned = max(self._owned.values(), key=lambda one: one.size)
+            oldest = (key for key, entry in owned.items() if not _under_way(entry))
+            if (key := next(oldest, None)) is None:
+                break
+            gone.append(owned.take(key))
+        return gone
+
+    def _total(self) -> float:
+        return sum(owned.size for owned in self._owned.values())
+
+    def _let_go(self, gone: list[Any]) -> None:
+        """Without the lock: other stores may have to forget too."""
+        for value in gone:
+            self._dropped(value)
+
+
+def _under_way(entry: _Entry) -> bool:
+    return isinstance(entry.value, Task) and not entry.value.done
+
+
+@cache
+def _watch() -> None:
+    """Forget in time from now on, also while nobody comes."""
+    threading.Thread(target=_look, name="stores", daemon=True).start()
+
+
+def _look() -> None:
+    while True:
+        time.sleep(LOOK_SECONDS)
+        if sum([one.sweep() for one in list(_timed)]):
+            give_back()
