@@ -305,6 +305,10 @@ class MultiPrototypeSVC(PrototypeClassifier):
         drawn = in_memory_problem(self, drawn, share, similarity, random)
         return ManyRowsProblem(**entries, drawn=drawn, total=total)
 
+    def _parameters(self, n_init: int = 1) -> SVMParameters:
+        search = self.temperature, self.cooling, self.start, n_init
+        return SVMParameters(self.C, *search, self.restore)
+
     def _solve(
         self,
         problem: SVMProblem | ManyRowsProblem,
@@ -316,8 +320,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         in_memory = problem.drawn if many else problem
         self._refuse_price(in_memory)
         n_init = int(self.n_init or affordable_inits(in_memory))
-        search = self.temperature, self.cooling, self.start, n_init
-        parameters = SVMParameters(self.C, *search, self.restore)
+        parameters = self._parameters(n_init)
         if many:
             fitted, certificate = solve_many_rows(problem, parameters, options)
             history = fitted.model.history

@@ -45,7 +45,8 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm.problem import SVMProblem
+from smpcore.methods.mprotsvm.descent import Descent
+from smpcore.methods.mprotsvm.problem import SVMProblem, SVMState
 from smpcore.methods.shared.paper_steps import (
     PrintedStep,
     check_request,
@@ -218,6 +219,19 @@ def dual_of(problem: SVMProblem, C: float) -> Dual:
     )
 
 
+def objective(
+    problem: SVMProblem, estimator: Any, A: np.ndarray, tied: np.ndarray
+) -> float:
+    """The objective (6) as our solver certifies it."""
+    parameters = estimator._parameters()
+    rows, rivals = np.nonzero(A)
+    lists = np.bincount(rows, minlength=len(A)), rivals.astype(np.int32), A[A != 0.0]
+    limits = float(parameters.C) * problem.shares
+    state = SVMState(problem.prototype_labels, tied, limits, *lists)
+    stop = np.zeros(1, dtype=np.int64)
+    return Descent(problem, parameters, 1.0, state, stop).certify().objective
+
+
 def run_as_printed(
     estimator: Any,
     problem: SVMProblem,
@@ -240,7 +254,7 @@ def run_as_printed(
     for n_sweeps, phase, A, now, T in until(run, stop):
         if n_sweeps > n_steps:
             break
-        value = dual.primal(A, now)
+        value = objective(problem, estimator, A, now)
         model = _model(problem, dual.signed(A, now), n_sweeps, value)
         arrays = {"A": A, "tied": now, "T": np.array(T)}
         of_rows = np.where(problem.row >= 0, now[problem.row], 0)
