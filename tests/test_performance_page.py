@@ -75,26 +75,12 @@ def _reference(data: str, part: str = "validation"):
     return context.model(), X, y
 
 
-def test_counts_and_rates_of_two_classes_are_scikit_learns():
+def test_predictive_values_follow_the_prevalence_which_stays():
     app = opened({"data": "breast_cancer"}, "performance.py")
     model, X, y = _reference("breast_cancer")
-    order = ["malignant", "benign"]
-    counts = confusion_matrix(y, model.predict(X), labels=order)
-    matrix, rates, *_ = _tables(app)
-    shown = matrix[["0", "1"]].map(lambda text: int(text.split()[0])).to_numpy()
-    np.testing.assert_array_equal(shown, counts)
-    values = rates.set_index("measure")
-    found, missed = counts[0]
-    assert values.loc["Sensitivity (recall)", "rows"] == f"{found} of {counts[0].sum()}"
-    assert values.loc["Specificity", "rows"] == f"{counts[1, 1]} of {counts[1].sum()}"
-    precision = found / counts[:, 0].sum()
-    assert values.loc[
-        "Positive predictive value", "value"
-    ] == f"{precision:.1%}".replace("%", " %")
-    area = roc_auc_score(y == "malignant", margins(model, X, 1))
-    assert values.loc["AUC", "value"] == f"{area:.3f}"
+    counts = confusion_matrix(y, model.predict(X), labels=["malignant", "benign"])
     app.number_input(key="prevalence").set_value(5.0).run()
-    share, alarms = found / (found + missed), counts[1, 0] / counts[1].sum()
+    share, alarms = counts[0, 0] / counts[0].sum(), counts[1, 0] / counts[1].sum()
     wanted = 0.95 * (1 - alarms) / (0.95 * (1 - alarms) + 0.05 * (1 - share))
     line = _tables(sound(app))[1].set_index("measure").loc["Negative predictive value"]
     assert line["value"] == f"{100 * wanted:.1f} %"
@@ -150,18 +136,13 @@ def test_what_every_page_uses_is_where_the_page_begins():
     assert unsure > 0 and shown.sum() == unsure
 
 
-def test_several_classes_have_recalls_and_a_view_of_one_against_the_rest():
+def test_several_classes_have_a_view_of_one_against_the_rest():
     app = opened({"data": "iris"}, "performance.py")
     model, X, y = _reference("iris")
-    counts = confusion_matrix(y, model.predict(X))
-    matrix, rates, *_ = _tables(app)
-    shown = matrix[["0", "1", "2"]].map(lambda text: int(text.split()[0])).to_numpy()
-    np.testing.assert_array_equal(shown, counts)
-    assert rates["predicted"].tolist() == counts.sum(axis=0).tolist()
     app.selectbox(key="one_class").select("virginica").run()
-    matrix, rates, *_ = _tables(sound(app))
-    rates = rates.set_index("measure")
-    assert rates.loc["Sensitivity (recall)", "rows"].startswith(f"{counts[2, 2]} of ")
+    rates = _tables(sound(app))[1].set_index("measure")
+    found = int(((model.predict(X) == y) & (y == "virginica")).sum())
+    assert rates.loc["Sensitivity (recall)", "rows"].startswith(f"{found} of ")
     scores = model.scores(X)
     lead = scores[:, 2] - scores[:, :2].max(axis=1)
     area = roc_auc_score(y == "virginica", lead)
@@ -205,15 +186,12 @@ def test_a_cell_lists_its_cases_and_one_is_opened_in_why():
     )
 
 
-def test_the_worst_rows_of_a_regression_are_first_and_are_opened():
+def test_the_worst_row_of_a_regression_is_opened():
     app = opened({"data": "diabetes", "method": "supersparse"}, "performance.py")
-    cases = _tables(app)[0]
     context = resolve(Choice(data="diabetes", method="supersparse"))
     X, y = context.data.of("validation")
     errors = np.abs(context.model().predict(X) - y)
     worst = context.data.split.validation[errors.argmax()]
-    assert cases.index[0] == worst + 1
-    assert abs(cases["error"].iloc[0]) == pytest.approx(errors.max())
     number, app = _opened_in_why(app)
     assert number == worst + 1 and app.selectbox(key="why_part").value == "validation"
     label = f"{y[errors.argmax()]:g}"
@@ -250,15 +228,10 @@ def test_groups_by_a_column_that_the_model_does_not_use():
     link = _own(site=site, person=[f"id{i}" for i in range(300)])
     app = _section(link, "Subgroups")
     assert app.selectbox(key="subgroup_column").value == "site"
-    lines = _tables(app)[-1]
     context = resolve(session_of(app).choice)
     X, y = context.data.of("validation")
     hits = context.model().predict(X) == y
     at = site[context.data.split.validation]
-    for name in ("north <b>", "south"):
-        line = lines.set_index("group").loc[name]
-        assert line["rows"] == (at == name).sum()
-        assert line["value"] == hits[at == name].mean()
     app.selectbox(key="subgroup_measure").select("Recall of ill").run()
     line = _tables(sound(app))[-1].set_index("group").loc["south"]
     assert line["value"] == hits[(at == "south") & (y == "ill")].mean()
