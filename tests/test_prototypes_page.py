@@ -377,6 +377,17 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
         assert warning in section.split("</section>")[0]
 
 
+def test_a_report_without_rows_has_none_of_a_bundled_table_either(monkeypatch):
+    context = resolve(Choice(data="iris", method="imkpl"))
+    monkeypatch.setattr(st, "session_state", {"session": Session()})
+    context = beside(context, context.model())
+    full, closed = (report.html(context, real) for real in (True, False))
+    values = "<th>column</th><th>value</th>"
+    assert values in full and values not in closed
+    assert "The model is not in this file" in closed
+    assert "Portraits are omitted" in closed and "<script" not in closed
+
+
 def test_a_prototype_is_chosen_by_the_name_that_it_was_given():
     page = at("One by one", {"data": "iris"})
 

@@ -33,10 +33,10 @@ def section(context: ModelContext) -> None:
         return
     what = "most similar training rows"
     real = explanation_sheet.include_rows(context, what, "report_rows")
-    if explanation_sheet.hides_portraits(context, context.model, real):
+    if explanation_sheet.holds_rows(context.model, real):
         st.warning(
-            "These prototypes are based on your rows: their portraits are omitted "
-            "unless training rows are included."
+            "These prototypes are based on training rows: their portraits are omitted "
+            "unless these are included."
         )
     make = partial(html, context, real)
     download("Download the report", make, "prototypes.html", key="report_download")
@@ -50,7 +50,7 @@ def section(context: ModelContext) -> None:
 def html(context: ModelContext, real: bool) -> str:
     """The report of a model as a whole HTML document."""
     model, notes, shown = context.model, context.notes, context.portraits
-    hidden = explanation_sheet.hides_portraits(context, model, real)
+    hidden = explanation_sheet.holds_rows(model, real)
     title = f"Prototypes of {context.data.dataset.name}"
     of = context, model, real, title, facts_of(context), context.names
     page = explanation_sheet.page(*of, _examples(context) if real else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pages.prototypes.context import ModelContext
-from pages.ui.explanation_sheet import rows_of_parts
+from pages.ui.explanation_sheet import holds_rows, rows_of_parts
 from pages.ui.quality import scored_part
 from smpcore import SmpcoreError
 from smpcore.datasets import plural
@@ -102,7 +102,7 @@ def opened(context: ModelContext) -> str:
 
 def _numbers(context: ModelContext, real: bool) -> Section:
     """The whole rule; what is made of training rows only where these are shown."""
-    if not real and "real case" in context.model.kind_of_prototype:
+    if holds_rows(context.model, real):
         words = "Left out, as the model holds training rows; these are not included."
         return Section("The model in numbers", (words,))
     return numbers_section(context.model)

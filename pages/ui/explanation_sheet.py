@@ -26,6 +26,7 @@ from smpcore.explain import (
     CaseExplainer,
     Section,
     card_section,
+    rule_in_words,
     rule_section,
 )
 from smpcore.report import Calculator, Page
@@ -163,7 +164,7 @@ def include_rows(context: Context, what: str, key: str) -> bool:
 
 def contents(context: Context, model: PrototypeModel, real: bool, what: str) -> str:
     """What of the data is in the file, in a sentence."""
-    has_model = "the model itself, " * (not _holds_rows(model, real))
+    has_model = "the model itself, " * (not holds_rows(model, real))
     rows = f"the {what}" if real else "no training rows"
     return (
         f"One HTML file that needs no network. It contains {has_model}the range, the "
@@ -181,19 +182,14 @@ def page(
     rows: pd.DataFrame | None = None,
 ) -> Page:
     """What every sheet has: the rule, the score card, the model to try on raw rows."""
-    hidden, points = hides_portraits(context, model, real), None
+    if holds_rows(model, real):
+        in_words = Section("Decision rule", rule_in_words(model))
+        return Page(title, facts, calculator=_HIDDEN, sections=[in_words])
+    points, calculator = None, _calculator(context, model, names, rows)
     with suppress(SmpcoreError):
         points = card(context, model)
-    calculator = _HIDDEN
-    if not _holds_rows(model, real):
-        calculator = _calculator(context, model, names, rows)
-    return Page(
-        title,
-        facts,
-        card=points,
-        calculator=calculator,
-        sections=() if hidden else [rule(context, model, names)],
-    )
+    sections = [rule(context, model, names)]
+    return Page(title, facts, card=points, calculator=calculator, sections=sections)
 
 
 def rule(context: Context, model: PrototypeModel, names: Sequence[str]) -> Section:
@@ -215,14 +211,9 @@ def rows_of_parts(context: Context, parts: Sequence[str]) -> dict[str, tuple]:
     return {TITLES[p]: (*data.of(p), data.clusters(p), data.weights(p)) for p in parts}
 
 
-def _holds_rows(model: PrototypeModel, real: bool) -> bool:
+def holds_rows(model: PrototypeModel, real: bool) -> bool:
     """Whether the model is made of training rows that must not be in the file."""
     return not real and "real case" in model.kind_of_prototype
-
-
-def hides_portraits(context: Context, model: PrototypeModel, real: bool) -> bool:
-    """Whether prototypes would show private rows that must not be in the file."""
-    return _holds_rows(model, real) and context.data.dataset.private
 
 
 def sample_shape(data: cache.Parts, n_features: int) -> tuple[int, ...]:
