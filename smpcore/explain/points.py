@@ -10,7 +10,7 @@ import numpy as np
 
 from smpcore.datasets import Input, Preparation, plain_number
 from smpcore.explain.section import Section
-from smpcore.explain.words import comparison_in_words, rule_in_words, score_sums
+from smpcore.explain.words import rule_in_words, score_sums
 from smpcore.model import PrototypeModel
 
 #: Tables, the lines of one, and the terms of a sentence, at most.
@@ -53,13 +53,14 @@ def rule_section(
         names = [f"Prototype {j + 1}: {label}" for j, label in enumerate(labels)]
     if model.is_linear and not model.code_size:
         sentences, tables = _linear(model, preparation, X, names)
+        formula = [Section("As a formula", (*rule_in_words(model), _FORMULA), True)]
     else:
-        sentences, tables = _cases(model, preparation, names)
+        sentences, formula = rule_in_words(model), []
+        tables = _cases(model, preparation, names)
     more = len(tables) - _MOST_TABLES
+    shown = tables[:_MOST_TABLES]
     left_out = [f"{more} more prototypes are left out."] if more > 0 else []
-    formula = Section("As a formula", (*rule_in_words(model), _FORMULA), folded=True)
-    blocks = (*sentences, *tables[:_MOST_TABLES], *left_out, formula)
-    return Section("Decision rule", blocks)
+    return Section("Decision rule", (*sentences, *shown, *left_out, *formula))
 
 
 def column_effects(
@@ -228,33 +229,25 @@ def _text(number: float) -> str:
 
 def _cases(
     model: PrototypeModel, preparation: Preparation, titles: Sequence[str]
-) -> tuple[list[str], list[Section]]:
-    """Sentences, and the values of each case, or the mean of each mix."""
+) -> list[Section]:
+    """The values of each case, or the mean of each mix."""
     share = np.abs(model.mixing)
     cases = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
     apart, weights = (cases - model.center) / model.scale, model.similarity.weights
     if len(weights) == model.n_features:
         apart = apart * np.sqrt(weights)
-    tables, sentences, names = [], comparison_in_words(model), _names(model)
+    tables = []
     for j, case in enumerate(cases):
         size = preparation.sum_by_column(apart[j] ** 2)
         order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
         inputs = [preparation.inputs[i] for i in order[:_MOST_LINES]]
         lines = [{"column": i.name, "value": _value(i, case)} for i in inputs]
         words = "Sorted by distance from the training mean."
+        if model.pooling == "sum":
+            weight = _text(model.votes[j, model.prototype_labels[j]])
+            words = f"Weight: {weight}. {words}"
         tables.append(_section(titles[j], lines, words, len(order)))
-    sides = {
-        name: model.prototype_labels == output for output, name in enumerate(names)
-    }
-    if model.classes is None:
-        sides = {
-            "Raise the prediction": model.votes[:, 0] > 0,
-            "Lower the prediction": model.votes[:, 0] < 0,
-        }
-    for name, side in sides.items():
-        numbers = ", ".join(str(j + 1) for j in np.flatnonzero(side)) or "none"
-        sentences.append(f"{name}: prototype{'s' * int(side.sum() > 1)} {numbers}.")
-    return sentences, tables
+    return tables
 
 
 def _value(spec: Input, case: np.ndarray) -> str:

@@ -30,7 +30,7 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
     if model.is_linear and not model.code_size:
         sentences = _linear(model)
     else:
-        sentences = _alike(model)
+        sentences = _comparison(model)
     hidden = len(sentences) - _MOST_SENTENCES
     if hidden > 0:
         return [*sentences[:_MOST_SENTENCES], f"… and {hidden} more."]
@@ -95,7 +95,7 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
     return text
 
 
-def comparison_in_words(model: PrototypeModel) -> list[str]:
+def _comparison(model: PrototypeModel) -> list[str]:
     """Say how a model compares an input with its prototypes."""
     n, kind = model.n_prototypes, model.kind_of_prototype
     plural = {"mix of real cases": "mixes of real cases"}.get(kind, f"{kind}s")
@@ -106,23 +106,20 @@ def comparison_in_words(model: PrototypeModel) -> list[str]:
             f"The input is reconstructed from at most {model.code_size} of them, with "
             "non-negative coefficients; the class with the largest share is predicted."
         )
+    names = ["Raise the prediction", "Lower the prediction"]
     if model.classes is None:
-        return [*lines, "The prediction is the sum of similarity times weight."]
-    if model.pooling == "max":
-        lines.append("The class of the prototype with the highest score is predicted.")
-    elif not model.code_size:
-        lines.append("Each adds similarity times weight to the score of its class.")
-    return lines
-
-
-def _alike(model: PrototypeModel) -> list[str]:
-    lines = comparison_in_words(model)
-    if model.classes is None:
-        return lines
-    for j, output in enumerate(model.prototype_labels):
-        weight = model.votes[j, output]
-        weight_text = (
-            f" (weight {plain_number(weight, 3)})" if model.pooling == "sum" else ""
-        )
-        lines.append(f"Prototype {j + 1}: class {model.classes[output]}{weight_text}.")
+        lines.append("The prediction is the sum of similarity times weight.")
+        side = (model.votes[:, 0] < 0).astype(int)
+    else:
+        names, side = map(str, model.classes), model.prototype_labels
+        if model.pooling == "max":
+            words = "The class of the prototype with the highest score is predicted."
+            lines.append(words)
+        elif not model.code_size:
+            words = "Each adds similarity times weight to the score of its class."
+            lines.append(words)
+    for number, name in enumerate(names):
+        those = np.flatnonzero(side == number) + 1
+        numbers = ", ".join(map(str, those)) or "none"
+        lines.append(f"{name}: prototype{'s' * (len(those) > 1)} {numbers}.")
     return lines

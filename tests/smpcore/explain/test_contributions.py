@@ -303,8 +303,10 @@ def test_the_rule_of_cases_names_their_values(method, name, clinic):
     rule = rule_section(model, preparation, X)
     assert len(tables_of(rule)) == min(model.n_prototypes, 20)
     inputs = {given.name: given for given in preparation.inputs}
-    for _, lines, words in tables_of(rule):
-        assert words.startswith("Sorted by distance from the training mean.")
+    for j, (_, lines, words) in enumerate(tables_of(rule)):
+        pattern = r"Weight: (\S+)\. Sorted by distance from the training mean\."
+        weight = float(re.match(pattern, words)[1])
+        assert weight == pytest.approx(model.votes[j].max(), rel=6e-3)
         for line in lines:
             given = inputs[line["column"]]
             if given.kind == "category":
