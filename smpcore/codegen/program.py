@@ -4,7 +4,7 @@ A fitted model is lowered once to a tuple of the operations below. Everything el
 that tuple: `run` (the NumPy emulator, which is the specification), `bounds` (rounding
 errors), `constants` (tables in flash), `valid_programs`, `json_text`, `costs`, and the
 targets. A reader is a function that is registered for each type of operation, so no
-reader asks of which kind the model is, and a new target is one new file.
+reader asks of which kind the model is, and a new target is one folder.
 
 There are five programs, in floats or in integers:
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.constants import has_tables
+from smpcore.codegen.identity import source_of
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float, check_prefix
 from smpcore.codegen.program import (
@@ -77,7 +78,7 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
         If the prefix is no identifier, or the model exceeds what the format holds.
     """
     check_prefix(prefix)
-    source = model.source if model.is_integer else model
+    source = source_of(model)
     check_size(source.inputs, model.n_outputs)
     tables = model.tables() if has_tables(model) else {}
     c = Source(model, prefix, tables | probability_tables(model))

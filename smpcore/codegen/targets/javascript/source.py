@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from smpcore.codegen.identity import source_of
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.program import (
     Operation,
@@ -54,7 +55,6 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
 
 def _inputs(model: Any) -> list[dict[str, Any]]:
     """What a page can show about each input."""
-    given = [one.given for one in model.inputs] if model.is_integer else model.inputs
     return [
         {
             "identifier": entry.identifier,
@@ -65,7 +65,7 @@ def _inputs(model: Any) -> list[dict[str, Any]]:
             "levels": list(entry.levels),
             "unit": entry.unit,
         }
-        for entry in given
+        for entry in source_of(model).inputs
     ]
 
 

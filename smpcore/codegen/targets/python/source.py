@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from smpcore.codegen.identity import source_of
 from smpcore.codegen.targets.python.literals import declared
 from smpcore.codegen.targets.scripts import Language, constants_of_interval, script
 from smpcore.datasets.cells import parse_cell
@@ -18,12 +19,13 @@ _PYTHON = Language("python/program.in", declared, "_".join)
 
 def emit_plain_python(model: Any) -> str:
     """Write the model as Python without any library."""
-    inputs = [one.given for one in model.inputs] if model.is_integer else model.inputs
     first, call = "input values", "_input_values(x)"
     if model.is_integer:
         first, call = "quantise", "x"
     more, texts, _ = script(model, _PYTHON, call)
-    constants = {f"IN_{e.identifier.upper()}": k for k, e in enumerate(inputs)}
+    constants = {
+        f"IN_{e.identifier.upper()}": k for k, e in enumerate(source_of(model).inputs)
+    }
     constants |= constants_of_interval(model)
     constants |= more | {"LABELS": [_label(label) for label in model.labels]}
     texts = [_PYTHON.text(first), *texts]
