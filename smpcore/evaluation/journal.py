@@ -1,15 +1,17 @@
-"""Sweeps that can be interrupted: what is done, and how to go on.
+"""Runs that can be interrupted: what is done, and how to go on.
 
-Each fit goes at once into a journal beside the result file, a line of JSON. Lines that
-are damaged are told from whole ones; only a last one that was cut off is taken out.
+Each result goes at once into a file, a line of JSON. Lines that are damaged are told
+from whole ones; only a last one that was cut off is taken out. A sweep has such a file
+beside its result file, its journal.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,63 @@ from smpcore.evaluation.results import (
 from smpcore.evaluation.sweep import KEY
 
 
-class Journal:
+class JsonLines(AbstractContextManager):
+    """A file with a line of JSON for each record; one process at a time has it."""
+
+    def __init__(self, path: Path, refusal: str, is_new: bool = False) -> None:
+        self._file: Any = None
+        try:
+            self._file = path.open("xb+" if is_new else "ab+")
+            _lock(self._file)
+        except (FileExistsError, BlockingIOError) as error:
+            self.close()
+            raise SmpcoreError(refusal) from error
+        self._file.seek(0)
+        content = self._file.read()
+        #: Of each whole line there was, None of a damaged one.
+        self.records = read_json_lines(content)
+        #: A last line that was cut off; the next record takes its place.
+        self.rest = content.rpartition(b"\n")[2]
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let another process have it."""
+        if self._file is not None:
+            self._file.close()
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.records, self.rest = [], b""
+        self._file.truncate(0)
+
+    def add(self, *records: Mapping[str, Any]) -> None:
+        """Write records, to the disk at once."""
+        end = self._file.seek(-len(self.rest), SEEK_END)
+        self._file.truncate(end)
+        self.rest = b""
+        self._file.writelines(map(_line, records))
+        self._file.flush()
+
+
+def read_json_lines(content: bytes) -> list[Any]:
+    """Read the record of each whole line, None of a damaged one."""
+    return [_record(line) for line in content.split(b"\n")[:-1]]
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return json.dumps(record, default=lambda number: number.item()).encode() + b"\n"
+
+
+def _record(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+class Journal(AbstractContextManager):
     """Results on their way: those of an earlier run, and each new one at once.
 
     It is a context; one process at a time has it.
@@ -58,64 +116,47 @@ class Journal:
         self.rows: dict[tuple, dict[str, Any]] = {}
         self.notices: list[str] = []
         self._beside = path.with_name(path.name + ".journal")
-        self._file: Any = None
-        header = {"version": VERSION, **asdict(subject)}
-        self._first = json.dumps(header).encode() + b"\n"
+        self._header = {"version": VERSION, **asdict(subject)}
+        self._lines = self._opened() if self._beside.exists() else None
         try:
-            if self._beside.exists():
-                self._hold("r+b")
-            journaled = self._read_journal() if self._file else {}
+            journaled = {} if self._lines is None else self._read_journal()
             self._read_results(bool(journaled))
-            if self._file is None:
-                self._hold("xb")
+            if self._lines is None:
+                self._lines = self._opened(is_new=True)
             self.rows |= journaled
             self._go_on(journaled)
         except BaseException:
             self.close()
             raise
 
-    def __enter__(self) -> Journal:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """Let another process have it."""
-        if self._file is not None:
-            self._file.close()
+        if self._lines is not None:
+            self._lines.close()
 
-    def _hold(self, mode: str) -> None:
-        """Open the journal, unless another process has it."""
-        try:
-            self._file = self._beside.open(mode)
-            lock(self._file)
-        except (FileExistsError, BlockingIOError) as error:
-            raise SmpcoreError(
-                f"Another run is writing to {shown(self.path.name)}: wait for its end, "
-                "or choose another file."
-            ) from error
+    def _opened(self, is_new: bool = False) -> JsonLines:
+        called = shown(self.path.name)
+        refusal = f"Another run is writing to {called}: wait for its end, or choose "
+        return JsonLines(self._beside, refusal + "another file.", is_new)
 
     def _read_journal(self) -> dict[tuple, dict[str, Any]]:
-        """The fits of its whole lines; the file stands at their end then."""
-        content, called = self._file.read(), shown(self._beside.name)
-        sound = content.rfind(b"\n") + 1
-        cut = sound < len(content)
-        self._file.seek(sound)
-        if not sound and self._first.startswith(content):
+        """The fits of its whole lines."""
+        called, cut = shown(self._beside.name), bool(self._lines.rest)
+        header, *records = self._lines.records or [None]
+        if not self._lines.records and _line(self._header).startswith(self._lines.rest):
             if cut:
                 self.notices.append(f"{called} is cut off before its first fit.")
             return {}
-        first, *lines = content[:sound].splitlines() or [b""]
-        try:
-            header = json.loads(first)
-        except (ValueError, RecursionError) as error:
+        if header is None:
             raise SmpcoreError(
                 f"{called} is no journal of a batch run: move it away or choose "
                 "another file. Nothing was changed."
-            ) from error
+            )
         self._same(read_subject(header, called), called)
-        rows = [_row(line, self.subject.task) for line in lines]
+        rows = [_row(record, self.subject.task) for record in records]
         lost = rows.count(None) + cut
         if lost:
             self.notices.append(
@@ -152,12 +193,9 @@ class Journal:
 
     def _go_on(self, journaled: Mapping[tuple, Any]) -> None:
         """Leave a line that was cut off; hold all that is known."""
-        self._file.truncate()
-        if not self._file.tell():
-            self._file.write(self._first)
-        for name in self.rows.keys() - journaled.keys():
-            self._append(self.rows[name])
-        self._file.flush()
+        header = [] if self._lines.records else [self._header]
+        more = [self.rows[name] for name in self.rows.keys() - journaled.keys()]
+        self._lines.add(*header, *more)
 
     def _same(self, other: Subject, called: str) -> None:
         if difference := self.subject.differs(other):
@@ -170,11 +208,7 @@ class Journal:
         """Keep one more fit, on the disk too."""
         record = {n: v.item() if hasattr(v, "item") else v for n, v in row.items()}
         self.rows[_name(record)] = record
-        self._append(record)
-        self._file.flush()
-
-    def _append(self, row: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(row).encode() + b"\n")
+        self._lines.add(record)
 
     def write(self) -> None:
         """Write the result file of all that is known."""
@@ -182,7 +216,7 @@ class Journal:
             write_results(self.path, self.subject, self.rows.values())
 
 
-def lock(file: Any) -> None:
+def _lock(file: Any) -> None:
     """Have a file for this process alone, or raise BlockingIOError."""
     with suppress(ImportError):  # Windows has other locks, and no such habit
         import fcntl
@@ -194,12 +228,8 @@ def _name(row: Mapping[str, Any]) -> tuple:
     return tuple(row[name] for name in KEY)
 
 
-def _row(line: bytes, task: str) -> dict[str, Any] | None:
-    """A line of a journal; None if it is none."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
+def _row(record: Any, task: str) -> dict[str, Any] | None:
+    """A row of `sweep`; None if it is none."""
     names = columns_of(task)
     if not isinstance(record, dict) or not set(names) <= set(record):
         return None

@@ -1,12 +1,11 @@
 """Measured trials: a file for each experiment, a line of JSON for each trial.
 
 A line is written as soon as its trial is measured, so that a run which is stopped, or
-killed, goes on where it was. A last line that was cut off is left out.
+killed, goes on where it was.
 """
 
 from __future__ import annotations
 
-import json
 import signal
 import time
 import warnings
@@ -21,7 +20,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation import edition, end_with_parent
-from smpcore.evaluation.journal import lock
+from smpcore.evaluation.journal import JsonLines, read_json_lines
 from smpcore.evaluation.tasks import running
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.sources import MissingDataError
@@ -55,9 +54,9 @@ class Measured:
     seconds: float
     edition: str
 
-    def line(self) -> bytes:
-        """The line; numbers that are not finite are null."""
-        entry = {
+    def record(self) -> dict[str, Any]:
+        """What the line holds; numbers that are not finite are null."""
+        return {
             **self.trial._asdict(),
             "measures": {n: _written(v) for n, v in self.outcome.measures.items()},
             "curves": {
@@ -69,21 +68,15 @@ class Measured:
             "seconds": round(self.seconds, 3),
             "edition": self.edition,
         }
-        return json.dumps(entry, default=_plain).encode() + b"\n"
 
 
 def _written(value: float) -> float | None:
     return float(f"{value:.6g}") if np.isfinite(value) else None
 
 
-def _plain(value: Any) -> Any:
-    return value.item()
-
-
-def _read_line(line: bytes) -> Measured | None:
-    """A line of a file; None if it is none."""
+def _measured(entry: Any) -> Measured | None:
+    """What a record of a file tells; None if it is damaged."""
     try:
-        entry = json.loads(line)
         trial = Trial(*(entry[name] for name in Trial._fields))
         curves = {
             name: [(_read(at), _read(value)) for at, value in points]
@@ -92,7 +85,7 @@ def _read_line(line: bytes) -> Measured | None:
         measures = {name: _read(value) for name, value in entry["measures"].items()}
         outcome = Outcome(measures, curves, entry["method"], entry["values"])
         return Measured(trial, outcome, float(entry["seconds"]), entry["edition"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -133,9 +126,14 @@ def read_measured(experiment: Experiment, folder: Path) -> dict[Trial, Measured]
         Empty if there is no file. Trials that the experiment no longer has, and lines
         that are damaged, are left out.
     """
-    path, wanted = path_of(experiment.name, folder), {*experiment.trials()}
-    content = path.read_bytes() if path.is_file() else b""
-    whole = filter(None, map(_read_line, content.splitlines()))
+    path = path_of(experiment.name, folder)
+    return _wanted(
+        read_json_lines(path.read_bytes()) if path.is_file() else [], experiment
+    )
+
+
+def _wanted(records: list[Any], experiment: Experiment) -> dict[Trial, Measured]:
+    wanted, whole = {*experiment.trials()}, filter(None, map(_measured, records))
     return {one.trial: one for one in whole if one.trial in wanted}
 
 
@@ -251,38 +249,22 @@ def run_experiment(
             f"{experiment.command} is the command that has them."
         )
     place.out.mkdir(parents=True, exist_ok=True)
-    with path_of(experiment.name, place.out).open("ab") as file:
-        _hold(file, experiment.name)
+    refusal = (
+        f"Another run measures {experiment.name} into the same folder: wait for its "
+        "end, or choose another --out."
+    )
+    with JsonLines(path_of(experiment.name, place.out), refusal) as file:
         if again:
-            file.truncate(0)
-        done = read_measured(experiment, place.out)
-        _end_line(file, path_of(experiment.name, place.out))
+            file.clear()
+        done = _wanted(file.records, experiment)
         left = [trial for trial in experiment.trials() if trial not in done]
         left = [trial for trial in left if trial.data not in missing]
         with running(_measure, (experiment, place), stop, executor) as run:
             for measured in run((trial,) for trial in left):
                 if measured is None:
                     continue
-                file.write(measured.line())
-                file.flush()
+                file.add(measured.record())
                 yield measured
-
-
-def _hold(file: Any, name: str) -> None:
-    try:
-        lock(file)
-    except BlockingIOError as error:
-        raise SmpcoreError(
-            f"Another run measures {name} into the same folder: wait for its end, or "
-            "choose another --out."
-        ) from error
-
-
-def _end_line(file: Any, path: Path) -> None:
-    """Begin on a new line after one that was cut off."""
-    content = path.read_bytes()
-    if content and not content.endswith(b"\n"):
-        file.write(b"\n")
 
 
 def begin_process() -> None:

@@ -125,13 +125,15 @@ def test_what_has_diverged_was_measured(tmp_path):
     assert statuses == ["measured: no finite value"]
 
 
-def test_a_run_goes_on_after_a_line_that_was_cut_off(tmp_path):
+@pytest.mark.parametrize("n_lost", [1, 30])
+def test_a_run_goes_on_after_a_line_that_was_cut_off(n_lost, tmp_path):
     first = measured(tmp_path)
     path = tmp_path / "toy.jsonl"
-    path.write_bytes(path.read_bytes()[:-30])
+    path.write_bytes(path.read_bytes()[:-n_lost])
     assert len(measured(tmp_path)) == 1
     again = read_measured(TOY, tmp_path)
     assert {one.trial for one in first} == {*again}
+    assert path.read_bytes().count(b"\n") == len(first)
     assert measured(tmp_path) == []
     assert len(measured(tmp_path, again=True)) == 6
 
