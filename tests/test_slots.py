@@ -3,6 +3,7 @@
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from pages.work import slots
@@ -100,6 +101,18 @@ def test_stop_flags_rise_when_they_are_due_and_in_any_order():
                 assert time.monotonic() - began < 10.0
                 time.sleep(0.001)
         assert not late[0]
+
+
+def test_a_flag_that_somebody_has_rises_when_it_is_due():
+    flag = np.zeros(1, dtype=np.int64)
+    with slots.stopped_after(0.05, flag) as same:
+        assert same is flag
+        until = time.monotonic() + 10.0
+        while not flag[0]:
+            assert time.monotonic() < until
+            time.sleep(0.001)
+    with slots.stopped_after(60.0, flag):
+        assert flag[0], "it stays up"
 
 
 def test_fits_that_end_in_time_leave_nothing_behind():

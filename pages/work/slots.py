@@ -79,9 +79,13 @@ def pace(seconds: float) -> float:
 
 
 @contextmanager
-def stopped_after(seconds: float) -> Iterator[np.ndarray]:
-    """Give a stop flag that rises by itself."""
-    flag = np.full(1, seconds <= 0.0, dtype=np.int64)
+def stopped_after(
+    seconds: float, flag: np.ndarray | None = None
+) -> Iterator[np.ndarray]:
+    """Give a stop flag that rises by itself, or have this one do so."""
+    flag = np.zeros(1, dtype=np.int64) if flag is None else flag
+    if seconds <= 0.0:
+        flag.fill(1)
     due = time.monotonic() + seconds
     with _changed:
         _due[id(flag)] = due, flag

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pages.work import study_pool
+from pages.work import slots, study_pool
 from pages.work.memo import Pairs
 from pages.work.parts import Parts
 from pages.work.tasks import Task
@@ -77,22 +77,22 @@ class SweepJob(Task):
         walks = self._walks()
         self.n_folds_drawn = len(drawn)
         self.n_fits = n_fits = len(drawn) * sum(len(walk.grid) for walk in walks)
-        timer = threading.Timer(COARSE_SECONDS, stop.fill, [1])
-        timer.daemon = True
+        deadline = slots.stopped_after(COARSE_SECONDS, stop)
         self._began = time.monotonic()
         # Workers of a cluster that are new compile before their first fit.
         ready = self._dataset.private or engine().client is None
-        if ready and not self.fine:
-            timer.start()
         options = {"mode": "warm" if self.fine else "preview", "stop": stop}
-        with study_pool.executor_for(self._dataset) as options["executor"]:
+        with ExitStack() as study:
+            if ready and not self.fine:
+                study.enter_context(deadline)
+            executor = study_pool.executor_for(self._dataset)
+            options["executor"] = study.enter_context(executor)
             for walk in walks:  # one after the other: the slowest last
                 for row in sweep(self._dataset, drawn, [walk], **options):
                     if not (ready or self.fine or rows):
-                        timer.start()
+                        study.enter_context(deadline)
                     rows.append(row)
                     progress[0] = len(rows) / n_fits
-        timer.cancel()
 
     def _walks(self) -> list[Any]:
         if self.key in SWEPT_GROUPS:
