@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from smpcore import METHODS, list_datasets
+from smpcore import METHODS, list_datasets, load_dataset
 from tests.walks import tables
 from tests.walks.visit import PAGES, Control, Visit
 
@@ -149,6 +149,14 @@ STATES = [
     State("Papers", ""),
     State("Guide", ""),
 ]
+#: Each bundled table with each method that learns it.
+LEARNED = [
+    f"data={info.key}&method={key}"
+    for info in list_datasets()
+    for dataset in [load_dataset(info.key)]
+    for key, method in METHODS.items()
+    if method.learns(dataset, info.task)
+]
 #: Every page about a model, with every method and each bundled table that it learns.
 PRODUCT = [
     *(State("Explore", bring=bring) for bring in (tables.followed, saving)),
@@ -156,10 +164,8 @@ PRODUCT = [
         state
         for page in PAGES
         if page not in ("Data", "Lessons", "Papers", "Guide")
-        for info in list_datasets()
-        for key, method in METHODS.items()
-        if info.task in method.estimators
-        if (state := State(page, f"data={info.key}&method={key}")) not in STATES
+        for query in LEARNED
+        if (state := State(page, query)) not in STATES
     ),
 ]
 
