@@ -51,7 +51,7 @@ from smpcore.solvers.prox import fusion_prox, soft_threshold
 #: Columns up to which proximal Newton steps pay.
 MOST_COLUMNS = 256
 
-#: Steps after which columns are shifted.
+#: Steps after which raw columns are shifted: the net of scaled ones is strong enough.
 SHIFT_EVERY = 10
 
 
@@ -194,6 +194,7 @@ def solve_smp(
     work, move, level, row, recent = spaces
     point, G, G_new, U, Z = work[0], work[1], work[2], work[3], work[4]
     objectives, gaps, steps = history
+    raw = (units != 1.0).any()
     newton, bent = in_memory and smooth and N == 2 and n <= MOST_COLUMNS, False
     H, active = np.empty((2, n * n if newton else 0)), np.empty(n, np.int64)
     room = np.empty(256 * n if newton else 0)
@@ -204,7 +205,7 @@ def solve_smp(
                 point, G_new, miss, S, E, bits, triple, part,
             )  # fmt: skip
         curvature, dd = step_curvature(W, point, G, G_new, n_iter % 2 == 0)
-        if n_iter % SHIFT_EVERY == 0:  # changes neither loss nor gradient
+        if raw and n_iter % SHIFT_EVERY == 0:  # changes neither loss nor gradient
             shift_columns(point, l1, l2)
         costs = penalty(point, starts, lam, l1, l2, copies, units)
         if loss + costs > worst - 0.5e-4 * L * dd and (bent or L < limit):

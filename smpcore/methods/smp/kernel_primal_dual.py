@@ -82,6 +82,7 @@ def solve_smp_primal_dual(
         largest = max(largest, starts[c + 1] - starts[c])
     s = lam * math.sqrt(largest)
     T = 1.0 if kind == SMOOTH else 1e-9
+    raw = (units != 1.0).any()
     entropy_mean, bound, n_iter, status = 0.0, -math.inf, -1, ITERATION_LIMIT
     for j in range(N):
         for r in range(n):
@@ -115,7 +116,7 @@ def solve_smp_primal_dual(
             break
         dual_net(G, Y, starts, l1, l2, Z)
         primal_step(Z, 1.0 / (lipschitz + s), l1, l2, W, U)
-        if kind == SMOOTH and n_iter % SHIFT_EVERY == 0:
+        if raw and kind == SMOOTH and n_iter % SHIFT_EVERY == 0:
             shift_columns(W, l1, l2)
     shift_columns(W, l1, l2)
     lower = P - loss - penalty(W, starts, lam, l1, l2, copies, units)
