@@ -67,7 +67,7 @@ def check_fit(dataset: Dataset, split: Split | None = None) -> None:
     else:
         _check_classes(dataset, rows, where)
     features = dataset.frame[dataset.feature_columns].iloc[rows]
-    if not (features.nunique(dropna=False) > 1).any():
+    if not any(features[c].nunique(dropna=False) > 1 for c in features):
         raise DatasetError(
             f"{where} has the same feature values in every row, so nothing tells the "
             "rows apart; use another file or more columns."
