@@ -31,20 +31,22 @@ def _text(path: Path) -> str:
     return path.read_text("utf-8")
 
 
+def _fill(text: str, words: Mapping[str, object]) -> str:
+    return _Text(text).substitute(words)
+
+
 def filled(path: str, words: Mapping[str, object]) -> str:
     """Fill a template."""
-    return _Text(_text(_ROOT / path)).substitute(words)
+    return _fill(_text(_ROOT / path), words)
 
 
-def filled_folder(folder: str, words: Mapping[str, str]) -> dict[str, str]:
+def filled_folder(folder: str, words: Mapping[str, object]) -> dict[str, str]:
     """Fill all templates in a folder, whose paths may hold words too."""
-    root = _ROOT / folder
-    return {
-        _Text(path.relative_to(root).as_posix().removesuffix(".in")).substitute(
-            words
-        ): _Text(_text(path)).substitute(words)
-        for path in sorted(root.rglob("*.in"))
-    }
+    root, files = _ROOT / folder, {}
+    for path in sorted(root.rglob("*.in")):
+        name = path.relative_to(root).as_posix().removesuffix(".in")
+        files[_fill(name, words)] = _fill(_text(path), words)
+    return files
 
 
 @cache
@@ -56,4 +58,4 @@ def sections(path: str) -> dict[str, str]:
 
 def section(path: str, name: str, words: Mapping[str, object]) -> str:
     """Fill a section of a template."""
-    return _Text(sections(path)[name]).substitute(words)
+    return _fill(sections(path)[name], words)
