@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,19 @@ def standardised(rows: Halves) -> Halves:
     return Halves(X, rows.y, X_test, rows.y_test)
 
 
+def standardised_halves(dataset: Dataset, repetition: int) -> Halves:
+    """Random halves, standardised by the training rows."""
+    return standardised(halves(dataset, repetition))
+
+
+def scaled_numbers(rows: Halves) -> Halves:
+    """The rows with numbers to predict in standard deviations of the training half."""
+    middle, unit = rows.y.mean(), rows.y.std()
+    return replace(
+        rows, y=(rows.y - middle) / unit, y_test=(rows.y_test - middle) / unit
+    )
+
+
 def with_codes(dataset: Dataset) -> Dataset:
     """The same rows, each nominal column as the numbers of its sorted levels."""
     nominal = [c for c in dataset.feature_columns if dataset.kinds[c] == "category"]
@@ -73,17 +87,25 @@ def accuracy(fitted: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean(fitted.predict(X) == y))
 
 
+def seconds(call: Callable[[], Any], times: int) -> list[float]:
+    """Processor seconds of some calls, one after the other."""
+    taken = []
+    for _ in range(times):
+        started = time.process_time()
+        call()
+        taken.append(time.process_time() - started)
+    return taken
+
+
 def scikit_learns(key: str, **values: Any) -> Any:
     """A standardising classifier of `BASELINES`, unfitted."""
     return BASELINES[key].estimator(values)
 
 
-def all_values(key: str, **grid: tuple[Any, ...]) -> list[Values]:
-    """All combinations of a baseline's values, with its key for `scikit_learns`."""
-    return [
-        {"key": key, **dict(zip(grid, values, strict=True))}
-        for values in product(*grid.values())
-    ]
+def grid_of(**values: Iterable[Any]) -> list[Values]:
+    """All combinations of the values of some parameters."""
+    each = product(*values.values())
+    return [dict(zip(values, one, strict=True)) for one in each]
 
 
 def best_by_folds(
@@ -97,15 +119,28 @@ def best_by_folds(
 ) -> Values:
     """Choose parameters by cross-validation on training rows."""
     smallest = int(np.unique(y, return_counts=True)[1].min())
-    n_folds = max(2, min(n_folds, smallest))
+    drawn = stratified(X, y, max(2, min(n_folds, smallest)), seed)
+    return max(grid, key=lambda values: mean_accuracy(make, values, X, y, drawn))
+
+
+def stratified(
+    X: np.ndarray, y: np.ndarray, n_folds: int, seed: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Folds of training rows, drawn at random."""
     folds = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    drawn = list(folds.split(X, y))
+    return list(folds.split(X, y))
 
-    def mean(values: Values) -> float:
-        fits = ((make(**values).fit(X[a], y[a]), b) for a, b in drawn)
-        return float(np.mean([accuracy(fit, X[b], y[b]) for fit, b in fits]))
 
-    return max(grid, key=mean)
+def mean_accuracy(
+    make: Callable[..., Any],
+    values: Values,
+    X: np.ndarray,
+    y: np.ndarray,
+    drawn: Iterable[tuple[np.ndarray, np.ndarray]],
+) -> float:
+    """Mean accuracy of a setting on the folds' held-out rows."""
+    fits = ((make(**values).fit(X[a], y[a]), b) for a, b in drawn)
+    return float(np.mean([accuracy(fit, X[b], y[b]) for fit, b in fits]))
 
 
 def chosen_by_folds(
@@ -120,12 +155,43 @@ def chosen_by_folds(
 
 def best_on_test(
     make: Callable[..., Any], grid: Iterable[Values], rows: Halves
-) -> tuple[Values, float]:
+) -> tuple[Values, Any]:
     """Choose parameters on test rows: too good, and what some papers have done.
 
     Only an experiment whose name says so uses it, beside the same one with
     `best_by_folds`.
     """
-    fits = ((values, make(**values).fit(rows.X, rows.y)) for values in grid)
-    scored = [(values, accuracy(fit, rows.X_test, rows.y_test)) for values, fit in fits]
-    return max(scored, key=lambda pair: pair[1])
+    fits = [(values, make(**values).fit(rows.X, rows.y)) for values in grid]
+    return max(fits, key=lambda pair: accuracy(pair[1], rows.X_test, rows.y_test))
+
+
+class Fit(NamedTuple):
+    """A model of a table: what makes it, and the settings that are tried.
+
+    Attributes
+    ----------
+    make : callable
+    grid : list of mapping, or callable
+        Settings; or ``grid(rows)`` returns them.
+    method : str
+        Key of the method, for Explore.
+    on_test : bool
+        Settings are chosen on test rows.
+    """
+
+    make: Callable[..., Any]
+    grid: Any = ({},)
+    method: str = ""
+    on_test: bool = False
+
+    def chosen(self, rows: Halves, seed: int = 0) -> tuple[Values, Any]:
+        """The best setting, and the fit with it."""
+        grid = self.grid(rows) if callable(self.grid) else self.grid
+        if self.on_test:
+            return best_on_test(self.make, grid, rows)
+        return chosen_by_folds(self.make, grid, rows, seed)
+
+
+def standard(*keys: str, **values: tuple[Any, ...]) -> Fit:
+    """A baseline, or the best of several, with all combinations of values."""
+    return Fit(scikit_learns, grid_of(key=keys, **values))

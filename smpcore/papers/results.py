@@ -60,7 +60,7 @@ class Measured:
             **self.trial._asdict(),
             "measures": {n: _written(v) for n, v in self.outcome.measures.items()},
             "curves": {
-                name: [[_written(at), _written(value)] for at, value in points]
+                name: [[_written(at), _written(value)] for at, value in points.items()]
                 for name, points in self.outcome.curves.items()
             },
             "method": self.outcome.method,
@@ -71,7 +71,7 @@ class Measured:
 
 
 def _written(value: float) -> float | None:
-    return float(f"{value:.6g}") if np.isfinite(value) else None
+    return float(f"{float(value):.6g}") if np.isfinite(value) else None
 
 
 def _measured(entry: Any) -> Measured | None:
@@ -79,7 +79,7 @@ def _measured(entry: Any) -> Measured | None:
     try:
         trial = Trial(*(entry[name] for name in Trial._fields))
         curves = {
-            name: [(_read(at), _read(value)) for at, value in points]
+            name: {_read(at): _read(value) for at, value in points}
             for name, points in entry["curves"].items()
         }
         measures = {name: _read(value) for name, value in entry["measures"].items()}

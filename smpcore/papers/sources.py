@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
-from smpcore.datasets import Dataset, Role, fetch_openml, read_table, shown
+from smpcore.datasets import (
+    Dataset,
+    Role,
+    fetch_openml,
+    load_dataset,
+    read_table,
+    shown,
+)
 from smpcore.datasets.columns import is_numeric
 from smpcore.errors import DatasetError, SmpcoreError
 
@@ -133,3 +142,18 @@ class Source:
         # Few distinct numbers are taken for classes elsewhere.
         kinds = {target: "number"}
         return dataset.with_roles(kinds=kinds, task="regression").two_classes()
+
+
+def bundled(*keys: str) -> dict[str, Source]:
+    """Bundled data sets by their keys."""
+    return {key: Source(make=partial(load_dataset, key), bundled=key) for key in keys}
+
+
+def generated(key: str, **values: Any) -> Source:
+    """A bundled data set that is not of the usual size."""
+    return Source(make=partial(load_dataset, key, **values))
+
+
+def unavailable(why: str, *names: str) -> dict[str, Source]:
+    """Data sets that nobody else can have."""
+    return dict.fromkeys(names, Source(unavailable=why))

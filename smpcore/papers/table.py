@@ -63,7 +63,7 @@ def compare(
         A measured mean reproduces a reported one if it is within the tolerance of the
         experiment, or within `WITHIN_SD` standard deviations of repetitions.
     """
-    printed = {_key(one): one for one in experiment.reported}
+    printed = {_key(one): one for one in experiment.printed}
     values, seconds = _values(measured)
     rows = []
     for key in _in_order(experiment, {**printed, **dict.fromkeys(values)}):
@@ -110,7 +110,7 @@ def _key(reported: Reported) -> Key:
 
 def _in_order(experiment: Experiment, keys: Iterable[Key]) -> list[Key]:
     """Data sets and models in the order of the experiment, curves along their axis."""
-    data, models = [*experiment.data], [*experiment.models]
+    data, models = [*experiment.data], [*experiment.all_models]
 
     def place(key: Key) -> tuple:
         places = (
@@ -133,7 +133,7 @@ def _values(
         seconds.setdefault(of, []).append(one.seconds)
         numbers = {(*of, name, None): v for name, v in one.outcome.measures.items()}
         for name, points in one.outcome.curves.items():
-            numbers |= {(*of, name, at): value for at, value in points}
+            numbers |= {(*of, name, at): value for at, value in points.items()}
         for key, value in numbers.items():
             values.setdefault(key, []).extend([value] if np.isfinite(value) else [])
     return values, seconds
@@ -153,7 +153,7 @@ def _numbers(sample: np.ndarray, reported: Reported | None) -> dict[str, Any]:
 def _status(row: Mapping[str, Any], experiment: Experiment, measure: str) -> str:
     """Whether a measured number reproduces the reported one."""
     if np.isnan(row["reported"]):
-        return "measured, not printed" if experiment.reported else "measured"
+        return "measured, not printed" if experiment.printed else "measured"
     if measure in experiment.elsewhere:
         return "measured on another machine"
     spread = np.hypot(*np.nan_to_num([row["reported_sd"], row["measured_sd"]]))

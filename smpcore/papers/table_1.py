@@ -1,4 +1,4 @@
-"""The small data sets of OpenML that both Table 1 of SMP and that of SMaLL are about.
+"""What Table 1 of SMP and that of SMaLL share: small data sets, accuracies, their form.
 
 Numbers to predict are cut at their mean, as in OpenML's binary versions. The target is
 the last column.
@@ -6,6 +6,13 @@ the last column.
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from smpcore.papers.experiment import Case, Outcome, Reported
+from smpcore.papers.protocols import accuracy
 from smpcore.papers.sources import Source
 
 #: Columns that only name the rows.
@@ -66,3 +73,25 @@ TABLE_1 = {
     )
     for name, number in _OPENML.items()
 }
+
+
+def read_accuracies(path: Path) -> tuple[Reported, ...]:
+    """Printed accuracies: a line for each data set, a column for each model."""
+    text = path.read_text("utf-8")
+    return tuple(
+        Reported(row["data"], model, "accuracy", *map(float, row[model].split("±")))
+        for row in csv.DictReader(text.splitlines())
+        for model in row
+        if model != "data"
+    )
+
+
+def tabled_accuracy(case: Case) -> Outcome:
+    """Accuracy on the test rows of a `Fit`, at its best setting."""
+    rows, method = case.rows, case.declared.method
+    try:
+        values, fitted = case.declared.chosen(rows, case.trial.repetition)
+    except np.linalg.LinAlgError:  # QDA, where a class has hardly any rows
+        return Outcome({"accuracy": np.nan})
+    share = accuracy(fitted, rows.X_test, rows.y_test)
+    return Outcome({"accuracy": share}, method=method, values=values if method else {})

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -14,14 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from smpcore.baselines import BASELINES
-from smpcore.datasets import Dataset, load_dataset, prepare
+from smpcore.datasets import Dataset, prepare
 from smpcore.evaluation import Fold, fit_compared, folds, score_answers
 from smpcore.methods import METHODS
 from smpcore.papers.comparison.condensed import CondensedNeighbour
 from smpcore.papers.comparison.sizes import size_of_other, size_of_prototypes
-from smpcore.papers.experiment import Experiment, Outcome, Trial
-from smpcore.papers.protocols import accuracy
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Experiment, Outcome
+from smpcore.papers.protocols import Fit, Values, accuracy, grid_of
+from smpcore.papers.sources import bundled
 from smpcore.papers.table_1 import TABLE_1
 
 #: Outer folds; inner ones choose among `smpcore.evaluation.BUDGET` settings each.
@@ -30,33 +30,14 @@ _BASELINES = ("l1_logistic", "rbf_svm", "tree", "forest", "knn", "gmlvq")
 _BUNDLED = ("iris", "wine", "breast_cancer", "moons", "circles", "xor", "spirals")
 
 
-class Other(NamedTuple):
-    """A model that is neither a method nor one of `BASELINES`.
-
-    Attributes
-    ----------
-    make : callable
-        ``make(**values)`` returns an unfitted classifier of standardised features.
-    parameter : str
-        What is chosen by folds.
-    values : tuple
-        What it may be, `BUDGET` values at most.
-    """
-
-    make: Callable[..., Any]
-    parameter: str
-    values: tuple[Any, ...]
-
-
-#: Name in the experiment -> a model of its own.
+#: Name in the experiment -> a model that is neither a method nor one of `BASELINES`.
 OTHERS = {
-    "Histogram gradient boosting": Other(
+    "Histogram gradient boosting": Fit(
         partial(HistGradientBoostingClassifier, random_state=0),
-        "min_samples_leaf",
-        (1, 2, 4, 8, 14, 20),
+        grid_of(min_samples_leaf=(1, 2, 4, 8, 14, 20)),
     ),
-    "Nearest of condensed rows": Other(
-        CondensedNeighbour, "editing", (0, 1, 3, 5, 9, 15)
+    "Nearest of condensed rows": Fit(
+        CondensedNeighbour, grid_of(editing=(0, 1, 3, 5, 9, 15))
     ),
 }
 #: Name in the experiment -> key of a method or baseline.
@@ -66,24 +47,23 @@ KEYS = {METHODS[key].title: key for key in METHODS} | {
 
 
 def fit_other(
-    other: Other, dataset: Dataset, rows: np.ndarray, drawn: Sequence[Fold]
+    other: Fit, dataset: Dataset, rows: np.ndarray, drawn: Sequence[Fold]
 ) -> tuple[Any, dict[str, Any]]:
     """Fit at the best of its settings, as `fit_compared` does for the usual models."""
 
-    def fitted(value: Any, rows: np.ndarray) -> Any:
-        estimator = other.make(**{other.parameter: value})
-        return make_pipeline(StandardScaler(), estimator).fit(*_prepared(dataset, rows))
+    def fitted(values: Values, rows: np.ndarray) -> Any:
+        estimator = make_pipeline(StandardScaler(), other.make(**values))
+        return estimator.fit(*_prepared(dataset, rows))
 
-    def mean_score(value: Any) -> float:
-        fits = ((fitted(value, fold.train), fold) for fold in drawn)
-        scores = (
+    def total(values: Values) -> float:
+        fits = ((fitted(values, fold.train), fold) for fold in drawn)
+        return sum(
             accuracy(fit, *_prepared(dataset, fold.train, fold.held_out))
             for fit, fold in fits
         )
-        return sum(scores)
 
-    value = max(other.values, key=mean_score)
-    return fitted(value, rows), {other.parameter: value}
+    values = max(other.grid, key=total)
+    return fitted(values, rows), dict(values)
 
 
 def _prepared(
@@ -95,25 +75,26 @@ def _prepared(
     return X, dataset.y[shown]
 
 
-def compare_models(trial: Trial, dataset: Dataset) -> Outcome:
+def _outer_fold(dataset: Dataset, repetition: int) -> Fold:
+    return folds(dataset, np.arange(dataset.n_samples), N_FOLDS)[repetition]
+
+
+def compare_models(case: Case) -> Outcome:
     """Fit a model on an outer fold's training rows and score it on the others.
 
     Its setting is the best of six by five folds of the training rows.
     """
-    rows = np.arange(dataset.n_samples)
-    outer = folds(dataset, rows, N_FOLDS)[trial.repetition]
+    dataset, outer, model = case.dataset, case.rows, case.declared
     inner = folds(dataset, outer.train, N_FOLDS)
     inner = [fold for fold in inner if fold.repeat == 0]
-    key = KEYS.get(trial.model, "")
-    if key:
-        compared = fit_compared(key, dataset, outer.train, drawn=inner)
-        estimator, values = compared.estimator, dict(compared.settings)
+    if isinstance(model, Fit):
+        estimator, values = fit_other(model, dataset, outer.train, inner)
     else:
-        other = OTHERS[trial.model]
-        estimator, values = fit_other(other, dataset, outer.train, inner)
+        compared = fit_compared(model, dataset, outer.train, drawn=inner)
+        estimator, values = compared.estimator, dict(compared.settings)
     X, y = _prepared(dataset, outer.train, outer.held_out)
     scores = score_answers(y, estimator.predict(X), dataset.classes)
-    method = key if key in METHODS else ""
+    method = "" if isinstance(model, Fit) or model not in METHODS else model
     preparation = prepare(dataset, outer.train)
     if method:
         size = size_of_prototypes(estimator.model_, preparation)
@@ -137,7 +118,7 @@ def _seconds(estimator: Any, X: np.ndarray, y: np.ndarray) -> float:
     return time.thread_time() - started
 
 
-EXPERIMENTS: tuple[Experiment, ...] = (
+EXPERIMENTS = (
     Experiment(
         name="comparison",
         paper="all",
@@ -159,15 +140,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "chosen together. The linear one has .823 there, but on the outer folds "
             "both have .836: RBF is not kept either."
         ),
-        data={
-            **{
-                key: Source(make=partial(load_dataset, key), bundled=key)
-                for key in _BUNDLED
-            },
-            **TABLE_1,
-        },
-        models=(*KEYS, *OTHERS),
-        run=compare_models,
+        data={**bundled(*_BUNDLED), **TABLE_1},
+        models=KEYS | OTHERS,
+        measure=compare_models,
+        divide=_outer_fold,
         repetitions=N_FOLDS,
         elsewhere=("fit seconds",),
         ranked="accuracy",

@@ -6,8 +6,8 @@ Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning. CIKM 2019.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from itertools import pairwise
+from operator import gt, lt
 
 import numpy as np
 import pandas as pd
@@ -16,8 +16,14 @@ from smpcore.datasets import Dataset, load_dataset, make_dataset
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.paper_algorithm import pursuit, run_as_printed
 from smpcore.methods.imkpl.problem import IMKPLProblem
-from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
+from smpcore.papers.experiment import (
+    Case,
+    Claim,
+    Experiment,
+    Outcome,
+    Reported,
+    holding,
+)
 from smpcore.papers.imkpl.tables import (
     ACC,
     HERE,
@@ -27,7 +33,7 @@ from smpcore.papers.imkpl.tables import (
     drawn_halves,
     quality,
 )
-from smpcore.papers.protocols import Halves, halves
+from smpcore.papers.protocols import Halves
 from smpcore.papers.sources import Source
 
 #: Parameter -> its values; the others stay as the paper's working setting has them.
@@ -38,7 +44,6 @@ GRIDS = {
     "tau": (0.0, 0.1, 0.2, 0.4, 0.8, 1.5),
     "code_size": (2, 4, 6, 10, 15, 20),
 }
-HOLDS = 1.0
 #: Neighbours of Figure 2.
 N_NEIGHBOURS = 4
 NOISY = "wine and 60 columns of noise"
@@ -48,46 +53,41 @@ def _fit(rows: Halves, **values: float) -> IMKPLClassifier:
     return IMKPLClassifier(**values).fit(rows.X, rows.y)
 
 
-def _synthetic(trial: Trial, dataset: Dataset) -> Outcome:
+def _synthetic(case: Case) -> Outcome:
     """Channels of the synthetic series that keep a weight, and the test accuracy."""
-    rows = halves(dataset, trial.repetition)
     options = {"kernels": "gak", "n_channels": 9, "standardize": False}
-    fitted = _fit(rows, **options, kappa=1.0)
+    fitted = _fit(case.rows, **options, kappa=1.0)
     weights = fitted.kernel_weights_
     weights = weights / np.linalg.norm(weights)
-    measures = {ACC: quality(fitted, rows)[ACC]}
     return Outcome(
-        measures
-        | {f"β of f{i}": float(weight) for i, weight in enumerate(weights, 1)}
-        | {"f8 and f9 are left out": float(not weights[7:].any())}
+        {ACC: quality(fitted, case.rows)[ACC]}
+        | {f"β of f{i}": weight for i, weight in enumerate(weights, 1)}
+        | {"f8 and f9 are left out": not weights[7:].any()}
     )
 
 
-def _effect(trial: Trial, dataset: Dataset) -> Outcome:
+def _effect(case: Case) -> Outcome:
     """Accuracy and IP while one parameter changes."""
-    rows = drawn_halves(dataset, trial.repetition)
-    curves: dict[str, list[tuple[float, float]]] = {ACC: [], IP: []}
-    for value in GRIDS[trial.model]:
-        fitted = _fit(rows, **SETTING | {trial.model: value})
-        measured = quality(fitted, rows)
-        for name, points in curves.items():
-            points.append((float(value), measured[name]))
-    ips = [ip for _, ip in curves[IP]]
-    rises = float(all(b >= a - 0.5 for a, b in pairwise(ips)))
-    claim = {"IP rises with it": rises} if trial.model == "tau" else {}
+    curves: dict[str, dict[float, float]] = {ACC: {}, IP: {}}
+    for value in case.declared:
+        fitted = _fit(case.rows, **SETTING | {case.trial.model: value})
+        measured = quality(fitted, case.rows)
+        for name, curve in curves.items():
+            curve[value] = measured[name]
+    rises = all(b >= a - 0.5 for a, b in pairwise(curves[IP].values()))
+    claim = {"IP rises with it": rises} if case.trial.model == "tau" else {}
     return Outcome(claim, curves)
 
 
-def _convergence(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = drawn_halves(dataset, trial.repetition)
-    fitted = _fit(rows, **SETTING)
+def _convergence(case: Case) -> Outcome:
+    fitted = _fit(case.rows, **SETTING)
     history = fitted.history_
     changes = np.abs(np.diff(history.objective))
-    curve = [*zip(history.iteration[1:].tolist(), changes.tolist(), strict=True)]
-    claim = float(fitted.n_iter_ < 20 and history.status == 0)
+    curve = dict(zip(history.iteration[1:].tolist(), changes, strict=True))
     measures = {
-        "converged in less than 20 iterations": claim,
-        "iterations": float(fitted.n_iter_),
+        "converged in less than 20 iterations": fitted.n_iter_ < 20
+        and history.status == 0,
+        "iterations": fitted.n_iter_,
     }
     return Outcome(measures, {"change of the objective": curve})
 
@@ -109,37 +109,26 @@ OVERLAP = {
     "learned weights, lambda = 0": {"kappa": 1.0, "lam": 0.0},
 }
 _OTHERS, _PURE = "neighbours of other classes %", "prototypes of one class %"
+_AVERAGE, _WITHOUT, _LEARNED, _MIXED = OVERLAP
 _LESS = "Figure 5: learned weights lessen the overlap"
-_SEPARATES = "Figure 2: J_ls lessens the overlap"
-_PURER = "Figure 1: J_dis makes prototypes purer"
+_CLAIMS = {
+    "Figure 1: J_dis makes prototypes purer": Claim(_LEARNED, gt, (_MIXED,), _PURE),
+    "Figure 2: J_ls lessens the overlap": Claim(_LEARNED, lt, (_WITHOUT,), _OTHERS),
+    _LESS: Claim(_LEARNED, lt, (_AVERAGE,), _OTHERS),
+}
 
 
-@once_per_dataset
-def _overlap_of(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
+def _overlap(case: Case) -> Outcome:
     """Nearest training rows of test rows that are of other classes, and purity."""
-    rows = drawn_halves(dataset, repetition)
-    values = {**WORKING, "n_prototypes": 10, **OVERLAP[model]}
-    fitted = _fit(rows, **values)
+    rows = case.rows
+    fitted = _fit(rows, **WORKING | {"n_prototypes": 10} | case.declared)
     shape = fitted.model_
     scaled = [(X - shape.center) / shape.scale for X in (rows.X_test, rows.X)]
     K = shape.similarity.values(*scaled)
     nearest = np.argsort(-K, axis=1, kind="stable")[:, :N_NEIGHBOURS]
     others = rows.y[nearest] != rows.y_test[:, None]
     pure = (shape.votes > 0).sum(axis=1) == 1
-    return {_OTHERS: 100 * float(others.mean()), _PURE: 100 * float(pure.mean())}
-
-
-def _overlap(trial: Trial, dataset: Dataset) -> Outcome:
-    measure = partial(_overlap_of, dataset)
-    if trial.model != CLAIMS:
-        return Outcome(measure(trial.model, trial.repetition))
-    average, without, learned, mixed = (measure(m, trial.repetition) for m in OVERLAP)
-    claims = {
-        _PURER: learned[_PURE] > mixed[_PURE],
-        _SEPARATES: learned[_OTHERS] < without[_OTHERS],
-        _LESS: learned[_OTHERS] < average[_OTHERS],
-    }
-    return Outcome({name: float(holds) for name, holds in claims.items()})
+    return Outcome({_OTHERS: 100 * others.mean(), _PURE: 100 * pure.mean()})
 
 
 _CONVEX = "Proposition 2 holds: convex in each of its variables"
@@ -148,9 +137,9 @@ _FALLS = "Theorem 2 holds: no iteration of Algorithm 1 raises the objective"
 _OF_OURS = "Theorem 2 holds for our solver"
 
 
-def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
+def _propositions(case: Case) -> Outcome:
     """What the paper proves, of its algorithm as printed on half of the rows."""
-    rows = drawn_halves(dataset, trial.repetition)
+    rows = case.rows
     estimator = IMKPLClassifier(**WORKING, n_prototypes=10)
     problem = estimator.problem(rows.X, rows.y)
     steps = run_as_printed(estimator, problem, n_steps=10)
@@ -159,15 +148,16 @@ def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
     ours = IMKPLClassifier(**SETTING, n_prototypes=10).fit(rows.X, rows.y)
     # The first step of the weights sets the scale of kappa, so it is not compared.
     rises = _rises(printed)
-    measures = {
-        _CONVEX: float(_is_convex(problem)),
-        _LOCAL: float(optimal == 1.0),
-        _FALLS: float(rises == 0),
-        _OF_OURS: float(_rises(ours.history_.objective[1:]) == 0),
-        "codes at a local minimum %": 100 * optimal,
-        "iterations that raise the objective": float(rises),
-    }
-    return Outcome(measures)
+    return Outcome(
+        {
+            _CONVEX: _is_convex(problem),
+            _LOCAL: optimal == 1.0,
+            _FALLS: rises == 0,
+            _OF_OURS: _rises(ours.history_.objective[1:]) == 0,
+            "codes at a local minimum %": 100 * optimal,
+            "iterations that raise the objective": rises,
+        }
+    )
 
 
 def _rises(values: Sequence[float]) -> int:
@@ -212,9 +202,13 @@ def _is_convex(problem: IMKPLProblem) -> bool:
 
 
 _FIGURE_DATA = {key: HERE[key] for key in ("iris", "wine", "breast_cancer")}
-_CLAIMED = (_CONVEX, _LOCAL, _FALLS)
+_EFFECT_DATA = {
+    "wine": HERE["wine"],
+    "sonar": HERE["sonar"],
+    "Isolet": PAPERS["Isolet"],
+}
 
-EXPERIMENTS: tuple[Experiment, ...] = (
+EXPERIMENTS = (
     Experiment(
         name="imkpl-figure-3",
         paper="imkpl",
@@ -227,8 +221,8 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "two equal features is kept depends on the curves."
         ),
         data={"series": HERE["series"]},
-        models=("IMKPL",),
-        run=_synthetic,
+        models={"IMKPL": None},
+        measure=_synthetic,
         repetitions=3,
         reported=(
             Reported("series", "IMKPL", ACC, 100.0),
@@ -236,7 +230,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
                 Reported("series", "IMKPL", f"β of f{i}", value)
                 for i, value in enumerate((0, 0, 0.68, 0.5, 0, 0.54, 0, 0, 0), 1)
             ),
-            Reported("series", "IMKPL", "f8 and f9 are left out", HOLDS),
+            *holding(("series",), ("IMKPL",), "f8 and f9 are left out"),
         ),
     ),
     Experiment(
@@ -256,17 +250,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             NOISY: Source(make=noisy_wine),
             "TOX_171": PAPERS["TOX_171"],
         },
-        models=(*OVERLAP, CLAIMS),
-        run=_overlap,
+        models=OVERLAP,
+        measure=_overlap,
+        divide=drawn_halves,
         repetitions=2,
-        reported=(
-            *(
-                claim
-                for data in (*_FIGURE_DATA, NOISY)
-                for claim in reported_claims(data, _PURER, _SEPARATES, _LESS)
-            ),
-            *reported_claims("TOX_171", _LESS),
-        ),
+        claims=_CLAIMS,
+        claimed={
+            **dict.fromkeys((*_FIGURE_DATA, NOISY), (*_CLAIMS,)),
+            "TOX_171": (_LESS,),
+        },
         tolerance=0.0,
     ),
     Experiment(
@@ -289,18 +281,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "are drawn. The paper says that tau raises IP almost monotonically: it "
             "holds if no step lowers IP by more than 0.5."
         ),
-        data={
-            "wine": HERE["wine"],
-            "sonar": HERE["sonar"],
-            "Isolet": PAPERS["Isolet"],
-        },
-        models=tuple(GRIDS),
-        run=_effect,
+        data=_EFFECT_DATA,
+        models=GRIDS,
+        measure=_effect,
+        divide=drawn_halves,
         repetitions=2,
-        reported=tuple(
-            Reported(key, "tau", "IP rises with it", HOLDS)
-            for key in ("wine", "sonar", "Isolet")
-        ),
+        reported=holding(_EFFECT_DATA, ("tau",), "IP rises with it"),
         tolerance=0.0,
         axis="value of the parameter",
     ),
@@ -314,12 +300,12 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "of itself. Bundled data in place of the paper's."
         ),
         data=_FIGURE_DATA,
-        models=("IMKPL",),
-        run=_convergence,
+        models={"IMKPL": None},
+        measure=_convergence,
+        divide=drawn_halves,
         repetitions=2,
-        reported=tuple(
-            Reported(key, "IMKPL", "converged in less than 20 iterations", HOLDS)
-            for key in _FIGURE_DATA
+        reported=holding(
+            _FIGURE_DATA, ("IMKPL",), "converged in less than 20 iterations"
         ),
         tolerance=0.0,
         axis="iteration",
@@ -337,13 +323,10 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             "solve would move."
         ),
         data=_FIGURE_DATA,
-        models=("as printed",),
-        run=_propositions,
-        reported=tuple(
-            Reported(data, "as printed", claim, HOLDS)
-            for data in _FIGURE_DATA
-            for claim in _CLAIMED
-        ),
+        models={"as printed": None},
+        measure=_propositions,
+        divide=drawn_halves,
+        reported=holding(_FIGURE_DATA, ("as printed",), _CONVEX, _LOCAL, _FALLS),
         tolerance=0.0,
     ),
 )

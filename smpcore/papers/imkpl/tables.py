@@ -5,8 +5,7 @@ Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning. CIKM 2019.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -14,24 +13,24 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
+from smpcore.datasets import Dataset
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.measures import discrimination, interpretability
-from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
+from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
 from smpcore.papers.imkpl.akglvq import AKGLVQ
 from smpcore.papers.imkpl.averaged import KernelNeighbours, interpretability_of
 from smpcore.papers.imkpl.set_cover import SetCoverPrototypes
 from smpcore.papers.protocols import (
+    Fit,
     Halves,
     Values,
     accuracy,
-    all_values,
-    chosen_by_folds,
+    grid_of,
     halves,
-    scikit_learns,
+    seconds,
+    standard,
 )
-from smpcore.papers.sources import Source
+from smpcore.papers.sources import Source, bundled, generated, unavailable
 
 ACC, IP, DR, KERNELS = "accuracy %", "IP %", "DR %", "kernels kept"
 SECONDS = "fit seconds"
@@ -48,23 +47,22 @@ def _imkpl(code_size: int, **values: Any) -> IMKPLClassifier:
 
 
 def _grid(weights: tuple[float, ...]) -> list[Values]:
-    names = "lam", "mu", "tau", "code_size"
-    every = product(weights, weights, weights, (5, 10))
-    return [dict(zip(names, values, strict=True)) for values in every]
+    return grid_of(lam=weights, mu=weights, tau=weights, code_size=(5, 10))
 
 
-#: Model -> what makes it, and the settings that are tried.
-MODELS: dict[str, tuple[Callable[..., Any], list[Values]]] = {
-    OURS: (_imkpl, _grid((0.1, 0.3))),
-    PRINTED: (
+#: Model -> what makes it, and the settings that are tried; "imkpl" are our solver's.
+MODELS = {
+    OURS: Fit(_imkpl, _grid((0.1, 0.3)), "imkpl"),
+    PRINTED: Fit(
         partial(_imkpl, kernel_weights="lp", solver="paper"),
         _grid((0.1, 0.3)),
+        "imkpl",
     ),
-    ISKPL: (partial(_imkpl, kernel_weights="even"), _grid((0.1, 0.3))),
-    "AKGLVQ": (AKGLVQ, [{"n_prototypes": n} for n in (1, 2, 5, 10)]),
-    PS: (SetCoverPrototypes, [{"share": s} for s in (0.02, 0.05, 0.1, 0.2, 0.3)]),
-    KNN: (KernelNeighbours, [{"n_neighbors": k} for k in (1, 3, 5, 9, 15)]),
-    MEDIANS: (scikit_learns, all_values("ps_kmedians", n_prototypes=(5, 10, 20, 30))),
+    ISKPL: Fit(partial(_imkpl, kernel_weights="even"), _grid((0.1, 0.3)), "imkpl"),
+    "AKGLVQ": Fit(AKGLVQ, grid_of(n_prototypes=(1, 2, 5, 10))),
+    PS: Fit(SetCoverPrototypes, grid_of(share=(0.02, 0.05, 0.1, 0.2, 0.3))),
+    KNN: Fit(KernelNeighbours, grid_of(n_neighbors=(1, 3, 5, 9, 15))),
+    MEDIANS: standard("ps_kmedians", n_prototypes=(5, 10, 20, 30)),
 }
 #: The paper's working setting.
 WORKING: Values = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "code_size": 10}
@@ -104,87 +102,68 @@ def drawn_halves(dataset: Dataset, repetition: int) -> Halves:
     return halves(replace(dataset, frame=frame, origin=None), repetition)
 
 
-def _options(dataset: Dataset, model: str) -> dict[str, Any]:
-    """What series need: an alignment kernel for each channel."""
+def _with_options(dataset: Dataset, model: str) -> Fit:
+    """The model with what series need: an alignment kernel for each channel."""
+    fit = MODELS[model]
     if not dataset.channels or model == MEDIANS:
-        return {}
+        return fit._replace(make=partial(fit.make))
     options = {"kernels": "gak", "n_channels": len(dataset.channels)}
-    return options | ({"standardize": False} if model in OF_PAPER else {})
+    if fit.method:
+        options |= {"standardize": False}
+        fit = fit._replace(grid=[WORKING], method="")
+    return fit._replace(make=partial(fit.make, **options))
 
 
-#: Models that are our solver's, so that Explore can show them.
-OF_PAPER = (OURS, PRINTED, ISKPL)
-
-
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
+def _run(case: Case) -> Outcome:
     """A model with its best setting by folds, or the setting of the paper."""
-    rows = drawn_halves(dataset, trial.repetition)
-    make, grid = MODELS[trial.model]
-    options = _options(dataset, trial.model)
-    if trial.data in SETTINGS and trial.model in OF_PAPER:
-        grid = [dict(zip(WORKING, SETTINGS[trial.data][:4], strict=True))]
-    elif options and trial.model in OF_PAPER:
-        grid = [WORKING]
-    make = partial(make, **options)
-    values, fitted = chosen_by_folds(make, grid, rows, trial.repetition)
-    if trial.model not in OF_PAPER:
+    (data, model, repetition), rows = case.trial, case.rows
+    fit = _with_options(case.dataset, model)
+    if data in SETTINGS and case.declared.method:
+        fit = fit._replace(grid=[dict(zip(WORKING, SETTINGS[data], strict=False))])
+    values, fitted = fit.chosen(rows, repetition)
+    if not case.declared.method:
         share = {ACC: 100 * accuracy(fitted, rows.X_test, rows.y_test)}
-        mixes = trial.model not in (KNN, MEDIANS)
+        mixes = model not in (KNN, MEDIANS)
         return Outcome(share | (_readability(fitted) if mixes else {}))
     measures = quality(fitted, rows)
-    if options:
+    if not fit.method:  # Explore has no such series
         return Outcome(measures)
-    shown = {**values, **make.keywords, "n_prototypes": values["code_size"]}
+    shown = {**values, **fit.make.keywords, "n_prototypes": values["code_size"]}
     return Outcome(measures, method="imkpl", values=shown)
 
 
-def _chosen(trial: Trial, dataset: Dataset) -> Outcome:
+def _chosen(case: Case) -> Outcome:
     """The setting that folds choose, and what the data are like."""
-    rows = drawn_halves(dataset, trial.repetition)
-    options = _options(dataset, OURS)
-    grid = [WORKING] if options else _grid((0.1, 0.2, 0.3))
-    values, _ = chosen_by_folds(partial(_imkpl, **options), grid, rows)
+    rows, fit = case.rows, _with_options(case.dataset, OURS)
+    if fit.method:
+        fit = fit._replace(grid=_grid((0.1, 0.2, 0.3)))
+    values, _ = fit.chosen(rows)
     size = len(rows.y) + len(rows.y_test)
-    n_kernels = options.get("n_channels", rows.X.shape[1])
+    n_kernels = len(case.dataset.channels) or rows.X.shape[1]
     numbers = size, n_kernels, len(np.unique(rows.y))
-    chosen = {"T0": values["code_size"], **{n: values[n] for n in ("lam", "mu", "tau")}}
-    named = dict(zip(SETTING_NAMES, (*chosen.values(), *numbers), strict=True))
-    return Outcome({name: float(value) for name, value in named.items()})
+    chosen = (values[name] for name in ("code_size", "lam", "mu", "tau"))
+    return Outcome(dict(zip(SETTING_NAMES, (*chosen, *numbers), strict=True)))
 
 
-@once_per_dataset
-def _fit_seconds(dataset: Dataset, model: str) -> float:
+def _fit_seconds(case: Case) -> Outcome:
     """Processor seconds of a fit with a fixed setting, the better of two."""
-    rows = halves(dataset, 0)
-    make, _ = MODELS[model]
-    values = {**WORKING, "kappa": 2.0} if model == OURS else {}
-    values = WORKING if model in (PRINTED, ISKPL) else values
-    values = {"n_prototypes": 10} if model == "AKGLVQ" else values
-    measured = []
-    for _ in range(2):  # the first one may load machine code
-        fitted, started = (
-            make(**values, **_options(dataset, model)),
-            time.process_time(),
-        )
-        fitted.fit(rows.X, rows.y)
-        measured.append(time.process_time() - started)
-    return min(measured)
+    rows, make = case.rows, _with_options(case.dataset, case.trial.model).make
+    # The first one may load machine code.
+    taken = seconds(lambda: make(**case.declared).fit(rows.X, rows.y), 2)
+    return Outcome({SECONDS: min(taken)})
+
+
+def _faster(one: str, other: str, wide: bool | None, case: Case) -> bool | None:
+    """Whether one is faster than the other, said of wide or of other data."""
+    if wide not in (None, case.trial.data == WIDE):
+        return None
+    first, second = (case.of(model).measures[SECONDS] for model in (one, other))
+    return first < second
 
 
 PS_FASTER = "PS is faster than IMKPL"
 FASTER = "IMKPL is faster than AKGLVQ"
 SLOWER = "AKGLVQ is faster than IMKPL"
-
-
-def _seconds(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model != CLAIMS:
-        return Outcome({SECONDS: _fit_seconds(dataset, trial.model)})
-    ours, ps, lvq = (_fit_seconds(dataset, m) for m in (OURS, PS, "AKGLVQ"))
-    claims = {PS_FASTER: ps < ours}
-    claims[SLOWER if trial.data == WIDE else FASTER] = (
-        lvq < ours if trial.data == WIDE else ours < lvq
-    )
-    return Outcome({name: float(holds) for name, holds in claims.items()})
 
 
 SETTING_NAMES = ("T0", "lambda", "mu", "tau", "size", "features", "classes")
@@ -198,27 +177,25 @@ SETTINGS: Mapping[str, tuple[float, ...]] = {
     "AUSLAN": (0.3, 0.1, 0.2, 12, 2500, 128, 95),
     "rcv1 (subset 1)": (0.1, 0.2, 0.3, 15, 6000, 944, 101),
 }
-_TOO_WIDE = "{} columns, and a table may have 10,000 here"
+_TOO_WIDE = "columns, and a table may have 10,000 here"
 #: The paper's data sets.
 PAPERS = {
-    "CLL_SUB_111": Source(unavailable="it has " + _TOO_WIDE.format("11,340")),
+    **unavailable(f"it has 11,340 {_TOO_WIDE}", "CLL_SUB_111"),
     "TOX_171": Source(file="TOX_171.csv"),
     "Isolet": Source(openml=300, file="isolet.arff"),
     "UTKinect": Source(file="UTKinect.ts"),
-    "PEMS": Source(
-        unavailable="963 channels of 144 times are " + _TOO_WIDE.format("138,672")
-    ),
+    **unavailable(f"963 channels of 144 times are 138,672 {_TOO_WIDE}", "PEMS"),
     "AUSLAN": Source(file="AUSLAN.ts"),
-    "rcv1 (subset 1)": Source(
-        unavailable="the word embedding of its texts, and the one class of a text of "
-        "several topics, are not published with the paper"
+    **unavailable(
+        "the word embedding of its texts, and the one class of a text of several "
+        "topics, are not published with the paper",
+        "rcv1 (subset 1)",
     ),
 }
-_BUNDLED = ("iris", "wine", "breast_cancer", "digits")
 #: Data that are here, in place of the paper's.
 HERE = {
-    **{key: Source(make=partial(load_dataset, key), bundled=key) for key in _BUNDLED},
-    "series": Source(make=partial(load_dataset, "series")),
+    **bundled("iris", "wine", "breast_cancer", "digits"),
+    "series": generated("series"),
     "sonar": Source(file="sonar.arff"),
 }
 WIDE = "friedman, 1,000 features"
@@ -226,7 +203,7 @@ _LOST = (
     "the text of the table that this is written from names Isolet, rcv1, UTKinect and "
     "PEMS, but does not say which column is of which"
 )
-COLUMNS = {f"column {i}": Source(unavailable=_LOST) for i in (1, 2, 3, 4)}
+COLUMNS = unavailable(_LOST, *(f"column {i}" for i in (1, 2, 3, 4)))
 OMITTED = dict.fromkeys(
     ("MKLDPL", "DKMLD", "MIDL"),
     "not possible here: the paper does not print its algorithm, which no library has",
@@ -286,8 +263,9 @@ EXPERIMENTS = (
             "is chosen: an alignment kernel takes too long for folds."
         ),
         data={**{k: one for k, one in HERE.items() if k != "digits"}, **PAPERS},
-        models=(OURS,),
-        run=_chosen,
+        models={OURS: MODELS[OURS]},
+        measure=_chosen,
+        divide=drawn_halves,
         reported=tuple(
             Reported(data, OURS, name, float(value))
             for data, (lam, mu, tau, T0, *sizes) in SETTINGS.items()
@@ -316,8 +294,9 @@ EXPERIMENTS = (
             "are plain NumPy with the published equations, not their authors' programs."
         ),
         data={**HERE, **PAPERS, **COLUMNS},
-        models=tuple(MODELS),
-        run=_run,
+        models=MODELS,
+        measure=_run,
+        divide=drawn_halves,
         repetitions=3,
         reported=(
             *_pairs(_ACC_KERNELS, (ACC, KERNELS), "Table 3"),
@@ -340,28 +319,31 @@ EXPERIMENTS = (
         ),
         data={
             **{key: HERE[key] for key in ("breast_cancer", "digits", "series")},
-            WIDE: Source(
-                make=partial(load_dataset, "friedman", n_samples=200, n_features=1000)
-            ),
+            WIDE: generated("friedman", n_samples=200, n_features=1000),
             **{key: PAPERS[key] for key in _RUN_TIMES},
         },
-        models=(OURS, PRINTED, ISKPL, "AKGLVQ", PS, CLAIMS),
-        run=_seconds,
-        reported=(
-            *(
-                Reported(data, model, SECONDS, seconds)
-                for data, line in _RUN_TIMES.items()
-                for model, seconds in zip(
-                    (OURS, *OMITTED, "AKGLVQ", PS), line, strict=True
-                )
-            ),
-            *(
-                claim
-                for data in ("breast_cancer", "digits", WIDE)
-                for claim in reported_claims(
-                    data, PS_FASTER, SLOWER if data == WIDE else FASTER
-                )
-            ),
+        models={
+            OURS: {**WORKING, "kappa": 2.0},
+            PRINTED: WORKING,
+            ISKPL: WORKING,
+            "AKGLVQ": {"n_prototypes": 10},
+            PS: {},
+        },
+        measure=_fit_seconds,
+        claims={
+            PS_FASTER: partial(_faster, PS, OURS, None),
+            FASTER: partial(_faster, OURS, "AKGLVQ", False),
+            SLOWER: partial(_faster, "AKGLVQ", OURS, True),
+        },
+        claimed={
+            "breast_cancer": (PS_FASTER, FASTER),
+            "digits": (PS_FASTER, FASTER),
+            WIDE: (PS_FASTER, SLOWER),
+        },
+        reported=tuple(
+            Reported(data, model, SECONDS, printed)
+            for data, line in _RUN_TIMES.items()
+            for model, printed in zip((OURS, *OMITTED, "AKGLVQ", PS), line, strict=True)
         ),
         elsewhere=(SECONDS,),
         omitted=OMITTED,

@@ -1,5 +1,12 @@
 """Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003."""
 
-from smpcore.papers.mprotsvm.experiments import EXPERIMENTS
+from smpcore.papers.mprotsvm import annealing, bound, polynomial, tables
+
+EXPERIMENTS = (
+    *tables.EXPERIMENTS,
+    *annealing.EXPERIMENTS,
+    *bound.EXPERIMENTS,
+    *polynomial.EXPERIMENTS,
+)
 
 __all__ = ["EXPERIMENTS"]

@@ -6,20 +6,17 @@ Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from operator import lt
 
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.paper_algorithm import COLD, dual_of, search
 from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
 from smpcore.methods.mprotsvm.starts import descend_from
 from smpcore.methods.shared.problem import SolverOptions
-from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
-from smpcore.papers.experiment import Experiment, Outcome, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Claim, Experiment, Outcome
+from smpcore.papers.sources import bundled
 
 #: Prototypes of a class, and the price of slack.
 COUNT, C = 5, 1.0
@@ -27,8 +24,8 @@ COUNT, C = 5, 1.0
 HOT, COOLING = 10.0, 0.8
 #: Sweeps that the curves are shown at.
 SWEEPS = (1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150)
-N_DRAWN = 5
 PRINTED = {"as printed, T0 = 10": HOT, "as printed, no annealing": 0.0}
+ANNEALED, WITHOUT = PRINTED
 #: Model -> first temperature, in units of C, and restoration.
 SOLVERS = {
     "whole rows, T0 = 10 C": (HOT, "transfer"),
@@ -36,7 +33,6 @@ SOLVERS = {
     "whole rows, T0 = 10 C, moved rows at 0": (HOT, "zero"),
     "whole rows, no annealing, moved rows at 0": (0.0, "zero"),
 }
-_LOWER = "annealing ends at a lower objective"
 _OBJECTIVE, _ERROR = "objective with best assignments", "test error"
 
 
@@ -76,16 +72,15 @@ def best_objective(problem: SVMProblem, M: np.ndarray) -> float:
     return float(0.5 * (M**2).sum() + C * problem.shares @ slack)
 
 
-@once_per_dataset
-def measured(dataset: Dataset, model: str, repetition: int) -> Outcome:
+def measured(case: Case) -> Outcome:
     """The search on one half of the rows, its prototypes on the other."""
-    rows = halves(dataset, repetition)
-    estimator = MultiPrototypeSVC(COUNT, C, random_state=repetition)
+    rows = case.rows
+    estimator = MultiPrototypeSVC(COUNT, C, random_state=case.trial.repetition)
     problem = estimator.problem(rows.X, rows.y)
-    if model in PRINTED:
-        states = [*as_printed(problem, PRINTED[model])]
+    if case.trial.model in PRINTED:
+        states = [*as_printed(problem, case.declared)]
     else:
-        states = [*by_rows(problem, *SOLVERS[model])]
+        states = [*by_rows(problem, *case.declared)]
     scaled = (rows.X_test - problem.center) / problem.scale
     X_test = np.column_stack([scaled, np.ones(len(scaled))])
 
@@ -93,29 +88,17 @@ def measured(dataset: Dataset, model: str, repetition: int) -> Outcome:
         codes = problem.prototype_labels[(X_test @ M).argmax(axis=1)]
         return float(np.mean(problem.classes[codes] != rows.y_test))
 
-    objective, errors = [], []
+    curves: dict[str, dict[float, float]] = {_OBJECTIVE: {}, _ERROR: {}}
     for n in SWEEPS:
         M = [M for sweeps, M in states if sweeps <= n][-1:]
         if M:
-            objective.append((float(n), best_objective(problem, M[0])))
-            errors.append((float(n), error(M[0])))
+            curves[_OBJECTIVE][n] = best_objective(problem, M[0])
+            curves[_ERROR][n] = error(M[0])
     n_sweeps, M = states[-1]
     measures = {_OBJECTIVE: best_objective(problem, M), _ERROR: error(M)}
-    measures["sweeps"] = float(n_sweeps)
-    return Outcome(measures, {_OBJECTIVE: objective, _ERROR: errors})
+    return Outcome(measures | {"sweeps": n_sweeps}, curves)
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model != CLAIMS:
-        return measured(dataset, trial.model, trial.repetition)
-    hot, cold = (
-        np.mean([measured(dataset, m, r).measures[_OBJECTIVE] for r in range(N_DRAWN)])
-        for m in PRINTED
-    )
-    return Outcome({_LOWER: float(hot < cold)})
-
-
-_DATA = ("checkerboard", "circles", "spirals", "breast_cancer")
 EXPERIMENTS = (
     Experiment(
         name="mprotsvm-annealing",
@@ -132,13 +115,16 @@ EXPERIMENTS = (
             "their variables along or start at 0. A curve ends with its search: its "
             "last value is kept; 150 sweeps at most. The claim is of means as printed."
         ),
-        data={
-            key: Source(make=partial(load_dataset, key), bundled=key) for key in _DATA
-        },
-        models=(*PRINTED, *SOLVERS, CLAIMS),
-        run=_run,
-        repetitions=N_DRAWN,
+        data=bundled("checkerboard", "circles", "spirals", "breast_cancer"),
+        models=PRINTED | SOLVERS,
+        measure=measured,
+        repetitions=5,
         axis="sweeps over the rows",
-        reported=tuple(one for key in _DATA for one in reported_claims(key, _LOWER)),
+        claims={
+            "annealing ends at a lower objective": Claim(
+                ANNEALED, lt, (WITHOUT,), _OBJECTIVE
+            )
+        },
+        claims_of="means",
     ),
 )

@@ -9,13 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.paper_algorithm import EPSILON, dual_of, search
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
+from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
 from smpcore.papers.mprotsvm.tables import chosen
-from smpcore.papers.protocols import accuracy, halves
-from smpcore.papers.sources import Source
+from smpcore.papers.protocols import accuracy, grid_of
+from smpcore.papers.sources import bundled
 
 #: Prototypes per class, and prices of slack that are tried.
 COUNTS, PRICES = (1, 2, 3, 5, 10), (0.03, 0.1, 0.3, 1.0, 3.0)
@@ -41,14 +40,13 @@ def slacks(fitted: MultiPrototypeSVC, X: np.ndarray, y: np.ndarray) -> np.ndarra
     return np.where(same_class, np.maximum(1.0 - F + best, 0.0), np.inf)
 
 
-def _bound(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = halves(dataset, trial.repetition)
-    grid = [{"C": C} for C in PRICES]
-    price = chosen(partial(_machine, 1), grid, rows, trial.repetition)["C"]
-    curves: dict[str, list[tuple[float, float]]] = {}
+def _bound(case: Case) -> Outcome:
+    rows, seed = case.rows, case.trial.repetition
+    price = chosen(partial(_machine, 1), grid_of(C=PRICES), rows, seed)["C"]
+    curves: dict[str, dict[float, float]] = {}
     holds = True
     for count in COUNTS:
-        fitted = _machine(count, price, random_state=trial.repetition)
+        fitted = _machine(count, price, random_state=seed)
         fitted.fit(rows.X, rows.y)
         wrong = fitted.predict(rows.X) != rows.y
         xi = slacks(fitted, rows.X, rows.y)
@@ -60,15 +58,15 @@ def _bound(trial: Trial, dataset: Dataset) -> Outcome:
             "test error": 1.0 - accuracy(fitted, rows.X_test, rows.y_test),
         }
         for name, value in numbers.items():
-            curves.setdefault(name, []).append((float(count), value))
+            curves.setdefault(name, {})[count] = value
     values = {"n_prototypes": COUNTS[-1], "C": price, "n_init": 1}
-    return Outcome({_ANY: float(holds), "C": price}, curves, "mprotsvm", values)
+    return Outcome({_ANY: holds, "C": price}, curves, "mprotsvm", values)
 
 
-def _search(trial: Trial, dataset: Dataset) -> Outcome:
+def _search(case: Case) -> Outcome:
     """Lagrangian and primal along the printed search without annealing."""
-    rows = halves(dataset, trial.repetition)
-    problem = _machine(3, C, random_state=trial.repetition).problem(rows.X, rows.y)
+    rows, seed = case.rows, case.trial.repetition
+    problem = _machine(3, C, random_state=seed).problem(rows.X, rows.y)
     dual, R = dual_of(problem, C), len(problem.prototype_labels)
     random = np.random.RandomState(problem.seed)
     run = search(dual, problem.assignment, R, (0.0, 0.0, 0.0), random)
@@ -85,12 +83,12 @@ def _search(trial: Trial, dataset: Dataset) -> Outcome:
     # Rows are optimised to a difference of gradients: so far from the least primal.
     rounding = EPSILON * float(dual.limits.sum())
     falls = (np.diff([*endings, primal]) <= rounding).all()
-    measures = {_RISES: float(rises), _FALLS: float(falls)}
-    return Outcome(measures | {"assignments": float(len(endings)), "primal": primal})
+    counts = {"assignments": len(endings), "primal": primal}
+    return Outcome({_RISES: rises, _FALLS: falls} | counts)
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    return (_search if trial.model == PRINTED else _bound)(trial, dataset)
+def _run(case: Case) -> Outcome:
+    return case.declared(case)
 
 
 _DATA = ("iris", "wine", "breast_cancer", "digits")
@@ -109,11 +107,9 @@ EXPERIMENTS = (
             "prototype and training row, of the steps for the search as printed, three "
             f"prototypes per class, C = {C}, no annealing, but for its precision."
         ),
-        data={
-            key: Source(make=partial(load_dataset, key), bundled=key) for key in _DATA
-        },
-        models=(OURS, PRINTED),
-        run=_run,
+        data=bundled(*_DATA),
+        models={OURS: _bound, PRINTED: _search},
+        measure=_run,
         repetitions=3,
         axis="prototypes per class",
         tolerance=0.0,

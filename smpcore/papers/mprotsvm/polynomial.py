@@ -12,12 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.papers.experiment import Experiment, Outcome, Trial
+from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.mprotsvm.tables import chosen
-from smpcore.papers.protocols import accuracy, halves
-from smpcore.papers.sources import Source
+from smpcore.papers.protocols import accuracy, grid_of
+from smpcore.papers.sources import bundled
 
 #: Degrees, the experiment's axis, and prices of slack that are tried at each.
 DEGREES, PRICES = (1, 2, 3, 4, 5), (0.1, 1.0, 10.0)
@@ -40,17 +39,16 @@ MODELS = {
 }
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    rows, curve = halves(dataset, trial.repetition), []
+def _run(case: Case) -> Outcome:
+    rows, error = case.rows, {}
     measures: dict[str, float] = {}
     for degree in DEGREES:
-        make = partial(MODELS[trial.model], degree)
-        values = chosen(make, [{"C": C} for C in PRICES], rows, trial.repetition)
+        make = partial(case.declared, degree)
+        values = chosen(make, grid_of(C=PRICES), rows, case.trial.repetition)
         fitted = make(**values).fit(rows.X, rows.y)
-        error = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
-        curve.append((float(degree), error))
+        error[degree] = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
         measures[f"C, degree {degree}"] = values["C"]
-    return Outcome(measures, {"test error": curve})
+    return Outcome(measures, {"test error": error})
 
 
 EXPERIMENTS = (
@@ -66,12 +64,9 @@ EXPERIMENTS = (
             f"a quarter of the training half among {', '.join(map(str, PRICES))}. One "
             "prototype per class is the machine of Crammer and Singer."
         ),
-        data={
-            key: Source(make=partial(load_dataset, key), bundled=key)
-            for key in ("wine", "digits", "checkerboard")
-        },
-        models=tuple(MODELS),
-        run=_run,
+        data=bundled("wine", "digits", "checkerboard"),
+        models=MODELS,
+        measure=_run,
         repetitions=3,
         axis="degree",
     ),

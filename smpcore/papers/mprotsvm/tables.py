@@ -5,11 +5,10 @@ Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from operator import ge
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,12 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from smpcore.baselines.gmlvq import GMLVQ
-from smpcore.datasets import Dataset, load_dataset, prepare
+from smpcore.datasets import Dataset, prepare
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.papers.claims import CLAIMS, once_per_dataset, reported_claims
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
+from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, Reported
 from smpcore.papers.mprotsvm.lvq import LVQ21, OLVQ1
-from smpcore.papers.protocols import Halves, accuracy, standardised
-from smpcore.papers.sources import Source
+from smpcore.papers.protocols import Halves, accuracy, grid_of, seconds, standardised
+from smpcore.papers.sources import Source, generated, unavailable
 
 #: Prototypes per class, the experiments' axis. Those of the paper's tables are lost.
 COUNTS = (1, 3, 5, 10)
@@ -34,7 +32,6 @@ PRICES = (0.01, 0.03, 0.1, 0.3, 1.0)
 LENGTHS = (0.01, 0.03, 0.1, 0.3)
 #: Training rows that parameters of SVMs with a kernel are chosen on, at most.
 MOST_ROWS = 4000
-N_DRAWN = 3
 OURS, LVQ, POLYNOMIAL = "MProtSVM", "LVQ2.1", "polynomial SVM"
 ERROR = "test error"
 SPEED = f"microseconds for a row, {MANY} prototypes"
@@ -109,8 +106,7 @@ def machine(n_prototypes: int, C: float, seed: int = 0) -> MultiPrototypeSVC:
 
 def _ours(rows: Halves, seed: int) -> Callable[[int], Any]:
     """One C for all numbers of prototypes: the best one with one prototype."""
-    grid = [{"C": C} for C in PRICES]
-    C = chosen(partial(machine, 1), grid, rows, seed)["C"]
+    C = chosen(partial(machine, 1), grid_of(C=PRICES), rows, seed)["C"]
     return partial(machine, C=C, seed=seed)
 
 
@@ -119,9 +115,13 @@ def _lvq(kind: type, rows: Halves, seed: int) -> Callable[[int], Any]:
 
     def made(n_prototypes: int) -> Any:
         make = partial(kind, n_prototypes, random_state=seed)
-        return make(**chosen(make, [{"length": one} for one in LENGTHS], rows, seed))
+        return make(**chosen(make, grid_of(length=LENGTHS), rows, seed))
 
     return made
+
+
+def _gmlvq(rows: Halves, seed: int) -> Callable[[int], Any]:
+    return partial(GMLVQ, random_state=seed)
 
 
 #: Model -> what makes it, for some rows and a seed, from the number of prototypes.
@@ -129,94 +129,82 @@ PROTOTYPES: dict[str, Callable[[Halves, int], Callable[[int], Any]]] = {
     OURS: _ours,
     LVQ: partial(_lvq, LVQ21),
     "OLVQ1": partial(_lvq, OLVQ1),
-    "GMLVQ": lambda rows, seed: partial(GMLVQ, random_state=seed),
+    "GMLVQ": _gmlvq,
 }
 #: SVMs of pairs of classes, and the settings that are tried.
 KERNELS: dict[str, list[dict[str, Any]]] = {
-    "linear SVM": [{"kernel": "linear", "C": C} for C in (0.1, 1.0)],
-    POLYNOMIAL: [
-        {"kernel": "poly", "degree": degree, "C": C, "coef0": 1.0}
-        for degree, C in product((2, 3, 5), (1.0, 10.0))
-    ],
+    "linear SVM": grid_of(kernel=("linear",), C=(0.1, 1.0)),
+    POLYNOMIAL: grid_of(
+        kernel=("poly",), degree=(2, 3, 5), C=(1.0, 10.0), coef0=(1.0,)
+    ),
 }
-MODELS = (*PROTOTYPES, *KERNELS)
+MODELS = {**PROTOTYPES, **KERNELS}
 
 
 def _microseconds(model: Any, X: np.ndarray) -> float:
     """What an answer takes: processor time, the least of three."""
-    seconds = []
-    for _ in range(3):
-        started = time.process_time()
-        model.predict(X)
-        seconds.append(time.process_time() - started)
-    return 1e6 * min(seconds) / len(X)
+    return 1e6 * min(seconds(partial(model.predict, X), 3)) / len(X)
 
 
-@once_per_dataset
-def measured(dataset: Dataset, data: str, model: str, repetition: int) -> Outcome:
+def measured(case: Case) -> Outcome:
     """Test errors of one model on one division of the rows."""
-    rows = divided(dataset, DIVISIONS[data], repetition)
+    (data, model, repetition), made = case.trial, case.declared
+    rows = divided(case.dataset, DIVISIONS[data], repetition)
     if model in KERNELS:
         few = replace(rows, X=rows.X[:MOST_ROWS], y=rows.y[:MOST_ROWS])
-        values = chosen(SVC, KERNELS[model], few, repetition)
+        values = chosen(SVC, made, few, repetition)
         fitted = SVC(**values).fit(rows.X, rows.y)
         error = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
         measures = {ERROR: error, SPEED: _microseconds(fitted, rows.X_test)}
-        return Outcome(measures | {"support vectors": float(len(fitted.support_))})
-    make, curve = PROTOTYPES[model](rows, repetition), []
+        return Outcome(measures | {"support vectors": len(fitted.support_)})
+    make, errors = made(rows, repetition), {}
     for count in COUNTS:
         fitted = make(count).fit(rows.X, rows.y)
-        error = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
-        curve.append((float(count), error))
+        errors[count] = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
     price, answers = {}, fitted
     if model == OURS:  # what it has learned answers without checks of its input
         price, answers = {"C": fitted.C}, fitted.model_
     measures = {SPEED: _microseconds(answers, rows.X_test)} | price
-    return Outcome(measures, {ERROR: curve})
+    return Outcome(measures, {ERROR: errors})
 
 
-_FEW = f"{OURS} below {LVQ} with 1 and 3 prototypes"
-_LESS = f"the difference is smaller with {MANY} prototypes than with 1"
-_FAST = f"linear {OURS} answers ten times as fast as a {POLYNOMIAL}"
+def _lead(case: Case) -> np.ndarray:
+    """How far the error of LVQ is above ours, along the axis."""
+    ours, lvq = ([*case.of(one).curves[ERROR].values()] for one in (OURS, LVQ))
+    return np.subtract(lvq, ours)
 
 
-def _claims(dataset: Dataset, data: str) -> Outcome:
-    """What the text says of Table 1 and of the response time, on means."""
-    draws = range(N_DRAWN)
-
-    def errors(model: str) -> np.ndarray:
-        curves = [measured(dataset, data, model, r).curves[ERROR] for r in draws]
-        return np.mean(curves, axis=0)[:, 1]
-
-    def speed(model: str) -> float:
-        one = [measured(dataset, data, model, r).measures[SPEED] for r in draws]
-        return float(np.mean(one))
-
-    above = errors(LVQ) - errors(OURS)
-    holds = {
-        _FEW: (above[: len(FEW)] > 0).all(),
-        _LESS: above[-1] < above[0],
-        _FAST: speed(POLYNOMIAL) >= 10 * speed(OURS),
-    }
-    return Outcome({claim: float(value) for claim, value in holds.items()})
+def _below_with_few(case: Case) -> bool:
+    return (_lead(case)[: len(FEW)] > 0).all()
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model == CLAIMS:
-        return _claims(dataset, trial.data)
-    return measured(dataset, trial.data, trial.model, trial.repetition)
+def _nearer_with_many(case: Case) -> bool:
+    return _lead(case)[-1] < _lead(case)[0]
 
 
-def _lost(data: str) -> tuple[Reported, ...]:
+#: What the text says of Table 1 and of the response time.
+CLAIMED: dict[str, Callable[[Case], bool]] = {
+    f"{OURS} below {LVQ} with 1 and 3 prototypes": _below_with_few,
+    f"the difference is smaller with {MANY} prototypes than with 1": _nearer_with_many,
+    f"linear {OURS} answers ten times as fast as a {POLYNOMIAL}": Claim(
+        POLYNOMIAL, ge, (OURS,), SPEED, factor=10.0
+    ),
+}
+
+
+def _lost(*names: str) -> tuple[Reported, ...]:
     """Errors that are measured where the data are; those of the paper are lost."""
     return tuple(
-        Reported(data, OURS, ERROR, float("nan"), at=float(count)) for count in COUNTS
+        Reported(data, OURS, ERROR, float("nan"), at=float(count))
+        for data in names
+        for count in COUNTS
     )
 
 
-_NIST = Source(
-    unavailable="the 10,705 digits were drawn at random from NIST-3, which and how "
-    "they were scaled is not published"
+_NIST = unavailable(
+    "the 10,705 digits were drawn at random from NIST-3, which and how they were "
+    "scaled is not published",
+    "NIST",
 )
 _SAME = (
     "The linear kernel x.y + 1; C is chosen with one prototype per class, on a quarter "
@@ -228,6 +216,12 @@ _SAME = (
     "that of Compare. SVMs decide between pairs of classes; degree 2, 3 or 5 and C are "
     f"chosen on a quarter of at most {MOST_ROWS} training rows."
 )
+_MORE = {
+    "satimage": Source(openml=182),
+    "shuttle": Source(openml=40685),
+    "pendigits": Source(openml=32),
+    "optdigits": Source(openml=28),
+}
 _LOST = "The numbers of the table are lost in the text that this is written from."
 
 EXPERIMENTS = (
@@ -244,13 +238,16 @@ EXPERIMENTS = (
             "the response time are of the abstract."
         ),
         data={
-            "NIST": _NIST,
+            **_NIST,
             "MNIST": Source(openml=554),
-            "digits": Source(make=partial(load_dataset, "digits")),
+            "digits": generated("digits"),
         },
-        models=(*MODELS, CLAIMS),
-        run=_run,
-        repetitions=N_DRAWN,
+        models=MODELS,
+        measure=measured,
+        repetitions=3,
+        claims=CLAIMED,
+        claims_of="means",
+        claimed=dict.fromkeys(("MNIST", "digits"), (*CLAIMED,)),
         axis="prototypes per class",
         elsewhere=(SPEED,),
         omitted={
@@ -261,11 +258,6 @@ EXPERIMENTS = (
             Reported("NIST", POLYNOMIAL, ERROR, 0.0282, source="Section 4"),
             Reported("NIST", "TVQ", ERROR, 0.021, source="Section 4"),
             *_lost("MNIST"),
-            *(
-                one
-                for data in ("MNIST", "digits")
-                for one in reported_claims(data, _FEW, _LESS, _FAST)
-            ),
         ),
     ),
     Experiment(
@@ -279,7 +271,7 @@ EXPERIMENTS = (
         ),
         data={"USPS": Source(openml=41082)},
         models=MODELS,
-        run=_run,
+        measure=measured,
         axis="prototypes per class",
         elsewhere=(SPEED,),
         reported=_lost("USPS"),
@@ -295,7 +287,7 @@ EXPERIMENTS = (
         ),
         data={"LETTER": Source(file="letter.arff", openml=6)},
         models=MODELS,
-        run=_run,
+        measure=measured,
         axis="prototypes per class",
         elsewhere=(SPEED,),
         reported=_lost("LETTER"),
@@ -309,20 +301,11 @@ EXPERIMENTS = (
             f"{_SAME} As many training rows as the usual divisions have, drawn at "
             "random; features standardised, those of optdigits divided by the largest."
         ),
-        data={
-            "satimage": Source(openml=182),
-            "shuttle": Source(openml=40685),
-            "pendigits": Source(openml=32),
-            "optdigits": Source(openml=28),
-        },
+        data=_MORE,
         models=MODELS,
-        run=_run,
+        measure=measured,
         axis="prototypes per class",
         elsewhere=(SPEED,),
-        reported=tuple(
-            one
-            for data in ("satimage", "shuttle", "pendigits", "optdigits")
-            for one in _lost(data)
-        ),
+        reported=_lost(*_MORE),
     ),
 )

@@ -6,46 +6,46 @@ ProtoNN and Bonsai were made for bytes.
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import StratifiedKFold
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smp import SMPClassifier
-from smpcore.papers.experiment import Experiment, Outcome, Trial
-from smpcore.papers.protocols import Values, accuracy, halves, standardised
+from smpcore.papers.experiment import Case, Experiment, Outcome
+from smpcore.papers.protocols import (
+    Fit,
+    accuracy,
+    grid_of,
+    mean_accuracy,
+    standardised_halves,
+    stratified,
+)
 from smpcore.papers.small.bonsai import Bonsai
 from smpcore.papers.small.protonn import ProtoNN
 from smpcore.papers.small.thresholded import n_bytes
-from smpcore.papers.sources import Source
+from smpcore.papers.sources import Source, bundled
 
 #: Bytes of weights that a model may have, the experiment's axis.
 BUDGETS = (32, 64, 128, 256, 512, 1024, 2048)
 N_FOLDS = 3
 
 
-def _all(**grid: tuple[Any, ...]) -> list[Values]:
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-
-
 #: Model -> what makes it, and the settings that are tried.
-MODELS: dict[str, tuple[Any, list[Values]]] = {
-    "SMaLL": (SMaLLClassifier, _all(n_prototypes=(1, 2, 4), k=(1, 2, 3, 5, 8, 13))),
-    "SMP": (
+MODELS = {
+    "SMaLL": Fit(
+        SMaLLClassifier, grid_of(n_prototypes=(1, 2, 4), k=(1, 2, 3, 5, 8, 13))
+    ),
+    "SMP": Fit(
         SMPClassifier,
-        _all(n_prototypes=(1, 2, 4), mu=(0.003, 0.01, 0.03, 0.06, 0.1, 0.2)),
+        grid_of(n_prototypes=(1, 2, 4), mu=(0.003, 0.01, 0.03, 0.06, 0.1, 0.2)),
     ),
-    "ProtoNN": (
+    "ProtoNN": Fit(
         ProtoNN,
-        _all(n_dimensions=(1, 2, 5), n_prototypes=(1, 2, 4), share=(0.1, 0.3, 1.0)),
+        grid_of(n_dimensions=(1, 2, 5), n_prototypes=(1, 2, 4), share=(0.1, 0.3, 1.0)),
     ),
-    "Bonsai": (
-        Bonsai,
-        _all(depth=(1, 2), n_dimensions=(1, 2, 5), share=(0.1, 0.3, 1.0)),
+    "Bonsai": Fit(
+        Bonsai, grid_of(depth=(1, 2), n_dimensions=(1, 2, 5), share=(0.1, 0.3, 1.0))
     ),
 }
 
@@ -58,37 +58,25 @@ def weight_bytes(fitted: Any) -> int:
     return n_bytes({"weights": model.anchors, "biases": np.atleast_1d(model.bias)})
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = standardised(halves(dataset, trial.repetition))
-    make, grid = MODELS[trial.model]
-    folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=trial.repetition)
-    drawn = list(folds.split(rows.X, rows.y))
+def _run(case: Case) -> Outcome:
+    """For each budget the best of the settings that it has room for."""
+    rows, make = case.rows, case.declared.make
+    drawn = stratified(rows.X, rows.y, N_FOLDS, case.trial.repetition)
     tried = []
-    for values in grid:
+    for values in case.declared.grid:
         whole = make(**values).fit(rows.X, rows.y)
         size = weight_bytes(whole)
-        if size > BUDGETS[-1]:
-            continue
-        parts = (make(**values).fit(rows.X[a], rows.y[a]) for a, _ in drawn)
-        chances = [
-            accuracy(part, rows.X[b], rows.y[b])
-            for part, (_, b) in zip(parts, drawn, strict=True)
-        ]
-        test = accuracy(whole, rows.X_test, rows.y_test)
-        tried.append((float(np.mean(chances)), -size, test))
-    curve = []
+        if size <= BUDGETS[-1]:
+            chance = mean_accuracy(make, values, rows.X, rows.y, drawn)
+            test = accuracy(whole, rows.X_test, rows.y_test)
+            tried.append((chance, -size, test))
+    curve = {}
     for budget in BUDGETS:
         fitting = [one for one in tried if -one[1] <= budget]
         if fitting:
-            best = max(fitting, key=lambda one: one[:2])
-            curve.append((float(budget), best[2]))
-    at = dict(curve)
-    measures = {f"accuracy, {b} bytes": at.get(float(b), np.nan) for b in (64, 256)}
+            curve[budget] = max(fitting, key=lambda one: one[:2])[2]
+    measures = {f"accuracy, {b} bytes": curve.get(b, np.nan) for b in (64, 256)}
     return Outcome(measures, {"test accuracy": curve})
-
-
-def _bundled(*keys: str) -> dict[str, Source]:
-    return {key: Source(make=partial(load_dataset, key), bundled=key) for key in keys}
 
 
 EXPERIMENTS = (
@@ -106,11 +94,12 @@ EXPERIMENTS = (
             "published equations, not their authors' programs."
         ),
         data={
-            **_bundled("wine", "breast_cancer", "friedman"),
+            **bundled("wine", "breast_cancer", "friedman"),
             "sonar": Source(file="sonar.arff", openml=40),
         },
-        models=tuple(MODELS),
-        run=_run,
+        models=MODELS,
+        measure=_run,
+        divide=standardised_halves,
         repetitions=2,
         axis="bytes of weights",
     ),

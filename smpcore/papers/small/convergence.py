@@ -5,13 +5,11 @@ Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice, product
 
 import numpy as np
 from scipy.optimize import linprog
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smallk.kernel_support_norm import project_shares as nearest_shares
@@ -23,9 +21,8 @@ from smpcore.methods.smallk.paper_algorithm import (
 )
 from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem
 from smpcore.methods.smallk.rounding import relax_all
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Experiment, Outcome, holding
+from smpcore.papers.sources import bundled
 
 #: Iterations at which the relaxation's value is looked at.
 STEPS = (5, 10, 20, 50, 100, 200, 500, 1000)
@@ -42,10 +39,9 @@ _CLOSE = "within 1 % of the optimum after 200 iterations"
 _ABOVE = "above the optimum after 200 iterations"
 
 
-def _problem(dataset: Dataset, lam: float) -> tuple[SMaLLClassifier, SMaLLProblem]:
-    rows = halves(dataset, 0)
+def _problem(case: Case, lam: float) -> tuple[SMaLLClassifier, SMaLLProblem]:
     small = SMaLLClassifier(k=3, lam=lam, bias=False)
-    return small, small.problem(rows.X, rows.y)
+    return small, small.problem(case.rows.X, case.rows.y)
 
 
 def relaxed_curve(
@@ -69,18 +65,18 @@ def _printed_curve(saddle: Saddle, gradients: str, steps: tuple) -> dict[int, fl
     }
 
 
-def _convergence(trial: Trial, dataset: Dataset) -> Outcome:
-    name, lam = trial.model.rsplit(", lambda = ", 1)
-    small, problem = _problem(dataset, float(lam))
+def _convergence(case: Case) -> Outcome:
+    name, lam = case.declared
+    small, problem = _problem(case, lam)
     optimum = relaxed_curve(problem, small, "fista", 1e-7, 20_000)[-1]
     if name in RUNS:
         values = _printed_curve(saddle_of(small, problem), *RUNS[name])
     else:
         objective = relaxed_curve(problem, small, OURS[name], 1e-9, STEPS[-1])
         values = {t: objective[min(t, len(objective) - 1)] for t in STEPS}
-    above = {t: float(value / optimum - 1.0) for t, value in values.items()}
-    measures = {_ABOVE: above[200], _CLOSE: float(above[200] <= 0.01)}
-    return Outcome(measures, {"above the optimum": [*above.items()]})
+    above = {t: value / optimum - 1.0 for t, value in values.items()}
+    measures = {_ABOVE: above[200], _CLOSE: above[200] <= 0.01}
+    return Outcome(measures, {"above the optimum": above})
 
 
 _CONJUGATE = "Proposition 2 holds: the duals attain the loss"
@@ -101,8 +97,8 @@ def _phi(saddle: Saddle, W: np.ndarray, shares: np.ndarray, S: np.ndarray) -> fl
     return float(saddle.counts @ (linear - entropy) / len(saddle.X)) + ridge
 
 
-def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
-    small, problem = _problem(dataset, 0.1)
+def _propositions(case: Case) -> Outcome:
+    small, problem = _problem(case, 0.1)
     saddle, random = saddle_of(small, problem), np.random.default_rng(0)
     shape = saddle.rivals.shape[1], saddle.X.shape[1]
     conjugate, lower = 0.0, True
@@ -117,10 +113,10 @@ def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
         best = saddle.prototypes(chosen, S)
         other = best + 0.1 * random.normal(size=shape)
         lower &= _phi(saddle, best, chosen, S) <= _phi(saddle, other, chosen, S)
-    return Outcome({_CONJUGATE: float(conjugate < 1e-10), _BEST_W: float(lower)})
+    return Outcome({_CONJUGATE: conjugate < 1e-10, _BEST_W: lower})
 
 
-def _projection(trial: Trial, dataset: Dataset) -> Outcome:
+def _projection(_: Case) -> Outcome:
     random, worst, apart = np.random.default_rng(0), 0.0, 0
     for _ in range(200):
         row, k = random.normal(0.5, 1.0, size=8), int(random.integers(1, 4))
@@ -130,8 +126,8 @@ def _projection(trial: Trial, dataset: Dataset) -> Outcome:
         worst, apart = max(worst, error), apart + (error > 1e-6)
     return Outcome(
         {
-            _PROJECTION: float(apart == 0),
-            "rows that it does not project, of 200": float(apart),
+            _PROJECTION: apart == 0,
+            "rows that it does not project, of 200": apart,
             "largest error": worst,
         }
     )
@@ -153,7 +149,7 @@ def _has_threshold_0(satisfied: np.ndarray, n: int) -> bool:
     return bool(result.status == 0)
 
 
-def _dnf(trial: Trial, dataset: Dataset) -> Outcome:
+def _dnf(_: Case) -> Outcome:
     random, n, n_trials = np.random.default_rng(0), 6, 50
     inputs = np.array([*product((-1.0, 1.0), repeat=n)])
     contained, without = 0, 0
@@ -169,7 +165,7 @@ def _dnf(trial: Trial, dataset: Dataset) -> Outcome:
         without += _has_threshold_0(terms[0], n)
     return Outcome(
         {
-            _CONTAINED: float(contained == n_trials),
+            _CONTAINED: contained == n_trials,
             f"terms that one prototype says {_WITHOUT}": without / n_trials,
         }
     )
@@ -182,18 +178,11 @@ _CLAIMS = {
 }
 
 
-def _run_claims(trial: Trial, dataset: Dataset) -> Outcome:
-    return _CLAIMS[trial.model][0](trial, dataset)
+def _run_claims(case: Case) -> Outcome:
+    return case.declared[0](case)
 
 
-_CANCER = {
-    "breast_cancer": Source(
-        make=partial(load_dataset, "breast_cancer"), bundled="breast_cancer"
-    )
-}
-_FRIEDMAN = {
-    "friedman": Source(make=partial(load_dataset, "friedman"), bundled="friedman")
-}
+_CANCER = bundled("breast_cancer")
 EXPERIMENTS = (
     Experiment(
         name="small-propositions",
@@ -209,12 +198,12 @@ EXPERIMENTS = (
             "bias, and then cannot say a single term."
         ),
         data=_CANCER,
-        models=tuple(_CLAIMS),
-        run=_run_claims,
+        models=_CLAIMS,
+        measure=_run_claims,
         reported=tuple(
-            Reported("breast_cancer", model, claim, 1.0)
+            one
             for model, (_, claims) in _CLAIMS.items()
-            for claim in claims
+            for one in holding(_CANCER, (model,), *claims)
         ),
         tolerance=0.0,
     ),
@@ -230,15 +219,17 @@ EXPERIMENTS = (
             "steps; its gradients as printed, and as derived from (8). The paper "
             "claims a rate of O(1/t) and gives no number of iterations."
         ),
-        data={**_CANCER, **_FRIEDMAN},
-        models=tuple(
-            f"{name}, lambda = {lam}" for lam in (0.1, 0.01) for name in (*RUNS, *OURS)
-        ),
-        run=_convergence,
-        reported=tuple(
-            Reported(data, f"{name}, lambda = 0.1", _CLOSE, 1.0)
-            for data in (*_CANCER, *_FRIEDMAN)
-            for name in list(RUNS)[:2]
+        data=bundled("breast_cancer", "friedman"),
+        models={
+            f"{name}, lambda = {lam}": (name, lam)
+            for lam in (0.1, 0.01)
+            for name in (*RUNS, *OURS)
+        },
+        measure=_convergence,
+        reported=holding(
+            ("breast_cancer", "friedman"),
+            [f"{name}, lambda = 0.1" for name in list(RUNS)[:2]],
+            _CLOSE,
         ),
         tolerance=0.0,
         axis="iterations",

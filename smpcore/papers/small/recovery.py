@@ -6,20 +6,18 @@ prototypes by (10) from rounded shares and says nothing of how good they are.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets import Dataset, load_dataset
+from smpcore.datasets import Dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smallk.paper_algorithm import saddle_of
 from smpcore.methods.smallk.problem import SMaLLParameters
 from smpcore.methods.smallk.rounding import largest_shares, relax_all, shares
-from smpcore.papers.experiment import Experiment, Outcome, Trial
-from smpcore.papers.protocols import accuracy, halves
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Experiment, Outcome
+from smpcore.papers.protocols import accuracy
+from smpcore.papers.sources import Source, bundled
 
 #: Training rows of the planted model, the experiment's axis.
 SIZES = (50, 100, 200, 400, 800, 1600)
@@ -65,19 +63,17 @@ def _planted_fit(model: str, n_rows: int, seed: int) -> tuple[float, float]:
     return _recovered(W[:, :n]), float(np.mean(positive == (y[test] == 1)))
 
 
-def _run_planted(trial: Trial, dataset: Dataset) -> Outcome:
-    pairs = [_planted_fit(trial.model, m, trial.repetition) for m in SIZES]
-    recovered, accuracies = zip(*pairs, strict=True)
-    return Outcome(
-        {
-            "features found, 400 rows": recovered[SIZES.index(400)],
-            "test accuracy, 400 rows": accuracies[SIZES.index(400)],
-        },
-        {
-            "share of planted features found": [*zip(SIZES, recovered, strict=True)],
-            "test accuracy": [*zip(SIZES, accuracies, strict=True)],
-        },
-    )
+def _run_planted(case: Case) -> Outcome:
+    _, model, seed = case.trial
+    pairs = [_planted_fit(model, m, seed) for m in SIZES]
+    names = "share of planted features found", "test accuracy"
+    curves = {
+        name: dict(zip(SIZES, values, strict=True))
+        for name, values in zip(names, zip(*pairs, strict=True), strict=True)
+    }
+    recovered, accuracies = (curves[name][400] for name in names)
+    measures = {"features found, 400 rows": recovered}
+    return Outcome(measures | {"test accuracy, 400 rows": accuracies}, curves)
 
 
 def _planted_rows() -> Dataset:
@@ -93,26 +89,24 @@ def _planted_rows() -> Dataset:
 N_STARTS = 20
 
 
-def _run_restarts(trial: Trial, dataset: Dataset) -> Outcome:
-    rows, p = halves(dataset, 0), int(trial.model.removeprefix("p = "))
-    objectives, accuracies, bounds = [], [], []
-    for seed in range(N_STARTS):
-        small = SMaLLClassifier(p, random_state=seed).fit(rows.X, rows.y)
-        objectives.append(small.objective_)
-        bounds.append(small.bound_)
-        accuracies.append(accuracy(small, rows.X_test, rows.y_test))
-    best = int(np.argmin(objectives))
+def _run_restarts(case: Case) -> Outcome:
+    rows = case.rows
+    starts = [
+        SMaLLClassifier(case.declared, random_state=seed).fit(rows.X, rows.y)
+        for seed in range(N_STARTS)
+    ]
+    objectives = [one.objective_ for one in starts]
+    accuracies = [accuracy(one, rows.X_test, rows.y_test) for one in starts]
+    best, test = int(np.argmin(objectives)), "test accuracy"
     return Outcome(
         {
             "objective, best of all starts": objectives[best],
-            "objective, mean over starts": float(np.mean(objectives)),
-            "objective, worst start": float(np.max(objectives)),
-            "lowest bound of a start": float(np.min(bounds)),
-            "test accuracy of the best objective": accuracies[best],
-            "test accuracy, mean over starts": float(np.mean(accuracies)),
-            "test accuracy, standard deviation over starts": float(
-                np.std(accuracies, ddof=1)
-            ),
+            "objective, mean over starts": np.mean(objectives),
+            "objective, worst start": np.max(objectives),
+            "lowest bound of a start": min(one.bound_ for one in starts),
+            f"{test} of the best objective": accuracies[best],
+            f"{test}, mean over starts": np.mean(accuracies),
+            f"{test}, standard deviation over starts": np.std(accuracies, ddof=1),
         }
     )
 
@@ -132,8 +126,8 @@ EXPERIMENTS = (
             "normal features have no clusters."
         ),
         data={"planted": Source(make=_planted_rows)},
-        models=(AS_PRINTED, REFIT, OURS),
-        run=_run_planted,
+        models=dict.fromkeys((AS_PRINTED, REFIT, OURS)),
+        measure=_run_planted,
         repetitions=5,
         axis="training rows",
     ),
@@ -148,11 +142,8 @@ EXPERIMENTS = (
             "lower. The test accuracy of the best start is that of the lowest "
             "objective, not the best on test rows."
         ),
-        data={
-            key: Source(make=partial(load_dataset, key), bundled=key)
-            for key in ("breast_cancer", "friedman")
-        },
-        models=("p = 2", "p = 4"),
-        run=_run_restarts,
+        data=bundled("breast_cancer", "friedman"),
+        models={"p = 2": 2, "p = 4": 4},
+        measure=_run_restarts,
     ),
 )

@@ -5,179 +5,97 @@ Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from operator import gt
 
-import numpy as np
-
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.papers.claims import (
-    CLAIMS,
-    mean_measures,
-    once_per_dataset,
-    reported_claims,
-)
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import (
-    Halves,
-    Values,
-    accuracy,
-    chosen_by_folds,
-    halves,
-    standardised,
-)
+from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, holding
+from smpcore.papers.protocols import Fit, accuracy, grid_of, standardised_halves
 from smpcore.papers.small.bonsai import Bonsai
 from smpcore.papers.small.protonn import ProtoNN
 from smpcore.papers.small.table_1 import FIXED, SMALL
 from smpcore.papers.small.table_1 import MODELS as STANDARD
-from smpcore.papers.smp.sparsity import BASELINES, RIDGES, Linear, select
-from smpcore.papers.sources import Source
+from smpcore.papers.smp.sparsity import BASELINES, few_features
+from smpcore.papers.sources import Source, bundled, generated
 
 #: Features that a model may use: p k of the paper.
 N_FEATURES = 6
-#: Halves that a measure is the mean over.
+#: Divisions that a measure is the mean over.
 HALVES = 5
-TUNED = "SMaLL, lambda by folds"
 SWAPPED = "SMaLL, with a bias"
-_OURS: dict[str, tuple[Any, list[Values]]] = {
-    SMALL: (SMaLLClassifier, [FIXED]),
-    SWAPPED: (SMaLLClassifier, [{**FIXED, "bias": True}]),
-    TUNED: (SMaLLClassifier, [{"lam": lam} for lam in (0.003, 0.01, 0.03, 0.1, 0.3)]),
+#: The paper's values, which Explore can show, and others.
+_OURS = {
+    SMALL: Fit(SMaLLClassifier, [FIXED], "smallk"),
+    SWAPPED: Fit(SMaLLClassifier, [FIXED | {"bias": True}], "smallk"),
 }
+TUNED = Fit(SMaLLClassifier, grid_of(lam=(0.003, 0.01, 0.03, 0.1, 0.3)))
 #: Baselines of little devices -> what makes them, and the values that are tried.
-DEVICES: dict[str, tuple[Any, list[Values]]] = {
-    "ProtoNN": (
-        ProtoNN,
-        [{"n_dimensions": d, "n_features": N_FEATURES} for d in (5, 10, 15, 20)],
+DEVICES = {
+    "ProtoNN": Fit(
+        ProtoNN, grid_of(n_dimensions=(5, 10, 15, 20), n_features=(N_FEATURES,))
     ),
-    "Bonsai": (Bonsai, [{"depth": d, "n_features": N_FEATURES} for d in (2, 3, 4)]),
+    "Bonsai": Fit(Bonsai, grid_of(depth=(2, 3, 4), n_features=(N_FEATURES,))),
 }
-_STANDARD = tuple(STANDARD)[:9]
+_STANDARD = {name: STANDARD[name] for name in tuple(STANDARD)[:9]}
 
 
-def _few_features(rows: Halves, model: str, seed: int) -> Any:
-    """A sparse linear model that is fitted again on its largest features."""
-    loss, ridge = BASELINES[model]
-    features = select(loss, ridge, min(N_FEATURES, rows.X.shape[1]), rows)
-    if not len(features):
-        features = np.arange(1)
-    X, X_test = rows.X[:, features], rows.X_test[:, features]
-    narrow = Halves(X, rows.y, X_test, rows.y_test)
-    _, fitted = chosen_by_folds(partial(Linear, loss), RIDGES, narrow, seed)
-    return accuracy(fitted, X_test, rows.y_test), len(features)
-
-
-@once_per_dataset
-def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
+def measures(case: Case) -> Outcome:
     """Test accuracy and features of one model on one division of the rows."""
-    rows = standardised(halves(dataset, repetition))
+    rows, seed, made = case.rows, case.trial.repetition, case.declared
+    if case.trial.model in BASELINES:
+        return few_features(*made, N_FEATURES, rows, seed)
+    values, fitted = made.chosen(rows, seed)
     n_features = rows.X.shape[1]
-    if model in BASELINES:
-        share, n_features = _few_features(rows, model, repetition)
-        return {"accuracy": share, "features": float(n_features)}
-    make, grid = {**STANDARD, **DEVICES, **_OURS}[model]
-    _, fitted = chosen_by_folds(make, grid, rows, repetition)
-    if model in _OURS:
+    if made.make is SMaLLClassifier:
         n_features = fitted.model_.n_nonzeros
-    elif model in DEVICES:
+    elif case.trial.model in DEVICES:
         n_features = len(fitted.features)
     share = accuracy(fitted, rows.X_test, rows.y_test)
-    return {"accuracy": share, "features": float(n_features)}
-
-
-_ABOVE_DEVICES = "SMaLL above ProtoNN and Bonsai"
-_ABOVE_LINEAR = "SMaLL above all six sparse linear models"
-_ABOVE_STANDARD = "SMaLL above all but GB and AB, with 6 features"
-
-
-def _means(dataset: Dataset, *models: str) -> dict[str, float]:
-    return {
-        model: mean_measures(measures, dataset, model, HALVES)["accuracy"]
-        for model in models
-    }
-
-
-def _outcome(dataset: Dataset, model: str) -> Outcome:
-    values = dict(_OURS[model][1][0]) if model in (SMALL, SWAPPED) else {}
-    means = mean_measures(measures, dataset, model, HALVES)
-    return Outcome(means, method="smallk" if values else "", values=values)
-
-
-def _figure_3(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model != CLAIMS:
-        return _outcome(dataset, trial.model)
-    means = _means(dataset, SMALL, *DEVICES, *BASELINES)
-    ours = means[SMALL]
-    return Outcome(
-        {
-            _ABOVE_DEVICES: float(ours > max(means[name] for name in DEVICES)),
-            _ABOVE_LINEAR: float(ours > max(means[name] for name in BASELINES)),
-        }
-    )
-
-
-def _figure_4(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model != CLAIMS:
-        return _outcome(dataset, trial.model)
-    others = [name for name in _STANDARD if name not in ("GB", "AB")]
-    means = _means(dataset, SMALL, *others, *BASELINES, *DEVICES)
-    ours = means.pop(SMALL)
-    return Outcome({_ABOVE_STANDARD: float(ours > max(means.values()))})
+    values = values if made.method else {}
+    numbers = {"accuracy": share, "features": n_features}
+    return Outcome(numbers, method=made.method, values=values)
 
 
 _CANCER_ACCURACY = "test accuracy above .94"
 _PERIMETER = "worst perimeter in both prototypes"
 
 
-@once_per_dataset
-def _cancer(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    rows = halves(dataset, repetition)
-    fitted = SMaLLClassifier(**_OURS[model][1][0]).fit(rows.X, rows.y)
-    place = list(dataset.feature_columns).index("worst perimeter")
+def _cancer(case: Case) -> Outcome:
+    values, fitted = case.declared.chosen(case.rows)
+    place = list(case.dataset.feature_columns).index("worst perimeter")
     used = fitted.model_.anchors[:, place] != 0
-    return {
-        "accuracy": accuracy(fitted, rows.X_test, rows.y_test),
-        _PERIMETER: float(used.sum() == 2),
-    }
+    share = accuracy(fitted, case.rows.X_test, case.rows.y_test)
+    numbers = {"accuracy": share, _PERIMETER: used.sum() == 2}
+    return Outcome(numbers, method="smallk", values=values)
 
 
-def _figure_2(trial: Trial, dataset: Dataset) -> Outcome:
-    means = mean_measures(_cancer, dataset, trial.model, 20)
-    means[_CANCER_ACCURACY] = float(means["accuracy"] > 0.94)
-    values = dict(_OURS[trial.model][1][0])
-    return Outcome(means, method="smallk", values=values)
-
-
-def _friedman(n_samples: int, n_features: int) -> Source:
-    """Friedman's function among noise; Explore shows the one of the usual size."""
-    usual = (n_samples, n_features) == (1000, 50)
-    return Source(
-        make=partial(
-            load_dataset, "friedman", n_samples=n_samples, n_features=n_features
-        ),
-        bundled="friedman" if usual else "",
-    )
+def _accurate(outcome: Outcome) -> dict[str, float]:
+    return {_CANCER_ACCURACY: outcome.measures["accuracy"] > 0.94}
 
 
 def _openml(name: str, number: int) -> dict[str, Source]:
     return {name: Source(openml=number, file=f"{name}.arff", two_classes=True)}
 
 
-_GENERATED = {
-    f"Friedman, {m} x {n}": _friedman(m, n)
-    for m, n in ((250, 50), (500, 50), (1000, 50), (1000, 100))
-}
+_USUAL = "Friedman, 1000 x 50"
 _FIGURE_3 = {
-    **_GENERATED,
+    **{
+        f"Friedman, {m} x {n}": generated("friedman", n_samples=m, n_features=n)
+        for m, n in ((250, 50), (500, 50), (1000, 50), (1000, 100))
+    },
     **_openml("fri_c0_1000_50", 590),
     **_openml("fri_c0_500_50", 650),
     **_openml("fri_c0_250_50", 603),
     **_openml("fri_c4_1000_100", 588),
 }
+# Explore shows the one of the usual size.
+_FIGURE_3[_USUAL] = replace(_FIGURE_3[_USUAL], bundled="friedman")
 _FIGURE_4 = {
     name: _FIGURE_3[name] for name in ("Friedman, 1000 x 50", "fri_c0_1000_50")
 }
+_RIVALS = tuple(
+    name for name in _STANDARD | BASELINES | DEVICES if name not in ("GB", "AB")
+)
 _SAME = (
     f"Means over {HALVES} random halves; k = 3, p = 2, lambda = .1 and no bias in "
     "SMaLL, solved to the optimum of its relaxation, rounded and improved by swaps. "
@@ -199,17 +117,12 @@ EXPERIMENTS = (
             "both prototypes. The second is counted over the divisions: 1 is always. "
             "The classes' kernel density estimates are on Prototypes."
         ),
-        data={
-            "breast cancer": Source(
-                make=partial(load_dataset, "breast_cancer"), bundled="breast_cancer"
-            )
-        },
-        models=(SMALL, SWAPPED),
-        run=_figure_2,
-        reported=(
-            Reported("breast cancer", SMALL, _CANCER_ACCURACY, 1.0),
-            Reported("breast cancer", SMALL, _PERIMETER, 1.0),
-        ),
+        data={"breast cancer": bundled("breast_cancer")["breast_cancer"]},
+        models=_OURS,
+        measure=_cancer,
+        n_halves=20,
+        summary=_accurate,
+        reported=holding(("breast cancer",), (SMALL,), _CANCER_ACCURACY, _PERIMETER),
     ),
     Experiment(
         name="small-figure-3",
@@ -223,13 +136,16 @@ EXPERIMENTS = (
             "that the Fri series has (c0: no collinearity)."
         ),
         data=_FIGURE_3,
-        models=(*_OURS, *BASELINES, *DEVICES, CLAIMS),
-        run=_figure_3,
-        reported=tuple(
-            one
-            for data in _FIGURE_3
-            for one in reported_claims(data, _ABOVE_DEVICES, _ABOVE_LINEAR)
-        ),
+        models=_OURS | {"SMaLL, lambda by folds": TUNED} | BASELINES | DEVICES,
+        measure=measures,
+        divide=standardised_halves,
+        n_halves=HALVES,
+        claims={
+            "SMaLL above ProtoNN and Bonsai": Claim(SMALL, gt, (*DEVICES,), "accuracy"),
+            "SMaLL above all six sparse linear models": Claim(
+                SMALL, gt, (*BASELINES,), "accuracy"
+            ),
+        },
     ),
     Experiment(
         name="small-figure-4",
@@ -241,10 +157,14 @@ EXPERIMENTS = (
             "is the text's: better than all baselines but GB and AB."
         ),
         data=_FIGURE_4,
-        models=(SMALL, SWAPPED, *_STANDARD, *BASELINES, *DEVICES, CLAIMS),
-        run=_figure_4,
-        reported=tuple(
-            one for data in _FIGURE_4 for one in reported_claims(data, _ABOVE_STANDARD)
-        ),
+        models=_OURS | _STANDARD | BASELINES | DEVICES,
+        measure=measures,
+        divide=standardised_halves,
+        n_halves=HALVES,
+        claims={
+            "SMaLL above all but GB and AB, with 6 features": Claim(
+                SMALL, gt, _RIVALS, "accuracy"
+            )
+        },
     ),
 )

@@ -6,38 +6,25 @@ Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from operator import gt
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from smpcore.datasets import Dataset
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smallk.paper_algorithm import run_as_printed
-from smpcore.papers.claims import (
-    CLAIMS,
-    mean_measures,
-    once_per_dataset,
-    reported_claims,
-)
-from smpcore.papers.experiment import (
-    Experiment,
-    Outcome,
-    Reported,
-    Trial,
-    read_accuracies,
-)
+from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, Reported
 from smpcore.papers.protocols import (
+    Fit,
+    Halves,
     Values,
-    accuracy,
-    all_values,
-    best_on_test,
-    chosen_by_folds,
-    halves,
+    grid_of,
     scikit_learns,
+    standard,
 )
 from smpcore.papers.sources import Source
-from smpcore.papers.table_1 import TABLE_1
+from smpcore.papers.table_1 import TABLE_1, read_accuracies, tabled_accuracy
 
 SMALL, PRINTED = "SMaLL", "SMaLL, Mirror-Prox as printed"
 ON_TEST = ", chosen on test rows"
@@ -62,7 +49,7 @@ class AsPrinted:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> AsPrinted:
         """Run on rows of two classes, which are scaled."""
-        small = _ours(k=X.shape[1])
+        small = SMaLLClassifier(**FIXED, k=X.shape[1])
         steps = run_as_printed(
             small, small.problem(X, y), N_STEPS, steps=(0.01, self.beta)
         )
@@ -74,91 +61,61 @@ class AsPrinted:
         return self.model_.predict(X)
 
 
-def _ours(**values: Any) -> SMaLLClassifier:
-    """Our solver on the paper's problem."""
-    return SMaLLClassifier(**{**FIXED, **values})
+def _whole(rows: Halves, **values: bool) -> list[Values]:
+    """The paper's problem without sparsity."""
+    return [FIXED | {"k": rows.X.shape[1]} | values]
+
+
+def _either(rows: Halves) -> list[Values]:
+    """The same with each of the classes as the positive one."""
+    classes = np.unique(rows.y).tolist()
+    return [values | {"positive_class": c} for c in classes for values in _whole(rows)]
 
 
 _C = (0.1, 1.0, 10.0, 100.0)
 _SIZES = (10, 20, 50)
+_MORE_C = (0.01, *_C)
 #: Model of the table -> what makes it, and the values that the paper tried.
-MODELS: dict[str, tuple[Any, list[Values]]] = {
-    "LSVM": (scikit_learns, all_values("linear_svm", C=_C)),
-    "RF": (
-        scikit_learns,
-        all_values("forest", n_estimators=_SIZES, max_features=("sqrt", "log2")),
-    ),
-    "AB": (scikit_learns, all_values("adaboost", n_estimators=_SIZES)),
-    "LR": (scikit_learns, all_values("logistic", C=_C)),
-    "DT": (scikit_learns, all_values("tree", criterion=("gini", "entropy"))),
-    "kNN": (scikit_learns, all_values("knn", n_neighbors=(1, 3, 5, 7))),
-    "RSVM": (
+MODELS = {
+    "LSVM": standard("linear_svm", C=_C),
+    "RF": standard("forest", n_estimators=_SIZES, max_features=("sqrt", "log2")),
+    "AB": standard("adaboost", n_estimators=_SIZES),
+    "LR": standard("logistic", C=_C),
+    "DT": standard("tree", criterion=("gini", "entropy")),
+    "kNN": standard("knn", n_neighbors=(1, 3, 5, 7)),
+    "RSVM": Fit(
         scikit_learns,
         [
-            *all_values("rbf_svm", C=(0.01, *_C)),
-            *all_values("poly_svm", C=(0.01, *_C), degree=(2, 3)),
-            *all_values("sigmoid_svm", C=(0.01, *_C)),
+            *grid_of(key=("rbf_svm",), C=_MORE_C),
+            *grid_of(key=("poly_svm",), C=_MORE_C, degree=(2, 3)),
+            *grid_of(key=("sigmoid_svm",), C=_MORE_C),
         ],
     ),
-    "GB": (scikit_learns, all_values("boosting", n_estimators=_SIZES)),
-    "GP": (scikit_learns, all_values("gaussian_process")),
-    SMALL: (_ours, [{}]),
-    PRINTED: (AsPrinted, [{"beta": 0.01}, {"beta": 0.001}]),
-    "SMaLL, with a bias": (_ours, [{"bias": True}]),
-    EITHER: (_ours, [{}]),
+    "GB": standard("boosting", n_estimators=_SIZES),
+    "GP": standard("gaussian_process"),
+    SMALL: Fit(SMaLLClassifier, _whole, "smallk"),
+    PRINTED: Fit(AsPrinted, grid_of(beta=(0.01, 0.001))),
+    "SMaLL, with a bias": Fit(SMaLLClassifier, partial(_whole, bias=True), "smallk"),
+    EITHER: Fit(SMaLLClassifier, _either, "smallk"),
 }
+MODELS[PRINTED + ON_TEST] = MODELS[PRINTED]._replace(on_test=True)
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = halves(dataset, trial.repetition)
-    model = trial.model.removesuffix(ON_TEST)
-    make, grid = MODELS[model]
-    if model == EITHER:
-        grid = [{"positive_class": one} for one in np.unique(rows.y)]
-    if make is _ours:
-        grid = [{"k": rows.X.shape[1], **values} for values in grid]
-    if model != trial.model:
-        values, share = best_on_test(make, grid, rows)
-    else:
-        values, estimator = chosen_by_folds(make, grid, rows, trial.repetition)
-        share = accuracy(estimator, rows.X_test, rows.y_test)
-    if make is not _ours:
-        return Outcome({"accuracy": share})
-    positive = values.get("positive_class")
-    shown = {**FIXED, **values}
-    if positive is not None:
-        shown["positive_class"] = np.asarray(positive).item()
-    return Outcome({"accuracy": share}, method="smallk", values=shown)
+def _share(case: Case) -> Outcome:
+    """The table's accuracy, in the figure's words."""
+    return Outcome({"test accuracy": tabled_accuracy(case).measures["accuracy"]})
 
 
-@once_per_dataset
-def _test_accuracy(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    trial = Trial("", model, repetition)
-    return {"test accuracy": _run(trial, dataset).measures["accuracy"]}
-
-
-_BEST = "SMaLL has the best test accuracy"
-_FIGURE_MODELS = (SMALL, "SMaLL, with a bias", *tuple(MODELS)[:9])
-#: Halves that a measure of Figure 1 is the mean over.
-HALVES = 20
-
-
-def _figure_1(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model != CLAIMS:
-        return Outcome(mean_measures(_test_accuracy, dataset, trial.model, HALVES))
-    means = {
-        model: mean_measures(_test_accuracy, dataset, model, HALVES)["test accuracy"]
-        for model in tuple(MODELS)[:10]
-    }
-    return Outcome({_BEST: float(max(means, key=means.__getitem__) == SMALL)})
-
-
+_TABLE = tuple(MODELS)[:10]
+_FIGURE_MODELS = (SMALL, "SMaLL, with a bias", *_TABLE[:9])
 _REPORTED = read_accuracies(Path(__file__).with_name("table_1.csv"))
 _DATA = {
     name: TABLE_1.get(name, Source(openml=621, file=f"{name}.arff", two_classes=True))
     for name in dict.fromkeys(one.data for one in _REPORTED)
 }
-_OTHERS = (PRINTED, PRINTED + ON_TEST, *tuple(MODELS)[11:])
+_OTHERS = (PRINTED, PRINTED + ON_TEST, "SMaLL, with a bias", EITHER)
+#: Divisions that a measure of Figure 1 is the mean over.
+HALVES = 20
 _SAME = (
     "Five random halves, stratified, features standardised, two clusters of the "
     "positive class, lambda = 0.1 and no bias; the paper does not say how large its "
@@ -177,8 +134,8 @@ EXPERIMENTS = (
             "on most data sets."
         ),
         data=_DATA,
-        models=tuple(MODELS)[:10],
-        run=_run,
+        models={name: MODELS[name] for name in _TABLE},
+        measure=tabled_accuracy,
         repetitions=5,
         reported=_REPORTED,
     ),
@@ -195,8 +152,8 @@ EXPERIMENTS = (
             "numbers."
         ),
         data=_DATA,
-        models=_OTHERS,
-        run=_run,
+        models={name: MODELS[name] for name in _OTHERS},
+        measure=tabled_accuracy,
         repetitions=5,
         reported=tuple(
             replace(one, model=model)
@@ -216,11 +173,14 @@ EXPERIMENTS = (
             "and grids are those of small-table-1."
         ),
         data={"chscase_funds": TABLE_1["chscase_funds"]},
-        models=(*_FIGURE_MODELS, CLAIMS),
-        run=_figure_1,
-        reported=(
-            Reported("chscase_funds", SMALL, "test accuracy", 0.73),
-            *reported_claims("chscase_funds", _BEST),
-        ),
+        models={name: MODELS[name] for name in _FIGURE_MODELS},
+        measure=_share,
+        n_halves=HALVES,
+        claims={
+            "SMaLL has the best test accuracy": Claim(
+                SMALL, gt, _TABLE[:9], "test accuracy"
+            )
+        },
+        reported=(Reported("chscase_funds", SMALL, "test accuracy", 0.73),),
     ),
 )

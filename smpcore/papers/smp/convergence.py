@@ -5,13 +5,10 @@ Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smp import SMPClassifier
 from smpcore.methods.smp.paper_algorithm import (
@@ -25,9 +22,8 @@ from smpcore.methods.smp.paper_algorithm import (
     step_lengths,
 )
 from smpcore.methods.smp.problem import SMPParameters, SMPProblem, solve_problem
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Experiment, Outcome, holding
+from smpcore.papers.sources import bundled
 
 #: Steps at which the objective is looked at.
 STEPS = (10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -44,16 +40,15 @@ RUNS = {
     "Algorithm 2, longer safe steps, max loss": ("tight", "max", False),
 }
 OURS = "proximal gradient (ours)"
+_AFTER, _ABOVE = (
+    "objective after 200 steps, above the optimum",
+    "objective above the optimum",
+)
 _RATE = "O(1/t) bound holds for the averages"
 
 
 def _estimator(loss: str = "smooth") -> SMPClassifier:
     return SMPClassifier(lam=0.01, mu=0.005, bias=False, loss=loss)
-
-
-def _problem(dataset: Dataset) -> SMPProblem:
-    rows = halves(dataset, 0)
-    return _estimator().problem(rows.X, rows.y)
 
 
 def _optimum(problem: SMPProblem, estimator: SMPClassifier) -> tuple[np.ndarray, float]:
@@ -78,8 +73,9 @@ def rate_constant(
     return float(primal + dual + coupling)
 
 
-def _algorithm_2(problem: SMPProblem, model: str) -> Outcome:
-    kind, loss, from_centres = RUNS[model]
+def _algorithm_2(
+    problem: SMPProblem, kind: str, loss: str, from_centres: bool
+) -> Outcome:
     estimator = _estimator(loss)
     best, bound = _optimum(problem, estimator)
     W = np.zeros_like(best)
@@ -91,14 +87,13 @@ def _algorithm_2(problem: SMPProblem, model: str) -> Outcome:
         if t in STEPS:
             at[t] = objective(problem, estimator, W) / bound - 1.0
             mean_at[t] = objective(problem, estimator, mean) - bound
-    measures = {"objective after 200 steps, above the optimum": at[200]}
+    measures = {_AFTER: at[200]}
     if loss == "smooth" and not from_centres:
         steps = step_lengths(problem, estimator.lam, kind)
         # The bound on the optimum is below it by at most 1e-5 of it.
         C, slack = rate_constant(problem, estimator.lam, steps, best), 2e-5 * bound
-        holds = all(gap <= C / t + slack for t, gap in mean_at.items())
-        measures[_RATE] = float(holds)
-    return Outcome(measures, {"objective above the optimum": [*at.items()]})
+        measures[_RATE] = all(gap <= C / t + slack for t, gap in mean_at.items())
+    return Outcome(measures, {_ABOVE: at})
 
 
 def _proximal_gradient(problem: SMPProblem) -> Outcome:
@@ -107,18 +102,15 @@ def _proximal_gradient(problem: SMPProblem) -> Outcome:
     net = SMPParameters(estimator.lam, estimator.mu, estimator.eta)
     solution = solve_problem(problem, net, SolverOptions(tol=1e-7, max_iter=STEPS[-1]))
     last = len(solution.objective) - 1
-    curve = [(t, solution.objective[min(t, last)] / bound - 1.0) for t in STEPS]
-    return Outcome(
-        {"objective after 200 steps, above the optimum": dict(curve)[200]},
-        {"objective above the optimum": curve},
-    )
+    above = {t: solution.objective[min(t, last)] / bound - 1.0 for t in STEPS}
+    return Outcome({_AFTER: above[200]}, {_ABOVE: above})
 
 
-def _convergence(trial: Trial, dataset: Dataset) -> Outcome:
-    problem = _problem(dataset)
-    if trial.model == OURS:
+def _convergence(case: Case) -> Outcome:
+    problem = _estimator().problem(case.rows.X, case.rows.y)
+    if case.trial.model == OURS:
         return _proximal_gradient(problem)
-    return _algorithm_2(problem, trial.model)
+    return _algorithm_2(problem, *case.declared)
 
 
 _PROPOSITION_1 = "Proposition 1 holds: L_f is at most N R^2"
@@ -137,28 +129,25 @@ def _largest_slope(problem: SMPProblem) -> float:
     return largest
 
 
-def _propositions(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = halves(dataset, 0)
-    p = int(trial.model.removeprefix("p = "))
-    problem = SMPClassifier(p, bias=False).problem(rows.X, rows.y)
+def _propositions(case: Case) -> Outcome:
+    rows = case.rows
+    problem = SMPClassifier(case.declared, bias=False).problem(rows.X, rows.y)
     printed, seen = printed_curvature(problem), _largest_slope(problem)
     values = np.linalg.svd(difference_matrix(problem), compute_uv=False)
     near = np.minimum(abs(values), abs(values - printed_norm(problem)))
-    measures: dict[str, Any] = {
-        _PROPOSITION_1: float(seen <= printed),
-        _PROPOSITION_2: float((near < 1e-9).all() and len(values) > 0),
-        "N R^2 / our bound on L_f": printed / problem.lipschitz,
-        "our bound / largest slope seen": problem.lipschitz / seen,
-    }
-    return Outcome(measures)
+    return Outcome(
+        {
+            _PROPOSITION_1: seen <= printed,
+            _PROPOSITION_2: (near < 1e-9).all() and len(values) > 0,
+            "N R^2 / our bound on L_f": printed / problem.lipschitz,
+            "our bound / largest slope seen": problem.lipschitz / seen,
+        }
+    )
 
 
-def _bundled(*keys: str) -> dict[str, Source]:
-    return {key: Source(make=partial(load_dataset, key), bundled=key) for key in keys}
-
-
-_DATA = _bundled("iris", "wine", "breast_cancer")
-_SIZES = ("p = 2", "p = 5")
+_DATA = bundled("iris", "wine", "breast_cancer")
+_SIZES = {"p = 2": 2, "p = 5": 5}
+_OF_THE_RATE = [name for name, run in RUNS.items() if run[1:] == ("smooth", False)]
 EXPERIMENTS = (
     Experiment(
         name="smp-propositions",
@@ -173,13 +162,8 @@ EXPERIMENTS = (
         ),
         data=_DATA,
         models=_SIZES,
-        run=_propositions,
-        reported=tuple(
-            Reported(data, model, claim, 1.0)
-            for data in _DATA
-            for model in _SIZES
-            for claim in (_PROPOSITION_1, _PROPOSITION_2)
-        ),
+        measure=_propositions,
+        reported=holding(_DATA, _SIZES, _PROPOSITION_1, _PROPOSITION_2),
         tolerance=0.0,
     ),
     Experiment(
@@ -197,14 +181,9 @@ EXPERIMENTS = (
             "there is no such guarantee."
         ),
         data=_DATA,
-        models=(*RUNS, OURS),
-        run=_convergence,
-        reported=tuple(
-            Reported(data, model, _RATE, 1.0)
-            for data in _DATA
-            for model in RUNS
-            if RUNS[model][1:] == ("smooth", False)
-        ),
+        models=RUNS | {OURS: None},
+        measure=_convergence,
+        reported=holding(_DATA, _OF_THE_RATE, _RATE),
         tolerance=0.0,
         axis="steps",
     ),

@@ -8,30 +8,26 @@ then again on those features with a ridge only: the paper's procedure.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from itertools import product
 
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.smp import SMPClassifier
-from smpcore.papers.claims import CLAIMS, mean_measures, once_per_dataset
-from smpcore.papers.experiment import Experiment, Outcome, Trial
+from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.protocols import (
+    Fit,
     Halves,
-    Values,
-    best_by_folds,
-    halves,
-    standardised,
+    accuracy,
+    grid_of,
+    standardised_halves,
 )
 from smpcore.papers.smp.huber import HuberClassifier
-from smpcore.papers.sources import Source
+from smpcore.papers.sources import Source, bundled
 
-GRID: list[Values] = [
-    {"lam": lam, "mu": mu} for lam, mu in product((0.0, 0.003, 0.03), (0.01, 0.03, 0.1))
-]
+GRID = grid_of(lam=(0.0, 0.003, 0.03), mu=(0.01, 0.03, 0.1))
 #: Ridges that are tried when a baseline is fitted again on its features.
-RIDGES: list[Values] = [{"l2": l2} for l2 in (1e-3, 1e-2, 1e-1, 1.0)]
+RIDGES = grid_of(l2=(1e-3, 1e-2, 1e-1, 1.0))
 #: Name in the paper -> loss, and the ridge beside the l1 penalty, relative to it.
 BASELINES = {
     "L1Hi": ("hinge", 0.0),
@@ -102,49 +98,36 @@ def select(loss: str, ridge: float, n_wanted: int, rows: Halves) -> np.ndarray:
     return best
 
 
-@once_per_dataset
-def _smp(dataset: Dataset, repetition: int) -> tuple[Halves, SMPClassifier]:
-    rows = standardised(halves(dataset, repetition))
-    values = best_by_folds(SMPClassifier, GRID, rows.X, rows.y, seed=repetition)
-    return rows, SMPClassifier(**values).fit(rows.X, rows.y)
-
-
-@once_per_dataset
-def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, float]:
-    """Test accuracy and features of one model on one division of the rows."""
-    rows, smp = _smp(dataset, repetition)
-    # A feature counts as often as prototypes have it.
-    n_features = smp.model_.n_nonzeros
-    if model == "SMP":
-        share = np.mean(smp.predict(rows.X_test) == rows.y_test)
-        return {"accuracy": float(share), "features": float(n_features)}
-    loss, ridge = BASELINES[model]
-    features = select(loss, ridge, min(n_features, rows.X.shape[1]), rows)
+def few_features(
+    loss: str, ridge: float, n_wanted: int, rows: Halves, seed: int
+) -> Outcome:
+    """A sparse linear model, fitted again on its features with a ridge by folds."""
+    features = select(loss, ridge, min(n_wanted, rows.X.shape[1]), rows)
     if not len(features):
         features = np.arange(1)
-    make = partial(Linear, loss)
     X, X_test = rows.X[:, features], rows.X_test[:, features]
-    values = best_by_folds(make, RIDGES, X, rows.y, seed=repetition)
-    again = make(**values).fit(X, rows.y)
-    share = np.mean(again.predict(X_test) == rows.y_test)
-    return {"accuracy": float(share), "features": float(len(features))}
+    narrow = Halves(X, rows.y, X_test, rows.y_test)
+    _, fitted = Fit(partial(Linear, loss), RIDGES).chosen(narrow, seed)
+    share = accuracy(fitted, X_test, rows.y_test)
+    return Outcome({"accuracy": share, "features": len(features)})
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model != CLAIMS:
-        return Outcome(mean_measures(measures, dataset, trial.model, HALVES))
-    shares = {
-        model: mean_measures(measures, dataset, model, HALVES)["accuracy"]
-        for model in ("SMP", *BASELINES)
-    }
-    smp = shares.pop("SMP")
-    leads = {
-        "best": smp - max(shares.values()),
-        "mean": smp - np.mean([*shares.values()]),
-    }
-    return Outcome(
-        {f"lead of SMP over the {name} baseline": one for name, one in leads.items()}
-    )
+def measures(case: Case) -> Outcome:
+    """Test accuracy and features of one model on one division of the rows."""
+    rows, seed = case.rows, case.trial.repetition
+    if case.trial.model != "SMP":
+        n_features = int(case.of("SMP").measures["features"])
+        return few_features(*case.declared, n_features, rows, seed)
+    _, smp = Fit(SMPClassifier, GRID).chosen(rows, seed)
+    share = accuracy(smp, rows.X_test, rows.y_test)
+    # A feature counts as often as prototypes have it.
+    return Outcome({"accuracy": share, "features": smp.model_.n_nonzeros})
+
+
+def _lead(best: Callable[..., float], case: Case) -> float:
+    """How far SMP is above the baselines."""
+    shares = [case.of(model).measures["accuracy"] for model in BASELINES]
+    return case.of("SMP").measures["accuracy"] - best(shares)
 
 
 #: OpenML's numbers of the sets of 1000 rows whose names have the figure's form.
@@ -174,19 +157,22 @@ EXPERIMENTS = (
             "sonar and breast cancer are ours to choose."
         ),
         data={
-            "Friedman, 1000 x 50": Source(
-                make=partial(load_dataset, "friedman"), bundled="friedman"
-            ),
-            "breast cancer, 569 x 30": Source(
-                make=partial(load_dataset, "breast_cancer"), bundled="breast_cancer"
-            ),
+            "Friedman, 1000 x 50": bundled("friedman")["friedman"],
+            "breast cancer, 569 x 30": bundled("breast_cancer")["breast_cancer"],
             "sonar, 208 x 60": Source(file="sonar.arff", openml=40),
             **{
                 name: Source(openml=number, file=f"{name}.arff", two_classes=True)
                 for name, number in _FRIEDMAN.items()
             },
         },
-        models=("SMP", *BASELINES, CLAIMS),
-        run=_run,
+        models={"SMP": None} | BASELINES,
+        measure=measures,
+        divide=standardised_halves,
+        n_halves=HALVES,
+        claims={
+            "lead of SMP over the best baseline": partial(_lead, max),
+            "lead of SMP over the mean baseline": partial(_lead, np.mean),
+        },
+        claimed={},
     ),
 )

@@ -7,41 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from smpcore.datasets import Dataset
 from smpcore.methods.smp import SMPClassifier
 from smpcore.methods.smp.paper_algorithm import algorithm_2, cluster_centres
-from smpcore.papers.experiment import (
-    Experiment,
-    Outcome,
-    Reported,
-    Trial,
-    read_accuracies,
-)
+from smpcore.papers.experiment import Experiment, Reported
 from smpcore.papers.protocols import (
+    Fit,
     Halves,
-    Values,
-    accuracy,
-    all_values,
-    best_on_test,
-    chosen_by_folds,
+    grid_of,
     halves,
-    scikit_learns,
+    standard,
     with_codes,
 )
 from smpcore.papers.sources import Source
-from smpcore.papers.table_1 import TABLE_1
+from smpcore.papers.table_1 import TABLE_1, read_accuracies, tabled_accuracy
 
 #: lambda and mu that are tried.
-GRID: list[Values] = [
-    {"lam": lam, "mu": mu}
-    for lam, mu in product((0.0, 0.003, 0.03), (0.001, 0.01, 0.05))
-]
+GRID = grid_of(lam=(0.0, 0.003, 0.03), mu=(0.001, 0.01, 0.05))
 SMP, PRINTED = "SMP", "SMP, Algorithm 2 as printed"
 ON_TEST = ", chosen on test rows"
 
@@ -73,59 +60,32 @@ class AsPrinted:
 
 _C = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: Model of the table -> what makes it, and the values that are tried.
-MODELS: dict[str, tuple[Any, list[Values]]] = {
-    "LSVM": (scikit_learns, all_values("linear_svm", C=_C)),
-    "RF": (scikit_learns, all_values("forest", max_depth=(3, None))),
-    "AB": (scikit_learns, all_values("adaboost", n_estimators=(10, 50))),
-    "LR": (scikit_learns, all_values("logistic", C=_C)),
-    "DT": (scikit_learns, all_values("tree", max_depth=(2, 3, 4, 6, None))),
-    "kNN": (scikit_learns, all_values("knn", n_neighbors=(1, 3, 5, 9, 15))),
-    "RSVM": (
-        scikit_learns,
-        [
-            *all_values("rbf_svm", C=_C),
-            *all_values("poly_svm", C=_C),
-            *all_values("sigmoid_svm", C=_C),
-        ],
-    ),
-    "GB": (scikit_learns, all_values("boosting", max_depth=(1, 3))),
+MODELS = {
+    "LSVM": standard("linear_svm", C=_C),
+    "RF": standard("forest", max_depth=(3, None)),
+    "AB": standard("adaboost", n_estimators=(10, 50)),
+    "LR": standard("logistic", C=_C),
+    "DT": standard("tree", max_depth=(2, 3, 4, 6, None)),
+    "kNN": standard("knn", n_neighbors=(1, 3, 5, 9, 15)),
+    "RSVM": standard("rbf_svm", "poly_svm", "sigmoid_svm", C=_C),
+    "GB": standard("boosting", max_depth=(1, 3)),
     # The usual solver refuses classes of fewer rows than features.
-    "QDA": (
-        scikit_learns,
-        all_values("quadratic", solver=("eigen",), shrinkage=(0.01, 0.1, 0.5)),
-    ),
-    "GP": (scikit_learns, all_values("gaussian_process")),
-    SMP: (SMPClassifier, GRID),
-    PRINTED: (AsPrinted, GRID),
-    "l1 LR": (scikit_learns, all_values("l1_logistic", C=_C)),
-    "elastic net LR": (scikit_learns, all_values("elastic_net", C=_C)),
+    "QDA": standard("quadratic", solver=("eigen",), shrinkage=(0.01, 0.1, 0.5)),
+    "GP": standard("gaussian_process"),
+    SMP: Fit(SMPClassifier, GRID, "smp"),
+    PRINTED: Fit(AsPrinted, GRID),
+    "l1 LR": standard("l1_logistic", C=_C),
+    "elastic net LR": standard("elastic_net", C=_C),
 }
-#: Models that are measured with selection on test rows, too.
-_ALSO_ON_TEST = (SMP, PRINTED, "LR", "RSVM")
+MODELS |= {
+    model + ON_TEST: MODELS[model]._replace(on_test=True)
+    for model in (SMP, PRINTED, "LR", "RSVM")
+}
 
 
-def fitted(model: str, rows: Halves, seed: int) -> tuple[Values, Any]:
-    """Choose parameters by five folds of the training rows, and fit."""
-    return chosen_by_folds(*MODELS[model], rows, seed)
-
-
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = halves(dataset, trial.repetition)
-    model = trial.model.removesuffix(ON_TEST)
-    if model != trial.model:
-        values, share = best_on_test(*MODELS[model], rows)
-    else:
-        try:
-            values, estimator = fitted(model, rows, trial.repetition)
-        except np.linalg.LinAlgError:  # QDA, where a class has hardly any rows
-            return Outcome({"accuracy": np.nan})
-        share = accuracy(estimator, rows.X_test, rows.y_test)
-    method = "smp" if model == SMP else ""
-    return Outcome({"accuracy": share}, method=method, values=values if method else {})
-
-
-def _run_with_codes(trial: Trial, dataset: Dataset) -> Outcome:
-    return _run(trial, with_codes(dataset))
+def _coded_halves(dataset: Dataset, repetition: int) -> Halves:
+    """Random halves with numbers in place of nominal columns."""
+    return halves(with_codes(dataset), repetition)
 
 
 _REPORTED = read_accuracies(Path(__file__).with_name("table_1.csv"))
@@ -162,7 +122,7 @@ _NOMINAL = {
     )
 }
 _PAPER = (SMP, *tuple(MODELS)[:10])
-_OTHERS = (PRINTED, *(model + ON_TEST for model in _ALSO_ON_TEST))
+_OTHERS = (PRINTED, *tuple(MODELS)[14:])
 _WITH_CODES = ("LSVM", "LR", "RSVM", "GP", SMP, SMP + ON_TEST)
 _SAME = (
     "Five random halves, stratified, features standardised, two clusters per class for "
@@ -187,8 +147,8 @@ EXPERIMENTS = (
             "(smp-table-1-codes) linear models come to the printed accuracy."
         ),
         data=_DATA,
-        models=_PAPER,
-        run=_run,
+        models={name: MODELS[name] for name in _PAPER},
+        measure=tabled_accuracy,
         repetitions=5,
         reported=_reported_of(_DATA),
     ),
@@ -204,8 +164,8 @@ EXPERIMENTS = (
             "the paper's numbers of the same model; l1 LR and elastic net LR have none."
         ),
         data=_DATA,
-        models=(*_OTHERS, "l1 LR", "elastic net LR"),
-        run=_run,
+        models={name: MODELS[name] for name in (*_OTHERS, "l1 LR", "elastic net LR")},
+        measure=tabled_accuracy,
         repetitions=5,
         reported=_reported_of(_DATA, *_OTHERS),
     ),
@@ -220,8 +180,9 @@ EXPERIMENTS = (
             "chosen on the test half."
         ),
         data=_NOMINAL,
-        models=_WITH_CODES,
-        run=_run_with_codes,
+        models={name: MODELS[name] for name in _WITH_CODES},
+        measure=tabled_accuracy,
+        divide=_coded_halves,
         repetitions=5,
         reported=_reported_of(_NOMINAL, *_WITH_CODES),
     ),

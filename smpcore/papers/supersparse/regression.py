@@ -7,7 +7,8 @@ IEEE Computational Intelligence Magazine, 2016.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from itertools import product
+from operator import le, lt
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,12 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.svm import SVR
 
 from smpcore.baselines.selected import SelectedRegressor, select_rows
-from smpcore.datasets import Dataset, load_dataset, prepare
+from smpcore.datasets import Dataset, prepare
 from smpcore.methods.supersparse import SuperSparseRegressor, prune_path
 from smpcore.methods.supersparse.pruning import choose_size
-from smpcore.papers.claims import CLAIMS, once_per_dataset
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, Reported
+from smpcore.papers.protocols import Halves, scaled_numbers, standardised
+from smpcore.papers.sources import Source, bundled, unavailable
 
 #: Numbers of prototypes that are tried, and what one costs in the target's sd.
 SIZES, PRICE = (15, 12, 10, 8, 6, 5, 4, 3, 2, 1), 0.01
@@ -33,20 +34,14 @@ MAE, COUNT = "MAE / sd", "prototypes"
 Predict = Callable[[np.ndarray], np.ndarray]
 
 
-def _scale(dataset: Dataset, repetition: int) -> tuple[np.ndarray, ...]:
+def _fold(dataset: Dataset, repetition: int) -> Halves:
     """Standardised training and test rows of a fold."""
     folds = KFold(N_FOLDS, shuffle=True, random_state=0)
     train, test = [*folds.split(dataset.y)][repetition]
     preparation = prepare(dataset, train)
     X, X_test = (preparation.transform(dataset.frame.iloc[r]) for r in (train, test))
-    y, y_test = dataset.y[train], dataset.y[test]
-    middle, scale = X.mean(axis=0), X.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    unit, center = y.std(), y.mean()
-    return (
-        (X - middle) / scale, (y - center) / unit,
-        (X_test - middle) / scale, (y_test - center) / unit,
-    )  # fmt: skip
+    rows = Halves(X, dataset.y[train], X_test, dataset.y[test])
+    return scaled_numbers(standardised(rows))
 
 
 def _similar(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
@@ -131,61 +126,40 @@ def _error(predict: Predict, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.abs(predict(X) - y).mean())
 
 
-@once_per_dataset
-def measures(dataset: Dataset, model: str, repetition: int) -> dict[str, Any]:
+def measures(case: Case) -> Outcome:
     """Errors and numbers of prototypes of one model on one fold."""
-    X, y, X_test, y_test = _scale(dataset, repetition)
+    rows, model = case.rows, case.trial.model
     if model in WHOLE:
-        predict, count = WHOLE[model](X, y)
-        error = _error(predict, X_test, y_test)
-        return {"mae": error, "count": count, "along": dict.fromkeys(SIZES, error)}
-    parts = train_test_split(X, y, test_size=0.25, random_state=repetition)
-    tried = _path(model, parts[0], parts[2])
-    losses = [_error(fitted.predict, parts[1], parts[3]) for fitted in tried]
-    chosen = choose_size(SIZES, losses, PRICE)
-    fitted = _path(model, X, y)
-    along = [_error(one.predict, X_test, y_test) for one in fitted]
-    along = dict(zip(SIZES, along, strict=True))
-    return {"mae": along[chosen], "count": chosen, "along": along}
+        predict, count = case.declared(rows.X, rows.y)
+        error = _error(predict, rows.X_test, rows.y_test)
+        along = dict.fromkeys(SIZES, error)
+    else:
+        seed = case.trial.repetition
+        parts = train_test_split(rows.X, rows.y, test_size=0.25, random_state=seed)
+        tried = _path(model, parts[0], parts[2])
+        losses = [_error(one.predict, parts[1], parts[3]) for one in tried]
+        count = choose_size(SIZES, losses, PRICE)
+        fitted = _path(model, rows.X, rows.y)
+        errors = (_error(one.predict, rows.X_test, rows.y_test) for one in fitted)
+        along = dict(zip(SIZES, errors, strict=True))
+        error = along[count]
+    of_ours: dict[str, Any] = {}
+    if model in MADE:
+        values = {"lam": 1e-3, "n_prototypes": count, **MADE[model]}
+        of_ours = {"method": "supersparse", "values": values}
+    curve = {m: along[m] for m in reversed(SIZES)}
+    return Outcome({MAE: error, COUNT: count}, {"MAE / sd along m": curve}, **of_ours)
 
 
-_ALMOST = {
-    "SRidge": ("Ridge", "SRidge's error at most 14 % above Ridge's"),
-    "SLASSO": ("LASSO", "SLASSO's error at most 14 % above LASSO's"),
-}
-_BETTER = "SRidge below each PS-* Ridge"
-
-
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    if trial.model == CLAIMS:
-        # They are about all folds at once.
-        return Outcome({} if trial.repetition else _claims(dataset))
-    result = measures(dataset, trial.model, trial.repetition)
-    values = {}
-    if trial.model in MADE:
-        values = {"lam": 1e-3, "n_prototypes": result["count"], **MADE[trial.model]}
-    curve = [(float(m), result["along"][m]) for m in reversed(SIZES)]
-    return Outcome(
-        {MAE: result["mae"], COUNT: float(result["count"])},
-        {"MAE / sd along m": curve},
-        method="supersparse" if values else "",
-        values=values,
+_CLAIMS = {
+    f"{ours}'s error at most 14 % above {whole}'s": Claim(
+        ours, le, (whole,), MAE, factor=1.14
     )
-
-
-def _claims(dataset: Dataset) -> dict[str, float]:
-    """Claims about the means over the folds."""
-
-    def mean(model: str) -> float:
-        folds = range(N_FOLDS)
-        return float(np.mean([measures(dataset, model, k)["mae"] for k in folds]))
-
-    held = {
-        claim: float(mean(ours) <= 1.14 * mean(whole))
-        for ours, (whole, claim) in _ALMOST.items()
-    }
-    ridges = [mean(way) for way in WAYS if way.endswith("Ridge")]
-    return held | {_BETTER: float(mean("SRidge") < min(ridges))}
+    for ours, whole in (("SRidge", "Ridge"), ("SLASSO", "LASSO"))
+}
+_CLAIMS["SRidge below each PS-* Ridge"] = Claim(
+    "SRidge", lt, tuple(way for way in WAYS if way.endswith("Ridge")), MAE
+)
 
 
 #: Printed mean absolute errors in years, and prototypes: training and test set.
@@ -211,24 +185,17 @@ _NO_AGES = (
 
 
 def _reported() -> tuple[Reported, ...]:
-    """The printed table."""
-    printed = []
-    for model, text in _PRINTED.items():
-        numbers = [float(number) for number in text.split()]
-        for column, error, count in zip(
-            _COLUMNS, numbers[::2], numbers[1::2], strict=True
-        ):
-            printed.append(Reported(column, model, "MAE, years", error))
-            printed.append(Reported(column, model, COUNT, count))
-    return tuple(printed)
+    """The printed table: an error and a number of prototypes of each column."""
+    pairs = [*product(_COLUMNS, ("MAE, years", COUNT))]
+    return tuple(
+        Reported(column, model, measure, float(number))
+        for model, text in _PRINTED.items()
+        for (column, measure), number in zip(pairs, text.split(), strict=True)
+    )
 
 
-_PUBLIC = {
-    **{
-        key: Source(make=partial(load_dataset, key), bundled=key)
-        for key in ("diabetes", "hills")
-    },
-    "housing": Source(file="housing.arff", openml=531),
+_PUBLIC = bundled("diabetes", "hills") | {
+    "housing": Source(file="housing.arff", openml=531)
 }
 EXPERIMENTS = (
     Experiment(
@@ -247,18 +214,15 @@ EXPERIMENTS = (
             "14 % is how far SRidge is above Ridge in the printed table at most, where "
             "both are trained and tested on the same faces. Test rows choose nothing."
         ),
-        data={**_PUBLIC, **{c: Source(unavailable=_NO_AGES) for c in _COLUMNS}},
-        models=(*WHOLE, *MADE, *WAYS, CLAIMS),
-        run=_run,
+        data=_PUBLIC | unavailable(_NO_AGES, *_COLUMNS),
+        models={**WHOLE, **MADE, **WAYS},
+        measure=measures,
+        divide=_fold,
         repetitions=N_FOLDS,
-        reported=(
-            *_reported(),
-            *(
-                Reported(data, CLAIMS, claim, 1.0)
-                for data in _PUBLIC
-                for claim in (*(words for _, words in _ALMOST.values()), _BETTER)
-            ),
-        ),
+        claims=_CLAIMS,
+        claims_of="means, once",
+        claimed=dict.fromkeys(_PUBLIC, (*_CLAIMS,)),
+        reported=_reported(),
         tolerance=0.0,
         axis="prototypes m",
     ),

@@ -7,23 +7,21 @@ IEEE Computational Intelligence Magazine, 2016.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.model_selection import train_test_split
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.supersparse import (
     SuperSparseClassifier,
     SuperSparseRegressor,
     prune_path,
 )
 from smpcore.methods.supersparse.pruning import choose_size
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
+from smpcore.papers.protocols import scaled_numbers
+from smpcore.papers.sources import bundled, unavailable
 
 #: Numbers of prototypes that are tried, and what one costs: those of Figure 3.
 SIZES, PRICE = (10, 9, 8, 7, 6, 5, 4, 3, 2), 1e-3
@@ -56,40 +54,32 @@ def _error(fitted: Any, X: np.ndarray, y: np.ndarray) -> float:
     return float(np.mean((fitted.predict(X) - y) ** 2))
 
 
-def _figure_3(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = halves(dataset, trial.repetition)
-    is_regression = dataset.task == "regression"
-    y, y_test = rows.y, rows.y_test
-    if is_regression:
-        middle, unit = y.mean(), y.std()
-        y, y_test = (y - middle) / unit, (y_test - middle) / unit
+def _figure_3(case: Case) -> Outcome:
+    is_regression = case.dataset.task == "regression"
+    rows = scaled_numbers(case.rows) if is_regression else case.rows
     estimator = SuperSparseRegressor() if is_regression else SuperSparseClassifier()
-    parts = train_test_split(
+    X, held_out, y, wanted = train_test_split(
         rows.X,
-        y,
+        rows.y,
         test_size=0.25,
-        random_state=trial.repetition,
-        stratify=None if is_regression else y,
+        random_state=case.trial.repetition,
+        stratify=None if is_regression else rows.y,
     )
-    X_learned, X_held_out, y_learned, y_held_out = parts
-    walked = [*fits(estimator, X_learned, y_learned, trial.model, SIZES)]
-    held_out = [_error(fitted, X_held_out, y_held_out) for fitted in walked]
-    test = dict(
-        zip(SIZES, (_error(one, rows.X_test, y_test) for one in walked), strict=True)
-    )
-    chosen = choose_size(SIZES, held_out, PRICE)
-    total = [
-        (float(m), loss + PRICE * m) for m, loss in zip(SIZES, held_out, strict=True)
-    ]
-    values = {"n_prototypes": chosen}
+    fitted = [*fits(estimator, X, y, case.trial.model, SIZES)]
+    losses = [_error(one, held_out, wanted) for one in fitted]
+    errors = (_error(one, rows.X_test, rows.y_test) for one in fitted)
+    test = dict(zip(SIZES, errors, strict=True))
+    chosen = choose_size(SIZES, losses, PRICE)
+    total = {m: loss + PRICE * m for m, loss in zip(SIZES, losses, strict=True)}
+    upwards = SIZES[::-1]
     return Outcome(
-        {CHOSEN: float(chosen), "test error at chosen m": test[chosen]},
+        {CHOSEN: chosen, "test error at chosen m": test[chosen]},
         {
-            "L(m)": total[::-1],
-            "test error": [(float(m), test[m]) for m in reversed(SIZES)],
+            "L(m)": {m: total[m] for m in upwards},
+            "test error": {m: test[m] for m in upwards},
         },
         method="supersparse",
-        values=values,
+        values={"n_prototypes": chosen},
     )
 
 
@@ -110,14 +100,11 @@ EXPERIMENTS = (
             "test half chooses nothing. Trade-off has the same curve for any data."
         ),
         data={
-            **{
-                key: Source(make=partial(load_dataset, key), bundled=key)
-                for key in ("moons", "xor", "breast_cancer", "diabetes", "hills")
-            },
-            _FIGURE: Source(unavailable="the rows are only in a picture"),
+            **bundled("moons", "xor", "breast_cancer", "diabetes", "hills"),
+            **unavailable("the rows are only in a picture", _FIGURE),
         },
-        models=(RISE, COEFFICIENT, ALONE),
-        run=_figure_3,
+        models=dict.fromkeys((RISE, COEFFICIENT, ALONE)),
+        measure=_figure_3,
         repetitions=5,
         reported=(Reported(_FIGURE, COEFFICIENT, CHOSEN, 3.0),),
         axis="prototypes m",

@@ -6,16 +6,14 @@ IEEE Computational Intelligence Magazine, 2016.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
+from smpcore.datasets import Dataset
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.methods.supersparse.paper_algorithm import run_as_printed
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.sources import Source
+from smpcore.papers.experiment import Case, Experiment, Outcome, holding
+from smpcore.papers.protocols import Halves, halves
+from smpcore.papers.sources import bundled
 
 #: Iterations that are run, and those that the curves show.
 MOST, SHOWN = 400, (0, 5, 10, 20, 30, 50, 100, 200, 400)
@@ -28,11 +26,15 @@ ENDS, OBJECTIVE = "ends within 30 iterations, below its start", "objective"
 DIVERGED = "ends above its start"
 
 
-def _run(trial: Trial, dataset: Dataset) -> Outcome:
-    rows = halves(dataset, 0)
-    kind = SuperSparseClassifier
-    if dataset.task == "regression":
-        kind = SuperSparseRegressor
+def _same_half(dataset: Dataset, _: int) -> Halves:
+    """One division for all starts."""
+    return halves(dataset, 0)
+
+
+def _run(case: Case) -> Outcome:
+    rows, trial = case.rows, case.trial
+    is_regression = case.dataset.task == "regression"
+    kind = SuperSparseRegressor if is_regression else SuperSparseClassifier
     values = {
         "n_prototypes": N_PROTOTYPES,
         "random_state": trial.repetition,
@@ -57,19 +59,18 @@ def _run(trial: Trial, dataset: Dataset) -> Outcome:
     n_iter = len(objective) - 1
     # After the end the state stays; a diverged one has no number that could be drawn.
     places = np.minimum(SHOWN, n_iter)
-    curve = [
-        (float(at), float(objective[place]))
+    curve = {
+        at: objective[place]
         for at, place in zip(SHOWN, places, strict=True)
         if objective[place] < 10 * objective[0]
-    ]
-    measures = {
-        OBJECTIVE: float(objective[-1]),
-        "iterations": float(n_iter),
-        DIVERGED: float(not objective[-1] <= objective[0]),
     }
-    measures[ENDS] = float(n_iter <= 30 and not measures[DIVERGED])
-    if measures[DIVERGED]:
-        measures[OBJECTIVE] = float("nan")
+    diverged = not objective[-1] <= objective[0]
+    measures = {
+        OBJECTIVE: np.nan if diverged else objective[-1],
+        "iterations": n_iter,
+        DIVERGED: diverged,
+        ENDS: n_iter <= 30 and not diverged,
+    }
     shared = {"n_prototypes": N_PROTOTYPES, "start": values["start"]}
     return Outcome(
         measures, {"objective along the way": curve}, "supersparse", values=shared
@@ -92,15 +93,12 @@ EXPERIMENTS = (
             "is that Algorithm 1 typically converges within 20 to 30 iterations; that "
             "repulsion makes starts matter less is the spread of the objective."
         ),
-        data={
-            key: Source(make=partial(load_dataset, key), bundled=key) for key in _KEYS
-        },
-        models=(SUM, MEAN, ALONE, SAME, OURS),
-        run=_run,
+        data=bundled(*_KEYS),
+        models=dict.fromkeys((SUM, MEAN, ALONE, SAME, OURS)),
+        measure=_run,
+        divide=_same_half,
         repetitions=10,
-        reported=tuple(
-            Reported(key, model, ENDS, 1.0) for key in _KEYS for model in (SUM, MEAN)
-        ),
+        reported=holding(_KEYS, (SUM, MEAN), ENDS),
         tolerance=0.0,
         axis="iterations",
     ),

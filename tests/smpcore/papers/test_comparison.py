@@ -16,6 +16,7 @@ from smpcore.papers.comparison.means import (
     model_means,
 )
 from smpcore.papers.comparison.ranks import conclusion, mean_ranks
+from smpcore.papers.protocols import grid_of
 
 #: Accuracies of three models on six data sets; the last one was not measured by all.
 VALUES = {
@@ -151,7 +152,7 @@ def test_a_trial_is_nested_and_measures_what_the_table_has(key):
     assert {*outcome.measures} == measures
 
 
-def test_a_model_of_the_comparison_alone_is_chosen_by_folds(monkeypatch):
+def test_a_model_of_the_comparison_alone_is_chosen_by_folds():
     """The inner folds decide; no value sees a row of the outer fold's other side."""
     seen = []
 
@@ -161,9 +162,9 @@ def test_a_model_of_the_comparison_alone_is_chosen_by_folds(monkeypatch):
             return super().fit(X, y)
 
     name = "Nearest of condensed rows"
-    other = OTHERS[name]._replace(make=Watched, values=(0, 9))
-    monkeypatch.setitem(OTHERS, name, other)
+    other = OTHERS[name]._replace(make=Watched, grid=grid_of(editing=(0, 9)))
     experiment, iris = by_name(EXPERIMENTS, "comparison"), load_dataset("iris")
+    experiment = replace(experiment, models={name: other})
     outcome = experiment.run(Trial("iris", name, 0), iris)
     # Five folds for each value, then twice the whole: the second fit is timed.
     n_train = 120

@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -140,7 +141,7 @@ def test_a_run_goes_on_after_a_line_that_was_cut_off(n_lost, tmp_path):
 
 def test_a_trial_that_the_experiment_no_longer_has_is_left_out(tmp_path):
     measured(tmp_path)
-    fewer = replace(TOY, models=("one",))
+    fewer = replace(TOY, models={"one": 1})
     assert {trial.model for trial in read_measured(fewer, tmp_path)} == {"one"}
 
 
@@ -232,9 +233,11 @@ def test_every_experiment_is_whole():
         assert one.data and one.models and one.protocol and one.repetitions >= 1
         for reason in one.omitted.values():
             assert reason.startswith("not possible here: "), one.name
-        for reported in one.reported:
+        assert one.n_halves == 1 or one.repetitions == 1
+        assert pickle.loads(pickle.dumps(one)).trials() == one.trials()
+        for reported in one.printed:
             assert reported.data in one.data, (one.name, reported)
-            models = {*one.models, *one.omitted}
+            models = {*one.all_models, *one.omitted}
             assert reported.model in models, (one.name, reported)
             assert np.isnan(reported.at) or one.axis, (one.name, reported)
 

@@ -7,7 +7,8 @@ from smpcore.datasets import load_dataset
 from smpcore.methods import METHODS
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.measures import interpretability
-from smpcore.papers.experiment import Trial
+from smpcore.papers import EXPERIMENTS, Trial, by_name
+from smpcore.papers.experiment import CLAIMS
 from smpcore.papers.imkpl import figures, tables
 from smpcore.papers.imkpl.akglvq import AKGLVQ, cost_and_gradient, descend
 from smpcore.papers.imkpl.averaged import (
@@ -19,6 +20,7 @@ from smpcore.papers.imkpl.set_cover import SetCoverPrototypes, cover
 from smpcore.papers.protocols import accuracy, halves
 
 RANDOM = np.random.default_rng(0)
+SETTINGS, BOTH, TIMES = tables.EXPERIMENTS
 #: Four rows on a line; the kernel is that of their places, as unit vectors.
 ANGLES = np.radians([0.0, 60.0, 90.0, 150.0])
 K4 = np.cos(ANGLES[:, None] - ANGLES)
@@ -114,35 +116,35 @@ def test_neighbours_are_the_most_alike_rows():
 
 
 def test_a_table_entry_is_the_model_that_explore_opens(monkeypatch):
-    for model, (make, grid) in tables.MODELS.items():
-        monkeypatch.setitem(tables.MODELS, model, (make, grid[-2:]))
+    for model, fit in tables.MODELS.items():
+        monkeypatch.setitem(tables.MODELS, model, fit._replace(grid=fit.grid[-2:]))
     dataset, method = load_dataset("wine"), METHODS["imkpl"]
     rows = tables.drawn_halves(dataset, 0)
     assert np.unique([*rows.y, *rows.y_test], return_counts=True)[1].max() == 60
-    for model in tables.OF_PAPER:
-        outcome = tables._run(Trial("wine", model, 0), dataset)
+    for model in (tables.OURS, tables.PRINTED, tables.ISKPL):
+        outcome = BOTH.run(Trial("wine", model, 0), dataset)
         values = {**method.defaults(), **outcome.values}
         opened = method.estimator(values).fit(rows.X, rows.y)
         assert tables.quality(opened, rows) == pytest.approx(outcome.measures)
     assert outcome.measures[tables.KERNELS] == 13
     for model in ("AKGLVQ", "PS"):
-        outcome = tables._run(Trial("wine", model, 0), dataset)
+        outcome = BOTH.run(Trial("wine", model, 0), dataset)
         assert 80 < outcome.measures[tables.ACC] <= 100
         assert tables.DR not in outcome.measures and not outcome.method
 
 
 def test_series_have_a_kernel_of_each_channel():
     series = load_dataset("series", n_samples=40, n_classes=2, n_times=12)
-    outcome = tables._run(Trial("series", tables.ISKPL, 0), series)
+    outcome = BOTH.run(Trial("series", tables.ISKPL, 0), series)
     assert outcome.measures[tables.ACC] == 100
     assert outcome.measures[tables.KERNELS] > 1 and not outcome.method
-    numbers = tables._chosen(Trial("series", tables.OURS, 0), series).measures
+    numbers = SETTINGS.run(Trial("series", tables.OURS, 0), series).measures
     assert [numbers[n] for n in ("size", "features", "classes")] == [40, 9, 2]
 
 
 def test_the_papers_numbers_are_all_there():
-    one, both, times = tables.EXPERIMENTS
-    assert len(one.reported) == 7 * 7 and len(times.reported) == 3 * 6 + 6
+    one, both, times = SETTINGS, BOTH, TIMES
+    assert len(one.reported) == 7 * 7 and len(times.printed) == 3 * 6 + 6
     # 7 models in 4 columns: three of them have all four measures, IMKPL too, ISKPL no
     # kernels, AKGLVQ and PS neither kernels nor DR.
     assert len(both.reported) == 4 * (4 * 4 + 3 + 2 + 2)
@@ -150,19 +152,21 @@ def test_the_papers_numbers_are_all_there():
 
 
 def test_what_is_proved_holds_for_our_solver_and_not_as_printed():
-    outcome = figures._propositions(Trial("iris", "", 0), load_dataset("iris"))
-    measures = outcome.measures
+    trial = Trial("iris", "as printed", 0)
+    proved = by_name(EXPERIMENTS, "imkpl-propositions")
+    measures = proved.run(trial, load_dataset("iris")).measures
     assert measures[figures._CONVEX] == 1.0 and measures[figures._OF_OURS] == 1.0
     assert measures[figures._FALLS] == 0.0 and measures[figures._LOCAL] == 0.0
 
 
 def test_noise_is_what_learned_weights_leave_out():
     dataset = figures.noisy_wine()
+    overlap = by_name(EXPERIMENTS, "imkpl-figures-1-2-5")
     measured = {
-        model: figures._overlap(Trial("", model, 0), dataset).measures
+        model: overlap.run(Trial("", model, 0), dataset).measures
         for model in figures.OVERLAP
     }
     others = "neighbours of other classes %"
     assert measured["learned weights"][others] < measured["average kernel"][others]
-    claims = figures._overlap(Trial("", figures.CLAIMS, 0), dataset).measures
+    claims = overlap.run(Trial("", CLAIMS, 0), dataset).measures
     assert claims[figures._LESS] == 1.0

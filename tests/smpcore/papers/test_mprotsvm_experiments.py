@@ -9,8 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from smpcore.datasets import load_dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.paper_algorithm import dual_of
-from smpcore.papers import EXPERIMENTS, Place, table_of
-from smpcore.papers.experiment import Trial
+from smpcore.papers import EXPERIMENTS, Place, Trial, by_name, table_of
 from smpcore.papers.mprotsvm import annealing, bound, tables
 from smpcore.papers.mprotsvm.lvq import LVQ21, OLVQ1, lvq21_step, olvq1_step
 
@@ -82,12 +81,13 @@ def test_a_model_of_the_table_has_an_error_for_each_number(monkeypatch):
     monkeypatch.setattr(tables, "COUNTS", (1, 2))
     monkeypatch.setitem(tables.DIVISIONS, "wine", tables.Division(120, 58))
     dataset = load_dataset("wine")
+    experiment = by_name(EXPERIMENTS, "mprotsvm-table-2a")
     for model in tables.MODELS:
-        outcome = tables._run(Trial("wine", model, 0), dataset)
+        outcome = experiment.run(Trial("wine", model, 0), dataset)
         if model in tables.KERNELS:
             errors = [outcome.measures[tables.ERROR]]
         else:
-            places, errors = zip(*outcome.curves[tables.ERROR], strict=True)
+            places, errors = zip(*outcome.curves[tables.ERROR].items(), strict=True)
             assert places == (1.0, 2.0)
         assert max(errors) < 0.15
         assert outcome.measures[tables.SPEED] > 0
@@ -106,8 +106,9 @@ def test_the_objective_with_best_assignments_is_that_of_the_fit():
 
 def test_both_searches_lower_the_objective():
     dataset = load_dataset("circles", n_samples=120)
+    experiment = by_name(EXPERIMENTS, "mprotsvm-annealing")
     for model in (*annealing.PRINTED, *annealing.SOLVERS):
-        outcome = annealing.measured(dataset, model, 0)
+        outcome = experiment.run(Trial("circles", model, 0), dataset)
         curve = dict(outcome.curves["objective with best assignments"])
         assert curve[150.0] < 0.8 * curve[2.0]
         assert outcome.measures["test error"] < 0.5
@@ -129,11 +130,12 @@ def test_the_slack_bounds_the_error_whatever_the_assignment():
 
 def test_what_the_text_says_of_the_steps_is_measured():
     dataset = load_dataset("iris")
-    outcome = bound._run(Trial("iris", bound.PRINTED, 0), dataset)
+    experiment = by_name(EXPERIMENTS, "mprotsvm-bound")
+    outcome = experiment.run(Trial("iris", bound.PRINTED, 0), dataset)
     assert outcome.measures["assignments"] > 3
     assert outcome.measures["no sweep lowers the Lagrangian"] == 1.0
-    curves = bound._run(Trial("iris", bound.OURS, 0), dataset).curves
-    whole, mean, wrong = (np.array(c)[:, 1] for c in [*curves.values()][:3])
+    curves = experiment.run(Trial("iris", bound.OURS, 0), dataset).curves
+    whole, mean, wrong = (np.array([*c.values()]) for c in [*curves.values()][:3])
     assert (whole >= mean).all() and (mean >= wrong).all()
 
 

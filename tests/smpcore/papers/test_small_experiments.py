@@ -1,5 +1,7 @@
 """SMaLL's experiments, and the two baselines that no library has."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -110,7 +112,7 @@ def test_fixed_steps_come_to_the_optimum_of_our_solver():
     outcome = convergence.EXPERIMENTS[1].run(
         Trial("", name, 0), load_dataset("friedman", n_samples=100, n_features=8)
     )
-    above = [value for _, value in outcome.curves["above the optimum"]]
+    above = [*outcome.curves["above the optimum"].values()]
     assert above[0] > 10 * above[-1] >= 0.0
     assert above[-1] < 2e-3
 
@@ -118,25 +120,27 @@ def test_fixed_steps_come_to_the_optimum_of_our_solver():
 def test_a_table_entry_is_the_model_that_explore_opens():
     dataset = load_dataset("breast_cancer")
     rows = halves(dataset, 0)
+    table = replace(table_1.EXPERIMENTS[0], models=table_1.MODELS)
     for model in (table_1.SMALL, "SMaLL, with a bias", table_1.EITHER):
-        outcome = table_1._run(Trial("", model, 0), dataset)
+        outcome = table.run(Trial("", model, 0), dataset)
         method = METHODS["smallk"]
         values = {**method.defaults(), **outcome.values}
         opened = method.estimator(values).fit(rows.X, rows.y)
         share = accuracy(opened, rows.X_test, rows.y_test)
         assert share == pytest.approx(outcome.measures["accuracy"])
-    printed = table_1._run(Trial("", table_1.PRINTED, 0), dataset)
+    printed = table.run(Trial("", table_1.PRINTED, 0), dataset)
     assert 0.5 < printed.measures["accuracy"] < 1.0
     assert not printed.method
 
 
 def test_models_with_few_features_have_few():
     dataset = load_dataset("friedman", n_samples=120, n_features=12)
+    figure_4 = replace(sparsity.EXPERIMENTS[2], n_halves=1)
     for model in (table_1.SMALL, "L1L", "ProtoNN"):
-        measured = sparsity.measures(dataset, model, 0)
+        measured = figure_4.run(Trial("", model, 0), dataset).measures
         assert 1 <= measured["features"] <= 7
         assert 0.4 < measured["accuracy"] <= 1.0
-    assert sparsity.measures(dataset, "LR", 0)["features"] == 12
+    assert figure_4.run(Trial("", "LR", 0), dataset).measures["features"] == 12
 
 
 def test_planted_features_are_found_with_enough_rows():
@@ -151,12 +155,12 @@ def test_planted_features_are_found_with_enough_rows():
 
 def test_a_setting_with_more_bytes_than_the_budget_is_not_taken():
     dataset = load_dataset("wine")
-    outcome = budget._run(Trial("", "SMP", 0), dataset)
-    budgets = [at for at, _ in outcome.curves["test accuracy"]]
-    assert set(budgets) <= set(map(float, budget.BUDGETS))
+    outcome = budget.EXPERIMENTS[0].run(Trial("", "SMP", 0), dataset)
+    budgets = [*outcome.curves["test accuracy"]]
+    assert set(budgets) <= set(budget.BUDGETS)
     rows = standardised(halves(dataset, 0))
     fits = [
-        budget.SMPClassifier(**v).fit(rows.X, rows.y) for v in budget.MODELS["SMP"][1]
+        budget.SMPClassifier(**v).fit(rows.X, rows.y) for v in budget.MODELS["SMP"].grid
     ]
     smallest = min(budget.weight_bytes(fit) for fit in fits)
     assert min(budgets) == min(b for b in budget.BUDGETS if b >= smallest)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from smpcore.papers import EXPERIMENTS, Trial, by_name
-from smpcore.papers.supersparse.experiments import AGREE, ALMOST, OURS, SVM, _grid
+from smpcore.papers.supersparse.figure_2 import AGREE, ALMOST, OURS, SVM, _grid
 
 
 def test_the_grid_reaches_a_tenth_beyond_the_rows():

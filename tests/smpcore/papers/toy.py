@@ -11,11 +11,12 @@ MOONS = Source(make=partial(load_dataset, "moons", n_samples=40))
 GONE = Source(openml=31)
 
 
-def share_of_first_class(trial, dataset):
+def share_of_first_class(case):
     """A trial that takes no time: its numbers are known beforehand."""
-    share = float(np.mean(dataset.y == dataset.classes[0]))
-    curve = [(1.0, share), (2.0, share + trial.repetition)]
-    measures = {"share": share + trial.repetition, "seconds": 7.0}
+    repetition = case.trial.repetition
+    share = float(np.mean(case.dataset.y == case.dataset.classes[0]))
+    curve = {1.0: share, 2.0: share + repetition}
+    measures = {"share": share + repetition, "seconds": 7.0}
     return Outcome(measures, {"along": curve}, "smp", {"lam": 0.01})
 
 
@@ -26,8 +27,8 @@ TOY = Experiment(
     title="Shares",
     protocol="None.",
     data={"moons": MOONS, "gone": GONE},
-    models=("one", "two"),
-    run=share_of_first_class,
+    models={"one": 1, "two": 2},
+    measure=share_of_first_class,
     repetitions=3,
     reported=(
         Reported("moons", "one", "share", 1.5),

@@ -1,4 +1,4 @@
-"""Tables and figures of the paper, reported and measured.
+"""Figure 2: two virtual prototypes in place of an SVM, and figures without numbers.
 
 Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
 IEEE Computational Intelligence Magazine, 2016.
@@ -6,16 +6,11 @@ IEEE Computational Intelligence Magazine, 2016.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 
-from smpcore.datasets import Dataset, load_dataset
 from smpcore.methods.supersparse import SuperSparseClassifier
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial
-from smpcore.papers.protocols import halves
-from smpcore.papers.sources import Source
-from smpcore.papers.supersparse import costs, regression, size, start, verification
+from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
+from smpcore.papers.sources import bundled, generated
 
 #: Nodes of the grid on each axis that two decision functions are compared on.
 NODES = 60
@@ -35,25 +30,24 @@ def _grid(X: np.ndarray) -> np.ndarray:
     return np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2)
 
 
-def _figure_2(trial: Trial, dataset: Dataset) -> Outcome:
+def _figure_2(case: Case) -> Outcome:
     """An RBF-SVM of 25 rows, or two invented cases that learn its decision values."""
     from sklearn.svm import SVC
 
-    X = halves(dataset, trial.repetition).X[:25]
-    y = halves(dataset, trial.repetition).y[:25]
+    X, y = case.rows.X[:25], case.rows.y[:25]
     scale = X.std(axis=0)
     svm = SVC(gamma=0.5).fit(X / scale, y)
-    if trial.model == SVM:
-        return Outcome({"prototypes": float(len(svm.support_))})
+    if case.trial.model == SVM:
+        return Outcome({"prototypes": len(svm.support_)})
     values = {"n_prototypes": 2, "target": "teacher", "gamma": 0.5}
     fitted = SuperSparseClassifier(**values).fit(X, y)
     places = _grid(X)
     same = np.mean(svm.predict(places / scale) == fitted.predict(places))
     return Outcome(
         {
-            "prototypes": float(fitted.model_.n_prototypes),
-            AGREE: 100 * float(same),
-            ALMOST: float(100 * same >= ENOUGH),
+            "prototypes": fitted.model_.n_prototypes,
+            AGREE: 100 * same,
+            ALMOST: 100 * same >= ENOUGH,
         },
         method="supersparse",
         values=values,
@@ -65,7 +59,7 @@ _PICTURES = (
     "request only; Prototypes shows those of any data as pictures"
 )
 
-EXPERIMENTS: tuple[Experiment, ...] = (
+EXPERIMENTS = (
     Experiment(
         name="supersparse-figure-2",
         paper="supersparse",
@@ -78,35 +72,30 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             f"{ENOUGH:.0f} % of a {NODES} x {NODES} grid have the same class."
         ),
         data={
-            "moons": Source(make=partial(load_dataset, "moons"), bundled="moons"),
-            "xor": Source(make=partial(load_dataset, "xor"), bundled="xor"),
-            "blobs": Source(make=partial(load_dataset, "blobs", n_classes=2)),
+            **bundled("moons", "xor"),
+            "blobs": generated("blobs", n_classes=2),
         },
-        models=(SVM, OURS),
-        run=_figure_2,
+        models=dict.fromkeys((SVM, OURS)),
+        measure=_figure_2,
         repetitions=5,
         reported=tuple(
-            one
+            Reported(key, model, measure, value)
             for key in ("moons", "xor", "blobs")
-            for one in (
-                Reported(key, SVM, "prototypes", 10.0),
-                Reported(key, OURS, "prototypes", 2.0),
-                Reported(key, OURS, ALMOST, 1.0),
+            for model, measure, value in (
+                (SVM, "prototypes", 10.0),
+                (OURS, "prototypes", 2.0),
+                (OURS, ALMOST, 1.0),
             )
         ),
         tolerance=0.0,
     ),
-    *size.EXPERIMENTS,
-    *start.EXPERIMENTS,
-    *verification.EXPERIMENTS,
-    *regression.EXPERIMENTS,
-    *costs.EXPERIMENTS,
-    *(
-        Experiment(name, "supersparse", where, title, "", impossible=_PICTURES)
-        for name, where, title in (
-            ("supersparse-figure-5", "Figure 5", "Prototypes of a client"),
-            ("supersparse-figure-6", "Figure 6", "Prototypes of ages"),
-            ("supersparse-figure-7", "Figure 7", "Images for each age"),
-        )
-    ),
+)
+#: Figures 5 to 7.
+PICTURES = tuple(
+    Experiment(name, "supersparse", where, title, "", impossible=_PICTURES)
+    for name, where, title in (
+        ("supersparse-figure-5", "Figure 5", "Prototypes of a client"),
+        ("supersparse-figure-6", "Figure 6", "Prototypes of ages"),
+        ("supersparse-figure-7", "Figure 7", "Images for each age"),
+    )
 )
