@@ -124,16 +124,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Claim:
-    """A model's measure is on one side of those of its rivals.
-
-    Parameters
-    ----------
-    model : str
-    relation : callable
-        Of `operator`, between the model's measure and ``factor * rival + more``.
-    rivals : tuple of str
-    measure : str
-    """
+    """A model's measure is in relation to ``factor * measure + more`` of each rival."""
 
     model: str
     relation: Callable[[float, float], bool]
@@ -282,19 +273,7 @@ class Experiment:
         return self.reported + sum(pairs, ())
 
     def run(self, trial: Trial, dataset: Dataset) -> Outcome:
-        """Measure one trial.
-
-        Parameters
-        ----------
-        trial : Trial
-            One of `trials`.
-        dataset : Dataset
-            Its data, loaded.
-
-        Returns
-        -------
-        Outcome
-        """
+        """Measure one of the trials, or what is claimed, on its loaded data."""
         if trial.model != CLAIMS:
             return self._mean(trial, dataset)
         if trial.repetition and self.claims_of == "means, once":

@@ -35,18 +35,22 @@ class Halves:
     y_test: np.ndarray
 
 
-def halves(dataset: Dataset, repetition: int, test: float = 0.5) -> Halves:
-    """Divide the rows at random, stratified where there are classes."""
-    classes = dataset.y if dataset.task == "classification" else None
-    train, rest = train_test_split(
-        np.arange(dataset.n_samples),
-        test_size=test,
-        random_state=repetition,
-        stratify=classes,
-    )
+def prepared(dataset: Dataset, train: np.ndarray, test: np.ndarray) -> Halves:
+    """These training and test rows."""
     preparation = prepare(dataset, train)
-    X, X_test = (preparation.transform(dataset.frame.iloc[r]) for r in (train, rest))
-    return Halves(X, dataset.y[train], X_test, dataset.y[rest])
+    X, X_test = (preparation.transform(dataset.frame.iloc[r]) for r in (train, test))
+    return Halves(X, dataset.y[train], X_test, dataset.y[test])
+
+
+def halves(dataset: Dataset, repetition: int) -> Halves:
+    """Divide the rows at random, stratified where there are classes."""
+    rows, classes = np.arange(dataset.n_samples), None
+    if dataset.task == "classification":
+        classes = dataset.y
+    parts = train_test_split(
+        rows, test_size=0.5, random_state=repetition, stratify=classes
+    )
+    return prepared(dataset, *parts)
 
 
 def standardised(rows: Halves) -> Halves:
@@ -166,22 +170,14 @@ def best_on_test(
 
 
 class Fit(NamedTuple):
-    """A model of a table: what makes it, and the settings that are tried.
-
-    Attributes
-    ----------
-    make : callable
-    grid : list of mapping, or callable
-        Settings; or ``grid(rows)`` returns them.
-    method : str
-        Key of the method, for Explore.
-    on_test : bool
-        Settings are chosen on test rows.
-    """
+    """A model of a table: what makes it, and the settings that are tried."""
 
     make: Callable[..., Any]
+    #: Settings, or ``grid(rows)`` returns them.
     grid: Any = ({},)
+    #: Key of the method, for Explore.
     method: str = ""
+    #: Settings are chosen on test rows.
     on_test: bool = False
 
     def chosen(self, rows: Halves, seed: int = 0) -> tuple[Values, Any]:

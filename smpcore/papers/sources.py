@@ -154,6 +154,11 @@ def generated(key: str, **values: Any) -> Source:
     return Source(make=partial(load_dataset, key, **values))
 
 
+def of_openml(number: int, name: str, **more: Any) -> Source:
+    """A data set of OpenML, or a file with its name; cut at its mean."""
+    return Source(openml=number, file=f"{name}.arff", two_classes=True, **more)
+
+
 def unavailable(why: str, *names: str) -> dict[str, Source]:
     """Data sets that nobody else can have."""
     return dict.fromkeys(names, Source(unavailable=why))

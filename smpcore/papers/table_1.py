@@ -13,7 +13,7 @@ import numpy as np
 
 from smpcore.papers.experiment import Case, Outcome, Reported
 from smpcore.papers.protocols import accuracy
-from smpcore.papers.sources import Source
+from smpcore.papers.sources import of_openml
 
 #: Columns that only name the rows.
 _NAMES = {
@@ -64,12 +64,8 @@ _TARGETS = {
 
 #: Name -> where it comes from.
 TABLE_1 = {
-    name: Source(
-        file=f"{name}.arff",
-        openml=number,
-        target=_TARGETS.get(name, ""),
-        dropped=_NAMES.get(name, ()),
-        two_classes=True,
+    name: of_openml(
+        number, name, target=_TARGETS.get(name, ""), dropped=_NAMES.get(name, ())
     )
     for name, number in _OPENML.items()
 }

@@ -20,7 +20,7 @@ from smpcore.methods import METHODS
 from smpcore.papers.comparison.condensed import CondensedNeighbour
 from smpcore.papers.comparison.sizes import size_of_other, size_of_prototypes
 from smpcore.papers.experiment import Case, Experiment, Outcome
-from smpcore.papers.protocols import Fit, Values, accuracy, grid_of
+from smpcore.papers.protocols import Fit, Halves, Values, accuracy, grid_of, prepared
 from smpcore.papers.sources import bundled
 from smpcore.papers.table_1 import TABLE_1
 
@@ -47,32 +47,19 @@ KEYS = {METHODS[key].title: key for key in METHODS} | {
 
 
 def fit_other(
-    other: Fit, dataset: Dataset, rows: np.ndarray, drawn: Sequence[Fold]
+    other: Fit, rows: Halves, drawn: Sequence[Halves]
 ) -> tuple[Any, dict[str, Any]]:
     """Fit at the best of its settings, as `fit_compared` does for the usual models."""
 
-    def fitted(values: Values, rows: np.ndarray) -> Any:
+    def fitted(values: Values, rows: Halves) -> Any:
         estimator = make_pipeline(StandardScaler(), other.make(**values))
-        return estimator.fit(*_prepared(dataset, rows))
+        return estimator.fit(rows.X, rows.y)
 
     def total(values: Values) -> float:
-        fits = ((fitted(values, fold.train), fold) for fold in drawn)
-        return sum(
-            accuracy(fit, *_prepared(dataset, fold.train, fold.held_out))
-            for fit, fold in fits
-        )
+        return sum(accuracy(fitted(values, r), r.X_test, r.y_test) for r in drawn)
 
     values = max(other.grid, key=total)
     return fitted(values, rows), dict(values)
-
-
-def _prepared(
-    dataset: Dataset, rows: np.ndarray, others: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows, or others in their place, as prepared on these rows; with their labels."""
-    shown = rows if others is None else others
-    X = prepare(dataset, rows).transform(dataset.frame.iloc[shown])
-    return X, dataset.y[shown]
 
 
 def _outer_fold(dataset: Dataset, repetition: int) -> Fold:
@@ -87,13 +74,15 @@ def compare_models(case: Case) -> Outcome:
     dataset, outer, model = case.dataset, case.rows, case.declared
     inner = folds(dataset, outer.train, N_FOLDS)
     inner = [fold for fold in inner if fold.repeat == 0]
+    rows = prepared(dataset, outer.train, outer.held_out)
     if isinstance(model, Fit):
-        estimator, values = fit_other(model, dataset, outer.train, inner)
+        drawn = [prepared(dataset, fold.train, fold.held_out) for fold in inner]
+        estimator, values = fit_other(model, rows, drawn)
     else:
         compared = fit_compared(model, dataset, outer.train, drawn=inner)
         estimator, values = compared.estimator, dict(compared.settings)
-    X, y = _prepared(dataset, outer.train, outer.held_out)
-    scores = score_answers(y, estimator.predict(X), dataset.classes)
+    answers = estimator.predict(rows.X_test)
+    scores = score_answers(rows.y_test, answers, dataset.classes)
     method = "" if isinstance(model, Fit) or model not in METHODS else model
     preparation = prepare(dataset, outer.train)
     if method:
@@ -106,7 +95,7 @@ def compare_models(case: Case) -> Outcome:
         "numbers": size.numbers,
         "bytes": size.n_bytes,
         "columns": size.columns,
-        "fit seconds": _seconds(estimator, *_prepared(dataset, outer.train)),
+        "fit seconds": _seconds(estimator, rows.X, rows.y),
     }
     return Outcome(measures, method=method, values=values)
 

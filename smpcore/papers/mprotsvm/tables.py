@@ -16,11 +16,18 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
 from smpcore.baselines.gmlvq import GMLVQ
-from smpcore.datasets import Dataset, prepare
+from smpcore.datasets import Dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, Reported
 from smpcore.papers.mprotsvm.lvq import LVQ21, OLVQ1
-from smpcore.papers.protocols import Halves, accuracy, grid_of, seconds, standardised
+from smpcore.papers.protocols import (
+    Halves,
+    accuracy,
+    grid_of,
+    prepared,
+    seconds,
+    standardised,
+)
 from smpcore.papers.sources import Source, generated, unavailable
 
 #: Prototypes per class, the experiments' axis. Those of the paper's tables are lost.
@@ -77,14 +84,11 @@ def divided(dataset: Dataset, division: Division, repetition: int) -> Halves:
     if division.drawn:
         order = np.random.default_rng(repetition).permutation(order)
     train, rest = np.split(order, [division.n_train])
-    test = rest[: division.n_test]
-    preparation = prepare(dataset, train)
-    X, X_test = (preparation.transform(dataset.frame.iloc[r]) for r in (train, test))
-    rows = Halves(X, dataset.y[train], X_test, dataset.y[test])
+    rows = prepared(dataset, train, rest[: division.n_test])
     if not division.largest:
         return standardised(rows)
-    top = np.abs(X).max()
-    return replace(rows, X=X / top, X_test=X_test / top)
+    top = np.abs(rows.X).max()
+    return replace(rows, X=rows.X / top, X_test=rows.X_test / top)
 
 
 def chosen(

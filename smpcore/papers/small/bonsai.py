@@ -16,17 +16,17 @@ from scipy.special import log_softmax
 
 from smpcore.papers.small.thresholded import (
     Arrays,
+    FewWeights,
     keep_columns,
     keep_largest,
     minimise,
-    n_bytes,
 )
 
 #: sigma of the scores, and the steepness of branches at the start and end of training.
 SIGMA, SOFTEST, STEEPEST = 1.0, 1.0, 30.0
 
 
-class Bonsai:
+class Bonsai(FewWeights):
     """A tree whose nodes all score, for classification.
 
     Parameters
@@ -49,6 +49,8 @@ class Bonsai:
         Z (n_dimensions, n_features), W and V (n_nodes, n_scores, n_dimensions), theta
         (n_branches, n_dimensions).
     """
+
+    projection = "Z"
 
     def __init__(
         self,
@@ -97,20 +99,6 @@ class Bonsai:
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of each class, shape (n_samples, n_classes): one path for a row."""
         return _with_zero(forward(self.arrays_, X, np.inf)["scores"])
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class with the highest score."""
-        return self.classes_[self.scores(X).argmax(axis=1)]
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of its weights."""
-        return n_bytes(self.arrays_)
-
-    @property
-    def features(self) -> np.ndarray:
-        """Places of the features that it uses."""
-        return np.flatnonzero(self.arrays_["Z"].any(axis=0))
 
 
 def _with_zero(scores: np.ndarray) -> np.ndarray:

@@ -15,14 +15,14 @@ from sklearn.cluster import KMeans
 
 from smpcore.papers.small.thresholded import (
     Arrays,
+    FewWeights,
     keep_columns,
     keep_largest,
     minimise,
-    n_bytes,
 )
 
 
-class ProtoNN:
+class ProtoNN(FewWeights):
     """Prototypes in a projection, for classification.
 
     Parameters
@@ -42,6 +42,8 @@ class ProtoNN:
     arrays_ : dict of str to ndarray
         W (n_dimensions, n_features), B (n_all, n_dimensions), Z (n_all, n_classes).
     """
+
+    projection = "W"
 
     def __init__(
         self,
@@ -92,20 +94,6 @@ class ProtoNN:
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of each class, shape (n_samples, n_classes)."""
         return _similarities(self.arrays_, X, self.gamma_)[1] @ self.arrays_["Z"]
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class with the highest score."""
-        return self.classes_[self.scores(X).argmax(axis=1)]
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of its weights."""
-        return n_bytes(self.arrays_)
-
-    @property
-    def features(self) -> np.ndarray:
-        """Places of the features that it uses."""
-        return np.flatnonzero(self.arrays_["W"].any(axis=0))
 
 
 def _distances(P: np.ndarray, B: np.ndarray) -> np.ndarray:

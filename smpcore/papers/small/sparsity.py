@@ -16,7 +16,7 @@ from smpcore.papers.small.protonn import ProtoNN
 from smpcore.papers.small.table_1 import FIXED, SMALL
 from smpcore.papers.small.table_1 import MODELS as STANDARD
 from smpcore.papers.smp.sparsity import BASELINES, few_features
-from smpcore.papers.sources import Source, bundled, generated
+from smpcore.papers.sources import bundled, generated, of_openml
 
 #: Features that a model may use: p k of the paper.
 N_FEATURES = 6
@@ -73,20 +73,21 @@ def _accurate(outcome: Outcome) -> dict[str, float]:
     return {_CANCER_ACCURACY: outcome.measures["accuracy"] > 0.94}
 
 
-def _openml(name: str, number: int) -> dict[str, Source]:
-    return {name: Source(openml=number, file=f"{name}.arff", two_classes=True)}
-
-
 _USUAL = "Friedman, 1000 x 50"
 _FIGURE_3 = {
     **{
         f"Friedman, {m} x {n}": generated("friedman", n_samples=m, n_features=n)
         for m, n in ((250, 50), (500, 50), (1000, 50), (1000, 100))
     },
-    **_openml("fri_c0_1000_50", 590),
-    **_openml("fri_c0_500_50", 650),
-    **_openml("fri_c0_250_50", 603),
-    **_openml("fri_c4_1000_100", 588),
+    **{
+        name: of_openml(number, name)
+        for name, number in (
+            ("fri_c0_1000_50", 590),
+            ("fri_c0_500_50", 650),
+            ("fri_c0_250_50", 603),
+            ("fri_c4_1000_100", 588),
+        )
+    },
 }
 # Explore shows the one of the usual size.
 _FIGURE_3[_USUAL] = replace(_FIGURE_3[_USUAL], bundled="friedman")

@@ -23,7 +23,7 @@ from smpcore.papers.protocols import (
     scikit_learns,
     standard,
 )
-from smpcore.papers.sources import Source
+from smpcore.papers.sources import of_openml
 from smpcore.papers.table_1 import TABLE_1, read_accuracies, tabled_accuracy
 
 SMALL, PRINTED = "SMaLL", "SMaLL, Mirror-Prox as printed"
@@ -110,7 +110,7 @@ _TABLE = tuple(MODELS)[:10]
 _FIGURE_MODELS = (SMALL, "SMaLL, with a bias", *_TABLE[:9])
 _REPORTED = read_accuracies(Path(__file__).with_name("table_1.csv"))
 _DATA = {
-    name: TABLE_1.get(name, Source(openml=621, file=f"{name}.arff", two_classes=True))
+    name: TABLE_1.get(name, of_openml(621, name))
     for name in dict.fromkeys(one.data for one in _REPORTED)
 }
 _OTHERS = (PRINTED, PRINTED + ON_TEST, "SMaLL, with a bias", EITHER)

@@ -59,6 +59,27 @@ def minimise(
     return arrays
 
 
+class FewWeights:
+    """What a fitted model of such arrays answers, and what it takes."""
+
+    #: Name of the array that projects the features.
+    projection: str
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Class with the highest score."""
+        return self.classes_[self.scores(X).argmax(axis=1)]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of its weights."""
+        return n_bytes(self.arrays_)
+
+    @property
+    def features(self) -> np.ndarray:
+        """Places of the features that it uses."""
+        return np.flatnonzero(self.arrays_[self.projection].any(axis=0))
+
+
 def n_bytes(arrays: Arrays) -> int:
     """Bytes of a model: each array with all weights, or with places, if that is
     less.

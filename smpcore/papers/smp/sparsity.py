@@ -23,7 +23,7 @@ from smpcore.papers.protocols import (
     standardised_halves,
 )
 from smpcore.papers.smp.huber import HuberClassifier
-from smpcore.papers.sources import Source, bundled
+from smpcore.papers.sources import Source, bundled, of_openml
 
 GRID = grid_of(lam=(0.0, 0.003, 0.03), mu=(0.01, 0.03, 0.1))
 #: Ridges that are tried when a baseline is fitted again on its features.
@@ -160,10 +160,7 @@ EXPERIMENTS = (
             "Friedman, 1000 x 50": bundled("friedman")["friedman"],
             "breast cancer, 569 x 30": bundled("breast_cancer")["breast_cancer"],
             "sonar, 208 x 60": Source(file="sonar.arff", openml=40),
-            **{
-                name: Source(openml=number, file=f"{name}.arff", two_classes=True)
-                for name, number in _FRIEDMAN.items()
-            },
+            **{name: of_openml(number, name) for name, number in _FRIEDMAN.items()},
         },
         models={"SMP": None} | BASELINES,
         measure=measures,

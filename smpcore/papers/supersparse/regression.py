@@ -19,11 +19,11 @@ from sklearn.model_selection import GridSearchCV, KFold, train_test_split
 from sklearn.svm import SVR
 
 from smpcore.baselines.selected import SelectedRegressor, select_rows
-from smpcore.datasets import Dataset, prepare
+from smpcore.datasets import Dataset
 from smpcore.methods.supersparse import SuperSparseRegressor, prune_path
 from smpcore.methods.supersparse.pruning import choose_size
 from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, Reported
-from smpcore.papers.protocols import Halves, scaled_numbers, standardised
+from smpcore.papers.protocols import Halves, prepared, scaled_numbers, standardised
 from smpcore.papers.sources import Source, bundled, unavailable
 
 #: Numbers of prototypes that are tried, and what one costs in the target's sd.
@@ -38,10 +38,7 @@ def _fold(dataset: Dataset, repetition: int) -> Halves:
     """Standardised training and test rows of a fold."""
     folds = KFold(N_FOLDS, shuffle=True, random_state=0)
     train, test = [*folds.split(dataset.y)][repetition]
-    preparation = prepare(dataset, train)
-    X, X_test = (preparation.transform(dataset.frame.iloc[r]) for r in (train, test))
-    rows = Halves(X, dataset.y[train], X_test, dataset.y[test])
-    return scaled_numbers(standardised(rows))
+    return scaled_numbers(standardised(prepared(dataset, train, test)))
 
 
 def _similar(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
