@@ -3,6 +3,7 @@
 import gc
 import os
 import threading
+from importlib import import_module
 
 import streamlit as st
 
@@ -14,9 +15,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 def _prepare() -> None:
     """Load and compile what the first visitor needs, before that visitor comes."""
     gc.disable()  # until all is loaded: hardly any of it is garbage
-    from pages.ui import navigation
-
-    navigation.prepare()
+    import_module("pages.ui.navigation")  # and all that it imports
+    import_module("pages.work.warmup").start_up()
 
 
 if __name__ == "__main__":  # the run of a visitor

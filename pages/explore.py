@@ -10,7 +10,7 @@ from pages.state import address, lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, notices, pin, qr
 from pages.ui.file_download import download
-from pages.work import cache, visitors
+from pages.work import visitors, warmup
 from smpcore import METHODS
 from smpcore.datasets import plural
 
@@ -72,8 +72,8 @@ def _downloads() -> None:
 
 def _status(row: Any) -> None:
     """What is true of the model on the screen beyond its figure."""
-    if waiting := cache.start_up().waiting:
-        row.caption(f"Still compiling: {', '.join(waiting)}.")
+    if warmup.waiting:
+        row.caption(f"Still compiling: {', '.join(warmup.waiting)}.")
     context = session.resolved()
     if words := notices.sample_words(context.table):
         row.caption(words)

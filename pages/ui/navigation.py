@@ -8,7 +8,7 @@ from pages.state import address, session
 from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
-from pages.work import cache, middleware
+from pages.work import middleware, warmup
 
 
 def _pages() -> list[st.Page]:
@@ -37,11 +37,6 @@ def _pages() -> list[st.Page]:
     ]
 
 
-def prepare() -> None:
-    """Have ready what the first page needs."""
-    cache.start_up()
-
-
 def run() -> None:
     """Show the page that is open."""
     st.set_page_config(
@@ -51,7 +46,7 @@ def run() -> None:
         initial_sidebar_state="collapsed",
     )
     st.html(Path("assets/style.css"))
-    cache.start_up()
+    warmup.start_up()
     choice = _chosen()
     page = st.navigation(_pages(), position="top")
     session.turn_to(page.url_path)

@@ -11,15 +11,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
-from pages.work import visitors
 from pages.work.comparisons import ContenderJob
 from pages.work.memo import Pairs, memo
 from pages.work.parts import Parts
-from pages.work.store import Store
 from pages.work.sweep_jobs import SweepJob
-from pages.work.warmup import StartUp, uncompiled
+from pages.work.warmup import uncompiled
 from smpcore import METHODS, Dataset, errors, figures, load_dataset, prepare, split
 from smpcore.datasets import (
     FollowUp,
@@ -154,14 +151,3 @@ def knot(data: Parts, method: str, off_path: Mapping[str, Any], value: float) ->
     row, start = METHODS[method], problem(data, method, off_path)
     values = {**off_path, row.path: row.param(row.path).clean(value)}
     return row.estimator(values, start.task).solve(start)
-
-
-_started = Store()
-
-
-def start_up() -> StartUp:
-    """Once per process: not in a cache that Streamlit can be told to clear."""
-    if _started.get("") or not visitors.visitor():
-        return _started.get_or_make("", StartUp)
-    with st.spinner("Preparing the solvers (once after installation) …"):
-        return _started.get_or_make("", StartUp)

@@ -30,6 +30,11 @@ class _Entry:
     size: float
     used: float
 
+    @property
+    def is_under_way(self) -> bool:
+        """Whether it is work that is not done."""
+        return isinstance(self.value, Task) and not self.value.done
+
 
 class _Owned(OrderedDict[Hashable, _Entry]):
     """What one owner has, the least recently used first, and its size."""
@@ -179,26 +184,20 @@ class Store:
         gone = [before for before in gone if before is not value]
         owned[key] = _Entry(value, self._size(value), time.monotonic())
         owned.size += owned[key].size
-        while owned.size > self.most_owned or self._total() > self.most:
+        every = self._owned.values()
+        while owned.size > self.most_owned or sum(o.size for o in every) > self.most:
             if owned.size <= self.most_owned:
-                owned = max(self._owned.values(), key=lambda one: one.size)
-            oldest = (key for key, entry in owned.items() if not _under_way(entry))
-            if (key := next(oldest, None)) is None:
+                owned = max(every, key=lambda one: one.size)
+            idle = (name for name, entry in owned.items() if not entry.is_under_way)
+            if (oldest := next(idle, None)) is None:
                 break
-            gone.append(owned.take(key))
+            gone.append(owned.take(oldest))
         return gone
-
-    def _total(self) -> float:
-        return sum(owned.size for owned in self._owned.values())
 
     def _let_go(self, gone: list[Any]) -> None:
         """Without the lock: other stores may have to forget too."""
         for value in gone:
             self._dropped(value)
-
-
-def _under_way(entry: _Entry) -> bool:
-    return isinstance(entry.value, Task) and not entry.value.done
 
 
 @cache

@@ -25,8 +25,8 @@ LATER = [
 ]
 
 FIRST_PICTURE = """
-from pages.work.warmup import StartUp
-StartUp()
+from pages.work import warmup
+warmup.start_up()
 before = set(sys.modules)
 dataset = smpcore.load_dataset("moons")
 parts = smpcore.split(dataset)
