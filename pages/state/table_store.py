@@ -25,10 +25,6 @@ class _Table(NamedTuple):
     dataset: Dataset
     split: Split | None
 
-    def forget(self) -> None:
-        """With all that was made from it."""
-        memo.forget(self.dataset)
-
 
 #: By token; a browser has its own.
 _tables = Store(
@@ -36,7 +32,7 @@ _tables = Store(
     VISITOR_BYTES,
     KEEP_SECONDS,
     size=lambda table: table.dataset.n_bytes,
-    dropped=_Table.forget,
+    dropped=lambda table: memo.forget(table.dataset),
 )
 
 
@@ -48,13 +44,13 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
             f"The table needs {size / 1e6:.0f} MB of memory, and the server keeps "
             f"{most / 1e6:.0f} MB for each visitor; use fewer rows or columns."
         )
-    table, browser = _Table(dataset, split), visitors.browser()
+    browser = visitors.browser()
     before = _tables.get(token, browser)
     if before is None:
         token = secrets.token_urlsafe(16)
     elif before.dataset is dataset and before.split is split:
-        table = before  # and what was made from it stays
-    _tables.put(token, table, browser)
+        return token  # and what was made from it stays
+    _tables.put(token, _Table(dataset, split), browser)
     return token
 
 

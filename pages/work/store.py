@@ -30,11 +30,6 @@ class _Entry:
     size: float
     used: float
 
-    @property
-    def is_under_way(self) -> bool:
-        """Whether it is work that is not done."""
-        return isinstance(self.value, Task) and not self.value.done
-
 
 class _Owned(OrderedDict[Hashable, _Entry]):
     """What one owner has, the least recently used first, and its size."""
@@ -48,6 +43,7 @@ class _Owned(OrderedDict[Hashable, _Entry]):
         return entry.value
 
 
+@dataclass(eq=False)
 class Store:
     """Values by key. What has an owner is found by that owner only.
 
@@ -68,33 +64,27 @@ class Store:
         Called with each value that is here no longer.
     """
 
-    def __init__(
-        self,
-        most: float = math.inf,
-        most_owned: float = math.inf,
-        seconds: float = math.inf,
-        size: Callable[[Any], float] = lambda _: 1,
-        dropped: Callable[[Any], Any] = lambda _: None,
-    ) -> None:
-        self.most, self.most_owned, self.seconds = most, most_owned, seconds
-        self._size, self._dropped = size, dropped
+    most: float = math.inf
+    most_owned: float = math.inf
+    seconds: float = math.inf
+    size: Callable[[Any], float] = lambda _: 1
+    dropped: Callable[[Any], Any] = lambda _: None
+
+    def __post_init__(self) -> None:
         self._owned: dict[Hashable, _Owned] = {}
         self._changed = threading.Condition()
         #: Owner and key of what is being made.
         self._making: set[tuple[Hashable, Hashable]] = set()
-        if seconds < math.inf:
-            _timed.add(self)
 
     def get(self, key: Hashable, owner: Hashable = None) -> Any:
         """A value, which is used now; None if it is not here."""
         with self._changed:
-            owned = self._owned.get(owner)
-            entry = None if owned is None else self._used(owned, key)
+            entry = self._used(self._owned.get(owner, {}), key)
         if entry is None and self.seconds < math.inf:
             self.sweep()
-        return None if entry is None else entry.value
+        return entry and entry.value
 
-    def _used(self, owned: _Owned, key: Hashable) -> _Entry | None:
+    def _used(self, owned: dict, key: Hashable) -> _Entry | None:
         now, entry = time.monotonic(), owned.get(key)
         if entry is None or entry.used + self.seconds < now:
             return None
@@ -158,10 +148,8 @@ class Store:
 
     def seconds_left(self, key: Hashable, owner: Hashable = None) -> float:
         """How long a value stays if nobody uses it."""
-        with self._changed:
-            entry = self._owned.get(owner, {}).get(key)
-            used = -math.inf if entry is None else entry.used
-            return max(0.0, used + self.seconds - time.monotonic())
+        entry = self._owned.get(owner, {}).get(key)
+        return max(0.0, entry.used + self.seconds - time.monotonic()) if entry else 0.0
 
     def sweep(self) -> int:
         """Forget what was not used for too long; how many values that were."""
@@ -179,16 +167,16 @@ class Store:
     def _put(self, owned: _Owned, key: Hashable, value: Any) -> list[Any]:
         """Keep a value; what had to go for it."""
         if self.seconds < math.inf:
+            _timed.add(self)
             _watch()
         gone = [owned.take(key)] if key in owned else []
-        gone = [before for before in gone if before is not value]
-        owned[key] = _Entry(value, self._size(value), time.monotonic())
+        owned[key] = _Entry(value, self.size(value), time.monotonic())
         owned.size += owned[key].size
         every = self._owned.values()
         while owned.size > self.most_owned or sum(o.size for o in every) > self.most:
             if owned.size <= self.most_owned:
                 owned = max(every, key=lambda one: one.size)
-            idle = (name for name, entry in owned.items() if not entry.is_under_way)
+            idle = (name for name, entry in owned.items() if _is_idle(entry.value))
             if (oldest := next(idle, None)) is None:
                 break
             gone.append(owned.take(oldest))
@@ -197,7 +185,11 @@ class Store:
     def _let_go(self, gone: list[Any]) -> None:
         """Without the lock: other stores may have to forget too."""
         for value in gone:
-            self._dropped(value)
+            self.dropped(value)
+
+
+def _is_idle(value: Any) -> bool:
+    return not isinstance(value, Task) or value.done
 
 
 @cache
