@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,6 @@ LOOK_SECONDS = 5.0
 #: Weakly: a task ends with the data set that it works on.
 _watched: weakref.WeakSet[Task] = weakref.WeakSet()
 _watch_lock = threading.Lock()
-_watching = False
 
 
 class Task:
@@ -224,24 +224,22 @@ class Task:
 
 def _watch(task: Task) -> None:
     """Look from now on whether anybody is left who wants it."""
-    global _watching
     with _watch_lock:
         _watched.add(task)
-        if not _watching:
-            _watching = True
-            threading.Thread(target=_look, name="tasks", daemon=True).start()
+        _begin_to_look()
+
+
+@cache
+def _begin_to_look() -> None:
+    threading.Thread(target=_look, name="tasks", daemon=True).start()
 
 
 def _look() -> None:
-    global _watching
     suspected: set[tuple[int, object]] = set()
     while True:
         time.sleep(LOOK_SECONDS)
         with _watch_lock:
             _watched.difference_update([task for task in _watched if task.done])
-            if not _watched:
-                _watching = False
-                return
         suspected = _let_go(suspected)
 
 
