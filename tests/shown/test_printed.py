@@ -29,9 +29,9 @@ DIGESTS = {
 }
 #: Experiments with printed numbers, not only claims that hold (1).
 PRINTED = {
-    one.name: one.reported
+    one.name: one.printed
     for one in EXPERIMENTS
-    if any(cell.value > 0 and cell.value != 1 for cell in one.reported)
+    if any(cell.value > 0 and cell.value != 1 for cell in one.printed)
 }
 
 
