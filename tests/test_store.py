@@ -107,3 +107,18 @@ def test_work_under_way_stays_so_that_others_join_it():
     assert all(task.wait(20.0) for task in tasks)
     here.put(3, "done")
     assert here.values() == [tasks[2], "done"]
+
+
+def test_memory_of_what_is_deleted_goes_back_to_the_system(monkeypatch):
+    given = []
+    monkeypatch.setattr(store, "give_back", lambda: given.append(1))
+    here = Store(seconds=60.0)
+    store.look()
+    del given[:]
+    here.put("key", "a table", "a visitor")
+    store.look()
+    assert not given
+    here.pop("key", "a visitor")
+    store.look()
+    store.look()
+    assert given == [1]

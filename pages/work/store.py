@@ -22,6 +22,8 @@ LOOK_SECONDS = 30.0
 
 #: Stores that forget in time.
 _timed: WeakSet[Store] = WeakSet()
+#: Set when one of them let a value go, by a visitor's Delete too.
+_has_let_go = threading.Event()
 
 
 @dataclass(slots=True)
@@ -186,6 +188,8 @@ class Store:
         """Without the lock: other stores may have to forget too."""
         for value in gone:
             self.dropped(value)
+        if gone and self.seconds < math.inf:
+            _has_let_go.set()
 
 
 def _is_idle(value: Any) -> bool:
@@ -201,5 +205,13 @@ def _watch() -> None:
 def _look() -> None:
     while True:
         time.sleep(LOOK_SECONDS)
-        if sum([one.sweep() for one in list(_timed)]):
-            give_back()
+        look()
+
+
+def look() -> None:
+    """Forget what is old; if anything went since the last look, its memory goes too."""
+    for one in list(_timed):
+        one.sweep()
+    if _has_let_go.is_set():
+        _has_let_go.clear()
+        give_back()
