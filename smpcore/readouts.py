@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.datasets.quoting import plain_number
+from smpcore.datasets.display_names import plain_number
 
 __all__ = ["CHIP", "COVERAGE", "READOUTS", "Readout"]
 

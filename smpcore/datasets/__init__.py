@@ -28,6 +28,14 @@ from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import Kind, Role, Task, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.display_names import (
+    list_names,
+    listed,
+    plain_number,
+    plural,
+    shorten_name,
+    shown,
+)
 from smpcore.datasets.drawn_series import with_series
 from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
 from smpcore.datasets.follow_up_columns import (
@@ -58,14 +66,6 @@ from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openm
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.datasets.parquet_statistics import FileStatistics, file_statistics
 from smpcore.datasets.preparation import Preparation, prepare
-from smpcore.datasets.quoting import (
-    list_names,
-    listed,
-    plain_number,
-    plural,
-    shorten_name,
-    shown,
-)
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import (

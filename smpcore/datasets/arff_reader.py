@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import framed, narrowed
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.limits import check_size
-from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.text import as_utf8, count_line_ends, lines
 from smpcore.errors import DatasetError

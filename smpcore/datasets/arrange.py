@@ -19,9 +19,9 @@ from smpcore.datasets.columns import (
     framed,
     is_numeric,
 )
+from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.guessing import class_like, guess_task
 from smpcore.datasets.names import clean_names
-from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.times import read_times
 from smpcore.errors import DatasetError
 

@@ -11,9 +11,9 @@ import pandas as pd
 from smpcore.datasets import synthetic
 from smpcore.datasets.columns import Task
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.limits import check_size
 from smpcore.datasets.matrices import make_matrices
-from smpcore.datasets.quoting import shown
 from smpcore.errors import SmpcoreError
 from smpcore.parameters import Param
 

@@ -7,8 +7,8 @@ import pandas as pd
 
 from smpcore.datasets.columns import as_numbers
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.guessing import names_groups
-from smpcore.datasets.quoting import shown
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
 

@@ -23,7 +23,7 @@ from smpcore.datasets.columns import (
     narrowed,
     parsed_numbers,
 )
-from smpcore.datasets.quoting import listed, plain_number, shown
+from smpcore.datasets.display_names import listed, plain_number, shown
 from smpcore.errors import DatasetError
 
 #: The level of a category that stands for a missing value.

@@ -15,7 +15,7 @@ from smpcore.datasets.cleaning import (
     where_one_of,
     without_codes,
 )
-from smpcore.datasets.quoting import plain_number, shown
+from smpcore.datasets.display_names import plain_number, shown
 
 
 def describe_steps(

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import MAYBE_NUMBER, parse_cell
-from smpcore.datasets.quoting import listed, shown
+from smpcore.datasets.display_names import listed, shown
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category", "text"]

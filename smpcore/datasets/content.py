@@ -19,7 +19,7 @@ from smpcore.datasets.columns import (
     framed,
     is_numeric,
 )
-from smpcore.datasets.quoting import listed, shown
+from smpcore.datasets.display_names import listed, shown
 from smpcore.errors import DatasetError
 
 # Class labels become a fixed-width array: one long label would be paid for in each row.

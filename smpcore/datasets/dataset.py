@@ -34,9 +34,9 @@ from smpcore.datasets.content import (
     read_only,
     stored,
 )
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.follow_up import FollowUp
 from smpcore.datasets.kernels import Matrix
-from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times

@@ -15,8 +15,8 @@ from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import NUMBER, parse_cell
 from smpcore.datasets.columns import framed, narrowed, parsed_numbers
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
-from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,

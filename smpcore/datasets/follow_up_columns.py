@@ -9,8 +9,8 @@ import pandas as pd
 
 from smpcore.datasets.columns import as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.follow_up import FollowUp
-from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
 
 #: An event column has at most so many different values.

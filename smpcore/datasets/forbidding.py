@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.quoting import listed, shown
+from smpcore.datasets.display_names import listed, shown
 from smpcore.errors import DatasetError
 
 #: More than that is another question: then the roles of the columns say it better.

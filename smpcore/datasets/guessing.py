@@ -17,7 +17,7 @@ from smpcore.datasets.columns import (
     is_numeric,
     parsed_numbers,
 )
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.display_names import shown
 
 #: A column, the role or kind that is proposed for it, and the sentence that says why.
 Proposal = tuple[str, str, str]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from smpcore.datasets.cleaning import Imputation
 from smpcore.datasets.columns import Kind, as_text
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.display_names import shown
 from smpcore.errors import DatasetError
 
 # One model feature per level: more of them is a text, or an identifier.

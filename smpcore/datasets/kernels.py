@@ -8,8 +8,8 @@ from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.limits import read_bytes
-from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
 
 #: Memory that the arrays of one file may take, in bytes.

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.columns import parsed_numbers
-from smpcore.datasets.quoting import listed, shown
+from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.series import Table, side_by_side
 from smpcore.errors import DatasetError
 

@@ -14,11 +14,11 @@ import pandas as pd
 
 from smpcore.datasets.columns import as_text, framed, is_numeric
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import plain_number, shown
 from smpcore.datasets.guessing import guess_task
 from smpcore.datasets.kernels import Matrix, unpack_kernels
 from smpcore.datasets.limits import MAX_CELLS, MAX_COLUMNS
 from smpcore.datasets.names import clean_names
-from smpcore.datasets.quoting import plain_number, shown
 from smpcore.errors import DatasetError
 
 #: What is done with a matrix that has negative eigenvalues.

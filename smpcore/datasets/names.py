@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from smpcore.datasets.quoting import listed
+from smpcore.datasets.display_names import listed
 
 # A longer column name is a text, not a name.
 MAX_NAME = 200

@@ -21,10 +21,10 @@ import pandas as pd
 
 from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS, read_bytes
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.process_pool import ProcessPool
-from smpcore.datasets.quoting import shown
 from smpcore.datasets.tables import make_dataset
 from smpcore.errors import DatasetError
 

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from smpcore.datasets.columns import canonical, framed
+from smpcore.datasets.display_names import listed
 from smpcore.datasets.limits import MAX_EXPANDED, check_size
-from smpcore.datasets.quoting import listed
 from smpcore.errors import DatasetError
 
 # The directory at the file's end is taken apart as a whole.

@@ -13,7 +13,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smpcore.datasets.quoting import listed
+from smpcore.datasets.display_names import listed
 from smpcore.errors import DatasetError
 
 #: Bytes that all rows together may take as one array, and a row group as it is read.

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from smpcore.datasets import limits
 from smpcore.datasets.columns import is_numeric
+from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.guessing import guess_kinds, guess_roles, guess_task
 from smpcore.datasets.parquet import (
     REPEATING,
@@ -27,7 +28,6 @@ from smpcore.datasets.parquet import (
     plain_frame,
     stored_so,
 )
-from smpcore.datasets.quoting import listed, shown
 from smpcore.errors import DatasetError
 
 #: Rows of a sample, and its values: a wide table gets fewer rows, but not too few.

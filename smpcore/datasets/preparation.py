@@ -12,8 +12,8 @@ from smpcore.datasets.cleaning import CleaningStep, Imputation, Steps, added_col
 from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import LARGEST, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import listed, plain_number, shorten_name
 from smpcore.datasets.inputs import Input, learn_category, learn_numbers
-from smpcore.datasets.quoting import listed, plain_number, shorten_name
 from smpcore.datasets.text_columns import learn_text, letter_codes
 from smpcore.errors import DatasetError
 

@@ -13,8 +13,8 @@ import pandas as pd
 
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import canonical
+from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
-from smpcore.datasets.quoting import listed, shown
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.text import as_utf8, count_line_ends, first_word, lines

@@ -12,7 +12,7 @@ from smpcore.datasets.censoring import answered, with_events
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.content import read_only
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.quoting import listed, shown
+from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.times import distinct_times
 from smpcore.errors import SmpcoreError
 

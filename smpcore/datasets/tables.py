@@ -27,11 +27,11 @@ from smpcore.datasets.columns import (
 )
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import read_delimited
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.guessing import guess_kinds, guess_roles
 from smpcore.datasets.limits import read_bytes
 from smpcore.datasets.long_tables import from_long, long_roles
 from smpcore.datasets.names import clean_names
-from smpcore.datasets.quoting import shown
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.series import Shape, is_ts, read_ts
 from smpcore.datasets.text import as_utf8, first_word, lines

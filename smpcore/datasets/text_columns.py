@@ -5,8 +5,8 @@ import pandas as pd
 
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.inputs import Input
-from smpcore.datasets.quoting import shown
 from smpcore.errors import DatasetError
 
 #: Letters of a text, and different letters of a column, at most: comparing two texts

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import listed, plural, shown
 from smpcore.datasets.follow_up import FollowUp, within
 from smpcore.datasets.follow_up_columns import (
     check_events,
@@ -16,7 +17,6 @@ from smpcore.datasets.follow_up_columns import (
     event_values,
     likely_event,
 )
-from smpcore.datasets.quoting import listed, plural, shown
 from smpcore.errors import DatasetError
 
 #: Labels of the two answers: the second one is the positive class.

@@ -7,7 +7,7 @@ import pandas as pd
 from pandas.tseries.api import guess_datetime_format
 
 from smpcore.datasets.columns import as_numbers, is_numeric
-from smpcore.datasets.quoting import shown
+from smpcore.datasets.display_names import shown
 from smpcore.errors import DatasetError
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.columns import Kind
-from smpcore.datasets.quoting import plain_number, shown
+from smpcore.datasets.display_names import plain_number, shown
 from smpcore.errors import DatasetError
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from smpcore.datasets import Preparation
-from smpcore.datasets.quoting import listed
+from smpcore.datasets.display_names import listed
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets import Dataset, Split
-from smpcore.datasets.quoting import shorten_name
+from smpcore.datasets.display_names import shorten_name
 from smpcore.model import History
 
 #: Okabe and Ito's colours: told apart with any kind of colour vision.

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.datasets.quoting import plain_number
+from smpcore.datasets.display_names import plain_number
 from smpcore.figures.charts import OKABE_ITO, SYMBOLS
 
 #: Grey that is told from both backgrounds.

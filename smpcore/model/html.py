@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smpcore.datasets.quoting import plain_number, shorten_name
+from smpcore.datasets.display_names import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits, value_range
 from smpcore.readouts import READOUTS
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from smpcore.datasets.quoting import plain_number
+from smpcore.datasets.display_names import plain_number
 
 if TYPE_CHECKING:
     from smpcore.model.prototype_model import PrototypeModel

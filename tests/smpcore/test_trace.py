@@ -8,7 +8,7 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import load_dataset
-from smpcore.datasets.quoting import plain_number
+from smpcore.datasets.display_names import plain_number
 from smpcore.methods import (
     IMKPLClassifier,
     MultiPrototypeSVC,
