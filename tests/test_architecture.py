@@ -325,7 +325,7 @@ def test_nothing_prints_and_only_one_file_caches():
 
 
 #: Writes tables as files; and a command, for a terminal.
-WRITERS = {"smpcore/datasets/written.py", "smpcore/papers/__main__.py"}
+WRITERS = {"smpcore/datasets/writers.py", "smpcore/papers/__main__.py"}
 
 
 def test_tables_leave_through_one_writer():

@@ -7,7 +7,7 @@ import openpyxl
 import pandas as pd
 import pytest
 
-from smpcore.datasets import TABLE_WRITERS, written
+from smpcore.datasets import TABLE_WRITERS, writers
 from smpcore.errors import DatasetError
 
 HOSTILE = ["=1+1", "+1", "-1+2", "@SUM(A1)", "\t=1", "\r=1", "fine", "#N/A", None]
@@ -60,6 +60,6 @@ def test_a_sheet_holds_what_excel_cannot():
 
 
 def test_too_many_rows_for_a_sheet_are_a_sentence(monkeypatch):
-    monkeypatch.setattr(written, "_MOST_ROWS", 7)
+    monkeypatch.setattr(writers, "_MOST_ROWS", 7)
     with pytest.raises(DatasetError, match=r"holds at most 7 .*choose CSV or Parquet"):
         write("Excel", frame())
