@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.content import read_only
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.follow_up import censoring_weight, within
+from smpcore.datasets.validation import read_only
 
 
 def censoring_weights(

@@ -24,7 +24,14 @@ from smpcore.datasets.columns import (
     check_words,
     is_numeric,
 )
-from smpcore.datasets.content import (
+from smpcore.datasets.display_names import shown
+from smpcore.datasets.follow_up import FollowUp
+from smpcore.datasets.kernels import Matrix
+from smpcore.datasets.reading import Reading
+from smpcore.datasets.synthetic import cells
+from smpcore.datasets.times import read_times
+from smpcore.datasets.two_classes import cut_at_mean
+from smpcore.datasets.validation import (
     SHARED_FRAME,
     bytes_of,
     bytes_together,
@@ -34,13 +41,6 @@ from smpcore.datasets.content import (
     read_only,
     stored,
 )
-from smpcore.datasets.display_names import shown
-from smpcore.datasets.follow_up import FollowUp
-from smpcore.datasets.kernels import Matrix
-from smpcore.datasets.reading import Reading
-from smpcore.datasets.synthetic import cells
-from smpcore.datasets.times import read_times
-from smpcore.datasets.two_classes import cut_at_mean
 from smpcore.errors import DatasetError
 
 
