@@ -1,6 +1,6 @@
 """Data: tables with roles, their split into parts, and their preparation."""
 
-from smpcore.datasets.arrange import Origin
+from smpcore.datasets.apply_roles import Origin
 from smpcore.datasets.bundled import (
     DatasetInfo,
     list_datasets,

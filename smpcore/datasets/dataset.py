@@ -1,4 +1,4 @@
-"""Dataset: a table with roles, and what was found while it was arranged."""
+"""Dataset: a table with roles, and what was found while they were applied."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.arrange import Origin, arrange, stack
+from smpcore.datasets.apply_roles import Origin, apply_roles, stack
 from smpcore.datasets.cleaning import (
     CleaningStep,
     Steps,
@@ -287,7 +287,7 @@ class Dataset:
         Returns
         -------
         Dataset
-            Arranged anew from every row as read.
+            Made anew from every row as read.
         """
         roles, kinds = dict(roles or {}), dict(kinds or {})
         origin = self._origin
@@ -301,8 +301,8 @@ class Dataset:
         new_roles, new_kinds = {**old_roles, **roles}, {**self.kinds, **kinds}
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
-        arranged = arrange(origin, new_roles, new_kinds, task, steps)
-        return replace(self, **arranged, follow_up=self.follow_up if same else None)
+        applied = apply_roles(origin, new_roles, new_kinds, task, steps)
+        return replace(self, **applied, follow_up=self.follow_up if same else None)
 
     @property
     def _origin(self) -> Origin:
@@ -349,8 +349,8 @@ class Dataset:
         """
         origin = self._origin
         both = stack(origin, frame, self.roles, self.kinds, notices)
-        arranged = arrange(both, self.roles, self.kinds, self.task, self.cleaning)
-        return replace(self, private=True, open_test=False, **arranged)
+        applied = apply_roles(both, self.roles, self.kinds, self.task, self.cleaning)
+        return replace(self, private=True, open_test=False, **applied)
 
     def with_points(self, X: np.ndarray, y: np.ndarray) -> "Dataset":
         """Return a data set of drawn points in place of these rows.

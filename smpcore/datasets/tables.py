@@ -9,8 +9,8 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.apply_roles import Origin, apply_roles
 from smpcore.datasets.arff_reader import read_arff
-from smpcore.datasets.arrange import Origin, arrange
 from smpcore.datasets.cleaning import (
     CleaningStep,
     added_columns,
@@ -348,5 +348,5 @@ def make_dataset(
     proposals = (*kind_proposals, *role_proposals)
     of_rows = about.pop("numbers", None)
     origin = Origin(frame, 0, (*notices, *renamed), proposals, of_rows)
-    arranged = arrange(origin, roles, kinds, task, steps)
-    return Dataset(name=name, **arranged, **about)
+    applied = apply_roles(origin, roles, kinds, task, steps)
+    return Dataset(name=name, **applied, **about)

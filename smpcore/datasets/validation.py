@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from smpcore.datasets.arrange import check_roles
+from smpcore.datasets.apply_roles import check_roles
 from smpcore.datasets.columns import (
     Kind,
     Role,

@@ -1,4 +1,4 @@
-"""Dataset: frozen, hashed by every byte, arranged by roles without loss."""
+"""Dataset: frozen, hashed by every byte, with roles applied without loss."""
 
 import pickle
 from dataclasses import FrozenInstanceError, replace

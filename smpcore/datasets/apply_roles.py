@@ -66,7 +66,7 @@ def check_roles(roles: Mapping[str, Role]) -> None:
             )
 
 
-def arrange(
+def apply_roles(
     origin: Origin,
     roles: Mapping[str, Role],
     kinds: Mapping[str, Kind],
