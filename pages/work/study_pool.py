@@ -28,8 +28,8 @@ N_WORKERS = min(4, max(1, slots.N_CORES - 1))
 #: Who moves a slider goes first; but work goes on where all cores are busy (POSIX).
 NICENESS = 5
 
-#: To import it is to warm up.
-WARM = "pages.work.warm"
+#: Importing it loads and compiles everything that a study calls.
+PRELOAD = "pages.work.forkserver_preload"
 
 _branching = "forkserver" in multiprocessing.get_all_start_methods()
 _context = multiprocessing.get_context("forkserver" if _branching else "spawn")
@@ -43,7 +43,7 @@ def start() -> None:
     if not N_WORKERS:
         return
     if _branching:
-        _context.set_forkserver_preload(["__main__", __name__, WARM])
+        _context.set_forkserver_preload(["__main__", __name__, PRELOAD])
     try:
         with _pool(1) as pool:
             pool.submit(int).result()
@@ -62,7 +62,7 @@ def _begin() -> None:
     end_with_parent()
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    importlib.import_module(WARM)  # it is there, where processes branch off
+    importlib.import_module(PRELOAD)  # it is there, where processes branch off
 
 
 @contextmanager
