@@ -16,7 +16,7 @@ from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
 from pages.ui import controls, file_reading
-from pages.work import cache, reading, server_files
+from pages.work import cache, file_process, server_files
 from pages.work.fair_line import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
@@ -45,10 +45,14 @@ def bring(page, text, name="t.csv", place=0):
 def held(monkeypatch):
     """What lets the line of files go on, which another visitor's file holds."""
     line, go = FairLine(1, "held"), threading.Event()
-    monkeypatch.setattr(reading, "LINE", line)
+    monkeypatch.setattr(file_process, "LINE", line)
     monkeypatch.setattr(file_reading, "QUICK_SECONDS", 0.0)
     first = line.submit(go.wait, 60, owner="another visitor")
-    yield lambda: (go.set(), first.result(10), line.submit(reading._started).result(10))
+    yield lambda: (
+        go.set(),
+        first.result(10),
+        line.submit(file_process._started).result(10),
+    )
     go.set()
 
 

@@ -8,7 +8,7 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.work import cache, reading
+from pages.work import cache, file_process
 from smpcore import METHODS, load_dataset
 from smpcore.datasets import matrix_of
 from tests.app import kernels, opened, said, session_of, sound
@@ -36,7 +36,7 @@ def bring(page, data, name="my.npz"):
 def here(monkeypatch):
     """Files are read in this process."""
     call = lambda reader, file, *args, **options: reader(file, *args, **options)  # noqa: E731
-    monkeypatch.setattr(reading, "read", call)
+    monkeypatch.setattr(file_process, "read", call)
 
 
 def test_a_file_of_matrices_becomes_the_visitors_data():

@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.ui.progress import POLL_SECONDS, progress_bar, visit_task
-from pages.work import reading
+from pages.work import file_process
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
 
@@ -25,8 +25,8 @@ def read_file(
     Then the page shows how far it is, and runs again when it is done.
     """
     name = f"reading {name}"
-    work = reading.reading_of(reader, *args, **options)
-    task = visit_task(name, key, work, line=reading.LINE)
+    work = file_process.reading_of(reader, *args, **options)
+    task = visit_task(name, key, work, line=file_process.LINE)
     if not task.wait(max(0.0, QUICK_SECONDS - task.seconds)) and not task.was_left:
         _show(task, name)
         return None
@@ -50,7 +50,7 @@ def _show(task: Task, name: str) -> None:
     if task.wait(0.0) or task.was_left:
         st.rerun()
     share = float(task.progress[0])
-    words = f"Reading the file: {share * reading.PATIENCE:.0f} seconds"
+    words = f"Reading the file: {share * file_process.PATIENCE:.0f} seconds"
     if not share:
         words = "The file waits until others have been read"
     # Streamlit keeps what a callback holds as long as the visit lasts: no task, then.

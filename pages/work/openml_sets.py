@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.work import reading, visitors
+from pages.work import file_process, visitors
 from pages.work.store import Store
 from pages.work.tasks import DOWNLOADS, Task
 from smpcore import Dataset, SmpcoreError, fetch_openml
@@ -76,7 +76,7 @@ def begin(number: int) -> Download:
 
 def _fetched(number: int, owner: str, stop: np.ndarray, **options: Any) -> Dataset:
     """Fetch a data set, and read it when the turn of who asked for it has come."""
-    read = partial(reading.read, owner=owner, stop=stop)
+    read = partial(file_process.read, owner=owner, stop=stop)
     return fetch_openml(number, stop=stop, read=read, **options)
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from pages.work import cache, reading
+from pages.work import cache, file_process
 from pages.work.memo import memo
 from pages.work.store import Store
 from pages.work.tasks import FILES, Task
@@ -134,10 +134,10 @@ def load(key: str) -> Dataset:
 
 def _read(path: Path) -> Dataset | str:
     try:
-        dataset = reading.read(read_table, path, path.name, sample=True)
+        dataset = file_process.read(read_table, path, path.name, sample=True)
     except OSError:
         return "it cannot be opened; contact the operator."
-    except reading.NotReadError:  # which is not remembered
+    except file_process.NotReadError:  # which is not remembered
         raise
     except SmpcoreError as error:
         return str(error)

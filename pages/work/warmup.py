@@ -11,7 +11,7 @@ from importlib import import_module
 import streamlit as st
 from threadpoolctl import threadpool_limits
 
-from pages.work import reading, study_pool, visitors
+from pages.work import file_process, study_pool, visitors
 from pages.work.store import Store
 from smpcore import BASELINES, METHODS, list_datasets, load_dataset, split
 from smpcore.errors import Caution
@@ -62,7 +62,7 @@ def _start() -> bool:
 
 
 def _compile_rest() -> None:
-    reading.LINE.start()
+    file_process.LINE.start()
     next(iter(BASELINES.values())).estimator()
     import_module("smpcore.papers")
     for key, method in METHODS.items():

@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pages.work import reading
+from pages.work import file_process
 from smpcore.datasets import (
     MAX_BYTES,
     Dataset,
@@ -412,7 +412,7 @@ def run(name: str, path: str) -> None:
         "t.csv": b"a,class\n1,x\n2,y\n",
         "t.arff": b"@relation r\n@attribute a real\n@attribute y {p,q}\n@data\n1,p\n",
     }.items():
-        reading.read(read_table, io.BytesIO(text), at)
+        file_process.read(read_table, io.BytesIO(text), at)
     from tests.bench import files  # where the other process finds the function
 
     gc.collect()
@@ -422,7 +422,7 @@ def run(name: str, path: str) -> None:
     dataset = None
     with measured(found["read"]):
         try:
-            answer = reading.read(files._read, source, CASES[name][0])
+            answer = file_process.read(files._read, source, CASES[name][0])
             dataset, found["said"], there = answer
         except SmpcoreError as error:
             found["said"], there = str(error), {"seconds": 0.0, "bytes": 0}

@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from pages.work import reading
+from pages.work import file_process
 from pages.work.fair_line import FairLine
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, read_table
@@ -22,13 +22,13 @@ TABLE = b"a,b,class\n1,2.5,x\n3,4.5,y\n"
 
 @pytest.fixture(scope="module")
 def _line():
-    return FairLine(1, "test reader", reading._started)
+    return FairLine(1, "test reader", file_process._started)
 
 
 @pytest.fixture
 def line(_line, monkeypatch):
     """One process of the tests' own, which may come to harm."""
-    monkeypatch.setattr(reading, "LINE", _line)
+    monkeypatch.setattr(file_process, "LINE", _line)
     return _line
 
 
@@ -53,43 +53,43 @@ def table() -> io.BytesIO:
 
 
 def test_a_file_is_read_elsewhere_and_alike():
-    there = reading.read(read_table, table(), "t.csv")
+    there = file_process.read(read_table, table(), "t.csv")
     assert there.digest == read_table(TABLE, "t.csv").digest
-    assert reading.read(process_of, table()) != os.getpid()
+    assert file_process.read(process_of, table()) != os.getpid()
 
 
 def test_what_is_wrong_with_a_file_is_said_and_the_process_stays(line):
-    before = reading.read(process_of, table())
+    before = file_process.read(process_of, table())
     with pytest.raises(DatasetError, match="header but no rows"):
-        reading.read(read_table, io.BytesIO(b"a,b"), "t.csv")
+        file_process.read(read_table, io.BytesIO(b"a,b"), "t.csv")
     with pytest.raises(RuntimeError, match="nobody expects this"):
-        reading.read(fail, table())
-    assert reading.read(process_of, table()) == before
+        file_process.read(fail, table())
+    assert file_process.read(process_of, table()) == before
 
 
 def test_a_path_is_opened_there(tmp_path):
     path = tmp_path / "t.csv"
     with pytest.raises(FileNotFoundError):
-        reading.read(read_table, path, path.name)
+        file_process.read(read_table, path, path.name)
     path.write_bytes(TABLE)
-    assert reading.read(read_table, path, path.name).n_samples == 2
+    assert file_process.read(read_table, path, path.name).n_samples == 2
 
 
 def test_too_much_memory_is_refused_and_the_next_file_is_read(line):
     with pytest.raises(SmpcoreError, match="more memory than one may have"):
-        reading.read(take, table(), 10 * 10**9)
-    assert reading.read(read_table, table(), "t.csv").n_samples == 2
+        file_process.read(take, table(), 10 * 10**9)
+    assert file_process.read(read_table, table(), "t.csv").n_samples == 2
 
 
 def test_too_much_time_is_refused(line, monkeypatch):
-    monkeypatch.setattr(reading, "PATIENCE", 0.2)
-    with pytest.raises(reading.NotReadError, match="longer than 0 seconds; take"):
-        reading.read(hold, table(), 60.0)
+    monkeypatch.setattr(file_process, "PATIENCE", 0.2)
+    with pytest.raises(file_process.NotReadError, match="longer than 0 seconds; take"):
+        file_process.read(hold, table(), 60.0)
 
 
 def test_while_others_wait_a_file_has_less_time(line, monkeypatch):
-    monkeypatch.setattr(reading, "CROWDED_PATIENCE", 0.2)
-    work = reading.reading_of(hold, table(), 60.0)
+    monkeypatch.setattr(file_process, "CROWDED_PATIENCE", 0.2)
+    work = file_process.reading_of(hold, table(), 60.0)
     held = line.submit(work, np.zeros(1, np.int64), np.zeros(1), owner="a")
     time.sleep(0.5)
     assert not held.done(), "nobody waits"
@@ -103,25 +103,25 @@ def test_while_others_wait_a_file_has_less_time(line, monkeypatch):
 
 
 def test_a_killed_process_is_said_and_the_next_file_is_read(line):
-    pid = reading.read(process_of, table())
+    pid = file_process.read(process_of, table())
     threading.Timer(0.3, os.kill, [pid, signal.SIGKILL]).start()
     with pytest.raises(SmpcoreError, match="more memory"):
-        reading.read(hold, table(), 60.0)
-    assert reading.read(process_of, table()) != pid
+        file_process.read(hold, table(), 60.0)
+    assert file_process.read(process_of, table()) != pid
 
 
 def test_reading_that_nobody_wants_is_ended_and_the_next_file_is_read(line):
-    task = Task(reading.reading_of(hold, table(), 60.0), line=line)
+    task = Task(file_process.reading_of(hold, table(), 60.0), line=line)
     while not task.progress[0]:
         time.sleep(0.01)
     task.leave()
     assert task.wait(10) and "was cancelled" in task.problem
-    assert reading.read(read_table, table(), "t.csv").n_samples == 2
+    assert file_process.read(read_table, table(), "t.csv").n_samples == 2
 
 
 def test_the_process_goes_with_its_parent(line):
     def of_this_thread():
-        process = reading._started()
+        process = file_process._started()
         process.stdin.close()  # as it is where the parent has ended
         return process.wait(timeout=20)
 
