@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.compare import contenders, maps
+from pages.compare import candidates, maps
 from pages.state import session
 from pages.ui import pin
 from pages.ui.elements import problems_shown, table
@@ -31,7 +31,7 @@ def _progress(running: list) -> None:
         progress_bar(1.0, text, "Retry" if stopped else "", **start)
 
 
-def _panels(scored: list[contenders.Scored], regions: maps.Maps) -> None:
+def _panels(scored: list[candidates.Scored], regions: maps.Maps) -> None:
     if regions.classes is not None:
         legend = figures.class_legend(regions.classes)
         st.plotly_chart(legend, key="classes", alt="Class markers", config=BARE)
@@ -43,32 +43,32 @@ def _panels(scored: list[contenders.Scored], regions: maps.Maps) -> None:
             st.markdown(f"**{escape_markdown(name)}**")
             alt, key = f"Regions of {name}", f"map {one.entry}"
             st.plotly_chart(regions.of(one), key=key, alt=alt, config=BARE)
-            message(st.caption, contenders.summary(one, data))
+            message(st.caption, candidates.summary(one, data))
 
 
-def _two(scored: list[contenders.Scored], regions: maps.Maps, part: str) -> None:
-    two = contenders.two(entries, scored)
+def _two(scored: list[candidates.Scored], regions: maps.Maps, part: str) -> None:
+    two = candidates.two(entries, scored)
     if two is None:
         return
     a, b = two
     figure = regions.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B differ")
     st.caption(comparisons.about_differences(len(a.loss), part, data.dataset))
-    table(contenders.differences(scored, a, data, part))
+    table(candidates.differences(scored, a, data, part))
 
 
 def _results() -> None:
     running = [job for job in jobs.values() if job.running]
     _progress(running)
-    for problem in contenders.problems(jobs):
+    for problem in candidates.problems(jobs):
         message(st.info, problem)
     part = scored_part(data)
-    scored = contenders.scored(jobs, context, part)
+    scored = candidates.scored(jobs, context, part)
     if scored:
         regions = maps.Maps(context, part)
         message(st.caption, maps.note(regions, part))
         _panels(scored, regions)
-        table(contenders.overview(scored, data, part))
+        table(candidates.overview(scored, data, part))
         if len(scored) > 1:
             _two(scored, regions, part)
     if polling != bool(running):
@@ -83,8 +83,8 @@ left, right = st.columns([1, 5], vertical_alignment="center")
 pin.button(context, left)
 if pinned := session.get().pinned:
     message(right.caption, f"A: {pinned.title}, fitted on this data set.")
-entries, search = contenders.controls(context)
-jobs = {entry: cache.contender(data, entry, search) for entry in entries}
+entries, search = candidates.controls(context)
+jobs = {entry: cache.candidate(data, entry, search) for entry in entries}
 for job in jobs.values():
     job.join()
 polling = any(job.running for job in jobs.values())

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pages.compare import contenders
+from pages.compare import candidates
 from pages.state import links, table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -267,11 +267,11 @@ def test_links_know_the_task():
 
 
 def test_a_pinned_model_is_kept_where_its_task_has_all_its_values():
-    entry = contenders.Entry("supersparse", (("lam", 1e-3),))
-    assert all(contenders._learns(entry, task) for task in ANSWERS)
-    entry = contenders.Entry("supersparse", (("class_weight", "balanced"),))
-    assert contenders._learns(entry, "classification")
-    assert not contenders._learns(entry, "regression")
-    entry = contenders.Entry("supersparse", (("target", "ridge"),))
-    assert not contenders._learns(entry, "classification")
-    assert not contenders._learns(contenders.Entry("smp", ()), "regression")
+    entry = candidates.Entry("supersparse", (("lam", 1e-3),))
+    assert all(candidates._learns(entry, task) for task in ANSWERS)
+    entry = candidates.Entry("supersparse", (("class_weight", "balanced"),))
+    assert candidates._learns(entry, "classification")
+    assert not candidates._learns(entry, "regression")
+    entry = candidates.Entry("supersparse", (("target", "ridge"),))
+    assert not candidates._learns(entry, "classification")
+    assert not candidates._learns(candidates.Entry("smp", ()), "regression")

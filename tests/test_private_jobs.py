@@ -28,10 +28,10 @@ def _sweep(data):
 
 def _compare(data):
     entry = comparisons.Entry("smallk")
-    job = comparisons.ContenderJob(data, entry, True)
+    job = comparisons.CandidateJob(data, entry, True)
     while job.running:
         time.sleep(0.05)
-    assert job.contender, job.problem
+    assert job.candidate, job.problem
 
 
 def _refit(data, monkeypatch):

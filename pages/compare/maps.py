@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.compare.contenders import Scored
+from pages.compare.candidates import Scored
 from pages.state.context import Context
 from pages.work import cache
 from smpcore import figures
@@ -17,7 +17,7 @@ NODES, MOST_ROWS = 80, 300
 
 
 class Maps:
-    """Regions of several contenders on the same window with the same rows.
+    """Regions of several candidates on the same window with the same rows.
 
     Parameters
     ----------
@@ -38,25 +38,25 @@ class Maps:
         known = self.classes is not None
         self.truth = class_numbers(y[chosen], self.classes) if known else y[chosen]
 
-    def answers(self, contender: ComparedModel) -> np.ndarray:
+    def answers(self, candidate: ComparedModel) -> np.ndarray:
         """Its answers at the nodes, shape (NODES, NODES)."""
-        labels = contender.answers(self._nodes)
+        labels = candidate.answers(self._nodes)
         if self.classes is not None:
             labels = class_numbers(labels, self.classes)
         return labels.reshape(NODES, NODES)
 
     def of(self, one: Scored) -> Any:
-        """The map of one contender, its wrong answers ringed."""
+        """The map of one candidate, its wrong answers ringed."""
         loss = one.loss[self._chosen]
         wrong = loss > 0 if self.classes is not None else loss > 2 * one.loss.mean()
-        answers = self.answers(one.contender)
+        answers = self.answers(one.candidate)
         return figures.answer_map(
             self.view, answers, self.xy, self.truth, wrong, self.classes
         )
 
     def difference(self, a: Scored, b: Scored) -> Any:
-        """Where two contenders differ, and who is right."""
-        differ = np.abs(self.answers(a.contender) - self.answers(b.contender))
+        """Where two candidates differ, and who is right."""
+        differ = np.abs(self.answers(a.candidate) - self.answers(b.candidate))
         if self.classes is not None:
             differ = (differ > 0).astype(float)
         first, second = a.loss[self._chosen], b.loss[self._chosen]

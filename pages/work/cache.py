@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.work.comparisons import ContenderJob
+from pages.work.comparisons import CandidateJob
 from pages.work.memo import Pairs, memo
 from pages.work.parts import Parts
 from pages.work.sweep_jobs import SweepJob
@@ -49,7 +49,7 @@ _two_classes = memo(32)(Dataset.two_classes)
 _within = memo(32)(event_within)
 forbidding = memo(32)(forbid)
 split_of = memo(64)(split)
-contender = memo(128)(ContenderJob)
+candidate = memo(128)(CandidateJob)
 swept = memo(64)(SweepJob)
 
 

@@ -1,4 +1,4 @@
-"""One contender in a job: fitted once for everybody who compares on the same data."""
+"""One candidate in a job: fitted once for everybody who compares on the same data."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def settings_in_words(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-class ContenderJob(Task):
-    """Fit one contender on the training rows.
+class CandidateJob(Task):
+    """Fit one candidate on the training rows.
 
     Parameters
     ----------
@@ -63,12 +63,12 @@ class ContenderJob(Task):
 
     Attributes
     ----------
-    contender : ComparedModel or None
+    candidate : ComparedModel or None
     """
 
     def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
         self._data, self._entry, self._search = data, entry, search
-        self.contender: ComparedModel | None = None
+        self.candidate: ComparedModel | None = None
         super().__init__(self._fit, study=data.dataset)
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
@@ -79,15 +79,15 @@ class ContenderJob(Task):
         drawn = _folds(dataset, rows) if self._search else ()
         of = dataset, rows, dict(entry.values), drawn, stop
         if not drawn:
-            self.contender = fit_compared(entry.key, *of)
+            self.candidate = fit_compared(entry.key, *of)
             return
         with study_pool.executor_for(dataset) as executor:
-            self.contender = fit_compared(entry.key, *of, executor)
+            self.candidate = fit_compared(entry.key, *of, executor)
 
     @property
     def missing(self) -> str:
-        """Why there is no contender; empty if there is one, or may still be."""
-        gone = self.contender is None and not self.running
+        """Why there is no candidate; empty if there is one, or may still be."""
+        gone = self.candidate is None and not self.running
         return self.problem or "Stopped." * gone
 
 

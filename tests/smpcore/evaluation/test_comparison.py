@@ -1,4 +1,4 @@
-"""Contenders are fitted alike, and differences are tested on the same rows."""
+"""Candidates are fitted alike, and differences are tested on the same rows."""
 
 from functools import partial
 
@@ -25,28 +25,28 @@ def test_everyone_who_can_takes_part(key, iris):
     if "classification" not in tasks:
         dataset = load_dataset("diabetes")
         rows = split(dataset).train
-    contender = fit_compared(key, dataset, rows)
+    candidate = fit_compared(key, dataset, rows)
     X = dataset.frame[dataset.feature_columns].to_numpy(float)
-    answers = contender.answers(X)
+    answers = candidate.answers(X)
     if dataset.task == "classification":
         assert (answers == dataset.y).mean() > 0.8
     else:
         error = np.abs(answers - dataset.y).mean()
         assert error < np.abs(dataset.y - np.median(dataset.y)).mean()
-    assert contender.sizes["n_features"] <= X.shape[1]
-    assert not contender.searched
+    assert candidate.sizes["n_features"] <= X.shape[1]
+    assert not candidate.searched
 
 
 @pytest.mark.parametrize("key", ["rbf_svm", "poly_svm", "linear_svm"])
 def test_an_svm_has_its_support_vectors_or_says_that_it_keeps_none(iris, key):
     dataset, rows = iris
-    contender = fit_compared(key, dataset, rows)
+    candidate = fit_compared(key, dataset, rows)
     if BASELINES[key].remark:
         assert "no support vectors" in BASELINES[key].remark
-        assert "n_support_vectors" not in contender.sizes
+        assert "n_support_vectors" not in candidate.sizes
     else:
-        support = contender.estimator[-1].n_support_.sum()
-        assert 0 < contender.sizes["n_support_vectors"] == support <= len(rows)
+        support = candidate.estimator[-1].n_support_.sum()
+        assert 0 < candidate.sizes["n_support_vectors"] == support <= len(rows)
 
 
 def test_fewer_rows_than_neighbours_are_a_sentence(iris):

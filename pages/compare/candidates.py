@@ -16,7 +16,7 @@ from pages.ui.text import message
 from pages.work import cache
 from pages.work.comparisons import (
     CURRENT_SETTINGS,
-    ContenderJob,
+    CandidateJob,
     Entry,
     settings_in_words,
 )
@@ -44,12 +44,12 @@ _SIZES = (
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A contender and its losses on the rows that it is judged by.
+    """A candidate and its losses on the rows that it is judged by.
 
     Parameters
     ----------
     entry : Entry
-    contender : ComparedModel
+    candidate : ComparedModel
     loss : ndarray of shape (n_rows,)
         0 or 1 of a classifier, the absolute error of a regression.
     scores : Scores or RegressionScores
@@ -58,7 +58,7 @@ class Scored:
     """
 
     entry: Entry
-    contender: ComparedModel
+    candidate: ComparedModel
     loss: np.ndarray
     scores: Scores | RegressionScores
     operating: str = ""
@@ -133,8 +133,8 @@ def two(entries: list[Entry], candidates: list[Scored]) -> tuple[Scored, Scored]
     return fitted[a], fitted[b]
 
 
-def problems(jobs: dict[Entry, ContenderJob]) -> list[str]:
-    """Why there is no model, in a sentence for all contenders of the same reason."""
+def problems(jobs: dict[Entry, CandidateJob]) -> list[str]:
+    """Why there is no model, in a sentence for all candidates of the same reason."""
     names: dict[str, list[str]] = {}
     for entry, job in jobs.items():
         if job.missing:  # who it is stands before it, with the settings
@@ -146,7 +146,7 @@ def problems(jobs: dict[Entry, ContenderJob]) -> list[str]:
 
 
 def scored(
-    jobs: dict[Entry, ContenderJob], context: Context, part: str
+    jobs: dict[Entry, CandidateJob], context: Context, part: str
 ) -> list[Scored]:
     """Those that are fitted, the best first; the chosen one as every page shows it."""
     data = context.data
@@ -154,30 +154,30 @@ def scored(
     candidates, classes = [], data.dataset.classes
     of_rows = data.clusters(part), data.weights(part)
     for entry, job in jobs.items():
-        if job.contender is not None:
-            contender, operating = _as_shown(entry, job.contender, context)
-            answers = contender.answers(X)
+        if job.candidate is not None:
+            candidate, operating = _as_shown(entry, job.candidate, context)
+            answers = candidate.answers(X)
             scores = score_answers(y, answers, classes, *of_rows)
             loss = np.abs(answers - y) if classes is None else answers != y
-            candidates.append(Scored(entry, contender, loss * 1.0, scores, operating))
+            candidates.append(Scored(entry, candidate, loss * 1.0, scores, operating))
     weights = data.weights(part)
     return sorted(candidates, key=lambda one: np.average(one.loss, weights=weights))
 
 
 def _as_shown(
-    entry: Entry, contender: ComparedModel, context: Context
+    entry: Entry, candidate: ComparedModel, context: Context
 ) -> tuple[ComparedModel, str]:
-    """The contender with the threshold moved on Performance, and that in words."""
+    """The candidate with the threshold moved on Performance, and that in words."""
     chosen = pin.entry(context)
-    if contender.searched or entry != chosen or not context.operating:
-        return contender, ""
+    if candidate.searched or entry != chosen or not context.operating:
+        return candidate, ""
     try:
-        moved = context.with_threshold(contender.estimator)
+        moved = context.with_threshold(candidate.estimator)
     except SmpcoreError:  # a link may ask it of a model that cannot have it
-        return contender, ""
-    if moved is contender.estimator:
-        return contender, ""
-    return replace(contender, estimator=moved), context.operating
+        return candidate, ""
+    if moved is candidate.estimator:
+        return candidate, ""
+    return replace(candidate, estimator=moved), context.operating
 
 
 def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataFrame:
@@ -190,19 +190,19 @@ def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataF
             name: getattr(one.scores, name) * (100 if READOUTS[name].unit == "%" else 1)
             for name in sorted(SCORES[dataset.task])
         }
-        values |= {name: one.contender.sizes.get(name, np.nan) for name in _SIZES}
-        values |= one.contender.prototype_measures(X, y, dataset.classes)
-        values["seconds"] = one.contender.seconds
+        values |= {name: one.candidate.sizes.get(name, np.nan) for name in _SIZES}
+        values |= one.candidate.prototype_measures(X, y, dataset.classes)
+        values["seconds"] = one.candidate.seconds
         columns = {READOUTS[name].column: value for name, value in values.items()}
         lines.append({"model": one.entry.title, **columns})
     return pd.DataFrame(lines).dropna(axis="columns", how="all")
 
 
-def _settings(contender: ComparedModel) -> str:
+def _settings(candidate: ComparedModel) -> str:
     """Its settings, and how it came to them."""
-    words = ", ".join(settings_in_words(contender.settings))
+    words = ", ".join(settings_in_words(candidate.settings))
     origin = (
-        f"best of {BUDGET}, cross-validated" if contender.searched else "as on Explore"
+        f"best of {BUDGET}, cross-validated" if candidate.searched else "as on Explore"
     )
     if not words:
         return "default settings"
@@ -211,8 +211,8 @@ def _settings(contender: ComparedModel) -> str:
 
 def summary(one: Scored, data: cache.Parts) -> str:
     """Score and settings in a line."""
-    words = [quality(one.scores, data), f"With {_settings(one.contender)}."]
-    baseline = BASELINES.get(one.contender.key)
+    words = [quality(one.scores, data), f"With {_settings(one.candidate)}."]
+    baseline = BASELINES.get(one.candidate.key)
     if baseline and baseline.remark:
         words.append(baseline.remark)
     if one.operating:
@@ -230,7 +230,7 @@ def _signed(value: float, data: cache.Parts) -> str:
 def differences(
     candidates: list[Scored], to: Scored, data: cache.Parts, part: str
 ) -> pd.DataFrame:
-    """Each contender against one, on the same rows of a part."""
+    """Each candidate against one, on the same rows of a part."""
     rivals = [one for one in candidates if one.entry != to.entry]
     tests = simultaneous_differences(
         [one.loss for one in rivals], to.loss, data.clusters(part), data.weights(part)
