@@ -4,9 +4,9 @@ import streamlit as st
 
 from pages.prototypes import (
     answers,
+    detail,
     forbidden,
     notes,
-    one,
     portraits,
     report,
     rules,
@@ -20,7 +20,7 @@ from pages.ui.text import escape_markdown, message
 
 SECTIONS = {
     "All": portraits.gallery,
-    "One by one": one.single,
+    "One by one": detail.single,
     "Rule in words": rules.section,
     "Why this prediction": answers.why,
     "Stability": stability.section,

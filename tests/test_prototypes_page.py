@@ -12,7 +12,7 @@ import pytest
 import streamlit as st
 
 from pages.explore import scene
-from pages.prototypes import notes, one, report, report_sections
+from pages.prototypes import detail, notes, report, report_sections
 from pages.prototypes.context import beside
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
@@ -371,7 +371,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     assert odd
     text = unescape(report.html(context, False))
     for j in odd:
-        (warning,) = one.oddities(context, j)
+        (warning,) = detail.oddities(context, j)
         _, section = text.split(f"<section><h3>Prototype {j + 1}:")
         assert "opposite sign of the difference" in warning
         assert warning in section.split("</section>")[0]

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.prototypes.context import ModelContext
-from pages.prototypes.one import oddities
+from pages.prototypes.detail import oddities
 from pages.prototypes.portraits import lines
 from pages.prototypes.report_sections import opened, sections
 from pages.ui import explanation_sheet, readouts
