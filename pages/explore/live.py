@@ -104,7 +104,7 @@ def _follow(
     visit.choice = context.choice
     if not goes_on:
         undo.follow(live, before, context.choice, message)
-    header["undo"] = context.once("undo", lambda: undo.next_undo(live))
+    header["undo"] = context.cached("undo", lambda: undo.next_undo(live))
     if kind in BACKGROUND:
         return
     if not dragging:
@@ -168,7 +168,7 @@ def _respond(
 ) -> None:
     """Fill in the answer to the message."""
     live = session.get().live
-    scene = context.once("scene", lambda: scene_of(context, live))
+    scene = context.cached("scene", lambda: scene_of(context, live))
     if kind in BACKGROUND:
         header.update(kind=kind, **_pictures(context, scene, message, kind))
         return
@@ -228,7 +228,7 @@ def _fitted(
         estimator, job, canonical = _canonical(context, live, kind == "stop")
     # The last canonical fit was a job, or this one is bound to be.
     key = context.method.key, context.values
-    slow = context.once("slow", lambda: cache.is_slow(data, *key))
+    slow = context.cached("slow", lambda: cache.is_slow(data, *key))
     waits = job and kind in ("set", "reset", "edit", "full")
     if waits or (dragging and (slow or not live.quick)):
         estimator, data = previews.coarse(context, live.state if dragging else None)

@@ -29,7 +29,7 @@ def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
 def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
     """The path as the figure needs it."""
     ends = bounds[context.method.path]
-    return context.once(("grid", ends), lambda: _grid(context, ends))
+    return context.cached(("grid", ends), lambda: _grid(context, ends))
 
 
 def _grid(context: Context, ends: tuple[float, float]) -> dict[str, Any]:

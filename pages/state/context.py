@@ -42,7 +42,7 @@ class Context:
     drawn : Split or None
         Its parts, if they are not drawn by the choice (points moved by hand).
     known : dict
-        What was computed `once` already: it does not change when sliders move.
+        Results of `cached`, by key: they do not change when sliders move.
     """
 
     choice: Choice
@@ -50,7 +50,7 @@ class Context:
     drawn: Split | None = None
     known: dict[Hashable, Any] = field(default_factory=dict)
 
-    def once(self, key: Hashable, compute: Callable[[], Any]) -> Any:
+    def cached(self, key: Hashable, compute: Callable[[], Any]) -> Any:
         """Compute what does not change when sliders of the method move."""
         if key not in self.known:
             self.known[key] = compute()
@@ -136,7 +136,7 @@ class Context:
         opened = self.choice.opened
         if not opened:
             return 0
-        return opened.get(self.once("digest", lambda: self.table.digest), 0)
+        return opened.get(self.cached("digest", lambda: self.table.digest), 0)
 
     @property
     def open_test(self) -> bool:
@@ -193,7 +193,7 @@ class Context:
 
     def moved(self, values: Mapping[str, Any]) -> Context | None:
         """The context after sliders of the method have moved; all else stands still."""
-        sliders = self.once("sliders", self.sliders)
+        sliders = self.cached("sliders", self.sliders)
         if not values.keys() <= sliders.keys():
             return None
         clean = {name: sliders[name].clean(value) for name, value in values.items()}
@@ -219,7 +219,7 @@ class Context:
         needed = self.method.estimators[self.data.dataset.task].problem_params
         key = ("problem", *map(self.values.get, needed))
         method = self.method.key
-        return self.once(key, lambda: cache.problem(self.data, method, self.values))
+        return self.cached(key, lambda: cache.problem(self.data, method, self.values))
 
     def within(self, chosen: Collection[str]) -> tuple[Context, list[str]]:
         """Bring values that nobody chose for these data into their range.

@@ -119,7 +119,7 @@ def live_controls(
 ) -> list[dict[str, Any]]:
     """The controls as the live figure wants them."""
     values = context.values
-    data, of_method, view, slices, test = context.once("rows", lambda: _rows(context))
+    data, of_method, view, slices, test = context.cached("rows", lambda: _rows(context))
     rows = [*data]
     for param, row in zip(context.params, of_method, strict=True):
         low, high = bounds.get(param.name, (param.low, param.high))
