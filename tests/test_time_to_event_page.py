@@ -180,7 +180,7 @@ def test_explore_has_a_slider_among_the_data_controls(mine):
     moved = controls.set_values(mine, {"within": 20.31})
     assert moved.follow_up == replace(ASKED, horizon=20.0)
     assert controls.set_values(mine, {"within": 1e9}).follow_up.horizon < 1000
-    assert context.moved({"within": 20.0}) is None  # other data: no drag of a slider
+    assert context.with_values({"within": 20.0}) is None  # other data, so no drag
     with pytest.raises(SmpcoreError, match="should be a number from"):
         controls.set_values(mine, {"within": "soon"})
     with pytest.raises(SmpcoreError, match="not a control of this page"):

@@ -94,7 +94,7 @@ def _follow(
     """Make the message's choice the visitor's; fill in the answer, and what to say."""
     visit = session.get()
     live, dragging = visit.live, bool((message or {}).get("dragging"))
-    context, changes = _moved(before, message, kind, live), []
+    context, changes = _last_with_values(before, message, kind, live), []
     goes_on = context is not None
     if not goes_on:
         context, changes = _resolved(before, message, kind)
@@ -123,15 +123,17 @@ def _read(message: Message) -> tuple[int, str]:
     return message["seq"], message["kind"]
 
 
-def _moved(before: Choice, message: Message, kind: str, live: Live) -> Context | None:
-    """What the last message of a drag left, with sliders moved; None: resolve anew."""
+def _last_with_values(
+    before: Choice, message: Message, kind: str, live: Live
+) -> Context | None:
+    """The last context of a drag with its sliders moved; None: resolve anew."""
     context, live.drag = live.drag, None
     # Another page may have made another choice meanwhile.
     if context is None or context.choice is not before:
         return None
     if kind != "set" or not message.get("dragging"):
         return None
-    return context.moved(message.get("values", {}))
+    return context.with_values(message.get("values", {}))
 
 
 def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, list[str]]:

@@ -191,16 +191,16 @@ class Context:
         matches = [c for c in self.dataset.classes.tolist() if str(c) == str(text)]
         return matches[0] if matches else None
 
-    def moved(self, values: Mapping[str, Any]) -> Context | None:
-        """The context after sliders of the method have moved; all else stands still."""
+    def with_values(self, values: Mapping[str, Any]) -> Context | None:
+        """The same with new values of sliders; None if one of them is not a slider."""
         sliders = self.cached("sliders", self.sliders)
         if not values.keys() <= sliders.keys():
             return None
         clean = {name: sliders[name].clean(value) for name, value in values.items()}
         choice = replace(self.choice, values={**self.choice.values, **clean})
-        moved = replace(self, choice=choice)
-        vars(moved).update(vars(self), choice=choice, values={**self.values, **clean})
-        return moved
+        changed = replace(self, choice=choice)
+        vars(changed).update(vars(self), choice=choice, values={**self.values, **clean})
+        return changed
 
     def extended(self, kind: type[Extended], **more: Any) -> Extended:
         """The same context with more fields; what was computed already stays."""
@@ -246,7 +246,7 @@ class Context:
                 if not (is_count and usual):
                     text = f"{param.label} was out of range; reset to {new:g}"
                     messages.append(f"{text}{', the maximum' * is_count}.")
-        return self.moved(values), messages
+        return self.with_values(values), messages
 
     def holding(self, ranges: SliderRanges) -> dict[str, tuple[float, float]]:
         """Slider ends, moved outwards where a chosen value lies beyond them."""
