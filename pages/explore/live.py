@@ -143,11 +143,11 @@ def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, lis
     chosen = set((message or {}).get("values", ()))
     options = {param.name for param in context.params if param.scale == "choice"}
     if message is None:  # another page or a link: the figure shows what was chosen
-        context, moved = context.within(context.values)
+        context, moved = context.clip_to_ranges(context.values)
     elif chosen and (before.source, before.method) != (choice.source, choice.method):
-        context, moved = context.within(chosen)
+        context, moved = context.clip_to_ranges(chosen)
     elif chosen & options:  # they may move the ends of its sliders by much
-        context, moved = context.within(chosen | set(before.values))
+        context, moved = context.clip_to_ranges(chosen | set(before.values))
     return context, [changed] * bool(changed) + moved
 
 

@@ -221,12 +221,12 @@ class Context:
         method = self.method.key
         return self.cached(key, lambda: cache.problem(self.data, method, self.values))
 
-    def within(self, chosen: Collection[str]) -> tuple[Context, list[str]]:
-        """Bring values that nobody chose for these data into their range.
+    def clip_to_ranges(self, chosen: Collection[str]) -> tuple[Context, list[str]]:
+        """Bring values that were not chosen for these data into their slider's range.
 
         A prototype per example, say, needs a far smaller fusion than a few prototypes
-        do: left alone, the slider would stand beyond the end where everything is one.
-        At the end itself everything is one too: such a value goes to the middle.
+        do: at the slider's upper end, and beyond it, all prototypes are merged. So a
+        value beyond the end goes to the middle, not to the end.
         """
         if cache.is_slow(self.data, self.method.key, self.values):
             return self, []

@@ -277,7 +277,7 @@ def choose_data(choice: Choice) -> None:
     """Make this the visitor's choice, of data that its values were not chosen for."""
     choose(choice)
     try:
-        context, changes = resolved().within(())
+        context, changes = resolved().clip_to_ranges(())
     except SmpcoreError:  # the page that needs these data says what is wrong
         return
     choose(context.choice)
