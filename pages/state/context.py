@@ -59,7 +59,9 @@ class Context:
     @property
     def whole(self) -> Dataset:
         """The same with the question that is asked of it."""
-        return cache.asked(self.table, self.choice.follow_up, self.choice.two_classes)
+        return cache.with_question(
+            self.table, self.choice.follow_up, self.choice.two_classes
+        )
 
     @property
     def dataset(self) -> Dataset:

@@ -53,13 +53,17 @@ candidate = memo(128)(CandidateJob)
 swept = memo(64)(SweepJob)
 
 
-def asked(table: Dataset, asks: FollowUp | None, two_classes: bool) -> Dataset:
-    """A table with the question that is asked of it.
+def with_question(
+    table: Dataset, question: FollowUp | None, two_classes: bool
+) -> Dataset:
+    """A table whose target is that of a question.
 
     Its number may be cut at the mean, or an event asked for within a time.
     """
-    if asks is not None:
-        return _within(table, asks.time, asks.event, asks.horizon, asks.value)
+    if question is not None:
+        return _within(
+            table, question.time, question.event, question.horizon, question.value
+        )
     if two_classes and table.task == "regression":
         return _two_classes(table)
     return table
