@@ -21,7 +21,7 @@ from smpcore.datasets import list_names
 _NO_STRIP = {"nonzeros": 0}
 
 
-def let_through(
+def filter_locked(
     message: Mapping[str, Any] | None, kind: str
 ) -> tuple[Mapping[str, Any] | None, str, list[str]]:
     """Drop the changes of a message that the step of the lesson locks."""
@@ -66,7 +66,7 @@ def _mark(run: lesson_run.Run) -> dict[str, Any]:
     return {"open": False, "at": run.answers[run.at], "found": found}
 
 
-def conceal(header: dict[str, Any]) -> dict[str, Any]:
+def redact(header: dict[str, Any]) -> dict[str, Any]:
     """The answer to a message without what is hidden until a question is answered."""
     run = lesson_run.current()
     if run is None:

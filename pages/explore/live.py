@@ -64,7 +64,7 @@ def answer(message: Message) -> bytes:
         if chosen != before or live.scene is None:
             message, kind = None, "full"
         if visit.lesson is not None:
-            message, kind, locked = gate.let_through(message, kind)
+            message, kind, locked = gate.filter_locked(message, kind)
             notices += [{"level": "info", "text": text} for text in locked]
         with slots.interactive_slot() as ahead:
             header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
@@ -84,7 +84,7 @@ def answer(message: Message) -> bytes:
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     if visit.lesson is not None:
-        header = gate.conceal(header)
+        header = gate.redact(header)
     return pack(header | {"notices": notices})
 
 
