@@ -6,8 +6,8 @@ fit where that is quick, otherwise a warm-started *preview*. The knots of the sc
 path, canonical fits too, are asked for by the browser afterwards, a few at a time, so
 that a new message never waits behind them.
 
-Where the canonical fit takes long it goes on in a job, and a *coarse* fit on a part of
-the rows is shown meanwhile, and while a control moves.
+Where the canonical fit takes long it goes on in a job, and a *subsampled* fit, of a
+part of the rows, is shown meanwhile, and while a control moves.
 """
 
 from __future__ import annotations
@@ -233,7 +233,9 @@ def _fitted(
     slow = context.cached("slow", lambda: cache.is_slow(data, *key))
     waits = job and kind in ("set", "reset", "edit", "full")
     if waits or (dragging and (slow or not live.quick)):
-        estimator, data = previews.coarse(context, live.state if dragging else None)
+        estimator, data = previews.subsampled_fit(
+            context, live.state if dragging else None
+        )
     elif dragging:
         estimator = _held(context, live) if kind == "set" else None
         estimator = estimator or previews.preview(

@@ -13,8 +13,8 @@ from smpcore import SmpcoreError
 log = logging.getLogger(__name__)
 
 
-def coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
-    """A quick fit on a part of the rows, and that part; None where there is none."""
+def subsampled_fit(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
+    """A quick fit on a part of the rows, and that part; None if it would not help."""
     method = context.method.key
     part = subsampled.part_of(context.data, method)
     n_features = context.data.X.shape[1]
@@ -25,7 +25,7 @@ def coarse(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
         problem = cache.problem(part, method, context.values)
         return preview(context, problem, state), part
     except SmpcoreError as error:
-        log.info("no coarse answer: %s", error)  # all of the rows may do
+        log.info("no subsampled fit: %s", error)  # all of the rows may do
         return None, None
 
 

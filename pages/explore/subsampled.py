@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pages.work import cache
 
-#: Training rows of a coarse answer, and numbers in them, at most.
+#: At most so many training rows, and numbers in them.
 MOST_ROWS, MOST_VALUES = 300, 100_000
 #: Fewer rows than this tell nothing.
 LEAST_ROWS = 30
@@ -25,7 +25,7 @@ def part_of(data: cache.Parts, method: str) -> cache.Parts | None:
 
 
 def words(part: cache.Parts, data: cache.Parts) -> str:
-    """What a coarse answer is, beside its picture."""
+    """What a subsampled fit is, to be shown with its picture."""
     few, all_rows = len(part.split.train), len(data.split.train)
     if few == all_rows:
         return "Preview: short fit"

@@ -143,13 +143,13 @@ def test_dragging_a_slider_moves_the_picture_and_the_link(visit):
 
 
 def test_a_long_fit_shows_a_coarse_picture_with_progress_and_stop(visit):
-    # Compiled first: the coarse picture would not be sooner than the other one.
+    # Compiled first: a subsampled fit would not be sooner than the other one.
     page = visit("?method=imkpl&data=iris")
     settled(page)
     while page.get_by_text("Still compiling").count():
         page.reload()
         settled(page)
-    # A split that no other test fits: what is cached needs no coarse picture.
+    # A split that no other test fits: what is cached needs no subsampled fit.
     page = visit("?method=imkpl&data=digits&seed=7")
     canvas = page.locator("canvas[data-coarse='1']")
     canvas.wait_for(timeout=60_000)

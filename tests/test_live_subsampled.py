@@ -1,4 +1,4 @@
-"""Coarse first answers: what is shown while a long fit goes on."""
+"""Fits on part of the rows are shown while a long fit goes on."""
 
 import threading
 import time
@@ -14,14 +14,14 @@ from pages.work import cache, fits
 from smpcore import METHODS, MultiPrototypeSVC
 from tests.test_live import Browser, kernels  # noqa: F401
 
-#: Breast cancer: 341 rows to learn from, of which a coarse answer takes so many.
+#: Breast cancer: 341 rows to learn from, of which a subsampled fit takes so many.
 ALL, FEW = 341, 300
 
 
 @pytest.fixture(params=METHODS)
 def browser(request, monkeypatch):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    # A split that no other test fits: what is cached needs no coarse answer.
+    # A split that no other test fits: what is cached needs no subsampled fit.
     return Browser(method=request.param, data="breast_cancer", seed=7)
 
 
