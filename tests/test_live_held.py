@@ -12,7 +12,7 @@ from tests.test_live import Browser, kernels  # noqa: F401
 @pytest.fixture(params=METHODS)
 def browser(request, monkeypatch):
     # However slow the machine is: the clock is no part of what is tested.
-    monkeypatch.setattr(live, "HELD_SECONDS", 30.0)
+    monkeypatch.setattr(live, "CANONICAL_SECONDS", 30.0)
     return Browser(method=request.param, data="moons")
 
 

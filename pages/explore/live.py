@@ -42,7 +42,7 @@ Message = Mapping[str, Any] | None
 
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
-HELD_SECONDS = 0.1
+CANONICAL_SECONDS = 0.1
 #: Messages that change nothing: what they ask for comes beside the picture.
 BACKGROUND = ("knots", "steps")
 
@@ -237,20 +237,20 @@ def _fitted(
             context, live.state if dragging else None
         )
     elif dragging:
-        estimator = _held(context, live) if kind == "set" else None
+        estimator = _canonical_if_quick(context, live) if kind == "set" else None
         estimator = estimator or previews.preview(
             context, context.problem(), live.state
         )
     return estimator, data, job, canonical
 
 
-def _held(context: Context, live: Live) -> Any:
-    """The canonical fit, as a release gives it; None where it takes too long."""
-    if live.seconds > HELD_SECONDS:
+def _canonical_if_quick(context: Context, live: Live) -> Any:
+    """The canonical fit, as a release gives it; None if it takes too long."""
+    if live.seconds > CANONICAL_SECONDS:
         return None
     problem = context.problem()
     unfitted = context.method.estimator(context.values, problem.task)
-    with slots.stopped_after(HELD_SECONDS) as flag:
+    with slots.stopped_after(CANONICAL_SECONDS) as flag:
         fitted = unfitted.solve(problem, stop=flag)
     return None if fitted.history_.status == fits.STOPPED else fitted
 
