@@ -2,7 +2,7 @@
 
 On release of a control, the answer is the *canonical* fit (cold start, fixed seed),
 the only one that is linked, exported or compared. While a control moves it is the same
-fit where that is quick, otherwise a warm-started *preview*. The knots of the scrubbed
+fit where that is quick, otherwise a warm-started *preview*. The points of the scrubbed
 path, canonical fits too, are asked for by the browser afterwards, a few at a time, so
 that a new message never waits behind them.
 
@@ -216,7 +216,7 @@ def _pictures(
 ) -> dict[str, Any]:
     """What the browser asks for beside the picture, while nothing else goes on."""
     if kind == "knots":
-        return {"knots": path.knots(context, scene, message)}
+        return {"knots": path.path_points(context, scene, message)}
     session.get().live.wait_for(run := steps.run_of(context, message))
     return steps.steps(context, scene, message, run)
 
@@ -262,7 +262,7 @@ def _canonical(
     method = context.method
     fit = context.fit()
     live.wait_for(fit)
-    # Knots of a path that is slow to solve would keep the visitor waiting.
+    # Points of a path that is slow to solve would keep the visitor waiting.
     live.quick = fit.task is None
     if stop and fit.task is not None:
         fit.stop()

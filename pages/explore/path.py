@@ -1,4 +1,4 @@
-"""The path that is scrubbed: its knots, canonical fits that are solved beforehand."""
+"""The path that is scrubbed: its points, canonical fits that are solved beforehand."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pages.state.context import Context, SliderRanges
 from pages.work import cache
 from smpcore.readouts import READOUTS
 
-#: An answer with knots takes about this long at most.
-KNOT_SECONDS = 0.15
+#: An answer with points of the path takes about this long at most.
+POINT_SECONDS = 0.15
 
 
 def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
-    """Name of the path that the shown knots belong to."""
+    """Name of the path that the shown points belong to."""
     method = context.method
     values = method.off_path(context.values, context.data.dataset.task)
     others = scene.header["id"], method.key, tuple(sorted(values.items()))
@@ -44,10 +44,10 @@ def _grid(context: Context, ends: tuple[float, float]) -> dict[str, Any]:
     }
 
 
-def knots(
+def path_points(
     context: Context, scene: Scene, message: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Solve and paint the knots that the browser requests."""
+    """Solve and paint the points of the path that the browser requests."""
     data, method, values = context.data, context.method, context.values
     if not method.scrubs(values):
         return []
@@ -61,9 +61,9 @@ def knots(
     for index in wanted[:16]:
         if not 0 <= index < len(places):
             continue
-        if pictures and time.perf_counter() - started > KNOT_SECONDS:
+        if pictures and time.perf_counter() - started > POINT_SECONDS:
             break  # the browser requests the others again
-        fitted = cache.knot(data, method.key, off_path, float(places[index]))
+        fitted = cache.path_point(data, method.key, off_path, float(places[index]))
         entry = picture(fitted, scene, data, bool(message.get("assignments")))
         entry |= {"knot": index, "value": float(places[index]), "chain": name}
         pictures.append(entry | {"canonical": False, "ms": 0.0})

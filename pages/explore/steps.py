@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.path import KNOT_SECONDS
+from pages.explore.path import POINT_SECONDS
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context
@@ -81,7 +81,7 @@ def steps(
     for index in [i for i in message.get("want", ()) if type(i) is int][:MOST_AT_ONCE]:
         if not 0 <= index < states.count:
             continue
-        if pictures and time.perf_counter() - started > KNOT_SECONDS:
+        if pictures and time.perf_counter() - started > POINT_SECONDS:
             break  # the browser requests the others again
         at_step, entry = _step(context, states, index)
         tied = bool(message.get("assignments"))

@@ -150,8 +150,10 @@ def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
 
 
 @memo(2000)
-def knot(data: Parts, method: str, off_path: Mapping[str, Any], value: float) -> Any:
-    """One knot of the scrubbed path: the canonical fit that a release there gives."""
+def path_point(
+    data: Parts, method: str, off_path: Mapping[str, Any], value: float
+) -> Any:
+    """One point of the scrubbed path: the canonical fit that a release there gives."""
     row, start = METHODS[method], problem(data, method, off_path)
     values = {**off_path, row.path: row.param(row.path).clean(value)}
     return row.estimator(values, start.task).solve(start)
