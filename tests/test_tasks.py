@@ -66,12 +66,12 @@ def test_a_fit_that_lasts_goes_on_where_the_line_has_a_place_and_else_begins_ane
     monkeypatch.setattr(tasks, "FITS", ThreadPoolExecutor(1))
     first, second, left = Held(), Held(), Held()
     lasts = Task(first, line=tasks.QUICK)
-    lasts.line_up()
+    lasts.requeue()
     waits, nobodys = (Task(work, line=tasks.QUICK) for work in (second, left))
     assert not waits.wait(0.1) and second.begun == 1, "it began at once"
     nobodys.leave("")
     for task in waits, nobodys:
-        task.line_up()
+        task.requeue()
     until = time.monotonic() + 30.0
     while not (second.ended and left.ended) and time.monotonic() < until:
         time.sleep(0.002)

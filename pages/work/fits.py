@@ -58,7 +58,7 @@ class Fit:
         if task.wait(QUICK_SECONDS):
             self.estimator, self.bounds = task.result()
         else:
-            task.line_up()
+            task.requeue()
             self.task = task
 
     def join(self) -> None:

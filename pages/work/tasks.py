@@ -117,7 +117,7 @@ class Task:
         self._future = self._line.submit(self._run, self.stop_flag, self.progress)
         self._future.add_done_callback(self._ended)
 
-    def line_up(self) -> None:
+    def requeue(self) -> None:
         """Go on in the line of fits if it has a place now; else begin anew there."""
         self._line, under_way, has_place = FITS, self._future, threading.Event()
 
