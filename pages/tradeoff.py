@@ -61,7 +61,7 @@ def _choose(result: sweeps.SweepResult) -> None:
 def _results() -> None:
     pairs = request.jobs()
     jobs = [fine or first for first, fine in pairs]
-    pace = sweeps.pace(pairs)
+    wait = sweeps.poll_interval(pairs)
     _progress(jobs)
     problems = dict.fromkeys(job.problem for job in jobs if job.problem)
     for words in dict.fromkeys(job.where for job in jobs if job.where):
@@ -77,10 +77,10 @@ def _results() -> None:
             if len(result.of_methods):
                 _choose(result)
             charts.points_table(result, request)
-        if not pace and not problems and (late := charts.unfinished(result, request)):
+        if not wait and not problems and (late := charts.unfinished(result, request)):
             st.info(late)
     # The whole page decides how often this is looked at, and follows a point.
-    if pace != polling or session.resolved().key != context.key:
+    if wait != polling or session.resolved().key != context.key:
         st.rerun()
 
 
@@ -89,5 +89,5 @@ with problems_shown(stop=True):
     context = session.resolved()
     data = context.data
 request = controls.choose(context)
-polling = sweeps.pace(request.jobs())
+polling = sweeps.poll_interval(request.jobs())
 st.fragment(_results, run_every=polling)()

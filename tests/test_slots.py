@@ -66,7 +66,7 @@ def test_pages_look_less_often_in_a_crowd(monkeypatch):
     monkeypatch.setattr(slots, "_crowded_until", 0.0)
     monkeypatch.setattr(slots, "CROWD_SECONDS", 0.5)
     monkeypatch.setattr(slots, "N_LIVE", 1)
-    assert slots.pace(0.5) == 0.5
+    assert slots.poll_interval(0.5) == 0.5
 
     def visit():
         with slots.interactive_slot():
@@ -77,13 +77,13 @@ def test_pages_look_less_often_in_a_crowd(monkeypatch):
         threads[0].start()
         while len(slots._waiting) < 1:
             time.sleep(0.001)
-        assert slots.pace(0.5) == 0.5, "two are no crowd"
+        assert slots.poll_interval(0.5) == 0.5, "two are no crowd"
         threads[1].start()
         while len(slots._waiting) < 2:
             time.sleep(0.001)
-        assert slots.pace(0.5) == 2.0
+        assert slots.poll_interval(0.5) == 2.0
     time.sleep(0.6)
-    assert slots.pace(0.5) == 0.5
+    assert slots.poll_interval(0.5) == 0.5
     for thread in threads:
         thread.join(10.0)
 

@@ -39,8 +39,8 @@ def controls() -> None:
     search, wanted = visit.openml_search, visit.openml_wanted
     download = None if wanted is None else openml_sets.begin_once(wanted)
     polling = any(one.running for one in (search, download) if one is not None)
-    pace = POLL_SECONDS if polling else None
-    st.fragment(_shown, run_every=pace)(search, download, polling)
+    interval = POLL_SECONDS if polling else None
+    st.fragment(_shown, run_every=interval)(search, download, polling)
 
 
 def _shown(search: Download | None, download: Download | None, polling: bool) -> None:

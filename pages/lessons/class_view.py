@@ -17,7 +17,7 @@ from pages.ui.elements import problems_shown, table_popover
 from pages.ui.lesson_bar import plain
 from pages.work import classes, visitors
 from pages.work.classes import Classroom
-from pages.work.slots import pace
+from pages.work.slots import poll_interval
 from smpcore import SmpcoreError, figures
 from smpcore.datasets import plain_number, plural
 
@@ -63,7 +63,7 @@ def show(classroom: Classroom) -> None:
         with left:
             qr.warn_of_local(link)
         right.image(qr.image(link), width=220, caption="QR code of this link")
-        st.fragment(_counts, run_every=pace(POLL_SECONDS))(classroom)
+        st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
         st.button(
             "End the class",
             key="class_end",

@@ -9,7 +9,7 @@ from pages.ui.elements import problems_shown
 from pages.ui.progress import progress_bar
 from pages.ui.text import message
 from pages.work import paper_runs
-from pages.work.slots import pace
+from pages.work.slots import poll_interval
 from smpcore.datasets import plural
 from smpcore.papers import Experiment, missing_data
 
@@ -20,7 +20,7 @@ POLL_SECONDS = 1.0
 def show(experiment: Experiment) -> None:
     """The command, a button that runs it here, and the numbers as they come in."""
     st.code(experiment.command, language="bash")
-    polling = pace(POLL_SECONDS) if _is_running(experiment) else None
+    polling = poll_interval(POLL_SECONDS) if _is_running(experiment) else None
 
     def refreshed() -> None:
         _progress(experiment)

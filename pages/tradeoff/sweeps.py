@@ -129,15 +129,15 @@ class SweepResult:
         return of_methods.sort_values(["sparsest", "best", "front"], ascending=False)
 
 
-def pace(pairs: list[Pair]) -> float | None:
+def poll_interval(pairs: list[Pair]) -> float | None:
     """How often to look at sweeps; None if none is running."""
     running = [(first, fine) for first, fine in pairs if (fine or first).running]
     if not running:
         return None
     if not any(first.n_done for first, _ in pairs):
-        return slots.pace(FIRST_SECONDS)
+        return slots.poll_interval(FIRST_SECONDS)
     fine = all(fine for _, fine in running)
-    return slots.pace(FINE_SECONDS if fine else NEXT_SECONDS)
+    return slots.poll_interval(FINE_SECONDS if fine else NEXT_SECONDS)
 
 
 @slots.interactive_slot()

@@ -73,7 +73,7 @@ def interactive_slot() -> Iterator[int]:
                 _running -= 1
 
 
-def pace(seconds: float) -> float:
+def poll_interval(seconds: float) -> float:
     """How long to wait until a page looks again at what goes on."""
     return seconds * (CROWDED_TIMES if time.monotonic() < _crowded_until else 1)
 
