@@ -75,7 +75,7 @@ class FeatureKernels:
         return FeatureFactors.of(self.Z, self.widths)
 
     @property
-    def is_thin(self) -> bool:
+    def is_low_rank(self) -> bool:
         """Whether a mix is a product of factors: no table of all pairs of rows."""
         f, n = self.Z.shape
         large = n >= FACTORED_ROWS and f * n * n >= FACTORED_NUMBERS
@@ -95,7 +95,7 @@ class FeatureKernels:
         self, weights: np.ndarray, stop: np.ndarray | None = None
     ) -> np.ndarray | FactoredMix:
         """Mix the kernels, of many rows as a product of factors."""
-        if self.is_thin:
+        if self.is_low_rank:
             return FactoredMix(self.low_rank, weights, self.levels)
         return self.mixed(weights, stop)
 

@@ -24,7 +24,7 @@ def landmark_rows(
     kernels: FeatureKernels, y_sorted: np.ndarray, count: int | None
 ) -> np.ndarray | None:
     """Landmarks, where they are asked for or a class has too many rows."""
-    if not kernels.is_thin:
+    if not kernels.is_low_rank:
         refuse_large(len(y_sorted), MIXED_TABLES)
         return None
     refuse_thick(len(y_sorted), kernels.levels.most_columns)

@@ -28,7 +28,7 @@ def clouds(n, n_features=6, seed=0):
 def test_factors_are_those_of_the_kernels():
     X, _ = clouds(1100)
     found = FeatureKernels.of(X)
-    assert found.is_thin and found.low_rank.n_kernels == 6
+    assert found.is_low_rank and found.low_rank.n_kernels == 6
     L, feature = found.low_rank.L, found.low_rank.feature
     for number, one in enumerate(np.eye(6)):
         part = L[:, feature == number]
@@ -61,7 +61,7 @@ def test_a_factored_mix_is_used_like_the_array_of_its_values():
 def test_products_of_factors_are_those_of_the_kernels():
     X, y = clouds(330, n_features=24)
     problem = IMKPLClassifier(n_prototypes=4).problem(X, y)
-    assert problem.kernels.low_rank is not None and not problem.kernels.is_thin
+    assert problem.kernels.low_rank is not None and not problem.kernels.is_low_rank
     parameters = IMKPLParameters(0.3, 0.2, 0.2, 2.0, 10, True)
     alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     alternation.update_prototypes()
