@@ -85,18 +85,16 @@ class DrawnRows:
         self.pairs: list[tuple[np.ndarray, np.ndarray]] = []
 
     def smoothen(self, Mt: np.ndarray, part: float) -> None:
-        """Choose margins so sharp that smoothing is that part of the objective at
-        most.
-        """
+        """Halve smoothing until it changes the objective by at most that part of it."""
         half = 0.5 * (Mt**2).sum()
         while True:
             loss, _, _, met, _ = self._sums(Mt, self.X @ Mt)
             if loss - met <= part * (half + loss):
                 return
-            self.sharpen()
+            self.halve_smoothing()
 
-    def sharpen(self) -> None:
-        """Halve what margins are smoothed by."""
+    def halve_smoothing(self) -> None:
+        """Halve the width by which margins are smoothed."""
         self.margins = replace(self.margins, h=0.5 * self.margins.h)
         self.forget()
 

@@ -164,7 +164,7 @@ class Descent:
                     certified, moving = at.free, True
                     drawn.forget()
                 else:
-                    drawn.sharpen()
+                    drawn.halve_smoothing()
                 last = None
                 continue
             if last is not None:
