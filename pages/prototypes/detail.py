@@ -94,7 +94,7 @@ def _oddities(context: ModelContext, j: int) -> None:
             "Distance to the nearest training row: "
             f"{plain_number(fact.distance, 3)} standard deviations (median between "
             "training rows and their nearest neighbours: "
-            f"{plain_number(fact.usual, 3)})."
+            f"{plain_number(fact.median_distance, 3)})."
         )
     for warning in oddities(context, j):
         message(st.warning, warning)

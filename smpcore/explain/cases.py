@@ -97,7 +97,7 @@ class Oddities:
     distance : float
         From an invented or a real case to the nearest training row, scaled units; NaN
         where a prototype is no single case.
-    usual : float
+    median_distance : float
         Median distance of a training row to its nearest neighbour.
     outside : tuple of int
         Features of the case outside the range of the training rows.
@@ -106,7 +106,7 @@ class Oddities:
     """
 
     distance: float
-    usual: float
+    median_distance: float
     outside: tuple[int, ...]
     opposing: tuple[int, ...]
 
@@ -132,8 +132,8 @@ def facts_of_prototypes(
     """
     scaled = (np.asarray(X, dtype=np.float64) - model.center) / model.scale
     spread = scaled[:: -(-len(scaled) // _MOST_ROWS) or 1]
-    apart = cKDTree(spread).query(spread, k=min(2, len(spread)))[0]
-    usual = float(np.median(apart[:, -1])) if apart.ndim == 2 else np.nan
+    nearest = cKDTree(spread).query(spread, k=min(2, len(spread)))[0]
+    median = float(np.median(nearest[:, -1])) if nearest.ndim == 2 else np.nan
     distance = np.full(model.n_prototypes, np.nan)
     outside: list[tuple[int, ...]] = [()] * model.n_prototypes
     if holds_cases(model):
@@ -145,7 +145,7 @@ def facts_of_prototypes(
         outside = [tuple(np.flatnonzero(row).tolist()) for row in out]
     opposing = _opposing(model, scaled, y_encoded)
     return [
-        Oddities(float(distance[j]), usual, outside[j], opposing[j])
+        Oddities(float(distance[j]), median, outside[j], opposing[j])
         for j in range(model.n_prototypes)
     ]
 

@@ -142,7 +142,7 @@ def prototype_table(
         line |= {READOUTS[key].column: float(v[j]) for key, v in measured.items()}
         if np.isfinite(fact.distance):
             line["distance to nearest row"] = fact.distance
-            line["median distance between rows"] = fact.usual
+            line["median distance between rows"] = fact.median_distance
             line["features out of range"] = len(fact.outside)
         if shown.signed:
             line["weights of opposite sign"] = len(fact.opposing)

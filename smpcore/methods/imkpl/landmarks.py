@@ -17,7 +17,7 @@ from smpcore.methods.imkpl.problem import class_blocks
 
 #: Landmarks where no number is asked for and a class has too many rows; and of a class
 #: at least.
-USUAL, LEAST_OF_CLASS = 2000, 50
+N_LANDMARKS, LEAST_OF_CLASS = 2000, 50
 
 
 def landmark_rows(
@@ -30,7 +30,7 @@ def landmark_rows(
     refuse_thick(len(y_sorted), kernels.levels.most_columns)
     largest = int(np.bincount(y_sorted).max())
     if count is None and not fits_memory(largest, CLASS_TABLES):
-        count = USUAL
+        count = N_LANDMARKS
         caution(
             f"Of {len(y_sorted)} rows, about {count} landmarks are fitted first, and "
             "give the neighbours; raise landmarks to use more of them."

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm.landmarks import USUAL
+from smpcore.methods.mprotsvm.landmarks import N_LANDMARKS
 from smpcore.methods.mprotsvm.many_rows import (
     ManyRowsProblem,
     are_many,
@@ -341,13 +341,13 @@ class MultiPrototypeSVC(PrototypeClassifier):
         )
         self._report(history.status, lambda: self._shortfall(history))
         self.free_objective_ = found.certificate.free
-        usual: dict[str, float] = {"n_init": n_init}
+        values: dict[str, float] = {"n_init": n_init}
         if problem.landmarks is not None:
-            usual["landmarks"] = USUAL
+            values["landmarks"] = N_LANDMARKS
         if problem.similarity.kind != "linear":
-            usual["gamma"] = 1.0 / problem.n_features
+            values["gamma"] = 1.0 / problem.n_features
         automatic = {
-            name: value for name, value in usual.items() if getattr(self, name) is None
+            name: value for name, value in values.items() if getattr(self, name) is None
         }
         fitted = fitted_state(problem, (found.state, found.scores), history)
         state = replace(found.state, n_asked=fitted.n_asked)

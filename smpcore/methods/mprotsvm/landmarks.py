@@ -27,7 +27,7 @@ MOST_SIMILAR = 1e12
 ROWS_AT_ONCE = 2048
 
 #: Landmarks where no number is asked for.
-USUAL = 500
+N_LANDMARKS = 500
 
 #: A landmark is left out if others make up all of it but this part.
 SAME = 1e-8
@@ -86,7 +86,7 @@ class Landmarks(NamedTuple):
         """
         from sklearn.metrics import pairwise_distances_argmin
 
-        count, some = min(count or USUAL, len(X)), np.arange(len(X))
+        count, some = min(count or N_LANDMARKS, len(X)), np.arange(len(X))
         if len(X) > CLUSTERED * count:
             some = random.choice(len(X), CLUSTERED * count, replace=False)
         points = np.unique(X[some], axis=0)

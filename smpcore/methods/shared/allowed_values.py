@@ -102,7 +102,7 @@ def class_values(
     setting: Any,
     classes: np.ndarray,
     balanced: np.ndarray,
-    usual: float = 1.0,
+    default: float = 1.0,
     allowed: Number = Number(0.0, 1e12, above=True),
 ) -> np.ndarray:
     """Number of each class."""
@@ -114,7 +114,7 @@ def class_values(
             "number; choose one."
         )
     known = classes.tolist()
-    numbers = np.full(len(classes), usual)
+    numbers = np.full(len(classes), default)
     for label, number in (setting or {}).items():
         if label not in known:
             raise SmpcoreError(

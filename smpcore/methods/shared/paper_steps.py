@@ -84,15 +84,15 @@ def until(states: Iterable[Any], stop: np.ndarray | None) -> Iterator[Any]:
             return
 
 
-def checked_start(start: Any, usual: np.ndarray) -> np.ndarray:
-    """The start that was asked for, or the usual one."""
+def checked_start(start: Any, default: np.ndarray) -> np.ndarray:
+    """The start that was given, or the default one."""
     if start is None:
-        return np.array(usual, dtype=np.float64)
+        return np.array(default, dtype=np.float64)
     start = np.array(start, dtype=np.float64)
-    if start.shape != usual.shape or not np.isfinite(start).all():
+    if start.shape != default.shape or not np.isfinite(start).all():
         raise SmpcoreError(
             f"start has the shape {start.shape} and should be finite, of the shape "
-            f"{usual.shape}; give such an array, or None for the usual start."
+            f"{default.shape}; give such an array, or None for the default start."
         )
     return start
 

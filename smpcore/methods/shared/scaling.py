@@ -161,6 +161,6 @@ def some_columns(X: Any, columns: np.ndarray) -> Any:
     return rows
 
 
-def gamma_range(usual: float) -> tuple[float, float]:
+def gamma_range(default: float) -> tuple[float, float]:
     """Useful range of a kernel's gamma around the one that suits the data."""
-    return usual / 16, usual * 16
+    return default / 16, default * 16

@@ -18,7 +18,7 @@ from smpcore.solvers.similarity import SHORTEST
 #: Rows that say how near each other rows usually are, at most.
 NEAR_ROWS = 1000
 #: Share of the rows that have another one at most so far away.
-USUAL = 0.95
+NEAR_SHARE = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,19 +169,20 @@ def standard_rows(
     return Rows(cases, X, sizes, Y, weights, middle, unit, spread, cases)
 
 
-#: Rows -> some of them, and how far apart they usually are: asked for at every fit.
-_usual: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
+#: Rows -> some of them, and within which distance most have a neighbour; kept, as each
+#: fit needs it.
+_nearness: WeakKeyDictionary[Rows, tuple[np.ndarray, float]] = WeakKeyDictionary()
 
 
 def off_the_data(rows: Rows, Z: np.ndarray) -> np.ndarray:
     """Tell which cases lie farther from the rows than these from each other."""
-    if rows not in _usual:
+    if rows not in _nearness:
         chosen = np.random.default_rng(0).permutation(rows.n_distinct)[:NEAR_ROWS]
         some = rows.distinct(chosen)[0]
-        apart = cdist(some, some)
-        np.fill_diagonal(apart, np.inf)
-        nearest = apart.min(axis=1)
-        usual = np.quantile(nearest, USUAL) if len(some) > 1 else np.inf
-        _usual[rows] = some, float(usual)
-    some, usual = _usual[rows]
-    return cdist(Z, some).min(axis=1) > usual
+        distances = cdist(some, some)
+        np.fill_diagonal(distances, np.inf)
+        nearest = distances.min(axis=1)
+        limit = np.quantile(nearest, NEAR_SHARE) if len(some) > 1 else np.inf
+        _nearness[rows] = some, float(limit)
+    some, limit = _nearness[rows]
+    return cdist(Z, some).min(axis=1) > limit

@@ -98,7 +98,7 @@ def test_numbers_of_classes():
         return class_values("weights", given, classes, shares, **options).tolist()
 
     assert numbers(None) == [1, 1] and numbers("balanced") == [0.8, 0.2]
-    assert numbers({"b": 7}) == [1, 7] and numbers({"b": 7}, usual=3) == [3, 7]
+    assert numbers({"b": 7}) == [1, 7] and numbers({"b": 7}, default=3) == [3, 7]
     with pytest.raises(SmpcoreError, match="None, 'balanced' or a dict"):
         numbers([1, 2])
     with pytest.raises(SmpcoreError, match=r"weights\['b'\]=0.5 should be a whole"):

@@ -151,7 +151,7 @@ def test_many_rows_get_landmarks_and_a_caution(monkeypatch):
     # Tables of 300 rows of a class.
     monkeypatch.setattr(kinds_of_kernels, "MOST_BYTES", 16 * 300**2)
     monkeypatch.setattr(landmarks, "refuse_thick", lambda *_: None)
-    monkeypatch.setattr(landmarks, "USUAL", 400)
+    monkeypatch.setattr(landmarks, "N_LANDMARKS", 400)
     with pytest.raises(SmpcoreError, match="2 tables of 500 x 500"):
         IMKPLClassifier(landmarks=0).problem(X, y)
     with pytest.raises(SmpcoreError, match="2 tables of 400 x 400"):

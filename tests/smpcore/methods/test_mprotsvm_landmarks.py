@@ -74,8 +74,8 @@ def test_more_landmarks_come_closer_to_the_kernel():
 def no_gram(monkeypatch):
     """Rows are many: a Gram matrix takes too much memory, and landmarks are few."""
     monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
-    monkeypatch.setattr(landmarks, "USUAL", 20)
-    monkeypatch.setattr(estimator, "USUAL", 20)
+    monkeypatch.setattr(landmarks, "N_LANDMARKS", 20)
+    monkeypatch.setattr(estimator, "N_LANDMARKS", 20)
 
 
 def test_similarities_that_are_too_large_are_refused_beside_landmarks():
