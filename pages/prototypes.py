@@ -12,7 +12,7 @@ from pages.prototypes import (
     rules,
     stability,
 )
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import session, widget_state
 from pages.ui import quality, readouts
 from pages.ui.elements import problems_shown
@@ -46,6 +46,6 @@ shown = st.segmented_control(
     **widget_state.for_buttons("prototypes_section", SECTIONS, "All"),
     label_visibility="collapsed",
 )
-of_model = beside(context, model)
+of_model = with_model(context, model)
 notes.caption(of_model)
 SECTIONS[shown](of_model)

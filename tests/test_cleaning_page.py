@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.export import python_lines
 from pages.prototypes import report
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import state_file, table_record, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
@@ -266,7 +266,7 @@ def test_the_report_says_how_the_table_was_cleaned(monkeypatch):
         data = read_table(PATIENTS.encode(), "t.csv", cleaning=cleaning)
         token = table_store.keep(data)
         choice = Choice(data=MINE, token=token)
-        context = beside(resolve(choice), resolve(choice).model())
+        context = with_model(resolve(choice), resolve(choice).model())
         text = unescape(report.html(context, False))
         sentences = ("<h2>Cleaning</h2>", "chol: -9 is missing (20 of 80 rows).")
         assert [one in text for one in sentences] == [bool(cleaning)] * 2

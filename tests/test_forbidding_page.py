@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import links, state_file, undo
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -43,7 +43,7 @@ def chosen(page):
 def sight_of(choice):
     data = resolve(choice).data
     fit = fits.fit(data, choice.method, resolve(choice).values)
-    return beside(resolve(choice), fit.finished().model_)
+    return with_model(resolve(choice), fit.finished().model_)
 
 
 def at(section, query):

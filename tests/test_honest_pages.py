@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pages.prototypes import report
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import state_file, table_store
 from pages.state.context import resolve
 from pages.ui import exports
@@ -137,7 +137,7 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     assert ("test" in told["accuracy"]) == bool(times)
     readme = files.read(at["README.md"]).decode().replace("\\", "")
     assert f"| test_set_opened | {times} |" in readme
-    facts = report.facts_of(beside(resolve(choice), export.estimator.model_))
+    facts = report.facts_of(with_model(resolve(choice), export.estimator.model_))
     assert facts["Test set opened"] == (f"{times} times" if times else "never")
     state = state_file.read(state_file.write(state_file.Saved(opened=choice.opened)))
     assert state.opened == ({digest: times} if times else {})

@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
 from pages.prototypes import report
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -267,7 +267,7 @@ def test_the_report_has_the_groups_that_were_looked_at(monkeypatch):
     monkeypatch.setattr(st, "session_state", {"session": visit})
 
     def made() -> str:
-        context = beside(resolve(choice), model)
+        context = with_model(resolve(choice), model)
         return unescape(report.html(context, real=False))
 
     assert "Subgroups" not in made()

@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.explore import scene
 from pages.prototypes import detail, notes, report, report_sections
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
@@ -198,7 +198,7 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     row = METHODS[method]
     model = row.estimator(row.defaults()).fit(*data.named("train")).model_
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = beside(resolve(Choice(method=method)), model)
+    context = with_model(resolve(Choice(method=method)), model)
     vars(context)["data"] = data
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     closed, full = (report.html(context, real) for real in (False, True))
@@ -246,7 +246,7 @@ def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
     parts = resolve(choice).data
     fit = fits.fit(parts, method, resolve(choice).values)
     assert fit.wait(60)
-    facts = report.facts_of(beside(resolve(choice), fit.estimator.model_))
+    facts = report.facts_of(with_model(resolve(choice), fit.estimator.model_))
     assert facts["Test set opened"] == "2 times"
     told = [value for name, value in facts.items() if name.startswith("Test ")]
     assert any(words in value for value in told)
@@ -366,7 +366,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     fit = fits.fit(parts, "smp", resolve(choice).values)
     assert fit.wait(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = beside(resolve(choice), fit.estimator.model_)
+    context = with_model(resolve(choice), fit.estimator.model_)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
     text = unescape(report.html(context, False))
@@ -380,7 +380,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
 def test_a_report_without_rows_has_none_of_a_bundled_table_either(monkeypatch):
     context = resolve(Choice(data="iris", method="imkpl"))
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = beside(context, context.model())
+    context = with_model(context, context.model())
     full, closed = (report.html(context, real) for real in (True, False))
     values = "<th>column</th><th>value</th>"
     assert values in full and values not in closed
@@ -463,7 +463,7 @@ def test_the_report_can_be_checked_by_a_colleague(monkeypatch):
     context = resolve(choice)
     model = context.with_threshold(context.fit().finished()).model_
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = beside(resolve(choice), model)
+    context = with_model(resolve(choice), model)
     text = report.html(context, False)
     page = Reader(text)
     (words,) = page.parts["Threshold and band"][0]
@@ -481,7 +481,7 @@ def test_the_report_can_be_checked_by_a_colleague(monkeypatch):
     assert number in text.partition("<script")[2]
     assert page.table("The model in numbers", 2)[1]["intercept"] == "-0.25"
     for gone in (replace(choice, set_by=""), replace(choice, threshold=0, band=0)):
-        context = beside(resolve(gone), model)
+        context = with_model(resolve(gone), model)
         (section,) = (
             s
             for s in report_sections.sections(context, False)
@@ -525,7 +525,7 @@ def notes_of(page):
     context = resolve(visit.choice)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(st, "session_state", {"session": visit})
-        return notes.fitted(beside(resolve(visit.choice), context.model()))
+        return notes.fitted(with_model(resolve(visit.choice), context.model()))
 
 
 def test_names_stay_with_their_prototype_after_a_refit():

@@ -8,7 +8,7 @@ import pytest
 
 from pages.export.python_lines import python_of_choice
 from pages.prototypes import report
-from pages.prototypes.context import beside
+from pages.prototypes.context import with_model
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
@@ -220,7 +220,7 @@ def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
     context = resolve(mine)
     made = exports.made(mine) if hasattr(exports, "made") else None
     fit = context.fit()
-    facts_of = report.facts_of(beside(resolve(mine), fit.finished().model_))
+    facts_of = report.facts_of(with_model(resolve(mine), fit.finished().model_))
     assert facts_of["Question"].startswith("death within 14 months? Rows censored")
     assert "independent of the event" in facts_of["Question"]
     provenance = exports._provenance(context, fit.finished())

@@ -163,8 +163,8 @@ class ModelContext(Context):
         return facts_of_prototypes(self.model, *self.rows)
 
 
-def beside(context: Context, model: PrototypeModel) -> ModelContext:
-    """A context with its model, and with what the visit has noted by now."""
+def with_model(context: Context, model: PrototypeModel) -> ModelContext:
+    """A context with its model, and with the notes of the visit."""
     visit, key = session.get(), "subgroup_column"
     column = visit.widget_texts.get(key, visit.defaults.get(key, ""))
     return context.extended(
