@@ -10,7 +10,12 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from smpcore.errors import SmpcoreError, checked
 from smpcore.methods.shared.allowed_values import class_values
-from smpcore.methods.shared.dask_rows import beside, current_client, futures, map_chunks
+from smpcore.methods.shared.dask_rows import (
+    current_client,
+    futures,
+    map_chunks,
+    map_to_array,
+)
 from smpcore.methods.shared.row_blocks import ScaledRows, row_blocks
 from smpcore.methods.shared.scaling import constant_columns
 
@@ -39,11 +44,11 @@ def dask_entries(
     factors = class_values("class_weight", estimator.class_weight, classes, balanced)
     factors = factors / (totals @ factors)
     width = X.shape[1] + bias
-    y_encoded = beside(_encoded, columns[1], classes=classes)
-    weights = beside(
+    y_encoded = map_to_array(_encoded, columns[1], classes=classes)
+    weights = map_to_array(
         _weights, *columns[1:], dtype=np.float64, classes=classes, factors=factors
     )
-    scaled = beside(
+    scaled = map_to_array(
         _scaled, X := columns[0], n_columns=width, dtype=np.float64,
         center=center, scale=scale, constant=constant, bias=bias,
     )  # fmt: skip

@@ -72,20 +72,20 @@ def over_rows(function: Callable[..., Any], *columns: Any, **shared: Any) -> Any
 
 
 def row_values(function: Callable[..., Any], *columns: Any, **shared: Any) -> Any:
-    """A whole number for every row, beside the rows."""
+    """A whole number for every row, stored where the rows are."""
     if not is_dask(columns[0]):
         return function(*columns, **shared)
-    return beside(function, *columns, **shared)
+    return map_to_array(function, *columns, **shared)
 
 
-def beside(
+def map_to_array(
     function: Callable[..., Any],
     *columns: Any,
     n_columns: int = 0,
     dtype: type = np.int64,
     **shared: Any,
 ) -> Any:
-    """An array that is made of columns chunk by chunk, and stays with the workers."""
+    """Map columns chunk by chunk to an array that stays with the workers."""
     import dask
     import dask.array as da
 

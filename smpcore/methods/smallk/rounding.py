@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.dask_rows import beside, blocks_of_rows, is_dask
+from smpcore.methods.shared.dask_rows import blocks_of_rows, is_dask, map_to_array
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.methods.shared.scaling import some_columns
@@ -126,7 +126,9 @@ def refit(
             X = np.take(X, columns, axis=1)
         elif is_dask(X):
             take = {"indices": columns, "axis": 1}
-            X = beside(np.take, X, n_columns=len(columns), dtype=np.float64, **take)
+            X = map_to_array(
+                np.take, X, n_columns=len(columns), dtype=np.float64, **take
+            )
         else:
             X = some_columns(X, columns)
     narrow = np.ascontiguousarray(wide[:, columns])
