@@ -53,8 +53,8 @@ def matched(
     """The file's columns in their places; None while the visitor must choose."""
     frame = file.content
     # The interval takes groups and times into account, and predictions carry them.
-    beside = suggest_carried(data.dataset, frame.columns)
-    options = {"needed": used, "beside": beside}
+    carried = suggest_carried(data.dataset, frame.columns)
+    options = {"needed": used, "carried": carried}
     columns = frame, whole, data.dataset.target
     try:
         return match_columns(*columns, **options)

@@ -53,7 +53,7 @@ def match_columns(
     target: str,
     renamed: Mapping[str, str | None] | None = None,
     needed: Collection[str] | None = None,
-    beside: Collection[str] = (),
+    carried: Collection[str] = (),
 ) -> Matched:
     """Find the columns that a model asks for in another table.
 
@@ -74,8 +74,8 @@ def match_columns(
     needed : collection of str, optional
         Columns that the model uses (`used_inputs`), all by default. The others are
         taken where they are there.
-    beside : collection of str, optional
-        Columns that somebody else uses: nothing is said of them.
+    carried : collection of str, optional
+        Columns that the caller carries into the result: no notice names them.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def match_columns(
             "the training median, or no level of a category (of two levels the "
             "commoner), takes their place."
         )
-    taken = {*source_of.values(), *beside}
+    taken = {*source_of.values(), *carried}
     extra = [name for name in frame if name not in taken]
     if extra:
         notices.append(f"Not used: {listed(extra)}.")

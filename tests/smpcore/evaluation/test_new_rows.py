@@ -78,7 +78,7 @@ def test_names_that_read_the_same_are_taken_and_said(learned):
     assert "was taken for" in said
     assert "Not used: 'more'" in said
     asked = rows.assign(more=1), preparation, dataset.target
-    said = " ".join(match_columns(*asked, beside=["more"]).notices)
+    said = " ".join(match_columns(*asked, carried=["more"]).notices)
     assert "was taken for" in said and "more" not in said
 
 
