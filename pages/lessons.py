@@ -5,7 +5,7 @@ import streamlit as st
 from pages.lessons import class_view, editor, files
 from pages.state import lesson_files, lesson_run
 from pages.state.lesson_files import Lesson
-from pages.ui.lesson_bar import plain
+from pages.ui.lesson_bar import as_markdown
 from smpcore.datasets import plural
 
 st.title("Lessons")
@@ -19,14 +19,14 @@ def _card(name: str, lesson: Lesson | str) -> None:
     """A lesson with its aim and Start; or what is wrong with its file."""
     with st.container(border=True):
         if isinstance(lesson, str):
-            st.warning(plain(f"{name}: {lesson}"))
+            st.warning(as_markdown(f"{name}: {lesson}"))
             return
         content, n_steps = lesson.content, len(lesson.steps)
-        st.markdown(f"**{plain(lesson.title)}**")
-        st.markdown(plain(content["aim"]))
+        st.markdown(f"**{as_markdown(lesson.title)}**")
+        st.markdown(as_markdown(content["aim"]))
         row = st.container(horizontal=True, vertical_alignment="center")
         if row.button(
-            "Start", key=f"start_{name}", help=f"Start: {plain(lesson.title)}"
+            "Start", key=f"start_{name}", help=f"Start: {as_markdown(lesson.title)}"
         ):
             lesson_run.start(lesson, name=name if name in listed else "")
             st.switch_page("pages/explore.py")
@@ -49,7 +49,7 @@ if classroom is not None:
 else:
     class_view.join()
 if (run := lesson_run.current()) is not None:
-    st.info(f"Under way: {plain(run.lesson.title)}, step {run.at + 1}.")
+    st.info(f"Under way: {as_markdown(run.lesson.title)}, step {run.at + 1}.")
     st.page_link("pages/explore.py", label="Go on", icon=":material/arrow_forward:")
 
 listed = lesson_files.listed()

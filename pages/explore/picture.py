@@ -41,8 +41,8 @@ def picture(
 ) -> dict[str, Any]:
     """A fitted model as the live figure paints it."""
     model = estimator.model_
-    dear = max(model.n_comparisons, 1)
-    n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / dear), 30, 100))
+    cost = max(model.n_comparisons, 1)
+    n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / cost), 30, 100))
     paint = _regions if model.classes is not None else _surface
     painted, winners = paint(model, scene, n_nodes)
     texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
@@ -222,8 +222,8 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
         note = "right: raises the prediction for similar inputs; left: lowers it"
         return names, None, note
     classes = [f"{label!s:.24}" for label in model.classes]
-    owners = enumerate(model.prototype_labels)
-    names = [f"Prototype {j + 1} (class {classes[k]})" for j, k in owners]
+    numbered = enumerate(model.prototype_labels)
+    names = [f"Prototype {j + 1} (class {classes[k]})" for j, k in numbered]
     note = "largest contribution of each to the score of its class"
     if model.n_outputs == 2:
         note = f"right: class {classes[1]}; left: class {classes[0]}"

@@ -14,7 +14,7 @@ from pages.state import lesson_readouts, lesson_run, session
 from pages.state.lesson_files import Lesson
 from pages.ui import lesson_bar, qr
 from pages.ui.elements import problems_shown, table_popover
-from pages.ui.lesson_bar import plain
+from pages.ui.lesson_bar import as_markdown
 from pages.work import classes, visitors
 from pages.work.classes import Classroom
 from pages.work.slots import poll_interval
@@ -54,7 +54,7 @@ def _end(classroom: Classroom) -> None:
 def show(classroom: Classroom) -> None:
     """Show the class with its code, and End."""
     with st.container(border=True, key="class_view"):
-        st.markdown(f"**Class: {plain(classroom.lesson.title)}**")
+        st.markdown(f"**Class: {as_markdown(classroom.lesson.title)}**")
         link = qr.address({"class": classroom.code}, "lessons")
         left, right = st.columns([2, 1], vertical_alignment="center")
         left.metric("Code", classroom.code)
@@ -125,7 +125,7 @@ def _answers(
         known = session.remembered(
             "class_question", key, lambda: _known(classroom.lesson, step)
         )
-        text = plain(lesson_readouts.filled(question["text"], known.found))
+        text = as_markdown(lesson_readouts.filled(question["text"], known.found))
         st.caption(f"{plural(len(given), 'answer')}: {text}")
         if st.toggle("Show the right answer", key=f"class_right_{step}"):
             right = known.right

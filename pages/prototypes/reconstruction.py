@@ -114,11 +114,11 @@ def _cases(context: ModelContext, x: np.ndarray, state: CodeState) -> None:
             "The reconstruction is in feature space and has no picture of its own; "
             "shown is the mean of the training rows of the code, by weight."
         )
-    owners = [
+    places = [
         ", ".join(str(j + 1) for j in np.flatnonzero(model.mixing[a] * state.weights))
         for a in shown
     ]
-    about = {"weight %": 100 * share, "class": dataset.y[rows], "in prototypes": owners}
+    about = {"weight %": 100 * share, "class": dataset.y[rows], "in prototypes": places}
     with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
         table(context.table_of(rows, about), hide_index=False)
     if n_cases > len(shown):

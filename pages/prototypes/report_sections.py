@@ -50,9 +50,9 @@ def _threshold(context: ModelContext, _: bool) -> Section | None:
     words += "There is no band of answers that are not sure."
     if context.operating:
         # A link says nothing of it.
-        how = context.choice.set_by or "How they were chosen was not recorded."
+        basis = context.choice.set_by or "How they were chosen was not recorded."
         words = f"{context.operating}, on the score of {classes[1]} less that of "
-        words += f"{classes[0]}. {how} The threshold is part of the intercepts below."
+        words += f"{classes[0]}. {basis} The threshold is part of the intercepts below."
     return Section("Threshold and band", (words,))
 
 

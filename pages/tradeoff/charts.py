@@ -93,7 +93,7 @@ def show(
     in_file = request.opened.keys if request.opened else set()
     methods = [key for key in METHODS if key in in_file or key in request.values]
     groups = GROUPS if in_file else request.groups
-    baselines = [walk.key for walk in baseline_paths(request.task, groups)]
+    baselines = [path.key for path in baseline_paths(request.task, groups)]
     score, size = READOUTS[request.score].label, request.size
     figure = figures.tradeoff(
         result.points,
@@ -173,8 +173,8 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
     late = [title_of(key) for key in request.values if key not in remarks]
     filed = request.opened.keys if request.opened else set()
     if filed <= set(METHODS):
-        walks = baseline_paths(request.task, request.groups)
-        late += [title_of(walk.key) for walk in walks if walk.key not in remarks]
+        paths = baseline_paths(request.task, request.groups)
+        late += [title_of(path.key) for path in paths if path.key not in remarks]
     return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
 
 

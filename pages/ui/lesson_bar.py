@@ -23,7 +23,7 @@ from smpcore.readouts import READOUTS
 _FORMULA = re.compile(r"(\$[^$`\[\]<!\n]{1,200}\$)")
 
 
-def plain(text: str) -> str:
+def as_markdown(text: str) -> str:
     """A text of a lesson for Markdown: formulas stay, all else is escaped."""
     parts = _FORMULA.split(text)
     return "".join(p if i % 2 else escape_markdown(p) for i, p in enumerate(parts))
@@ -38,7 +38,7 @@ def show(place: Any = st) -> None:
         n_steps = len(run.lesson.steps)
         st.progress(
             (run.at + 1) / n_steps,
-            text=f"{plain(run.lesson.title)} · step {run.at + 1} of {n_steps}",
+            text=f"{as_markdown(run.lesson.title)} · step {run.at + 1} of {n_steps}",
         )
         if run.student:
             _class(run)
@@ -70,7 +70,7 @@ def _class(run: Run) -> None:
         st.caption("The class has ended; you can go on alone.")
     elif classroom.lesson is not run.lesson:
         st.button(
-            f"Go on with the class: {plain(classroom.lesson.title)}",
+            f"Go on with the class: {as_markdown(classroom.lesson.title)}",
             key="class_next",
             type="primary",
             on_click=begin,
@@ -126,7 +126,7 @@ def _texts(run: Run) -> None:
     texts = [lesson_readouts.filled(text, found) for text in texts if text]
     # Beside each other, so that the figure below stays on the screen.
     left, right = st.columns(2, gap="medium") if len(texts) > 1 else (st, st)
-    left.markdown(f"**{plain(run.step['title'])}**\n\n{plain(texts[0])}")
+    left.markdown(f"**{as_markdown(run.step['title'])}**\n\n{as_markdown(texts[0])}")
     if len(texts) == 1:
         return
     with right:
@@ -139,7 +139,7 @@ def _texts(run: Run) -> None:
 
 
 def _task(text: str) -> None:
-    st.markdown(f"Task: {plain(text)}")
+    st.markdown(f"Task: {as_markdown(text)}")
     done = lesson_run.check_task()
     if done is None:
         st.caption("The model is still being fitted.")
@@ -154,9 +154,9 @@ def _question(run: Run, text: str) -> None:
         _place(run, text, key)
         return
     with st.form(f"lesson_form_{run.at}", border=False):
-        st.markdown(plain(text))
+        st.markdown(as_markdown(text))
         if "choices" in question:
-            texts = [plain(choice["text"]) for choice in question["choices"]]
+            texts = [as_markdown(choice["text"]) for choice in question["choices"]]
             st.radio(
                 "Your prediction",
                 range(len(texts)),
@@ -179,7 +179,7 @@ def _question(run: Run, text: str) -> None:
 
 def _place(run: Run, text: str, key: str) -> None:
     """A question whose answer is marked in the figure."""
-    st.markdown(plain(text))
+    st.markdown(as_markdown(text))
     where = "Click into the figure, or move its crosshair with the arrow keys and "
     where += "press Enter; then answer."
     if run.mark:
@@ -207,12 +207,12 @@ def _answer(key: str) -> None:
 
 def _reveal(run: Run, found: Mapping[str, Mapping[str, float]], text: str) -> None:
     """What was answered, what is right, and the read-outs before and after."""
-    st.caption(plain(text))
+    st.caption(as_markdown(text))
     question = run.question
     right = run.is_right(found)
     show_answer = st.success if right else st.info
     show_answer(_verdict(run, found, right))
-    st.markdown(plain(lesson_readouts.filled(question["reveal"], found)))
+    st.markdown(as_markdown(lesson_readouts.filled(question["reveal"], found)))
     if "then" not in question:
         return
     with st.container(horizontal=True):
@@ -237,7 +237,7 @@ def _verdict(run: Run, found: Mapping[str, Mapping[str, float]], right: bool) ->
     """The answer beside what the fits say, in a sentence."""
     answer, question = run.answers[run.at], run.question
     if "choices" in question:
-        texts = [plain(choice["text"]) for choice in question["choices"]]
+        texts = [as_markdown(choice["text"]) for choice in question["choices"]]
         said, true = texts[answer], [texts[i] for i in run.right_choices(found)]
         true = "; ".join(true) or "none of these"
     elif run.asks_place:

@@ -74,9 +74,9 @@ class SweepJob(Task):
         drawn = folds(self._dataset, self._rows, self._n_folds)
         if not self.fine:
             drawn = [fold for fold in drawn if fold.repeat == 0]
-        walks = self._walks()
+        paths = self._paths()
         self.n_folds_drawn = len(drawn)
-        self.n_fits = n_fits = len(drawn) * sum(len(walk.grid) for walk in walks)
+        self.n_fits = n_fits = len(drawn) * sum(len(path.grid) for path in paths)
         deadline = slots.stopped_after(COARSE_SECONDS, stop)
         self._began = time.monotonic()
         # Workers of a cluster that are new compile before their first fit.
@@ -87,14 +87,14 @@ class SweepJob(Task):
                 study.enter_context(deadline)
             executor = study_pool.executor_for(self._dataset)
             options["executor"] = study.enter_context(executor)
-            for walk in walks:  # one after the other: the slowest last
-                for row in sweep(self._dataset, drawn, [walk], **options):
+            for path in paths:  # the slowest is last
+                for row in sweep(self._dataset, drawn, [path], **options):
                     if not (ready or self.fine or rows):
                         study.enter_context(deadline)
                     rows.append(row)
                     progress[0] = len(rows) / n_fits
 
-    def _walks(self) -> list[Any]:
+    def _paths(self) -> list[Any]:
         if self.key in SWEPT_GROUPS:
             return baseline_paths(self._dataset.task, (self.key,))
         points = FINE if self.fine else COARSE

@@ -112,7 +112,7 @@ def _run(args: argparse.Namespace) -> int:
     dataset = _dataset(args)
     parts = split(dataset, args.validation, args.test, args.seed)
     check_fit(dataset, parts)
-    paths = _walks(args, dataset, parts)
+    paths = _paths(args, dataset, parts)
     drawn = folds(dataset, parts.with_censored, args.folds)
     summary = f"{dataset.name}: {dataset.task} of {dataset.target}"
     print(f"{summary}, {_grouped(dataset)}.", file=sys.stderr)
@@ -204,7 +204,7 @@ def _roles(args: argparse.Namespace) -> dict[str, str]:
     return dict(named)
 
 
-def _walks(
+def _paths(
     args: argparse.Namespace, dataset: Dataset, parts: Split
 ) -> list[ParameterPath]:
     able = [key for key, row in METHODS.items() if row.learns(dataset, dataset.task)]
