@@ -39,12 +39,12 @@ def _rbf(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarr
     # From the middle of the anchors: squares of large offsets would cancel.
     middle = anchors.mean(axis=0)
     X, anchors = X - middle, anchors - middle
-    apart = -2.0 * (X @ anchors.T)
-    apart += np.einsum("ij,ij->i", X, X)[:, None]
-    apart += np.einsum("ij,ij->i", anchors, anchors)
-    np.maximum(apart, 0.0, out=apart)
-    apart *= -similarity.gamma
-    return np.exp(apart, out=apart)
+    distance = -2.0 * (X @ anchors.T)
+    distance += np.einsum("ij,ij->i", X, X)[:, None]
+    distance += np.einsum("ij,ij->i", anchors, anchors)
+    np.maximum(distance, 0.0, out=distance)
+    distance *= -similarity.gamma
+    return np.exp(distance, out=distance)
 
 
 def _poly(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
@@ -75,8 +75,8 @@ def _intersection(
     X: np.ndarray, anchors: np.ndarray, similarity: Similarity
 ) -> np.ndarray:
     total = X.sum(axis=1)[:, None] + anchors.sum(axis=1)
-    apart = cdist(X, anchors, "cityblock")  # sum of max - min; total is max + min
-    return (total - apart) / np.maximum(total + apart, 1e-12)
+    distance = cdist(X, anchors, "cityblock")  # sum of max - min; total is max + min
+    return (total - distance) / np.maximum(total + distance, 1e-12)
 
 
 def _features(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
@@ -112,10 +112,10 @@ def alignment_kernel(A: np.ndarray, B: np.ndarray, sigma: float) -> np.ndarray:
     logs, row = np.empty((len(A), len(B))), np.empty(B.shape[1] + 1)
     x, e = np.empty((2, B.shape[1]))
     room = row, x, e, e.view(np.int64)
-    alike = A is B
+    is_symmetric = A is B
     A, B = np.array(A, order="C"), np.array(B, order="C")
-    alignment_logs(A, B, sigma, alike, logs, *room)
-    if alike:
+    alignment_logs(A, B, sigma, is_symmetric, logs, *room)
+    if is_symmetric:
         of_rows = of_anchors = logs.diagonal().copy()
     else:
         of_rows, of_anchors = np.empty(len(A)), np.empty(len(B))
@@ -136,9 +136,9 @@ def _gak(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarr
 
 
 def _strings(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
-    apart = np.empty((len(X), len(anchors)), dtype=np.int64)
-    edit_distances(np.array(X, np.int64), np.array(anchors, np.int64), apart)
-    return np.exp(-similarity.gamma * apart)
+    distance = np.empty((len(X), len(anchors)), dtype=np.int64)
+    edit_distances(np.array(X, np.int64), np.array(anchors, np.int64), distance)
+    return np.exp(-similarity.gamma * distance)
 
 
 def _callable(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:

@@ -144,7 +144,7 @@ def _kernels(context: ModelContext) -> None:
         return
     X, codes = context.rows
     some = np.linspace(0, len(X) - 1, min(_EMBEDDED, len(X))).astype(int)
-    before, after = (embedding(model, X[some], alike) for alike in (True, False))
+    before, after = (embedding(model, X[some], equal) for equal in (True, False))
     figure = figures.embeddings(before, after, codes[some], model.classes)
     words = "Training rows in feature space, before and after weighting the kernels"
     st.plotly_chart(figure, key="embedding", alt=words)

@@ -12,7 +12,9 @@ from smpcore.model import PrototypeModel
 MOST_ROWS = 250
 
 
-def embedding(model: PrototypeModel, X: np.ndarray, alike: bool = False) -> np.ndarray:
+def embedding(
+    model: PrototypeModel, X: np.ndarray, equal_weights: bool = False
+) -> np.ndarray:
     """First two principal axes of rows in the feature space of a sum of kernels.
 
     Parameters
@@ -21,7 +23,7 @@ def embedding(model: PrototypeModel, X: np.ndarray, alike: bool = False) -> np.n
         Whose similarity has a weight per feature or channel.
     X : ndarray of shape (n_samples, n_features), user's units
         At most `MOST_ROWS` are quick.
-    alike : bool
+    equal_weights : bool
         Give all kernels the same weight, those too that the model left out.
 
     Returns
@@ -29,7 +31,7 @@ def embedding(model: PrototypeModel, X: np.ndarray, alike: bool = False) -> np.n
     ndarray of shape (n_samples, 2)
     """
     similarity = model.similarity
-    if alike:
+    if equal_weights:
         similarity = replace(
             similarity,
             weights=(1.0 / len(similarity.weights),) * len(similarity.weights),

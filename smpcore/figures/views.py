@@ -228,19 +228,19 @@ class NearestView(View):
     ----------
     rows : ndarray of shape (n_rows, n_features)
         Rows whose similarities to each other make the window.
-    alike : callable
+    similarity : callable
         Inputs and rows -> their similarities, (n_samples, n_rows).
     plane : View
         The same window for inputs that are given by these similarities.
     """
 
     rows: np.ndarray | None = None
-    alike: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
+    similarity: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None
     plane: View | None = None
 
     def project(self, X: np.ndarray) -> np.ndarray:
         """Where rows lie in the window, by their similarities."""
-        return self.plane.project(self.alike(X, self.rows))
+        return self.plane.project(self.similarity(X, self.rows))
 
     def lift(self, points: np.ndarray) -> np.ndarray:
         """The rows that are nearest to points of the window."""
@@ -252,7 +252,7 @@ class NearestView(View):
 
 
 def nearest_view(
-    X: np.ndarray, alike: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    X: np.ndarray, similarity: Callable[[np.ndarray, np.ndarray], np.ndarray]
 ) -> NearestView:
     """Show the plane of the similarities of rows that have no other one.
 
@@ -260,7 +260,7 @@ def nearest_view(
     ----------
     X : ndarray of shape (n_samples, n_features)
         Training rows; of more than a thousand, so many spread evenly are used.
-    alike : callable
+    similarity : callable
         Inputs and rows -> their similarities, (n_samples, n_rows).
 
     Returns
@@ -268,10 +268,10 @@ def nearest_view(
     NearestView
     """
     rows = X[np.linspace(0, len(X) - 1, min(len(X), MOST_SIMILAR)).astype(int)]
-    plane, none = similarity_view(alike(rows, rows)), np.zeros((2, X.shape[1]))
+    plane, none = similarity_view(similarity(rows, rows)), np.zeros((2, X.shape[1]))
     note = f"{plane.note} A place shows the prediction for the nearest training row."
     window = plane.x, plane.y, plane.x_label, plane.y_label, note
-    return NearestView(none[0], none, none.T, *window, False, rows, alike, plane)
+    return NearestView(none[0], none, none.T, *window, False, rows, similarity, plane)
 
 
 @dataclass(frozen=True, eq=False)
