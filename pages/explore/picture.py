@@ -91,12 +91,12 @@ def _surface(
     curve = scene.view.of_target
     n_nodes = CURVE_NODES if curve else n_nodes
     predicted = model.predict(scene.X)
-    apart = np.abs(model.predict(scene.lifted) - predicted)
+    error = np.abs(model.predict(scene.lifted) - predicted)
     return {
         "grid": [n_nodes, 1 if curve else n_nodes],
         "surface": figures.prediction_raster(model, scene.view, n_nodes),
         "predicted": predicted.astype(np.float32),
-        "hollow": (apart > NEAR * scene.spread).astype(np.uint8),
+        "hollow": (error > NEAR * scene.spread).astype(np.uint8),
     }, np.empty(0, dtype=int)
 
 

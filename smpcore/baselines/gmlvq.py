@@ -36,8 +36,8 @@ def class_centres(
 
 def squared_distances(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
     """Squared Euclidean distance of each row of P to each of Q."""
-    apart = (P**2).sum(axis=1)[:, None] - 2.0 * P @ Q.T + (Q**2).sum(axis=1)
-    return np.maximum(apart, 0.0)
+    distances = (P**2).sum(axis=1)[:, None] - 2.0 * P @ Q.T + (Q**2).sum(axis=1)
+    return np.maximum(distances, 0.0)
 
 
 def mean_cost(
@@ -48,12 +48,12 @@ def mean_cost(
     weights: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Mean of mu, and its gradients."""
-    apart = squared_distances(X @ omega.T, Z @ omega.T)
+    distances = squared_distances(X @ omega.T, Z @ omega.T)
     of_Z, of_omega, rows = np.zeros_like(Z), np.zeros_like(omega), np.arange(len(X))
     nearest = [
-        np.where(side, apart, np.inf).argmin(axis=1) for side in (is_own, ~is_own)
+        np.where(side, distances, np.inf).argmin(axis=1) for side in (is_own, ~is_own)
     ]
-    plus, minus = (apart[rows, places] for places in nearest)
+    plus, minus = (distances[rows, places] for places in nearest)
     total = np.maximum(plus + minus, 1e-30)  # of a row that lies on both, mu is 0
     # Derivatives of mu by both distances; those of a distance are linear in x - w.
     slopes = 2.0 * minus / total**2, -2.0 * plus / total**2

@@ -51,30 +51,30 @@ def select_rows(X: np.ndarray, n_rows: int, way: str, seed: Any = 0) -> np.ndarr
         with one_core:
             labels = KMeans(n_rows, n_init=1, random_state=random).fit_predict(X)
         return np.array([_middle(X, np.flatnonzero(labels == k)) for k in set(labels)])
-    apart = cdist(X, X)
-    total = apart.sum(axis=1)
+    distances = cdist(X, X)
+    total = distances.sum(axis=1)
     if way == "border":
         chosen = []
         for _ in range(n_rows):
             chosen.append(int(total.argmax()))
-            total = total - apart[chosen[-1]]
+            total = total - distances[chosen[-1]]
             total[chosen] = -np.inf
         return np.array(chosen)
     chosen = [int(total.argmin())]
     while len(chosen) < n_rows:
-        chosen.append(int(apart[chosen].min(axis=0).argmax()))
-    return np.array(chosen) if way == "spanning" else _centres(apart, chosen)
+        chosen.append(int(distances[chosen].min(axis=0).argmax()))
+    return np.array(chosen) if way == "spanning" else _centres(distances, chosen)
 
 
-def _centres(apart: np.ndarray, chosen: list[int]) -> np.ndarray:
+def _centres(distances: np.ndarray, chosen: list[int]) -> np.ndarray:
     """Move each row to the centre of those that are nearest to it, until none moves."""
     for _ in range(MOST_ROUNDS):
-        nearest, before = apart[chosen].argmin(axis=0), chosen
+        nearest, before = distances[chosen].argmin(axis=0), chosen
         chosen = []
         for k in range(len(before)):
             members = np.flatnonzero(nearest == k)
             if len(members):  # else an equal row comes before it
-                radii = apart[np.ix_(members, members)].max(axis=1)
+                radii = distances[np.ix_(members, members)].max(axis=1)
                 chosen.append(int(members[radii.argmin()]))
         if chosen == before:
             break
@@ -130,8 +130,8 @@ def reduced_vectors(
         order = np.argsort(-taken(vectors), kind="stable")
         points = vectors[order[:STARTS]].copy()
         for _ in range(MOST_STEPS):
-            alike = similarities(points, anchors)
-            pulls = alike * ((alike @ left) @ left.T)
+            similarity = similarities(points, anchors)
+            pulls = similarity * ((similarity @ left) @ left.T)
             total = pulls.sum(axis=1, keepdims=True)
             moved = np.where(
                 total > 1e-9, pulls @ anchors / np.where(total > 1e-9, total, 1), points

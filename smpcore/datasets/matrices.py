@@ -265,10 +265,10 @@ def _check_size(n_matrices: int, n_rows: int, n: int) -> None:
 
 def _symmetric(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
     """The matrix, symmetric to the last bit."""
-    apart = np.abs(K - K.T)
-    worst = float(apart.max())
+    asymmetry = np.abs(K - K.T)
+    worst = float(asymmetry.max())
     if worst > ROUNDING * np.abs(K).max():
-        row, column = np.unravel_index(apart.argmax(), apart.shape)
+        row, column = np.unravel_index(asymmetry.argmax(), asymmetry.shape)
         raise DatasetError(
             f"{shown(name)} differs from its transpose by {worst:.3g} (row {row + 1}, "
             f"column {column + 1}) and should be symmetric; save (K + K.T) / 2."

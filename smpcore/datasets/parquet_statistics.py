@@ -66,9 +66,9 @@ class _Column:
         mean, squares = pc.mean(x).as_py(), n * pc.variance(x).as_py()
         before, self.count = self.count, self.count + n
         if before:  # sums of squares about two means become one about the common mean
-            apart = mean - self.mean
-            squares += self.squares + apart * apart * before * n / self.count
-            mean = self.mean + apart * n / self.count
+            difference = mean - self.mean
+            squares += self.squares + difference * difference * before * n / self.count
+            mean = self.mean + difference * n / self.count
         self.mean, self.squares = mean, squares
         extremes = pc.min_max(x).as_py()
         self.low = float(np.fmin(self.low, extremes["min"]))

@@ -239,11 +239,11 @@ def similarities(
     pairs = [a + b for a in "ACGT" for b in "ACGT"]
     counts = np.array([[name.count(pair) for pair in pairs] for name in names], float)
     lengths = np.linalg.norm(counts, axis=1)
-    apart = [((X[:, None] - X) ** 2).sum(axis=2) for X in (places, chance)]
+    distances = [((X[:, None] - X) ** 2).sum(axis=2) for X in (places, chance)]
     matrices = {
-        "place": np.exp(-apart[0] / 4),
+        "place": np.exp(-distances[0] / 4),
         "word": counts @ counts.T / np.outer(lengths, lengths),
-        "chance": np.exp(-apart[1] / 4),
+        "chance": np.exp(-distances[1] / 4),
     }
     return matrices, y + 1, names
 

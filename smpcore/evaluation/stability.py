@@ -286,11 +286,11 @@ def match_prototypes(
         there = np.flatnonzero(other.prototype_labels == output)
         pairs = rows[0][here][:, None], rows[1][there][None]
         if model.is_linear:
-            alike = _cosines(*pairs)
+            similarity = _cosines(*pairs)
         else:
-            alike = 1.0 - np.sqrt(((pairs[0] - pairs[1]) ** 2).mean(axis=-1))
-        for i, j in zip(*linear_sum_assignment(-alike), strict=True):
-            partners[here[i]], similarities[here[i]] = there[j], alike[i, j]
+            similarity = 1.0 - np.sqrt(((pairs[0] - pairs[1]) ** 2).mean(axis=-1))
+        for i, j in zip(*linear_sum_assignment(-similarity), strict=True):
+            partners[here[i]], similarities[here[i]] = there[j], similarity[i, j]
     return partners, similarities
 
 
@@ -330,8 +330,8 @@ def _partners(
     for output in range(model.n_outputs):
         here = np.flatnonzero(model.prototype_labels == output)
         there = np.flatnonzero(other.prototype_labels == output)
-        alike = _cosines(rows[there][None], shapes[here][:, None])
-        for i, j in zip(*linear_sum_assignment(-alike), strict=True):
+        similarity = _cosines(rows[there][None], shapes[here][:, None])
+        for i, j in zip(*linear_sum_assignment(-similarity), strict=True):
             similarities[here[i]] = rows[there[j]]
     return similarities
 

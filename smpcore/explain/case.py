@@ -126,8 +126,8 @@ class CaseExplainer:
             Euclidean over the features that the model uses, each in standard
             deviations of the training rows.
         """
-        apart = ((self.X - x) / self._spread)[:, self.model.support]
-        distance = np.linalg.norm(apart, axis=1)
+        differences = ((self.X - x) / self._spread)[:, self.model.support]
+        distance = np.linalg.norm(differences, axis=1)
         if without >= 0:
             distance[without] = np.inf
         places = np.argsort(distance, kind="stable")[:_NEAREST]

@@ -57,8 +57,8 @@ def nearest_examples(model: PrototypeModel, X: np.ndarray, n: int = 5) -> np.nda
     ndarray of int, shape (n_prototypes, min(n, n_samples))
         Positions in X, the nearest first.
     """
-    alike = likeness(model, np.asarray(X, dtype=np.float64))
-    return np.argsort(-alike, axis=0, kind="stable")[:n].T
+    similarity = likeness(model, np.asarray(X, dtype=np.float64))
+    return np.argsort(-similarity, axis=0, kind="stable")[:n].T
 
 
 def wins(model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray) -> np.ndarray:
@@ -219,11 +219,11 @@ def _opposing(
         if min(len(class_rows), len(others)) < 2:
             features.append(())
             continue
-        apart = class_rows.mean(axis=0) - others.mean(axis=0)
+        difference = class_rows.mean(axis=0) - others.mean(axis=0)
         error = np.sqrt(
             class_rows.var(axis=0) / len(class_rows) + others.var(axis=0) / len(others)
         )
-        clear = np.abs(apart) > _ERRORS * error
-        against = used[j] & clear & (weights[j] * apart < 0)
+        clear = np.abs(difference) > _ERRORS * error
+        against = used[j] & clear & (weights[j] * difference < 0)
         features.append(tuple(np.flatnonzero(against).tolist()))
     return features

@@ -68,14 +68,14 @@ def code_states(model: PrototypeModel, x: np.ndarray) -> tuple[CodeState, ...]:
     if not model.code_size:
         raise SmpcoreError("Only a model with a code (code_size above 0) has steps.")
     rows = one_row(model, x)
-    alike = replace(model, code_size=0, gram=None).activations(rows)[0]
+    similarity = replace(model, code_size=0, gram=None).activations(rows)[0]
     gram = np.array(model.gram, order="C")  # compiled code wants it writable
-    codes = _growing_codes(gram, -alike, int(model.code_size))
+    codes = _growing_codes(gram, -similarity, int(model.code_size))
     # Every kernel is 1 for an input with itself, and theirs are summed by weight.
     length = sum(model.similarity.weights) or 1.0
     states = []
     for entered, left, code in codes:
-        error = 1.0 + float(code @ gram @ code - 2.0 * alike @ code) / length
+        error = 1.0 + float(code @ gram @ code - 2.0 * similarity @ code) / length
         scores = model.pool(code[None])
         winner = int(model.decide(scores)[0])
         states.append(

@@ -146,9 +146,9 @@ def changed_columns(
         ``column``, ``now`` and ``then`` as text that reads back as the very value,
         ``change in standard deviations`` of a number (the length, of a category).
     """
-    apart, lines = (flip.x - x) / model.scale, []
+    change_in_units, lines = (flip.x - x) / model.scale, []
     for spec in preparation.inputs:
-        part = apart[spec.features]
+        part = change_in_units[spec.features]
         if np.abs(part).max(initial=0.0) > 1e-12:
             change = part[0] if spec.kind == "number" else np.abs(part).sum()
             lines.append(
@@ -268,10 +268,10 @@ def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     rows = weights[piece] - weights[current]
     behind = scores[current] - scores[piece]
     size = np.linalg.norm(rows, axis=1)
-    alike = size <= 1e-12 * (1 + np.linalg.norm(weights[piece]))
-    if (behind[alike] >= 0).any():
+    same_plane = size <= 1e-12 * (1 + np.linalg.norm(weights[piece]))
+    if (behind[same_plane] >= 0).any():
         return None
-    rows, size, behind = rows[~alike], size[~alike], behind[~alike]
+    rows, size, behind = rows[~same_plane], size[~same_plane], behind[~same_plane]
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 

@@ -233,12 +233,12 @@ def _cases(
     """The values of each case, or the mean of each mix."""
     share = np.abs(model.mixing)
     cases = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
-    apart, weights = (cases - model.center) / model.scale, model.similarity.weights
+    offset, weights = (cases - model.center) / model.scale, model.similarity.weights
     if len(weights) == model.n_features:
-        apart = apart * np.sqrt(weights)
+        offset = offset * np.sqrt(weights)
     tables = []
     for j, case in enumerate(cases):
-        size = preparation.sum_by_column(apart[j] ** 2)
+        size = preparation.sum_by_column(offset[j] ** 2)
         order = np.argsort(-size, kind="stable")[: np.count_nonzero(size)]
         inputs = [preparation.inputs[i] for i in order[:_MOST_LINES]]
         lines = [{"column": i.name, "value": _value(i, case)} for i in inputs]

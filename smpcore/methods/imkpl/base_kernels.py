@@ -61,9 +61,9 @@ def alignment_kernels(
     widths = np.empty(n_channels)
     for channel, part in enumerate(np.split(X, n_channels, axis=1)):
         first, second = random.randint(part.size, size=(2, 4000))
-        apart = np.abs(part.ravel()[first] - part.ravel()[second])
+        distances = np.abs(part.ravel()[first] - part.ravel()[second])
         least = max(1e-3 * part.std(), 1e-9)
-        widths[channel] = max(np.median(apart), least) * np.sqrt(part.shape[1])
+        widths[channel] = max(np.median(distances), least) * np.sqrt(part.shape[1])
         K[channel] = alignment_kernel(part, part, float(widths[channel]))
     return ListedKernels(K, np.ones(n_channels), counts, widths)
 

@@ -185,9 +185,9 @@ class FeatureLevels:
             size = len(values)
             self.most_columns += min(size, USUAL_RANK)
             if size <= MOST_LEVELS:
-                apart = values[:, None] - values
+                differences = values[:, None] - values
                 self._few[l], self._levels[l], self._sizes[l] = True, levels, size
-                kernel = np.exp(-apart * apart / widths[l])
+                kernel = np.exp(-differences * differences / widths[l])
                 self._tables[l, :size, :size] = kernel
 
     @property

@@ -149,8 +149,8 @@ class FeatureKernels:
         """Sum of ``weights * K_l[first, second]``, shape (n_kernels,)."""
         sums = np.empty(len(self.Z))
         for l, z in enumerate(self.Z):  # noqa: E741
-            apart = z[first] - z[second]
-            sums[l] = np.exp(-apart * apart / self.widths[l]) @ weights
+            difference = z[first] - z[second]
+            sums[l] = np.exp(-difference * difference / self.widths[l]) @ weights
         return sums
 
 
@@ -223,10 +223,10 @@ Kernels = FeatureKernels | ListedKernels
 def squared_differences(X: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Mean squared difference of two rows, of each column."""
     total = counts.sum()
-    apart = X - counts @ X / total
+    deviation = X - counts @ X / total
     # Weights that are no counts may add up to less than the two rows of a pair.
     others = max(total - 1.0, 0.5 * total)
-    return 2.0 * (counts @ apart**2) / others
+    return 2.0 * (counts @ deviation**2) / others
 
 
 def refuse_thick(n_samples: int, n_columns: int) -> None:

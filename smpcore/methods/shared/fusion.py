@@ -19,8 +19,8 @@ def equal_groups(
     for label in np.unique(labels):
         own = np.flatnonzero(labels == label)
         for start in range(0, len(own), AT_ONCE):
-            apart = cdist(points[own[start : start + AT_ONCE]], points[own], metric)
-            near = apart <= MERGED * scale
+            distances = cdist(points[own[start : start + AT_ONCE]], points[own], metric)
+            near = distances <= MERGED * scale
             for row in near[np.count_nonzero(near, axis=1) > 1]:
                 joined = np.unique(group[own[row]])
                 group[np.isin(group, joined)] = joined[0]

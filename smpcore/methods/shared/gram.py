@@ -23,10 +23,10 @@ def refuse_standardised(name: str, standardize: bool, what: str) -> None:
 def make_semidefinite(K: np.ndarray, name: str) -> float:
     """Make a table of kernel values symmetric and semidefinite, in place."""
     diagonal, top = K.diagonal(), np.abs(K).max()
-    apart = np.abs(K - K.T).max()
-    if apart > ROUNDING * top:
+    asymmetry = np.abs(K - K.T).max()
+    if asymmetry > ROUNDING * top:
         raise SmpcoreError(
-            f"{name} differs from its transpose by {apart:.3g} and should be "
+            f"{name} differs from its transpose by {asymmetry:.3g} and should be "
             "symmetric; use (K + K.T) / 2."
         )
     none = (diagonal <= 0.0) & (np.abs(K).max(axis=1) > ROUNDING * top)

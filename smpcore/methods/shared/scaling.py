@@ -74,8 +74,8 @@ def far_means(X: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Mean of each column that lies far from 0 for its spread; 0 for the others."""
     with np.errstate(over="ignore", invalid="ignore"):
         means = weights @ X
-        apart = np.ptp(X, axis=0)
-    return np.where(np.isfinite(means) & (np.abs(means) > FAR * apart), means, 0.0)
+        spread = np.ptp(X, axis=0)
+    return np.where(np.isfinite(means) & (np.abs(means) > FAR * spread), means, 0.0)
 
 
 def constant_columns(X: Any, means: np.ndarray, spreads: np.ndarray) -> np.ndarray:

@@ -52,8 +52,8 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
         of_class = problem.prototype_labels == code
         own, shrunk = gradient[of_class], size * problem.fusion[of_class][0]
         for i in range(len(own) - 1):
-            apart = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / shrunk
-            largest = max(largest, float(apart))
+            difference = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / shrunk
+            largest = max(largest, float(difference))
     return largest
 
 

@@ -171,7 +171,7 @@ def solve_problem(
 ) -> Solution:
     """Call a kernel."""
     X, units = problem.X, problem.units
-    if not (alike := (units == 1.0).all()):
+    if not (is_unscaled := (units == 1.0).all()):
         X = in_units(X, units)
     shape, lam = (problem.n_prototypes, X.shape[1]), float(parameters.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
@@ -202,12 +202,12 @@ def solve_problem(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
             )
         found = Solution(*solve_smp_primal_dual(*common, history))
-        return found if alike else _in_columns(found, units)
+        return found if is_unscaled else _in_columns(found, units)
     at, spaces = smp_start(W, Y, float(problem.lipschitz))
     if in_memory:
         miss = np.empty(len(problem.weights))
         *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
-        return Solution(*found) if alike else _in_columns(Solution(*found), units)
+        return Solution(*found) if is_unscaled else _in_columns(Solution(*found), units)
     more, work = (rows.miss, spaces, history), spaces[0]
 
     def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -217,7 +217,7 @@ def solve_problem(
         return solve_smp(*common, losses, at, *more)
 
     *found, _ = solve_by_blocks(rows, kind, work, at, step)
-    return Solution(*found) if alike else _in_columns(Solution(*found), units)
+    return Solution(*found) if is_unscaled else _in_columns(Solution(*found), units)
 
 
 def _in_columns(solution: Solution, units: np.ndarray) -> Solution:

@@ -62,10 +62,10 @@ class CheckedFunction:
         few = X[:N_TRIED]
         values = self(few, few)
         if not np.allclose(values, values.T, rtol=1e-6, atol=1e-9):
-            apart = np.abs(values - values.T).max()
+            asymmetry = np.abs(values - values.T).max()
             raise SmpcoreError(
                 f"similarity(X, Z) should be symmetric, but s(x, z) and s(z, x) differ "
-                f"by up to {apart:.3g}; average the two."
+                f"by up to {asymmetry:.3g}; average the two."
             )
 
 

@@ -227,8 +227,8 @@ def evaluate(
 def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
     """Sum over rows x of the gradient of s(x, z) along z, for each z."""
     X, Z = np.array(X, order="C"), np.array(Z, order="C")
-    alike = np.full(len(X), 1.0 / len(X))
-    rows = standard_rows(X, np.zeros((len(X), 1)), alike, similarity.kind)
+    equal_weights = np.full(len(X), 1.0 / len(X))
+    rows = standard_rows(X, np.zeros((len(X), 1)), equal_weights, similarity.kind)
     S, D, W = np.empty((3, len(Z), len(X)))
     sz, G, bits = np.empty(len(Z)), np.empty(Z.shape), S.reshape(-1).view(np.int64)
     call = kernel_similarity(similarity)

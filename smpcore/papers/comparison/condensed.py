@@ -41,12 +41,12 @@ class CondensedNeighbour(ClassifierMixin, BaseEstimator):
         """Edit, then condense."""
         X = np.asarray(X)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        apart = cdist(X, X, "sqeuclidean")
+        distances = cdist(X, X, "sqeuclidean")
         rows = np.arange(len(X))
         if self.editing:
-            rows = _edited(apart, codes, self.editing)
+            rows = _edited(distances, codes, self.editing)
         rows = np.random.default_rng(self.random_state).permutation(rows)
-        self.selected_ = _condensed(apart, codes, rows)
+        self.selected_ = _condensed(distances, codes, rows)
         self.X_, self.y_ = X[self.selected_], self.classes_[codes[self.selected_]]
         return self
 
@@ -55,9 +55,9 @@ class CondensedNeighbour(ClassifierMixin, BaseEstimator):
         return self.y_[cdist(np.asarray(X), self.X_, "sqeuclidean").argmin(axis=1)]
 
 
-def _edited(apart: np.ndarray, codes: np.ndarray, n_neighbours: int) -> np.ndarray:
+def _edited(distances: np.ndarray, codes: np.ndarray, n_neighbours: int) -> np.ndarray:
     """Rows whose nearest others are mostly of their class; each class keeps one."""
-    others = apart + np.diag(np.full(len(apart), np.inf))
+    others = distances + np.diag(np.full(len(distances), np.inf))
     nearest = others.argsort(axis=1, kind="stable")[:, :n_neighbours]
     share = (codes[nearest] == codes[:, None]).mean(axis=1)
     remains = share >= 0.5
@@ -67,14 +67,16 @@ def _edited(apart: np.ndarray, codes: np.ndarray, n_neighbours: int) -> np.ndarr
     return np.flatnonzero(remains)
 
 
-def _condensed(apart: np.ndarray, codes: np.ndarray, rows: np.ndarray) -> np.ndarray:
+def _condensed(
+    distances: np.ndarray, codes: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
     """Begin with a row of each class; add every row that these get wrong."""
     first = np.unique(codes[rows], return_index=True)[1]
     selected = rows[first].tolist()
     while True:
         n_before = len(selected)
         for row in rows:
-            nearest = selected[int(apart[row, selected].argmin())]
+            nearest = selected[int(distances[row, selected].argmin())]
             if codes[nearest] != codes[row] and row not in selected:
                 selected.append(int(row))
         if len(selected) == n_before:

@@ -48,9 +48,9 @@ def lvq21_step(Z: np.ndarray, length: float, x: np.ndarray, same: np.ndarray) ->
     """Move the nearest two prototypes, if the row is between their classes; in
     place.
     """
-    apart = np.sqrt(((Z - x) ** 2).sum(axis=1))
-    near, next_ = np.argpartition(apart, 1)[:2]
-    ratio = apart[near] / max(apart[next_], np.finfo(float).tiny)
+    distances = np.sqrt(((Z - x) ** 2).sum(axis=1))
+    near, next_ = np.argpartition(distances, 1)[:2]
+    ratio = distances[near] / max(distances[next_], np.finfo(float).tiny)
     if same[near] == same[next_] or ratio <= (1.0 - WINDOW) / (1.0 + WINDOW):
         return
     for r in (near, next_):
