@@ -1,7 +1,13 @@
 """Every number of the page Performance against an independent value."""
 
+import json
+import re
+from types import SimpleNamespace
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.special import softmax
 from scipy.stats import fisher_exact
 from sklearn.metrics import (
     confusion_matrix,
@@ -10,8 +16,10 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from smpcore import METHODS
-from tests.app import kernels, opened, sound
+from pages.performance import errors
+from pages.state.context import resolve
+from smpcore import METHODS, read_table
+from tests.app import kernels, opened, session_of, sound, until
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import CLASSES, NUMBERS, link
@@ -118,9 +126,9 @@ def two_classes(fit, matrix, rates, cases):
     listed(fit, cases, inside, {"true": truth, "predicted": answers, "margin": margin})
 
 
-def margins(fit, positive):
+def margins(fit, positive, part="validation"):
     """Score of a class minus that of the other; the first class wins a tie."""
-    scores = fit.model.scores(fit.X[fit.parts["validation"]])
+    scores = fit.model.scores(fit.X[fit.parts[part]])
     margin = scores[:, 1] - scores[:, 0] - fit.model.tie
     return margin if positive == fit.model.classes[1] else -margin
 
@@ -141,13 +149,20 @@ def listed(fit, cases, places, columns):
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_threshold(method):
+@pytest.mark.parametrize(
+    ("method", "commoner"), [*((method, False) for method in METHODS), ("smp", True)]
+)
+def test_threshold(method, commoner):
+    """Of the rarer class, or of the other one if it is to be detected."""
     fit = oracle.fit(method, "clinic")
     app = section(fit, "Threshold")
     truth, groups = fit.truth("validation"), fit.groups("validation")
     names = sorted(set(fit.y))
     rare = min(names, key=[*fit.truth("train")].count)
+    if commoner:
+        (rare,) = {*names} - {rare}
+        box = next(b for b in app.selectbox if str(b.key).startswith("positive"))
+        sound(box.set_value(names.index(rare)).run())
     positive, margin = truth == rare, margins(fit, rare)
     yes = margin > 0
     (text,) = [e.value for e in app.markdown if e.value.startswith("Threshold ")]
@@ -172,6 +187,7 @@ def test_threshold(method):
     (text,) = [c for c in captions(app) if c.startswith("ROC on")]
     template = "ROC on # validation rows. AUC #, 95 % interval # to # (DeLong's)."
     says(text, template, len(yes), area, low, high)
+    assert not any("out-of-fold" in c for c in captions(app))  # nothing is chosen
     points, curve = (table.value for table in app.dataframe)
     for line in points.itertuples():
         above = margin > line.threshold
@@ -196,6 +212,86 @@ def test_threshold(method):
         )
         assert line.coverage == pytest.approx(sure.mean())
         assert line.error == pytest.approx(line.errors / line.answered)
+
+
+def test_the_slider_of_the_threshold_has_about_200_steps():
+    """The power of ten that comes nearest to it, from end to end of the margins."""
+    fit = oracle.fit("smp", "clinic")
+    app = section(fit, "Threshold")
+    sent = [c.proto.json for c in app.get("bidi_component") if "step" in c.proto.json]
+    slider = json.loads(sent[0])
+    names = sorted(set(fit.y))
+    rare = min(names, key=[*fit.truth("train")].count)
+    assert slider["label"] == f"Threshold on the margin of {rare}"
+    margin = [0.0, *margins(fit, rare, "train")]
+    assert slider["low"] <= min(margin) and max(margin) <= slider["high"]
+    assert slider["step"] == 10.0 ** round(np.log10(np.ptp(margin) / 200))
+
+
+def test_a_threshold_for_a_sensitivity_is_the_highest_one():
+    """On scores of training rows by models that have not learned from them."""
+    fit = oracle.fit("smp", "clinic")
+    app = section(fit, "Threshold", way="target sensitivity")
+    of = context(app).training_scores
+    app = until(app, lambda _: of.scores is not None).run()
+    (text,) = [e.value for e in app.markdown if e.value.startswith("Threshold ")]
+    shown = float(re.match(r"Threshold ([-\d.e]+),", text)[1])
+    rare = min(sorted(set(fit.y)), key=[*fit.truth("train")].count)
+    sign = 1 if rare == fit.model.classes[1] else -1
+    lead = sign * (of.scores[:, 1] - of.scores[:, 0])[fit.truth("train") == rare]
+    lead = np.sort(lead[np.isfinite(lead)])
+    lowest = lead[int(np.floor(0.05 * len(lead)))]  # of those that must be found
+    below = lead[lead < lowest]
+    assert below.max(initial=-np.inf) - 1e-3 <= shown <= lowest
+
+
+def test_a_click_on_a_point_chooses_its_row(monkeypatch):
+    rows, chosen = SimpleNamespace(numbers=np.array([4, 7])), []
+    monkeypatch.setattr(errors.widget_state, "set_value", lambda *of: chosen.append(of))
+    for points in ([], [{}], [{"customdata": 5}], [{"customdata": 7}]):
+        state = {"predicted_actual": SimpleNamespace(selection=SimpleNamespace())}
+        state["predicted_actual"].selection.points = points
+        monkeypatch.setattr(errors.st, "session_state", state)
+        errors._clicked(rows)
+    assert chosen == [("case", 7)]
+
+
+def test_probabilities_of_the_most_probable_class():
+    """Bins of equally many rows, from the calibration's slope and offsets."""
+    fit = oracle.fit("smallk", "iris")
+    app = calibrated(fit)
+    found = context(app).model().calibration
+    scores = fit.model.scores(fit.X[fit.parts["validation"]])
+    shares = softmax(found.slope * scores + found.offsets, axis=1)
+    right = fit.model.classes[shares.argmax(axis=1)] == fit.truth("validation")
+    line = app.dataframe[0].value.set_index("probabilities").loc["calibrated"]
+    names = [*fit.model.classes]
+    table = next(t.value for t in app.dataframe if "from" in t.value)
+    assert table["rows"].sum() == len(right)
+    for bin_ in table.itertuples():
+        top = shares.max(axis=1)
+        inside = (top >= bin_._1 - 1e-12) & (top <= bin_.to + 1e-12)
+        assert bin_.rows == inside.sum()
+        assert bin_.probability == pytest.approx(top[inside].mean())
+        assert bin_.share == pytest.approx(right[inside].mean())
+    hot = fit.truth("validation")[:, None] == np.array(names)
+    assert line["Brier score"] == pytest.approx(
+        ((shares - hot) ** 2).sum(axis=1).mean()
+    )
+
+
+def calibrated(fit):
+    """The section of a fit's probabilities, once they are learned."""
+    app = section(fit, "Probabilities")
+    if any(button.key == "calibrate" for button in app.button):
+        app.button(key="calibrate").click().run()
+    of = context(app)
+    return until(app, lambda _: of.training_scores.scores is not None).run()
+
+
+def context(app):
+    """Model and data of a page."""
+    return resolve(session_of(app).choice)
 
 
 @pytest.mark.parametrize(("method", "data"), NUMBERS)
@@ -235,6 +331,18 @@ def test_subgroups(method):
         assert (line.low, line.high) == pytest.approx(ends)
         assert line.few == (inside.sum() < 10)
         assert line.difference_low <= line.difference <= line.difference_high
+
+
+def test_the_first_groups_are_those_of_a_column_with_few_values():
+    """Of so many values as twice the rows of a small group, 20, not a number's."""
+    values = np.random.default_rng(0).normal(size=(400, 1)).round(6)
+    content = pd.DataFrame(values, columns=["value"])
+    content["place"] = [f"p{i % 20:02d}" for i in range(400)]
+    content["class"] = np.where(values[:, 0] > 0, "b", "a")
+    fit = oracle.Fit("smp", "uneven")
+    fit.__dict__["table"] = read_table(content.to_csv(index=False).encode(), "p.csv")
+    app = section(fit, "Subgroups")
+    assert app.selectbox(key="subgroup_column").value == "place"
 
 
 def test_a_group_that_differs_is_said_with_its_numbers():
