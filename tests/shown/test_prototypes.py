@@ -1,12 +1,13 @@
 """Every number of the page Prototypes against an independent value."""
 
+import json
 import re
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from smpcore import METHODS
+from smpcore import METHODS, SMPClassifier
 from tests.app import kernels, opened, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
@@ -179,6 +180,43 @@ def test_one_by_one(method, data):
         says(line, words, distance, own)
 
 
+@pytest.mark.parametrize("method", ["supersparse"])
+def test_features_are_offered_by_their_size_in_a_prototype(method):
+    fit = oracle.fit(method, "wine")
+    app = section(fit, "One by one")
+    case = fit.model.anchors[app.selectbox[0].value]
+    (box,) = [b for b in app.selectbox if str(b.key).startswith("spread_of_")]
+    names = np.array(fit.preparation.feature_names)[np.argsort(-np.abs(case))]
+    shown = [name.replace("\\", "") for name in box.options]
+    assert shown == names.tolist()
+
+
+@pytest.mark.parametrize("forbidden", [0, 2, 3])
+def test_one_feature_is_left_that_cannot_be_forbidden(forbidden):
+    fit = oracle.fit("supersparse", "iris")
+    names = list(fit.table.feature_columns)
+    app = section(fit, "One by one", without=json.dumps(names[:forbidden]))
+    (button,) = [b for b in app.button if b.key == "forbid_feature"]
+    assert button.disabled == (forbidden == len(names) - 1)
+
+
+def test_merged_prototypes_are_named_with_their_rows():
+    """Those that are equal as solved: a large mu makes one of those of a class."""
+    fit = oracle.fit("smp", "wine")
+    app = section(fit, "One by one", mu="0.5")
+    rows = fit.parts["train"]
+    solved = SMPClassifier(mu=0.5).fit(fit.X[rows], fit.y[rows])
+    ties = np.bincount(solved.assignment_, minlength=len(solved.merged_))
+    j = app.selectbox[0].value
+    among = np.flatnonzero(solved.merged_ == j)
+    assert len(among) > 1
+    (text,) = [e.value for e in app.markdown if e.value.startswith("Merged from")]
+    words = "Merged from # equal prototypes of the fit, with the training rows tied to "
+    words += "each: " + ", ".join(["# (# rows)"] * len(among)) + "."
+    numbers = [number for i in among for number in (i + 1, ties[i])]
+    says(text.replace(" and ", ", "), words, len(among), *numbers)
+
+
 def row_number(app):
     """Number of the row that is explained; rows count from 1."""
     boxes = [*app.selectbox, *app.number_input]
@@ -229,6 +267,27 @@ def test_why(method, data):
     assert f"True value: **{fit.y[number - 1]}**" in truth.replace("\\", "")
 
 
+def test_a_value_that_is_changed_is_answered():
+    fit = oracle.fit("supersparse", "clinic")
+    app = section(fit, "Why this prediction")
+    number, frame = row_number(app), fit.table.frame.copy()
+    row = frame.index[number - 1]
+    box = next(
+        b
+        for b in app.selectbox
+        if str(b.key).startswith("level_") and b.label == "Geschlecht"
+    )
+    other = {"m": "w", "w": "m"}[frame.loc[row, "Geschlecht"]]
+    app = sound(box.set_value(other).run())
+    frame.loc[row, "Geschlecht"] = other
+    scores = fit.model.scores(fit.preparation.transform(frame)[[number - 1]])[0]
+    text = next(e.value for e in app.markdown if e.value.startswith("Prediction"))
+    first, second = np.argsort(-scores, kind="stable")[:2]
+    names = [str(fit.model.classes[i]) for i in (first, second)]
+    words = f"Prediction: **{names[0]}**. Lead over the runner-up **{names[1]}**: #."
+    says(text, words, scores[first] - scores[second])
+
+
 @pytest.mark.parametrize(("method", "data"), CLASSES)
 def test_the_counterfactual_changes_the_answer(method, data):
     """What is shown, put into the row, is answered as it says, and as far away."""
@@ -262,13 +321,38 @@ def test_the_counterfactual_changes_the_answer(method, data):
     assert oracle.is_near(match[3], np.abs(steps).sum())
 
 
-@pytest.mark.parametrize("data", ["numbers", "diabetes"])
-def test_one_column_moves_the_number_as_far_as_is_said(data):
-    """At the shown value it has moved so far; halfway there it has not."""
+@pytest.mark.parametrize("data", ["clinic", "iris"])
+def test_the_last_step_of_a_code_is_the_code(data):
+    """Its error is that of the row's mix, its scores are the model's."""
+    fit = oracle.fit("imkpl", data)
+    app = section(fit, "Why this prediction")
+    model, x = fit.model, fit.X[[row_number(app) - 1]]
+    (code,) = model.activations(x)
+    scaled = (x - model.center) / model.scale
+    alike = model.similarity.values(scaled, model.anchors)[0] @ model.mixing
+    length = sum(model.similarity.weights)
+    error = 1 + (code @ model.gram @ code - 2 * alike @ code) / length
+    (steps,) = [t for names, t in frames(app).items() if names[0] == "step"]
+    last = steps.iloc[-1]
+    assert last["prototypes"] == np.count_nonzero(code)
+    assert last["reconstruction error %"] == pytest.approx(100 * error)
+    assert str(last["prediction"]) == str(model.predict(x)[0])
+    for name, score in zip(model.classes, model.scores(x)[0], strict=True):
+        assert last[f"score {name}"] == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("data", "part"), [("numbers", 1.0), ("diabetes", 1.0), ("diabetes", 0.02)]
+)
+def test_one_column_moves_the_number_as_far_as_is_said(data, part):
+    """At the shown value it has moved so far; one digit nearer it has not."""
     fit = oracle.fit("supersparse", data)
     app = section(fit, "Why this prediction")
+    box = next(b for b in app.number_input if "why_amount" in str(b.key))
+    amount = part * box.value
+    if part != 1:
+        app = sound(box.set_value(amount).run())
     number, table = row_number(app), frames(app)["column", "now"]
-    amount = next(b.value for b in app.number_input if "why_amount" in str(b.key))
     before = fit.model.predict(fit.X[[number - 1]])[0]
     row = fit.table.frame.index[number - 1]
 
@@ -289,6 +373,7 @@ def test_one_column_moves_the_number_as_far_as_is_said(data):
             assert sign * (answer(line["column"], goal) - before) >= amount
             checked += 1
             if not is_level:
-                halfway = (float(old) + goal) / 2
-                assert sign * (answer(line["column"], halfway) - before) < amount
+                places = len(str(shown).partition(".")[2])
+                nearer = goal - np.sign(goal - float(old)) * 10.0**-places
+                assert sign * (answer(line["column"], nearer) - before) < amount
     assert checked >= 3
