@@ -70,6 +70,22 @@ def test_reasons_add_up(method, data):
     )
     assert f"Prediction: {names[0]}" in text
     assert f"True value: {fit.y[number - 1]}" in text
+    assert ("Nothing was missing, out of range or unseen." in text) == usual(
+        fit, number
+    )
+
+
+def usual(fit, number):
+    """Whether a row has each value, numbers in their training range, known levels."""
+    row = fit.table.frame.iloc[number - 1]
+    for name in fit.table.feature_columns:
+        known = fit.table.frame[name].iloc[fit.parts["train"]].dropna()
+        if known.dtype.kind in "if":
+            if not known.min() <= row[name] <= known.max():
+                return False
+        elif row[name] not in set(known):
+            return False
+    return True
 
 
 @pytest.mark.parametrize("method", ["smp", "smallk", "mprotsvm", "supersparse"])
