@@ -9,9 +9,15 @@ from scipy.spatial.distance import cdist
 from sklearn.metrics import confusion_matrix
 
 from smpcore import METHODS
+from smpcore import report as write
+from smpcore.datasets import CleaningStep
+from smpcore.explain import Section
+from smpcore.report.page import Page
 from tests.app import kernels, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
+from tests.shown.test_explained import by_hand
+from tests.shown.test_performance import calibrated, context
 from tests.shown.test_prototypes import section
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -167,6 +173,88 @@ def test_invented_cases_as_printed_are_the_model(data):
     said += [float(p["bias"]) for p in prototypes]
     numbers = float(output["intercept"]) + said @ weights
     np.testing.assert_allclose(numbers, fit.model.predict(fit.X), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("method", "data"), [("imkpl", "iris"), ("supersparse", "numbers")]
+)
+def test_a_mix_is_printed_where_prototypes_are_mixes(method, data):
+    """The shares by case and prototype, as the columns of the cases are called."""
+    fit = oracle.fit(method, data)
+    tables, _, _ = report(fit)
+    heads, mixing = ("case", "prototype", "share"), fit.model.mixing
+    if mixing.shape[0] == mixing.shape[1] and (mixing == np.eye(len(mixing))).all():
+        assert heads not in tables
+        return
+    columns = table_with(tables, "feature", "mean")[0]
+    printed = np.zeros(mixing.shape)
+    for case, prototype, share in tables[heads]:
+        assert case in columns
+        printed[int(case[1:]) - 1, int(prototype) - 1] = float(share)
+    np.testing.assert_allclose(printed, mixing, rtol=1e-8)
+
+
+def test_what_is_added_up_on_the_sheet_has_its_name():
+    """The sums of invented cases are by prototype."""
+    fit = oracle.fit("supersparse", "wine")
+    _, text, _ = report(fit)
+    names = re.search(r"const NAMES = \[(.*?)\];", text, re.DOTALL)[1]
+    assert re.findall(r'"(.*?)"', names) == [
+        f"Prototype {j + 1} (class {fit.model.classes[owner]})"
+        for j, owner in enumerate(fit.model.votes.argmax(axis=1))
+    ]
+
+
+def test_real_rows_to_begin_with_are_the_nearest():
+    """Of each invented case the training row that is most like it."""
+    fit = oracle.fit("supersparse", "wine")
+    _, text, _ = report(fit)
+    begin = re.search(r"const ROWS = \[(.*?)\];\n", text, re.DOTALL)[1]
+    shown = {int(n) for n in re.findall(r"Row (\d+) ", begin)}
+    nearest = cdist(fit.model.anchors, fit.training).argmin(axis=1)
+    assert shown == {*(fit.parts["train"][nearest] + 1).tolist()}
+
+
+def test_slope_and_offsets_are_those_of_the_calibration():
+    """As printed they give its probabilities to six digits and more."""
+    fit = oracle.fit("smallk", "iris")
+    found = context(calibrated(fit)).model().calibration
+    tables, text, _ = report(fit)
+    slope = float(re.search(r"with the slope (\S+) and these offsets", text)[1])
+    lines = table_with(tables, "class", "offset")
+    offsets = [float(line["offset"]) for line in lines]
+    assert slope == pytest.approx(found.slope, rel=1e-8)
+    np.testing.assert_allclose(offsets, found.offsets, rtol=1e-8)
+
+
+def test_cleaning_is_told_with_its_counts():
+    dataset = oracle.table("clinic")
+    steps = [CleaningStep("CRP mg/l", high=30.0), CleaningStep("Alter", codes=("50",))]
+    frame = dataset.frame
+    fit = oracle.Fit("smp", "clinic")
+    fit.__dict__["table"] = dataset.with_roles(cleaning=steps)
+    tables, _, _ = report(fit)
+    lines = [line["step"] for line in table_with(tables, "step")]
+    gone = (frame["CRP mg/l"] > 30).sum(), (frame["Alter"] == 50).sum()
+    for line, name, count in zip(lines, ("CRP mg/l", "Alter"), gone, strict=True):
+        assert (
+            line.startswith(f"{name}: ") and f"({count} of {len(frame)} rows)" in line
+        )
+    tables, text, _ = report(oracle.fit("smp", "clinic"))
+    assert ("step",) not in tables and "Cleaning" not in text
+
+
+def test_long_tables_are_folded_and_wide_models_have_no_form():
+    """More than 40 lines, and more than 200 inputs."""
+    for n in (40, 41):
+        table = [{"line": str(i)} for i in range(n)]
+        html = write(
+            by_hand(2), Page("A model", {}, sections=[Section("One", [table])])
+        )
+        assert (f"Table of {n} lines" in html) == (n > 40)
+    for n in (200, 201):
+        words = f"It has {n} inputs, at most 200 can be filled in."
+        assert (words in write(by_hand(n))) == (n > 200)
 
 
 def test_a_formula_is_the_model():
