@@ -263,8 +263,10 @@ def run(tests: list[str]) -> None:
                 command, cwd=copy, env=environment, capture_output=True, text=True
             )
             shutil.copy(ROOT / mutant.file, copy / mutant.file)
-            # With threads that go on a run may end by a signal after its last line.
-            is_noticed = done.returncode == 1 or " failed" in done.stdout
+            # With threads that go on a run may end by a signal after its last line;
+            # who ends so before it has noticed a wrong line, too.
+            has_crashed = done.returncode < 0 and " passed" not in done.stdout
+            is_noticed = done.returncode == 1 or " failed" in done.stdout or has_crashed
             word = "noticed" if is_noticed else "SURVIVED"
             print(f"{word}: {mutant.file}: {mutant.line} -> {mutant.wrong}", flush=True)
             survived += [mutant] * (not is_noticed)
