@@ -12,17 +12,33 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PASSED = ROOT / "tests/nightly.json"
 CHIP = ("smpcore/codegen/**/*", "smpcore/chips/**/*", "smpcore/model/*.py")
+FITS = ("smpcore/methods/**/*.py", "smpcore/solvers/*.py")
 CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
 #: Test file -> the files it watches.
 WATCHED = {
     "tests/smpcore/evaluation/test_engine.py": CLUSTER,
     "tests/smpcore/evaluation/test_executors.py": CLUSTER,
-    "tests/smpcore/codegen/test_arduino.py": CHIP,
-    "tests/smpcore/codegen/test_chips.py": CHIP,
-    "tests/smpcore/codegen/test_fitted.py": CHIP,
-    "tests/smpcore/codegen/integers/test_conversions.py": CHIP,
-    "tests/smpcore/codegen/integers/test_integers_c.py": CHIP,
-    "tests/smpcore/codegen/integers/test_integers_sums_chips.py": CHIP,
+    "tests/smpcore/methods/test_dask_rows.py": (*FITS, "tests/clusters.py"),
+    "tests/smpcore/methods/test_row_files.py": (*FITS, "smpcore/datasets/*.py"),
+    "tests/smpcore/datasets/test_openml_sets.py": ("smpcore/datasets/*.py",),
+    "tests/smpcore/codegen/test_fitted.py": (*CHIP, *FITS),
+    **dict.fromkeys(
+        (
+            "tests/smpcore/codegen/test_arduino.py",
+            "tests/smpcore/codegen/test_chips.py",
+            "tests/smpcore/codegen/test_codes.py",
+            "tests/smpcore/codegen/test_regression.py",
+            "tests/smpcore/codegen/test_scripts.py",
+            "tests/smpcore/codegen/test_sums_c.py",
+            "tests/smpcore/codegen/test_ties.py",
+            "tests/smpcore/codegen/integers/test_conversions.py",
+            "tests/smpcore/codegen/integers/test_integers_c.py",
+            "tests/smpcore/codegen/integers/test_integers_linear.py",
+            "tests/smpcore/codegen/integers/test_integers_sums.py",
+            "tests/smpcore/codegen/integers/test_integers_sums_chips.py",
+        ),
+        CHIP,
+    ),
 }
 
 

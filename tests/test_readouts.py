@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ PYTHON = [
 ]
 
 
+@cache
 def constants(path):
     """Texts that stand in a file."""
     text = path.read_text("utf-8")
