@@ -74,7 +74,7 @@ def test_who_is_right_where_two_models_differ():
     two = [
         SimpleNamespace(
             loss=loss,
-            contender=SimpleNamespace(answers=lambda X: np.full(len(X), y[0])),
+            candidate=SimpleNamespace(answers=lambda X: np.full(len(X), y[0])),
         )
         for loss in losses
     ]
