@@ -8,7 +8,7 @@ from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import as_markdown
 from smpcore.datasets import plural
 
-st.title("Lessons")
+st.subheader("Lessons")
 st.caption(
     "A lesson goes on beside the figure of Explore: predict first, then see. Your own "
     "settings come back when you leave it."
