@@ -94,13 +94,12 @@ def pytest_collection_modifyitems(config, items):
     passed = nightly.passed()
     names = {file_of(item.nodeid) for item in items} & {*nightly.WATCHED}
     left = {name for name in names if passed.get(name) == nightly.digest(name)}
-    out = [
-        item
-        for item in items
-        if item.get_closest_marker("exhaustive") or file_of(item.nodeid) in left
-    ]
+    out, kept = [], []
+    for item in items:
+        is_left = file_of(item.nodeid) in left or item.get_closest_marker("exhaustive")
+        (out if is_left else kept).append(item)
     config.hook.pytest_deselected(items=out)
-    items[:] = [item for item in items if item not in {*out}]
+    items[:] = kept
 
 
 class Nightly:
