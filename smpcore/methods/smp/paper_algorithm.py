@@ -1,4 +1,4 @@
-r"""SMP as printed: Algorithm 1 (Chambolle and Pock), and Algorithm 2, its form for SMP.
+r"""SMP as printed: Algorithm 2, the form of Chambolle and Pock's steps for SMP.
 
 Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
 
@@ -34,7 +34,7 @@ The ridge of at least 1e-6 and the bias are ours: they belong to the objective.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -60,25 +60,6 @@ from smpcore.methods.smp.problem import (
 )
 
 
-def algorithm_1(
-    gradient: Callable[[np.ndarray], np.ndarray],
-    prox_h: Callable[[np.ndarray, float], np.ndarray],
-    prox_g: Callable[[np.ndarray, float], np.ndarray],
-    K: np.ndarray,
-    start: tuple[np.ndarray, np.ndarray],
-    steps: tuple[float, float],
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Run Algorithm 1: min over w, max over v of f(w) + h(w) + <K w, v> - g*(v)."""
-    (w, v), (tau, sigma) = start, steps
-    w_bar = w
-    while True:
-        yield w, v
-        v = prox_g(v + sigma * (K @ w_bar), sigma)
-        w_new = prox_h(w - tau * (gradient(w) + K.T @ v), tau)
-        w_bar = 2.0 * w_new - w
-        w = w_new
-
-
 def algorithm_2(
     problem: SMPProblem, estimator: Any, W: np.ndarray, steps: Steps = "printed"
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -91,7 +72,7 @@ def algorithm_2(
         yield W, V
         Z = V + sigma * lam * (B @ W_bar)
         V = project_rows(Z)
-        slope = loss_and_gradient(problem, W, estimator.loss)[1]
+        slope = loss_gradient(problem, W, estimator.loss)
         U = W - tau * (slope + lam * (B.T @ V))
         W_new = np.sign(U) * np.maximum(np.abs(U) - tau * l1, 0.0) / (1.0 + tau * l2)
         W_bar = 2.0 * W_new - W
@@ -108,12 +89,8 @@ def printed_steps(problem: SMPProblem, lam: float) -> tuple[float, float]:
 def printed_norm(problem: SMPProblem) -> float:
     """Spectral norm of B by Proposition 2: sqrt(p) of the largest class with pairs."""
     sizes = np.bincount(problem.prototype_labels)
-    norms = (
-        np.sqrt(sizes)
-        * problem.fusion[
-            np.searchsorted(problem.prototype_labels, np.arange(len(sizes)))
-        ]
-    )
+    first = np.searchsorted(problem.prototype_labels, np.arange(len(sizes)))
+    norms = np.sqrt(sizes) * problem.fusion[first]
     return float(norms[sizes > 1].max(initial=0.0))
 
 
@@ -152,12 +129,6 @@ def step_lengths(
     return float(steps[0]), float(steps[1])
 
 
-def safe_steps(problem: SMPProblem, lam: float, steps: tuple[float, float]) -> bool:
-    """Whether step lengths satisfy condition (8), (1 / tau - L_f) / sigma >= L^2."""
-    (tau, sigma), L = steps, lam * printed_norm(problem)
-    return bool(1.0 / tau - problem.lipschitz >= sigma * L**2 * (1.0 - 1e-12))
-
-
 def difference_matrix(problem: SMPProblem) -> np.ndarray:
     """B: (B W)_e = w_i - w_j for each pair e of a class, shape (n_pairs, N).
 
@@ -173,30 +144,23 @@ def project_rows(Z: np.ndarray) -> np.ndarray:
     return np.array([np.sign(z) * nearest_mass(np.abs(z)) for z in Z]).reshape(Z.shape)
 
 
-def loss_and_gradient(
-    problem: SMPProblem, W: np.ndarray, loss: str
-) -> tuple[float, np.ndarray]:
-    """The loss f at W, equation (4), (2) or (2) with the hinge; and its
-    (sub)gradient.
-    """
+def loss_gradient(problem: SMPProblem, W: np.ndarray, loss: str) -> np.ndarray:
+    """The (sub)gradient of f at W: equation (4), (2) or (2) with the hinge."""
     S = problem.X @ W.T
     rows, tied = np.arange(len(S)), problem.assignment
     rival = problem.prototype_labels != problem.y_encoded[:, None]
     lead = np.where(rival, S - S[rows, tied][:, None], -np.inf)
-    if loss != "smooth":
-        best = lead.argmax(axis=1)
-        only = np.arange(len(W)) == best[:, None]
+    if loss != "smooth":  # only the strongest rival counts
+        only = np.arange(len(W)) == lead.argmax(axis=1)[:, None]
         lead = np.where(only, lead, -np.inf)
     if loss == "hinge":
-        each = np.maximum(1.0 + lead.max(axis=1), 0.0)
-        Q = np.where(np.isfinite(lead) & (each > 0.0)[:, None], 1.0, 0.0)
+        Q = np.where(lead > -1.0, 1.0, 0.0)
     else:
         top = np.maximum(lead.max(axis=1), 0.0)
         powers = np.exp(lead - top[:, None])
-        total = np.exp(-top) + powers.sum(axis=1)
-        Q, each = powers / total[:, None], top + np.log(total)
+        Q = powers / (np.exp(-top) + powers.sum(axis=1))[:, None]
     Q[rows, tied] = -Q.sum(axis=1)
-    return float(problem.weights @ each), (problem.weights[:, None] * Q).T @ problem.X
+    return (problem.weights[:, None] * Q).T @ problem.X
 
 
 def objective(problem: SMPProblem, estimator: Any, W: np.ndarray) -> float:

@@ -15,7 +15,7 @@ from smpcore.methods.smp.paper_algorithm import (
     algorithm_2,
     cluster_centres,
     difference_matrix,
-    loss_and_gradient,
+    loss_gradient,
     objective,
     printed_curvature,
     printed_norm,
@@ -123,7 +123,7 @@ def _largest_slope(problem: SMPProblem) -> float:
     shape = problem.n_prototypes, problem.X.shape[1]
     for size in np.geomspace(1e-3, 1.0, 7).repeat(30):
         W, step = size * random.normal(size=shape), 1e-4 * random.normal(size=shape)
-        slopes = [loss_and_gradient(problem, V, "smooth")[1] for V in (W, W + step)]
+        slopes = [loss_gradient(problem, V, "smooth") for V in (W, W + step)]
         change = np.linalg.norm(slopes[1] - slopes[0]) / np.linalg.norm(step)
         largest = max(largest, float(change))
     return largest

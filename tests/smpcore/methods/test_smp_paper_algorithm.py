@@ -1,7 +1,6 @@
-"""SMP's Algorithms 1 and 2 against six rows by hand, and against our solver."""
+"""SMP's Algorithm 2 against six rows by hand, and against our solver."""
 
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
@@ -9,16 +8,12 @@ from sklearn.datasets import load_iris
 
 from smpcore import SMPClassifier, SmpcoreError
 from smpcore.methods.smp.paper_algorithm import (
-    algorithm_1,
-    algorithm_2,
     cluster_centres,
     difference_matrix,
-    loss_and_gradient,
-    objective,
+    loss_gradient,
     printed_norm,
     project_rows,
     run_as_printed,
-    safe_steps,
     step_lengths,
 )
 
@@ -38,24 +33,16 @@ def six():
     return estimator, replace(problem, assignment=assignment, prototype_labels=labels)
 
 
-def test_step_lengths_are_the_printed_ones(six):
+def test_two_steps_by_hand(six):
     # N = 4, R^2 = 4, p = 2, lambda = 1/2:
     # tau = 1 / (2 * 4 * 4) = 1/32, sigma = 1 / (2 * 1/4 * 2 * 1/32) = 32
     assert step_lengths(six[1], 0.5) == pytest.approx((1 / 32, 32.0))
-    assert step_lengths(six[1], 0.0)[1] == 0.0
-
-
-def test_two_steps_by_hand(six):
     start, first, second = run_as_printed(*six, n_steps=2)
     # At W = 0 each row has its own prototype and two rivals, so f = log 3, q = 1/3.
     assert start.objective == pytest.approx(np.log(3))
     # Gradient: (1/6) (1/3 * rows of the other class - 2/3 * rows that are tied):
     #   0: ((-2, -2) - 2 (4, 0)) / 18 = (-10, -2) / 18     1: (-2, -10) / 18
     #   2: (( 4,  4) - 2 (-2, 0)) / 18 = (8, 4) / 18       3: (4, 8) / 18
-    slope = np.array([[-10, -2], [-2, -10], [8, 4], [4, 8]]) / 18
-    np.testing.assert_allclose(
-        loss_and_gradient(six[1], start.arrays["W"], "smooth")[1], slope
-    )
     # V stays 0, as W-bar is. U = -slope / 32 and
     # W = sign(U) (|U| - 1/32 * 1/8)_+ / (1 + 1/32) = sign(U) (|slope| - 1/8)_+ / 33:
     #   10/18 - 1/8 = 31/72, 2/18 < 1/8, 8/18 - 1/8 = 23/72, 4/18 - 1/8 = 7/72
@@ -75,7 +62,7 @@ def test_two_steps_by_hand(six):
     V = 32 * np.array([[31, -31], [-16, 16]]) * unit
     np.testing.assert_allclose(second.arrays["V"], V)
     # One more step of W: U = W - (slope + lambda B'V) / 32
-    slope = loss_and_gradient(six[1], W, "smooth")[1]
+    slope = loss_gradient(six[1], W, "smooth")
     U = W - (slope + 0.5 * np.array([V[0], -V[0], V[1], -V[1]])) / 32
     W = np.sign(U) * np.maximum(np.abs(U) - 1 / 256, 0) / (33 / 32)
     np.testing.assert_allclose(second.arrays["W"], W)
@@ -87,50 +74,25 @@ def test_projection_on_the_unit_ball_by_hand():
     np.testing.assert_allclose(project_rows(Z), [[1, 0], [0.65, 0.35], [0.2, -0.7]])
 
 
-def test_the_max_loss_looks_at_one_rival(six):
-    # log(1 + e^0) at W = 0, and each row pulls at its first rival with 1/2 * 1/6.
-    f, slope = loss_and_gradient(six[1], np.zeros((4, 2)), "max")
-    assert f == pytest.approx(np.log(2))
-    # 0: 1/12 (-2, -2) - 1/12 (4, 0)    1: -1/12 (0, 4)
-    # 2: 1/12 (4, 4) - 1/12 (-2, 0)     3: -1/12 (0, -2)
-    expected = np.array([[-6, -2], [0, -4], [6, 4], [0, 2]]) / 12
-    np.testing.assert_allclose(slope, expected)
+#: The slope at W = 0. Smooth: see above. The others look at one rival: each row pulls
+#: at its first one, with 1/2 * 1/6 for the max loss and 1/6 for the hinge.
+#:   0: (-2, -2) - (4, 0)    1: -(0, 4)    2: (4, 4) - (-2, 0)    3: -(0, -2)
+FIRST = np.array([[-6, -2], [0, -4], [6, 4], [0, 2]])
+SLOPES = {
+    "smooth": np.array([[-10, -2], [-2, -10], [8, 4], [4, 8]]) / 18,
+    "max": FIRST / 12,
+    "hinge": FIRST / 6,
+}
 
 
-def test_the_gradient_is_that_of_the_loss(six):
-    W = np.random.RandomState(0).normal(size=(4, 2))
-    for loss in ("smooth", "max", "hinge"):
-        slope = loss_and_gradient(six[1], W, loss)[1]
-        for at in np.ndindex(W.shape):
-            step = np.zeros_like(W)
-            step[at] = 1e-6
-            up, down = (
-                loss_and_gradient(six[1], W + sign * step, loss)[0] for sign in (1, -1)
-            )
-            assert slope[at] == pytest.approx((up - down) / 2e-6, abs=1e-8)
-
-
-def test_algorithm_2_is_algorithm_1_with_stacked_rows(six):
-    """Equation (10): K = lambda B x I, of prototypes row after row."""
-    estimator, problem = six
-    B, steps = (
-        difference_matrix(problem),
-        step_lengths(problem, estimator.lam, "printed"),
-    )
-    run = algorithm_1(
-        lambda w: loss_and_gradient(problem, w.reshape(4, 2), "smooth")[1].ravel(),
-        lambda w, tau: np.sign(w) * np.maximum(abs(w) - tau / 8, 0) / (1 + tau),
-        lambda v, sigma: project_rows(v.reshape(2, 2)).ravel(),
-        np.kron(estimator.lam * B, np.eye(2)),
-        (np.zeros(8), np.zeros(4)),
-        steps,
-    )
-    matrices = algorithm_2(problem, estimator, np.zeros((4, 2)))
-    pairs = [*islice(zip(run, matrices, strict=True), 60)]
-    for (w, v), (W, V) in pairs:
-        np.testing.assert_allclose(w, W.ravel(), atol=1e-14)
-        np.testing.assert_allclose(v, V.ravel(), atol=1e-14)
-    assert abs(pairs[-1][0][0]).max() > 0.01
+@pytest.mark.parametrize("loss", SLOPES)
+def test_the_gradient_is_that_of_the_loss(six, loss):
+    problem = six[1]
+    slope = loss_gradient(problem, np.zeros((4, 2)), loss)
+    np.testing.assert_allclose(slope, SLOPES[loss])
+    # far beyond the margin nothing pulls
+    far = loss_gradient(problem, 100 * cluster_centres(problem), loss)
+    np.testing.assert_allclose(far, 0, atol=1e-12)
 
 
 def test_it_approaches_the_objective_that_our_solver_certifies(six):
@@ -140,27 +102,10 @@ def test_it_approaches_the_objective_that_our_solver_certifies(six):
     assert estimator.gap_ < 1e-6
     assert last.objective == pytest.approx(estimator.objective_, rel=1e-5)
     assert last.objective >= estimator.objective_ - estimator.gap_
-
-
-def test_on_real_rows_the_printed_steps_end_far_from_the_optimum():
-    X, y = load_iris(return_X_y=True)
-    estimator = SMPClassifier(tol=1e-4).fit(X, y)
-    problem = estimator.problem(X, y)
-    steps = run_as_printed(estimator, problem, n_steps=200)
-    # measured: 1.066 after 200 steps, 0.446 at the optimum
-    assert steps[200].objective > 2.0 * estimator.objective_
-    assert steps[200].objective < steps[50].objective < steps[0].objective
-
-
-def test_a_state_is_a_model(six):
-    estimator, problem = six
-    last = run_as_printed(estimator, problem, n_steps=300)[-1]
-    np.testing.assert_allclose(
-        last.model.scores(ROWS).max(axis=1), (ROWS @ last.arrays["W"].T).max(axis=1)
-    )
+    scores = (ROWS @ last.arrays["W"].T).max(axis=1)
+    np.testing.assert_allclose(last.model.scores(ROWS).max(axis=1), scores)
     assert last.model.predict(ROWS).tolist() == LABELS
     assert last.model.history.objective == [last.objective]
-    assert objective(problem, estimator, last.arrays["W"]) == last.objective
 
 
 def test_the_papers_start_is_the_cluster_centres(six):
@@ -170,35 +115,21 @@ def test_the_papers_start_is_the_cluster_centres(six):
     np.testing.assert_array_equal(step.arrays["W"], W)
 
 
-def test_the_hinge_looks_at_one_rival_within_the_margin(six):
-    # max(0, 1 + 0) at W = 0, and each row pulls at its first rival with 1/6.
-    f, slope = loss_and_gradient(six[1], np.zeros((4, 2)), "hinge")
-    assert f == pytest.approx(1)
-    expected = np.array([[-6, -2], [0, -4], [6, 4], [0, 2]]) / 6
-    np.testing.assert_allclose(slope, expected)
-    far = 10 * cluster_centres(six[1])
-    f, slope = loss_and_gradient(six[1], far, "hinge")
-    assert f == 0 and not slope.any()
-
-
 def test_step_lengths_are_a_choice():
-    X, y = load_iris(return_X_y=True)
-    estimator = SMPClassifier(lam=0.05, class_prototypes={1: 3}, class_lam={2: 4.0})
-    problem = estimator.problem(X, y)
-    W = np.linalg.svd(difference_matrix(problem), compute_uv=False)
+    estimator = SMPClassifier(
+        lam=0.05, class_prototypes={1: 3}, class_lam={2: 4.0}, tol=1e-8
+    )
+    problem = estimator.problem(*load_iris(return_X_y=True))
+    singular = np.linalg.svd(difference_matrix(problem), compute_uv=False)
     # Proposition 2; 4 sqrt(2) of class 2 is more than sqrt(3) of class 1
-    assert W[0] == pytest.approx(printed_norm(problem)) == pytest.approx(4 * 2**0.5)
-    estimator.tol = 1e-8
+    assert singular[0] == pytest.approx(printed_norm(problem)) == pytest.approx(32**0.5)
     best = estimator.solve(problem).objective_
 
     def end(steps):
-        found = run_as_printed(estimator, problem, 300, steps=steps)[-1].objective
-        return found / best - 1
+        last = run_as_printed(estimator, problem, 300, steps=steps)[-1]
+        return last.objective / best - 1
 
     tight = step_lengths(problem, 0.05, "tight")
-    for steps in ("printed", "tight"):
-        assert safe_steps(problem, 0.05, step_lengths(problem, 0.05, steps))
-    assert not safe_steps(problem, 0.05, (3 * tight[0], tight[1]))
     # measured: .66 and 2e-3 after 300 steps
     assert end("printed") > 0.1 > 0.01 > end("tight") == end(tight) > -1e-8
     for wrong in ("longest", (1.0,), (0.1, -1.0)):
