@@ -32,10 +32,9 @@ from smpcore.methods.smp.problem import (
     SMPParameters,
     SMPProblem,
     SMPState,
-    elastic_net,
     solve_problem,
 )
-from tests.smpcore.solvers.oracle import Case
+from tests.smpcore.methods.smp_oracle import Case
 
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
@@ -241,15 +240,11 @@ def exact() -> None:
         for name, (X, y, p) in list(data().items())[:4]:
             problem = SMPClassifier(p).problem(X, y)
             for lam, mu, eta in SETTINGS:
-                l1, l2 = elastic_net(problem, mu, eta)
-                case = Case(
-                    problem.X, problem.y_encoded, problem.assignment, problem.weights,
-                    problem.prototype_labels, problem.copies, lam, l1, l2,
-                )  # fmt: skip
+                case = Case(problem, SMPParameters(lam, mu, eta))
                 start = time.perf_counter()
-                optimum = case.solve_exactly()[1]
+                optimum = case.solve_exactly()
                 theirs = time.perf_counter() - start
-                call = problem, SMPParameters(lam, mu, eta), SolverOptions(1e-6)
+                call = problem, case.parameters, SolverOptions(1e-6)
                 solved = solve_problem(*call)
                 ours = timed(lambda call=call: solve_problem(*call), 9)
                 apart = solved.objective[-1] / optimum - 1

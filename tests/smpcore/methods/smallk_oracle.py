@@ -1,92 +1,37 @@
-"""SMaLL in slow, plain NumPy, and exactly by other people's solvers."""
+"""SMaLL in slow, plain NumPy, and exactly by an interior-point method."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import cvxpy as cp
 import numpy as np
-from scipy.optimize import minimize
 
 from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.smallk.kernel import ITERATION_LIMIT, solve_smallk
-from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
-from smpcore.solvers.losses import LOSSES
+from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem, Task
+from smpcore.methods.smallk.rounding import Start, refit, relax_all
+from tests.smpcore.methods.smp_oracle import TiedRows, curvature
+
+BIAS_RIDGE = 1e-3
 
 
 @dataclass(frozen=True)
-class SparseCase:
-    """A problem; the last column of X is the bias if there is one."""
+class SparseCase(TiedRows):
+    """A problem of one task and its parameters; their fields are its own."""
 
-    X: np.ndarray
-    y_encoded: np.ndarray
-    assign: np.ndarray
-    weights: np.ndarray
-    prototype_labels: np.ndarray
-    first: int
-    n_features: int
-    k: int
-    lam: float
-    loss_name: str = "smooth"
+    problem: SMaLLProblem
+    parameters: SMaLLParameters
 
-    @property
-    def shape(self):
-        return len(self.prototype_labels), self.X.shape[1]
+    def __getattr__(self, name):
+        places = self.problem.tasks[0], self.parameters, self.problem
+        return getattr(next(part for part in places if hasattr(part, name)), name)
+
+    def but(self, **changes):
+        """The same case with other parameters."""
+        return SparseCase(self.problem, replace(self.parameters, **changes))
 
     @property
-    def ridge(self):
-        bias = self.X.shape[1] - self.n_features
-        return np.r_[np.full(self.n_features, self.lam), np.full(bias, 1e-3)]
-
-    @property
-    def lipschitz(self):
-        """Half the largest eigenvalue of X' diag(u) X, and no less than 1e-3."""
-        rows = np.nan_to_num(self.X) * np.sqrt(self.weights)[:, None]
-        return max(0.5 * float(np.linalg.norm(rows, 2)) ** 2, 1e-3)
-
-    @property
-    def tied(self):
-        return np.eye(len(self.prototype_labels))[self.assign]
-
-    @property
-    def allowed(self):
-        """Prototypes in the softmax of each row: its own and all rivals."""
-        return (self.prototype_labels != self.y_encoded[:, None]) | (self.tied > 0)
-
-    def share(self, W):
-        """Softmax over the allowed prototypes."""
-        scores = np.where(self.allowed, self.X @ W.T, -np.inf)
-        powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-        return powers / powers.sum(axis=1, keepdims=True)
-
-    def loss(self, W):
-        if self.loss_name != "smooth":
-            return float(self.weights @ self._of_the_strongest(W))
-        scores = np.where(self.allowed, self.X @ W.T, -np.inf)
-        top = scores.max(axis=1)
-        total = top + np.log(np.exp(scores - top[:, None]).sum(axis=1))
-        return float(self.weights @ (total - scores[self.tied > 0]))
-
-    def _of_the_strongest(self, W):
-        """Max loss or hinge of each row, equation (2)."""
-        scores = self.X @ W.T
-        rivals = np.where(self.allowed & (self.tied == 0), scores, -np.inf).max(axis=1)
-        lead = scores[self.tied > 0] - rivals
-        hinge = self.loss_name == "hinge"
-        return np.maximum(0.0, 1.0 - lead) if hinge else np.log1p(np.exp(-lead))
-
-    def paper_loss(self, W, positive=1):
-        """The paper's h(W) / m, sign by sign; two classes only."""
-        total = 0.0
-        for x, code, a, u in zip(
-            self.X, self.y_encoded, self.assign, self.weights, strict=True
-        ):
-            margins = W[[a]] @ x if code == positive else -(W[self.first :] @ x)
-            total += u * np.log(1.0 + np.exp(-margins).sum())
-        return total
-
-    def gradient(self, share):
-        """sum_i u_i (Q_i - e_i) x_i'."""
-        return (self.weights[:, None] * (share - self.tied)).T @ self.X
+    def copies(self):
+        return np.ones(len(self.prototype_labels))
 
     def squared_norm(self, w):
         """Squared k-support norm by Argyriou, Foygel and Srebro's formula."""
@@ -98,137 +43,57 @@ class SparseCase:
                 return (head**2).sum() + tail.sum() ** 2 / (r + 1)
         return (a[1:] ** 2).sum()
 
-    def ridge_part(self, W):
-        return 0.5 * float((self.ridge * W**2).sum())
-
     def relaxed(self, W):
-        n = self.n_features
-        norms = sum(self.squared_norm(w[:n]) for w in W[self.first :])
-        bias = (self.ridge[n:] * W[:, n:] ** 2).sum()
-        return self.loss(W) + 0.5 * (self.lam * norms + float(bias))
+        """Objective of the relaxation."""
+        norms = sum(map(self.squared_norm, W[self.first :, : self.n_features]))
+        bias = BIAS_RIDGE * (W[:, self.n_features :] ** 2).sum()
+        return self.loss_at(W) + 0.5 * (self.lam * norms + float(bias))
 
     def integer(self, W):
-        return self.loss(W) + self.ridge_part(W)
+        """Objective of k-sparse prototypes."""
+        ridge = np.full(self.shape[1], self.lam)
+        ridge[self.n_features :] = BIAS_RIDGE
+        return self.loss_at(W) + 0.5 * float((ridge * W**2).sum())
 
-    def entropy(self, share):
-        logs = np.log(np.where(share > 0, share, 1.0))
-        return float(self.weights @ (share * logs).sum(axis=1))
-
-    def dual(self, share):
-        """Bound at any probabilities on the allowed prototypes."""
-        costs = self.gradient(share)[self.first :] ** 2 / (2 * self.ridge)
-        n = self.n_features
-        largest = -np.sort(-costs[:, :n], axis=1)[:, : self.k]
-        return -self.entropy(share) - float(largest.sum() + costs[:, n:].sum())
-
-    def saddle(self, e, share):
-        """The saddle function at shares e (1 for the bias) and probabilities."""
-        costs = e * self.gradient(share) ** 2 / (2 * self.ridge)
-        return -self.entropy(share) - float(costs[self.first :].sum())
-
-    def solve(self, tol=1e-3, *, support=None, start=None, **options):
+    def solve(self, tol=1e-3, *, support=None, state=None, ceiling=np.inf, **options):
         """What the kernel returns; on a support it refits."""
-        settings = {"ceiling": np.inf, "tol": tol, "max_iter": 5000, "record": 0}
-        settings |= {"stop": np.zeros(1, np.int64), "progress": np.zeros(1)} | options
-        mask = np.ones(self.shape)
+        options = SolverOptions(tol, **({"max_iter": 5000} | options))
+        if support is None:
+            return relax_all(self.problem, self.parameters, options, state)[0]
+        task, L = self.problem.tasks[0], self.problem.lipschitz / 8
+        start = Start(np.zeros(self.shape), L, ceiling)
+        return refit(self.problem, task, support, self.parameters, start, options)
+
+    def solve_exactly(self, support=None):
+        """Optimum of the relaxation, or on a support, by an interior-point method."""
+        n, W = self.n_features, cp.Variable(self.shape)
+        limits = [W[: self.first] == 0] if self.first else []
+        bias = cp.sum_squares(W[:, n:]) if n < self.shape[1] else 0
         if support is not None:
-            mask[:, : self.n_features] = support
-        W = np.zeros(self.shape) if start is None else start * mask
-        L, limit, n = self.lipschitz / 8, np.inf, self.n_features
-        at = True, 1.0, ITERATION_LIMIT, -1, False, L, 1.0, -limit, limit, 0.0
-        work = np.stack([W, *np.zeros((4, *self.shape))])
-        spaces = work, np.empty(self.shape[1]), np.empty((2, n)), np.empty(n)
-        history = SolverOptions(
-            max_iter=settings["max_iter"], record=settings["record"]
-        ).for_kernel(W)[1]
-        found = solve_smallk(
-            self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
-            self.first, self.n_features, self.k, support is not None, mask, self.ridge,
-            self.lipschitz, LOSSES[self.loss_name], W, *settings.values(), (0.0,) * 4,
-            at, np.empty(len(self.X)), spaces, history,
-        )  # fmt: skip
-        return found[:7]
-
-    def solve_mirror_prox(self, tol=1e-3, max_iter=1000, record=0):
-        options = SolverOptions(max_iter=max_iter, record=record)
-        room = options.for_kernel(np.zeros(self.shape))[1]
-        return solve_smallk_mirror_prox(
-            self.X, self.y_encoded, self.assign, self.weights, self.prototype_labels,
-            self.first, self.n_features, self.k, self.ridge, np.zeros(self.shape), tol,
-            max_iter, record, np.zeros(1, np.int64), np.zeros(1), room,
-        )  # fmt: skip
-
-    def solve_primal(self):
-        """Optimum of the relaxation by an interior-point method."""
-        n = self.n_features
-        W = cp.Variable(self.shape)
-        shape = (self.shape[0], n)
-        e, cost = cp.Variable(shape, nonneg=True), cp.Variable(shape, nonneg=True)
-        scores = self.X @ W.T
-        loss = 0
-        for i, allowed in enumerate(self.allowed):
-            own = scores[i, self.assign[i]]
-            if self.loss_name == "smooth":
-                row = cp.log_sum_exp(scores[i, np.flatnonzero(allowed)]) - own
-            else:
-                others = np.setdiff1d(np.flatnonzero(allowed), self.assign[i])
-                behind = cp.max(scores[i, others]) - own
-                hinge = self.loss_name == "hinge"
-                row = cp.pos(1.0 + behind) if hinge else cp.logistic(behind)
-            loss += self.weights[i] * row
-        flat = [cp.vec(part, order="F") for part in (cost + e, 2 * W[:, :n], cost - e)]
-        cone = cp.SOC(flat[0], cp.vstack(flat[1:]), axis=0)
-        limits = [e <= 1, cp.sum(e, axis=1) <= self.k, cone]
-        if self.first:
-            limits.append(W[0] == 0)
-        penalty = 0.5 * self.lam * cp.sum(cost)
-        if self.X.shape[1] > n:
-            penalty += 0.5 * self.ridge[-1] * cp.sum_squares(W[:, n:])
-        problem = cp.Problem(cp.Minimize(loss + penalty), limits)
-        return W, problem.solve(solver=cp.CLARABEL)
-
-    def solve_dual(self):
-        """Optimum of the dual, over all probabilities at once."""
-        Q = cp.Variable((len(self.y_encoded), len(self.prototype_labels)), nonneg=True)
-        limits = [cp.sum(Q, axis=1) == 1, Q[~self.allowed] == 0]
-        G = (Q - self.tied).T @ (self.weights[:, None] * self.X)
-        cost = 0
-        for j in range(self.first, len(self.prototype_labels)):
-            squares = cp.square(G[j, : self.n_features]) / (2 * self.lam)
-            cost += cp.sum_largest(squares, self.k)
-            if self.X.shape[1] > self.n_features:
-                cost += cp.square(G[j, -1]) / (2 * self.ridge[-1])
-        entropy = self.weights @ cp.sum(cp.entr(Q), axis=1)
-        return cp.Problem(cp.Maximize(entropy - cost), limits).solve(solver=cp.CLARABEL)
-
-    def refit(self, support):
-        """Best prototypes on a support, by L-BFGS."""
-        wide = np.ones(self.shape, dtype=bool)
-        wide[:, : self.n_features] = support
-        wide[: self.first] = False
-
-        def value(free):
-            W = np.zeros(self.shape)
-            W[wide] = free
-            slope = self.gradient(self.share(W)) + self.ridge * W
-            return self.integer(W), slope[wide]
-
-        found = minimize(value, np.zeros(wide.sum()), jac=True, options={"gtol": 1e-7})
-        return found.fun
+            limits.append(cp.multiply(~support, W[:, :n]) == 0)
+            squares = cp.sum_squares(W[:, :n])
+        else:
+            shape = (self.shape[0], n)
+            e, cost = cp.Variable(shape, nonneg=True), cp.Variable(shape, nonneg=True)
+            parts = cost + e, 2 * W[:, :n], cost - e
+            flat = [cp.vec(part, order="F") for part in parts]
+            cone = cp.SOC(flat[0], cp.vstack(flat[1:]), axis=0)
+            limits += [e <= 1, cp.sum(e, axis=1) <= self.k, cone]
+            squares = cp.sum(cost)
+        costs = 0.5 * (self.lam * squares + BIAS_RIDGE * bias)
+        problem = cp.Problem(cp.Minimize(self.exact_loss(W) + costs), limits)
+        return problem.solve(solver=cp.CLARABEL)
 
     def best_by_enumeration(self):
-        """Objective of the best k-sparse prototypes."""
+        """Objective of the best k-sparse prototypes, each support refitted."""
         free = len(self.prototype_labels) - self.first
-        rows = list(combinations(range(self.n_features), self.k))
-        best = np.inf
-        for chosen in product(rows, repeat=free):
-            support = np.zeros(
-                (len(self.prototype_labels), self.n_features), dtype=bool
-            )
-            for j, row in enumerate(chosen):
-                support[self.first + j, list(row)] = True
-            best = min(best, self.refit(support))
-        return best
+        rows = [*combinations(range(self.n_features), self.k)]
+        supports = np.zeros((len(rows), self.n_features), dtype=bool)
+        np.put_along_axis(supports, np.array(rows), True, axis=1)
+        frozen = [np.zeros(self.n_features, dtype=bool)] * self.first
+        every = product(supports, repeat=free)
+        found = (self.solve(1e-7, support=np.array([*frozen, *one])) for one in every)
+        return min(solution.objective[-1] for solution in found)
 
 
 def make_sparse_case(
@@ -247,23 +112,16 @@ def make_sparse_case(
     if bias:
         X = np.hstack([X, np.ones((m, 1))])
     weights = rng.uniform(0.1, 2.0, size=m) if weighted else np.ones(m)
-    if n_classes == 2:
-        prototype_labels, assign = (
-            np.r_[0, np.ones(p)],
-            np.where(y_encoded == 1, 1 + tie, 0),
-        )
-    else:
-        prototype_labels, assign = (
-            np.repeat(np.arange(n_classes), p),
-            y_encoded * p + tie,
-        )
-    return SparseCase(
-        X, y_encoded, assign, weights / weights.sum(),
-        prototype_labels.astype(np.int64), int(n_classes == 2), n, k, lam,
+    weights /= weights.sum()
+    first = int(n_classes == 2)
+    sizes = [1 if first else p] + [p] * (n_classes - 1)
+    labels = np.repeat(np.arange(n_classes), sizes)
+    assignment = np.where(y_encoded == 1, 1 + tie, 0) if first else y_encoded * p + tie
+    task = Task(y_encoded, assignment, labels, first, labels)
+    problem = SMaLLProblem(
+        X=X, weights=weights, center=np.zeros(n), scale=np.ones(n),
+        low=X.min(axis=0)[:n], high=X.max(axis=0)[:n], feature_names=(), named=False,
+        y_encoded=y_encoded, classes=np.arange(n_classes), tasks=(task,),
+        lipschitz=curvature(X, weights),
     )  # fmt: skip
-
-
-def random_shares(case, rng):
-    """Random probabilities on the allowed prototypes."""
-    powers = case.allowed * np.exp(3 * rng.normal(size=case.allowed.shape))
-    return powers / powers.sum(axis=1, keepdims=True)
+    return SparseCase(problem, SMaLLParameters(k, lam))

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from smpcore import METHODS, SMPClassifier, SmpcoreError
-from smpcore.methods.shared.allowed_values import Number, class_values, sample_weights
+from smpcore import METHODS, SMaLLClassifier, SMPClassifier, SmpcoreError
 from smpcore.methods.shared.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)
+LINEAR = SMPClassifier, SMaLLClassifier
 
 
 def fit(rows=X, labels=Y, sample_weight=None, **params):
@@ -74,9 +74,21 @@ def test_bad_rows_are_refused_in_words(name):
         fit(*arguments)
 
 
-def test_unscaled_rows_that_overflow_are_refused():
+@pytest.mark.parametrize("make", LINEAR)
+def test_unscaled_rows_that_overflow_are_refused(make):
     with pytest.raises(SmpcoreError, match="standardize=True"):
-        fit(huge(1e200), standardize=False)
+        make(standardize=False).fit(huge(1e200), Y)
+
+
+@pytest.mark.parametrize("make", LINEAR)
+def test_fewer_rows_than_prototypes_warn_with_value_and_bound(make):
+    rows = np.vstack([X[:60], np.repeat(X[100:101], 5, axis=0)])
+    with pytest.warns(UserWarning, match=r"n_prototypes=3 is more .* 1.0 gets 1"):
+        fitted = make(3).fit(rows, np.repeat([0.0, 1.0], [60, 5]))
+    assert fitted.n_asked_ == 2 + 2 * (make is SMPClassifier)
+
+
+def test_rows_that_are_too_large_to_be_scored_are_refused():
     fitted = fit(standardize=False)
     with pytest.raises(SmpcoreError, match="too large to be scored"):
         fitted.predict(np.full((1, 4), 1e308) * [1, -1, 1, -1])
@@ -84,30 +96,15 @@ def test_unscaled_rows_that_overflow_are_refused():
 
 @pytest.mark.parametrize(
     ("weight", "words"),
-    [({5: 1.0}, "names the class 5"), ({0: -1.0}, r"class_weight\[0\]=-1.0 should be")],
+    [
+        ({5: 1.0}, "names the class 5"),
+        ({0: -1.0}, r"class_weight\[0\]=-1.0 should be"),
+        ([1, 2], "None, 'balanced' or a dict"),
+    ],
 )
 def test_bad_class_weights(weight, words):
     with pytest.raises(SmpcoreError, match=words):
         fit(class_weight=weight)
-
-
-def test_numbers_of_classes():
-    classes, shares = np.array(["a", "b"]), np.array([0.8, 0.2])
-
-    def numbers(given, **options):
-        return class_values("weights", given, classes, shares, **options).tolist()
-
-    assert numbers(None) == [1, 1] and numbers("balanced") == [0.8, 0.2]
-    assert numbers({"b": 7}) == [1, 7] and numbers({"b": 7}, default=3) == [3, 7]
-    with pytest.raises(SmpcoreError, match="None, 'balanced' or a dict"):
-        numbers([1, 2])
-    with pytest.raises(SmpcoreError, match=r"weights\['b'\]=0.5 should be a whole"):
-        numbers({"b": 0.5}, allowed=Number(1, integer=True))
-
-
-def test_sample_weights_sum_to_one():
-    np.testing.assert_array_equal(sample_weights(None, 4), np.full(4, 0.25))
-    np.testing.assert_allclose(sample_weights([1e308, 1e308, 0], 3), [0.5, 0.5, 0])
 
 
 def test_balanced_equals_repeating_the_rare_class():
@@ -185,10 +182,3 @@ def test_names_of_columns_are_kept_and_forgotten():
     fitted.solve(SMPClassifier().problem(X, Y))
     assert fitted.model_.feature_names == ("x0", "x1", "x2", "x3")
     assert not hasattr(fitted, "feature_names_in_")
-
-
-def test_rows_are_not_changed():
-    rows, labels = X.copy(), Y.copy()
-    fit(rows, labels)
-    np.testing.assert_array_equal(rows, X)
-    np.testing.assert_array_equal(labels, Y)

@@ -18,7 +18,6 @@ from smpcore.methods.mprotsvm import many_rows
 from smpcore.methods.mprotsvm import rows as svm_rows
 from smpcore.methods.mprotsvm.drawn_rows import summed
 from smpcore.methods.shared import dask_rows
-from smpcore.solvers.losses import MAX, SMOOTH, scaled_entropy
 from tests.clusters import Cluster
 
 da = pytest.importorskip("dask.array")
@@ -161,30 +160,6 @@ def test_a_dataframe_has_names(client, table):
     assert there.feature_names_in_.tolist() == list("abcdef")
     with pytest.raises(SmpcoreError, match=r"X holds columns of type .* numbers only"):
         SMPClassifier().fit(whole, y)
-
-
-@pytest.mark.parametrize("kind", [SMOOTH, MAX])
-def test_one_row_stands_for_the_entropy_of_all_at_a_scaled_dual_point(
-    client, table, kind
-):
-    X, y, _ = table
-    estimator = SMPClassifier()
-    here = estimator.problem(X, y)
-    there = estimator.problem(*in_chunks(table)[:2])
-    W, s = np.random.default_rng(0).normal(size=(here.n_prototypes, 7)), 0.7
-    blocks, losses = [], []
-    for problem in (here, there):
-        tied = problem.y_encoded, problem.assignment, problem.weights
-        model = problem.prototype_labels, np.zeros(len(W))
-        blocks.append(dask_rows.blocks_of_rows(problem.X, *tied, *model))
-        losses.append(blocks[-1].loss_and_gradient(W, kind, 1.0, np.empty_like(W)))
-    assert losses[1] == pytest.approx(losses[0], rel=1e-12)
-    entropies = [losses[0][3], kind, blocks[0].miss, here.weights]
-    blocks[1].certify(losses[1], kind, W, (True, 1.0, -np.inf), (1e9, s))
-    *_, mass = blocks[1].for_kernel
-    assert scaled_entropy(s, losses[1][3], kind, blocks[1].miss, mass) == pytest.approx(
-        scaled_entropy(s, *entropies), rel=1e-12
-    )
 
 
 def test_a_model_is_the_same_bit_by_bit_with_any_number_of_workers(mortal, table):

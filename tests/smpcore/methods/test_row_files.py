@@ -2,6 +2,7 @@
 
 import threading
 import tracemalloc
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -23,10 +24,6 @@ from smpcore.methods.shared import row_blocks, scaling, starts
 from smpcore.methods.supersparse import blocks as supersparse_blocks
 from smpcore.methods.supersparse import rows as supersparse_rows
 from smpcore.methods.supersparse import starts as supersparse_starts
-from smpcore.methods.supersparse.blocks import BlockObjective
-from smpcore.methods.supersparse.problem import Objective, evaluate
-from smpcore.methods.supersparse.removal import removal_increases
-from smpcore.methods.supersparse.starts import greedy_rows
 
 FAMILIES = {
     "SMP": SMPClassifier(mu=0.01, tol=1e-6),
@@ -57,6 +54,18 @@ def in_file(folder, frame):
     return ParquetRows(folder / "rows.parquet")
 
 
+@contextmanager
+def all_in_memory():
+    with pytest.MonkeyPatch.context() as whole:
+        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
+        yield
+
+
+@all_in_memory()
+def in_memory(estimator, *data):
+    return clone(estimator).fit(*data)
+
+
 def assert_same_fit(fitted, usual):
     for name in ("weights", "bias", "low", "high", "center", "scale", "tie"):
         one, other = (getattr(each.model_, name) for each in (fitted, usual))
@@ -72,14 +81,10 @@ def assert_same_fit(fitted, usual):
 @pytest.mark.parametrize("name", FAMILIES)
 def test_a_fit_from_a_file_is_that_from_memory(name, table, tmp_path, tiny_blocks):
     frame, labels = table
-    with pytest.MonkeyPatch.context() as whole:
-        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
-        usual = clone(FAMILIES[name]).fit(frame, labels)
-    rows = in_file(tmp_path, frame)
+    usual, rows = in_memory(FAMILIES[name], frame, labels), in_file(tmp_path, frame)
     fitted = clone(FAMILIES[name]).fit(rows, labels)
     assert_same_fit(fitted, usual)
-    with pytest.MonkeyPatch.context() as whole:
-        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
+    with all_in_memory():
         answers = usual.predict(frame)
     np.testing.assert_array_equal(fitted.predict(rows), answers)
 
@@ -101,18 +106,8 @@ def test_a_memory_map_of_float32_is_read_as_float64(name, table, tmp_path, tiny_
     mapped[:] = small
     fitted = clone(FAMILIES[name]).fit(mapped, labels)
     fitted.feature_names_in_ = frame.columns.to_numpy()
-    with pytest.MonkeyPatch.context() as whole:
-        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
-        usual = clone(FAMILIES[name]).fit(
-            pd.DataFrame(small, columns=frame.columns), labels
-        )
-    assert_same_fit(fitted, usual)
-
-
-def in_memory(estimator, *data):
-    with pytest.MonkeyPatch.context() as whole:
-        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
-        return clone(estimator).fit(*data)
+    small = pd.DataFrame(small, columns=frame.columns)
+    assert_same_fit(fitted, in_memory(FAMILIES[name], small, labels))
 
 
 SUPERSPARSE = {
@@ -140,10 +135,6 @@ def test_virtual_prototypes_from_a_file_are_those_from_memory(
     assert fitted.model_.tie == pytest.approx(usual.model_.tie, rel=0.2)
     np.testing.assert_allclose(fitted.model_.low, usual.model_.low)
     assert (fitted.predict(rows) == usual.predict(frame)).mean() > 0.99
-    best = SUPERSPARSE[name].problem(rows, labels)
-    assert best.rows.spread == pytest.approx(
-        in_memory_problem(SUPERSPARSE[name], frame, labels).rows.spread
-    )
 
 
 @pytest.mark.parametrize("name", ["two classes", "balanced", "Laplacian"])
@@ -172,25 +163,6 @@ def test_most_steps_are_made_on_a_sample(
     assert len(read) / groups < 14 + 2 * fitted.n_iter_
 
 
-def test_of_several_clusterings_the_best_is_where_a_large_file_starts(
-    table, tmp_path, tiny_blocks, monkeypatch
-):
-    monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
-    monkeypatch.setattr(supersparse_blocks, "SAMPLE_SIZE", 8 * 1500)
-    cluster, came = supersparse_starts.cluster_start, []
-
-    def unlucky_at_first(rows, n_prototypes, random):
-        Z = cluster(rows, n_prototypes, random)
-        came.append((rows.n_distinct, Z if came else Z + 40.0))
-        return came[-1][1]
-
-    monkeypatch.setattr(supersparse_starts, "cluster_start", unlucky_at_first)
-    frame, labels = table
-    fitted = clone(SUPERSPARSE["two classes"]).fit(in_file(tmp_path, frame), labels > 0)
-    assert [n for n, _ in came] == 5 * [1500]
-    assert any(np.allclose(fitted.start_, Z) for _, Z in came[1:])
-
-
 def test_a_sample_has_all_classes_and_their_weights(table, tmp_path, tiny_blocks):
     frame, labels = table
     labels = np.where(np.arange(3000) % 300 == 0, 7, labels)
@@ -202,36 +174,6 @@ def test_a_sample_has_all_classes_and_their_weights(table, tmp_path, tiny_blocks
     np.testing.assert_array_equal(sizes, [100, 100, 100, 10])
     np.testing.assert_allclose(some.Y @ some.weights, rows.Y @ rows.weights, atol=1e-12)
     np.testing.assert_array_equal(some.cases, rows.sampled(400).cases)
-
-
-def in_memory_problem(estimator, *data):
-    with pytest.MonkeyPatch.context() as whole:
-        whole.setattr(scaling, "MOST_COPY_BYTES", 2**30)
-        return estimator.problem(*data)
-
-
-@pytest.mark.parametrize("similarity", ["rbf", "laplacian", "poly", "linear"])
-def test_sums_over_blocks_are_those_in_memory(similarity, table, tmp_path, tiny_blocks):
-    frame, labels = table
-    weights = np.random.default_rng(1).integers(3, size=len(labels))
-    estimator = SuperSparseClassifier(5, similarity=similarity)
-    usual = estimator.objective(in_memory_problem(estimator, frame, labels, weights))
-    data = in_file(tmp_path, frame), labels, weights
-    blocks = estimator.objective(estimator.problem(*data))
-    assert type(usual) is Objective and type(blocks) is BlockObjective
-    Z = np.random.default_rng(2).normal(size=(5, 8)) * 0.5
-    F, G, B, intercept = evaluate(usual, Z)
-    refit = blocks.refitted(Z)
-    assert refit.F == pytest.approx(F, rel=1e-9)
-    np.testing.assert_allclose(refit.B, B, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(refit.intercept, intercept, rtol=1e-6, atol=1e-8)
-    np.testing.assert_allclose(blocks.gradient(Z, refit), G, rtol=1e-6, atol=1e-9)
-    rises = removal_increases(usual, Z)
-    few = blocks.condensed(Z)
-    np.testing.assert_allclose(removal_increases(few, Z), rises, rtol=1e-6)
-    pool = np.random.default_rng(3).normal(size=(20, 8))
-    chosen = greedy_rows(usual, Z, pool, 3)
-    np.testing.assert_array_equal(greedy_rows(blocks, Z, pool, 3), chosen)
 
 
 def test_equal_rows_count_as_one_where_prototypes_start(tmp_path, tiny_blocks):
@@ -260,19 +202,6 @@ def test_a_warm_start_of_virtual_prototypes_reads_blocks(table, tmp_path, tiny_b
     )
     with pytest.raises(SmpcoreError, match="these are read in blocks; use target="):
         many.set_params(target="teacher").solve(problem)
-
-
-def test_virtual_prototypes_of_a_memory_map_are_those_of_its_rows(
-    table, tmp_path, tiny_blocks
-):
-    frame, labels = table
-    small = frame.to_numpy(np.float32)
-    mapped = np.memmap(tmp_path / "rows", np.float32, "w+", shape=small.shape)
-    mapped[:] = small
-    few = SuperSparseClassifier(4, gamma=0.2)
-    fitted, usual = clone(few).fit(mapped, labels), in_memory(few, small, labels)
-    np.testing.assert_allclose(fitted.start_, usual.start_, rtol=1e-9, atol=1e-9)
-    assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)
 
 
 CORES = FAMILIES | SUPERSPARSE | {"SVM": MultiPrototypeSVC(n_prototypes=2)}

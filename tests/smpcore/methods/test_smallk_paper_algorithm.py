@@ -51,29 +51,6 @@ def test_the_first_step_by_hand(six):
     assert first.objective == pytest.approx(value)
 
 
-def test_the_second_step_by_hand(six):
-    _, first, second = run_as_printed(*six, n_steps=2)[:3]
-    # The extragradient step: from the start, with the gradients at the first point.
-    e, S = first.arrays["shares"][0], first.arrays["S"][:, 0]
-    x, z = ROWS.T
-    y = np.array([1, 1, 1, -1, -1, -1])
-
-    def gradients(e, S):
-        pull = np.array([(y * S * x).sum(), (y * S * z).sum()])
-        W = -e * pull / 3
-        return pull**2 / 3, y * (x * W[0] + z * W[1])
-
-    def halved(e):  # both shares are below 1, so the threshold is half of the excess
-        return e - max(e.sum() - 1, 0) / 2
-
-    grow, rise = gradients(e, S)
-    e1, S1 = halved(0.5 + 0.01 * grow), -0.5 + 0.01 * rise
-    grow, rise = gradients(e1, S1)
-    e2, S2 = halved(e1 + 0.01 * grow), S1 + 0.01 * rise
-    np.testing.assert_allclose(second.arrays["shares"][0], (e + e2) / 2, atol=1e-9)
-    np.testing.assert_allclose(second.arrays["S"][:, 0], (S + S2) / 2, atol=1e-9)
-
-
 def test_the_derived_gradient_is_half_and_has_the_entropy(six):
     saddle = saddle_of(*six)
     shares, S = np.array([[0.5, 0.5]]), np.full((6, 1), -0.25)
@@ -87,14 +64,11 @@ def test_the_derived_gradient_is_half_and_has_the_entropy(six):
     np.testing.assert_allclose(derived[1], printed[1] - np.log(3))
 
 
-def test_algorithm_2_clips_before_it_projects():
+def test_sets_of_shares_and_duals():
     # (3, .9) becomes (1, .9), then both are lowered by .45; the projection is (1, 0).
     np.testing.assert_allclose(project_shares(np.array([3.0, 0.9]), 1), [0.55, 0.45])
     np.testing.assert_allclose(project_shares(np.array([0.7, 0.9]), 1), [0.4, 0.6])
     np.testing.assert_allclose(project_shares(np.array([-1.0, 0.6]), 1), [0.0, 0.6])
-
-
-def test_duals_stay_in_their_set():
     # (-1.5, -.5): mass 2, each less 1/2; a positive entry is 0.
     S = np.array([[-1.5, -0.5], [0.3, -0.4], [-3.0, -0.1]])
     np.testing.assert_allclose(project_duals(S), [[-1, 0], [0, -0.4], [-1, 0]])
@@ -129,36 +103,16 @@ def flowers():
     return estimator.fit(X[50:], y[50:]), estimator.problem(X[50:], y[50:])
 
 
-def test_derived_gradients_approach_what_our_solver_certifies(flowers):
-    estimator = flowers[0]
+def test_only_the_derived_gradients_approach_what_our_solver_certifies(flowers):
+    best = flowers[0].relaxed_objective_
     steps = run_as_printed(*flowers, n_steps=600, gradients="derived")
-    best = estimator.relaxed_objective_
-    assert estimator.bound_ <= best <= 1.0001 * estimator.bound_
     # measured: .5315 after 200 and .5306 after 600 steps, .5298 at the optimum
     assert best <= steps[600].objective < 1.003 * best
     assert steps[600].objective < steps[100].objective
     assert best - 1e-4 <= steps[-2].objective
-
-
-def test_printed_gradients_pass_the_optimum_and_leave_it(flowers):
-    estimator = flowers[0]
-    steps = run_as_printed(*flowers, n_steps=600)
-    curve = np.array([step.objective for step in steps[:601]])
-    # measured: .581 after 50 steps, .750 after 200 and above .82 after 600, while S
-    # goes to 0; the optimum is .530
-    assert curve.min() < 1.12 * estimator.relaxed_objective_
-    assert curve[600] > 1.5 * estimator.relaxed_objective_
-    size = [abs(steps[t].arrays["S"]).mean() for t in (0, 100, 600)]
-    assert size[0] > 2 * size[1] > 3 * size[2]
-
-
-def test_fixed_steps_diverge_for_a_small_lambda(flowers):
-    X, y = load_iris(return_X_y=True)
-    estimator = SMaLLClassifier(k=2, lam=0.01, bias=False).fit(X[50:], y[50:])
-    steps = run_as_printed(estimator, flowers[1], n_steps=300, gradients="derived")
-    curve = [step.objective for step in steps[:301]]
-    # measured: .519 after 50 steps and .64 after 300; the optimum is .268
-    assert curve[300] > curve[50] > 1.8 * estimator.relaxed_objective_
+    curve = [step.objective for step in run_as_printed(*flowers, n_steps=600)[:601]]
+    # measured: .581 after 50 steps, .750 after 200 and above .82 after 600
+    assert min(curve) < 1.12 * best < 1.5 * best < curve[600]
 
 
 def test_either_class_may_be_the_positive_one():

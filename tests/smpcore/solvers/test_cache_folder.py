@@ -92,11 +92,11 @@ def test_a_link_planted_in_the_shared_temporary_folder_is_not_followed(no_settin
 
 
 SCRIPT = """
-from dataclasses import replace
-from tests.smpcore.solvers.oracle import make_case
+from tests.smpcore.methods.smp_oracle import make_case
 for loss in ("smooth", "max", "hinge"):
-    case = make_case(0, m=12, lam=0.02, loss_name=loss)
-    print(case.solve(1e-2)[4][-1], case.solve_primal_dual(1e-2, max_iter=30)[4][-1])
+    case = make_case(0, m=12, lam=0.02, loss=loss)
+    for solver, most in (("spg", 5000), ("primal-dual", 30)):
+        print(case.but(solver=solver).solve(1e-2, max_iter=most).objective[-1])
 """
 
 

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.supersparse.problem import (
     SQUARED,
-    Box,
     Objective,
     evaluate,
     refit_insensitive,
@@ -78,32 +76,6 @@ def test_the_gradient_is_the_slope_of_the_objective(kind):
         ends = (evaluate(objective, Z + t * along)[0] for t in (1e-5, -1e-5))
         slope = np.subtract(*ends) / 2e-5
         assert (G * along).sum() == pytest.approx(slope, rel=1e-3, abs=1e-7)
-
-
-def test_a_wide_parabola_is_least_squares():
-    """With all errors on the parabola the loss is their square, 1 / (2 WIDTH) of it."""
-    rng = np.random.default_rng(0)
-    X, u = rng.normal(size=(N, 2)), np.full(N, 1 / N)
-    rows = standard_rows(X, 1e-3 * rng.normal(size=(N, 1)), u, "rbf")
-    small = Objective(rows, Similarity("rbf", gamma=1.0), 1e-3, 0.0)
-    small.rows.Y[:] *= 0.01
-    S = small.similarities(X[:4])
-    B = refit_insensitive(S, small)[1]
-    wanted = Objective(rows, None, 2 * WIDTH * 1e-3).refit(S)[1]
-    np.testing.assert_allclose(B, wanted, rtol=1e-8)
-
-
-def test_the_search_falls_and_ends_where_nothing_pulls():
-    objective, Z = case(3)
-    free = Box(np.full(D, -np.inf), np.full(D, np.inf))
-    options = SolverOptions(tol=1e-12, max_iter=2000)
-    solution = Objective.solve(objective, Z, free, options)
-    assert (np.diff(solution.objective) <= 0).all() and solution.status == 0
-    F, G, B, b = evaluate(objective, solution.Z)
-    assert solution.objective[-1] == pytest.approx(F, rel=1e-9)
-    np.testing.assert_allclose(solution.B, B, atol=1e-6)
-    np.testing.assert_allclose(solution.intercept, b, atol=1e-6)
-    assert np.abs(G).max() < 1e-3 * np.abs(evaluate(objective, Z)[1]).max()
 
 
 def test_squared_errors_stay_as_they_were():
