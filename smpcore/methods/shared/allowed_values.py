@@ -14,24 +14,15 @@ from smpcore.errors import SmpcoreError
 
 @dataclass(frozen=True)
 class Number:
-    """Numbers that a parameter may be.
-
-    Parameters
-    ----------
-    low, high : float
-        Smallest and largest allowed value.
-    integer : bool, default=False
-        Whether only whole numbers are allowed.
-    above : bool, default=False
-        Whether `low` itself is too low.
-    optional : bool, default=False
-        Whether None is allowed too.
-    """
+    """Numbers that a parameter may be."""
 
     low: float
     high: float = math.inf
+    #: Whether only whole numbers are allowed.
     integer: bool = False
+    #: Whether `low` itself is too low.
     above: bool = False
+    #: Whether None is allowed too.
     optional: bool = False
 
     def check(self, name: str, value: Any) -> None:
@@ -52,12 +43,7 @@ class Number:
 
 @dataclass(frozen=True)
 class OneOf:
-    """Values of which a parameter must be one; True is not 1.
-
-    Parameters
-    ----------
-    choices : tuple
-    """
+    """Values of which a parameter must be one; True is not 1."""
 
     choices: tuple[Any, ...]
 

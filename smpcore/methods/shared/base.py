@@ -59,49 +59,31 @@ def _defaults(estimator: type) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What a family's solver found; each field becomes the attribute of that name.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-    state : object
-        Start for the next `solve`.
-    assignment : ndarray of int, shape (n_samples,)
-        Prototype, as solved, that each training row is tied to or most like.
-    n_asked : int
-        Prototypes asked for; the model may have fewer.
-    merged : ndarray of int, shape (n_solved,), optional
-        Prototype of the model that each solved one became, -1 if it was left out.
-        None if the model has them all.
-    wins : ndarray of int, shape (n_prototypes,), optional
-        Training rows that each prototype decides; None where prototypes decide
-        together.
-    anchor_rows : ndarray of int, shape (n_anchors,), optional
-        Training row of each anchor; None where anchors are no training rows.
-    start : ndarray of shape (n_solved, n_features), optional
-        Where the prototypes started, scaled units; None where that has no meaning.
-    off_data : ndarray of bool, shape (n_prototypes,), optional
-        Whether a prototype lies far from all training rows; None where the similarity
-        knows no distances.
-    automatic : mapping
-        Values that parameters left at None were given.
-    measures : mapping
-        Key of a read-out -> (value, explanation) of what this family measures.
-    scores : ndarray of shape (n_samples, n_classes), optional
-        Scores of the training rows; None: not computed yet.
-    """
+    """What a family's solver found; each field becomes the attribute of that name."""
 
     model: PrototypeModel
+    #: Start for the next `solve`.
     state: Any
+    #: Prototype, as solved, that each training row is tied to or most like.
     assignment: np.ndarray
+    #: Prototypes asked for; the model may have fewer.
     n_asked: int
+    #: Prototype of the model that each solved one became, -1 if it was left out; None
+    #: if the model has them all.
     merged: np.ndarray | None = None
+    #: Training rows that each prototype decides; None where they decide together.
     wins: np.ndarray | None = None
+    #: Training row of each anchor; None where anchors are no training rows.
     anchor_rows: np.ndarray | None = None
+    #: Where the prototypes started, scaled units; None where that has no meaning.
     start: np.ndarray | None = None
+    #: Whether a prototype lies far from all training rows; None without distances.
     off_data: np.ndarray | None = None
+    #: Values that parameters left at None were given.
     automatic: Mapping[str, float] = field(default_factory=dict)
+    #: Key of a read-out -> (value, explanation) of what this family measures.
     measures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: Scores of the training rows; None: not computed yet.
     scores: np.ndarray | None = None
 
 
@@ -113,26 +95,36 @@ class PrototypeEstimator(
     A family defines the class attributes without a value here, `_problem`, `_solve`
     and `bounds`; everything else follows.
 
+    Parameters
+    ----------
+    tol : float
+        Stop when the objective is certified to be this close to the optimum,
+        relatively.
+    max_iter : int
+        Most steps of the solver; a fit that reaches it warns.
+    random_state : int, RandomState or None
+        Seed of all that is drawn; with an integer, fits are repeatable.
+    standardize : bool
+        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
+        Sparse features keep their zeros: they are scaled, but not centred. Rows of
+        more than 1 GiB are scaled as they are read, without a copy, by methods that
+        read blocks.
+    class_weight : None, "balanced" or dict
+        Factor on the weights of each class's rows. None: rows count alike;
+        "balanced": classes count alike, so that rare ones are predicted more often.
+    record : int
+        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
+        there are more than 200.
+    warm_start : bool
+        Start a fit from the last one, if rows and starts allow it: for a sequence of
+        penalties. The result agrees with a cold fit's to `tol` where the problem is
+        convex.
+
     Attributes
     ----------
-    problem_params : tuple of str
-        Parameters that `problem` depends on, besides the data: a problem can be
-        solved again, and its cache is valid, while they stay.
-    allowed : mapping
-        Name of a parameter -> what it may be (`Number` or `OneOf`).
-    state_class : type
-        Class of `state_`; its method `fits(problem)` says whether a state can start
-        a fit of that problem.
-    certificate : str
-        What `gap_` is the distance to; completes "at most 2 % from ...".
-    removal_reason : str
-        Why the model has fewer prototypes than `n_asked_`.
-    takes_sparse : bool
-        Whether X may be a sparse matrix, with these parameters.
-    reads_blocks : bool
-        Whether rows of more than 1 GiB, in memory, memory-mapped or in a Parquet file,
-        are read in blocks, with these parameters.
     model_ : PrototypeModel
+    classes_ : ndarray of shape (n_classes,)
+        Of a classifier: labels, sorted; the order of scores and probabilities.
     objective_, gap_ : float
         Last objective, and how much lower the optimum may be; the gap is NaN where no
         bound is known.
@@ -143,12 +135,22 @@ class PrototypeEstimator(
         The fields of `Fitted`; `merged_` is never None.
     """
 
+    #: Parameters that `problem` depends on, besides the data: a problem can be solved
+    #: again, and its cache is valid, while they stay.
     problem_params: ClassVar[tuple[str, ...]]
+    #: Name of a parameter -> what it may be.
     allowed: ClassVar[Mapping[str, Number | OneOf]]
+    #: Class of `state_`; its method `fits(problem)` says whether a state can start a
+    #: fit of that problem.
     state_class: ClassVar[type]
+    #: What `gap_` is the distance to; completes "at most 2 % from ...".
     certificate: ClassVar[str] = "no model"
+    #: Why the model has fewer prototypes than `n_asked_`.
     removal_reason: ClassVar[str] = "merged"
+    #: Whether X may be a sparse matrix, with these parameters.
     takes_sparse: bool = False
+    #: Whether rows of more than 1 GiB, in memory, memory-mapped or in a Parquet file,
+    #: are read in blocks, with these parameters.
     reads_blocks: bool = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -171,21 +173,9 @@ class PrototypeEstimator(
         return self.solve(self.problem(X, y, sample_weight), state)
 
     def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
-        """Validate and scale training rows and find where to start.
+        """Validate and scale training rows, as those of `fit`, and find the start.
 
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows; every value is finite.
-        y : array-like of shape (n_samples,)
-            Class of each row, or the number to predict.
-        sample_weight : array-like of shape (n_samples,), optional
-            A whole weight counts as that many equal rows; None: all count alike.
-
-        Returns
-        -------
-        Problem
-            Depends on the data and on `problem_params` only.
+        What is returned depends on them and on `problem_params` only.
         """
         self._check_parameters()
         return self._problem(X, y, sample_weight)
@@ -273,17 +263,7 @@ class PrototypeEstimator(
 
     @abstractmethod
     def bounds(self, problem: Problem) -> dict[str, tuple[float, float]]:
-        """Ranges of parameters that are useful for these rows.
-
-        Parameters
-        ----------
-        problem : Problem
-
-        Returns
-        -------
-        dict
-            Name of the parameter -> (low, high).
-        """
+        """Name -> (low, high) of parameters whose useful range depends on the rows."""
 
     @abstractmethod
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> Problem:
@@ -311,6 +291,13 @@ class PrototypeEstimator(
             raise SmpcoreError(TOO_LARGE)
         if status == ITERATION_LIMIT:
             warn(shortfall(), ConvergenceWarning)
+
+    def _unfinished(self, gap: float, objective: float, name: str = "objective") -> str:
+        """How far a fit that reached `max_iter` is from `tol`, in words."""
+        return (
+            f"max_iter={self.max_iter} was reached with the {name} certified to "
+            f"{gap / objective:.1e}, not to tol={self.tol:g}; raise max_iter or tol."
+        )
 
     def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
         """Set the attributes of the contract."""

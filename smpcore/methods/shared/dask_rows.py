@@ -108,16 +108,7 @@ def map_to_array(
 
 @dataclass(frozen=True, eq=False)
 class DaskBlocks:
-    """As `RowBlocks`, of rows that stay with the workers of a cluster.
-
-    Parameters
-    ----------
-    X : dask.array.Array of shape (n_samples, n_columns)
-        Scaled rows, a last column of ones for a bias.
-    y_encoded, assignment, weights : dask.array.Array of shape (n_samples,)
-    prototype_labels, offsets : ndarray of shape (n_prototypes,)
-        As those of `RowBlocks`.
-    """
+    """As `RowBlocks`, of rows that stay with the workers of a cluster."""
 
     X: Any
     y_encoded: Any

@@ -18,30 +18,20 @@ MOST_STEPS = 200
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Training rows, ready for a solver.
+    """Training rows, ready for a solver."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_columns)
-        Scaled copy of the rows; a last column of ones if the method has a bias.
-    weights : ndarray of shape (n_samples,)
-        Weight of each row, sum 1; of classes, times the weight of the row's class.
-    center, scale : ndarray of shape (n_features,)
-        ``(x - center) / scale`` are the scaled units.
-    low, high : ndarray of shape (n_features,)
-        Range of the rows, user's units.
-    feature_names : tuple of str
-    named : bool
-        Whether the names came with the data.
-    """
-
+    #: Scaled copy of the rows; a last column of ones if the method has a bias.
     X: np.ndarray
+    #: Weight of each row, sum 1; of classes, times the weight of the row's class.
     weights: np.ndarray
+    #: ``(x - center) / scale`` are the scaled units.
     center: np.ndarray
     scale: np.ndarray
+    #: Range of each feature in these rows, user's units.
     low: np.ndarray
     high: np.ndarray
     feature_names: tuple[str, ...]
+    #: Whether the names came with the data.
     named: bool
     task: ClassVar[str]
 
@@ -86,15 +76,9 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class ClassificationProblem(Problem):
-    """Training rows with classes.
+    """Training rows with classes."""
 
-    Parameters
-    ----------
-    y_encoded : ndarray of int, shape (n_samples,)
-        Index of each row's class.
-    classes : ndarray of shape (n_classes,)
-    """
-
+    #: Index of each row's class.
     y_encoded: np.ndarray
     classes: np.ndarray
     task: ClassVar[str] = "classification"
@@ -106,13 +90,7 @@ class ClassificationProblem(Problem):
 
 @dataclass(frozen=True, eq=False)
 class RegressionProblem(Problem):
-    """Training rows with numbers to predict.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Targets, user's units.
-    """
+    """Training rows with numbers to predict, in user's units."""
 
     y: np.ndarray
     classes: ClassVar[None] = None
@@ -121,28 +99,18 @@ class RegressionProblem(Problem):
 
 @dataclass(frozen=True, eq=False)
 class SolverOptions:
-    """When a solver ends, what it records, and where it reports its progress.
+    """When a solver ends, what it records, and where it reports its progress."""
 
-    Parameters
-    ----------
-    tol : float
-        Precision at which it stops; what is measured depends on the solver.
-    max_iter : int
-    record : int
-        Keep every so-many-th step; 0 keeps none.
-    stop : ndarray of int64, shape (1,)
-        The solver stops within a step after this becomes non-zero.
-    progress : ndarray of float64, shape (1,)
-        Rises from 0 to 1.
-    started : float
-        When the fit began, by `time.perf_counter`.
-    """
-
+    #: Precision at which it stops; what is measured depends on the solver.
     tol: float = 1e-3
     max_iter: int = 2000
+    #: Keep every so-many-th step; 0 keeps none.
     record: int = 0
+    #: The solver stops within a step after this becomes non-zero.
     stop: np.ndarray = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    #: Rises from 0 to 1.
     progress: np.ndarray = field(default_factory=lambda: np.zeros(1))
+    #: When the fit began, by `time.perf_counter`.
     started: float = field(default_factory=time.perf_counter)
 
     @property

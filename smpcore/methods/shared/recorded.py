@@ -20,13 +20,7 @@ if TYPE_CHECKING:
 
 
 class Recorder:
-    """Keeps every so-many-th state; every second one goes when there is no more room.
-
-    Parameters
-    ----------
-    every : int
-        0 keeps none.
-    """
+    """Keeps every so-many-th state; each second one goes when there is no more room."""
 
     def __init__(self, every: int) -> None:
         self.every = every

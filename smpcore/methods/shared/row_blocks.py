@@ -39,28 +39,19 @@ BLOCK_SIZE = 2**18
 
 @dataclass(frozen=True, eq=False)
 class ScaledRows:
-    """Rows that are scaled as they are read: there is never a scaled copy of all.
+    """Rows that are scaled as they are read: there is never a scaled copy of all."""
 
-    Parameters
-    ----------
-    source : array-like of shape (n_samples, n_features)
-        Rows in user's units; gives arrays by slice and by an array of row numbers.
-    center, scale : ndarray of shape (n_features,)
-        ``(x - center) / scale`` are the scaled units.
-    constant : ndarray of bool, shape (n_features,)
-        Columns that are set to 0.
-    bias : bool
-        Whether a last column of ones is added.
-    columns : ndarray of int, optional
-        Columns of the source that are read; `center`, `scale` and `constant` are
-        theirs. None: all.
-    """
-
+    #: Rows in user's units; gives arrays by slice and by an array of row numbers.
     source: Any
+    #: ``(x - center) / scale`` are the scaled units.
     center: np.ndarray
     scale: np.ndarray
+    #: Whether each column is set to 0.
     constant: np.ndarray
+    #: Whether a last column of ones is added.
     bias: bool
+    #: Columns of the source that are read, whose center, scale and constant are the
+    #: ones above; None: all.
     columns: np.ndarray | None = None
 
     @property
@@ -150,29 +141,15 @@ def weighted_product(left: Any, weights: np.ndarray, right: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class RowBlocks:
-    """Training rows in blocks, each row tied to a prototype, and the loss on them.
+    """Training rows in blocks, each row tied to a prototype, and the loss on them."""
 
-    Parameters
-    ----------
-    X : ndarray, csr_array or ScaledRows of shape (n_samples, n_columns)
-        Scaled rows, a last column of ones for a bias.
-    y_encoded : ndarray of int, shape (n_samples,)
-        Index of each row's class.
-    assignment : ndarray of int, shape (n_samples,)
-        Prototype that each row is tied to.
-    weights : ndarray of shape (n_samples,)
-        Weight of each row, sum 1.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype, ascending.
-    offsets : ndarray of shape (n_prototypes,)
-        Added to a rival's score: logarithm of how many prototypes it stands for.
-    """
-
+    #: Scaled rows, a last column of ones for a bias: array, sparse or `ScaledRows`.
     X: Any
     y_encoded: np.ndarray
     assignment: np.ndarray
     weights: np.ndarray
     prototype_labels: np.ndarray
+    #: Added to a rival's score: logarithm of how many prototypes it stands for.
     offsets: np.ndarray
 
     @property

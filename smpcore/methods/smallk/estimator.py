@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +20,6 @@ from smpcore.methods.smallk.problem import (
     SMaLLParameters,
     SMaLLProblem,
     SMaLLState,
-    Solution,
     Task,
     against_rest,
     one_sided,
@@ -35,11 +34,13 @@ from smpcore.solvers.losses import LOSSES
 FLATTEST = 1e-200
 
 
+@dataclass(eq=False, repr=False)
 class SMaLLClassifier(PrototypeClassifier):
     r"""Sparse multi-prototype linear learner (SMaLL).
 
     Every prototype has at most `k` weights. Of two classes one, the positive, has
-    prototypes; an input belongs to it if one of them scores above 0. They minimise
+    prototypes; an input belongs to it if one of them scores above 0. Parameters and
+    attributes that all methods have are those of `PrototypeEstimator`. They minimise
 
     .. math:: \frac1m\sum_i \ell_i(W) + \frac{\lambda}{2}\|W\|_F^2,
               \qquad \|w_j\|_0 \le k .
@@ -75,40 +76,15 @@ class SMaLLClassifier(PrototypeClassifier):
     n_swaps : int, default=12
         Most refits, from each of two roundings, with one feature exchanged for
         another; more can lower the objective.
-    tol : float, default=1e-3
-        Stop when the relaxation is certified to be this close to its optimum,
-        relatively.
-    max_iter : int, default=2000
-        Most steps of the relaxation, and of each refit; a relaxation that reaches it
-        warns.
-    random_state : int, RandomState or None, default=0
-        Seed of k-means and of the roundings; with an integer, fits are repeatable.
-    standardize : bool, default=True
-        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
-        Sparse features keep their zeros: they are scaled, but not centred.
-    class_weight : None, "balanced" or dict, default=None
-        Factor on the weights of each class's rows. None: rows count alike;
-        "balanced": classes count alike, so that rare ones are predicted more often.
     solver : {"fista", "mirror-prox"}, default="fista"
         How the relaxation is solved: accelerated proximal gradient, or the paper's
         Mirror-Prox with adaptive steps, a baseline that rarely reaches a small `tol`,
         for the smooth loss.
-    record : int, default=0
-        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
-        there are more than 200.
-    warm_start : bool, default=False
-        Start a fit from the last one, if rows and starts allow it: for a sequence of
-        penalties. The result agrees with a cold fit's to `tol` where the problem is
-        convex.
 
     Attributes
     ----------
     model_ : PrototypeModel
         Prototypes, and for the negative of two classes a row of zeros.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the order of scores and probabilities.
-    n_features_in_ : int
-        Features that `fit` saw.
     objective_ : float
         Objective of the k-sparse prototypes; with "ovr" the sum over classes.
     gap_ : float
@@ -117,19 +93,11 @@ class SMaLLClassifier(PrototypeClassifier):
         Objective at the optimum of the relaxation.
     bound_ : float
         No k-sparse prototypes have a lower objective: ``objective_ - gap_``.
-    n_asked_ : int
-        Prototypes of `model_`.
     n_iter_ : int
         Steps of the relaxation and of the chosen refit.
     history_ : History
         The relaxation, then the refit. The gap is that to the optimum of the
         relaxation at first, to the best k-sparse prototypes afterwards.
-    assignment_ : ndarray of int, shape (n_samples,)
-        Prototype that each training row is tied to.
-    wins_ : ndarray of int, shape (n_prototypes,)
-        Training rows whose label a prototype decides.
-    state_ : SMaLLState
-        Start for the next `solve`.
 
     References
     ----------
@@ -167,43 +135,23 @@ class SMaLLClassifier(PrototypeClassifier):
         "bias": FLAG,
     }
 
-    def __init__(
-        self,
-        n_prototypes: int = 2,
-        k: int = 3,
-        lam: float = 0.03,
-        loss: str = "smooth",
-        bias: bool = True,
-        multiclass: str = "joint",
-        positive_class: Any = None,
-        n_draws: int = 10,
-        n_swaps: int = 12,
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        random_state: Any = 0,
-        standardize: bool = True,
-        class_weight: Any = None,
-        solver: str = "fista",
-        record: int = 0,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.k = k
-        self.lam = lam
-        self.loss = loss
-        self.bias = bias
-        self.multiclass = multiclass
-        self.positive_class = positive_class
-        self.n_draws = n_draws
-        self.n_swaps = n_swaps
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.solver = solver
-        self.record = record
-        self.warm_start = warm_start
+    n_prototypes: int = 2
+    k: int = 3
+    lam: float = 0.03
+    loss: str = "smooth"
+    bias: bool = True
+    multiclass: str = "joint"
+    positive_class: Any = None
+    n_draws: int = 10
+    n_swaps: int = 12
+    tol: float = 1e-3
+    max_iter: int = 2000
+    random_state: Any = 0
+    standardize: bool = True
+    class_weight: Any = None
+    solver: str = "fista"
+    record: int = 0
+    warm_start: bool = False
 
     @property
     def takes_sparse(self) -> bool:
@@ -244,7 +192,9 @@ class SMaLLClassifier(PrototypeClassifier):
         parameters = self._parameters(problem)
         relaxed = relax_all(problem, parameters, options, state)
         status = max(solution.status for solution in relaxed)
-        self._report(status, lambda: self._shortfall(relaxed))
+        gap = sum(solution.gap[-1] for solution in relaxed)
+        objective = sum(solution.objective[-1] for solution in relaxed)
+        self._report(status, lambda: self._unfinished(gap, objective, "relaxation"))
         rounded = []
         if 0 < parameters.k < problem.n_features:
             random = check_random_state(self.random_state)
@@ -254,7 +204,7 @@ class SMaLLClassifier(PrototypeClassifier):
             raise SmpcoreError(TOO_LARGE)
         final = rounded or relaxed
         W = side_by_side([solution.W[None] for solution in final], problem)[0]
-        self.relaxed_objective_ = float(sum(s.objective[-1] for s in relaxed))
+        self.relaxed_objective_ = float(objective)
         self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
         state = SMaLLState(
             tuple(solution.W for solution in relaxed),
@@ -317,11 +267,3 @@ class SMaLLClassifier(PrototypeClassifier):
                 "k should be at least 1."
             )
         return min(int(self.k), n_features)
-
-    def _shortfall(self, relaxed: list[Solution]) -> str:
-        """How far the relaxation is from `tol`, in words."""
-        gap = sum(s.gap[-1] for s in relaxed) / sum(s.objective[-1] for s in relaxed)
-        return (
-            f"max_iter={self.max_iter} was reached with the relaxation certified to "
-            f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol."
-        )

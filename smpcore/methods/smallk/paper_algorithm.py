@@ -74,22 +74,11 @@ MOST_HALVINGS = 200
 
 @dataclass(frozen=True, eq=False)
 class Saddle:
-    """The saddle problem (13) of one class against the other.
-
-    Parameters
-    ----------
-    X : ndarray of shape (m, n)
-    signs : ndarray of shape (m,)
-    counts : ndarray of shape (m,)
-        How many rows each one stands for; sum m.
-    rivals : ndarray of bool, shape (m, p)
-    ridge : ndarray of shape (n,)
-    problem : SMaLLProblem
-    parameters : SMaLLParameters
-    """
+    """The saddle problem (13) of one class against the other."""
 
     X: np.ndarray
     signs: np.ndarray
+    #: How many rows each one stands for; sum m.
     counts: np.ndarray
     rivals: np.ndarray
     ridge: np.ndarray

@@ -17,42 +17,27 @@ BIAS_RIDGE = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One convex problem: all classes jointly, or one class against the others.
+    """One convex problem: all classes jointly, or one class against the others."""
 
-    Parameters
-    ----------
-    y_encoded : ndarray of int, shape (n_samples,)
-        0 for the others and 1 for the class; or the class, if jointly.
-    assignment : ndarray of int, shape (n_samples,)
-        Prototype that each row is tied to.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Code of each prototype.
-    first : int
-        1 if prototype 0 is frozen at 0 and stands for the others; 0 otherwise.
-    labels : ndarray of int, shape (n_prototypes,)
-        Class that each prototype votes for; -1 for one that the model leaves out.
-    """
-
+    #: Of each row: 0 for the others and 1 for the class, or the class, if jointly; and
+    #: the prototype that it is tied to.
     y_encoded: np.ndarray
     assignment: np.ndarray
+    #: Code of each prototype.
     prototype_labels: np.ndarray
+    #: 1 if prototype 0 is frozen at 0 and stands for the others; 0 otherwise.
     first: int
+    #: Class that each prototype votes for; -1 for one that the model leaves out.
     labels: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class SMaLLProblem(ClassificationProblem):
-    """Training rows for SMaLL, each tied to a prototype.
+    """Training rows for SMaLL, each tied to a prototype."""
 
-    Parameters
-    ----------
-    tasks : tuple of Task
-        One, or one for each class.
-    lipschitz : float
-        Bound on the curvature of the loss.
-    """
-
+    #: One, or one for each class.
     tasks: tuple[Task, ...]
+    #: Bound on the curvature of the loss.
     lipschitz: float
 
     @cached_property
@@ -79,17 +64,7 @@ class SMaLLProblem(ClassificationProblem):
 class SMaLLParameters:
     """The objective and the search, as in `SMaLLClassifier`.
 
-    Parameters
-    ----------
-    k : int
-        At most ``n_features``. There, and at 0, the relaxation is exact: a ridge.
-    lam : float
-    solver : {"fista", "mirror-prox"}
-    n_draws : int
-        Random supports tried besides the largest shares.
-    n_swaps : int
-        Supports tried that differ from the best one in one feature.
-    loss : {"smooth", "max", "hinge"}
+    k is ``n_features`` at most. There, and at 0, the relaxation is exact: a ridge.
     """
 
     k: int
@@ -102,15 +77,7 @@ class SMaLLParameters:
 
 @dataclass(frozen=True, eq=False)
 class SMaLLState:
-    """Where the solver ended: the warm start of the next, an entry for each task.
-
-    Parameters
-    ----------
-    relaxed : tuple of ndarray of shape (n_prototypes, n_columns)
-    rounded : tuple of ndarray of shape (n_prototypes, n_columns)
-    curvature : tuple of float
-        Last curvature of the steps.
-    """
+    """Where the solver ended: the warm start of the next, an entry for each task."""
 
     relaxed: tuple[np.ndarray, ...]
     rounded: tuple[np.ndarray, ...]
@@ -125,27 +92,17 @@ class SMaLLState:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a kernel returned.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    status : int
-    n_iter : int
-    objective, gap : ndarray of shape (n_iter + 1,)
-    steps : ndarray of shape (n_recorded, n_prototypes, n_used)
-    curvature : float
-    columns : ndarray of int, shape (n_used,), or None
-        Columns that the steps have, and are 0 in the others; None: all.
-    """
+    """What a kernel returned."""
 
     W: np.ndarray
     status: int
     n_iter: int
-    objective: np.ndarray
-    gap: np.ndarray
-    steps: np.ndarray
+    objective: np.ndarray  # (n_iter + 1,)
+    gap: np.ndarray  # (n_iter + 1,)
+    steps: np.ndarray  # (n_recorded, n_prototypes, n_used)
+    #: Last curvature of the steps.
     curvature: float
+    #: Columns that the steps have, and are 0 in the others; None: all.
     columns: np.ndarray | None = None
 
 

@@ -35,19 +35,12 @@ PROMISING = 2e-3
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where the kernel starts, and when it may give up.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    curvature : float
-        First curvature of its steps.
-    ceiling : float, default=inf
-        It gives up once it is certain that the objective will not be lower.
-    """
+    """Where the kernel starts, and when it may give up."""
 
     W: np.ndarray
+    #: First curvature of its steps.
     curvature: float
+    #: It gives up once it is certain that the objective will not be lower.
     ceiling: float = np.inf
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -46,11 +46,13 @@ from smpcore.solvers.losses import LOSSES
 MOST_ROUNDS = 50
 
 
+@dataclass(eq=False, repr=False)
 class SMPClassifier(PrototypeClassifier):
     r"""Sparse multi-prototype classifier (SMP).
 
     Every class has a few linear prototypes; a class scores as high as its best one,
-    and the highest score wins. The prototypes minimise, jointly and convexly,
+    and the highest score wins. Parameters and attributes that all methods have are
+    those of `PrototypeEstimator`. The prototypes minimise, jointly and convexly,
 
     .. math:: \frac1m\sum_i \ell_i(W) + \lambda\sum_{c}\sum_{i<j\in J_c}
               \|w_i-w_j\|_\infty + \mu\|W\|_1 + \frac{\mu\eta}{2}\|W\|_F^2 .
@@ -83,22 +85,6 @@ class SMPClassifier(PrototypeClassifier):
     reassign : bool, default=False
         After a fit, tie every row to the prototype of its class that scores highest
         and fit again, until nothing changes.
-    tol : float, default=1e-3
-        Stop when the objective is certified to be this close to the optimum,
-        relatively.
-    max_iter : int, default=2000
-        Most steps of the solver, in each round of `reassign`; a fit that reaches it
-        warns.
-    random_state : int, RandomState or None, default=0
-        Seed of k-means; with an integer, fits are repeatable.
-    standardize : bool, default=True
-        Whether features are scaled to mean 0 and standard deviation 1 before the fit.
-        Sparse features keep their zeros: they are scaled, but not centred.
-        Rows of more than 1 GiB are scaled as they are read, without a copy, so that X
-        may be a memory-mapped array of float64.
-    class_weight : None, "balanced" or dict, default=None
-        Factor on the weights of each class's rows. None: rows count alike;
-        "balanced": classes count alike, so that rare ones are predicted more often.
     class_prototypes : None, "balanced" or dict, default=None
         Prototypes of each class before fusion, if not `n_prototypes`; for the start
         "kmeans". "balanced": in proportion to the weight of its rows, at least 1.
@@ -108,43 +94,21 @@ class SMPClassifier(PrototypeClassifier):
     solver : {"spg", "primal-dual"}, default="spg"
         How the problem is solved: proximal gradient with Barzilai-Borwein steps, or
         the paper's Algorithm 2 with larger steps that are as safe.
-    record : int, default=0
-        Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
-        there are more than 200.
-    warm_start : bool, default=False
-        Start a fit from the last one, if rows and starts allow it: for a sequence of
-        penalties. The result agrees with a cold fit's to `tol` where the problem is
-        convex.
 
     Attributes
     ----------
     model_ : PrototypeModel
         Prototypes after merging those that fusion made equal.
-    classes_ : ndarray of shape (n_classes,)
-        Labels, sorted; the order of scores and probabilities.
-    n_features_in_ : int
-        Features that `fit` saw.
     objective_ : float
         Objective of the prototypes as solved.
     gap_ : float
         The optimum is at most this much lower.
-    n_asked_ : int
-        Prototypes before merging.
     n_iter_ : int
         Iterations of the solver.
     history_ : History
         Objective and gap by iteration, and how the fit ended.
-    assignment_ : ndarray of int, shape (n_samples,)
-        Prototype, as solved, that each training row is tied to.
-    merged_ : ndarray of int, shape (n_solved,)
-        Prototype of `model_` that each solved one became.
     merged_objective_ : float
         Objective of the merged prototypes.
-    wins_ : ndarray of int, shape (n_prototypes,)
-        Training rows whose label a prototype of `model_` decides; a prototype with
-        none is dead.
-    state_ : SMPState
-        Start for the next `solve`.
 
     References
     ----------
@@ -181,45 +145,24 @@ class SMPClassifier(PrototypeClassifier):
         "reassign": FLAG,
     }
 
-    def __init__(
-        self,
-        n_prototypes: int = 2,
-        lam: float = 0.003,
-        mu: float = 0.005,
-        eta: float = 1.0,
-        loss: str = "smooth",
-        bias: bool = True,
-        start: str = "kmeans",
-        reassign: bool = False,
-        tol: float = 1e-3,
-        max_iter: int = 2000,
-        random_state: Any = 0,
-        standardize: bool = True,
-        class_weight: Any = None,
-        class_prototypes: Any = None,
-        class_lam: Any = None,
-        solver: str = "spg",
-        record: int = 0,
-        warm_start: bool = False,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.lam = lam
-        self.mu = mu
-        self.eta = eta
-        self.loss = loss
-        self.bias = bias
-        self.start = start
-        self.reassign = reassign
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.class_prototypes = class_prototypes
-        self.class_lam = class_lam
-        self.solver = solver
-        self.record = record
-        self.warm_start = warm_start
+    n_prototypes: int = 2
+    lam: float = 0.003
+    mu: float = 0.005
+    eta: float = 1.0
+    loss: str = "smooth"
+    bias: bool = True
+    start: str = "kmeans"
+    reassign: bool = False
+    tol: float = 1e-3
+    max_iter: int = 2000
+    random_state: Any = 0
+    standardize: bool = True
+    class_weight: Any = None
+    class_prototypes: Any = None
+    class_lam: Any = None
+    solver: str = "spg"
+    record: int = 0
+    warm_start: bool = False
 
     def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `lam` and `mu` for these rows.
@@ -257,7 +200,8 @@ class SMPClassifier(PrototypeClassifier):
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
         """Tie each row to a prototype of its class."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
-        scaled, y_encoded, weights = (entries[k] for k in ("X", "y_encoded", "weights"))
+        tied = entries["X"], entries["y_encoded"], entries["weights"]
+        scaled, y_encoded, weights = tied
         units = np.ones(scaled.shape[1])
         if not self.standardize:
             units = column_units(scaled, weights)
@@ -269,9 +213,7 @@ class SMPClassifier(PrototypeClassifier):
         if self.start == "each":
             assignment, prototype_labels = each_row(y_encoded, weights)
         else:
-            assignment, prototype_labels = cluster_rows(
-                scaled, y_encoded, weights, sizes, self.random_state
-            )
+            assignment, prototype_labels = cluster_rows(*tied, sizes, self.random_state)
             warn_if_fewer(sizes, prototype_labels, entries["classes"])
         return SMPProblem(
             **entries,
@@ -306,7 +248,8 @@ class SMPClassifier(PrototypeClassifier):
         solved, rounds = self._alternate(problem, state, options)
         last = rounds[-1][0]
         history = _joined_history(problem, rounds, options)
-        self._report(history.status, lambda: self._shortfall(history))
+        ends = history.gap[-1], history.objective[-1]
+        self._report(history.status, lambda: self._unfinished(*ends))
         fitted = _fitted(problem, (last.W, solved.assignment), history)
         self.merged_objective_ = float(history.objective[-1])
         if fitted.model.n_prototypes < len(last.W):
@@ -333,14 +276,6 @@ class SMPClassifier(PrototypeClassifier):
             problem = replace(problem, assignment=assignment)
             state = SMPState(solution.W, solution.Y)
             options = replace(options, progress=np.zeros(1))
-
-    def _shortfall(self, history: History) -> str:
-        """How far a fit is from `tol`, in words."""
-        gap = history.gap[-1] / history.objective[-1]
-        return (
-            f"max_iter={self.max_iter} was reached with the objective certified to "
-            f"{gap:.1e}, not to tol={self.tol:g}; raise max_iter or tol."
-        )
 
 
 def _fitted(

@@ -25,29 +25,18 @@ MOST_BYTES = 2 * 2**30
 
 @dataclass(frozen=True, eq=False)
 class SMPProblem(ClassificationProblem):
-    """Training rows for SMP, each tied to a prototype of its class.
+    """Training rows for SMP, each tied to a prototype of its class."""
 
-    Parameters
-    ----------
-    assignment : ndarray of int, shape (n_samples,)
-        Prototype that each row is tied to.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype, ascending.
-    copies : ndarray of shape (n_prototypes,)
-        How many equal prototypes each one stands for, in loss and penalties.
-    fusion : ndarray of shape (n_prototypes,)
-        Factor on lambda of each one's class.
-    units : ndarray of shape (n_columns,)
-        What the solvers divide each column by; ones where columns are alike.
-    lipschitz : float
-        Bound on the curvature of the loss, of columns in these units.
-    """
-
+    #: Prototype that each row is tied to, and class of each prototype, ascending.
     assignment: np.ndarray
     prototype_labels: np.ndarray
+    #: Of each prototype: how many equal ones it stands for, in loss and penalties, and
+    #: its class's factor on lambda.
     copies: np.ndarray
     fusion: np.ndarray
+    #: What the solvers divide each column by; ones where columns are alike.
     units: np.ndarray
+    #: Bound on the curvature of the loss, of columns in these units.
     lipschitz: float
 
     @property
@@ -79,17 +68,10 @@ class SMPProblem(ClassificationProblem):
 
 @dataclass(frozen=True, eq=False)
 class SMPState:
-    """Where a solver ended: the warm start of the next.
+    """Where a solver ended, prototypes and dual of the fusion: the next warm start."""
 
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    Y : ndarray of shape (n_pairs, n_columns)
-        Dual of the fusion penalty.
-    """
-
-    W: np.ndarray
-    Y: np.ndarray
+    W: np.ndarray  # (n_prototypes, n_columns)
+    Y: np.ndarray  # (n_pairs, n_columns)
 
     def fits(self, problem: SMPProblem) -> bool:
         """Whether the shapes are those of this problem."""
@@ -100,14 +82,7 @@ class SMPState:
 
 @dataclass(frozen=True)
 class SMPParameters:
-    """The objective and the algorithm, as in `SMPClassifier`.
-
-    Parameters
-    ----------
-    lam, mu, eta : float
-    loss : {"smooth", "max", "hinge"}
-    solver : {"spg", "primal-dual"}
-    """
+    """The objective and the algorithm, as in `SMPClassifier`."""
 
     lam: float
     mu: float
@@ -118,25 +93,15 @@ class SMPParameters:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a kernel returned.
-
-    Parameters
-    ----------
-    W : ndarray of shape (n_prototypes, n_columns)
-    Y : ndarray of shape (n_pairs, n_columns)
-    status : int
-    n_iter : int
-    objective, gap : ndarray of shape (n_iter + 1,)
-    steps : ndarray of shape (n_recorded, n_prototypes, n_columns)
-    """
+    """What a kernel returned."""
 
     W: np.ndarray
     Y: np.ndarray
     status: int
     n_iter: int
-    objective: np.ndarray
-    gap: np.ndarray
-    steps: np.ndarray
+    objective: np.ndarray  # (n_iter + 1,)
+    gap: np.ndarray  # (n_iter + 1,)
+    steps: np.ndarray  # (n_recorded, n_prototypes, n_columns)
 
 
 def refuse_too_large(n_prototypes: int, n_pairs: int, n_columns: int) -> None:
