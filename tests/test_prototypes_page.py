@@ -606,3 +606,15 @@ def test_large_numbers_are_written_in_full():
             assert not re.search(r"\de\+\d", words(page)), other
     finally:
         table_store.delete(token)
+
+
+def test_columns_may_be_named_as_the_tables_own():
+    rng = np.random.default_rng(0)
+    names = ["class", "similarity", "weight %"]
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=names)
+    frame["target"] = np.where(frame["class"] > 0, "a", "b")
+    roles = {**dict.fromkeys(names, "feature"), "target": "target"}
+    task = {"task": "classification", "private": True}
+    token = table_store.keep(make_dataset(frame, name="Mine", roles=roles, **task))
+    at("One by one", {"data": MINE, "mine": token, "method": "imkpl"})
+    table_store.delete(token)

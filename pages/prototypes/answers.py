@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.prototypes import edited_rows, reconstruction, sheets
+from pages.prototypes import edited_rows, sheets
 from pages.prototypes.context import ModelContext
 from pages.prototypes.portraits import draw
 from pages.state import widget_state
@@ -46,8 +46,6 @@ def why(context: ModelContext) -> None:
     draw(context, x[None], ["this row"], "this_row")
     result = contributions(model, x, None, context.data.preparation)
     _verdict(context, x, result)
-    if model.code_size:
-        reconstruction.section(context, x)
     _parts(context, x)
     if only_compared(context.data.dataset):
         st.caption(

@@ -10,7 +10,6 @@ from smpcore.explain.cases import (
     nearest_examples,
     wins,
 )
-from smpcore.explain.codes import CodeState, code_states
 from smpcore.explain.contributions import (
     Contributions,
     contributions,
@@ -34,7 +33,6 @@ from smpcore.explain.words import rule_in_words
 __all__ = [
     "Case",
     "CaseExplainer",
-    "CodeState",
     "Contributions",
     "Counterfactual",
     "Oddities",
@@ -43,7 +41,6 @@ __all__ = [
     "card_section",
     "certainty",
     "changed_columns",
-    "code_states",
     "column_effects",
     "contrasts",
     "contributions",

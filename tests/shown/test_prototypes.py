@@ -321,26 +321,6 @@ def test_the_counterfactual_changes_the_answer(method, data):
     assert oracle.is_near(match[3], np.abs(steps).sum())
 
 
-@pytest.mark.parametrize("data", ["clinic", "iris"])
-def test_the_last_step_of_a_code_is_the_code(data):
-    """Its error is that of the row's mix, its scores are the model's."""
-    fit = oracle.fit("imkpl", data)
-    app = section(fit, "Why this prediction")
-    model, x = fit.model, fit.X[[row_number(app) - 1]]
-    (code,) = model.activations(x)
-    scaled = (x - model.center) / model.scale
-    alike = model.similarity.values(scaled, model.anchors)[0] @ model.mixing
-    length = sum(model.similarity.weights)
-    error = 1 + (code @ model.gram @ code - 2 * alike @ code) / length
-    (steps,) = [t for names, t in frames(app).items() if names[0] == "step"]
-    last = steps.iloc[-1]
-    assert last["prototypes"] == np.count_nonzero(code)
-    assert last["reconstruction error %"] == pytest.approx(100 * error)
-    assert str(last["prediction"]) == str(model.predict(x)[0])
-    for name, score in zip(model.classes, model.scores(x)[0], strict=True):
-        assert last[f"score {name}"] == pytest.approx(score)
-
-
 @pytest.mark.parametrize(
     ("data", "part"), [("numbers", 1.0), ("diabetes", 1.0), ("diabetes", 0.02)]
 )
