@@ -6,7 +6,7 @@ preparation). A thread of the server that wants the interpreter every 5 ms stand
 another visitor's drag. Printed are processor seconds, the longest time for which that
 thread was kept waiting, and peak memory above that of the file itself, of both
 processes together, also in multiples of the decoded size. Names of cases as arguments
-choose some of them.
+choose some of them; ``pollock --data FOLDER`` reads dirty files, see `pollock`.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.errors import SmpcoreError
+from tests.bench import pollock
 
 #: Longest a file may take here before it is ended.
 PATIENCE = 120.0
@@ -474,5 +475,7 @@ def main(names: list[str]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--run"]:
         run(*sys.argv[2:])
+    elif sys.argv[1:2] == ["pollock"]:
+        pollock.main(sys.argv[2:])
     else:
         main(sys.argv[1:])
