@@ -81,8 +81,7 @@ def _examples(context: ModelContext) -> pd.DataFrame:
     names = zip(dataset.row_numbers(rows), dataset.y[rows], strict=True)
     examples.index = [f"Row {n} ({dataset.target}: {y})" for n, y in names]
     training = dataset.frame.iloc[data.split.train]
-    frame = pd.concat([typical_row(training, data.preparation), examples])
-    return frame[::-1] if len(context.shape) == 2 else frame
+    return pd.concat([typical_row(training, data.preparation), examples])
 
 
 def facts_of(context: ModelContext) -> dict[str, str]:

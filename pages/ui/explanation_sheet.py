@@ -19,7 +19,7 @@ from pages.ui.readouts import TITLES
 from pages.work import cache
 from smpcore import PrototypeModel, SmpcoreError, compile_model, report
 from smpcore.codegen import model_id
-from smpcore.datasets import in_place, plural
+from smpcore.datasets import plural
 from smpcore.errors import ExportError
 from smpcore.explain import (
     Case,
@@ -185,7 +185,8 @@ def page(
     if holds_rows(model, real):
         in_words = Section("Decision rule", rule_in_words(model))
         return Page(title, facts, calculator=_HIDDEN, sections=[in_words])
-    points, calculator = None, _calculator(context, model, names, rows)
+    points, data = None, context.data
+    calculator = Calculator(data.preparation, rows, names, data.dataset.target)
     with suppress(SmpcoreError):
         points = card(context, model)
     sections = [rule(context, model, names)]
@@ -221,20 +222,6 @@ def sample_shape(data: cache.Parts, n_features: int) -> tuple[int, ...]:
     dataset, shape = data.dataset, data.dataset.sample_shape
     one_each = len(dataset.feature_columns) == n_features
     return shape if one_each and len(shape) > 1 else (n_features,)
-
-
-def _calculator(
-    context: Context,
-    model: PrototypeModel,
-    names: Sequence[str],
-    rows: pd.DataFrame | None,
-) -> Calculator:
-    data, picture = context.data, None
-    shape = sample_shape(data, model.n_features)
-    if len(shape) == 2:
-        features = np.arange(float(model.n_features))[None]
-        picture = in_place(data.dataset, features)[0].reshape(shape)
-    return Calculator(data.preparation, rows, picture, names, data.dataset.target)
 
 
 def _sheet(

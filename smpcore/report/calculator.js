@@ -37,12 +37,6 @@
     }
   }
 
-  function shade(share) {
-    const tint = share > 0 ? [0, 114, 178] : [213, 94, 0];
-    const size = Math.min(1, Math.abs(share));
-    return `rgb(${tint.map((part) => Math.round(255 + size * (part - 255)))})`;
-  }
-
   /** A number: typed, or dragged over the training range. Empty: missing. */
   function numberField(parent, input, i, changed) {
     const { low, high } = input;
@@ -103,68 +97,6 @@
     };
   }
 
-  /** A picture: cells are painted by pointer, or by arrow keys and Space. */
-  function pictureFields(parent, changed) {
-    const [height, width] = PICTURE.shape;
-    const { low, high } = PICTURE;
-    add(parent, "label", "Value to paint", { for: "brush" });
-    const brush = add(parent, "input", "", {
-      ...{ id: "brush", type: "range", min: low, max: high, step: "any" },
-      "aria-describedby": "painting",
-    });
-    brush.value = high;
-    const help = "Paint with the pointer, or move by arrow keys and paint with Space.";
-    add(parent, "small", help, { id: "painting" });
-    const frame = { class: "picture", role: "group", "aria-label": "Picture" };
-    const grid = add(parent, "div", "", frame);
-    grid.style.gridTemplateColumns = `repeat(${width}, 1fr)`;
-    const values = new Array(height * width).fill(null);
-    const cells = values.map((_, k) => {
-      const cell = add(grid, "button", "", { type: "button", tabindex: k ? -1 : 0 });
-      cell.addEventListener("click", () => paint(k, Number(brush.value)));
-      return cell;
-    });
-
-    function show(k, one) {
-      values[k] = one;
-      const level = Math.round((255 * (one - low)) / (high - low || 1));
-      cells[k].style.background = `rgb(${level}, ${level}, ${level})`;
-      cells[k].disabled = one === null;
-      const place = `row ${Math.floor(k / width) + 1}, column ${(k % width) + 1}`;
-      const words = one === null ? "not used" : brief(one);
-      cells[k].setAttribute("aria-label", `${place}: ${words}`);
-    }
-
-    function paint(k, one) {
-      if (k < 0 || values[k] === null || values[k] === one) return;
-      show(k, one);
-      changed();
-    }
-
-    grid.addEventListener("pointerdown", (event) => {
-      paint(cells.indexOf(event.target), Number(brush.value));
-    });
-    grid.addEventListener("pointermove", (event) => {
-      if (event.buttons !== 1) return;
-      const under = document.elementFromPoint(event.clientX, event.clientY);
-      paint(cells.indexOf(under), Number(brush.value));
-    });
-    grid.addEventListener("keydown", (event) => {
-      const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -width, ArrowDown: width };
-      const from = cells.indexOf(event.target);
-      const to = from + steps[event.key];
-      if (!cells[to]) return;
-      event.preventDefault();
-      cells[from].tabIndex = -1;
-      cells[to].tabIndex = 0;
-      cells[to].focus();
-    });
-    return {
-      read: () => PICTURE.cells.map((k) => values[k]),
-      write: (row) => row.forEach((one, k) => show(k, one)),
-    };
-  }
-
   function rowFields(parent, changed) {
     const fields = INPUTS.map((input, i) => {
       const group = add(parent, "div", "", { class: "field" });
@@ -187,8 +119,8 @@
   const start = add(picked, "select", "", { id: "start" });
   ROWS.forEach((row, k) => add(start, "option", row.name, { value: k }));
   const reset = add(picked, "button", "Reset", { type: "button" });
-  const body = add(form, "div", "", { class: PICTURE ? "drawing" : "fields" });
-  const fields = (PICTURE ? pictureFields : rowFields)(body, update);
+  const body = add(form, "div", "", { class: "fields" });
+  const fields = rowFields(body, update);
 
   function begin() {
     fields.write(ROWS[Number(start.value)].values);
@@ -200,7 +132,7 @@
   function update() {
     const x = fields.read();
     details.replaceChildren();
-    const wrong = fields.where?.("isWrong") ?? [];
+    const wrong = fields.where("isWrong");
     if (wrong.length) {
       answer.textContent = `No prediction: ${wrong.join(", ")} should be a number.`;
       return;
@@ -217,7 +149,7 @@
   }
 
   function warn(x, isClass) {
-    const out = fields.where?.("isOut") ?? [];
+    const out = fields.where("isOut");
     if (out.length) {
       const words = `Outside the training range: ${out.join(", ")}. `;
       const more = "The model was not fitted on such rows.";
@@ -239,11 +171,7 @@
     let title = `What ${brief(total)} is the sum of`;
     if (isClass) title = `Why ${label(winner)} and not ${label(runner)}`;
     add(details, "h3", title);
-    if (PICTURE && PART === "input") {
-      heatMap(parts);
-    } else {
-      bars(details, linesOf(parts, total));
-    }
+    bars(details, linesOf(parts, total));
     const sum = isClass ? "the lead over the runner-up" : "the prediction";
     add(details, "small", `${RULE} The sum of all is ${sum}, ${brief(total)}.`);
   }
@@ -260,24 +188,6 @@
     const least = 1e-6 * order.reduce((all, k) => all + Math.abs(parts[k]), 0);
     if (Math.abs(constant) > least) lines.push(["constant", constant]);
     return lines.map(([name, length]) => [name, length, brief(length)]);
-  }
-
-  function heatMap(parts) {
-    const most = Math.max(...parts.map(Math.abs)) || 1;
-    const grid = add(details, "div", "", {
-      ...{ class: "picture", role: "img" },
-      "aria-label": "What each cell adds: blue for, vermilion against",
-    });
-    const [height, width] = PICTURE.shape;
-    grid.style.gridTemplateColumns = `repeat(${width}, 1fr)`;
-    const shares = new Array(height * width).fill(0);
-    PICTURE.cells.forEach((k, i) => {
-      shares[k] = parts[i] / most;
-    });
-    shares.forEach((share) => {
-      add(grid, "div").style.background = shade(share);
-    });
-    add(details, "small", "Blue: for. Vermilion: against. ");
   }
 
   root.hidden = false;

@@ -25,8 +25,8 @@ from smpcore.datasets import Preparation
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 
-#: Fields that a reader can fill in, and cells that one can paint.
-_MOST_FIELDS, _MOST_CELLS = 200, 4096
+#: Fields that a reader can fill in.
+_MOST_FIELDS = 200
 #: How an answer is split, as `explain.contributions` does it by default.
 _RULES = {
     "input": "Weight times value, less that of the training mean.",
@@ -52,9 +52,6 @@ class Calculator:
     rows : DataFrame, optional
         Raw rows to begin with, their names as index: the first one is shown first. They
         become part of the file. Default: the middle of the training ranges.
-    picture : ndarray of shape (height, width), optional
-        Number of the feature that each cell of a picture shows, NaN for none: the
-        reader paints instead of typing. Default: of the shape of the model's samples.
     prototypes : sequence of str, optional
         Names of the prototypes, where an answer is a sum over them.
     target : str, default "Prediction"
@@ -63,7 +60,6 @@ class Calculator:
 
     preparation: Preparation | None = None
     rows: pd.DataFrame | None = None
-    picture: np.ndarray | None = None
     prototypes: Sequence[str] = ()
     target: str = "Prediction"
 
@@ -124,16 +120,14 @@ def constants(
     model: PrototypeModel, compiled: CompiledModel, calculator: Calculator
 ) -> dict[str, Any]:
     """What the form is given besides the module."""
-    cells = _cells(model, calculator)
-    most = _MOST_FIELDS if cells is None else _MOST_CELLS
-    if max(len(compiled.inputs), 0 if cells is None else cells.size) > most:
+    if len(compiled.inputs) > _MOST_FIELDS:
         raise ExportError(
-            f"It has {len(compiled.inputs):,} inputs, at most {most} can be filled in."
+            f"It has {len(compiled.inputs):,} inputs, at most {_MOST_FIELDS} can be "
+            "filled in."
         )
     part = PARTS[type(compiled.operations[-1])]
     return {
-        "ROWS": _rows(model, compiled, calculator, cells),
-        "PICTURE": None if cells is None else _picture(compiled, cells),
+        "ROWS": _rows(compiled, calculator),
         "CAN_MISS": [e.missing is not None or bool(e.levels) for e in compiled.inputs],
         "MISSING_LEVEL": [entry.missing_level for entry in compiled.inputs],
         "LARGEST": LARGEST,
@@ -144,52 +138,12 @@ def constants(
     }
 
 
-def _cells(model: PrototypeModel, calculator: Calculator) -> np.ndarray | None:
-    """Feature of each cell of a picture; None where samples are no pictures."""
-    if calculator.picture is not None:
-        return np.asarray(calculator.picture)
-    shape = model.sample_shape
-    if calculator.preparation is not None or len(shape) != 2:
-        return None
-    return np.arange(float(model.n_features)).reshape(shape)
-
-
-def _picture(compiled: CompiledModel, cells: np.ndarray) -> dict[str, Any]:
-    """Shape of a picture, range of its values, and the cell of each input."""
-    cell = {feature: k for k, feature in enumerate(cells.ravel().tolist())}
-    return {
-        "shape": list(cells.shape),
-        "low": min(entry.low for entry in compiled.inputs),
-        "high": max(entry.high for entry in compiled.inputs),
-        "cells": [cell[entry.index] for entry in compiled.inputs],
-    }
-
-
-def _rows(
-    model: PrototypeModel,
-    compiled: CompiledModel,
-    calculator: Calculator,
-    cells: np.ndarray | None,
-) -> list[dict[str, Any]]:
-    """Rows to begin with, by the inputs, or by the cells of a picture."""
-    names, frame, preparation = (
-        ["Middle of the training ranges"],
-        calculator.rows,
-        calculator.preparation,
-    )
-    if frame is not None:
-        names = frame.index.tolist()
-    if cells is not None:
-        X = ((model.low + model.high) / 2)[None]
-        if frame is not None:
-            X = preparation.transform(frame) if preparation else frame.to_numpy()
-        known = ~np.isnan(cells.ravel())
-        values = np.full((len(X), cells.size), np.nan)
-        values[:, known] = X[:, cells.ravel()[known].astype(int)]
-    elif frame is not None:
-        values = compiled.rows(frame)
-    else:
-        values = np.array([[_middle(entry) for entry in compiled.inputs]])
+def _rows(compiled: CompiledModel, calculator: Calculator) -> list[dict[str, Any]]:
+    """Rows to begin with, by the inputs."""
+    names = ["Middle of the training ranges"]
+    values = np.array([[_middle(entry) for entry in compiled.inputs]])
+    if calculator.rows is not None:
+        names, values = calculator.rows.index, compiled.rows(calculator.rows)
     numbers = [[_number(value) for value in row] for row in values.tolist()]
     pairs = zip(names, numbers, strict=True)
     return [{"name": str(name), "values": row} for name, row in pairs]

@@ -1,6 +1,5 @@
 """A report opened from a file, without a network: its model answers as Python's."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
-from smpcore import METHODS, compile_model, load_dataset, prepare, report, split
+from smpcore import METHODS, compile_model, report
 from smpcore.report import Calculator, Page, typical_row
 from tests.smpcore.codegen.random_models import random_linear
 from tests.smpcore.test_report_calculator import fitted
@@ -116,41 +115,6 @@ def test_a_slider_moves_by_keys_and_what_is_outside_is_said(read):
         typed.fill(str(value))
         expect(warning.filter(has_text="Not sure")).to_have_count(int(not is_sure))
     assert 5 < model.sure(rows).sum() < 20
-
-
-def test_a_picture_is_painted_by_pointer_and_by_keys(read):
-    dataset = load_dataset("digits")
-    train = split(dataset).train
-    preparation = prepare(dataset, train)
-    X = preparation.transform(dataset.frame)
-    method = METHODS["smp"]
-    values = method.defaults() | {"n_prototypes": 1}
-    model = method.estimator(values).fit(X[train], dataset.y[train]).model_
-    examples = dataset.frame.iloc[train[:8]].set_axis(
-        [f"example {k}" for k in range(8)]
-    )
-    cells = np.arange(64.0).reshape(8, 8)
-    page = read(written(model, preparation, examples, picture=cells), 375)
-    answer, start = page.locator(".answer"), page.get_by_label("Start from")
-    for k in range(8):
-        start.select_option(label=f"example {k}")
-        (label,) = model.predict(X[train[[k]]])
-        expect(answer).to_have_text(f"Prediction: {label}")
-    x, seen = X[train[[7]]].copy(), set()
-    for cell in range(0, 64, 2):
-        page.locator(".drawing .picture button").nth(cell).click()
-        x[0, cell] = model.high.max()
-        seen.add(answer.inner_text())
-        expect(answer).to_have_text(f"Prediction: {model.predict(x)[0]}")
-    assert len(seen) > 1
-    page.get_by_label("Value to paint").focus()
-    page.keyboard.press("Home")
-    page.locator(".drawing .picture button").nth(0).focus()
-    for key in ("ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight", "Space"):
-        page.keyboard.press(key)
-    x[0, 18] = model.low.min()
-    expect(page.get_by_label(re.compile("row 3, column 3: 0"))).to_be_focused()
-    expect(answer).to_have_text(f"Prediction: {model.predict(x)[0]}")
 
 
 def test_names_and_labels_are_text(read):

@@ -174,16 +174,3 @@ def test_a_model_without_that_form_says_so_in_a_sentence():
         assert words in text and "<script" not in text and "script-src" not in text
     told = report(linear, page_of(linear, calculator="<i>Left out."))
     assert "&lt;i&gt;Left out." in told and "<script" not in told
-
-
-def test_a_picture_is_painted():
-    model = random_linear(12, 3, 1, 0.5, sample_shape=(3, 4))
-    text = report(model)
-    picture = json.loads(re.search(r"const PICTURE = (\{.*?\});", text)[1])
-    used = np.flatnonzero(model.support)
-    assert picture["shape"] == [3, 4] and picture["cells"] == used.tolist()
-    # A feature that is forbidden has no cell; the others keep theirs.
-    cells = np.insert(np.arange(12.0), 5, np.nan)[:13].tolist() + [np.nan] * 2
-    page = page_of(model, calculator=Calculator(picture=np.reshape(cells, (3, 5))))
-    moved = json.loads(re.search(r"const PICTURE = (\{.*?\});", report(model, page))[1])
-    assert moved["cells"] == (used + (used >= 5)).tolist()
