@@ -33,24 +33,7 @@ class ExportError(SmpcoreError):
 
 
 def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`.
-
-    Parameters
-    ----------
-    check : callable
-        Raises a ValueError for what it refuses.
-    *args, **options
-        Of the check.
-
-    Returns
-    -------
-    object
-        What the check returns.
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`."""
     try:
         return check(*args, **options)
     except ValueError as error:
@@ -59,17 +42,7 @@ def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
 
 @contextmanager
 def cluster_in_words(then: str = "") -> Iterator[None]:
-    """Say what a cluster breaks with; what the work itself breaks with goes through.
-
-    Parameters
-    ----------
-    then : str
-        One more sentence.
-
-    Raises
-    ------
-    SmpcoreError
-    """
+    """Say what a cluster breaks with; what the work itself breaks with goes through."""
     try:
         yield
     except ImportError as error:
@@ -92,22 +65,8 @@ def require_finite(
 ) -> np.ndarray:
     """Refuse rows with NaN or infinite values, and say where the first one is.
 
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-    names : sequence of str, optional
-        Of the features.
-    first : int, default=0
-        Number of the first row, where X is a block of a larger table.
-
-    Returns
-    -------
-    ndarray or sparse matrix of shape (n_samples, n_features)
-        The same; what is no array yet as one of float64.
-
-    Raises
-    ------
-    SmpcoreError
+    X may be sparse; what is no array yet is returned as one of float64. `first` is the
+    number of the first row, where X is a block of a larger table.
     """
     X = X if issparse(X) else np.asarray(X, dtype=np.float64)
     values = X.data if issparse(X) else X
@@ -138,13 +97,7 @@ _heard: ContextVar[list[str] | None] = ContextVar("heard", default=None)
 
 
 def warn(words: str, category: type[Warning]) -> None:
-    """Warn at the line outside of this package that led here: the user's.
-
-    Parameters
-    ----------
-    words : str
-    category : type
-    """
+    """Warn at the line outside of this package that led here: the user's."""
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
@@ -152,12 +105,7 @@ def warn(words: str, category: type[Warning]) -> None:
 
 
 def caution(words: str) -> None:
-    """Hand words to whoever collects cautions in this thread; otherwise warn.
-
-    Parameters
-    ----------
-    words : str
-    """
+    """Hand words to whoever collects cautions in this thread; otherwise warn."""
     heard = _heard.get()
     if heard is None:
         warn(words, Caution)

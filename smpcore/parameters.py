@@ -72,19 +72,7 @@ class Param:
     def clean(self, value: Any) -> Any:
         """Make a valid value out of one from anywhere (a URL, say).
 
-        Parameters
-        ----------
-        value : object
-
-        Returns
-        -------
-        object
-            The value as its scale wants it, clipped to the widest range.
-
-        Raises
-        ------
-        SmpcoreError
-            If no value can be made of it.
+        A number is clipped to the widest range; what is no value is a `SmpcoreError`.
         """
         if self.scale == "flag":
             if str(value).lower() in ("1", "true", "0", "false"):

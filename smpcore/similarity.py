@@ -269,34 +269,13 @@ class Similarity:
             raise SmpcoreError("function should be given for kind='callable' only.")
 
     def values(self, X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
-        """Similarity of each row of X to each anchor.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features), scaled units
-        anchors : ndarray of shape (n_anchors, n_features), scaled units
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_anchors)
-        """
+        """Similarity of each row of X to each anchor, both in scaled units."""
         return SIMILARITIES[self.kind].values(X, anchors, self)
 
     def mixed(
         self, X: np.ndarray, anchors: np.ndarray, mixing: np.ndarray
     ) -> np.ndarray:
-        """Similarities to the anchors, mixed: of very many, some at a time in memory.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features), scaled units
-        anchors : ndarray of shape (n_anchors, n_features), scaled units
-        mixing : ndarray of shape (n_anchors, n_prototypes)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_prototypes)
-        """
+        """Similarities to the anchors, mixed; of very many, some at a time."""
         values = SIMILARITIES[self.kind].values
         if len(X) * len(anchors) <= MOST_AT_ONCE:
             return values(X, anchors, self) @ mixing

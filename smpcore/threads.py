@@ -58,19 +58,6 @@ one_core = _OneCore()
 
 
 def alone(task: tuple, work: Work, shared: Any) -> Any:
-    """Do one task on one core, in this thread.
-
-    Parameters
-    ----------
-    task : tuple
-    work : callable
-        ``work(shared, task)``.
-    shared : object
-
-    Returns
-    -------
-    object
-        What ``work`` returns.
-    """
+    """Do one task on one core, in this thread."""
     with one_core, parallel_config("sequential"):
         return work(shared, task)

@@ -109,22 +109,10 @@ class CaseExplainer:
     def nearest(
         self, x: np.ndarray, without: int = -1
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Find the training rows nearest to an input.
+        """Find the (at most three) training rows nearest to an input.
 
-        Parameters
-        ----------
-        x : ndarray of shape (n_features,), user's units
-            The input.
-        without : int
-            Position in `X` that does not count: the input's own; -1: none.
-
-        Returns
-        -------
-        places : ndarray of int
-            Positions in `X`, the nearest first: at most three.
-        distances : ndarray of shape (n_places,)
-            Euclidean over the features that the model uses, each in standard
-            deviations of the training rows.
+        Their positions in `X`, but for `without`, and their distances: Euclidean over
+        the features that the model uses, each in standard deviations.
         """
         differences = ((self.X - x) / self._spread)[:, self.model.support]
         distance = np.linalg.norm(differences, axis=1)
@@ -143,16 +131,14 @@ class CaseExplainer:
         without: int = -1,
         amount: float | None = None,
     ) -> Case:
-        """Describe the answer to one row.
+        """Describe the answer to one raw row with every input column.
 
         Parameters
         ----------
         row : DataFrame of shape (1, n_columns)
-            Raw row with every input column.
         title : str
-            Which row it is.
         facts : mapping of str to str, optional
-            What the caller knows of it.
+            What the caller knows of the row.
         frozen : sequence of int, optional
             Features that the smallest change leaves as they are; by default those of
             the columns that cannot be changed.
@@ -161,15 +147,6 @@ class CaseExplainer:
         amount : float, optional
             How far a change of one column should move a predicted number; default:
             `usual_amount`.
-
-        Returns
-        -------
-        Case
-
-        Raises
-        ------
-        SmpcoreError
-            If the row has no such columns.
         """
         model, x = self.model, self.preparation.transform(row)[0]
         split = contributions(model, x, "column", self.preparation)

@@ -87,17 +87,7 @@ class ScoreCard:
         return frame
 
     def totals(self, X: np.ndarray) -> np.ndarray:
-        """Points of each row.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features), user's units
-            Prepared rows.
-
-        Returns
-        -------
-        ndarray of int, shape (n_samples, n_totals)
-        """
+        """Points of each prepared row, shape (n_samples, n_totals)."""
         totals = np.tile(self.start, (len(X), 1))
         first = 0
         for cut in self._cuts:
@@ -106,17 +96,7 @@ class ScoreCard:
         return totals
 
     def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class of each row, by its points.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features), user's units
-            Prepared rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-        """
+        """Class of each prepared row, by its points."""
         totals = self.totals(X)
         if self.threshold is not None:
             return self.classes[(totals[:, 0] >= self.threshold).astype(int)]

@@ -50,46 +50,18 @@ class View:
     of_target: bool = False
 
     def project(self, X: np.ndarray) -> np.ndarray:
-        """Where rows lie in the window.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-        """
+        """Where rows lie in the window, shape (n_samples, 2)."""
         return (X - self.origin) @ self.reading
 
     def places(self, X: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Where rows are drawn: as `project`, but on a curve at their target.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-        y : ndarray of shape (n_samples,)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-        """
+        """Where rows are drawn: as `project`, but on a curve at their target."""
         xy = self.project(X)
         if self.of_target:
             xy[:, 1] = y
         return xy
 
     def lift(self, points: np.ndarray) -> np.ndarray:
-        """The inputs that points of the window stand for.
-
-        Parameters
-        ----------
-        points : ndarray of shape (n_points, 2)
-
-        Returns
-        -------
-        ndarray of shape (n_points, n_features)
-        """
+        """The inputs that points of the window stand for."""
         return self.origin + points @ self.axes
 
 

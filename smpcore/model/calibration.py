@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logsumexp
@@ -53,18 +53,7 @@ class Calibration:
     half_widths: np.ndarray = field(default_factory=_empty)
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n_samples, n_classes)
-            As `PrototypeModel.scores` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            Rows sum to 1.
-        """
+        """Probability of each class, of scores of shape (n_samples, n_classes)."""
         logits = self.slope * scores + self.offsets
         shares = np.exp(logits - logsumexp(logits, axis=1, keepdims=True))
         if self.curves:
@@ -74,23 +63,7 @@ class Calibration:
         return shares / shares.sum(axis=1, keepdims=True)
 
     def half_width(self, coverage: float) -> float:
-        """Half the width of the interval that covers so large a share of the rows.
-
-        Parameters
-        ----------
-        coverage : float
-            A whole per cent, from 0.01 to 0.99.
-
-        Returns
-        -------
-        float
-            Infinite where there were too few training rows for it.
-
-        Raises
-        ------
-        SmpcoreError
-            If the coverage is no whole per cent.
-        """
+        """Half the interval that covers such a share of the rows, or infinity."""
         percent = round(100 * coverage)
         if not 1 <= percent <= N_WIDTHS or abs(100 * coverage - percent) > 1e-9:
             raise SmpcoreError(
@@ -103,54 +76,10 @@ class Calibration:
 
         A threshold is an intercept of the model: moving it changes the predicted class,
         and no probability.
-
-        Parameters
-        ----------
-        output : int
-            Number of the class.
-        shift : float
-            What was taken from its score.
-
-        Returns
-        -------
-        Calibration
         """
         offsets = np.array(self.offsets)
         offsets[output] += self.slope * shift
         return replace(self, offsets=offsets)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The calibration as lists and numbers, for JSON; None for infinite widths."""
-        widths = self.half_widths.tolist()
-        return {
-            "rows": int(self.rows),
-            "slope": float(self.slope),
-            "offsets": self.offsets.tolist(),
-            "curves": [curve.tolist() for curve in self.curves],
-            "half_widths": [w if np.isfinite(w) else None for w in widths],
-        }
-
-    @classmethod
-    def from_dict(cls, content: dict[str, Any]) -> Calibration:
-        """Read what `as_dict` gives.
-
-        Parameters
-        ----------
-        content : dict
-            Every entry of a calibration.
-
-        Returns
-        -------
-        Calibration
-        """
-        widths = [np.inf if w is None else w for w in content["half_widths"]]
-        return cls(
-            rows=int(content["rows"]),
-            slope=float(content["slope"]),
-            offsets=np.asarray(content["offsets"], dtype=np.float64),
-            curves=tuple(np.asarray(c, np.float64) for c in content["curves"]),
-            half_widths=np.asarray(widths, dtype=np.float64),
-        )
 
 
 def calibration_of(model: PrototypeModel, what: str) -> Calibration:

@@ -60,41 +60,13 @@ class History:
         return STATUS[self.status]
 
     def step(self, number: int) -> PrototypeModel:
-        """Return the model of a recorded state.
-
-        Parameters
-        ----------
-        number : int
-            From 0; negative numbers count from the end.
-
-        Returns
-        -------
-        PrototypeModel
-            A real state of the solver; the last is the fitted model.
-
-        Raises
-        ------
-        SmpcoreError
-            If there is no such state.
-        """
+        """Return the model of a recorded state; the last is the fitted model."""
         return self.state(number).model
 
     def state(self, number: int) -> Step:
         """Return a recorded state: its model, and how the solver stood there.
 
-        Parameters
-        ----------
-        number : int
-            From 0; negative numbers count from the end.
-
-        Returns
-        -------
-        Step
-
-        Raises
-        ------
-        SmpcoreError
-            If there is no such state.
+        Numbers count from 0, negative ones from the end.
         """
         count = len(self.steps)
         if not -count <= number < count:
@@ -124,15 +96,6 @@ class History:
         )
 
     def phase_at(self, iteration: float) -> str:
-        """Name of the phase that an iteration belongs to.
-
-        Parameters
-        ----------
-        iteration : float
-
-        Returns
-        -------
-        str
-        """
+        """Name of the phase that an iteration belongs to."""
         begun = [name for start, name in self.phases if start <= iteration]
         return begun[-1] if begun else self.steps.phase

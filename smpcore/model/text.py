@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from smpcore.model.calibration import Calibration
 from smpcore.model.history import History
 from smpcore.similarity import Similarity
 
+_RECORDS = {"similarity": Similarity, "calibration": Calibration, "history": History}
+#: Fields of records that are not saved.
+_UNSAVED = {"function", "steps", "phases"}
 _INTEGERS = {"counts"}
 _TUPLES = {"feature_names", "sample_shape"}
 _SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band", "tie"}
@@ -20,54 +23,28 @@ _SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band", "ti
 
 def write_entries(model: Any, schema: int) -> str:
     """Write the entries of a model as a JSON object of this schema."""
-    content = {"schema": schema}
-    for entry in fields(model):
-        content[entry.name] = json_value(getattr(model, entry.name))
-    return json.dumps(content, allow_nan=False)
+    return json.dumps({"schema": schema} | _json_value(model), allow_nan=False)
 
 
-def json_value(value: Any) -> Any:
-    """Turn arrays and records into lists and dicts."""
-    if isinstance(value, np.ndarray):
+def _json_value(value: Any) -> Any:
+    """Turn arrays and records into lists and dicts; None is no finite number."""
+    if getattr(value, "function", None) is not None:
+        raise SmpcoreError("A model with a Python function cannot be saved.")
+    if is_dataclass(value):
+        names = [entry.name for entry in fields(value) if entry.name not in _UNSAVED]
+        return {name: _json_value(getattr(value, name)) for name in names}
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+        finite = np.isfinite(value)
+        value = value if finite.all() else np.where(finite, value, None)
+    if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    if isinstance(value, Similarity):
-        if value.function is not None:
-            raise SmpcoreError("A model with a Python function cannot be saved.")
-        return {k: v for k, v in asdict(value).items() if k != "function"}
-    if isinstance(value, History):
-        return {
-            "iteration": value.iteration.tolist(),
-            "objective": value.objective.tolist(),
-            "gap": [g if np.isfinite(g) else None for g in value.gap.tolist()],
-            "status": int(value.status),
-            "n_iter": int(value.n_iter),
-            "seconds": float(value.seconds),
-        }
-    if isinstance(value, Calibration):
-        return value.as_dict()
-    if isinstance(value, tuple):
-        return list(value)
-    return value
+    return [*map(_json_value, value)] if isinstance(value, tuple) else value
 
 
-def typed(name: str, value: Any) -> Any:
-    """Undo `plain` for one entry of the model."""
-    if name == "similarity":
-        return Similarity(
-            **{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()}
-        )
-    if name == "calibration":
-        return None if value is None else Calibration.from_dict(value)
-    if name == "history":
-        gap = [np.nan if g is None else g for g in value["gap"]]
-        arrays = {"iteration": value["iteration"], "objective": value["objective"]}
-        return History(
-            **{k: np.asarray(v, dtype=float) for k, v in arrays.items()},
-            gap=np.asarray(gap, dtype=float),
-            status=int(value["status"]),
-            n_iter=int(value["n_iter"]),
-            seconds=float(value["seconds"]),
-        )
+def _read_value(name: str, value: Any) -> Any:
+    """Undo `_json_value` for one entry of the model."""
+    if name in _RECORDS:
+        return None if value is None else _read_record(_RECORDS[name], value)
     if name in ("classes", "gram"):
         return None if value is None else np.asarray(value)
     if name in _TUPLES:
@@ -79,6 +56,22 @@ def typed(name: str, value: Any) -> Any:
         return np.asarray(value, dtype=dtype)
     except (ValueError, TypeError):
         raise SmpcoreError(f"{name} should be a table of numbers.") from None
+
+
+def _read_record(kind: type, content: dict[str, Any]) -> Any:
+    """Read a record that has exactly its saved fields, arrays where it has arrays."""
+    types = {entry.name: entry.type for entry in fields(kind)}
+    if content.keys() != types.keys() - _UNSAVED:
+        raise KeyError(kind.__name__)
+    values = {}
+    for name, value in content.items():
+        if types[name] == "np.ndarray":
+            unknown = np.inf if name == "half_widths" else np.nan
+            value = np.array([unknown if v is None else v for v in value], np.float64)
+        elif isinstance(value, list):
+            value = tuple(np.array(v) if isinstance(v, list) else v for v in value)
+        values[name] = value
+    return kind(**values)
 
 
 def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
@@ -99,8 +92,8 @@ def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
             f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
         )
     try:
-        return {name: typed(name, value) for name, value in content.items()}
+        return {name: _read_value(name, value) for name, value in content.items()}
     except SmpcoreError:
         raise
-    except (TypeError, KeyError, IndexError, ValueError) as error:
+    except (TypeError, KeyError, AttributeError, ValueError) as error:
         raise SmpcoreError(f"The model has a wrong entry: {error}.") from None

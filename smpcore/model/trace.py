@@ -78,26 +78,13 @@ class Step:
     def assignment(self) -> np.ndarray:
         """Prototype of the model that each training row is tied to or most like.
 
-        Returns
-        -------
-        ndarray of int, shape (n_samples,)
-            -1 for a row tied to a prototype that the model leaves out.
+        It is -1 for a row tied to a prototype that the model leaves out.
         """
         merged, tied = self.fitted.merged, self.fitted.assignment
         return tied if merged is None else merged[tied]
 
     def sentence(self, before: Step | None = None) -> str:
-        """What changed, in words.
-
-        Parameters
-        ----------
-        before : Step, optional
-            The state before this one; None if this is the first.
-
-        Returns
-        -------
-        str
-        """
+        """What has changed since the state before this one, in words."""
         parts = [_prototypes(self, before)]
         if before is not None:
             parts.insert(0, _moved_rows(self, before))
