@@ -8,14 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.datasets import Preparation
+from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
-from smpcore.explain.least_change import (
-    MARGIN,
-    HalfSpaces,
-    Whole,
-    nearest,
-)
+from smpcore.explain.least_change import MARGIN, Grid, HalfSpaces, nearest
 from smpcore.explain.rounding import rounded
 from smpcore.explain.search import search
 from smpcore.model import PrototypeModel
@@ -37,8 +32,8 @@ class Counterfactual:
     length : float
         Sum of the changes (Manhattan distance), scaled units.
     exact : bool
-        Whether it is the smallest change there is that ends within the bounds, but
-        for rounding numbers to the digits of their columns.
+        Whether it is proved to be the smallest change that ends within the bounds, on
+        values with the digits of their columns.
     description : str
         How it was found, in words.
     """
@@ -80,9 +75,9 @@ def counterfactual(
         Features that stay as they are; of a category all of them or none. By default
         those of the columns that cannot be changed (`Preparation.fixed_features`).
     preparation : Preparation, optional
-        With it, categories change as a whole, whole numbers stay whole, and others
-        are rounded past the border to the digits that the column has; to more of them
-        only where these do not give another answer.
+        With it, categories change as a whole, and numbers to values with the digits
+        that their column has; with more of them only where these do not give another
+        answer.
     X : ndarray of shape (n_samples, n_features), optional
         Training rows, for the search.
 
@@ -104,19 +99,16 @@ def counterfactual(
     if frozen is None:
         frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)
-    whole = _whole(model, x, preparation)
     if model.is_linear and not model.code_size:
-        result = _linear(model, x, limits, whole)
+        result = _linear(model, x, limits, _grid(model, x, preparation))
     else:
-        result = _searched(model, x, limits, whole, preparation, X)
+        result = _searched(model, x, limits, preparation, X)
     if result is None:
         return None
     moved, exact, description = result
     moved = np.clip(moved, *limits)
-    moved[whole.whole] = moved[whole.whole].round()
     if preparation is not None:
-        sharp, moved = moved, rounded(model, x, moved, limits, preparation)
-        description += ", rounded to the columns' digits" * bool((moved != sharp).any())
+        moved = rounded(model, x, moved, limits, preparation)
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
@@ -179,20 +171,22 @@ def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray
     return low, high
 
 
-def _whole(
+def _grid(
     model: PrototypeModel, x: np.ndarray, preparation: Preparation | None
-) -> Whole:
-    """What may take whole numbers only; a value that is not whole stays free."""
-    whole, groups = np.zeros(len(x), dtype=bool), []
+) -> Grid:
+    """Levels are 0 or 1, numbers have the digits of their columns or stay."""
+    steps, groups = np.zeros(len(x)), []
     for spec in () if preparation is None else preparation.inputs:
-        part = spec.features
-        if spec.kind == "category" and spec.width:
+        if spec.kind == "number":
+            steps[spec.first] = 10.0**-spec.decimals
+        elif spec.kind == "category":
+            steps[spec.features] = 1.0
             if spec.dropped < 0:
                 groups.append((spec.first, spec.width))
-            whole[part] = True
-        elif spec.integer:
-            whole[part] = x[part] == x[part].round()
-    return Whole(x, model.scale, whole, tuple(groups))
+    count = x / np.where(steps > 0, steps, 1.0)
+    is_on_grid = np.isclose(count, count.round(), rtol=1e-12, atol=1e-9)
+    below = np.where(is_on_grid, 0.0, np.floor(count) - count) * steps
+    return Grid(steps / model.scale, below / model.scale, tuple(groups))
 
 
 def _lengths(model: PrototypeModel):
@@ -213,7 +207,7 @@ def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def _linear(model, x, limits, whole) -> tuple[np.ndarray, bool, str] | None:
+def _linear(model, x, limits, grid) -> tuple[np.ndarray, bool, str] | None:
     """One program per piece of a rival; the shortest of their answers."""
     weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
@@ -231,36 +225,33 @@ def _linear(model, x, limits, whole) -> tuple[np.ndarray, bool, str] | None:
         borders = _borders(weights, start_scores, piece, current, low, high)
         if borders is None:
             continue
-        move, _ = nearest(borders, whole, relaxed=True)
+        move, _ = nearest(borders, grid, relaxed=True)
         if move is not None:
             rivals.append((float(np.abs(move).sum()), piece, borders, move))
     rivals.sort(key=lambda rival: rival[:2])
     if not rivals:
         return None
-    if not whole.whole.any():
+    if not grid.steps.any():
         return x + rivals[0][3] * model.scale, True, "the smallest change there is"
-    return _whole_numbers(model, x, rivals, whole)
+    return _on_grid(model, x, rivals, grid)
 
 
-def _whole_numbers(model, x, rivals, whole) -> tuple[np.ndarray, bool, str] | None:
-    """The shortest move to whole numbers; rivals are sorted by their lower bounds."""
+def _on_grid(model, x, rivals, grid) -> tuple[np.ndarray, bool, str] | None:
+    """The shortest move to the grid; rivals are sorted by their lower bounds."""
     best, shortest, proved = None, np.inf, True
     for bound, _, borders, _ in rivals:
         if bound >= shortest:
             break
-        move, sure = nearest(borders, whole)
-        proved &= sure
-        if move is not None and (reached := float(np.abs(move).sum())) < shortest:
-            best, shortest = x + move * model.scale, reached
+        move, is_proved = nearest(borders, grid)
+        proved &= is_proved
+        if move is not None and (length := float(np.abs(move).sum())) < shortest:
+            best, shortest = x + move * model.scale, length
     if best is None:
         return None
+    if proved:
+        return best, True, "the smallest change there is in the columns' digits"
     gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
-    description = "the smallest change there is, whole numbers kept whole"
-    if not proved:
-        description = (
-            f"found by search among whole numbers, at most {gap:.0f} % above the least"
-        )
-    return best, proved, description
+    return best, False, f"at most {gap:.0f} % above the smallest change there is"
 
 
 def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
@@ -275,11 +266,11 @@ def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, limits, whole, preparation, X):
+def _searched(model, x, limits, preparation, X):
     """Search from the nearest rows that have another answer."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
-    blocks = _blocks(len(x), whole, preparation)
+    blocks = _blocks(x, preparation)
     before = model.decide(model.scores(x[None]))[0]
     length = _lengths(model)
 
@@ -297,15 +288,20 @@ def _searched(model, x, limits, whole, preparation, X):
     starts = starts[flips(starts)]
     order = np.argsort(length(starts - x), kind="stable")[:_MOST_STARTS]
     moved = search(flips, x, starts[order], blocks, length)
-    return None if moved is None else (moved, False, "found by search")
+    return None if moved is None else (moved, False, "the smallest that was found")
 
 
-def _blocks(n_features, whole, preparation) -> list[tuple[slice, bool]]:
+def _blocks(x: np.ndarray, preparation: Preparation | None) -> list[tuple[slice, bool]]:
     """Features that move together, and whether they may take any value."""
     if preparation is None:
-        return [(slice(f, f + 1), True) for f in range(n_features)]
+        return [(slice(f, f + 1), True) for f in range(len(x))]
     return [
-        (spec.features, not whole.whole[spec.features].any())
+        (spec.features, spec.kind == "number" and not _stays_whole(spec, x))
         for spec in preparation.inputs
         if spec.width
     ]
+
+
+def _stays_whole(spec: Input, x: np.ndarray) -> bool:
+    """Whether a number takes whole values only; one that is not whole stays free."""
+    return spec.integer and float(x[spec.first]).is_integer()

@@ -13,6 +13,8 @@ MARGIN = 1e-6
 #: The solver's tolerance, which is less than the margin.
 _FEASIBLE = 1e-7
 _MILP_SECONDS = 2.0
+#: No change takes more steps; counts of steps are exact but for this.
+_FAR, _ROUNDING = 1e6, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,53 +40,64 @@ class HalfSpaces:
 
 
 @dataclass(frozen=True, eq=False)
-class Whole:
-    """Features that take whole numbers only.
+class Grid:
+    """Values that a change may end on, in scaled units from where it starts.
 
     Parameters
     ----------
-    x : ndarray of shape (n_features,)
-        Where the move starts, user's units.
-    scale : ndarray of shape (n_features,)
-        User's units per scaled unit.
-    whole : ndarray of bool, shape (n_features,)
+    steps : ndarray of shape (n_features,)
+        Between two such values; 0 where any value will do.
+    offsets : ndarray of shape (n_features,)
+        From the start to the next such value below it.
     groups : tuple of (first, width)
-        Levels of one category: 0 or 1, and as many 1 as at the start.
+        Levels of one category: as many are 1 at the end as at the start.
     """
 
-    x: np.ndarray
-    scale: np.ndarray
-    whole: np.ndarray
+    steps: np.ndarray
+    offsets: np.ndarray
     groups: tuple[tuple[int, int], ...]
 
 
 def nearest(
-    borders: HalfSpaces, whole: Whole, relaxed: bool = False
+    borders: HalfSpaces, grid: Grid, relaxed: bool = False
 ) -> tuple[np.ndarray | None, bool]:
-    """Shortest move beyond the borders, to whole numbers unless these are relaxed.
+    """Shortest move beyond the borders, to the grid unless that is relaxed.
 
     Also whether it is proved the shortest, or that there is none.
     """
     m, n = borders.G.shape
-    places = np.flatnonzero(whole.whole)
-    limits = np.stack([borders.low, borders.high])
-    x, scale = whole.x[places], whole.scale[places]
-    # Unknowns: the way up and the way down, each at least 0; then the whole numbers.
-    low, high = np.hstack([limits, -limits[::-1]]).clip(0.0)
-    values = x + limits[:, places] * scale
+    used = (borders.G != 0).any(axis=0)
+    for first, width in grid.groups:
+        used[first : first + width] = True
+    places = np.flatnonzero((grid.steps > 0) & used)
     many = len(places)
-    step = sparse.csr_array((scale, (np.arange(many), places)), (many, n))
-    sides = sparse.csr_array(np.hstack([borders.G, -borders.G, np.zeros((m, many))]))
-    same = sparse.hstack([step, -step, -sparse.eye_array(many)])
-    rows = [LinearConstraint(sides, borders.need), LinearConstraint(same, -x, -x)]
-    for first, width in whole.groups:
+    steps, offsets = sparse.diags_array(grid.steps[places]), grid.offsets[places]
+    limits = np.stack([borders.low, borders.high])
+    # Unknowns: the way up and the way down, each at least 0; then how many steps, and
+    # whether a value that is not on the grid is left.
+    low, high = np.hstack([limits, -limits[::-1]]).clip(0.0)
+    counts = ((limits[:, places] - offsets) / grid.steps[places]).clip(-_FAR, _FAR)
+    least, most = np.ceil(counts[0] - _ROUNDING), np.floor(counts[1] + _ROUNDING)
+    on_grid, empty = offsets == 0, sparse.csr_array((m, 2 * many))
+    least = np.where(on_grid, least, np.minimum(least, 0.0))
+    most = np.where(on_grid, most, np.maximum(most, 0.0))
+    chosen = sparse.eye_array(n, format="csr")[places]
+    same = [chosen, -chosen, -steps, -sparse.diags_array(offsets)]
+    stays = [sparse.csr_array((many, 2 * n)), sparse.eye_array(many)]
+    rows = [
+        LinearConstraint(sparse.hstack([borders.G, -borders.G, empty]), borders.need),
+        LinearConstraint(sparse.hstack(same), 0.0, 0.0),
+        LinearConstraint(sparse.hstack([*stays, -sparse.diags_array(most)]), ub=0.0),
+        LinearConstraint(sparse.hstack([*stays, -sparse.diags_array(least)]), lb=0.0),
+    ]
+    for first, width in grid.groups:
         levels = (places >= first) & (places < first + width)
-        total = float(whole.x[first : first + width].sum())
-        rows.append(LinearConstraint(np.r_[np.zeros(2 * n), levels], total, total))
+        sums = np.r_[np.zeros(2 * n), levels, np.zeros(many)]
+        rows.append(LinearConstraint(sums, 0.0, 0.0))
     solution = milp(
-        np.r_[np.ones(2 * n), np.zeros(many)],
-        integrality=np.r_[np.zeros(2 * n), np.full(many, not relaxed)],
-        bounds=Bounds(np.r_[low, values[0]], np.r_[high, values[1]]),
+        np.r_[np.ones(2 * n), np.zeros(2 * many)],
+        integrality=np.r_[np.zeros(2 * n), np.full(2 * many, not relaxed)],
+        bounds=Bounds(np.r_[low, least, on_grid], np.r_[high, most, np.ones(many)]),
         constraints=rows,
         options={"time_limit": _MILP_SECONDS},
     )
@@ -92,7 +105,8 @@ def nearest(
         return None, solution.status == 2
     move = solution.x[:n] - solution.x[n : 2 * n]
     if not relaxed:
-        move[places] = (solution.x[2 * n :].round() - x) / scale
+        n_steps, leaves = solution.x[2 * n :].round().reshape(2, many)
+        move[places] = steps @ n_steps + offsets * leaves
         move = np.clip(move, borders.low, borders.high)
         move = move if borders.holds(move) else None
     return move, solution.status == 0

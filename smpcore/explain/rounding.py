@@ -25,8 +25,12 @@ def rounded(
     """Changed numbers with the digits of their columns, past the border."""
     before, (low, high) = model.decide(model.scores(x[None]))[0], limits
     numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
-    # A change that is a solver's rounding would be rounded to a whole digit.
-    moved = np.where(np.abs(moved - x) > _NOISE * model.scale, moved, x)
+    units, noise = np.ones(len(x)), _NOISE * model.scale
+    for spec in preparation.inputs:
+        units[spec.features] = 10.0**spec.decimals
+    # What is off by a solver's rounding only would be rounded to a whole digit.
+    for exact in (x, np.rint(moved * units) / units):
+        moved = np.where(np.abs(moved - exact) > noise, moved, exact)
     places = [f for f in numbers if moved[f] != x[f]]
     up = moved > x
 
