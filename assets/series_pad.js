@@ -2,8 +2,8 @@
  * One channel of a series, to be drawn: a drag sets the values that it passes, the arrow
  * keys move a cursor and the value under it. One message at a time, the latest wins.
  *
- * data: { label, values, low, high, answered }, of which `answered` is the number of the
- * last message that the server has drawn. A message: { number, values }.
+ * data: { label, value, low, high, answered }, of which `answered` is the number of the
+ * last message that the server has drawn. A message: { number, value }.
  */
 const PATIENCE = 3000; // milliseconds after which a message counts as lost
 const WIDTH = 600, HEIGHT = 160;
@@ -24,7 +24,7 @@ export default function ({ parentElement, data, setStateValue }) {
   const output = parentElement.querySelector("output");
   const own = (svg.own ??= { number: data.answered, at: 0, moved: false, cursor: 0 });
   const { low, high } = data;
-  const last = data.values.length - 1;
+  const last = data.value.length - 1;
   const x = (time) => (last ? (time / last) * WIDTH : WIDTH / 2);
   const y = (value) => HEIGHT - ((value - low) / (high - low)) * HEIGHT;
 
@@ -42,7 +42,7 @@ export default function ({ parentElement, data, setStateValue }) {
     own.moved = false;
     own.number += 1;
     own.at = performance.now();
-    setStateValue("move", { number: own.number, values: own.values });
+    setStateValue("move", { number: own.number, value: own.values });
   };
   const set = (from, to) => {
     own.values = drawn(own.values, from, to);
@@ -64,8 +64,8 @@ export default function ({ parentElement, data, setStateValue }) {
   parentElement.querySelector("span").textContent = data.label;
   svg.setAttribute("aria-label", `${data.label}: arrow keys move along the series and change its value`);
   // While a later drawing is on its way, the hand is right.
-  if (!own.values || own.values.length !== data.values.length || (!own.moved && own.number === own.answered)) {
-    own.values = [...data.values];
+  if (!own.values || own.values.length !== data.value.length || (!own.moved && own.number === own.answered)) {
+    own.values = [...data.value];
     own.cursor = Math.min(own.cursor, last);
   }
   show();

@@ -1,7 +1,5 @@
 """What does this method do? Drag, and watch regions, prototypes and numbers move."""
 
-from typing import Any
-
 import streamlit as st
 
 from pages.explore import convergence, live, series
@@ -46,32 +44,25 @@ def _below() -> None:
 def _about_model() -> None:
     if not lesson_run.hides_numbers():
         _downloads()
-    _story()
+    method = METHODS[session.current().method]
+    with st.expander("How it works", icon=":material/menu_book:"):
+        st.markdown(f"**{method.title}**")
+        st.markdown(method.story)
+        st.caption(method.reference)
 
 
 def _downloads() -> None:
-    """The model on the screen, to take along; it is made when it is asked for."""
+    """The model on the screen, to take along; what is true of it beyond its figure."""
     released = session.released()
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The fully converged model as C99 code with a self-test, in a zip file."
-    download(
-        "Download as C",
-        make,
-        "model.zip",
-        key="explore_download",
-        place=row,
-        disabled=bool(refused),
-        help=refused or usual,
-    )
+    state = {"disabled": bool(refused), "help": refused or usual}
+    with row:
+        download("Download as C", make, "model.zip", key="explore_download", **state)
     pin.button(resolve(released), row)
     qr.button(row)
     row.page_link("pages/export.py", label="More export options")
-    _status(row)
-
-
-def _status(row: Any) -> None:
-    """What is true of the model on the screen beyond its figure."""
     if warmup.waiting:
         row.caption(f"Still compiling: {', '.join(warmup.waiting)}.")
     context = session.resolved()
@@ -81,15 +72,6 @@ def _status(row: Any) -> None:
         row.caption(f"{context.operating} (set on Performance).")
     if times := context.times_opened:
         row.caption(f"Test set opened {plural(times, 'time')}.")
-
-
-def _story() -> None:
-    """What the method on the screen does; it follows the figure's picker."""
-    method = METHODS[session.current().method]
-    with st.expander("How it works", icon=":material/menu_book:"):
-        st.markdown(f"**{method.title}**")
-        st.markdown(method.story)
-        st.caption(method.reference)
 
 
 _figure()

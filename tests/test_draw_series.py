@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore import series
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.ui import workspace
+from pages.ui import component, workspace
 from smpcore import SmpcoreError, load_dataset
 from smpcore.datasets import make_dataset, with_series
 from tests.app import kernels, opened, session_of, sound
@@ -28,11 +28,11 @@ def drawing():
 def pad(monkeypatch):
     """What a message makes of a channel of zeros."""
     mounts = []
-    monkeypatch.setattr(series, "_component", lambda: lambda **o: mounts.append(o))
+    monkeypatch.setattr(component, "component", lambda _: lambda **o: mounts.append(o))
 
     def send(values):
         drawn = np.zeros((9, 40))
-        state = {"pad": {"move": {"number": 2, "values": values}}}
+        state = {"pad": {"move": {"number": 2, "value": values}}}
         monkeypatch.setattr(st, "session_state", state)
         series._channel(resolve(Choice(data="series")), drawn, 1, "pad")
         mounts[-1]["on_move_change"]()

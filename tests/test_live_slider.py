@@ -5,7 +5,7 @@ import math
 import pytest
 import streamlit as st
 
-from pages.ui import live_slider
+from pages.ui import component, live_slider
 
 HOSTILE = [None, "2", [], {}, {"value": "2"}, {"value": math.nan}, {"value": True}]
 HOSTILE += [{"value": math.inf}, {"value": [1]}, {"number": 3}]
@@ -15,9 +15,7 @@ HOSTILE += [{"value": math.inf}, {"value": [1]}, {"number": 3}]
 def mounted(monkeypatch):
     """What a message calls, and the data that the slider is mounted with."""
     moved, mounts = [], []
-    monkeypatch.setattr(
-        live_slider, "_component", lambda: lambda **options: mounts.append(options)
-    )
+    monkeypatch.setattr(component, "component", lambda _: lambda **o: mounts.append(o))
 
     def send(message):
         monkeypatch.setattr(st, "session_state", {"s": {"move": message}})

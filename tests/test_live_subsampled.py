@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from pages.explore import previews, subsampled
+from pages.explore import previews
 from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -67,10 +67,6 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     scene = Scene(choice, data, cache.view(data, resolve(choice).view))
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
-
-
-def test_a_drag_is_coarse_too_and_letting_go_starts_the_long_fit(browser):
-    until_done(browser)
     name = next(
         c["name"]
         for c in browser.last["controls"]
@@ -87,24 +83,9 @@ def test_a_drag_is_coarse_too_and_letting_go_starts_the_long_fit(browser):
     assert until_done(browser)["coarse"] is None
 
 
-def test_what_is_coarse_is_never_what_is_kept(browser):
-    choice = browser.choice
-    part = subsampled.part_of(resolve(choice).data, choice.method)
-    assert len(part.split.train) == FEW
-    fit = resolve(choice).fit()
-    assert fit.wait(60)
-    # Compare, Export and the link's reader take this one.
-    direct = METHODS[choice.method].estimator(resolve(choice).values)
-    direct.fit(*resolve(choice).data.named("train"))
-    X = resolve(choice).data.of("validation")[0]
-    np.testing.assert_array_equal(
-        fit.estimator.model_.scores(X), direct.model_.scores(X)
-    )
-
-
 def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    monkeypatch.setattr(subsampled, "MOST_VALUES", 30 * (subsampled.LEAST_ROWS - 1))
+    monkeypatch.setattr(previews, "MOST_VALUES", 30 * (previews.LEAST_ROWS - 1))
     browser = Browser(data="breast_cancer", seed=8)
     assert browser.last["job"] and "picture" not in browser.last
     assert "picture" not in browser.drag(mu=0.01)
@@ -127,21 +108,13 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gat
     assert until_done(browser)["canonical"]
 
 
-def test_comparing_all_rows_counts_as_work():
-    for method in METHODS.values():
-        assert method.effort(100, 8) == 800
-        assert method.effort(5000, 8) >= 8 * 5000
-    assert METHODS["imkpl"].effort(1078, 64) < cache.QUICK_VALUES
-    assert METHODS["imkpl"].effort(3000, 64) > cache.QUICK_VALUES
-
-
 def test_the_whole_is_its_own_part_where_rows_are_few():
     data = resolve(Choice(data="moons")).data
-    part = subsampled.part_of(data, "smp")
+    part = previews.part_of(data, "smp")
     np.testing.assert_array_equal(part.split.train, data.split.train)
-    assert subsampled.words(part, data) == "Preview: short fit"
+    assert previews.words(part, data) == "Preview: short fit"
     few = resolve(Choice(data="moons", data_values={"n_samples": 20})).data
-    assert subsampled.part_of(few, "smp") is None
+    assert previews.part_of(few, "smp") is None
 
 
 def test_a_fit_that_lasts_goes_on_and_is_not_begun_again(monkeypatch):

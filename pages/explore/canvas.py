@@ -8,17 +8,14 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import streamlit as st
 from jsonschema import Draft202012Validator, validators
 
+from pages.ui.component import ASSETS, component
 from pages.work import json_schema
 
-ASSETS = Path(__file__).parents[2] / "assets"
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
@@ -85,28 +82,18 @@ def message_problem(message: Any) -> str:
     return f"{field} should fulfil {error.validator} of the schema"
 
 
-def _text(name: str) -> str:
-    return (ASSETS / name).read_text("utf-8")
-
-
-@cache
-def _component(name: str, script: str) -> Callable[..., Any]:
-    return st.components.v2.component(name, js=_text(script))
-
-
 def figure_script() -> None:
     """Mount the figure's script, unseen: an answer to a drag goes without its 100 kB.
 
     It is built from the modules of assets/canvas: Streamlit takes a script as one text.
     """
-    mounted = _component("figure_script", "canvas.js")
-    mounted(key="figure_script", data=_text("canvas/figure.css"))
+    style = (ASSETS / "canvas/figure.css").read_text("utf-8")
+    component("canvas")(key="figure_script", data=style)
 
 
 def live_figure(
     payload: bytes, key: str, on_msg: Callable[[], None] | None = None
 ) -> dict[str, Any] | None:
     """Mount the live figure, or hand it new content."""
-    mounted = _component("live_figure", "live_figure.js")
-    result = mounted(key=key, data=payload, on_msg_change=on_msg or (lambda: None))
-    return result.msg
+    mounted = component("live_figure")
+    return mounted(key=key, data=payload, on_msg_change=on_msg or (lambda: None)).msg

@@ -34,17 +34,13 @@ UNEXPECTED = "The page sent something unexpected; reload it."
 
 
 def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
-    """Whether points can be added and moved: two plain numbers, and what they are
-    of.
-    """
+    """Whether points can be drawn: two plain numbers, and what they are of."""
     if data.dataset.follow_up is not None:  # a drawn point was not followed
         return False
     numbers = [entry.kind == "number" for entry in data.preparation.inputs]
     # Of a forbidden feature a drawn point would have no value.
-    few = (
-        data.dataset.n_samples <= state_file.EDITABLE_ROWS
-        and not data.dataset.forbidden
-    )
+    few = data.dataset.n_samples <= state_file.EDITABLE_ROWS
+    few = few and not data.dataset.forbidden
     if data.dataset.task == "regression" and numbers == [True]:
         return few
     flat = view is None or not view.of_target
@@ -60,18 +56,25 @@ def edited(choice: Choice, message: Mapping[str, Any], live: Live) -> Choice:
     if op == "undo":
         return undo.back(choice, live)
     data = resolve(choice).data
-    drawn = choice.data == MINE and user_tables.is_drawing(choice.token)
     dataset, division = _changed(data, message, goes_on)
     # A drag or a sweep is one step to undo, however many messages it took.
-    if not goes_on:
-        points = (data.dataset, data.split) if drawn else None
-        digest = data.dataset.digest
-        undo.push(live, undo.Step(STEPS[op], choice, points, digest, moved=True))
+    choice = with_table(choice, dataset, division, live, "" if goes_on else STEPS[op])
     live.gesture = gesture if message.get("dragging") else None
+    return choice
+
+
+def with_table(
+    choice: Choice, dataset: Dataset, division: Split, live: Live, step: str
+) -> Choice:
+    """Make an edited table the visitor's; the step is named for Undo, if it is one."""
+    data = resolve(choice).data
+    drawn = choice.data == MINE and user_tables.is_drawing(choice.token)
+    if step:
+        points = (data.dataset, data.split) if drawn else None
+        undo.push(live, undo.Step(step, choice, points, data.dataset.digest, True))
     # What is drawn on other data, or on an upload, leaves them and the upload alone.
-    token = table_store.keep(dataset, division, choice.token if drawn else "")
-    live.edited = token
-    return replace(user_tables.show(choice, token), data_values={})
+    live.edited = table_store.keep(dataset, division, choice.token if drawn else "")
+    return replace(user_tables.show(choice, live.edited), data_values={})
 
 
 def _number(value: Any) -> float:
@@ -95,44 +98,37 @@ def _changed(
         X, y = np.delete(X, rows, axis=0), np.delete(y, rows)
         for gone in rows[::-1]:
             division = division.without_row(gone)
-    elif op == "spray":
-        added = _sprayed(message, len(y))
-        if not len(added) and not goes_on:
-            raise SmpcoreError(UNEXPECTED)
-        if len(y) + len(added) > state_file.EDITABLE_ROWS:
+    elif op == "move":
+        xy = _coordinates(message.get("x"), message.get("y"))
+        if not _is_row(row, y):
+            raise SmpcoreError(GONE)
+        X[row] = xy[: X.shape[1]]
+        y[row] = xy[1] if upright else y[row]
+    elif op in STEPS:
+        points = _added(message, len(y), goes_on)
+        answers = points[:, 1] if upright else [_answer(data, message)] * len(points)
+        X, y = np.vstack([X, points[:, : X.shape[1]]]), np.append(y, answers)
+        if len(y) > state_file.EDITABLE_ROWS:
             raise SmpcoreError(
                 f"At most {state_file.EDITABLE_ROWS:,} points can be drawn."
             )
-        y = np.append(y, added[:, 1] if upright else _answers(data, message, added))
-        X = np.vstack([X, added[:, : X.shape[1]]])
-        division = division.with_rows(np.arange(len(data.y), len(y)))
-    elif op in ("add", "outliers", "move"):
-        xy = np.array([_number(message.get(name)) for name in ("x", "y")])
-        if not (np.abs(xy) <= state_file.FAR).all():
-            raise SmpcoreError(
-                f"A point needs two coordinates up to {state_file.FAR:g}."
-            )
-        if op == "move":
-            if not _is_row(row, y):
-                raise SmpcoreError(GONE)
-            X[row] = xy[: X.shape[1]]
-            y[row] = xy[1] if upright else y[row]
+        rows = np.arange(len(data.y), len(y))
+        if op == "spray":
+            division = division.with_rows(rows)
         else:
-            answer = xy[1] if upright else _answer(data, message)
-            for place in _beside(xy, message) if op == "outliers" else (xy,):
-                X, y = np.vstack([X, place[: X.shape[1]]]), np.append(y, answer)
-                division = division.with_row(len(y) - 1)
+            for new in rows:
+                division = division.with_row(new)
     else:
         raise SmpcoreError(UNEXPECTED)
     return data.dataset.with_points(X, y), division
 
 
-def _beside(xy: np.ndarray, message: Mapping[str, Any]) -> np.ndarray:
-    """Two places beside one, (2, 2)."""
-    dx = _number(message.get("dx"))
-    if not abs(dx) <= state_file.FAR:
+def _coordinates(*values: Any) -> np.ndarray:
+    """Numbers of a message that lie in the plane."""
+    numbers = np.array([_number(value) for value in values])
+    if not (np.abs(numbers) <= state_file.FAR).all():
         raise SmpcoreError(f"A point needs two coordinates up to {state_file.FAR:g}.")
-    return xy + np.array([[-dx, 0.0], [dx, 0.0]])
+    return numbers
 
 
 def _answer(data: cache.Parts, message: Mapping[str, Any]) -> Any:
@@ -148,31 +144,32 @@ def _answer(data: cache.Parts, message: Mapping[str, Any]) -> Any:
     return classes[label]
 
 
-def _answers(
-    data: cache.Parts, message: Mapping[str, Any], points: np.ndarray
-) -> np.ndarray:
-    return np.repeat(_answer(data, message), len(points))
-
-
-def _sprayed(message: Mapping[str, Any], seed: int) -> np.ndarray:
-    """Points spread evenly over an ellipse around each place, (n_points, 2)."""
-    places = message.get("places")
-    if not isinstance(places, list) or len(places) > MOST_PLACES:
+def _added(message: Mapping[str, Any], seed: int, goes_on: bool) -> np.ndarray:
+    """Where new points are, (n_points, 2)."""
+    if message["op"] == "add":
+        return _coordinates(message.get("x"), message.get("y"))[None]
+    if message["op"] == "outliers":
+        x, y, dx = _coordinates(*(message.get(name) for name in ("x", "y", "dx")))
+        return np.array([[x - dx, y], [x + dx, y]])
+    pairs = _places(message, MOST_PLACES)
+    if not pairs and not goes_on:
         raise SmpcoreError(UNEXPECTED)
-    pairs = [place for place in places if isinstance(place, list) and len(place) == 2]
-    middles = np.array([[*map(_number, pair)] for pair in pairs]).reshape(-1, 2)
-    radii = np.array([_number(message.get(name)) for name in ("dx", "dy")])
-    if (
-        not (np.abs(middles) <= state_file.FAR).all()
-        or not (np.abs(radii) <= state_file.FAR).all()
-    ):
-        raise SmpcoreError(f"A point needs two coordinates up to {state_file.FAR:g}.")
-    # The number of points before: the same strokes give the same points.
-    draw = np.random.default_rng(seed)
-    shape = len(middles), SPRAYED
+    middles = _coordinates(*(value for pair in pairs for value in pair))
+    radii = _coordinates(message.get("dx"), message.get("dy"))
+    # Spread evenly over an ellipse around each place. The seed is the number of points
+    # before: the same strokes give the same points.
+    draw, shape = np.random.default_rng(seed), (len(pairs), SPRAYED)
     turn, far = 2 * np.pi * draw.random(shape), np.sqrt(draw.random(shape))
     around = np.stack([far * np.cos(turn), far * np.sin(turn)], axis=2)
-    return (middles[:, None] + radii * around).reshape(-1, 2)
+    return (middles.reshape(-1, 1, 2) + radii * around).reshape(-1, 2)
+
+
+def _places(message: Mapping[str, Any], most: int) -> list[list[Any]]:
+    """Pairs that a message lists."""
+    places = message.get("places")
+    if not isinstance(places, list) or len(places) > most:
+        raise SmpcoreError(UNEXPECTED)
+    return [place for place in places if isinstance(place, list) and len(place) == 2]
 
 
 def _is_row(row: Any, y: np.ndarray) -> bool:
@@ -186,14 +183,11 @@ def _rows(data: cache.Parts, message: Mapping[str, Any]) -> np.ndarray:
     repeats what is erased already is then right, and never takes another point. Of
     points at one place the last is taken first.
     """
-    row, places = message.get("row"), message.get("places")
-    if places is None:
+    row, rows = message.get("row"), []
+    if message.get("places") is None:
         return np.array([row] if _is_row(row, data.y) else [], dtype=int)
-    if not isinstance(places, list) or len(places) > state_file.EDITABLE_ROWS:
-        raise SmpcoreError(UNEXPECTED)
-    pairs = [place for place in places if isinstance(place, list) and len(place) == 2]
+    pairs = _places(message, state_file.EDITABLE_ROWS)
     wanted = Counter((_number(x), _number(y)) for x, y in pairs)
-    rows = []
     xy = data.X if data.X.shape[1] == 2 else np.column_stack([data.X, data.y])
     # The browser has single precision only.
     for number, place in reversed([*enumerate(xy.astype(np.float32).tolist())]):

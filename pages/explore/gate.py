@@ -41,9 +41,16 @@ def filter_locked(
     text = f"Locked in this step of the lesson, so that nothing changed: {what}. "
     text += "Answer the question first, go on to the next step, or leave the lesson."
     left = {name: value for name, value in values.items() if name not in locked}
-    kept = {name: message[name] for name in ("seq", "have") if name in message}
-    kept |= {"dragging": bool(message.get("dragging")) and bool(left)}
-    return kept | {"kind": "set", "values": left}, "set", [text]
+    dragging = bool(message.get("dragging") and left)
+    return _setting(message, left, dragging), "set", [text]
+
+
+def _setting(
+    message: Mapping[str, Any], values: Mapping[str, Any], dragging: bool = False
+) -> dict[str, Any]:
+    """The message with these values in place of what it changes."""
+    head = {name: message[name] for name in ("seq", "have") if name in message}
+    return head | {"kind": "set", "values": values, "dragging": dragging}
 
 
 def _marked(run: lesson_run.Run, message: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -52,8 +59,7 @@ def _marked(run: lesson_run.Run, message: Mapping[str, Any]) -> Mapping[str, Any
     is_place = all(isinstance(v, int | float) and abs(v) < FAR for v in place)
     if run.is_open_question and run.asks_place and is_place:
         run.mark = [float(value) for value in place]
-    kept = {name: message[name] for name in ("seq", "have") if name in message}
-    return kept | {"kind": "set", "values": {}, "dragging": False}
+    return _setting(message, {})
 
 
 def _mark(run: lesson_run.Run) -> dict[str, Any]:
@@ -62,8 +68,8 @@ def _mark(run: lesson_run.Run) -> dict[str, Any]:
         return {"open": True, "at": run.mark, "found": []}
     with suppress(SmpcoreError):  # the page shows why a fit has no result
         run.readouts()
-    found = run.places.get(run.at, [])
-    return {"open": False, "at": run.answers[run.at], "found": found}
+    places = run.places.get(run.at, [])
+    return {"open": False, "at": run.answers[run.at], "found": places}
 
 
 def redact(header: dict[str, Any]) -> dict[str, Any]:

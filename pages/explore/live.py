@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore import gate, path, previews, steps, subsampled
+from pages.explore import gate, path, previews, steps
 from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
@@ -189,7 +189,7 @@ def _respond(
         support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
-        part = None if data is context.data else subsampled.words(data, context.data)
+        part = None if data is context.data else previews.words(data, context.data)
         painted = picture(estimator, scene, data, tied, coded=not dragging)
         header["picture"] = painted | {
             "canonical": canonical,

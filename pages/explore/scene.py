@@ -23,14 +23,7 @@ SHOWN_ROWS = 2000
 
 
 class Scene:
-    """What stands still while a model changes: rows, window, labels.
-
-    Parameters
-    ----------
-    choice : Choice
-    data : Parts
-    view : figures.View
-    """
+    """What stands still while a model changes: rows, window, labels."""
 
     def __init__(self, choice: Choice, data: cache.Parts, view: figures.View) -> None:
         open_test = choice.open_test or data.dataset.open_test

@@ -2,44 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from pages.state import lesson_run, session, state_file, table_store, undo, user_tables
-from pages.state.choice import MINE
+from pages.explore.edits import with_table
+from pages.state import lesson_run, session, state_file
 from pages.state.context import Context
+from pages.ui.component import moving
 from pages.ui.elements import problems_shown
 from pages.ui.text import escape_markdown, short_label
 from smpcore.datasets import plain_number, with_series
-
-_SCRIPT = Path(__file__).parents[2] / "assets" / "series_pad.js"
-_HTML = """<div><span></span><output aria-live="polite"></output>
-<svg viewBox="0 0 600 160" preserveAspectRatio="none" tabindex="0" role="application">
-<polyline fill="none"></polyline><path></path></svg></div>"""
-_CSS = """
-div { display: grid; grid-template-columns: 1fr auto; font: inherit;
-  font-size: .875rem; color: var(--st-text-color); }
-output { color: var(--st-primary-color); font-variant-numeric: tabular-nums; }
-svg { grid-column: 1 / -1; width: 100%; height: 160px; touch-action: none;
-  cursor: crosshair; border: 1px solid var(--st-border-color); overflow: visible; }
-svg:focus-visible { outline: 2px solid var(--st-primary-color); }
-polyline { stroke: var(--st-text-color); stroke-width: 2;
-  vector-effect: non-scaling-stroke; }
-path { stroke: var(--st-primary-color); stroke-width: 10; stroke-linecap: round;
-  vector-effect: non-scaling-stroke; }
-"""
-
-
-@cache
-def _component() -> Callable[..., Any]:
-    js = _SCRIPT.read_text("utf-8")
-    return st.components.v2.component("series_pad", html=_HTML, css=_CSS, js=js)
 
 
 @st.fragment
@@ -101,25 +75,15 @@ def _channel(context: Context, series: np.ndarray, channel: int, key: str) -> No
     margin = 0.2 * float(np.ptp(X)) or 1.0
     low, high = float(X.min()) - margin, float(X.max()) + margin
 
-    def message() -> dict[str, Any]:
-        return (st.session_state.get(key) or {}).get("move") or {}
-
-    def moved() -> None:
-        values = message().get("values")
+    def moved(values: Any) -> None:
         if isinstance(values, list) and len(values) == series.shape[1]:
             if all(type(value) in (int, float) for value in values):
                 drawn = np.clip(np.array(values, dtype=np.float64), low, high)
                 series[channel] = np.where(np.isfinite(drawn), drawn, series[channel])
 
-    number = message().get("number")
-    data = {
-        "label": f"Channel {short_label(context.data.dataset.channels[channel])}",
-        "values": series[channel].tolist(),
-        "low": low,
-        "high": high,
-        "answered": number if type(number) is int else 0,
-    }
-    _component()(key=key, data=data, on_move_change=moved)
+    label = f"Channel {short_label(context.data.dataset.channels[channel])}"
+    data = {"label": label, "value": series[channel].tolist(), "low": low, "high": high}
+    moving("series_pad", key, data, moved)
 
 
 def _prediction(context: Context, x: np.ndarray) -> None:
@@ -140,13 +104,7 @@ def _prediction(context: Context, x: np.ndarray) -> None:
 
 def _add(context: Context, x: np.ndarray, label: Any) -> None:
     """Put the series under the training rows, as a drawn point joins others."""
-    choice, data, live = context.choice, context.data, session.get().live
+    choice, data = context.choice, context.data
     dataset = with_series(data.dataset, x, label, state_file.EDITABLE_ROWS)
-    drawn = choice.data == MINE and user_tables.is_drawing(choice.token)
-    points = (data.dataset, data.split) if drawn else None
-    step = undo.Step("the added series", choice, points, data.dataset.digest, True)
-    undo.push(live, step)
-    division = data.split.with_row(dataset.n_samples - 1)
-    token = table_store.keep(dataset, division, choice.token if drawn else "")
-    live.edited = token
-    session.choose(replace(user_tables.show(choice, token), data_values={}))
+    division, live = data.split.with_row(dataset.n_samples - 1), session.get().live
+    session.choose(with_table(choice, dataset, division, live, "the added series"))

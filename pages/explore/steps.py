@@ -25,25 +25,18 @@ MOST_AT_ONCE = 16
 
 @dataclass(frozen=True)
 class States:
-    """States that can be shown, of our fit or of the printed algorithm.
-
-    Parameters
-    ----------
-    estimator : fitted estimator
-        Our fit.
-    count : int
-    at : callable
-        ``at(index)`` is the state with this place among those that are shown.
-    curves : dict
-        Lists with an entry for each.
-    is_printed : bool
-    """
+    """States that can be shown, of our fit or of the printed algorithm."""
 
     estimator: Any
-    count: int
     at: Callable[[int], Step]
+    #: Lists with an entry for each.
     curves: dict[str, Any]
     is_printed: bool
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.curves["iteration"])
 
 
 def recorded_fit(context: Context) -> fits.Fit:
@@ -124,12 +117,12 @@ def _recorded(fit: fits.Fit, context: Context) -> States:
     def at(index: int) -> Step:
         return history.state(int(shown[index]))
 
-    return States(fit.estimator, len(shown), at, curves, is_printed=False)
+    return States(fit.estimator, at, curves, is_printed=False)
 
 
 def _printed(run: printed.PrintedRun) -> States:
     """The states of the printed algorithm."""
-    states, estimator = run.states, run.estimator
+    states = run.states
     curves = {
         "iteration": [state.iteration for state in states],
         "objective": [state.objective for state in states],
@@ -137,8 +130,7 @@ def _printed(run: printed.PrintedRun) -> States:
         "phase": [state.phase for state in states],
         "difference": run.difference,
     }
-    at = states.__getitem__
-    return States(estimator, len(states), at, curves, is_printed=True)
+    return States(run.estimator, states.__getitem__, curves, is_printed=True)
 
 
 def _step(context: Context, states: States, index: int) -> tuple[Any, dict[str, Any]]:

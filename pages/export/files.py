@@ -40,7 +40,7 @@ def section(
     """Make the zip, offer it, and show what is in it."""
     real = st.toggle(
         "Include real training rows in the test vectors",
-        value=exports.carries_real_rows(made.data),
+        value=not made.data.dataset.private,
         key=f"export_real_{made.data.dataset.digest}",
     )
     made, calibrated = _with_calibration(made, chosen.target)
@@ -54,7 +54,7 @@ def section(
     download(
         "Download the zip",
         lambda: packed,
-        f"{chosen.name or made.usual_name}.zip",
+        f"{chosen.name or exports.usual_name(made.context)}.zip",
         type="primary",
         key="export_download",
         help="Includes a self-test, test vectors and a README.",

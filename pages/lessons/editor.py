@@ -29,21 +29,12 @@ _ABOUT = {"title": "My lesson", "minutes": 10, "aim": "What the class should see
 
 @dataclass
 class Draft:
-    """The lesson that a visit makes.
-
-    Parameters
-    ----------
-    steps : list of dict
-        As they are written.
-    begin : Choice or None
-        The state that the next step begins with, if an answer leads away from it.
-    problem : str
-        Why the last step was not taken.
-    """
+    """The lesson that a visit makes: its steps as they are written."""
 
     steps: list[dict[str, Any]] = field(default_factory=list)
+    #: The state that the next step begins with, if an answer leads away from it.
     begin: Choice | None = None
-    problem: str = ""
+    problem: str = ""  # why the last step was not taken
 
 
 def draft() -> Draft:

@@ -15,7 +15,7 @@ import pandas as pd
 from pages.state import session
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
-from pages.work import cache, fits
+from pages.work import cache
 from smpcore import PrototypeModel, SmpcoreError, compile_model, export
 from smpcore.codegen import (
     CompiledModel,
@@ -37,20 +37,12 @@ VERSIONS = ("numpy", "numba", "scikit-learn")
 
 @dataclass(frozen=True, eq=False)
 class Export:
-    """A canonical model, compiled.
-
-    Parameters
-    ----------
-    context : Context
-    estimator : fitted estimator
-    compiled : CompiledModel
-    counts : mapping of str to Counts
-        Column -> which counts of a converter the compiled model takes it as.
-    """
+    """A canonical model, compiled."""
 
     context: Context
     estimator: Any
     compiled: CompiledModel
+    #: Column -> which counts of a converter the compiled model takes it as.
     counts: Mapping[str, Counts] = field(default_factory=dict)
 
     @property
@@ -60,8 +52,7 @@ class Export:
 
     @cached_property
     def _in_counts(self) -> tuple[PrototypeModel, Any, dict[str, SensorRange]]:
-        given = self.estimator.model_, self.data.preparation
-        return in_counts(*given, self.counts)
+        return in_counts(self.estimator.model_, self.data.preparation, self.counts)
 
     @property
     def model(self) -> PrototypeModel:
@@ -100,11 +91,6 @@ class Export:
         model = self.estimator.model_
         return model.n_prototypes if model.pooling == "sum" else self.compiled.n_rows
 
-    @property
-    def usual_name(self) -> str:
-        """See `usual_name`."""
-        return usual_name(self.context)
-
     def with_calibration(self, calibration: Calibration | None) -> Export:
         """The same model with this calibration, or without any."""
         estimator = copy.copy(self.estimator)
@@ -135,7 +121,7 @@ class Export:
             self.data.preparation,
             target,
             number,
-            name or self.usual_name,
+            name or usual_name(self.context),
             vectors=vectors,
             ranges=ranges,
             counts=self.counts,
@@ -146,10 +132,8 @@ class Export:
 def with_counts(made: Export, counts: Mapping[str, Counts]) -> Export:
     """Compile a model for inputs that come as counts."""
     made = replace(made, counts=counts)
-    if not counts:
-        return made
     of = made.model, made.preparation, made.provenance
-    return replace(made, compiled=compile_model(*of))
+    return replace(made, compiled=compile_model(*of)) if counts else made
 
 
 def usual_name(context: Context) -> str:
@@ -159,11 +143,7 @@ def usual_name(context: Context) -> str:
 
 def compiled(context: Context) -> Export:
     """Compile the canonical model of a choice."""
-    return _compiled(context, context.fit())
-
-
-def _compiled(context: Context, fit: fits.Fit) -> Export:
-    estimator = context.with_threshold(fit.finished())
+    estimator = context.with_threshold(context.fit().finished())
     provenance = _provenance(context, estimator)
     model = compile_model(estimator.model_, context.data.preparation, provenance)
     return Export(context, estimator, model)
@@ -172,6 +152,7 @@ def _compiled(context: Context, fit: fits.Fit) -> Export:
 def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     """Where the model comes from; no date, so that the bytes repeat."""
     choice, data = context.choice, context.data
+    asks = data.dataset.follow_up
     accuracy = {
         part: measured(data.evaluate(estimator.model_, part), data)
         for part in context.open_parts
@@ -184,7 +165,7 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
             "test": data.split.test_share,
             "key": data.split.key,
         },
-        **_question(data),
+        **({"question": f"{asks.title}? {asks.rule}"} if asks else {}),
         "forbidden": list(choice.forbidden),
         "method": context.method.title,
         "parameters": context.values,
@@ -199,12 +180,6 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
     }
 
 
-def _question(data: cache.Parts) -> dict[str, str]:
-    """The question of time to event, in words; empty of other data."""
-    asks = data.dataset.follow_up
-    return {} if asks is None else {"question": f"{asks.title}? {asks.rule}"}
-
-
 def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:
     """Scores as they go into the bundle."""
     about = {"interval_note": data.cluster_summary} if data.cluster_summary else {}
@@ -213,11 +188,6 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
     if isinstance(scores, Scores):
         return scores.as_dict() | about
     return scores.as_dict(float(np.median(data.of("train")[1]))) | about
-
-
-def carries_real_rows(data: cache.Parts) -> bool:
-    """Whether a bundle has real rows by default: never a visitor's own."""
-    return not data.dataset.private
 
 
 def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
@@ -236,8 +206,9 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         return str(error), bytes
 
     def make() -> bytes:
-        made = _compiled(context, fit)
-        return made.zip(made.vectors(made.compiled, carries_real_rows(made.data)))
+        made = compiled(context)
+        private = made.data.dataset.private  # a visitor's own rows stay here
+        return made.zip(made.vectors(made.compiled, real=not private))
 
     if not fit.wait(0.0):
         return "", make

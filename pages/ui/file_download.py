@@ -7,31 +7,29 @@ import logging
 import mimetypes
 import secrets
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache, partial
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from pages.state import session
 from pages.state.session import OutgoingFile
+from pages.ui.component import component
 from pages.ui.text import message
 from smpcore import SmpcoreError
 
-_SCRIPT = Path(__file__).parents[2] / "assets" / "save_file.js"
 #: A file travels as one message, of which the server sends 100 MB at most.
 MOST_BYTES = 95_000_000
 log = logging.getLogger(__name__)
 
 
+@st.fragment
 def download(
     label: str,
     make: Callable[[], bytes | str],
     file_name: str,
     *,
     key: str,
-    place: AbstractContextManager | None = None,
     **options: Any,
 ) -> None:
     """A button that saves a file; the rest of the page does not run again.
@@ -41,18 +39,6 @@ def download(
     fetched it when other visitors' pages run meanwhile. Here the file stays on the page
     until the browser says that it has it, or another page is opened.
     """
-    with place or nullcontext():
-        _button(label, make, file_name, key, options)
-
-
-@st.fragment
-def _button(
-    label: str,
-    make: Callable[[], bytes | str],
-    file_name: str,
-    key: str,
-    options: dict[str, Any],
-) -> None:
     visit, icon = session.get(), ":material/download:"
     st.button(label, key=key, icon=icon, on_click=_want, args=(key,), **options)
     if visit.file.key != key:
@@ -60,9 +46,10 @@ def _button(
     try:
         if not visit.file.content:
             with st.spinner("Making the file"):
-                number, content = secrets.token_hex(8), _made(make)
-            header = _header(number, file_name)
-            visit.file = OutgoingFile(key, number, header + content)
+                number, content = secrets.token_hex(8), _as_bytes(make())
+            kind = mimetypes.guess_type(file_name)[0] or "application/octet-stream"
+            header = json.dumps({"id": number, "name": file_name, "type": kind})
+            visit.file = OutgoingFile(key, number, header.encode() + b"\n" + content)
     except SmpcoreError as problem:
         visit.file = OutgoingFile()
         message(st.error, f"No file: {problem}")
@@ -73,8 +60,8 @@ def _button(
         log.exception("bug %s while making %s", number, key)
         st.error(f"No file: internal error (ID {number}). Tell it to the operator.")
     else:
-        data = visit.file.content
-        _saver()(key=_saver_key(key), data=data, on_saved_change=partial(_taken, key))
+        save, taken = component("save_file"), partial(_taken, key)
+        save(key=f"{key}_file", data=visit.file.content, on_saved_change=taken)
 
 
 def _want(key: str) -> None:
@@ -84,18 +71,13 @@ def _want(key: str) -> None:
 
 def _taken(key: str) -> None:
     """Forget the file that the browser says it has."""
-    visit, said = session.get(), st.session_state.get(_saver_key(key)) or {}
-    if visit.file.key == key and said.get("saved") == visit.file.number:
+    visit, state = session.get(), st.session_state.get(f"{key}_file") or {}
+    if visit.file.key == key and state.get("saved") == visit.file.number:
         visit.file = OutgoingFile()
 
 
-def _saver_key(key: str) -> str:
-    return f"{key}_file"
-
-
-def _made(make: Callable[[], bytes | str]) -> bytes:
-    """The content as bytes; a text may hold what is no character of Unicode."""
-    content = make()
+def _as_bytes(content: bytes | str) -> bytes:
+    """A file's content; a text may hold what is no character of Unicode."""
     if isinstance(content, str):
         content = content.encode("utf-8", "replace")
     if len(content) > MOST_BYTES:
@@ -104,14 +86,3 @@ def _made(make: Callable[[], bytes | str]) -> bytes:
             "sent; choose fewer rows or columns, or another format."
         )
     return content
-
-
-def _header(number: str, file_name: str) -> bytes:
-    kind = mimetypes.guess_type(file_name)[0] or "application/octet-stream"
-    header = {"id": number, "name": file_name, "type": kind}
-    return json.dumps(header).encode() + b"\n"
-
-
-@cache
-def _saver() -> Callable[..., Any]:
-    return st.components.v2.component("save_file", js=_SCRIPT.read_text("utf-8"))
