@@ -92,21 +92,15 @@ def test_forbidden_and_allowed_again_by_every_method(data, name, method):
     assert resolve(chosen(page)).data.preparation.n_features == before
 
 
-def test_a_button_beside_a_feature_forbids_it():
-    page = at("One by one", {"data": "iris"})
+@pytest.mark.parametrize("data", ["iris", "series"])
+def test_a_button_beside_a_feature_forbids_it(data):
+    page = at("One by one", {"data": data})
     feature = page.selectbox(key="spread_of_0").value
     name = resolve(chosen(page)).data.preparation.feature_names[feature]
+    name = name.rpartition("_t")[0] or name  # of a series all of the channel
     sound(page.button(key="forbid_feature").click().run())
     assert chosen(page).forbidden == (name,)
     assert page.multiselect(key="forbidden_features").value == [name]
-
-
-def test_of_a_series_the_button_forbids_the_channel():
-    page = at("One by one", {"data": "series"})
-    feature = page.selectbox(key="spread_of_0").value
-    column = resolve(chosen(page)).data.preparation.feature_names[feature]
-    sound(page.button(key="forbid_feature").click().run())
-    assert chosen(page).forbidden == (column.rpartition("_t")[0],)
 
 
 def test_editing_it_is_without_effect_and_the_page_says_so():
@@ -128,15 +122,6 @@ def test_every_page_learns_without_it_and_says_so(name):
     assert not page.error
 
 
-@pytest.mark.parametrize("data", ["moons", "iris", "digits", "series", "diabetes"])
-def test_the_live_figure_shows_it(data):
-    start = Choice(data=data)
-    column = next(iter(resolve(start).dataset.feature_columns)).split("_t")[0]
-    page = opened({"data": data, "without": without(column)})
-    assert chosen(page).forbidden == (column,)
-    assert not page.error
-
-
 def test_a_link_round_trips_whatever_the_name():
     choice = Choice(data="wine")
     names = tuple(resolve(choice).dataset.feature_columns[2:5])
@@ -148,6 +133,9 @@ def test_a_link_round_trips_whatever_the_name():
         resolve(choice).key,
     )
     assert resolve(found).key != resolve(Choice(data="wine")).key
+    query = {"data": "iris", "without": without("size", PETAL)}
+    known, (notice,) = links.read_url(query)
+    assert known.forbidden == (PETAL,) and "size" in notice
 
 
 @pytest.mark.parametrize(
@@ -169,14 +157,6 @@ def test_a_wrong_link_is_answered_in_a_sentence(text, told):
     assert told in words(sound(page))
     assert chosen(page).forbidden == ()
     assert "without" not in page.query_params
-
-
-def test_what_is_known_of_a_link_is_still_forbidden():
-    query = {"data": "iris", "without": without("size", PETAL)}
-    found, notices = links.read_url(query)
-    assert found.forbidden == (PETAL,)
-    assert len(notices) == 1
-    assert "size" in notices[0]
 
 
 def test_the_state_file_keeps_it():

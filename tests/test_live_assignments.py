@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from pages.explore.canvas import message_problem
-from pages.state.context import resolve
 from smpcore import METHODS
 from smpcore.explain import deciding_prototypes
 from smpcore.figures import window_points
@@ -19,17 +17,11 @@ def layer_of(browser):
     return browser.send("set", values={}, dragging=False, assignments=True)["picture"]
 
 
-def test_nothing_is_sent_while_the_layer_is_off():
-    browser = Browser()
-    assert "assignments" not in browser.last["picture"]
-    assert "assignments" not in browser.drag(mu=0.05)["picture"]
-
-
 @pytest.mark.parametrize("method", CLASSIFIERS)
 def test_the_layer_is_that_of_the_fit(method):
-    browser = Browser(data="moons", method=method)
-    layer = layer_of(browser)["assignments"]
-    context = resolve(browser.choice)
+    browser = Browser(data="circles", method=method)
+    picture = layer_of(browser)
+    layer, context = picture["assignments"], browser.context
     estimator, points = context.fit().estimator, browser.scene["points"]
     model, data = estimator.model_, context.data
     training = np.flatnonzero(points["part"] == 0)
@@ -41,24 +33,17 @@ def test_the_layer_is_that_of_the_fit(method):
         layer["rows"][training], np.where(tied < 0, 255, tied)
     )
     others = np.flatnonzero(points["part"] != 0)
-    decide = deciding_prototypes(
-        model, model.activations(data.X[points["row"][others]])
-    )
-    np.testing.assert_array_equal(layer["rows"][others], decide)
-
-
-@pytest.mark.parametrize("method", CLASSIFIERS)
-def test_the_deciding_prototype_belongs_to_the_winning_class(method):
-    browser = Browser(data="circles", method=method)
-    picture = layer_of(browser)
-    layer = picture["assignments"]
-    model = resolve(browser.choice).fit().estimator.model_
-    view = session_of(browser.app).live.scene.view
-    points = window_points(view, picture["grid"][0])
-    expected = deciding_prototypes(model, model.activations(points))
-    np.testing.assert_array_equal(layer["winner"], expected)
+    for rows, X in (
+        (layer["rows"][others], data.X[points["row"][others]]),
+        (
+            layer["winner"],
+            window_points(session_of(browser.app).live.scene.view, picture["grid"][0]),
+        ),
+    ):
+        expected = deciding_prototypes(model, model.activations(X))
+        np.testing.assert_array_equal(rows, expected)
     votes = model.votes[layer["winner"], picture["winner"].ravel()]
-    assert (votes != 0).mean() > 0.99
+    assert (votes != 0).mean() > 0.99, "it belongs to the class that wins"
     assert layer["lead"].max() == 255
 
 
@@ -76,22 +61,12 @@ def test_the_lead_falls_to_zero_where_two_prototypes_of_a_class_meet():
     assert np.median(beside) < np.median(lead) / 2
 
 
-def test_knots_and_states_have_the_layer_when_it_is_asked_for():
+def test_pictures_have_the_layer_when_it_is_asked_for():
     browser = Browser()
-    knots = browser.send("knots", want=[0, 50], assignments=True)["knots"]
-    assert all(knot["assignments"] for knot in knots)
-    answer = browser.send("steps", want=[0], assignments=True)
-    assert answer["steps"][0]["assignments"]
-    plain = browser.send("steps", want=[0])
-    assert "assignments" not in plain["steps"][0]
-
-
-def test_a_regression_has_no_such_layer():
-    browser = Browser(data="sine", method="supersparse")
-    assert layer_of(browser)["assignments"] is None
-
-
-def test_the_switch_is_true_or_false():
-    message = {"kind": "set", "seq": 1, "values": {}, "assignments": "yes"}
-    assert message_problem(message)
-    assert not message_problem(message | {"assignments": True})
+    assert "assignments" not in browser.drag(mu=0.05)["picture"]
+    for tied in (True, False):
+        knots = browser.send("knots", want=[0, 50], assignments=tied)["knots"]
+        steps = browser.send("steps", want=[0], assignments=tied)["steps"]
+        assert [bool(p.get("assignments")) for p in (*knots, *steps)] == [tied] * 3
+    regression = Browser(data="sine", method="supersparse")
+    assert layer_of(regression)["assignments"] is None

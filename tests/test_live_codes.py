@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from pages.state.context import resolve
 from tests.app import session_of
 from tests.test_live import Browser, kernels
 
@@ -14,7 +13,7 @@ fixtures = (kernels,)
 def test_a_row_is_reconstructed_from_the_training_rows_of_its_code(data):
     browser = Browser(method="imkpl", data=data)
     picture, points = browser.last["picture"], browser.scene["points"]
-    codes, context = picture["codes"], resolve(browser.choice)
+    codes, context = picture["codes"], browser.context
     fitted = context.fit().finished()
     model, scene = fitted.model_, session_of(browser.app).live.scene
     weights = model.activations(scene.X)

@@ -23,10 +23,6 @@ def browser():
     return browser
 
 
-def _control(browser, name):
-    return next(c for c in browser.last["controls"] if c["name"] == name)
-
-
 def _natural(choice):
     """The end of λ that the data give."""
     return cache.bounds(resolve(choice).data, choice.method, resolve(choice).values)[
@@ -53,7 +49,7 @@ def test_a_figure_that_comes_back_shows_the_chosen_model(browser):
 def test_the_slider_and_its_strip_hold_the_chosen_value(browser):
     for last in (browser.last, browser.post(None)):
         browser.last = last
-        control = _control(browser, "lam")
+        control = browser.control("lam")
         assert control["value"] == control["high"] == CHOSEN["lam"]
         assert last["path"]["values"][-1] == CHOSEN["lam"], "its own knot"
     end = len(browser.last["path"]["values"]) - 1
@@ -65,12 +61,12 @@ def test_the_slider_and_its_strip_hold_the_chosen_value(browser):
 
 
 def test_the_ends_stand_still_in_a_drag_and_follow_when_it_ends(browser):
-    high, chain = _control(browser, "lam")["high"], browser.last["picture"]["chain"]
+    high, chain = browser.control("lam")["high"], browser.last["picture"]["chain"]
     browser.drag(lam=0.01)
-    assert _control(browser, "lam")["high"] == high
+    assert browser.control("lam")["high"] == high
     assert browser.last["picture"]["chain"] == chain
     browser.drag(lam=0.01, release=True)
-    assert _control(browser, "lam")["high"] == _natural(browser.choice) < high
+    assert browser.control("lam")["high"] == _natural(browser.choice) < high
     assert browser.last["path"]["values"][-1] == _natural(browser.choice)
     assert browser.last["picture"]["chain"] != chain, "other knots, another path"
 
@@ -81,7 +77,7 @@ def test_undo_brings_back_a_value_beyond_the_end(browser):
     for _ in range(2):
         browser.send("edit", op="undo")
     assert browser.choice.values == CHOSEN
-    assert _control(browser, "lam")["high"] == CHOSEN["lam"]
+    assert browser.control("lam")["high"] == CHOSEN["lam"]
 
 
 @pytest.mark.parametrize("values", [CHOSEN, {"lam": 0.1, "mu": 0.001}])
@@ -91,9 +87,9 @@ def test_a_link_gives_the_model_bit_for_bit(browser, values):
     choice, notices = links.read_url(links.write_url(browser.choice))
     assert not notices
     linked = Browser(data=choice.data, method=choice.method, values=choice.values)
-    assert resolve(linked.choice).values == resolve(browser.choice).values
+    assert resolve(linked.choice).values == browser.context.values
     assert _natural(linked.choice) < resolve(linked.choice).values["lam"]
-    assert _control(linked, "lam")["high"] == values["lam"]
+    assert linked.control("lam")["high"] == values["lam"]
     _same(linked.last["picture"], browser.last["picture"])
 
 
@@ -101,7 +97,7 @@ def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
     browser.drag(data="digits", release=True)
     browser.drag(lam=0.09, release=True)
     header = browser.drag(data="breast_cancer", release=True)
-    lam = _control(browser, "lam")
+    lam = browser.control("lam")
     assert lam["low"] < lam["value"] < lam["high"] == _natural(browser.choice)
     assert "was out of range; reset to" in header["notices"][0]["text"]
 
@@ -109,7 +105,7 @@ def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
 def test_another_option_leaves_what_was_chosen(browser):
     header = browser.drag(start="each", release=True)
     assert browser.choice.values["lam"] == CHOSEN["lam"]
-    assert _control(browser, "lam")["high"] == CHOSEN["lam"]
+    assert browser.control("lam")["high"] == CHOSEN["lam"]
     assert not header["notices"]
 
 
@@ -117,7 +113,7 @@ def test_a_count_at_its_default_follows_the_data_and_is_the_same_model():
     choice = Choice(method="smallk", data="moons")
     usual = resolve(choice).fit().estimator
     browser = Browser(method="smallk", data="moons")
-    k = _control(browser, "k")
+    k = browser.control("k")
     assert (k["value"], k["high"]) == (2, 2)
     now = browser.choice
     shown = resolve(now).fit().estimator

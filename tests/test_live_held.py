@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from pages.explore import live
-from pages.state.context import resolve
 from smpcore import METHODS
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -54,4 +53,4 @@ def test_the_slider_begins_at_the_value_chosen_for_these_rows():
     assert said["κ"]["value"] == f"{control['value']:.3g}"
     assert said["κ"]["detail"].startswith("chosen on 5 folds of 180 training rows")
     assert browser.last["picture"]["value"] == control["value"]
-    assert resolve(browser.choice).values["kappa"] is None
+    assert browser.context.values["kappa"] is None

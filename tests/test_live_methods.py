@@ -30,7 +30,7 @@ def _slider(browser):
 
 def test_the_first_picture_is_canonical_and_described(browser):
     picture = browser.last["picture"]
-    assert picture["canonical"]
+    assert browser.last["kind"] == "full" and picture["canonical"]
     names = [readout["name"] for readout in picture["readouts"]]
     wanted = {
         "Validation accuracy",
@@ -48,20 +48,11 @@ def test_a_preview_is_no_canonical_fit_and_letting_go_gives_it_again(browser):
     name, value = _slider(browser)
     first = browser.drag(**{name: value}, release=True)["picture"]
     preview = browser.drag(**{name: 1.3 * value})["picture"]
-    assert not preview["canonical"]
+    assert not preview["canonical"] and "scene" not in browser.last
     again = browser.drag(**{name: value}, release=True)["picture"]
     assert again["canonical"]
     np.testing.assert_array_equal(again["winner"], first["winner"])
     np.testing.assert_array_equal(again["margin"], first["margin"])
-
-
-def test_the_link_gives_the_same_picture_back(browser):
-    name, value = _slider(browser)
-    picture = browser.drag(**{name: float(f"{value:.3g}")}, release=True)["picture"]
-    choice, notices = links.read_url(links.write_url(browser.choice))
-    assert not notices
-    back = Browser(method=choice.method, data=choice.data, values=choice.values)
-    np.testing.assert_array_equal(back.last["picture"]["margin"], picture["margin"])
 
 
 def test_knots_belong_to_the_path_or_there_is_none(browser):
@@ -79,23 +70,9 @@ def test_knots_belong_to_the_path_or_there_is_none(browser):
     assert all(k["value"] == path["values"][k["knot"]] for k in knots)
 
 
-def test_models_without_weights_show_the_rows_they_are_mixed_from(browser):
-    shown = browser.last["picture"]["prototypes"]
-    if "marks" not in shown:
-        assert shown["weights"] is not None
-        return
-    assert shown["marks"].shape[1] == 2 and len(shown["marks"])
-    assert len(shown["size"]) == len(shown["owner"])
-    assert shown["marks_label"]
-
-
-def _control(browser, name):
-    return next(c for c in browser.last["controls"] if c["name"] == name)
-
-
 def test_counts_are_brought_into_the_range_of_the_data_and_it_is_said():
     browser = Browser(method="smallk", data="moons")
-    assert _control(browser, "k")["value"] == 2
+    assert browser.control("k")["value"] == 2
     assert not browser.last["notices"], "a default needs no excuse"
     browser.drag(data="breast_cancer", release=True)
     browser.drag(k=9, release=True)
@@ -109,21 +86,21 @@ def test_counts_are_brought_into_the_range_of_the_data_and_it_is_said():
 
 def test_the_positive_class_is_one_of_the_data_and_can_be_swapped():
     browser = Browser(method="smallk", data="breast_cancer")
-    control = _control(browser, "positive_class")
+    control = browser.control("positive_class")
     labels = [option["value"] for option in control["options"]]
     assert labels == ["", "benign", "malignant"] and control["value"] == ""
     before = browser.last["picture"]["prototypes"]["owner"]
     browser.drag(positive_class="benign", release=True)
     after = browser.last["picture"]["prototypes"]["owner"]
     assert (np.bincount(before)[::-1] == np.bincount(after)).all()
-    assert resolve(browser.choice).values["positive_class"] == "benign"
+    assert browser.context.values["positive_class"] == "benign"
     choice, _ = links.read_url(links.write_url(browser.choice))
-    assert resolve(choice).values == resolve(browser.choice).values
+    assert resolve(choice).values == browser.context.values
     browser.drag(data="moons", release=True)
-    assert resolve(browser.choice).values["positive_class"] is None
+    assert browser.context.values["positive_class"] is None
     browser.drag(data="iris", release=True)
-    assert not _control(browser, "positive_class")["shown"]
-    assert _control(browser, "multiclass")["shown"]
+    assert not browser.control("positive_class")["shown"]
+    assert browser.control("multiclass")["shown"]
 
 
 def test_there_is_no_path_where_its_control_means_nothing():
@@ -133,28 +110,11 @@ def test_there_is_no_path_where_its_control_means_nothing():
     assert browser.send("knots", want=[0])["knots"] == []
 
 
-def _fitted(browser):
-    """The fit that the picture shows."""
-    choice = browser.choice
-    return resolve(choice).fit().estimator
-
-
-def test_what_an_estimator_measures_stands_between_size_and_solver(browser):
-    texts = {r["key"]: r for r in browser.last["picture"]["readouts"]}
-    own = _fitted(browser).measures_
-    assert list(texts)[list(texts).index("n_features") + 1 :] == [
-        *own,
-        *list(texts)[-2:],
-    ]
-    for name, (value, sentence) in own.items():
-        assert (texts[name]["value"], texts[name]["detail"]) == (value, sentence)
-
-
 def test_the_measures_of_mixes_are_those_of_the_fit():
     browser = Browser(method="imkpl", data="digits", values={"n_prototypes": 1})
     while "picture" not in browser.last:
         browser.send("poll")
-    fitted = _fitted(browser)
+    fitted = browser.fitted
     texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
     assert texts["Interpretability"]["value"] == f"{fitted.ip_:.1f} %"
     assert texts["Discrimination"]["value"] == f"{fitted.dr_:.1f} %"
@@ -171,7 +131,7 @@ def test_bars_are_the_largest_weights_of_features_and_move_with_the_slider():
     seen = []
     for kappa in (0.1, 5.0):
         bars = browser.drag(kappa=kappa, release=True)["picture"]["bars"]
-        weights = _fitted(browser).kernel_weights_
+        weights = browser.fitted.kernel_weights_
         order = np.argsort(-weights, kind="stable")[:12]
         assert bars["names"] == [names[i] for i in order]
         np.testing.assert_allclose(bars["values"], weights[order], rtol=1e-6)
@@ -183,10 +143,6 @@ def test_bars_are_the_largest_weights_of_features_and_move_with_the_slider():
     knot = browser.send("knots", want=[0])["knots"][0]
     assert len(knot["bars"]["values"]) == 12
     assert browser.drag(kernels="rbf", release=True)["picture"]["bars"] is None
-
-
-def test_methods_without_such_weights_have_no_bars():
-    assert Browser(method="smp", data="iris").last["picture"]["bars"] is None
 
 
 @pytest.mark.parametrize("data", ["moons", "iris"])
@@ -205,11 +161,11 @@ def test_a_star_says_how_much_a_case_weighs_and_for_whom(data):
 def test_cases_off_the_data_are_those_far_from_every_training_row():
     browser = Browser(method="supersparse", data="iris")
     rows = cache.problem(
-        resolve(browser.choice).data, "supersparse", resolve(browser.choice).values
+        browser.context.data, "supersparse", browser.context.values
     ).rows.cases
     near = NearestNeighbors(n_neighbors=2).fit(rows)
     usual = np.quantile(near.kneighbors(rows)[0][:, 1], 0.95)
-    away = near.kneighbors(_fitted(browser).model_.anchors)[0][:, 0] > usual
+    away = near.kneighbors(browser.fitted.model_.anchors)[0][:, 0] > usual
     picture = browser.last["picture"]
     np.testing.assert_array_equal(picture["prototypes"]["mark_off"], away)
     assert 0 < away.sum() < len(away)
@@ -224,13 +180,13 @@ def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
     browser = Browser(method="supersparse", data="moons")
     browser.drag(n_prototypes=30, release=True)
     browser.drag(lam=0.1, release=True)
-    fitted, data = _fitted(browser), resolve(browser.choice).data
+    fitted, data = browser.fitted, browser.context.data
     shown = browser.last["picture"]["prototypes"]
     assert fitted.model_.n_prototypes < 30, "some fell together"
     assert len(shown["mark_start"]) == len(shown["marks"]) == fitted.model_.n_prototypes
     model = fitted.model_
     starts = fitted.start_ * model.scale + model.center
-    view = cache.view(data, resolve(browser.choice).view)
+    view = cache.view(data, browser.context.view)
     for j in range(model.n_prototypes):
         first = np.flatnonzero(fitted.merged_ == j)[:1]
         place = view.project(starts[first])[0]
@@ -239,7 +195,7 @@ def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
 
 def test_a_mix_names_its_heaviest_training_rows():
     browser = Browser(method="imkpl", data="iris")
-    data, model = resolve(browser.choice).data, _fitted(browser).model_
+    data, model = browser.context.data, browser.fitted.model_
     shown = browser.last["picture"]["prototypes"]
     row, share = shown["cases"]["row"], shown["cases"]["share"]
     assert shown["cases"]["pixels"] is None
@@ -269,21 +225,14 @@ def test_cases_of_images_come_with_their_pixels_unless_they_are_too_many(monkeyp
     assert picture._cases(fitted, [8, 8], data)["pixels"] is None
 
 
-def test_invented_cases_of_pictures_come_in_the_units_of_the_data():
-    browser = Browser(method="supersparse", data="digits")
-    shown = browser.last["picture"]["prototypes"]
-    context = resolve(browser.choice)
-    model = context.model()
-    np.testing.assert_allclose(shown["weights"], model.prototypes, rtol=1e-6, atol=1e-5)
-    X, _ = context.data.of("train")
-    assert shown["range"] == [X.min(), X.max()] == [0, 16]
-    assert "0 (white) to 16 (black)" in shown["caption"]
-
-
-def test_invented_cases_of_a_table_come_in_standard_deviations():
-    browser = Browser(method="supersparse", data="iris")
-    shown = browser.last["picture"]["prototypes"]
-    anchors = resolve(browser.choice).model().anchors
-    np.testing.assert_allclose(shown["weights"], anchors, rtol=1e-6)
-    assert "range" not in shown
-    assert "standard deviations from the training mean" in shown["caption"]
+@pytest.mark.parametrize("data", ["digits", "iris"])
+def test_invented_cases_come_in_units_that_are_said(data):
+    browser = Browser(method="supersparse", data=data)
+    shown, model = browser.last["picture"]["prototypes"], browser.context.model()
+    values, words = model.anchors, "standard deviations from the training mean"
+    if data == "digits":
+        values, words = model.prototypes, "0 (white) to 16 (black)"
+        X, _ = browser.context.data.of("train")
+        assert shown["range"] == [X.min(), X.max()] == [0, 16]
+    np.testing.assert_allclose(shown["weights"], values, rtol=1e-6, atol=1e-5)
+    assert words in shown["caption"]

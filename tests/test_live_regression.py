@@ -9,7 +9,7 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.validation import ANSWERS, validated
 from pages.work import cache
-from smpcore import METHODS, evaluate, list_datasets
+from smpcore import METHODS, list_datasets
 from tests.test_live import Browser, kernels  # noqa: F401
 
 REGRESSION = [info.key for info in list_datasets() if info.task == "regression"]
@@ -20,33 +20,20 @@ def _open(data="hills", **more):
     return Browser(method=ABLE[0], data=data, **more)
 
 
-def _fitted(browser):
-    choice = browser.choice
-    return resolve(choice).fit().estimator
-
-
 def _drawn(browser):
     """Inputs, targets and parts of the visitor's own points."""
     dataset, division = table_store.visit(browser.choice.token)
     return dataset.frame[dataset.feature_columns].to_numpy(), dataset.y, division
 
 
-def _control(browser, name):
-    return next(c for c in browser.last["controls"] if c["name"] == name)
-
-
-def _texts(browser):
-    return [notice["text"] for notice in browser.last["notices"]]
-
-
 def test_other_data_bring_the_first_method_that_learns_them_and_say_so():
     browser = Browser(data="moons", values={"mu": 0.2})
-    assert set(METHODS) == {o["value"] for o in _control(browser, "method")["options"]}
-    assert "remark" not in _control(browser, "method")
+    assert set(METHODS) == {o["value"] for o in browser.control("method")["options"]}
+    assert "remark" not in browser.control("method")
     browser.drag(data="diabetes", release=True)
     assert browser.choice.method == ABLE[0] and browser.choice.values == {}
-    assert "does not predict a number" in _texts(browser)[0]
-    picker = _control(browser, "method")
+    assert "does not predict a number" in browser.texts()[0]
+    picker = browser.control("method")
     assert [option["value"] for option in picker["options"]] == ABLE
     for key in set(METHODS) - set(ABLE):
         assert METHODS[key].title in picker["remark"]
@@ -54,7 +41,7 @@ def test_other_data_bring_the_first_method_that_learns_them_and_say_so():
     refused = browser.drag(method=missing, release=True)
     assert "one of the listed methods" in refused["notices"][0]["text"]
     browser.drag(data="moons", release=True)
-    assert browser.choice.method == ABLE[0] and not _texts(browser)
+    assert browser.choice.method == ABLE[0] and not browser.texts()
 
 
 def test_what_only_classes_have_is_left_out_and_it_is_said():
@@ -62,15 +49,15 @@ def test_what_only_classes_have_is_left_out_and_it_is_said():
     browser = Browser(method="supersparse", data="moons", values=values)
     browser.drag(data="hills", release=True)
     assert browser.choice.values == {"lam": 1e-3}
-    assert _texts(browser) == [
+    assert browser.texts() == [
         "Settings not used when predicting a number: Target, Class weights."
     ]
     names = [c["name"] for c in browser.last["controls"]]
     assert "class_weight" not in names
-    options = [o["value"] for o in _control(browser, "target")["options"]]
+    options = [o["value"] for o in browser.control("target")["options"]]
     assert options == ["labels", "ridge", "lasso", "svr"]
     browser.drag(target="ridge", release=True)
-    assert _fitted(browser).target == "ridge"
+    assert browser.fitted.target == "ridge"
     browser.drag(data="moons", release=True)
     assert browser.choice.values == {"lam": 1e-3}
 
@@ -80,8 +67,8 @@ def test_the_picture_is_what_the_model_predicts(data):
     browser = _open(data)
     picture, scene = browser.last["picture"], browser.scene
     assert picture["canonical"] and scene["classes"] == []
-    model, parts = _fitted(browser).model_, resolve(browser.choice).data
-    view = cache.view(parts, resolve(browser.choice).view)
+    model, parts = browser.fitted.model_, browser.context.data
+    view = cache.view(parts, browser.context.view)
     n, m = picture["grid"]
     x = np.linspace(*view.x, n)
     assert scene["target"]["curve"] == (m == 1) == (parts.X.shape[1] == 1)
@@ -104,33 +91,13 @@ def test_the_picture_is_what_the_model_predicts(data):
     assert scene["target"]["low"] == parts.of("train")[1].min()
 
 
-@pytest.mark.parametrize("data", REGRESSION)
-def test_read_outs_and_strip_are_errors(data):
-    browser = _open(data)
-    parts = resolve(browser.choice).data
-    texts = {r["name"]: r for r in browser.last["picture"]["readouts"]}
-    scores = evaluate(_fitted(browser).model_, *parts.of("validation"))
-    assert texts["Validation error"]["value"] == f"{scores.mae:.3g}"
-    usual = scores.always(np.median(parts.of("train")[1]))
-    assert texts["Validation error"]["detail"].endswith(f"{usual:.3g}")
-    assert texts["Validation R²"]["value"] == f"{scores.r2:.2f}"
-    assert texts["Largest error"]["value"] == f"{scores.errors.max():.3g}"
-    assert not any("accuracy" in name or "recall" in name for name in texts)
-    assert ("Test error" in texts) == parts.dataset.open_test
-    strip = browser.last["picture"]["strip"]
-    assert strip["validation"] == pytest.approx(scores.mae)
-    assert strip["r2"]["validation"] == pytest.approx(scores.r2)
-    knots = browser.send("knots", want=[0, 1])["knots"]
-    assert knots[1]["strip"]["training"] <= 1.02 * knots[0]["strip"]["training"]
-
-
 def test_one_feature_of_many_is_a_curve_with_the_others_standing():
     browser = _open("diabetes")
-    kinds = [o["value"] for o in _control(browser, "v.kind")["options"]]
+    kinds = [o["value"] for o in browser.control("v.kind")["options"]]
     assert kinds == ["pca", "axes", "curve"]
     browser.drag(**{"v.kind": "curve"}, release=True)
     browser.drag(**{"v.first": 2}, release=True)
-    parts, model = resolve(browser.choice).data, _fitted(browser).model_
+    parts, model = browser.context.data, browser.fitted.model_
     names = list(parts.preparation.feature_names)
     view = browser.scene["view"]
     assert (view["xlabel"], view["ylabel"]) == (names[2], parts.dataset.target)
@@ -149,22 +116,13 @@ def test_one_feature_of_many_is_a_curve_with_the_others_standing():
     inside = np.abs(stars["marks"][:, 0] - line[200, 2]) < np.ptp(line[:, 2]) / 2
     np.testing.assert_allclose(stars["marks"][inside, 1], height[inside], rtol=1e-2)
     choice, notices = links.read_url(links.write_url(browser.choice))
-    assert not notices and resolve(choice).view == resolve(browser.choice).view
-
-
-def test_a_preview_is_no_canonical_fit_and_letting_go_gives_it_again():
-    browser = _open("diabetes")
-    first = browser.last["picture"]["surface"]
-    preview = browser.drag(lam=0.05)["picture"]
-    assert not preview["canonical"] and np.abs(preview["surface"] - first).max() > 1
-    again = browser.drag(lam=1e-4, release=True)["picture"]
-    np.testing.assert_array_equal(again["surface"], first)
+    assert not notices and resolve(choice).view == browser.context.view
 
 
 def test_stars_and_bars_say_who_raises_and_who_lowers():
     browser = _open("hills")
     shown, bars = (browser.last["picture"][name] for name in ("prototypes", "bars"))
-    votes = _fitted(browser).model_.votes[:, 0]
+    votes = browser.fitted.model_.votes[:, 0]
     words = np.where(votes > 0, "raises", "lowers")
     assert shown["words"] == words.tolist()
     np.testing.assert_allclose(shown["mark_weight"], votes, rtol=1e-6)
@@ -175,7 +133,7 @@ def test_stars_and_bars_say_who_raises_and_who_lowers():
 
 def test_points_on_a_curve_are_drawn_with_their_target():
     browser = _open("sine")
-    n = resolve(browser.choice).dataset.n_samples
+    n = browser.context.dataset.n_samples
     browser.send("edit", op="add", x=0.5, y=1.25, row=None, dragging=False)
     X, y, division = _drawn(browser)
     assert (X[-1, 0], y[-1], len(y)) == (0.5, 1.25, n + 1)
@@ -223,20 +181,20 @@ FORGED = "The page sent something unexpected; reload it."
 def test_a_point_without_a_value_is_refused_in_words(value, text):
     browser = _open("hills")
     browser.send("edit", op="add", x=0.0, y=0.0, value=value, dragging=False)
-    assert _texts(browser) == [text]
+    assert browser.texts() == [text]
     assert browser.choice.data == "hills"
 
 
 def test_the_last_training_points_stay():
     browser = _open("sine", data_values={"n_samples": 20})
-    parts = resolve(browser.choice).data
+    parts = browser.context.data
     xy = np.column_stack([parts.X, parts.y]).astype(np.float32)
     everything = [[float(x), float(y)] for x, y in xy]
     browser.send("edit", op="erase", places=everything, dragging=False)
     _, y, division = _drawn(browser)
     assert len(division.train) == len(y) == len(parts.split.train)
     browser.send("edit", op="erase", places=everything, dragging=False)
-    assert _texts(browser) == ["The last 3 training points stay."]
+    assert browser.texts() == ["The last 3 training points stay."]
 
 
 @pytest.mark.parametrize("start", ["moons", "hills", "sine"])

@@ -7,7 +7,6 @@ import pytest
 
 from pages.explore.canvas import pack
 from pages.explore.steps import LARGE, MOST_LARGE, shown_states
-from pages.state.context import resolve
 from pages.work import fits
 from pages.work.printed import difference
 from smpcore import METHODS, figures
@@ -26,17 +25,18 @@ CASES = [
 ]
 
 
-def all_steps(browser):
+def all_steps(browser, printed=False):
     """Every state, asked for as the browser does."""
     answer = browser.send("steps", want=[0])
-    count = len(answer["trace"]["objective"])
-    pictures = {p["step"]["index"]: p for p in answer["steps"]}
-    while len(pictures) < count:
-        missing = [i for i in range(count) if i not in pictures]
-        found = browser.send("steps", want=missing[:16])["steps"]
-        assert found
-        pictures |= {p["step"]["index"]: p for p in found}
-    return answer["trace"], [pictures[i] for i in range(count)]
+    while answer["trace"] is None or (printed and not answer["printed"]):
+        answer = browser.send("steps", want=[0], printed=printed)
+    pictures = {}
+    while missing := set(range(len(answer["trace"]["objective"]))) - set(pictures):
+        want = sorted(missing)[:16]
+        states = browser.send("steps", want=want, printed=printed)["steps"]
+        assert states
+        pictures |= {p["step"]["index"]: p for p in states}
+    return answer["trace"], [pictures[i] for i in sorted(pictures)]
 
 
 def assert_painted(picture, model, view):
@@ -60,7 +60,7 @@ def test_the_browsers_states_are_those_of_the_fit_bit_by_bit(method, data):
     browser = Browser(method=method, data=data)
     fitted = browser.last["picture"]
     trace, pictures = all_steps(browser)
-    context = resolve(browser.choice)
+    context = browser.context
     unfitted = context.method.estimator(context.values, context.data.dataset.task)
     history = unfitted.set_params(record=1).solve(context.problem()).history_
     view = session_of(browser.app).live.scene.view
@@ -115,25 +115,11 @@ TRACED = [
 def test_the_trace_of_digits_is_small(method):
     browser = Browser(method=method, data="digits")
     _, pictures = all_steps(browser)
-    context = resolve(browser.choice)
+    context = browser.context
     assert context.data.of("train")[0].size > LARGE
     assert len(pictures) <= MOST_LARGE
     size = len(zlib.compress(pack({"steps": pictures})))
     assert size <= 3_000_000
-
-
-def printed_steps(browser):
-    """All states of the printed algorithm, asked for as the browser does."""
-    answer = browser.send("steps", want=[0])
-    while answer["printed"] is False or answer["trace"] is None:
-        answer = browser.send("steps", want=[0], printed=True)
-    pictures = {}
-    while missing := set(range(len(answer["trace"]["objective"]))) - set(pictures):
-        want = sorted(missing)[:16]
-        found = browser.send("steps", want=want, printed=True)["steps"]
-        assert found
-        pictures |= {p["step"]["index"]: p for p in found}
-    return answer["trace"], [pictures[i] for i in sorted(pictures)]
 
 
 PRINTED_CASES = [(key, "moons") for key in PRINTED] + [("supersparse", "sine")]
@@ -142,8 +128,8 @@ PRINTED_CASES = [(key, "moons") for key in PRINTED] + [("supersparse", "sine")]
 @pytest.mark.parametrize(("method", "data"), PRINTED_CASES)
 def test_the_printed_pictures_are_those_of_the_printed_steps(method, data):
     browser = Browser(method=method, data=data)
-    trace, pictures = printed_steps(browser)
-    context = resolve(browser.choice)
+    trace, pictures = all_steps(browser, printed=True)
+    context = browser.context
     ours = context.fit().finished()
     unfitted = context.method.estimator(context.values, context.data.dataset.task)
     states = PRINTED[method](unfitted, context.problem(), start=ours.start_)

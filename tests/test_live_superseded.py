@@ -7,7 +7,6 @@ import pytest
 import streamlit as st
 
 from pages.explore import live
-from pages.state.context import resolve
 from pages.work import cache, fits, slots, tasks
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
@@ -36,8 +35,7 @@ def line(monkeypatch):
 
 def fit_of(browser):
     """The canonical fit of what the visitor released last."""
-    choice = browser.choice
-    return resolve(choice).fit()
+    return browser.context.fit()
 
 
 def shown(browser):
@@ -64,33 +62,26 @@ def test_only_the_newest_release_is_fitted(line):
         assert not older.wait(0.0), "and nothing came of it"
 
 
-def test_a_fit_that_somebody_else_waits_for_goes_on(line):
+@pytest.mark.parametrize("stops", [True, False])
+def test_a_fit_that_somebody_else_waits_for_goes_on(line, stops):
     browser, other, start = line
     for visitor in line[:2]:
-        visitor.drag(mu=0.0321, release=True)
+        visitor.drag(mu=0.0321 + 0.001 * stops, release=True)
     task = fit_of(other).task
     begun = task.started
-    browser.drag(mu=0.0322, release=True)
+    if stops:
+        told = browser.send("stop")["job"]["text"]
+        assert "kept running for another visitor" in told
+    else:
+        browser.drag(mu=0.0331, release=True)
     start()
     assert shown(other)["canonical"] and shown(browser)["canonical"]
     assert not fit_of(other).was_stopped and task.started == begun
 
 
-def test_stop_is_of_the_visitor_who_pressed_it(line):
-    browser, other, start = line
-    for visitor in (browser, other):
-        visitor.drag(mu=0.0323, release=True)
-    fit = fit_of(browser)
-    begun = fit.task.started
-    assert "kept running for another visitor" in browser.send("stop")["job"]["text"]
-    start()
-    assert shown(other)["canonical"]
-    assert not fit.was_stopped and fit.task.started == begun
-
-
 def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):
     browser, _, start = line
-    browser.drag(mu=0.0331, release=True)
+    browser.drag(mu=0.0337, release=True)
     needed = fit_of(browser)
     with monkeypatch.context() as patch, pytest.raises(SmpcoreError, match="still"):
         patch.setattr(fits, "PATIENCE", 0.0)

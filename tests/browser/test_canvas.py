@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-import struct
-import time
-from collections.abc import Callable
 
-import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from pages.explore.canvas import pack
-from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
     at,
     canvas,
@@ -28,23 +21,7 @@ from tests.browser.canvas_page import (
 )
 
 
-def test_payload_is_aligned_and_says_what_it_holds() -> None:
-    arrays = {"a": np.arange(3, dtype="u1"), "b": np.array([[1.5, -2.0]])}
-    payload = pack({"seq": 7, "deep": [arrays], "n": np.int64(3)})
-    (length,) = struct.unpack("<I", payload[:4])
-    header = json.loads(payload[4 : 4 + length])
-    start = -(-(4 + length) // 8) * 8
-    assert header["n"] == 3
-    assert header["deep"][0]["a"] == {"$": ["u1", 0, 3]}
-    kind, offset, *shape = header["deep"][0]["b"]["$"]
-    assert (kind, offset % 8, shape) == ("f4", 0, [1, 2])
-    floats = np.frombuffer(payload, "<f4", 2, start + offset)
-    assert floats.tolist() == [1.5, -2.0]
-    with pytest.raises(ValueError, match="JSON"):
-        pack({"value": float("nan")})
-
-
-def test_scrub_paints_in_the_browser_alone(visit: Callable[..., Page]) -> None:
+def test_scrub_paints_in_the_browser_alone(visit):
     page = visit()
     page.evaluate(
         """() => {
@@ -80,20 +57,17 @@ def test_scrub_paints_in_the_browser_alone(visit: Callable[..., Page]) -> None:
     assert state(page)["lastValue"] == "1"
 
 
-def test_strip_scrubs_too(visit: Callable[..., Page]) -> None:
-    page = visit()
-    box = page.locator("canvas.strip").bounding_box()
-    page.mouse.click(box["x"] + 0.4 * box["width"], box["y"] + 30)
-    last = wait_heard(page, 1)["heard"][0]
-    assert list(last["values"]) == ["lam"] and last["dragging"] is False
-    assert float(state(page)["lastValue"]) == pytest.approx(last["values"]["lam"])
-
-
-def test_commits_keep_node_zoom_and_slider(visit: Callable[..., Page]) -> None:
+def test_commits_keep_node_zoom_and_slider(visit):
     page = visit()
     node = canvas(page).element_handle()
+    page.mouse.move(*at(page, 1, 1))
+    page.mouse.wheel(0, -400)
+    hint = page.get_by_text("click the figure first or hold Ctrl")
+    expect(hint).to_be_visible()
+    assert state(page)["zoom"] == "1"
     page.mouse.click(*at(page, 1, 1))
     page.mouse.wheel(0, -400)
+    wait_until(page, lambda: state(page)["zoom"] != "1")
     zoom = state(page)["zoom"]
     assert float(zoom) > 1.5
     started = int(state(page)["paintCount"])
@@ -108,20 +82,7 @@ def test_commits_keep_node_zoom_and_slider(visit: Callable[..., Page]) -> None:
     expect(page.locator(".badge")).to_be_hidden()
 
 
-def test_one_message_in_flight_latest_wins(visit: Callable[..., Page]) -> None:
-    page = visit("delay=200")
-    before = heard(page)["n"]
-    started = time.monotonic()
-    sweep(page, slider(page, "mu"), 100, seconds=2)
-    longest = (time.monotonic() - started) / 0.2 + 2
-    last = let_go(page)
-    sent = heard(page)["n"] - before
-    assert 4 <= sent <= longest
-    value = float(page.locator("[data-name=mu] .value").input_value())
-    assert last["values"]["mu"] == pytest.approx(value, rel=0.01)
-
-
-def test_stale_output_is_dimmed_after_300_ms_only(visit: Callable[..., Page]) -> None:
+def test_stale_output_is_dimmed_after_300_ms_only(visit):
     root = visit("delay=900").locator(".spe")
     assert "stale" not in root.get_attribute("class")
     waited = root.evaluate(
@@ -138,7 +99,7 @@ def test_stale_output_is_dimmed_after_300_ms_only(visit: Callable[..., Page]) ->
 
 
 @pytest.mark.slow
-def test_lost_answer_is_asked_for_again(visit: Callable[..., Page]) -> None:
+def test_lost_answer_is_asked_for_again(visit):
     page = visit("silent=5")
     page.locator("[data-name=method] label span").nth(1).click()
     wait_heard(page, 1)
@@ -151,7 +112,7 @@ def test_lost_answer_is_asked_for_again(visit: Callable[..., Page]) -> None:
     assert heard(page)["heard"][0]["values"] == {"method": "b"}
 
 
-def test_typed_values_are_put_right_aloud(visit: Callable[..., Page]) -> None:
+def test_typed_values_are_put_right_aloud(visit):
     page = visit()
     field = page.locator("[data-name=mu] .value")
     field.fill("7,5")
@@ -170,9 +131,7 @@ def test_typed_values_are_put_right_aloud(visit: Callable[..., Page]) -> None:
     expect(lam).to_have_value("0.0333")
 
 
-def test_long_fit_shows_its_progress_and_can_be_stopped(
-    visit: Callable[..., Page],
-) -> None:
+def test_long_fit_shows_its_progress_and_can_be_stopped(visit):
     page = visit()
     page.locator("[data-name=method] label span").nth(2).click()
     expect(page.locator(".job")).to_contain_text("Fitting Way C")
@@ -189,7 +148,7 @@ def test_long_fit_shows_its_progress_and_can_be_stopped(
     expect(page.locator("code")).to_contain_text('"kind": "poll"')
 
 
-def test_refusal_is_said_and_the_picture_stays(visit: Callable[..., Page]) -> None:
+def test_refusal_is_said_and_the_picture_stays(visit):
     page = visit()
     page.locator("[data-name=data] select").select_option(label="Data set 8")
     expect(page.locator(".news")).to_contain_text("Error: Data set 8 is not here")
@@ -200,21 +159,7 @@ def test_refusal_is_said_and_the_picture_stays(visit: Callable[..., Page]) -> No
     expect(page.locator(".news li")).to_have_count(0)
 
 
-def test_knots_are_fetched_again_after_an_interruption(
-    visit: Callable[..., Page],
-) -> None:
-    page = visit("delay=150")
-    page.locator("[data-name=method] label span").nth(1).click()
-    page.wait_for_timeout(450)
-    before = int(state(page)["knots"])
-    assert before < len(harness.PATH)
-    slider(page, "lam").focus()
-    page.keyboard.press("ArrowRight")
-    every = str(len(harness.PATH))
-    expect(canvas(page)).to_have_attribute("data-knots", every, timeout=10_000)
-
-
-def test_page_runs_around_it_change_nothing(visit: Callable[..., Page]) -> None:
+def test_page_runs_around_it_change_nothing(visit):
     page = visit()
     node = canvas(page).element_handle()
     canvas(page).focus()
@@ -226,9 +171,7 @@ def test_page_runs_around_it_change_nothing(visit: Callable[..., Page]) -> None:
     assert state(page)["zoom"] == "1.5"
 
 
-def test_who_does_not_see_the_figure_can_work_with_it(
-    visit: Callable[..., Page],
-) -> None:
+def test_who_does_not_see_the_figure_can_work_with_it(visit):
     page = visit()
     figure = canvas(page)
     # Arrow keys are the figure's, and not those of a screen reader's own cursor.

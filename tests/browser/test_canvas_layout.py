@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.canvas_page import canvas, heard, slider, wait_heard
 
@@ -22,29 +21,25 @@ SMALL = """root => [...root.querySelectorAll(`button, select, summary, .value,
     .filter(([, width, height]) => Math.min(width, height) < 39.5)"""
 
 
-def top(page: Page, css: str) -> float:
+def top(page, css: str) -> float:
     """Where an element begins, below the top of the figure's own grid."""
     above = page.locator(".grid").bounding_box()["y"]
     return page.locator(css).first.bounding_box()["y"] - above
 
 
-def fits(page: Page) -> bool:
+def fits(page) -> bool:
     wide = "n => n.scrollWidth <= n.clientWidth + 1"
     return page.locator(".grid").evaluate(wide)
 
 
-def way_d(page: Page) -> None:
+def way_d(page) -> None:
     page.locator("[data-name=method] label span").nth(3).click()
     expect(canvas(page)).to_have_attribute("data-knot", "")
     expect(page.locator("canvas.strip")).to_be_hidden()
 
 
-@pytest.mark.parametrize(
-    "scene", [pytest.param("toy", marks=pytest.mark.exhaustive), "table", "many"]
-)
-def test_on_a_phone_the_settings_follow_the_picture(
-    visit: Callable[..., Page], scene: str
-) -> None:
+@pytest.mark.parametrize("scene", ["table", "many"])
+def test_on_a_phone_the_settings_follow_the_picture(visit, scene):
     page = visit(f"scene={scene}", **PHONE)
     order = [".figure", ".scrub", "canvas.strip", "[data-name=method]"]
     order += ["[data-name=mu]", "[data-name=n]", ".legend", "[data-name=data]"]
@@ -60,7 +55,7 @@ def test_on_a_phone_the_settings_follow_the_picture(
     assert page.locator(".spe").evaluate(SMALL) == []
 
 
-def test_on_a_phone_nothing_of_the_note_is_cut(visit: Callable[..., Page]) -> None:
+def test_on_a_phone_nothing_of_the_note_is_cut(visit):
     page = visit("scene=table", **PHONE)
     whole = """note => {
       note.textContent = "Some words of what the picture shows and hides. ".repeat(7);
@@ -70,9 +65,7 @@ def test_on_a_phone_nothing_of_the_note_is_cut(visit: Callable[..., Page]) -> No
     assert fits(page)
 
 
-def test_the_phone_picture_stays_in_sight_of_every_slider(
-    visit: Callable[..., Page],
-) -> None:
+def test_the_phone_picture_stays_in_sight_of_every_slider(visit):
     page = visit("scene=many", **PHONE)
     for name in ("p6", "data"):
         row = page.locator(f"[data-name={name}]")
@@ -87,9 +80,7 @@ def test_the_phone_picture_stays_in_sight_of_every_slider(
     assert box["y"] + box["height"] <= slider(page, "lam").bounding_box()["y"] + 1
 
 
-def test_a_turned_phone_gets_its_settings_back_in_place(
-    visit: Callable[..., Page],
-) -> None:
+def test_a_turned_phone_gets_its_settings_back_in_place(visit):
     page = visit()
     assert page.locator(".stage .controls, .stage [data-name=method]").count() == 0
     page.set_viewport_size({"width": 375, "height": 800})
@@ -101,13 +92,8 @@ def test_a_turned_phone_gets_its_settings_back_in_place(
     assert rows == ["data", "method", "mu", "n", "bias"]
 
 
-@pytest.mark.parametrize(
-    "width", [375, pytest.param(1280, marks=pytest.mark.exhaustive)]
-)
-def test_sliders_of_other_features_are_folded(
-    visit: Callable[..., Page], width: int
-) -> None:
-    page = visit("scene=many", viewport={"width": width, "height": 900})
+def test_sliders_of_other_features_are_folded(visit):
+    page = visit("scene=many", viewport={"width": 375, "height": 900})
     fold = page.locator(".slices")
     expect(fold.locator("summary")).to_have_text("Other features (12)")
     expect(slider(page, "v.at3")).to_be_hidden()
@@ -115,8 +101,7 @@ def test_sliders_of_other_features_are_folded(
     fold.locator("summary").click()
     expect(slider(page, "v.at3")).to_be_visible()
     assert fold.bounding_box()["height"] < 340
-    moved = top(page, ".numbers") - before
-    assert moved == 0 if width == 1280 else moved < 300
+    assert top(page, ".numbers") - before < 300
     slider(page, "v.at11").focus()
     page.keyboard.press("ArrowRight")
     values = wait_heard(page, 1)["heard"][0]["values"]
@@ -125,22 +110,8 @@ def test_sliders_of_other_features_are_folded(
     assert fits(page)
 
 
-def test_many_settings_do_not_push_the_read_outs_down(
-    visit: Callable[..., Page],
-) -> None:
-    few, many = visit("scene=table"), visit("scene=many")
-    rows = many.locator(".controls .row:visible").count()
-    assert rows > few.locator(".controls .row:visible").count() + 6
-    assert top(many, ".numbers") - top(few, ".numbers") < 100
-
-
-@pytest.mark.parametrize(
-    "width", [pytest.param(375, marks=pytest.mark.exhaustive), 1280]
-)
-def test_many_classes_keep_a_legend_of_fixed_height(
-    visit: Callable[..., Page], width: int
-) -> None:
-    page = visit("scene=many", viewport={"width": width, "height": 900})
+def test_many_classes_keep_a_legend_of_fixed_height(visit):
+    page = visit("scene=many")
     legend = page.locator(".entries")
     names = legend.locator(".word")
     assert names.count() == 26 + 3 + 2
@@ -153,7 +124,7 @@ def test_many_classes_keep_a_legend_of_fixed_height(
     assert fits(page)
 
 
-def test_without_a_path_there_is_no_hole(visit: Callable[..., Page]) -> None:
+def test_without_a_path_there_is_no_hole(visit):
     page = visit()
     way_d(page)
     expect(page.locator(".scrub")).to_be_hidden()
@@ -170,7 +141,7 @@ def test_without_a_path_there_is_no_hole(visit: Callable[..., Page]) -> None:
     expect(page.locator("canvas.strip")).to_be_visible()
 
 
-def heard_drags(page: Page, control: Locator) -> list[dict]:
+def heard_drags(page, control: Locator) -> list[dict]:
     """Messages while a slider moves step by step, and when it is let go."""
     box = control.bounding_box()
     middle = box["y"] + box["height"] / 2

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.canvas_page import (
-    at,
     canvas,
     heard,
-    let_go,
     slider,
     state,
-    sweep,
     wait_heard,
     wait_until,
 )
@@ -44,7 +38,7 @@ MEND = """([owner, call]) => {
 TOOLS = ("Look", "Add", "Spray", "Outliers", "Move", "Erase")
 
 
-def press_lam(page: Page, key: str) -> None:
+def press_lam(page, key: str) -> None:
     """Move λ by a key, and wait until its answer is painted and acknowledged."""
     before = heard(page)["n"], state(page)["lastValue"]
     slider(page, "lam").press(key)
@@ -53,9 +47,7 @@ def press_lam(page: Page, key: str) -> None:
     expect(page.locator(".spe.stale")).to_have_count(0)
 
 
-def test_a_part_that_fails_says_so_and_stops_nothing(
-    visit: Callable[..., Page],
-) -> None:
+def test_a_part_that_fails_says_so_and_stops_nothing(visit):
     page = visit("scene=digits")
     errors = []
     page.on("console", lambda m: errors.append(m.text) if m.type == "error" else None)
@@ -72,9 +64,7 @@ def test_a_part_that_fails_says_so_and_stops_nothing(
         expect(failed).to_have_count(0)
 
 
-def test_an_answer_that_cannot_be_read_does_not_hold_up_the_next(
-    visit: Callable[..., Page],
-) -> None:
+def test_an_answer_that_cannot_be_read_does_not_hold_up_the_next(visit):
     page = visit()
     page.evaluate(
         """() => {
@@ -93,44 +83,7 @@ def test_an_answer_that_cannot_be_read_does_not_hold_up_the_next(
     expect(page.locator(".failed")).to_have_count(0)
 
 
-@pytest.mark.parametrize("by", ["mouse", "keyboard"])
-def test_every_tool_is_used_and_the_figure_goes_on(
-    visit: Callable[..., Page], by: str
-) -> None:
-    page = visit()
-    bar = page.get_by_role("group", name="Figure tools")
-    expect(bar.get_by_role("button", name="(tool)")).to_have_count(len(TOOLS))
-    for i, name in enumerate(TOOLS):
-        tool = bar.locator("button", has_text=name)
-        place = at(page, -2.4 + 0.8 * i, -2.6)
-        if by == "mouse":
-            tool.click()
-            page.mouse.click(*place)
-            page.mouse.move(*at(page, 1, 1))
-            page.mouse.down()
-            page.mouse.move(*at(page, 1.4, 1.2), steps=4)
-            page.mouse.up()
-        else:
-            tool.press("Enter")
-            canvas(page).focus()
-            for key in ("]", "Enter", "ArrowRight", "Enter", "Delete"):
-                page.keyboard.press(key)
-        expect(tool).to_have_attribute("aria-pressed", "true")
-        expect(page.locator(".here")).not_to_be_empty()
-        page.keyboard.press("0")
-        if name == "Outliers":
-            n = heard(page)["n"]
-            sweep(page, slider(page, "lam"), 4, painted=True)
-            wait_heard(page, n + 1)
-            assert let_go(page)["values"]
-        else:
-            press_lam(page, "ArrowLeft" if i % 2 else "ArrowRight")
-        expect(page.locator(".spe.stale")).to_have_count(0)
-    expect(page.locator(".failed")).to_have_count(0)
-    assert heard(page)["n"] >= 2 * len(TOOLS)
-
-
-def test_what_cannot_be_done_is_not_offered(visit: Callable[..., Page]) -> None:
+def test_what_cannot_be_done_is_not_offered(visit):
     page = visit()
     bar = page.get_by_role("group", name="Figure tools")
     undo = bar.locator("button", has_text="Undo")
@@ -172,9 +125,7 @@ COLOURS = """node => {
 }"""
 
 
-def test_nothing_of_the_data_before_stays_while_a_model_is_waited_for(
-    visit: Callable[..., Page],
-) -> None:
+def test_nothing_of_the_data_before_stays_while_a_model_is_waited_for(visit):
     page = visit("delay=300")
     raster, strip = page.locator("canvas.raster"), page.locator("canvas.strip")
     assert raster.evaluate(COLOURS) > 1

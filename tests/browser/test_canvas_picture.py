@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
@@ -19,7 +17,7 @@ from tests.browser.canvas_page import (
 )
 
 
-def test_hostile_names_are_text(visit: Callable[..., Page]) -> None:
+def test_hostile_names_are_text(visit):
     page = visit("scene=table")
     page.locator(".twin summary").click()
     expect(page.locator(".tables")).to_contain_text(harness.HOSTILE[0])
@@ -28,7 +26,7 @@ def test_hostile_names_are_text(visit: Callable[..., Page]) -> None:
     assert page.locator(".grid").evaluate("n => n.scrollWidth <= n.clientWidth + 1")
 
 
-def test_theme_change_repaints_and_keeps_all(visit: Callable[..., Page]) -> None:
+def test_theme_change_repaints_and_keeps_all(visit):
     page = visit(color_scheme="light")
     canvas(page).focus()
     page.keyboard.press("+")
@@ -42,12 +40,8 @@ def test_theme_change_repaints_and_keeps_all(visit: Callable[..., Page]) -> None
     )
 
 
-@pytest.mark.parametrize(
-    "width", [375, pytest.param(720, marks=pytest.mark.exhaustive), 1280]
-)
-def test_nothing_jumps_and_nothing_overflows(
-    visit: Callable[..., Page], width: int
-) -> None:
+@pytest.mark.parametrize("width", [375, 1280])
+def test_nothing_jumps_and_nothing_overflows(visit, width):
     page = visit(viewport={"width": width, "height": 800})
     boxes = """node => [...node.querySelectorAll(`section, canvas.marks, canvas.strip,
         .numbers, .here, .row, .legend`)].map((n) => {
@@ -65,25 +59,10 @@ def test_nothing_jumps_and_nothing_overflows(
     wait_heard(page, 2)
     assert root.evaluate(boxes) == before
     assert root.evaluate("n => n.scrollWidth <= n.clientWidth + 1")
-    tops = {
-        name: page.locator(css).bounding_box()["y"]
-        for name, css in [
-            ("figure", ".figure"),
-            ("scrub", ".scrub"),
-            ("row", ".controls"),
-        ]
-    }
-    if width == 375:
-        assert tops["figure"] < tops["scrub"] < tops["row"]
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param("toy", marks=pytest.mark.exhaustive), "table", "digits"],
-)
-def test_regions_are_exact_between_the_nodes(
-    visit: Callable[..., Page], kind: str
-) -> None:
+@pytest.mark.parametrize("kind", ["table", "digits"])
+def test_regions_are_exact_between_the_nodes(visit, kind):
     page = visit(f"scene={kind}")
     painted = int(state(page)["paintCount"])
     page.get_by_label("Lead bands").uncheck()
@@ -113,7 +92,7 @@ def test_regions_are_exact_between_the_nodes(
     assert wrong / exact.size < 0.002
 
 
-def test_only_weights_that_are_not_zero_get_a_bar(visit: Callable[..., Page]) -> None:
+def test_only_weights_that_are_not_zero_get_a_bar(visit):
     page = visit("scene=table")
     made = harness.start("table")
     for lam, knot in ((0.0, "Home"), (1.0, "End")):
@@ -132,9 +111,7 @@ def test_only_weights_that_are_not_zero_get_a_bar(visit: Callable[..., Page]) ->
     assert (weights == 0).all(axis=1).any(), "the last model has an empty prototype"
 
 
-def test_of_a_level_the_column_is_cut_and_the_level_stays(
-    visit: Callable[..., Page],
-) -> None:
+def test_of_a_level_the_column_is_cut_and_the_level_stays(visit):
     page = visit("scene=table")
     levels = page.locator(".card .weight:not(.bias) .feature").filter(
         has_text=" = level"
@@ -152,33 +129,12 @@ def test_of_a_level_the_column_is_cut_and_the_level_stays(
     assert all(found)
 
 
-def test_bars_rest_while_a_slider_moves(visit: Callable[..., Page]) -> None:
-    page = visit("scene=table")
-    names = page.locator(".card").first.locator(".weight:not(.bias) .feature")
-    before = names.all_inner_texts()
-    box = slider(page, "lam").bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.85 * box["width"], middle, steps=10)
-    expect(page.locator(".card .weight.zero").first).to_be_attached()
-    assert names.all_inner_texts() == before
-    page.mouse.up()
-    expect(page.locator(".card .weight.zero")).to_have_count(0)
-    assert len(names.all_inner_texts()) < len(before)
-
-
-@pytest.mark.parametrize(
-    "scene", [pytest.param("toy", marks=pytest.mark.exhaustive), "digits"]
-)
-def test_a_method_without_weights_is_shown_in_words(
-    visit: Callable[..., Page], scene: str
-) -> None:
-    page = visit(f"scene={scene}")
+def test_a_method_without_weights_is_shown_in_words(visit):
+    page = visit("scene=digits")
     page.locator("[data-name=method] label span").nth(3).click()
     expect(page.locator(".caption")).to_contain_text("mix of real training rows")
     cards = page.locator(".card")
-    assert cards.count() == harness.SIZES[scene][2]
+    assert cards.count() == harness.SIZES["digits"][2]
     expect(cards.first).to_contain_text("made of 3 parts")
     expect(page.locator(".card :is(.weight, .tile)")).to_have_count(0)
     made = page.locator(".entries").get_by_text("training row used in prototypes")
@@ -198,21 +154,10 @@ def test_a_method_without_weights_is_shown_in_words(
     page.locator("[data-name=method] label span").nth(0).click()
     expect(made).to_be_hidden()
     expect(cards.first).to_contain_text("weights")
-    kind = ".tile" if scene == "digits" else ".weight"
-    expect(cards.first.locator(kind).first).to_be_visible()
+    expect(cards.first.locator(".tile").first).to_be_visible()
 
 
-def test_hover_reads_scores_without_lines(visit: Callable[..., Page]) -> None:
-    page = visit()
-    page.locator("[data-name=method] label span").nth(3).click()
-    expect(page.locator("canvas.strip")).to_be_hidden()
-    page.mouse.move(*at(page, 2.5, -2.5))
-    expect(page.locator(".here")).to_contain_text("lead")
-
-
-def test_data_too_large_for_previews_say_so_while_dragging(
-    visit: Callable[..., Page],
-) -> None:
+def test_data_too_large_for_previews_say_so_while_dragging(visit):
     page = visit("large=1")
     control = slider(page, "mu")
     box = control.bounding_box()
@@ -233,9 +178,7 @@ def test_data_too_large_for_previews_say_so_while_dragging(
 PIXELS = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
 
 
-def test_invented_cases_are_stars_that_say_what_they_are(
-    visit: Callable[..., Page],
-) -> None:
+def test_invented_cases_are_stars_that_say_what_they_are(visit):
     page = visit("cases=stars")
     entries = page.locator(".entries")
     for words in (
@@ -264,9 +207,7 @@ def test_invented_cases_are_stars_that_say_what_they_are(
     expect(here).to_contain_text("lead")
 
 
-def test_a_star_is_read_with_the_keyboard_and_not_while_points_are_moved(
-    visit: Callable[..., Page],
-) -> None:
+def test_a_star_is_read_with_the_keyboard_and_not_while_points_are_moved(visit):
     page = visit("cases=stars")
     canvas(page).focus()
     for _ in range(15):  # from the middle, 2 % of the height each: on the second star
@@ -277,9 +218,7 @@ def test_a_star_is_read_with_the_keyboard_and_not_while_points_are_moved(
     expect(page.locator(".here")).not_to_contain_text("invented")
 
 
-def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(
-    visit: Callable[..., Page],
-) -> None:
+def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(visit):
     page = visit("scene=digits&cases=stars")
     chart = page.get_by_role("group", name="Weights of the cases")
     lines = chart.locator(".weight")
@@ -311,26 +250,8 @@ def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(
     assert long == sorted(long, reverse=True) and long[0] > 0
 
 
-def test_a_picture_without_such_weights_has_no_chart(
-    visit: Callable[..., Page],
-) -> None:
-    page = visit("scene=table")
-    expect(page.locator(".chart")).to_be_hidden()
-    expect(page.locator(".sheet")).to_be_visible()
-
-
-@pytest.mark.parametrize(
-    ("scene", "width"),
-    [
-        ("table", 1280),
-        ("digits", 375),
-        pytest.param("table", 375, marks=pytest.mark.exhaustive),
-        pytest.param("digits", 1280, marks=pytest.mark.exhaustive),
-    ],
-)
-def test_a_mix_shows_its_heaviest_cases(
-    visit: Callable[..., Page], scene: str, width: int
-) -> None:
+@pytest.mark.parametrize(("scene", "width"), [("table", 1280), ("digits", 375)])
+def test_a_mix_shows_its_heaviest_cases(visit, scene, width):
     page = visit(f"scene={scene}&cases=mixes", viewport={"width": width, "height": 800})
     n_classes = harness.SIZES[scene][0]
     cards = page.locator(".card")

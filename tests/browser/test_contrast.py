@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import rested, visit  # noqa: F401
+from tests.browser.test_app import rested, visit
+
+fixtures = (visit,)
 
 #: Text of the page below a contrast of 4.5, as "colour contrast: text". What is
 #: switched off may be faint; values that float over a slider have no ground of their
@@ -40,7 +42,7 @@ FAINT = """() => {
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["tradeoff", "performance", "export"])
-def test_text_stands_out(visit, path, theme):  # noqa: F811
+def test_text_stands_out(visit, path, theme):
     page = visit(f"{path}?data=moons", color_scheme=theme)
     expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible(timeout=60_000)
     if path == "tradeoff":
@@ -56,7 +58,7 @@ def test_text_stands_out(visit, path, theme):  # noqa: F811
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):  # noqa: F811
+def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):
     """A lesson asks for a mark: Answer waits for it, the controls are locked."""
     link = "?lesson=06-invented-cases.json&step=2"
     page = visit(link, color_scheme=theme)
@@ -72,7 +74,7 @@ def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):  # n
     assert {*found} == {"0"}
 
 
-def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):  # noqa: F811
+def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):
     page = visit("compare?data=moons")
     expect(page.get_by_text("6 of 6 models fitted")).to_be_visible(timeout=60_000)
     rested(page)

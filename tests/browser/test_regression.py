@@ -10,13 +10,9 @@ from scipy.stats import spearmanr
 from smpcore import SuperSparseRegressor, load_dataset, prepare, split
 from smpcore.figures import axis_view
 from tests.browser.canvas_page import wait_until
-from tests.browser.test_app import (  # noqa: F401
-    drag,
-    figure,
-    moved_on,
-    slider,
-    visit,
-)
+from tests.browser.test_app import figure, visit
+
+fixtures = (visit,)
 
 #: The raster's colours, every twelfth pixel of every twelfth line.
 PIXELS = """canvas => {
@@ -62,8 +58,13 @@ def place(page: Page, view, x: float, y: float) -> tuple[float, float]:
     return box["x"] + across * box["width"], box["y"] + (1 - up) * box["height"]
 
 
+def predicted(here: Locator) -> float:
+    """The number that is read at the pointer."""
+    return float(here.inner_text().removeprefix("Predicted y ").replace("−", "-"))
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_surface_has_the_colours_of_its_predictions(visit, hills, theme):  # noqa: F811
+def test_the_surface_has_the_colours_of_its_predictions(visit, hills, theme):
     page = visit("?data=hills", color_scheme=theme)
     canonical(page)
     expect(page.locator(".tones")).to_be_visible()
@@ -78,81 +79,18 @@ def test_the_surface_has_the_colours_of_its_predictions(visit, hills, theme):  #
     low, high = np.quantile(values, [0.05, 0.95])
     inner = (values > low) & (values < high)
     assert spearmanr(values[inner], light[inner])[0] > 0.995
-
-
-def predicted(here: Locator) -> float:
-    """The number that is read at the pointer."""
-    return float(here.inner_text().removeprefix("Predicted y ").replace("−", "-"))
-
-
-def test_pointing_reads_the_prediction(visit, hills):  # noqa: F811
-    page = visit("?data=hills")
-    canonical(page)
-    model, view = hills
-    for x, y in ((-1.9, 0.3), (0.7, -0.8), (2.9, -3.4)):
-        page.get_by_role("checkbox", name="Points").uncheck()
-        page.get_by_role("checkbox", name="Prototypes").uncheck()
-        page.locator("canvas.raster").scroll_into_view_if_needed()
+    for name in ("Points", "Prototypes"):
+        page.get_by_role("checkbox", name=name).uncheck()
+    page.locator("canvas.raster").scroll_into_view_if_needed()
+    here = page.locator(".here div").first
+    for x, y in ((-1.9, 0.3), (2.9, -3.4)):
         page.mouse.move(*place(page, view, x, y))
-        here = page.locator(".here div").first
         expect(here).to_contain_text("Predicted y")
         wanted = pytest.approx(model.predict([[x, y]])[0], abs=0.08)
         wait_until(page, lambda: predicted(here) == wanted)  # noqa: B023
 
 
-def test_dragging_a_slider_moves_the_surface_and_keeps_the_zoom(visit):  # noqa: F811
-    page = visit("?data=hills")
-    canvas = canonical(page)
-    node = canvas.element_handle()
-    box = canvas.bounding_box()
-    page.mouse.click(box["x"] + 200, box["y"] + 200)
-    page.mouse.wheel(0, -400)
-    moved_on(page, "zoom", "1")
-    zoom = canvas.get_attribute("data-zoom")
-    before = page.locator("canvas.raster").evaluate(PIXELS)
-    count = int(canvas.get_attribute("data-paint-count"))
-    drag(page, "gamma", 0.5, 0.6, 0.8, 0.9)
-    page.wait_for_function("() => location.search.includes('gamma=')")
-    assert int(canvas.get_attribute("data-paint-count")) > count + 2
-    canonical(page)
-    assert page.locator("canvas.raster").evaluate(PIXELS) != before
-    assert canvas.get_attribute("data-zoom") == zoom and float(zoom) > 1.2
-    assert canvas.evaluate("(c, n) => c === n", node)
-
-
-def test_a_point_on_the_curve_is_drawn_dragged_and_brought_back(visit):  # noqa: F811
-    page = visit("?data=sine")
-    canvas = canonical(page)
-    box = canvas.bounding_box()
-    start, end = (box["x"] + 330, box["y"] + 60), (box["x"] + 300, box["y"] + 380)
-    page.get_by_role("button", name="Add (tool)").click()
-    expect(page.get_by_label("Class of added points")).to_be_hidden()
-    page.mouse.click(*start)
-    page.wait_for_function("() => location.search.includes('mine=')")
-    page.wait_for_timeout(600)
-    page.get_by_role("button", name="Move (tool)").click()
-    count = int(canvas.get_attribute("data-paint-count"))
-    page.mouse.move(*start)
-    page.mouse.down()
-    for i in range(1, 13):
-        share = i / 12
-        before = canvas.get_attribute("data-paint-count")
-        page.mouse.move(*(a + share * (b - a) for a, b in zip(start, end, strict=True)))
-        moved_on(page, "paint-count", before)
-    page.mouse.up()
-    canonical(page)
-    assert int(canvas.get_attribute("data-paint-count")) > count + 4
-    page.get_by_role("button", name="Look (tool)").click()
-    page.mouse.move(*end)
-    expect(page.locator(".here div").first).to_contain_text("Row 121, training")
-    for _ in range(2):
-        before = canvas.get_attribute("data-seq")
-        page.get_by_role("button", name="Undo").click()
-        moved_on(page, "seq", before)
-    page.wait_for_function("() => location.search.includes('data=sine')")
-
-
-def test_a_point_on_the_surface_gets_the_value_that_was_typed(visit, hills):  # noqa: F811
+def test_a_point_on_the_surface_gets_the_value_that_was_typed(visit, hills):
     page = visit("?data=hills")
     canonical(page)
     field = page.get_by_label("Value of added points")
@@ -168,7 +106,7 @@ def test_a_point_on_the_surface_gets_the_value_that_was_typed(visit, hills):  # 
     expect(page.locator(".here div").first).to_contain_text("true y 2.75")
 
 
-def test_from_classes_to_numbers_and_back(visit):  # noqa: F811
+def test_from_classes_to_numbers_and_back(visit):
     page = visit()
     canonical(page)
     expect(page.get_by_label("Lead bands")).to_be_visible()
@@ -186,22 +124,3 @@ def test_from_classes_to_numbers_and_back(visit):  # noqa: F811
     expect(page.locator(".why").filter(has_text="Not available")).to_be_visible()
     page.get_by_text("Show as a table").click()
     expect(page.locator(".tables")).to_contain_text("Mean error")
-
-
-def test_the_strip_says_errors_and_scrubs(visit):  # noqa: F811
-    page = visit("?data=diabetes")
-    canvas = canonical(page)
-    strip = page.locator("canvas.strip")
-    expect(strip).to_be_visible()
-    page.wait_for_function(
-        "c => Number(c.dataset.knots) >= 40", arg=canvas.element_handle()
-    )
-    said = strip.get_attribute("aria-valuetext")
-    assert "training error" in said and "R²" in said
-    slider(page, "n_prototypes").focus()
-    seen = set()
-    for _ in range(6):
-        page.keyboard.press("ArrowRight")
-        wait_until(page, lambda: canvas.get_attribute("data-knot") not in seen)
-        seen.add(canvas.get_attribute("data-knot"))
-    assert len(seen) == 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import expect
 
 from tests.browser.canvas_page import state, wait_until
-from tests.browser.test_app import figure, settled, slider, visit
+from tests.browser.test_app import settled, slider, visit
 from tests.browser.test_canvas_layout import PHONE, SMALL
 
 fixtures = (visit,)
@@ -84,16 +84,6 @@ def test_a_changed_control_closes_the_steps(visit):
     assert page.evaluate("window.messages") > 0
 
 
-def test_the_steps_fit_on_a_narrow_page(visit):
-    page = _stepping(visit, **PHONE)
-    figure(page)
-    assert page.locator("div.spe").evaluate(SMALL) == []
-    wide = "document.documentElement.scrollWidth - window.innerWidth"
-    assert page.evaluate(wide) <= 0
-    box = page.locator(".steps").bounding_box()
-    assert box["x"] >= 0 and box["x"] + box["width"] <= 375
-
-
 def _compared(visit, **options):
     """A page with the algorithm as printed beside our fit."""
     page = _stepping(visit, **options)
@@ -132,16 +122,10 @@ def test_the_printed_algorithm_stands_beside_ours_at_the_same_iteration(visit):
     assert _painted(page) == ours
 
 
-def test_without_a_printed_algorithm_there_is_no_switch(visit):
-    page = visit("?data=iris&method=smallk")
-    figure(page)
-    page.get_by_role("button", name=OPENER).click(timeout=30_000)
-    wait_until(page, lambda: int(state(page)["stepsWanted"]) > 0)
-    expect(page.get_by_role("button", name="Algorithm as printed")).to_be_hidden()
-
-
-def test_the_comparison_fits_on_a_narrow_page(visit):
+def test_steps_and_comparison_fit_on_a_narrow_page(visit):
     page = _compared(visit, **PHONE)
+    box = page.locator(".steps").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= 375
     assert page.locator("div.spe").evaluate(SMALL) == []
     wide = "document.documentElement.scrollWidth - window.innerWidth"
     assert page.evaluate(wide) <= 0

@@ -11,10 +11,12 @@ import pandas as pd
 from playwright.sync_api import expect
 
 from smpcore import METHODS, prepare, read_table, split
-from tests.walks.tables import clinic, clinic_table, german_csv, give_role
+from tests.walks.tables import clinic, clinic_table, german_csv, give_role, upload
 from tests.walks.visit import Visit
 
 NAME = "Entzündung"
+#: What a spreadsheet, a browser or a program could take for more than a name.
+AGE, KIND, YES = "=HYPERLINK(1)", "<img src=x onerror=alert(1)>", "@SUM(1)"
 
 
 def facts(visit: Visit) -> dict[str, int]:
@@ -74,6 +76,16 @@ def test_roles_groups_and_parts(visit):
     visit.unfold("Clean").choose("Column", "Alter", exact=False)
 
 
+def n_printed(visit: Visit, text: str) -> int:
+    """Sheets of paper that a document takes."""
+    context = visit.page.context.browser.new_context(offline=True)
+    page = context.new_page()
+    page.set_content(text)
+    pdf = page.pdf(prefer_css_page_size=True)
+    context.close()
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
 def test_new_rows_are_answered_and_taken_along(visit):
     clinic(visit)
     visit.go("Apply")
@@ -102,7 +114,7 @@ def test_new_rows_are_answered_and_taken_along(visit):
     sheets = visit.take("Download the sheet of 3 rows").decode()
     for n in range(3):
         assert f"Row {n + 1} of" in sheets and table["answer"][n] in sheets
-    assert "Hämoglobin" in sheets
+    assert "Hämoglobin" in sheets and n_printed(visit, sheets) == 3, "a page a case"
     visit.click("button", "Close")
     expect(visit.page.get_by_text("All predictions as CSV")).to_have_count(0)
 
@@ -144,6 +156,30 @@ def test_prototypes_are_read_named_and_reported(visit):
     assert f"{100 * right / rows:.1f} %" in report
     visit.click("checkbox", "Include the most similar training rows")
     assert len(visit.take("Download the report")) > len(report.encode())
+
+
+def test_hostile_names_are_only_names_in_every_file(visit):
+    draw = np.random.default_rng(0)
+    table = pd.DataFrame(draw.normal(size=(90, 2)), columns=[AGE, "b"])
+    table[KIND] = np.where(table["b"] > 0.3, "+high", "low")
+    table["label"] = np.where(table[AGE] + table["b"] > 0, YES, "no")
+    data = table.to_csv(index=False).encode()
+    upload(visit, "mine.csv", data).go("Explore").take("Download as C")
+    visit.go("Prototypes").click("radio", "Report")
+    assert b"<img" not in visit.take("Download the report")
+    visit.click("radio", "Why this prediction").unfold("Explanation sheet to print")
+    assert b"<img" not in visit.take("Download the sheet of 1 row")
+    visit.go("Performance").click("radio", "Subgroups").choose("Column", KIND)
+    visit.take("Download all measures as CSV")
+    visit.go("Export").take("Download the zip")
+    visit.go("Apply").upload("New rows", "mine.csv", data)
+    for kind in ("CSV", "Excel", "Parquet"):
+        visit.take(f"All predictions as {kind}")
+    # The table's own toolbar would export it with its formulas.
+    visit.page.get_by_test_id("stDataFrame").last.hover()
+    toolbar = visit.page.get_by_test_id("stElementToolbarButton")
+    expect(toolbar.get_by_role("button", name="Search").last).to_be_visible()
+    expect(visit.page.get_by_role("button", name="Download as CSV")).to_have_count(0)
 
 
 def test_a_threshold_is_moved_and_groups_are_compared(visit):
