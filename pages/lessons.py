@@ -21,16 +21,15 @@ def _card(name: str, lesson: Lesson | str) -> None:
         if isinstance(lesson, str):
             st.warning(as_markdown(f"{name}: {lesson}"))
             return
-        content, n_steps = lesson.content, len(lesson.steps)
         st.markdown(f"**{as_markdown(lesson.title)}**")
-        st.markdown(as_markdown(content["aim"]))
+        st.markdown(as_markdown(lesson.aim))
         row = st.container(horizontal=True, vertical_alignment="center")
         if row.button(
             "Start", key=f"start_{name}", help=f"Start: {as_markdown(lesson.title)}"
         ):
             lesson_run.start(lesson, name=name if name in listed else "")
             st.switch_page("pages/explore.py")
-        is_taught = classroom is not None and classroom.lesson.content == content
+        is_taught = classroom is not None and classroom.lesson == lesson
         row.button(
             "Teach a class" if classroom is None else "Teach next",
             key=f"class_{name}",
@@ -40,7 +39,7 @@ def _card(name: str, lesson: Lesson | str) -> None:
             help="Students join by a code and keep it for the next lesson. Whoever has "
             "the code can take this lesson, also one that you have uploaded.",
         )
-        row.caption(f"{content['minutes']} min · {plural(n_steps, 'step')}")
+        row.caption(f"{lesson.minutes} min · {plural(len(lesson.steps), 'step')}")
 
 
 classroom = class_view.current()

@@ -57,7 +57,7 @@ ALLOWED = {
         "numpy",
         "plotly",
         "threadpoolctl",
-        "jsonschema",
+        "msgspec",
         "pyarrow",
         "segno",
         "starlette",  # what Streamlit's server is built on, and comes with it

@@ -213,7 +213,7 @@ def _like_before(dataset: Dataset, file_id: str) -> Dataset:
         return dataset
     try:
         record = table_record.record_of(table_store.visit(token)[0])
-        if not table_record.has_columns_of(dataset, record):
+        if not record.has_columns_of(dataset):
             return dataset
         adopted, differences = table_record.apply_record(dataset, record)
     except SmpcoreError:  # the table is gone, or its roles do not fit these rows

@@ -8,47 +8,46 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import msgspec
 import numpy as np
-from jsonschema import Draft202012Validator, validators
+from msgspec import Meta
 
 from pages.ui.component import ASSETS, component
-from pages.work import json_schema
+from pages.work.json_files import Number, Record
 
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
-#: Numbers as the figure sends them, each asked for its ends in one call: a message of a
-#: drag has several. The standard takes NaN, and 1.0 for an integer.
-_NUMBERS = {
-    "index": lambda _, value: type(value) is int and 0 <= value < 2**53,
-    "finite": lambda _, value: type(value) in (int, float) and abs(value) <= 1e300,
-}
-_INDEX, _FINITE = {"type": "index"}, {"type": "finite"}
-_NAME = json_schema.text(64)
+_Index = Annotated[int, Meta(ge=0, lt=2**53)]
+_Name = Annotated[str, Meta(max_length=64)]
+_Text = Annotated[str, Meta(max_length=10_000)]
 #: As many points as can be drawn; what is in such a list is checked where it is used.
-_LIST = {"type": "array", "maxItems": 3000}
-_VALUE = {"type": ["finite", "string", "boolean", "null"], "maxLength": 10_000}
-_MESSAGE = json_schema.record(
-    {
-        "kind": {"enum": ["set", "reset", "edit", "knots", "steps", "poll", "stop"]},
-        "seq": _INDEX,
-        "have": _NAME,
-        **{
-            name: {"type": "boolean"}
-            for name in ("dragging", "printed", "assignments", "present")
-        },
-        "values": json_schema.mapping(_VALUE, most=200, longest=64),
-        "want": _LIST,
-        "op": _NAME,
-        **{n: json_schema.nullable(_FINITE) for n in ("x", "y", "value", "dx", "dy")},
-        **{name: json_schema.nullable(_INDEX) for name in ("label", "row")},
-        "places": json_schema.nullable(_LIST),
-    }
-) | {"required": ["kind", "seq"]}
-_checker = Draft202012Validator.TYPE_CHECKER.redefine_many(_NUMBERS)
-_validator = validators.extend(Draft202012Validator, type_checker=_checker)(_MESSAGE)
+_List = Annotated[list, Meta(max_length=3000)]
+
+
+class _Message(Record):
+    kind: Literal["set", "reset", "edit", "knots", "steps", "poll", "stop"]
+    seq: _Index
+    have: _Name = ""
+    dragging: bool = False
+    printed: bool = False
+    assignments: bool = False
+    present: bool = False
+    values: dict[_Name, Number | bool | _Text | None] = msgspec.field(
+        default_factory=dict
+    )
+    want: _List = ()
+    op: _Name = ""
+    x: Number | None = None
+    y: Number | None = None
+    value: Number | None = None
+    dx: Number | None = None
+    dy: Number | None = None
+    label: _Index | None = None
+    row: _Index | None = None
+    places: _List | None = None
 
 
 def pack(header: dict[str, Any]) -> bytes:
@@ -72,14 +71,10 @@ def pack(header: dict[str, Any]) -> bytes:
 def message_problem(message: Any) -> str:
     """Why this is no message of the figure, for the log; empty if it is one."""
     try:
-        error = next(_validator.iter_errors(message), None)
-    except (RecursionError, ValueError):
-        # The text of an error holds what is refused: too deep, or too many digits.
-        return "what it holds is too long or too deep to be shown"
-    if error is None:
-        return ""
-    field = error.path[0] if error.path else "it"
-    return f"{field} should fulfil {error.validator} of the schema"
+        msgspec.convert(message, _Message)
+    except (msgspec.ValidationError, RecursionError, ValueError) as error:
+        return str(error)[:150]
+    return ""
 
 
 def figure_script() -> None:

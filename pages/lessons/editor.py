@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import streamlit as st
 
 from pages.state import lesson_files, links, session, state_file, table_store
@@ -53,7 +53,7 @@ def show() -> None:
         "Set up Explore as the step should begin, then describe it here. If an answer "
         "is to change the settings, choose Begin first, change them on Explore, and "
         "come back. Choices and locked controls can be added to the downloaded file; "
-        "assets/lessons/schema.json describes it."
+        "pages/state/lesson_files.py lists all that it can hold."
     )
     _beginning(made, choice)
     with st.form("lesson_step"):
@@ -197,6 +197,6 @@ def _state(choice: Choice) -> dict[str, Any]:
 def _written(about: dict[str, Any], steps: list[dict[str, Any]]) -> bytes:
     """The lesson as a file that can be opened again."""
     content = {"format": lesson_files.FORMAT, **about, "steps": steps}
-    data = json.dumps(content, ensure_ascii=False, indent=1).encode()
+    data = msgspec.json.format(msgspec.json.encode(content), indent=1)
     lesson_files.read(data)
     return data

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from pages.state import session
-from pages.state.state_file import WORD
+from pages.state.table_record import WORD
 from pages.ui.text import message
 from pages.work import cache, fits
 from smpcore import SmpcoreError

@@ -13,11 +13,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
 
 from pages.state import links, state_file
 from pages.state.choice import BUNDLED, Choice
-from pages.work import json_files, json_schema
+from pages.state.state_file import Points
+from pages.work import json_files
+from pages.work.json_files import Record
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.datasets import Split, list_names
 from smpcore.readouts import READOUTS
@@ -33,7 +38,6 @@ HOME = Path(__file__).parents[2] / "assets" / "lessons"
 #: Where a text shows a read-out.
 PLACEHOLDER = re.compile(r"\{(before|after|change)\.(\w+)\}")
 
-_SCHEMA = json.loads((HOME / "schema.json").read_text("utf-8"))
 #: Read-outs of models, and what older files call some of them.
 _MEASURED = {key for key, row in READOUTS.items() if row.value}
 _OLDER = {
@@ -41,77 +45,148 @@ _OLDER = {
     "support_vectors": "n_support_vectors",
 }
 #: Where a lesson names read-outs; a quote inside of a text has a backslash before it.
-_NAMED = re.compile(r"\"(measure|show)\": (\"\w+\"|\[[^]]*\])|" + PLACEHOLDER.pattern)
-_POINTS = json_schema.record(state_file.POINTS)
-#: Controls of the figure beside those of data and methods.
-_OTHERS = {"data", "method", "open_test", "within", POINTS}
-_OTHERS |= {"v.kind", "v.first", "v.second"}
+_NAMED = re.compile(
+    r"\"(measure|show)\"\s*:\s*(\"\w+\"|\[[^][]{,500}\])|" + PLACEHOLDER.pattern
+)
+_Line = Annotated[str, Meta(min_length=1, max_length=100)]
+_Text = Annotated[str, Meta(min_length=1, max_length=2000)]
+_State = dict[str, str]
+_Measure = Literal[tuple(sorted(_MEASURED))]
+_Bound = Annotated[float, Meta(ge=-1e9, le=1e9)]
 
 
-@dataclass(frozen=True, eq=False)
+class _Texts(Record):
+    """Texts are plain, with formulas between $ signs and `PLACEHOLDER`."""
+
+    def __post_init__(self) -> None:
+        values = msgspec.structs.asdict(self).values()
+        if any(isinstance(v, str) and re.search("<[A-Za-z/!?]", v) for v in values):
+            raise ValueError("a text should be plain, without HTML; remove the tags")
+
+
+class _Condition(Record):
+    """Holds if the read-out is between both; "change" is after - before."""
+
+    measure: _Measure
+    of: Literal["before", "after", "change"] = "after"
+    at_least: _Bound | None = None
+    at_most: _Bound | None = None
+
+    def __post_init__(self) -> None:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("a condition should have at_least or at_most")
+
+
+_Conditions = Annotated[list[_Condition], Meta(min_length=1, max_length=10)]
+
+
+class _Task(_Texts):
+    text: _Text
+    reach: _Conditions
+
+
+class _Number(Record):
+    measure: _Measure
+    of: Literal["before", "after", "change"] = "after"
+    within: Annotated[float, Meta(ge=0, le=1e9)] = 0.0
+
+
+class _Point(Record):
+    """A place of a prototype after the answer, or of the one that moved farthest."""
+
+    within: Annotated[float, Meta(gt=0, le=1e9)]
+    of: Literal["after", "change"] = "after"
+
+
+class _Choice(_Texts):
+    text: _Line
+    when: _Conditions | None = None
+
+
+class _Question(_Texts):
+    text: _Text
+    reveal: _Text
+    number: _Number | None = None
+    choices: Annotated[list[_Choice], Meta(min_length=2, max_length=8)] | None = None
+    point: _Point | None = None
+    then: _State | None = None
+    show: Annotated[list[_Measure], Meta(min_length=1, max_length=5)] | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if (self.number, self.choices, self.point).count(None) != 2:
+            raise ValueError("a question should have a number, choices or a point")
+
+
+class _Step(_Texts):
+    title: _Line
+    text: _Text
+    state: _State | None = None
+    points: Points | None = None
+    #: Controls that can be changed; without this list all can be.
+    free: list[str] | None = None
+    task: _Task | None = None
+    question: _Question | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.task and self.question:
+            raise ValueError("a step should have a task or a question, not both")
+
+
+class _File(_Texts):
+    format: Literal[FORMAT]
+    title: _Line
+    minutes: Annotated[int, Meta(ge=1, le=240)]
+    aim: _Text
+    steps: Annotated[list[_Step], Meta(min_length=1, max_length=30)]
+
+
+@dataclass(frozen=True)
 class Lesson:
     """A lesson whose every value was checked.
 
     Parameters
     ----------
-    content : dict
-        As assets/lessons/schema.json describes it.
+    title, aim : str
+    minutes : int
+    steps : list of dict
+        As files have them, see `_Step`.
     """
 
-    content: Mapping[str, Any]
-
-    @property
-    def title(self) -> str:
-        """The lesson's title."""
-        return self.content["title"]
-
-    @property
-    def steps(self) -> list[dict[str, Any]]:
-        """The lesson's steps."""
-        return self.content["steps"]
+    title: str
+    minutes: int
+    aim: str
+    steps: list[dict[str, Any]]
 
 
 def read(data: bytes) -> Lesson:
     """Read a lesson file from anywhere."""
-    content = json_files.parse(data, "lesson file", MOST_BYTES)
-    json_files.check(content, _SCHEMA, "lesson file")
-    content = _with_keys(content)
-    for number, step in enumerate(content["steps"], 1):
+    content = json_files.decode(_with_keys(data), _File, "lesson file", MOST_BYTES)
+    steps = msgspec.to_builtins(content.steps)
+    for number, step in enumerate(steps, 1):
         _check_step(step, f"lesson file's step {number}")
-    return Lesson(content)
+    return Lesson(content.title, content.minutes, content.aim, steps)
 
 
-def _with_keys(content: Any) -> Any:
+def _with_keys(data: bytes) -> bytes:
     """A lesson with the keys of read-outs in place of older names of them."""
 
     def renamed(place: re.Match[str]) -> str:
         return re.sub(r"\w+", lambda word: _OLDER.get(word[0], word[0]), place[0])
 
-    return json.loads(_NAMED.sub(renamed, json.dumps(content)))
+    text = data.decode("utf-8", "surrogateescape")
+    return _NAMED.sub(renamed, text).encode("utf-8", "surrogateescape")
 
 
 def _check_step(step: dict[str, Any], place: str) -> None:
     """Refuse a step whose states, controls or placeholders are not here."""
-    then = step.get("question", {}).get("then")
-    if step.get("points"):
-        json_files.check(step["points"], _POINTS, place)
-        state_file.read_points(step["points"], place)
-        if "data" in {**step.get("state", {}), **(then or {})}:
-            json_files.refuse(place, "has points and names data; remove one of them")
-    state_of(step, place)
-    if then is not None:
-        state_of(step, place, then)
-    known = _OTHERS.union(
-        *(
-            {p.name for p in m.controls(t)}
-            for m in METHODS.values()
-            for t in m.estimators
-        )
-    ).union(
-        *({f"d.{p.name}" for p in info.params} for info in BUNDLED.values()),
-        *(m.removed for m in METHODS.values()),
-    )
-    if unknown := sorted(set(step.get("free", ())) - known):
+    then = step.get("question", {}).get("then", {})
+    if points_of(step, place) and "data" in {**step.get("state", {}), **then}:
+        json_files.refuse(place, "has points and names data; remove one of them")
+    for moment in {}, then:
+        state_of(step, place, moment)
+    if unknown := sorted(set(step.get("free", ())) - _controls()):
         names = list_names(unknown, longest=40)
         json_files.refuse(place, f"frees controls that are not here: {names}")
     for moment, name in PLACEHOLDER.findall(json.dumps(step, ensure_ascii=False)):
@@ -120,11 +195,25 @@ def _check_step(step: dict[str, Any], place: str) -> None:
             json_files.refuse(place, f"shows a read-out that is not here: {shown}")
 
 
+@functools.cache
+def _controls() -> set[str]:
+    """Names of all controls that there are, or were."""
+    names = {"data", "method", "open_test", "within", POINTS}
+    names |= {"v.kind", "v.first", "v.second"}
+    for method in METHODS.values():
+        params = (p for task in method.estimators for p in method.controls(task))
+        names |= {param.name for param in params} | {*method.removed}
+    return names | {f"d.{p.name}" for info in BUNDLED.values() for p in info.params}
+
+
 def state_of(
     step: Mapping[str, Any], name: str, then: Mapping[str, str] | None = None
 ) -> Choice:
     """The choice that a step begins with; of drawn points all but their table."""
-    return links.read_all({**step.get("state", {}), **(then or {})}, name)
+    query = {**step.get("state", {}), **(then or {})}
+    if own := query.keys() & {"mine", "opened", "open"}:
+        json_files.refuse(name, f"sets {min(own)}, which each visitor has anew")
+    return links.read_all(query, name)
 
 
 #: Files do not change while they are here: each content is read once.
@@ -162,11 +251,13 @@ def _files(folder: str) -> list[Path]:
         inside = [p for p in paths if p.resolve(strict=True).is_relative_to(home)]
     except (OSError, RuntimeError):
         return []
-    schema = HOME / "schema.json"
-    return [p for p in inside if p != schema and p.is_file()][:MOST_FILES]
+    return [path for path in inside if path.is_file()][:MOST_FILES]
 
 
-def points_of(step: Mapping[str, Any]) -> tuple[Dataset, Split] | None:
+def points_of(
+    step: Mapping[str, Any], name: str = "lesson"
+) -> tuple[Dataset, Split] | None:
     """The drawing of a step, as a table with its parts; None if it has none."""
-    points = step.get("points")
-    return state_file.read_points(points) if points else None
+    if points := step.get("points"):
+        return state_file.read_points(msgspec.convert(points, Points), name)
+    return None

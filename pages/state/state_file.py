@@ -6,114 +6,102 @@ nothing in it is ever run. Rows of an uploaded table are never in it.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
+import msgspec
 import numpy as np
 import pandas as pd
+from msgspec import Meta
 
-from pages.state import table_record
-from pages.work import json_files, json_schema
+from pages.state.table_record import Name, TableRecord
+from pages.work import json_files
 from pages.work.comparisons import Entry
+from pages.work.json_files import Number, Record
 from pages.work.memo import pairs
 from smpcore import METHODS, Dataset
-from smpcore.datasets import MOST_FORBIDDEN, Split, check_fit, steps_from_json
+from smpcore.datasets import Split, Task, check_fit
 
 _NAME_OF_FILE = "state file"
 FORMAT, VERSION = "sparse-prototype-explorer-state", 1
 MOST_BYTES = 1_000_000
 #: Points can be edited in data of this size; farther out they are a mistake, not data.
 EDITABLE_ROWS, FAR = 3000, 1e9
-MOST_MODELS, MOST_PROTOTYPES, MOST_SETTINGS, MOST_OPENED = 100, 1000, 100, 1000
-#: Characters of a name and of a note on a prototype, and of any other word.
-NAME, NOTE, WORD = 40, 500, 200
-#: Characters of an entry of the link, and of the names of all that is forbidden.
-_ENTRY, _FORBIDDEN = 2000, 30_000
+#: Models with notes; characters of a name and of a note on a prototype.
+MOST_MODELS, NAME, NOTE = 100, 40, 500
 _PARTS = ("train", "validation", "test")
 
-_WORD = json_schema.text(WORD)
-_METHOD = {"enum": [*METHODS]}
-_SETTING = {
-    "type": ["null", "boolean", "number", "string"],
-    "maxLength": WORD,
-    "minimum": -1e300,
-    "maximum": 1e300,
-}
-_SETTINGS = json_schema.mapping(_SETTING, MOST_SETTINGS, WORD)
-_LINK = json_schema.mapping(json_schema.text(_ENTRY), MOST_SETTINGS, WORD)
-_NOTE = {
-    "name": json_schema.text(NAME),
-    "note": json_schema.text(NOTE),
-    "without": json_schema.array(_WORD, MOST_FORBIDDEN),
-}
-_NOTES = {
-    "data": _WORD,
-    "split": _WORD,
-    "method": _METHOD,
-    "values": _SETTINGS,
-    "prototypes": {
-        "type": "object",
-        "maxProperties": MOST_PROTOTYPES,
-        "propertyNames": {"pattern": "^[0-9]{1,6}$"},
-        "additionalProperties": json_schema.record(_NOTE, optional=("without",)),
-    },
-}
-_NUMBER = json_schema.number(-FAR, FAR) | {"maxLength": WORD}
-_ROW = json_schema.integer(0, EDITABLE_ROWS)
-POINTS = {
-    "name": _WORD,
-    "task": _WORD,
-    "open_test": {"type": "boolean"},
-    "columns": json_schema.array(_WORD, 2),
-    "target": _WORD,
-    "X": json_schema.array(json_schema.array(_NUMBER, 2), EDITABLE_ROWS + 1),
-    "y": json_schema.array(_NUMBER | {"type": ["number", "string"]}, EDITABLE_ROWS + 1),
-    "seed": json_schema.integer(0, 9999),
-    "shares": json_schema.array(json_schema.number(0, 1), 2) | {"minItems": 2},
-    **dict.fromkeys(_PARTS, json_schema.array(_ROW, EDITABLE_ROWS + 1)),
-}
-_SCHEMA = json_schema.record(
-    {
-        "format": {},
-        "version": {},
-        "link": _LINK | {"properties": {"without": json_schema.text(_FORBIDDEN)}},
-        "table": json_schema.nullable(table_record.SCHEMA),
-        "points": json_schema.nullable(json_schema.record(POINTS)),
-        "notes": json_schema.array(json_schema.record(_NOTES), MOST_MODELS),
-        "pinned": json_schema.nullable(
-            json_schema.record({"key": _METHOD, "values": _SETTINGS})
-        ),
-        "opened": json_schema.mapping(json_schema.integer(0, 10**6), MOST_OPENED, WORD),
-    }
-)
+_Method = Literal[tuple(METHODS)]
+_Values = dict[Name, Number | bool | Name | None]
+_Coordinate = Annotated[float, Meta(ge=-FAR, le=FAR)]
+_Rows = list[Annotated[int, Meta(ge=0, le=EDITABLE_ROWS)]]
+_Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class Points(Record):
+    """Drawn points with their parts."""
+
+    name: Name
+    task: Task
+    open_test: bool
+    columns: list[Name]
+    target: Name
+    X: Annotated[list[list[_Coordinate]], Meta(max_length=EDITABLE_ROWS + 1)]
+    y: list[Annotated[int, Meta(ge=-int(FAR), le=int(FAR))] | _Coordinate | Name]
+    seed: Annotated[int, Meta(ge=0, le=9999)]
+    shares: tuple[_Share, _Share]
+    train: _Rows
+    validation: _Rows
+    test: _Rows
+
+
+class _Note(Record):
+    name: Annotated[str, Meta(max_length=NAME)]
+    note: Annotated[str, Meta(max_length=NOTE)]
+    without: list[Name] = msgspec.field(default_factory=list)
+
+
+class _ModelNotes(Record):
+    data: Name
+    split: Name
+    method: _Method
+    values: _Values
+    prototypes: dict[Annotated[int, Meta(ge=0, le=999_999)], _Note]
+
+
+class _Pin(Record):
+    key: _Method
+    values: _Values
+
+
+class _Head(msgspec.Struct):
+    format: Any = None
+    version: Any = None
+
+
+class _File(Record):
+    format: Literal[FORMAT]
+    version: Literal[VERSION]
+    link: dict[str, str]
+    table: TableRecord | None
+    points: Points | None
+    notes: list[_ModelNotes]
+    pinned: _Pin | None
+    opened: dict[Name, Annotated[int, Meta(ge=0, le=10**6)]]
+
 
 Notes = dict[tuple, dict[int, dict[str, Any]]]
 
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """What a state file holds.
+    """What a state file holds: a link without a token, and what no link has.
 
-    Parameters
-    ----------
-    link : dict of str to str
-        The choice as URL parameters, without a token.
-    table : dict, optional
-        What is noted of the visitor's own table, see `table_record`.
-    points : (Dataset, Split), optional
-        That table, if its points were drawn and are to be in the file.
-    notes : dict
-        Key of a model (`ModelContext.notes_key`) -> prototype -> name and note.
-    pinned : Entry, optional
-        Model A of the comparison.
-    opened : dict
-        Digest of a data set -> how often its test part was opened.
+    Points are in it only if they were drawn; notes as in `Session`.
     """
 
     link: dict[str, str] = field(default_factory=dict)
-    table: dict[str, Any] | None = None
+    table: TableRecord | None = None
     points: tuple[Dataset, Split] | None = None
     notes: Notes = field(default_factory=dict)
     pinned: Entry | None = None
@@ -123,96 +111,78 @@ class Saved:
 def write(saved: Saved) -> bytes:
     """A state as a file."""
     pinned = saved.pinned
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "link": saved.link,
-        "table": saved.table,
-        "points": None if saved.points is None else written_points(*saved.points),
-        "notes": _written_notes(saved.notes),
-        "pinned": pinned and {"key": pinned.key, "values": dict(pinned.values)},
-        "opened": saved.opened,
-    }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1)
-    data = text.encode()
+    content = _File(
+        format=FORMAT,
+        version=VERSION,
+        link=saved.link,
+        table=saved.table,
+        points=saved.points and written_points(*saved.points),
+        notes=_written_notes(saved.notes),
+        pinned=pinned and _Pin(pinned.key, dict(pinned.values)),
+        opened=saved.opened,
+    )
+    data = msgspec.json.format(msgspec.json.encode(content), indent=1)
     if len(data) > MOST_BYTES:
         _wrong(f"has {len(data) / 1e6:.1f} MB, at most 1 MB can be opened again")
     return data
 
 
-def _written_notes(notes: Notes) -> list[dict[str, Any]]:
+def _written_notes(notes: Notes) -> list[_ModelNotes]:
     models = []
     for (digest, split_key, method, values), of_model in notes.items():
-        written = {
-            str(j): dict(note)
-            for j, note in of_model.items()
-            if note["name"] or note["note"]
-        }
+        written = {j: n for j, n in of_model.items() if n["name"] or n["note"]}
         if written:
-            model = {"data": digest, "split": split_key, "method": method}
-            models.append(model | {"values": dict(values), "prototypes": written})
+            models.append(_ModelNotes(digest, split_key, method, dict(values), written))
     return models[-MOST_MODELS:]
 
 
-def written_points(dataset: Dataset, division: Split) -> dict[str, Any]:
-    """Drawn points with their parts, as `POINTS` describes them."""
+def written_points(dataset: Dataset, division: Split) -> Points:
+    """Drawn points with their parts, as a file has them."""
     columns = dataset.feature_columns
-    return {
-        "name": dataset.name,
-        "task": dataset.task,
-        "open_test": dataset.open_test,
-        "columns": columns,
-        "target": dataset.target,
-        "X": dataset.frame[columns].to_numpy(np.float64).tolist(),
-        "y": dataset.y.tolist(),
-        "seed": division.seed,
-        "shares": [division.validation_share, division.test_share],
+    return Points(
+        name=dataset.name,
+        task=dataset.task,
+        open_test=dataset.open_test,
+        columns=columns,
+        target=dataset.target,
+        X=dataset.frame[columns].to_numpy(np.float64).tolist(),
+        y=dataset.y.tolist(),
+        seed=division.seed,
+        shares=(division.validation_share, division.test_share),
         **{part: getattr(division, part).tolist() for part in _PARTS},
-    }
+    )
 
 
 def read(data: bytes) -> Saved:
     """Read a state file from anywhere."""
-    content = _parsed(data)
-    json_files.check(content, _SCHEMA, _NAME_OF_FILE)
-    if content["table"] and (columns := content["table"]["columns"]):
-        steps_from_json(columns["cleaning"])
-    if "mine" in content["link"]:
-        _wrong("has at “link” an entry that is not known: mine")
-    pinned, points = content["pinned"], content["points"]
-    return Saved(
-        link=content["link"],
-        table=content["table"],
-        points=points and read_points(points),
-        notes=_notes(content["notes"]),
-        pinned=pinned and _pinned(**pinned),
-        opened=content["opened"],
-    )
-
-
-def _parsed(data: bytes) -> dict[str, Any]:
-    """The content of a file that this version wrote, not checked any further."""
-    content = json_files.parse(data, _NAME_OF_FILE, MOST_BYTES)
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    head = json_files.decode(data, _Head, _NAME_OF_FILE, MOST_BYTES)
+    if head.format != FORMAT:
         _wrong("is not one that this app wrote; choose one that Save made")
-    version = content.get("version")
-    if type(version) is not int or version != VERSION:
-        shown = str(version)[:20] if isinstance(version, int | str) else "unknown"
-        _wrong(f"has version {shown}, this app reads version {VERSION}")
-    return content
+    if head.version != VERSION:
+        _wrong(f"has version {head.version!s:.20}, this app reads version {VERSION}")
+    content = json_files.decode(data, _File, _NAME_OF_FILE, MOST_BYTES)
+    if "mine" in content.link:
+        _wrong("has at “link” an entry that is not known: mine")
+    pinned, points = content.pinned, content.points
+    notes = {
+        (one.data, one.split, one.method, pairs(one.values)): {
+            number: {"without": []} | msgspec.to_builtins(note)
+            for number, note in one.prototypes.items()
+        }
+        for one in content.notes
+    }
+    return Saved(
+        link=content.link,
+        table=content.table,
+        points=points and read_points(points),
+        notes=notes,
+        pinned=pinned and _pinned(pinned.key, pinned.values),
+        opened=content.opened,
+    )
 
 
 def _wrong(what: str) -> NoReturn:
     json_files.refuse(_NAME_OF_FILE, what)
-
-
-def _notes(models: list[dict[str, Any]]) -> Notes:
-    notes: Notes = {}
-    for model in models:
-        key = model["data"], model["split"], model["method"], pairs(model["values"])
-        written = model["prototypes"].items()
-        notes[key] = {int(number): {"without": []} | note for number, note in written}
-    return notes
 
 
 def _pinned(key: str, values: dict[str, Any]) -> Entry:
@@ -226,11 +196,9 @@ def _pinned(key: str, values: dict[str, Any]) -> Entry:
     return Entry(key, pairs(values))
 
 
-def read_points(
-    points: Mapping[str, Any], name: str = _NAME_OF_FILE
-) -> tuple[Dataset, Split]:
-    """Points that fulfil `POINTS`, as a table with its parts."""
-    X, y, columns, target = (points[name] for name in ("X", "y", "columns", "target"))
+def read_points(points: Points, name: str = _NAME_OF_FILE) -> tuple[Dataset, Split]:
+    """Points of a file, as a table with its parts."""
+    X, y, columns, target = points.X, points.y, points.columns, points.target
     if len(X) != len(y) or any(len(row) != len(columns) for row in X):
         what = "should have for each point a value of every column and a target"
         json_files.refuse(name, what)
@@ -239,11 +207,11 @@ def read_points(
         what = "should have points with targets of one type, in columns of their own"
         json_files.refuse(name, what)
     dataset = Dataset(
-        name=points["name"],
+        name=points.name,
         frame=frame,
         roles={**dict.fromkeys(columns, "feature"), target: "target"},
-        task=points["task"],
-        open_test=points["open_test"],
+        task=points.task,
+        open_test=points.open_test,
         private=True,
     )
     division = _division(points, len(y), name)
@@ -251,11 +219,11 @@ def read_points(
     return dataset, division
 
 
-def _division(points: Mapping[str, Any], n_rows: int, name: str) -> Split:
-    rows = np.concatenate([np.array(points[part], dtype=np.int64) for part in _PARTS])
+def _division(points: Points, n_rows: int, name: str) -> Split:
+    parts = [np.array(getattr(points, part), dtype=np.int64) for part in _PARTS]
+    rows = np.concatenate(parts)
     if len(np.unique(rows)) < len(rows) or rows.max(initial=0) >= n_rows:
         json_files.refuse(name, "should have every point in one part only, no others")
-    parts = np.split(rows, np.cumsum([len(points[part]) for part in _PARTS])[:-1])
     for part in parts:
         part.flags.writeable = False
-    return Split(*parts, points["seed"], *points["shares"])
+    return Split(*parts, points.seed, *points.shares)

@@ -7,15 +7,16 @@ new table, and no value can be read from the file.
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Annotated
 
+import msgspec
 import pandas as pd
+from msgspec import Meta
 
-from pages.work import json_schema
+from pages.work.json_files import Record
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import (
+    CleaningStep,
     Imputation,
     Kind,
     Role,
@@ -28,69 +29,79 @@ from smpcore.datasets import (
     steps_to_json,
 )
 
-#: Characters of a name, a level and a code, and of a column's name.
-_WORD, _LEVEL, _NAME = 200, 100, 220
-#: Wider tables, and columns of more levels, are not noted.
-MOST_COLUMNS, MOST_LEVELS = 1000, 50
-MOST_CHARACTERS = 300_000
-_MOST_RENAMED = 1000
+#: Wider tables, columns of more levels, and longer records are not noted.
+MOST_COLUMNS, MOST_LEVELS, MOST_BYTES = 1000, 50, 300_000
 _DIGEST_BYTES = 6
 
-_NUMBER = json_schema.number(-1e300, 1e300)
-_STEP = {
-    "column": json_schema.text(_NAME),
-    "codes": json_schema.array(json_schema.text(_LEVEL), _MOST_RENAMED),
-    "levels": json_schema.mapping(json_schema.text(_LEVEL), _MOST_RENAMED, _LEVEL),
-    "low": _NUMBER,
-    "high": _NUMBER,
-    "unit": json_schema.text(_LEVEL),
-    "impute": {"enum": [*get_args(Imputation)]},
-    "indicator": {"type": "boolean"},
-    "fixed": {"type": "boolean"},
-}
+#: Characters of a name, of a level, a code or a column.
+WORD = 220
+Name = Annotated[str, Meta(max_length=WORD)]
+_Bound = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
 
 
-def _of_columns(values: dict[str, Any]) -> dict[str, Any]:
-    return json_schema.mapping(values, 2 * MOST_COLUMNS, _NAME)
+class _Step(Record):
+    column: Name
+    codes: tuple[Name, ...] = ()
+    levels: dict[Name, Name] = msgspec.field(default_factory=dict)
+    low: _Bound = None
+    high: _Bound = None
+    unit: Name = ""
+    impute: Imputation = ""
+    indicator: bool = False
+    fixed: bool = False
 
 
-_LEVELS = json_schema.array(json_schema.text(2 * _DIGEST_BYTES), MOST_LEVELS)
-_COLUMNS = {
-    "rows": json_schema.integer(0, 10**9),
-    "task": {"enum": [*get_args(Task)]},
-    "roles": _of_columns({"enum": [*get_args(Role)]}),
-    "kinds": _of_columns({"enum": [*get_args(Kind)]}),
-    "levels": _of_columns(_LEVELS),
-    "cleaning": json_schema.array(
-        json_schema.record(_STEP, tuple(name for name in _STEP if name != "column")),
-        MOST_COLUMNS,
-    ),
-}
-_TEXT = json_schema.text(_WORD)
-SCHEMA = json_schema.record(
-    {
-        "name": _TEXT,
-        "digest": _TEXT,
-        "columns": json_schema.nullable(json_schema.record(_COLUMNS)),
-    }
-)
+class _Columns(Record):
+    rows: Annotated[int, Meta(ge=0, le=10**9)]
+    task: Task
+    roles: dict[Name, Role]
+    kinds: dict[Name, Kind]
+    levels: dict[Name, list[Name]]
+    cleaning: list[_Step]
+
+    def __post_init__(self) -> None:
+        _ = self.steps
+
+    @property
+    def steps(self) -> tuple[CleaningStep, ...]:
+        """What is done to columns."""
+        return steps_from_json(map(msgspec.to_builtins, self.cleaning))
+
+    @property
+    def names(self) -> list[str]:
+        """Columns of the table as it was read."""
+        added = added_columns(self.steps)
+        return [name for name in self.roles if name not in added]
 
 
-def record_of(dataset: Dataset) -> dict[str, Any]:
+class TableRecord(Record):
     """What is noted of a table; of a very wide one no columns."""
-    record = {"name": dataset.name[:_WORD], "digest": dataset.digest, "columns": None}
+
+    name: Name
+    digest: Name
+    columns: _Columns | None
+
+    def has_columns_of(self, dataset: Dataset) -> bool:
+        """Whether a table has the columns that were noted, and no others."""
+        columns = self.columns
+        return columns is not None and set(dataset.whole) == set(columns.names)
+
+
+def record_of(dataset: Dataset) -> TableRecord:
+    """What is noted of a table."""
+    record = TableRecord(dataset.name[:WORD], dataset.digest, None)
     if dataset.origin is None or len(dataset.roles) > MOST_COLUMNS:
         return record
-    columns = {
-        "rows": len(dataset.whole),
-        "task": dataset.task,
-        "roles": dict(dataset.roles),
-        "kinds": dict(dataset.kinds),
-        "levels": _levels(dataset),
-        "cleaning": steps_to_json(dataset.cleaning),
-    }
-    if len(json.dumps(columns)) <= MOST_CHARACTERS:
-        record["columns"] = columns
+    columns = _Columns(
+        rows=len(dataset.whole),
+        task=dataset.task,
+        roles=dict(dataset.roles),
+        kinds=dict(dataset.kinds),
+        levels=_levels(dataset),
+        cleaning=[_Step(**step) for step in steps_to_json(dataset.cleaning)],
+    )
+    if len(msgspec.json.encode(columns)) <= MOST_BYTES:
+        record.columns = columns
     return record
 
 
@@ -117,53 +128,36 @@ def _digests(column: pd.Series, key: str) -> dict[str, str]:
     }
 
 
-def has_columns_of(dataset: Dataset, record: Mapping[str, Any]) -> bool:
-    """Whether a table has the columns that were noted, and no others."""
-    columns = record["columns"]
-    return columns is not None and set(dataset.whole) == set(_names(columns))
-
-
-def _names(columns: Mapping[str, Any]) -> list[str]:
-    """Columns of the table as it was read."""
-    added = added_columns(steps_from_json(columns["cleaning"]))
-    return [name for name in columns["roles"] if name not in added]
-
-
-def apply_record(
-    dataset: Dataset, record: Mapping[str, Any]
-) -> tuple[Dataset, list[str]]:
+def apply_record(dataset: Dataset, record: TableRecord) -> tuple[Dataset, list[str]]:
     """Give a table the roles, kinds and steps that were noted; say what differs."""
-    columns, here = record["columns"], list(dataset.whole)
-    before = _names(columns)
+    columns, here = record.columns, list(dataset.whole)
+    before = columns.names
     absent = [name for name in before if name not in here]
-    needed = [name for name in absent if columns["roles"][name] != "ignore"]
-    if needed:
+    if needed := [name for name in absent if columns.roles[name] != "ignore"]:
         raise SmpcoreError(f"This table has no column {listed(needed)}.")
     new = [name for name in here if name not in before]
-    steps = steps_from_json(columns["cleaning"])
-    steps = tuple(step for step in steps if step.column not in absent)
-    roles = {n: role for n, role in columns["roles"].items() if n not in absent}
-    kinds = {n: kind for n, kind in columns["kinds"].items() if n not in absent}
-    adopted = dataset.with_roles(
-        roles | dict.fromkeys(new, "ignore"), columns["task"], kinds, steps
-    )
+    steps = [step for step in columns.steps if step.column not in absent]
+    roles = {n: role for n, role in columns.roles.items() if n not in absent}
+    kinds = {n: kind for n, kind in columns.kinds.items() if n not in absent}
+    roles |= dict.fromkeys(new, "ignore")
+    adopted = dataset.with_roles(roles, columns.task, kinds, steps)
     return adopted, _differences(dataset, record, absent, new)
 
 
 def _differences(
-    dataset: Dataset, record: Mapping[str, Any], absent: list[str], new: list[str]
+    dataset: Dataset, record: TableRecord, absent: list[str], new: list[str]
 ) -> list[str]:
-    words, columns = [], record["columns"]
+    words, columns = [], record.columns
     rows = len(dataset.whole)
-    if rows != columns["rows"]:
-        words.append(f"{plural(rows, 'row')} in place of {columns['rows']:,}")
+    if rows != columns.rows:
+        words.append(f"{plural(rows, 'row')} in place of {columns.rows:,}")
     if absent:
         words.append(f"not in this table: {listed(absent)}")
     if new:
         words.append(f"new and not used: {listed(new)}")
-    for name, levels in columns["levels"].items():
+    for name, levels in columns.levels.items():
         if name in dataset.whole:
-            values = _digests(dataset.whole[name], record["digest"])
+            values = _digests(dataset.whole[name], record.digest)
             if unseen := sorted(v for one, v in values.items() if one not in levels):
                 words.append(f"{listed(unseen)} of {name} not seen before")
     return words

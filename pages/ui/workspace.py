@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import streamlit as st
 
 from pages.state import (
@@ -140,7 +141,7 @@ def put(saved: Saved, before: Choice) -> str:
         token = _token(saved, before)
         if not token:
             session.get().awaited = saved
-            name = saved.table["name"][:60]
+            name = saved.table.name[:60]
             return (
                 f"This state is of a table of your own, {name}, whose rows are not in "
                 "the file. Upload that table on Data: its roles, kinds and cleaning "
@@ -174,7 +175,7 @@ def _token(saved: Saved, before: Choice) -> str:
             here, _ = table_store.visit(token)
         except SmpcoreError:
             continue
-        if here.digest == saved.table["digest"]:
+        if here.digest == saved.table.digest:
             return token
     return ""
 
@@ -192,7 +193,7 @@ def await_table(choice: Choice) -> None:
     try:
         words = _open_for(saved, here, token, choice)
     except SmpcoreError as problem:
-        name = saved.table["name"][:60]
+        name = saved.table.name[:60]
         message(st.info, f"The state file waits for {name}. {problem}")
         return
     visit.results["opened_state"] = session.current().token, words
@@ -208,13 +209,13 @@ def opened_state() -> None:
 def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:
     """Open a state for this table, given its roles and steps; say what differs."""
     differences: list[str] = []
-    if here.digest != saved.table["digest"]:
-        if saved.table["columns"] is None or here.origin is None:
+    if here.digest != saved.table.digest:
+        if saved.table.columns is None or here.origin is None:
             raise SmpcoreError("This table differs from that one.")
         here, differences = table_record.apply_record(here, saved.table)
         check_fit(here)
         token = table_store.keep(here, token=token)
-    table = {**saved.table, "digest": here.digest}
+    table = msgspec.structs.replace(saved.table, digest=here.digest)
     put(replace(saved, table=table), user_tables.show(choice, token))
     if not differences:
         return "The saved state of this table is opened."
