@@ -136,7 +136,7 @@ def test_the_rounds_leave_no_data_set_out():
         ({"data": "../../etc/passwd"}, "names an unknown data set"),
         ({"data": "mine", "mine": "x" * 500}, "not on the server"),
         ({"loss": "squared"}, "loss should be one of"),
-        ({"v.at0": "inf"}, "v.at0 in the link should be a number"),
+        ({"v.at0": "inf"}, "v.at0 should be a number"),
         ({"seed": "one"}, "seed should be a number"),
         ({"validation": "0.6", "test": "0.6"}, "too few rows for training"),
     ],

@@ -14,7 +14,8 @@ import pandas as pd
 import pytest
 
 from pages.state import links, table_store
-from pages.state.choice import MINE, Choice
+from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.context import resolve
 from smpcore import METHODS, Dataset, export, prepare, split
 from smpcore.codegen import TARGETS
 from smpcore.datasets import TABLE_WRITERS
@@ -140,11 +141,18 @@ JUNK = (
 )  # fmt: skip
 
 
+LINK_NAMES = {
+    *("data", "mine", "two", "within", "without", "method", "validation", "test"),
+    *("seed", "opened", "open", "threshold", "band", "v.kind", "v.first", "v.second"),
+    *("v.at0", "v.at-1", "p.way", "junk", "d.", "v.", "p."),
+}
+
+
 @pytest.mark.parametrize("junk", JUNK, ids=range(len(JUNK)))
 def test_a_forged_link_is_read_to_its_end(junk):
     """Every parameter alone, and all of them at once."""
-    names = links._names(Choice(data="moons", method="smp"))
-    names |= {"v.at0", "v.at-1", "p.way", "junk", "d.", "v.", "p."}
+    names = {param.name for param in resolve(Choice(data="moons")).params} | LINK_NAMES
+    names |= {f"d.{param.name}" for param in BUNDLED["moons"].params}
     forged = [{"data": "moons", name: junk} for name in names]
     for query in [*forged, dict.fromkeys(names, junk)]:
         choice, notices = links.read_url(links.without_controls(query))

@@ -154,7 +154,7 @@ def test_a_link_and_a_state_file_bring_the_question_back(mine):
         ('["months"]', "should ask about time to event as in"),
         ('["months", "death", 1, 14]', "should ask about time to event as in"),
         ('["months", "death", "1", "x"]', "should ask about time to event as in"),
-        ('["months", "death", "1", NaN]', "not understood in one place"),
+        ('["months", "death", "1", NaN]', "should ask about time to event as in"),
         ('["weeks", "death", "1", 14]', "should be a column of the table"),
         ('["months", "death", "1", 1e9]', "longest time"),
         ('{"a": 1}', "should ask about time to event as in"),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
-import numpy as np
+import msgspec
 
-from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
 from pages.state.validation import validated
@@ -25,6 +25,8 @@ PREFIX = "p."
 #: Controls, and characters of what one says, that a link may have.
 MOST, LONGEST = 40, 400
 SEED = Param("seed", "seed", "int", 0, 9999)
+VIEW_KINDS = ("pca", "axes", "curve")
+COLUMNS = tuple(Param(n, n, "int", 0, 99_999) for n in ("first", "second"))
 OPERATING = (
     Param("threshold", "threshold", "linear", -1e9, 1e9),
     Param("band", "band", "linear", 0.0, 1e9),
@@ -53,77 +55,78 @@ def write_controls(texts: Mapping[str, str]) -> dict[str, str]:
 
 def write_url(choice: Choice) -> dict[str, str]:
     """The choice as URL parameters; defaults are left out."""
-    start = Choice()
-    context, query = resolve(choice), {"data": choice.data}
-    if choice.data == MINE:
-        query["mine"] = choice.token
-    if choice.two_classes:
-        query["two"] = "1"
-    if choice.follow_up:
-        question = list(astuple(choice.follow_up))
-        query["within"] = json.dumps(question, ensure_ascii=False)
-    if choice.forbidden:
-        query["without"] = json.dumps(choice.forbidden, ensure_ascii=False)
-    if choice.method != start.method:
-        query["method"] = choice.method
-    for name in ("validation", "test", "seed"):
-        if getattr(choice, name) != getattr(start, name):
-            query[name] = as_text(getattr(choice, name))
-    for name, value in choice.data_values.items():
-        query[f"d.{name}"] = as_text(value)
-    if times := context.times_opened:
-        query["opened"] = str(times)
-        if choice.open_test:
-            query["open"] = "1"
+    start, context = Choice(), resolve(choice)
     defaults = context.method.defaults(context.task)
-    for name, value in choice.values.items():
-        if value != defaults.get(name):
-            query[name] = as_text(value)
-    if context.operating:
-        for name in ("threshold", "band"):
-            query[name] = as_text(getattr(choice, name))
-    for name in ("kind", "first", "second"):
-        if name in choice.view:
-            query[f"v.{name}"] = str(choice.view[name])
-    for index, value in choice.view.get("at", {}).items():
-        query[f"v.at{index}"] = as_text(value)
-    return query
+    times = context.times_opened
+    query = {
+        "data": choice.data,
+        "mine": choice.token if choice.data == MINE else "",
+        "two": choice.two_classes and "1",
+        "within": choice.follow_up and _as_json(astuple(choice.follow_up)),
+        "without": choice.forbidden and _as_json(choice.forbidden),
+        "method": choice.method if choice.method != start.method else "",
+        **{
+            name: as_text(getattr(choice, name))
+            for name in ("validation", "test", "seed")
+            if getattr(choice, name) != getattr(start, name)
+        },
+        **{f"d.{name}": as_text(value) for name, value in choice.data_values.items()},
+        "opened": times and str(times),
+        "open": times and choice.open_test and "1",
+        **{
+            name: as_text(value)
+            for name, value in choice.values.items()
+            if value != defaults.get(name)
+        },
+        "threshold": context.operating and as_text(choice.threshold),
+        "band": context.operating and as_text(choice.band),
+        **{f"v.{n}": str(v) for n, v in choice.view.items() if n != "at"},
+        **{f"v.at{i}": as_text(v) for i, v in choice.view.get("at", {}).items()},
+    }
+    return {name: text for name, text in query.items() if text}
+
+
+def _as_json(names: Sequence[Any]) -> str:
+    return json.dumps(names, ensure_ascii=False)
 
 
 def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     """Read URL parameters from anywhere."""
     notices: list[str] = []
-    choice = Choice(view=_read_view(query, notices))
-    choice = _read_data(choice, query, notices)
-    choice = replace(choice, two_classes=query.get("two") == "1")
-    if "within" in query:
-        choice = _within(choice, query["within"], notices)
-    method = query.get("method", choice.method)
+    removed, left = _removed(query), dict(query)
+    choice = Choice(view=_read_view(left, notices))
+    choice = _read_data(choice, left, notices)
+    choice = replace(choice, two_classes=left.pop("two", "") == "1")
+    choice = _read_question(choice, left.pop("within", ""), notices)
+    method, is_named = left.pop("method", choice.method), "method" in query
     if method not in METHODS:
         notices.append(f"The link names an unknown method, not {', '.join(METHODS)}.")
         method = choice.method
     choice, changes = validated(replace(choice, method=method))
-    notices += [changes] if changes and "method" in query else []
+    notices += [changes] if changes and is_named else []
     data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     shares = [replace(SHARE, name=name) for name in ("validation", "test")]
     choice = replace(
         choice,
-        values=_read(resolve(choice).params, query, "", notices),
-        data_values=_read(data_params, query, "d.", notices),
-        **_read((*shares, SEED), query, "", notices),
+        values=_read(resolve(choice).params, left, "", notices),
+        data_values=_read(data_params, left, "d.", notices),
+        **_read((*shares, SEED), left, "", notices),
     )
     if choice.validation + choice.test > LARGEST_SHARES:
         notices.append("The link leaves too few rows for training: shares of 0.2 each.")
         choice = replace(choice, validation=Choice.validation, test=Choice.test)
-    if "without" in query:
-        choice = _without(choice, query["without"], notices)
-    if operating := _read(OPERATING, query, "", notices):
+    choice = _read_forbidden(choice, left.pop("without", ""), notices)
+    if operating := _read(OPERATING, left, "", notices):
         choice = replace(choice, **operating, set_for=resolve(choice).key)
+    opened, is_open = left.pop("opened", ""), left.pop("open", "") == "1"
+    if opened.isdecimal() and len(opened) < 4 and int(opened):
+        times = {resolve(choice).table.digest: int(opened)}
+        choice = replace(choice, opened=times, open_test=is_open)
     notices += removed_settings(query)
-    if unknown := sorted(set(query) - _names(choice) - set(_removed(query))):
+    if unknown := sorted(left.keys() - removed.keys()):
         names = list_names(unknown, longest=40)
         notices.append(f"Unknown settings in the link were ignored: {names}.")
-    return _read_opened(choice, query), notices
+    return choice, notices
 
 
 def removed_settings(query: Mapping[str, str]) -> list[str]:
@@ -159,81 +162,47 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
-def _read_data(choice: Choice, query: Mapping[str, str], notices: list[str]) -> Choice:
+def _read_data(choice: Choice, left: dict[str, str], notices: list[str]) -> Choice:
     """The choice with the data that the link names, if they are here."""
-    data = query.get("data", choice.data)
-    if data == MINE:
-        choice = replace(choice, data=MINE, token=query.get("mine", "")[:64])
-        try:
-            table_store.visit(choice.token)
-        except SmpcoreError as error:
-            notices.append(str(error))
-            choice = replace(choice, data=Choice.data, token="")
-    elif data in BUNDLED:
-        choice = replace(choice, data=data)
-    elif sources.is_source(data):
-        try:
-            sources.load(data)
-            choice = replace(choice, data=data)
-        except SmpcoreError as error:
-            notices.append(str(error))
-    else:
+    data, token = left.pop("data", choice.data), left.pop("mine", "")[:64]
+    if data in BUNDLED:
+        return replace(choice, data=data)
+    wanted = replace(choice, data=data, token=token if data == MINE else "")
+    if data != MINE and not sources.is_source(data):
         notices.append("The link names an unknown data set; moons is shown.")
-    return choice
-
-
-def _read_opened(choice: Choice, query: Mapping[str, str]) -> Choice:
-    """The choice with how often its test part was opened."""
-    opened = query.get("opened", "")
-    if opened.isdecimal() and len(opened) < 4 and int(opened):
-        choice = replace(
-            choice,
-            opened={resolve(choice).table.digest: int(opened)},
-            open_test=query.get("open") == "1",
-        )
-    return choice
-
-
-def _names(choice: Choice) -> set[str]:
-    """What a link to this choice may set."""
-    names = {"data", "mine", "two", "method", "validation", "test", "seed", "opened"}
-    names |= {"open", "without", "within"} | {param.name for param in OPERATING}
-    names |= {param.name for param in resolve(choice).params}
-    if choice.data in BUNDLED:
-        names |= {f"d.{param.name}" for param in BUNDLED[choice.data].params}
-    places = {f"v.at{index}" for index in choice.view.get("at", {})}
-    return names | {"v.kind", "v.first", "v.second"} | places
-
-
-def _within(choice: Choice, text: str, notices: list[str]) -> Choice:
-    """The choice with the question of time to event that the link asks."""
+        return choice
     try:
-        *names, horizon = json.loads(text)
-        question = FollowUp(*names, float(horizon))
-    except (ValueError, TypeError, RecursionError):
-        names = ()
-    if not names or not all(isinstance(name, str) for name in names):
+        _ = resolve(wanted)
+    except SmpcoreError as error:
+        notices.append(str(error))
+        return choice
+    return wanted
+
+
+def _read_question(choice: Choice, text: str, notices: list[str]) -> Choice:
+    """The choice with the question of time to event that the link asks."""
+    if not text:
+        return choice
+    try:
+        question = FollowUp(
+            *msgspec.json.decode(text, type=tuple[str, str, str, float])
+        )
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         notices.append(
             'The link should ask about time to event as in ["months", "death", "1", '
             "24]; the table's own target is predicted."
         )
         return choice
-    wanted = replace(choice, follow_up=question)
-    try:
-        _ = resolve(wanted).whole
-    except SmpcoreError as error:
-        notices.append(f"The link was not understood in one place: {error}")
-        return choice
-    return wanted
+    return _if_possible(choice, replace(choice, follow_up=question), notices)
 
 
-def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
+def _read_forbidden(choice: Choice, text: str, notices: list[str]) -> Choice:
     """The choice with the features forbidden that the link names."""
+    if not text:
+        return choice
     try:
-        names = json.loads(text)
-    except (ValueError, RecursionError):
-        names = None
-    if not isinstance(names, list) or not all(isinstance(n, str) for n in names):
+        names = msgspec.json.decode(text, type=list[str])
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         notices.append(
             'The link should name what is forbidden as in ["age", "height"]; nothing '
             "is forbidden."
@@ -245,7 +214,12 @@ def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
             "The link forbids features that these data do not have, which were left "
             f"out: {list_names(unknown, longest=40)}."
         )
-    wanted = replace(choice, forbidden=tuple(n for n in known if n in set(names)))
+    forbidden = tuple(name for name in known if name in names)
+    return _if_possible(choice, replace(choice, forbidden=forbidden), notices)
+
+
+def _if_possible(choice: Choice, wanted: Choice, notices: list[str]) -> Choice:
+    """The wanted choice, or the other one where its data cannot be so."""
     try:
         _ = resolve(wanted).dataset
     except SmpcoreError as error:
@@ -255,11 +229,12 @@ def _without(choice: Choice, text: str, notices: list[str]) -> Choice:
 
 
 def _read(
-    params: tuple[Param, ...], query: Mapping[str, str], prefix: str, notices: list
+    params: Sequence[Param], left: dict[str, str], prefix: str, notices: list[str]
 ) -> dict[str, Any]:
+    """Take values of parameters out of a link."""
     values = {}
     for param in params:
-        if (text := query.get(prefix + param.name)) is None:
+        if (text := left.pop(prefix + param.name, None)) is None:
             continue
         try:
             values[param.name] = param.clean(text)
@@ -268,24 +243,13 @@ def _read(
     return values
 
 
-def _read_view(query: Mapping[str, str], notices: list) -> dict[str, Any]:
-    view: dict[str, Any] = {}
-    if query.get("v.kind") in ("pca", "axes", "curve"):
-        view["kind"] = query["v.kind"]
-    for name in ("first", "second"):
-        if (text := query.get(f"v.{name}", "")).isdecimal() and len(text) < 6:
-            view[name] = int(text)
-    at = {}
-    for name, text in query.items():
-        if name.startswith("v.at") and name[4:].isdecimal() and len(name) < 10:
-            try:
-                value = float(text)
-            except ValueError:
-                value = np.nan
-            if np.isfinite(value) and abs(value) < 1e15:
-                at[int(name[4:])] = value
-            else:
-                notices.append(f"{name} in the link should be a number.")
+def _read_view(left: dict[str, str], notices: list[str]) -> dict[str, Any]:
+    kinds = Param("kind", "kind", "choice", options=[(k, k) for k in VIEW_KINDS])
+    view = _read((kinds, *COLUMNS), left, "v.", notices)
+    places = [n for n in left if re.fullmatch(r"v\.at\d{1,5}", n, re.ASCII)]
+    params = [Param(name, name, "linear", -1e15, 1e15) for name in places]
+    at = _read(params, left, "", notices)
+    at = {int(name[4:]): value for name, value in at.items()}
     return {**view, "at": at} if at else view
 
 
