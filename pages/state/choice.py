@@ -28,38 +28,22 @@ class Choice:
     ----------
     data : str
         A bundled key, `MINE`, or the key of one of `sources`.
-    data_values : dict
-        Parameters of a generated data set.
     two_classes : bool
         A number to predict is cut at its mean.
     follow_up : FollowUp or None
         A question of time to event, asked in place of the table's own target.
-    token : str
-        Of the visitor's own table.
-    others : tuple of str
-        Of more tables of the visitor's own, which are at hand.
-    forbidden : tuple of str
-        What models must not use, of `forbiddable`.
-    validation, test : float
-        Shares of the rows.
-    seed : int
-        Of the split.
-    method : str
-    values : dict
-        Of the method's parameters.
+    token, others : str, tuple of str
+        Of the visitor's own table that is shown, and of those at hand.
     view : dict
         ``kind`` (of `view_kinds`), ``first``, ``second``, ``at`` (feature -> value).
-    open_test : bool
-        Whether the test part is open now.
     opened : dict
-        Digest of a `table` -> how often its test part was opened.
+        Digest of a table -> how often its test part was opened.
     threshold, band : float
         Of a model of two classes: the margin of the second class from which on it is
         the answer, and how near to that the model is not sure.
-    set_for : str
-        `Context.key` of the model that these two were set for: no other has them.
-    set_by : str
-        How these two were chosen, in words; empty where a link or a file brought them.
+    set_for, set_by : str
+        `Context.key` of the only model that has these two; how they were chosen, in
+        words, empty where a link or a file brought them.
     """
 
     data: str = "moons"

@@ -32,17 +32,8 @@ class Context:
 
     All that depends on the visit is here from the start (`resolve`): what follows can
     be computed in any thread, also after the visitor has left. It raises SmpcoreError
-    if the data cannot be learned from.
-
-    Parameters
-    ----------
-    choice : Choice
-    table : Dataset
-        The table as it was chosen.
-    drawn : Split or None
-        Its parts, if they are not drawn by the choice (points moved by hand).
-    known : dict
-        Results of `cached`, by key: they do not change when sliders move.
+    if the data cannot be learned from. ``drawn`` are its parts, if the choice does not
+    draw them (points moved by hand), ``known`` the results of `cached`.
     """
 
     choice: Choice

@@ -38,27 +38,15 @@ class Run:
 
     Parameters
     ----------
-    lesson : Lesson
     home : Choice
         What was chosen before the lesson.
-    at : int
-        The step that is shown.
-    answers : dict
-        Step -> the visitor's answer: a number, or the place of a choice.
-    reached : set of int
-        Steps whose task was fulfilled.
-    tokens : dict
-        Step -> the table of its drawing.
-    found : dict
-        Step -> its read-outs: the visitor may change its drawing afterwards.
-    student : Student or None
-        The visitor's part in a class.
+    answers, tokens, found, places : dict
+        Step -> the visitor's answer (a number, or the place of a choice); the table of
+        its drawing; its read-outs, as the drawing may change; the places asked for.
     name : str
         Of the lesson's file, if it is one that everybody finds on the server.
     mark : [x, y] or None
         The place in the figure that the visitor has marked for an open question.
-    places : dict
-        Step -> the places that its question asks for.
     """
 
     lesson: Lesson

@@ -26,32 +26,21 @@ class Live:
     ----------
     undo : list of Step
         What can be taken back, the latest last.
-    drag_from : Choice or None
-        Where the drag that is under way began.
+    drag_from, released : Choice or None
+        Where the drag that is under way began; and what was chosen before it.
     edited : str
         Token of the table whose points were drawn last.
-    gesture : int or None
-        The stroke of a drawing tool that goes on.
-    edit : int or None
-        The last edit that counted: the browser repeats one whose answer was lost.
-    released : Choice or None
-        The choice as it was when no control moved.
+    gesture, edit : int or None
+        The stroke of a drawing tool that goes on; the last edit that counted, as the
+        browser repeats one whose answer was lost.
     drag : Context or None
         What the last message of a drag left.
-    scene : Scene or None
-        Rows and window on the screen.
     state : object
         Where the last fit ended, for a warm start.
     bounds, bounds_of
         Ends of the sliders, and the key of the method that has them.
     quick : bool
         Whether the last canonical fit was no job, and took `seconds`.
-    waits_for : Fit or None
-        The one fit that this visitor waits for.
-    cautions : list of str
-        What is said of the model on the screen.
-    present : bool
-        Whether the page shows nothing but the figure, for a projector.
     """
 
     undo: list[Any] = field(default_factory=list)
@@ -82,17 +71,7 @@ class Live:
 
 @dataclass(frozen=True)
 class OutgoingFile:
-    """A file on its way to the browser.
-
-    Parameters
-    ----------
-    key : str
-        Of its button; empty if no file is wanted.
-    number : str
-        By which the browser names it when it has it.
-    content : bytes
-        What is sent, once it is made.
-    """
+    """A file on its way to the browser, by the key of its button and a number."""
 
     key: str = ""
     number: str = ""
@@ -105,25 +84,17 @@ class Session:
 
     Parameters
     ----------
-    choice : Choice
-    notices : list of str
-        Sentences to show once.
     widget_texts, defaults, widget_starts : dict
         Key of a control -> its value, as a link writes it; its default; and the value
         that it began with on the page (see `widget_state`).
     message : object
         What the figure sent, for the run that it caused (untrusted).
-    address : dict
-        Parameters of the URL as they were written last.
-    has_address : bool
-        Whether the browser has answered with them.
-    live : Live
+    address, has_address : dict, bool
+        Parameters of the URL as written last; whether the browser has answered so.
     draft : str
         Token of a table that cannot be fitted yet.
     fetched : set of str
         Keys of the data from elsewhere that were chosen.
-    pinned : Entry or None
-        The model that is kept as A.
     notes : dict
         Model -> prototype -> name, note, and what was forbidden when it was written.
     typed : dict
@@ -132,35 +103,12 @@ class Session:
         Sweeps that a finer one was asked of, and those that were seen.
     editions : Counter
         How often the controls of a place began anew: part of their keys.
-    table_here : str
-        Token of the table that had not expired when last looked at.
-    copy_wanted : bool
-        Whether the shown table is to become the visitor's own.
-    dialog : str
-        Name of the dialog that is to be shown; empty if none is.
-    workspace_message : (str, str)
-        Level and text of what the dialog that saves and opens shows.
     awaited : Saved or None
         The opened state whose table is not here yet.
-    openml_search : Download or None
-    openml_wanted : int or None
-        Id of the data set that is on its way.
     results : dict
         What a page found last: name -> what it is of, and what it is.
-    lesson : Run or None
-        The lesson that goes on.
     lesson_link : dict
         Class, or lesson and step, that the link names, until it is begun.
-    classroom : Classroom or None
-        The class that this visit teaches.
-    lessons : dict of str to bytes
-        Lesson files that were uploaded, by the name of the file.
-    lesson_draft : Draft or None
-        The lesson that the visitor makes.
-    page : str
-        Path of the page that ran last.
-    file : OutgoingFile
-        What that page is to save.
     """
 
     choice: Choice = field(default_factory=Choice)

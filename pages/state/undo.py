@@ -19,19 +19,10 @@ MOST_STEPS = 50
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """What was before a step.
+    """What was before a step that changed points (`moved`) or settings.
 
-    Parameters
-    ----------
-    what : str
-        What the step changed, in words.
-    choice : Choice
-    points : (Dataset, Split), optional
-        The visitor's table, if its points were drawn or are about to be.
-    digest : str
-        Of the visitor's table, if it came from a file: it is not held here.
-    moved : bool
-        Whether the step changed points; else it changed settings.
+    `points` are held if they were drawn or are about to be; of a table from a file its
+    digest only.
     """
 
     what: str

@@ -37,21 +37,7 @@ MOST_WRONG = 60
 class Student:
     """One visit that takes part; what it does counts until the class ends.
 
-    Parameters
-    ----------
-    classroom : Classroom
-    tab : str
-        The browser tab, to see whether it is still there.
-    browser : str
-        Whose tab it is, by a cookie: it may come back. Empty: nobody knows.
-    step : int
-        Where the student is.
-    left : bool
-        Whether the student has left the lesson.
-    answers : dict
-        Step -> answer: a number, the place of a choice, or a point.
-    reached : set of int
-        Steps whose task is done.
+    Its browser is known by a cookie, so that it may come back in another tab.
     """
 
     classroom: Classroom
@@ -74,18 +60,7 @@ class Student:
 
 @dataclass(frozen=True)
 class Counts:
-    """A class at one moment.
-
-    Parameters
-    ----------
-    n_here : int
-    steps : Counter
-        Step -> students there.
-    answers : dict
-        Step -> answers, those of students who have left included.
-    reached : Counter
-        Step -> students who have done its task.
-    """
+    """Who is at which step of a class now; answers also of those who have left."""
 
     n_here: int
     steps: Counter[int]
@@ -96,18 +71,8 @@ class Counts:
 class Classroom:
     """A lesson that a class takes.
 
-    Parameters
-    ----------
-    lesson : Lesson
-    teacher : str
-        Browser that may see the counts and end the class; empty: this visit only.
-
-    Attributes
-    ----------
-    tab : str
-        Where the teacher was seen last.
-    address : str
-        Where the class was begun.
+    Its teacher is a browser, which may see the counts and end the class; empty: this
+    visit only.
     """
 
     def __init__(self, lesson: Any, teacher: str) -> None:

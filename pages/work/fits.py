@@ -24,21 +24,7 @@ STOPPED = 2
 
 
 class Fit:
-    """A canonical fit: ready, or on its way in a task.
-
-    Parameters
-    ----------
-    data : Parts
-    method : str
-    values : dict
-
-    Attributes
-    ----------
-    estimator : fitted estimator or None
-    bounds : dict or None
-        Slider ends for these rows, once the estimator is there.
-    task : Task or None
-    """
+    """A canonical fit: ready, with slider ends for these rows, or on its way."""
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, METHODS[method], dict(values)

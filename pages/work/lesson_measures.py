@@ -16,15 +16,7 @@ from smpcore.readouts import READOUTS
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """A fit whose read-outs are taken, and what it is compared with.
-
-    Parameters
-    ----------
-    data : Parts
-    method : str
-    values : dict
-    estimator : fitted estimator
-    """
+    """A fit whose read-outs are taken, and what it is compared with."""
 
     data: Parts
     method: str

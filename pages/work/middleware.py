@@ -116,13 +116,7 @@ class _Full(Exception):
 
 
 class Guard:
-    """ASGI middleware in front of Streamlit.
-
-    Parameters
-    ----------
-    app : callable
-        What it stands in front of.
-    """
+    """ASGI middleware in front of Streamlit."""
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self._app = app

@@ -26,14 +26,7 @@ MOST_LISTED = 100
 
 
 class Download(Task):
-    """A download, begun at once.
-
-    Parameters
-    ----------
-    fetch : callable
-        ``fetch(stop=flag, doing=set_message)``: gives up when ``flag[0]`` is not 0,
-        and passes messages of its progress.
-    """
+    """A download, begun at once: ``fetch(stop=flag, doing=set_message)``."""
 
     def __init__(self, fetch: Callable[..., Any]) -> None:
         super().__init__(

@@ -20,17 +20,8 @@ PARTS = ("train", "validation", "test")
 class Parts:
     """A data set, split and prepared: what every page works with.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    split : Split
-    preparation : Preparation
-        Learned on the training rows.
-    X : ndarray of shape (n_samples, n_features)
-        All rows as the models want them.
-    y : ndarray of shape (n_samples,)
-    row_weights : ndarray of shape (n_samples,), optional
-        Of a question of time to event, as learned on the training rows.
+    `X` has all rows as the models want them, `row_weights` those of a question of time
+    to event, as learned on the training rows.
     """
 
     dataset: Dataset

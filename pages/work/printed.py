@@ -53,14 +53,7 @@ def _states(
 class PrintedRun:
     """The states of a printed algorithm, on their way in a task.
 
-    Parameters
-    ----------
-    data : Parts
-    method : str
-    values : dict
-    estimator : fitted estimator
-        Our fit of the same; where it says from which prototypes it started, the
-        algorithm starts there, too.
+    It starts from the same prototypes as our fit, where that says which they were.
     """
 
     def __init__(

@@ -66,17 +66,7 @@ def title(key: str) -> str:
 
 
 class FileStatisticsJob(Task):
-    """Count over all rows what the columns of a file hold.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        The sample of the file, with its target.
-    path : Path
-        Also an attribute.
-    changed : int
-        When the file was changed last: then its rows are counted anew.
-    """
+    """Count over all rows of a file, as it was changed last, what its columns hold."""
 
     def __init__(self, dataset: Dataset, path: Path, changed: int) -> None:
         self.path, self.changed = path, changed
