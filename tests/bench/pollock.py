@@ -28,7 +28,9 @@ from smpcore.errors import SmpcoreError
 CONTRADICTIONS = {
     "permanent_secretary_and_director_general_expenses_and_hospitality_april_to_june_"
     "2012.csv": "several tables in one; the truth joins them",
-    "20170320-ePC_Data-Travel-Stationery.csv": "two tables in one; the truth joins them",
+    "20170320-ePC_Data-Travel-Stationery.csv": (
+        "two tables in one; the truth joins them"
+    ),
     "Note_4_Staff_costs_-_Average_number_of_persons_employed_13-14.csv": (
         "names joined by hand over five lines"
     ),
