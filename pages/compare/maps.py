@@ -34,7 +34,7 @@ class Maps:
         self._X, self._chosen = X[chosen], chosen
         self.xy = self.view.places(self._X, y[chosen])
         self.classes = data.dataset.classes
-        self._nodes = figures.window_points(self.view, NODES)
+        self._nodes = self.view.nodes(NODES)
         known = self.classes is not None
         self.truth = class_numbers(y[chosen], self.classes) if known else y[chosen]
 

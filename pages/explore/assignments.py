@@ -9,7 +9,6 @@ import numpy as np
 from pages.explore.scene import Scene
 from smpcore import PrototypeModel
 from smpcore.explain import deciding_prototypes
-from smpcore.figures import window_points
 
 #: Number that stands for no prototype; a model with more of them has no such layer.
 NONE = 255
@@ -20,7 +19,7 @@ def assignments(estimator: Any, scene: Scene, n_nodes: int) -> dict[str, Any] | 
     model = estimator.model_
     if model.classes is None or model.n_prototypes > NONE:
         return None
-    activations = model.activations(window_points(scene.view, n_nodes))
+    activations = model.activations(scene.view.nodes(n_nodes))
     winner = deciding_prototypes(model, activations)
     return {
         "rows": _tied(estimator, scene).astype(np.uint8),

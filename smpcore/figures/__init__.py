@@ -9,12 +9,19 @@ from smpcore.figures.charts import (
     scatter,
 )
 from smpcore.figures.chip_peers import MarkedModel, chip_peers
+from smpcore.figures.embedding import (
+    MOST_LAID_OUT,
+    MOST_PLACED,
+    MapView,
+    lay_out,
+    map_problem,
+    map_view,
+)
 from smpcore.figures.maps import (
     answer_map,
     class_legend,
     difference_map,
     similarity_map,
-    window_points,
 )
 from smpcore.figures.performance import (
     answer_counts,
@@ -93,5 +100,4 @@ __all__ = [
     "similarity_view",
     "tradeoff",
     "view_lines",
-    "window_points",
 ]

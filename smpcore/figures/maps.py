@@ -15,25 +15,6 @@ _PHONE = 340
 _HEIGHT = 250
 
 
-def window_points(view: View, n_nodes: int) -> np.ndarray:
-    """The inputs that a grid of nodes over a window stands for.
-
-    Parameters
-    ----------
-    view : View
-        Window that the nodes are spread over.
-    n_nodes : int
-        Along each axis.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes ** 2, n_features)
-        Rows from low y to high y.
-    """
-    x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
-    return view.lift(np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)]))
-
-
 def answer_map(
     view: View,
     answers: np.ndarray,

@@ -74,10 +74,8 @@ def prediction_raster(
         raise SmpcoreError(
             "model should be a regression model; it answers with classes."
         )
-    x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
     if view.of_target:
-        line = np.column_stack([x, np.zeros(n_nodes)])
+        line = np.column_stack([np.linspace(*view.x, n_nodes), np.zeros(n_nodes)])
         return model.predict(view.lift(line)).astype(np.float32)
-    points = np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)])
-    values = model.predict(view.lift(points)).astype(np.float32)
+    values = model.predict(view.nodes(n_nodes)).astype(np.float32)
     return values.reshape(n_nodes, n_nodes)

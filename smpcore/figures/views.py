@@ -64,6 +64,45 @@ class View:
         """The inputs that points of the window stand for."""
         return self.origin + points @ self.axes
 
+    def nodes(self, n_nodes: int) -> np.ndarray:
+        """The inputs that a grid of nodes over the window stands for.
+
+        Parameters
+        ----------
+        n_nodes : int
+            Along each axis.
+
+        Returns
+        -------
+        ndarray of shape (n_nodes ** 2, n_features)
+            Rows from low y to high y.
+        """
+        return self.lift(grid(self.x, self.y, n_nodes))
+
+    @property
+    def most_nodes(self) -> int:
+        """Nodes along each axis of a picture, at most."""
+        return 100
+
+    def left_out(self, X: np.ndarray) -> np.ndarray:
+        """Inputs that stand where rows are drawn, found without knowing the rows.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+        """
+        return self.lift(self.project(X))
+
+
+def grid(x: tuple[float, float], y: tuple[float, float], n_nodes: int) -> np.ndarray:
+    """Nodes between the edges of a window, from low y to high y, each as (x, y)."""
+    along, up = np.linspace(*x, n_nodes), np.linspace(*y, n_nodes)
+    return np.column_stack([np.tile(along, n_nodes), np.repeat(up, n_nodes)])
+
 
 def edges(values: np.ndarray) -> tuple[float, float]:
     """Range of the values with a margin of 12 % of it at each end."""
@@ -293,16 +332,15 @@ def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Ra
     """
     if model.classes is None:
         raise SmpcoreError("model should be a classifier; it has no classes.")
-    x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
     lines = None
-    if model.is_linear and not model.code_size:
+    if model.is_linear and not model.code_size and type(view) is View:
         lines = view_lines(model, view)
+        x, y = np.linspace(*view.x, n_nodes), np.linspace(*view.y, n_nodes)
         along, across, level = lines.T[..., None, None]
         activations = along * x + (across * y[:, None] + level)
         scores = model.pool(activations.reshape(len(lines), -1).T)
     else:
-        points = np.column_stack([np.tile(x, n_nodes), np.repeat(y, n_nodes)])
-        scores = model.scores(view.lift(points))
+        scores = model.scores(view.nodes(n_nodes))
     winner = model.decide(scores)
     rows = np.arange(len(scores))
     best = scores[rows, winner]

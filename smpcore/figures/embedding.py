@@ -1,0 +1,273 @@
+"""A curved surface through the rows of a table, on which any model is painted.
+
+A flat window shows two directions of many. The map lays rows that are alike beside each
+other (t-SNE), and each of its points stands for an input of its own: a smooth surface
+through the rows nearby. The model is asked about that input, nothing is guessed. What a
+surface leaves out is measured on rows that it did not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import RBFInterpolator
+from scipy.spatial import KDTree
+
+from smpcore.errors import SmpcoreError
+from smpcore.figures.views import View, edges, grid
+
+#: Rows that are laid out together, and others that are placed among them, at most.
+MOST_LAID_OUT, MOST_PLACED = 2000, 4000
+#: With fewer rows there is no neighbourhood to keep.
+FEWEST = 20
+#: Features, from which on the inputs of a grid would not fit into memory.
+MOST_FEATURES = 5000
+#: Numbers that all inputs of a grid have, at most.
+MOST_VALUES = 5e6
+#: The longer side of the map; smoothing is in its units.
+WIDTH = 100.0
+#: Rows that a point of the surface follows, and how much it may pass beside them.
+NEIGHBOURS, SMOOTHING = 50, 10.0
+#: Parts of the rows, of which each is left out once.
+FOLDS = 5
+#: A point is far from the data beyond so many times the distance at which 95 % of the
+#: rows have a neighbour.
+FAR = 2.5
+
+_NOTE = (
+    "A curved surface through the rows: those that are alike lie beside each other "
+    "(t-SNE, without their classes). Distances are not to scale."
+)
+
+
+@dataclass(frozen=True, eq=False)
+class MapView(View):
+    """A window onto a curved surface through rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Rows that the surface goes through, in the user's units.
+    at : ndarray of shape (n_rows, 2)
+        Where they lie.
+    scale : ndarray of shape (n_features,)
+        Unit of each feature; infinite, if it is constant.
+    unseen : ndarray of shape (n_rows, n_features)
+        Inputs at the rows' places, from surfaces that did not know these rows.
+    known : dict of bytes to ndarray of shape (2,)
+        Places of rows, by their values.
+    """
+
+    rows: np.ndarray = field(repr=False, kw_only=True)
+    at: np.ndarray = field(repr=False, kw_only=True)
+    scale: np.ndarray = field(repr=False, kw_only=True)
+    unseen: np.ndarray = field(repr=False, kw_only=True)
+    known: dict[bytes, np.ndarray] = field(repr=False, kw_only=True)
+    _grids: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
+
+    @property
+    def most_nodes(self) -> int:
+        """Nodes along each axis, at most."""
+        return _most_nodes(self.rows.shape[1])
+
+    def project(self, X: np.ndarray) -> np.ndarray:
+        """Where rows lie; of other inputs the point whose input is nearest."""
+        places = [self.known.get(key) for key in _keys(X)]
+        other = np.array([place is None for place in places], dtype=bool)
+        xy = np.zeros((len(X), 2))
+        xy[~other] = [place for place in places if place is not None] or xy[:0]
+        if other.any():
+            xy[other] = self._nearest_points(X[other])
+        return xy
+
+    def _nearest_points(self, X: np.ndarray) -> np.ndarray:
+        nodes = self.nodes(self.most_nodes) / self.scale
+        sizes = np.einsum("ij,ij->i", nodes, nodes)
+        parts = np.array_split(X / self.scale, -(-len(X) // 100))
+        nearest = [(sizes - 2 * part @ nodes.T).argmin(axis=1) for part in parts]
+        return grid(self.x, self.y, self.most_nodes)[np.concatenate(nearest)]
+
+    def lift(self, points: np.ndarray) -> np.ndarray:
+        """The inputs of the surface at points of the window."""
+        return _surface(self.at, self.rows, self.scale, points)
+
+    def nodes(self, n_nodes: int) -> np.ndarray:
+        """As for a flat window; computed once."""
+        if n_nodes not in self._grids:
+            self._grids[n_nodes] = super().nodes(n_nodes)
+        return self._grids[n_nodes]
+
+    def left_out(self, X: np.ndarray) -> np.ndarray:
+        """Inputs at the places of rows, from surfaces that did not know these rows."""
+        place = {key: i for i, key in enumerate(_keys(self.rows))}
+        inputs = self.lift(self.project(X))
+        for i, key in enumerate(_keys(X)):
+            if key in place:
+                inputs[i] = self.unseen[place[key]]
+        return inputs
+
+    def far(self, n_nodes: int) -> np.ndarray:
+        """Which nodes have no row near them, (n_nodes ** 2,)."""
+        tree = KDTree(self.at)
+        usual = np.quantile(tree.query(self.at, k=2)[0][:, 1], 0.95)
+        limit = max(FAR * usual, 0.02 * WIDTH)
+        return tree.query(grid(self.x, self.y, n_nodes))[0] > limit
+
+
+def _keys(X: np.ndarray) -> list[bytes]:
+    """The same for the same values (-0 is 0)."""
+    return [row.tobytes() for row in np.ascontiguousarray(X, dtype=float) + 0.0]
+
+
+def _most_nodes(n_features: int) -> int:
+    return int(np.clip(np.sqrt(MOST_VALUES / n_features), 30, 100))
+
+
+def _surface(
+    at: np.ndarray, rows: np.ndarray, scale: np.ndarray, points: np.ndarray
+) -> np.ndarray:
+    """Thin-plate splines through the nearest rows, within the range of the rows."""
+    varies = np.flatnonzero(np.isfinite(scale))
+    inputs = np.tile(rows[0], (len(points), 1))
+    if not len(points) or not varies.size:
+        return inputs
+    try:
+        spline = RBFInterpolator(
+            at,
+            rows[:, varies] / scale[varies],
+            neighbors=min(NEIGHBOURS, len(at)),
+            smoothing=SMOOTHING,
+            kernel="thin_plate_spline",
+        )
+        values = spline(points) * scale[varies]
+    except np.linalg.LinAlgError:
+        problem = "There is no map of these rows: they lie on one line."
+        raise SmpcoreError(problem) from None
+    low, high = rows[:, varies].min(axis=0), rows[:, varies].max(axis=0)
+    inputs[:, varies] = np.clip(values, low, high)
+    return inputs
+
+
+def _units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and unit of each feature; the unit of a constant one is infinite."""
+    center, scale = rows.mean(axis=0), rows.std(axis=0)
+    return center, np.where(scale > 1e-12 * (1 + np.abs(center)), scale, np.inf)
+
+
+def map_problem(n_rows: int, n_features: int) -> str:
+    """Why there is no map of so many rows and features; empty if there is one."""
+    if n_rows < FEWEST:
+        return f"A map needs {FEWEST} training rows; there are {n_rows}."
+    if n_features > MOST_FEATURES:
+        return f"A map takes {MOST_FEATURES:,} features at most, not {n_features:,}."
+    return ""
+
+
+def lay_out(
+    rows: np.ndarray,
+    others: np.ndarray,
+    report: Callable[[float], Any] | None = None,
+) -> np.ndarray:
+    """Places on a map: rows that are alike beside each other, others among them.
+
+    Rows are standardised; their classes are not known here. t-SNE begins with the first
+    two principal components, so that the same rows have the same map.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+        Training rows, `FEWEST` to `MOST_LAID_OUT` of them.
+    others : ndarray of shape (n_others, n_features)
+        They do not move the first ones.
+    report : callable, optional
+        Is given the share done now and then; a true answer ends it with the places that
+        were reached.
+
+    Returns
+    -------
+    ndarray of float32, shape (n_rows + n_others, 2)
+        The first rows lie in a box from (0, 0) whose longer side is `WIDTH`.
+
+    Raises
+    ------
+    SmpcoreError
+        If rows or features are too few or too many.
+    """
+    from openTSNE import TSNE  # half a second that a notebook need not wait for
+
+    if problem := map_problem(*rows.shape):
+        raise SmpcoreError(problem)
+    center, scale = _units(rows)
+    steps = {"early_exaggeration_iter": 250, "n_iter": 500}
+    done = [0]
+
+    def tell(*_: Any) -> bool:
+        done[0] += 25
+        return bool(report and report(min(done[0] / sum(steps.values()), 1.0)))
+
+    embedding = TSNE(
+        perplexity=min(30.0, (len(rows) - 1) / 3.1),
+        initialization="pca",
+        random_state=0,
+        n_jobs=1,
+        callbacks=tell,
+        callbacks_every_iters=25,
+        **steps,
+    ).fit((rows - center) / scale)
+    there = np.empty((0, 2))
+    if len(others):
+        # The fit's own callbacks would count these steps too.
+        embedding.gradient_descent_params["callbacks"] = None
+        there = np.asarray(embedding.transform((others - center) / scale))
+    at = np.asarray(embedding)  # which placing others has moved as a whole
+    unit = WIDTH / max(float(np.ptp(at, axis=0).max()), 1e-300)
+    places = np.vstack([at, there]) - at.min(axis=0)
+    return (places * unit).astype(np.float32)
+
+
+def map_view(rows: np.ndarray, others: np.ndarray, places: np.ndarray) -> MapView:
+    """The surface through rows that lie at places.
+
+    Parameters
+    ----------
+    rows, others : ndarray of shape (n_rows, n_features) and (n_others, n_features)
+        As for `lay_out`. The surface goes through the first.
+    places : ndarray of shape (n_rows + n_others, 2)
+        From `lay_out`.
+
+    Returns
+    -------
+    MapView
+
+    Raises
+    ------
+    SmpcoreError
+        If the rows lie on one line.
+    """
+    places = places.astype(float)
+    at = places[: len(rows)]
+    _, scale = _units(rows)
+    part = np.random.default_rng(0).permutation(len(rows)) % FOLDS
+    unseen = np.empty_like(rows)
+    for k in range(FOLDS):
+        out = part == k
+        unseen[out] = _surface(at[~out], rows[~out], scale, at[out])
+    none = np.zeros((2, rows.shape[1]))
+    return MapView(
+        none[0],
+        none,
+        none.T,
+        edges(at[:, 0]),
+        edges(at[:, 1]),
+        "map: neighbours are alike, distances are not to scale",
+        "map",
+        _NOTE,
+        rows=rows,
+        at=at,
+        scale=scale,
+        unseen=unseen,
+        known=dict(zip(_keys(np.vstack([rows, others])), places, strict=True)),
+    )
