@@ -46,7 +46,7 @@ REQUIRED |= {
 REQUIRED |= {"dask", "distributed"}
 ALLOWED = {
     "smpcore/solvers": {"numba", "numpy", "math"},
-    "smpcore/figures": {"plotly", "numpy", "pandas"},
+    "smpcore/figures": {"plotly", "numpy", "pandas", "scipy", "openTSNE"},
     "smpcore/codegen": {"numpy"},
     "smpcore/codegen/targets/onnx": {"numpy", "onnx"},
     "smpcore/chips": {"numpy"},

@@ -2,6 +2,7 @@
 
 import { drawHubs, drawInnerBorders, drawTies } from "./assignments.js";
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
+import { drawFar } from "./far.js";
 import { frameOf } from "./ghost.js";
 import { LessonLayer } from "./lesson.js";
 import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
@@ -231,6 +232,7 @@ export class Plot {
     if (tied) drawInnerBorders(pen, theme, this, picture);
     if (picture.surface) this.paintPrediction(pen, theme, picture, true);
     else this.paintBoundaries(pen, theme, picture);
+    drawFar(pen, theme, this);
     if (tied) drawTies(pen, theme, this, picture);
     if (this.show.points) this.dim(pen, "rows", () => this.paintPoints(pen, picture));
     if (picture.surface) this.paintPrediction(pen, theme, picture, false);
@@ -305,14 +307,15 @@ export class Plot {
     pen.lineWidth = 1;
     Object.assign(pen, { textAlign: "center", textBaseline: "top" });
     pen.beginPath();
-    for (const value of ticks(v.x0, v.x1, w / (6 * em))) {
+    const scaled = !view.far; // distances on a map have no scale
+    for (const value of scaled ? ticks(v.x0, v.x1, w / (6 * em)) : []) {
       const at = Math.round(this.px(value)) + 0.5;
       pen.moveTo(at, y + h);
       pen.lineTo(at, y + h + 4);
       pen.fillText(say(Number(value.toPrecision(6))), at, y + h + 6);
     }
     Object.assign(pen, { textAlign: "right", textBaseline: "middle" });
-    for (const value of ticks(v.y0, v.y1, h / (4 * em))) {
+    for (const value of scaled ? ticks(v.y0, v.y1, h / (4 * em)) : []) {
       const at = Math.round(this.py(value)) + 0.5;
       pen.moveTo(x - 4, at);
       pen.lineTo(x, at);

@@ -151,9 +151,11 @@ export class Report {
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
   remarks({ own_share: own }) {
-    const { view: { note, alone }, target } = this.app.scene;
+    const { view: { note, alone, far }, target } = this.app.scene;
     const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
-    const hollow = `The picture ${what} for ${percent(own)} of the rows; the others are hollow.`;
+    const whose = far ? `${percent(own)} of rows that the map did not know; hollow rows are shown otherwise.`
+      : `${percent(own)} of the rows; the others are hollow.`;
+    const hollow = `The picture ${what} for ${whose}`;
     const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;
     setText(this.note, [note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;

@@ -25,9 +25,6 @@ MOST_COMPARISONS = 4e6
 MOST_BARS, MOST_CASES = 12, 5
 #: Pixels of a picture's cases at most; beyond them cases have numbers only.
 CASE_PIXELS = 100_000
-#: A regression picture shows a row's own prediction if it is off by less than this
-#: share of the training targets' range.
-NEAR = 0.05
 #: Nodes of a curve.
 CURVE_NODES = 400
 
@@ -43,6 +40,7 @@ def picture(
     model = estimator.model_
     cost = max(model.n_comparisons, 1)
     n_nodes = int(np.clip(np.sqrt(MOST_COMPARISONS / cost), 30, 100))
+    n_nodes = min(n_nodes, scene.most_nodes)
     paint = _regions if model.classes is not None else _surface
     painted, winners = paint(model, scene, n_nodes)
     texts, strip = readouts.readouts(estimator, data, scene.parts, winners)
@@ -51,7 +49,11 @@ def picture(
     if coded and (of_rows := codes(estimator, scene, data)):
         painted["codes"] = of_rows
     return painted | {
-        "own_share": float(1 - painted["hollow"].mean()),
+        "own_share": float(
+            1 - painted["hollow"].mean()
+            if scene.left_out is scene.lifted
+            else figures.agreement(model, scene.X, scene.left_out, scene.spread)
+        ),
         "prototypes": _prototypes(estimator, scene, data),
         "bars": _bars(model, data),
         "readouts": texts,
@@ -96,7 +98,7 @@ def _surface(
         "grid": [n_nodes, 1 if curve else n_nodes],
         "surface": figures.prediction_raster(model, scene.view, n_nodes),
         "predicted": predicted.astype(np.float32),
-        "hollow": (error > NEAR * scene.spread).astype(np.uint8),
+        "hollow": (error > figures.NEAR * scene.spread).astype(np.uint8),
     }, np.empty(0, dtype=int)
 
 

@@ -29,7 +29,7 @@ class Scene:
         open_test = choice.open_test or data.dataset.open_test
         open_test = open_test and not lesson_run.hides_numbers()
         self.parts = PARTS if open_test else PARTS[:2]
-        self.view = view
+        self.view, self.most_nodes, self.spread = view, view.most_nodes, 0.0
         rows = [getattr(data.split, part) for part in self.parts]
         part = np.repeat(np.arange(len(rows)), [len(r) for r in rows])
         row = np.concatenate(rows)
@@ -43,7 +43,9 @@ class Scene:
         place[data.split.train] = np.arange(self.n_training)
         self.place_in_training = place[row]
         self.xy = view.places(self.X, y)
-        self.lifted = view.lift(self.xy)
+        self.lifted = self.left_out = view.lift(self.xy)
+        if isinstance(view, figures.MapView):
+            self.left_out = view.left_out(self.X)
         regression = data.dataset.task == "regression"
         classes = [] if regression else np.unique(data.of("train")[1])
         label = np.full(len(y), -1) if regression else class_numbers(y, classes)
@@ -75,6 +77,7 @@ class Scene:
                 "ylabel": shorten_name(view.y_label, 80),
                 "note": view.note,
                 "alone": only_compared(data.dataset),
+                "far": _far(view),
             },
             "image": _image_shape(data),
             "features": [shorten_name(n, 80) for n in data.preparation.feature_names],
@@ -95,6 +98,13 @@ class Scene:
         self.header["alt"] = f"Predictions of {name} on {data.dataset.name}"
 
 
+def _far(view: figures.View) -> np.ndarray | None:
+    """Where a map has no row near, on a grid as fine as any picture; None: flat."""
+    if not isinstance(view, figures.MapView):
+        return None
+    return view.far(100).reshape(100, 100).astype(np.uint8)
+
+
 def _image_shape(data: cache.Parts) -> list[int] | None:
     shape = data.dataset.sample_shape
     if data.dataset.channels:  # a series has (channels, times), and is no picture
@@ -106,9 +116,9 @@ def _image_shape(data: cache.Parts) -> list[int] | None:
 def scene_of(context: Context, live: Live) -> Scene:
     """Rows and window of a choice: those on the screen where they are the same."""
     choice, data = context.choice, context.data
-    view = sorted(choice.view.items(), key=str)
-    parts = (data.dataset.digest, data.split.key, choice.open_test, view)
-    parts += (lesson_run.hides_numbers(),)
+    asked = sorted(context.view.items())
+    parts = (data.dataset.digest, data.split.key, choice.open_test, asked)
+    parts += (lesson_run.hides_numbers(), cache.has_map(data, context.view))
     key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
     scene = live.scene
     if scene is None or scene.header["id"] != key:

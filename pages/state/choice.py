@@ -86,10 +86,14 @@ class Choice:
         first = min(int(self.view.get("first", 0)), n_features - 1)
         second = min(int(self.view.get("second", 1)), n_features - 1)
         second = first if kind == "curve" else second
-        at = self.view.get("at", {}) if kind != "pca" else {}
+        at = self.view.get("at", {}) if kind in ("axes", "curve") else {}
         fixed = [(i, v) for i, v in sorted(at.items()) if i < n_features]
         fixed = [(i, v) for i, v in fixed if i not in (first, second)]
         return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
+
+
+#: What there is a picture of, in any data.
+VIEW_KINDS = ("pca", "map", "axes", "curve")
 
 
 def view_kinds(
@@ -104,6 +108,7 @@ def view_kinds(
     kinds = {}
     if n_features > 2:
         kinds["pca"] = "main plane (PCA)"
+        kinds["map"] = "map of all features"
     if n_features > 1 or task == "classification":
         kinds["axes"] = "two features"
     if task == "regression":

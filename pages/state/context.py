@@ -146,7 +146,11 @@ class Context:
     def view(self) -> dict[str, Any]:
         """The view, made to fit these data."""
         n_features, alone = self.data.X.shape[1], only_compared(self.data.dataset)
-        return self.choice.view_of(n_features, self.task, alone)
+        view = self.choice.view_of(n_features, self.task, alone)
+        if view["kind"] == "pca" and "kind" not in self.choice.view:
+            job = cache.map_of(self.data)
+            view["kind"] = "map" if job and job.opens else "pca"
+        return view
 
     def fit(self) -> fits.Fit:
         """The canonical fit."""

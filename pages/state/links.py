@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.choice import BUNDLED, MINE, VIEW_KINDS, Choice
 from pages.state.context import resolve
 from pages.state.validation import validated
 from pages.work import sources
@@ -25,7 +25,6 @@ PREFIX = "p."
 #: Controls, and characters of what one says, that a link may have.
 MOST, LONGEST = 40, 400
 SEED = Param("seed", "seed", "int", 0, 9999)
-VIEW_KINDS = ("pca", "axes", "curve")
 COLUMNS = tuple(Param(n, n, "int", 0, 99_999) for n in ("first", "second"))
 OPERATING = (
     Param("threshold", "threshold", "linear", -1e9, 1e9),

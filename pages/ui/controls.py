@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from pages.state import session, user_tables
-from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice, view_kinds
+from pages.state.choice import (
+    BUNDLED,
+    MINE,
+    NO_QUESTION,
+    VIEW_KINDS,
+    Choice,
+    view_kinds,
+)
 from pages.state.context import Context, SliderRanges, resolve
 from pages.state.validation import ANSWERS
 from pages.work import sources
@@ -96,7 +103,7 @@ def _named(params: tuple[Param, ...], name: str) -> Param:
 
 
 def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
-    if name == "kind" and value in ("pca", "axes", "curve"):
+    if name == "kind" and value in VIEW_KINDS:
         return {"kind": value}
     try:
         number = float(value)
@@ -203,7 +210,7 @@ def _view_rows(
         return [], {}
     shown = context.view
     rows = [_picker("v.kind", "Picture of", "view", shown["kind"], [*kinds.items()])]
-    if shown["kind"] == "pca" or (shown["kind"] == "axes" and len(names) <= 2):
+    if shown["kind"] in ("pca", "map") or (shown["kind"] == "axes" and len(names) <= 2):
         return rows, {}
     options = [(i, shorten_name(name, 60)) for i, name in enumerate(names)]
     rows.append(_picker("v.first", "x axis", "view", shown["first"], options))

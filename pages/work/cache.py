@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from pages.work.comparisons import CandidateJob
+from pages.work.map_jobs import MapJob
 from pages.work.memo import Pairs, memo
 from pages.work.parts import Parts
 from pages.work.sweep_jobs import SweepJob
@@ -51,6 +52,7 @@ forbidding = memo(32)(forbid)
 split_of = memo(64)(split)
 candidate = memo(128)(CandidateJob)
 swept = memo(64)(SweepJob)
+_map = memo(16)(MapJob)
 
 
 def with_question(
@@ -130,9 +132,28 @@ def is_slow(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
     return is_large(data, method, values) or method in uncompiled
 
 
-@memo(128)
+def map_of(data: Parts) -> MapJob | None:
+    """The map of a table, begun when it is first asked for; None: there is none."""
+    n_rows, n_features = data.of("train")[0].shape
+    flat = n_features < 3 or data.dataset.matrices or text_features(data.dataset)
+    return None if flat or figures.map_problem(n_rows, n_features) else _map(data)
+
+
 def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
-    """The window that is painted."""
+    """The window that is painted; the main plane until a map is there."""
+    if chosen["kind"] != "map":
+        return _flat_view(data, chosen)
+    job = map_of(data)
+    return (job and job.view) or _flat_view(data, {**chosen, "kind": "pca"})
+
+
+def has_map(data: Parts, chosen: Mapping[str, Any]) -> bool:
+    """Whether a map that was chosen is there."""
+    return isinstance(view(data, chosen), figures.MapView)
+
+
+@memo(128)
+def _flat_view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     X, y = data.of("train")
     if data.dataset.matrices:
         return figures.similarity_view(X)

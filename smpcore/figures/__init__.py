@@ -12,7 +12,9 @@ from smpcore.figures.chip_peers import MarkedModel, chip_peers
 from smpcore.figures.embedding import (
     MOST_LAID_OUT,
     MOST_PLACED,
+    NEAR,
     MapView,
+    agreement,
     lay_out,
     map_problem,
     map_view,
@@ -58,13 +60,18 @@ from smpcore.figures.views import (
 )
 
 __all__ = [
+    "MOST_LAID_OUT",
+    "MOST_PLACED",
+    "NEAR",
     "OKABE_ITO",
     "OUTSIDE",
     "SYMBOLS",
+    "MapView",
     "MarkedModel",
     "Raster",
     "View",
     "accuracy_size",
+    "agreement",
     "answer_counts",
     "answer_map",
     "answer_places",
@@ -83,6 +90,9 @@ __all__ = [
     "difference_map",
     "embeddings",
     "group_values",
+    "lay_out",
+    "map_problem",
+    "map_view",
     "missing_values",
     "nearest_view",
     "pca_view",

@@ -18,6 +18,7 @@ from scipy.spatial import KDTree
 
 from smpcore.errors import SmpcoreError
 from smpcore.figures.views import View, edges, grid
+from smpcore.model import PrototypeModel
 
 #: Rows that are laid out together, and others that are placed among them, at most.
 MOST_LAID_OUT, MOST_PLACED = 2000, 4000
@@ -36,6 +37,8 @@ FOLDS = 5
 #: A point is far from the data beyond so many times the distance at which 95 % of the
 #: rows have a neighbour.
 FAR = 2.5
+#: A prediction is shown if it is off by less than this share of the targets' range.
+NEAR = 0.05
 
 _NOTE = (
     "A curved surface through the rows: those that are alike lie beside each other "
@@ -117,6 +120,34 @@ class MapView(View):
         return tree.query(grid(self.x, self.y, n_nodes))[0] > limit
 
 
+def agreement(
+    model: PrototypeModel, X: np.ndarray, shown: np.ndarray, spread: float
+) -> float:
+    """Share of rows whose place shows what the model answers to them.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Whose answers are compared.
+    X : ndarray of shape (n_rows, n_features)
+        The rows themselves.
+    shown : ndarray of shape (n_rows, n_features)
+        Inputs at their places.
+    spread : float
+        Range of the training targets of a regression, of which an answer may be off by
+        `NEAR`.
+
+    Returns
+    -------
+    float
+        From 0 to 1.
+    """
+    answers, painted = model.predict(X), model.predict(shown)
+    if model.classes is not None:
+        return float((answers == painted).mean())
+    return float((np.abs(answers - painted) <= NEAR * spread).mean())
+
+
 def _keys(X: np.ndarray) -> list[bytes]:
     """The same for the same values (-0 is 0)."""
     return [row.tobytes() for row in np.ascontiguousarray(X, dtype=float) + 0.0]
@@ -158,7 +189,18 @@ def _units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def map_problem(n_rows: int, n_features: int) -> str:
-    """Why there is no map of so many rows and features; empty if there is one."""
+    """Why there is no map of so many rows and features.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Of the training rows.
+
+    Returns
+    -------
+    str
+        A sentence; empty if there is a map.
+    """
     if n_rows < FEWEST:
         return f"A map needs {FEWEST} training rows; there are {n_rows}."
     if n_features > MOST_FEATURES:

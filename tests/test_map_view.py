@@ -1,0 +1,90 @@
+"""The map on Explore: what opens with it, what is painted, and what a link keeps."""
+
+import numpy as np
+import pytest
+
+from pages.state import links
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from pages.work import cache, map_jobs
+from smpcore import SMPClassifier, load_dataset, prepare, split
+from tests.test_live import Browser, kernels  # noqa: F401
+
+
+@pytest.fixture(scope="module")
+def digits():
+    job = cache.map_of(resolve(Choice(data="digits")).data)
+    job.result()
+    return job
+
+
+def test_digits_open_with_their_map_and_say_how_true_it_is(digits):
+    browser = Browser(data="digits")
+    view = browser.scene["view"]
+    assert view["far"].shape == (100, 100) and 0 < view["far"].mean() < 1
+    # The same by hand: a model of its own, answers behind the places of all rows.
+    dataset = load_dataset("digits")
+    division = split(dataset)
+    X = prepare(dataset, division.train).transform(dataset.frame)
+    rows = X[division.train]
+    model = SMPClassifier().fit(rows, dataset.y[division.train]).model_
+    held_out = X[division.validation]
+    seen = digits.view.lift(digits.view.project(held_out))
+    shown = np.vstack([digits.view.unseen, seen])
+    truth = model.predict(np.vstack([rows, held_out]))
+    share = (model.predict(shown) == truth).mean()
+    assert browser.last["picture"]["own_share"] == pytest.approx(share, abs=0.003)
+    assert share > 0.95
+    painted = np.unique(browser.last["picture"]["winner"])
+    assert len(painted) == 10
+
+
+def test_a_drag_paints_the_model_behind_every_place(digits):
+    browser = Browser(data="digits")
+    picture = browser.drag(mu=0.02, release=True)["picture"]
+    n = picture["grid"][0]
+    fitted = resolve(browser.choice).fit().finished().model_
+    x, y = (np.linspace(*browser.scene["view"][axis], n) for axis in "xy")
+    points = np.column_stack([np.tile(x, n), np.repeat(y, n)])
+    answers = fitted.decide(fitted.scores(digits.view.lift(points)))
+    np.testing.assert_array_equal(picture["winner"].ravel(), answers)
+
+
+def test_bundled_places_are_those_of_the_table(digits):
+    """Else its file would be of other rows, and the map be laid out anew each time."""
+    assert map_jobs.stored(resolve(Choice(data="digits")).data).exists()
+    assert digits.opens and digits.plane_share < 0.5
+
+
+def test_what_was_chosen_stays(digits):
+    browser = Browser(data="digits")
+    browser.drag(**{"v.kind": "pca"}, release=True)
+    assert "far" not in browser.scene["view"] or browser.scene["view"]["far"] is None
+    assert resolve(browser.choice).view["kind"] == "pca"
+    browser.drag(**{"v.kind": "map"}, release=True)
+    assert browser.scene["view"]["far"] is not None
+    query = links.write_url(browser.choice)
+    assert query["v.kind"] == "map"
+    opened, notices = links.read_url(query)
+    assert not notices and resolve(opened).view["kind"] == "map"
+
+
+@pytest.mark.parametrize("data", ["moons", "words", "similarities", "iris"])
+def test_other_tables_open_as_before(data):
+    context = resolve(Choice(data=data))
+    job = cache.map_of(context.data)
+    assert (job is None) == (data != "iris")
+    if job:
+        job.result()
+        assert not job.opens
+    assert context.view["kind"] != "map"
+
+
+def test_until_it_is_there_the_main_plane_is_shown(monkeypatch):
+    choice = Choice(data="wine", seed=3, view={"kind": "map"})
+    context = resolve(choice)
+    waiting = type("Waiting", (), {"view": None, "opens": False})()
+    monkeypatch.setattr(cache, "map_of", lambda data: waiting)
+    flat = cache.view(context.data, context.view)
+    assert not cache.has_map(context.data, context.view)
+    assert "principal components" in flat.note
