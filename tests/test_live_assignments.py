@@ -5,7 +5,6 @@ import pytest
 
 from smpcore import METHODS
 from smpcore.explain import deciding_prototypes
-from smpcore.figures import window_points
 from tests.app import session_of
 from tests.test_live import Browser, kernels
 
@@ -37,7 +36,7 @@ def test_the_layer_is_that_of_the_fit(method):
         (layer["rows"][others], data.X[points["row"][others]]),
         (
             layer["winner"],
-            window_points(session_of(browser.app).live.scene.view, picture["grid"][0]),
+            session_of(browser.app).live.scene.view.nodes(picture["grid"][0]),
         ),
     ):
         expected = deciding_prototypes(model, model.activations(X))

@@ -56,7 +56,6 @@ from smpcore.figures.views import (
     nearest_view,
     pca_view,
     similarity_view,
-    view_lines,
 )
 
 __all__ = [
@@ -109,5 +108,4 @@ __all__ = [
     "similarity_map",
     "similarity_view",
     "tradeoff",
-    "view_lines",
 ]

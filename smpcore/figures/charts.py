@@ -25,19 +25,7 @@ CLASS_COLORS = (*OKABE_ITO, "#882255", "#8C8C33", "#6A4FC9", "#8C510A")
 
 
 def convergence(history: History, objective_name: str = "objective") -> go.Figure:
-    """How objective and certified gap went; a line where each phase of the fit begins.
-
-    Parameters
-    ----------
-    history : History
-        Objective and gap of one fit, by iteration.
-    objective_name : str
-        What the objective is called on its axis.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """How objective and certified gap went, and where each phase of the fit begins."""
     figure = go.Figure()
     figure.add_scatter(
         x=history.iteration,
@@ -108,19 +96,7 @@ def bars_layout(
 
 
 def class_balance(dataset: Dataset, division: Split) -> go.Figure:
-    """How many rows each class has in each part (regression: a histogram).
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Of more than 40 classes the largest are shown.
-    division : Split
-        Row numbers of training, validation and test.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """How many rows each of the 40 largest classes has in each part, or a histogram."""
     figure, target = go.Figure(), words(dataset.target)
     rows = (division.train, division.validation, division.test)
     styles = [
@@ -142,17 +118,7 @@ def class_balance(dataset: Dataset, division: Split) -> go.Figure:
 
 
 def missing_values(dataset: Dataset) -> go.Figure:
-    """Which share of each used column is missing.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Columns without a missing value are not shown; of more than 40 the worst.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Which share of each used column is missing, of the 40 worst that lack values."""
     shares = dataset.frame[dataset.feature_columns].isna().mean()
     shares = shares[shares > 0].sort_values(ascending=False)[:_MOST_BARS]
     labels, color = [words(name) for name in shares.index], OKABE_ITO[5]
@@ -162,20 +128,9 @@ def missing_values(dataset: Dataset) -> go.Figure:
 
 
 def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.Figure:
-    """Two columns against each other, by class or by target value.
+    """Two columns of these rows against each other, by class or by target value.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Table whose columns are drawn; its target gives the colour.
-    rows : ndarray of int
-        The rows that may be seen; of more than 2000 evenly spread ones are drawn.
-    first, second : str
-        Columns along x and y.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Of more than 2000 rows evenly spread ones are drawn.
     """
     rows = rows[:: -(-len(rows) // _MOST_POINTS) or 1]
     x, y = (_axis_values(dataset.frame[name].iloc[rows]) for name in (first, second))

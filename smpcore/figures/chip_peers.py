@@ -16,19 +16,7 @@ _MARKED = {"color": OKABE_ITO[5], "symbol": "star", "size": 17}
 
 
 class MarkedModel(NamedTuple):
-    """The model that is marked among measured ones.
-
-    Parameters
-    ----------
-    name : str
-        What the legend calls it.
-    cost : float
-        Its cost, in the unit of the axis.
-    accuracy : float
-        Share of right answers.
-    interval : (float, float)
-        Ends of the accuracy's interval.
-    """
+    """The model that is marked among measured ones, in the units of the axes."""
 
     name: str
     cost: float
@@ -41,21 +29,8 @@ def chip_peers(
 ) -> go.Figure:
     """Accuracies against flash or cycles, by group, with one model marked.
 
-    Parameters
-    ----------
-    points : DataFrame
-        Columns ``group``, ``model``, ``accuracy`` and ``spread`` (shares), and `cost`,
-        with `<cost>_least` and `<cost>_most`. A point without this cost is not drawn.
-    cost : str
-        Column of the cost.
-    titles : (str, str)
-        Of the axes: cost and accuracy.
-    marked : MarkedModel or None
-        The one to mark.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Points have columns ``group``, ``model``, ``accuracy`` and ``spread`` (shares), and
+    `cost`, with `<cost>_least` and `<cost>_most`. One without this cost is not drawn.
     """
     figure = go.Figure()
     shown = points[np.isfinite(points[cost].astype(float))].sort_values(cost)

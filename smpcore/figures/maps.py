@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import plotly.graph_objects as go
 
@@ -25,47 +27,20 @@ def answer_map(
 ) -> go.Figure:
     """Regions of a classifier or surface of a regression, with rows.
 
-    Parameters
-    ----------
-    view : View
-        Window on which the nodes and rows lie.
-    answers : ndarray of shape (n_nodes, n_nodes)
-        Class numbers, or predictions.
-    xy : ndarray of shape (n_rows, 2)
-        Where rows lie in the window.
-    truth : ndarray of shape (n_rows,)
-        Their class numbers, or values.
-    wrong : ndarray of bool, shape (n_rows,)
-        Rows that are ringed.
-    classes : ndarray of shape (n_classes,) or None
-        None for regression.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Answers are class numbers or predictions at the nodes, truth is those of the rows,
+    and wrong says which of these are ringed.
     """
-    figure = go.Figure()
-    x = np.linspace(*view.x, answers.shape[1])
-    y = np.linspace(*view.y, answers.shape[0])
     if classes is None:
         low = float(min(truth.min(initial=np.inf), answers.min()))
         high = float(max(truth.max(initial=-np.inf), answers.max()))
         scale = {"colorscale": "Cividis", "zmin": low, "zmax": high}
-        figure.add_heatmap(x=x, y=y, z=answers, showscale=False, **scale)
+        figure = _heat(view, answers, **scale)
         style = {"color": truth, "colorscale": "Cividis", "cmin": low, "cmax": high}
         _rows(figure, xy, np.ones(len(xy), bool), wrong, style | {"symbol": "circle"})
         return _window(figure, view)
-    figure.add_heatmap(
-        x=x,
-        y=y,
-        z=answers,
-        colorscale=_steps(len(classes)),
-        zmin=-0.5,
-        zmax=len(classes) - 0.5,
-        showscale=False,
-        opacity=0.45,
-        hoverinfo="skip",
-    )
+    scale = {"colorscale": _steps(len(classes)), "zmin": -0.5}
+    scale |= {"zmax": len(classes) - 0.5, "opacity": 0.45, "hoverinfo": "skip"}
+    figure = _heat(view, answers, **scale)
     for j in np.unique(truth[truth >= 0]):
         _rows(figure, xy, truth == j, wrong, class_mark(j))
     return _window(figure, view)
@@ -76,35 +51,13 @@ def difference_map(
 ) -> go.Figure:
     """Where two models answer differently, and who is right there.
 
-    Parameters
-    ----------
-    view : View
-        Window on which the nodes and rows lie.
-    differ : ndarray of shape (n_nodes, n_nodes)
-        How far the answers are from each other; of classifiers 0 or 1.
-    xy : ndarray of shape (n_rows, 2)
-        Where the rows lie in the window.
-    only : ndarray of int, shape (n_rows,)
-        0 and 1: only the first or second model is right (or nearer); 2: both or none.
-    names : list of str
-        What `only` is called, and where they differ.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    At the nodes stands how far the answers are from each other; of classifiers 0 or 1.
+    Of the rows `only` is 0 or 1 where only that model is right (or nearer), else 2;
+    names are what that is called, and where they differ.
     """
-    figure = go.Figure()
-    figure.add_heatmap(
-        x=np.linspace(*view.x, differ.shape[1]),
-        y=np.linspace(*view.y, differ.shape[0]),
-        z=differ,
-        colorscale=[[0, "rgba(0,0,0,0)"], [1, OKABE_ITO[5]]],
-        zmin=0,
-        zmax=max(float(differ.max()), 1e-300),
-        opacity=0.5,
-        showscale=False,
-        hoverinfo="skip",
-    )
+    scale = {"colorscale": [[0, "rgba(0,0,0,0)"], [1, OKABE_ITO[5]]], "zmin": 0}
+    scale |= {"zmax": max(float(differ.max()), 1e-300), "opacity": 0.5}
+    figure = _heat(view, differ, **scale, hoverinfo="skip")
     styles = [("triangle-up", OKABE_ITO[0], 10), ("triangle-down", OKABE_ITO[1], 10)]
     for j, (symbol, color, size) in enumerate([*styles, ("circle", _GREY, 5)]):
         selected = only == j
@@ -124,18 +77,17 @@ def difference_map(
     return figure.update_layout(height=420, showlegend=True, legend=legend)
 
 
+def _heat(view: View, values: np.ndarray, **style: Any) -> go.Figure:
+    """Values at the nodes of a grid over a window."""
+    x, y = (
+        np.linspace(*limits, n)
+        for limits, n in zip((view.x, view.y), values.shape[::-1], strict=True)
+    )
+    return go.Figure(go.Heatmap(x=x, y=y, z=values, showscale=False, **style))
+
+
 def class_legend(classes: np.ndarray) -> go.Figure:
-    """Which colour and shape is which class, for several maps at once.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (n_classes,)
-        Labels, in the order of the colours.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Which colour and shape is which class, for several maps at once."""
     figure = go.Figure()
     for j, label in enumerate(classes):
         text = words(str(label)[:24])
@@ -209,18 +161,7 @@ def _window(figure: go.Figure, view: View) -> go.Figure:
 def similarity_map(K: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> go.Figure:
     """A matrix of similarities as a map, rows of one label beside each other.
 
-    Parameters
-    ----------
-    K : ndarray of shape (n_rows, n_rows)
-        Similarity of each row to each.
-    labels : ndarray of shape (n_rows,)
-        They sort the rows; lines part those of different ones.
-    rows : ndarray of int, shape (n_rows,)
-        Numbers of the rows, for the read-out.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Lines part those of different labels, but for very many; rows have numbers.
     """
     order = np.argsort(labels, kind="stable")
     names = [f"row {rows[i]} ({words(labels[i])})" for i in order]

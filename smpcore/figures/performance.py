@@ -20,17 +20,8 @@ def predicted_actual(
 ) -> go.Figure:
     """Predicted against actual numbers, with the line on which both are the same.
 
-    Parameters
-    ----------
-    truth, answers : ndarray of shape (n_rows,)
-        True and predicted number of each row; of more than 2,000 rows those with the
-        largest errors and evenly spread others are drawn.
-    numbers : ndarray of int, shape (n_rows,)
-        Number of each row, shown on hover; ``customdata`` of its point.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Of more than 2,000 rows those with the largest errors and evenly spread others are
+    drawn. The number of a row is ``customdata`` of its point.
     """
     order = np.argsort(-np.abs(answers - truth), kind="stable")
     half = _MOST_POINTS // 2
@@ -67,20 +58,7 @@ def group_values(
 ) -> go.Figure:
     """A dot with its interval for each group of rows, and a line at all rows' value.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Lines of one measure, from `subgroups`.
-    title : str
-        What the values are.
-    overall : float
-        Value of all rows together.
-    percent : bool
-        Whether the values are shares.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    The table has the lines of one measure, from `subgroups`.
     """
     figure = go.Figure()
     places = np.arange(len(table))
@@ -126,21 +104,7 @@ def group_values(
 def answer_counts(
     names: Sequence[str], counts: Sequence[int], marked: Sequence[int]
 ) -> go.Figure:
-    """How often each answer was given; right ones in another colour, with a tick.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Answers, the first one on top.
-    counts : sequence of int
-        How often each was given.
-    marked : sequence of int
-        Places of the right ones.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """How often each answer was given; marked (right) ones have a colour and a tick."""
     figure = go.Figure()
     figure.add_bar(
         x=list(counts),
@@ -161,17 +125,7 @@ def answer_counts(
 def answer_places(
     marked: Sequence[Sequence[float]], right: Sequence[Sequence[float]]
 ) -> go.Figure:
-    """Places that a class has marked, and stars where the right ones are.
-
-    Parameters
-    ----------
-    marked, right : sequence of (x, y)
-        In the units of the axes; either may be empty.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Places that a class has marked, and stars where the right ones are."""
     figure = go.Figure()
     kinds = (("marked", marked, "x", 9, 0), ("right", right, "star", 15, 2))
     for name, places, symbol, size, colour in kinds:

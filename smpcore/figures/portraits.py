@@ -60,25 +60,9 @@ def picture(
 ) -> go.Figure:
     """One row as a small picture of its own, so that a page sets many as it has room.
 
-    Parameters
-    ----------
-    row : ndarray of shape (n_features,)
-        NaN is crossed out: that place of a sample is not used.
-    shape : tuple of int
-        (height, width) or (channels, times) of one sample.
-    title : str
-        Heading above the picture; may be empty.
-    color_range : (float, float)
-        Values of the darkest and the brightest colour, the same for all pictures that
-        stand together. Pixels far below are marked with a dash, far above with a plus.
-    signed : bool
-        Weights: blue speaks for, vermilion against.
-    width : int
-        Of the picture in CSS pixels.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    NaN is crossed out: that place of a sample is not used. The range of colours is the
+    same for all pictures that stand together; pixels far below it are marked with a
+    dash, far above with a plus. Signed are weights: blue for, vermilion against.
     """
     image = as_image(row, shape)
     figure = go.Figure(
@@ -126,20 +110,8 @@ def channels(
 ) -> go.Figure:
     """Series, one small chart per channel.
 
-    Parameters
-    ----------
-    rows : ndarray of shape (n_series, n_features)
-        Series, the values of one channel after those of the other.
-    shape : (n_channels, n_times)
-        How the features of a row divide into channels and times.
-    titles : sequence of str
-        Names of the series.
-    names : sequence of str
-        Of the channels; without them they are numbered.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    The shape, (n_channels, n_times), says how the features of a row are divided;
+    channels without names are numbered.
     """
     n_channels = shape[0]
     across = min(3, n_channels)
@@ -184,26 +156,9 @@ def signed_bars(
     most: int = 25,
     y_title: str = "feature",
 ) -> go.Figure:
-    """Numbers as lying bars, the largest on top; negative ones hatched.
+    """Numbers as lying bars, the largest on top; negative ones hatched, zeros left out.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_values,)
-        Length of each bar, with its sign.
-    names : sequence of str
-        Name of each bar, in the order of the values.
-    x_title : str
-        What the values are, with their unit.
-    marked : sequence of int
-        Bars with a warning sign at their name.
-    most : int
-        At most so many; zeros are left out.
-    y_title : str
-        What the names are of.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Names are in the order of the values; marked ones have a warning sign.
     """
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] != 0][:most]
@@ -234,24 +189,9 @@ def densities(
     x_title: str,
     marks: Sequence[tuple[float, str]] = (),
 ) -> go.Figure:
-    """How one number is spread in each class: smoothed with a normal kernel.
+    """How one number is spread in each of the first 12 classes, by a normal kernel.
 
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Number of each row, whose spread is drawn.
-    y_encoded : ndarray of int, shape (n_rows,)
-        Class number of each row.
-    classes : ndarray of shape (n_classes,)
-        Of more than 12 the first are shown.
-    x_title : str
-        What the number is, with its unit.
-    marks : sequence of (float, str)
-        Upright lines with their names.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Marks are upright lines with their names.
     """
     figure = go.Figure()
     low, high = float(values.min()), float(values.max())
@@ -283,21 +223,7 @@ def densities(
 def embeddings(
     before: np.ndarray, after: np.ndarray, y_encoded: np.ndarray, classes: np.ndarray
 ) -> go.Figure:
-    """Rows in feature space before and after its kernels were weighted.
-
-    Parameters
-    ----------
-    before, after : ndarray of shape (n_rows, 2)
-        Coordinates of the rows in the plane, before and after.
-    y_encoded : ndarray of int, shape (n_rows,)
-        Class number of each row.
-    classes : ndarray of shape (n_classes,)
-        Labels, in the order of the class numbers.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Rows in feature space before and after its kernels were weighted."""
     titles = ["equal weights", "learned weights"]
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for col, points in enumerate((before, after), start=1):

@@ -17,17 +17,8 @@ _LOWEST = -0.1
 def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
     """Observed share against predicted probability; on the diagonal both are equal.
 
-    Parameters
-    ----------
-    tables : mapping of str to DataFrame
-        Name of the probabilities -> what `smpcore.evaluation.reliability` gives: the
-        first with intervals, others to compare with.
-    event : str
-        Of what the probability is.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    Tables are what `smpcore.evaluation.reliability` gives: the first with intervals,
+    others to compare with.
     """
     figure = go.Figure()
     style = {"color": GREY, "dash": "dot"}
@@ -58,17 +49,7 @@ def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
 
 
 def decision_curve(curve: pd.DataFrame) -> go.Figure:
-    """Net benefit against the threshold probability, beside treating all or none.
-
-    Parameters
-    ----------
-    curve : DataFrame
-        From `smpcore.evaluation.decision_curve`.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Net benefit against the threshold probability, beside treating all or none."""
     figure, x = go.Figure(), curve["threshold"]
     for name, shown in (("high", False), ("low", True)):
         figure.add_scatter(

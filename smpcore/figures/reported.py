@@ -18,19 +18,9 @@ _LINE, _AROUND = 22, 130
 def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.Figure:
     """Reported numbers as open marks, measured ones filled; bars: standard deviations.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Columns ``data``, ``model``, ``at``, ``reported``, ``reported_sd``, ``measured``
-        and ``measured_sd``, of one measure.
-    measure : str
-        Title of the axis of values.
-    axis : str
-        What ``at`` is, with its unit; empty: a line for each data set.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    The table has columns ``data``, ``model``, ``at``, ``reported``, ``reported_sd``,
+    ``measured`` and ``measured_sd``, of one measure. Axis is what ``at`` is, with its
+    unit; empty: a line for each data set.
     """
     figure = go.Figure()
     several = table["data"].nunique() > 1
@@ -43,13 +33,19 @@ def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.F
                 title = f"{', '.join(names)}, {kind}"
                 _series(figure, shown, (kind, title, bool(axis)), style)
     if axis:
-        figure.update_layout(xaxis_title=axis, yaxis_title=measure, height=420)
-    else:
-        figure.update_layout(xaxis_title=measure)
-        figure.update_yaxes(title="data set", autorange="reversed")
-        figure.update_layout(height=_AROUND + _LINE * table["data"].nunique())
+        return _framed(figure, 420, axis, measure)
+    figure.update_yaxes(autorange="reversed")
+    height = _AROUND + _LINE * table["data"].nunique()
+    return _framed(figure, height, measure, "data set")
+
+
+def _framed(figure: go.Figure, height: int, x_title: str, y_title: str) -> go.Figure:
+    """Titles of the axes, and the legend below."""
     return figure.update_layout(
-        margin={"l": 10, "r": 10, "t": 10, "b": 10},
+        xaxis_title=x_title,
+        yaxis_title=y_title,
+        height=height,
+        margin={"l": 10, "r": 30, "t": 10, "b": 10},
         legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
     )
 
@@ -86,22 +82,9 @@ def critical_difference(
     groups: Sequence[Sequence[str]],
     critical: float,
 ) -> go.Figure:
-    """Mean ranks of models, and bars over those that do not clearly differ.
+    """Mean ranks of models, the best first, and bars over groups that hardly differ.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Models, the best first.
-    ranks : sequence of float
-        Their mean ranks, 1 for the best.
-    groups : sequence of sequence of str
-        Sets of models whose ranks are within the critical difference.
-    critical : float
-        That difference.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
+    The ranks of a group are within the critical difference.
     """
     figure = go.Figure()
     of = dict(zip(names, ranks, strict=True))
@@ -129,15 +112,12 @@ def critical_difference(
     low, high = min(ranks), max(ranks)
     edge = 0.1 * (high - low)  # the numbers stand at the right of their marks
     limits = [low - edge, high + 3 * edge]
-    figure.update_xaxes(title="mean rank (1 is best)", range=limits)
+    figure.update_xaxes(range=limits)
     # The bars come first, and would give the names their order.
     order = {"categoryorder": "array", "categoryarray": list(names)}
-    figure.update_yaxes(title="model", autorange="reversed", **order)
-    return figure.update_layout(
-        height=_AROUND + _LINE * len(names),
-        margin={"l": 10, "r": 30, "t": 10, "b": 10},
-        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
-    )
+    figure.update_yaxes(autorange="reversed", **order)
+    height = _AROUND + _LINE * len(names)
+    return _framed(figure, height, "mean rank (1 is best)", "model")
 
 
 def accuracy_size(
@@ -145,19 +125,8 @@ def accuracy_size(
 ) -> go.Figure:
     """Mean scores of models against their mean sizes, with the Pareto front.
 
-    Parameters
-    ----------
-    means : DataFrame
-        From `smpcore.papers.model_means`: their order gives them numbers.
-    score, size : str
-        Columns of `means`, and titles of the axes.
-    ours : collection of str
-        Models that are drawn filled, the others open.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        A number and a symbol for each model, which the legend names.
+    Means are from `smpcore.papers.model_means`, whose order gives the models numbers,
+    which the legend names; ours are drawn filled, the others open.
     """
     figure = go.Figure()
     front = means[means[f"front, {size}"]].sort_values(size)
@@ -186,10 +155,6 @@ def accuracy_size(
             name=f"{place + 1} {name}",
         )
     title = f"{size} (geometric mean over data sets)"
-    figure.update_xaxes(type="log", dtick=1, tickformat=",", title=title)
-    figure.update_yaxes(title=f"{score} (mean over data sets)", tickformat=".3f")
-    return figure.update_layout(
-        height=560,
-        margin={"l": 10, "r": 30, "t": 20, "b": 10},
-        legend={"orientation": "h", "y": -0.2, "yanchor": "top"},
-    )
+    figure.update_xaxes(type="log", dtick=1, tickformat=",")
+    figure.update_yaxes(tickformat=".3f")
+    return _framed(figure, 560, title, f"{score} (mean over data sets)")

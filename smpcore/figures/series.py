@@ -20,25 +20,9 @@ _MOST_CLASSES = 10
 def series(
     dataset: Dataset, rows: np.ndarray, per_class: int = _PER_CLASS
 ) -> go.Figure:
-    """A few samples of each class, a panel for each channel.
+    """A few samples of each class, spread evenly over these rows, a panel a channel.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Series; of many, the first 12 channels and the first 10 classes are drawn.
-    rows : ndarray of int
-        The rows that may be seen.
-    per_class : int
-        So many samples of each class, spread evenly over its rows.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-
-    Raises
-    ------
-    SmpcoreError
-        If the data set holds no series.
+    The first 12 channels and the first 10 classes are drawn.
     """
     channels = dataset.channels
     if not channels:

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets.display_names import plain_number
-from smpcore.figures.charts import OKABE_ITO, SYMBOLS
+from smpcore.figures.charts import OKABE_ITO, SYMBOLS, layout
 
 #: Grey that is told from both backgrounds.
 GREY = "#7F858C"
@@ -42,24 +42,10 @@ def tradeoff(
 ) -> go.Figure:
     """Scores against a cost, with error bars, the front and what is close to it.
 
-    Parameters
-    ----------
-    points : DataFrame
-        From `pareto_front`. A point without this cost is not drawn.
-    size : str
-        Column of the cost.
-    names : mapping of str to str
-        Method -> what it is called, also of those without a point: colours and symbols
-        go by the order.
-    titles : (str, str)
-        Of the axes: cost and score.
-    reference : tuple of str
-        Methods that are there to compare with: drawn in grey.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        ``customdata`` of a point is its place in `points`.
+    Points are from `pareto_front`; one without this cost is not drawn, and
+    ``customdata`` of one that is drawn is its place in `points`. Names are of all
+    methods, also of those without a point: colours and symbols go by their order.
+    Those to compare with are grey.
     """
     # A data frame takes a millisecond for each cut, and there are dozens.
     shown: _Columns = {
@@ -96,11 +82,10 @@ def tradeoff(
             part["state"][:] = "reference"
         part["text"] = _texts(part)
         _family(figure, part, names[key], style)
-    figure.update_xaxes(type="log" if wide else "linear", title=titles[0])
+    figure.update_xaxes(type="log" if wide else "linear")
     if wide:
         figure.update_xaxes(dtick="D2")
-    figure.update_yaxes(title=titles[1])
-    return _framed(figure, 460)
+    return layout(figure, 460, *titles).update_layout(dragmode=False)
 
 
 def _cut(columns: _Columns, wanted: np.ndarray) -> _Columns:
@@ -169,19 +154,7 @@ def _family(
 
 
 def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
-    """Sensitivity against false alarms, with the threshold in use.
-
-    Parameters
-    ----------
-    points : DataFrame
-        From `operating_points`.
-    threshold : float
-        Margin above which the answer is positive; it is marked.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Sensitivity against false alarms, from `operating_points`."""
     figure = go.Figure()
     style = {"color": GREY, "dash": "dot"}
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=style, name="chance")
@@ -195,19 +168,7 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
 
 
 def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
-    """Precision against sensitivity (recall), with the threshold in use.
-
-    Parameters
-    ----------
-    points : DataFrame
-        From `operating_points`.
-    threshold : float
-        Margin above which the answer is positive; it is marked.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Precision against sensitivity (recall), from `operating_points`."""
     figure = go.Figure()
     _curve(figure, points, "sensitivity", "precision", threshold)
     figure.update_xaxes(title="recall (sensitivity)", range=(-0.02, 1.02))
@@ -216,19 +177,7 @@ def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
 
 
 def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
-    """Errors among the answers against how many rows get one.
-
-    Parameters
-    ----------
-    curve : DataFrame
-        From `reject_curve`.
-    band : float
-        The one in use.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-    """
+    """Errors among the answers against how many rows get one, from `reject_curve`."""
     figure = go.Figure()
     shown = curve[curve["answered"] > 0].rename(columns={"band": "threshold"})
     _curve(figure, shown, "coverage", "error", band)
@@ -261,17 +210,9 @@ def _curve(
     )
 
 
-def _framed(figure: go.Figure, height: int) -> go.Figure:
-    return figure.update_layout(
-        height=height,
-        legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        margin={"l": 10, "r": 10, "t": 30, "b": 40},
-        dragmode=False,
-    )
-
-
 def beside_others(figure: go.Figure) -> go.Figure:
     """A chart of thresholds: its legend is below, as the toolbar is above."""
-    return _framed(figure, 360).update_layout(
-        legend={"yref": "container", "y": 0, "yanchor": "bottom"}, margin={"b": 90}
+    legend = {"yref": "container", "y": 0, "yanchor": "bottom"}
+    return layout(figure, 360).update_layout(
+        legend=legend, margin={"b": 90}, dragmode=False
     )

@@ -65,18 +65,7 @@ class View:
         return self.origin + points @ self.axes
 
     def nodes(self, n_nodes: int) -> np.ndarray:
-        """The inputs that a grid of nodes over the window stands for.
-
-        Parameters
-        ----------
-        n_nodes : int
-            Along each axis.
-
-        Returns
-        -------
-        ndarray of shape (n_nodes ** 2, n_features)
-            Rows from low y to high y.
-        """
+        """The inputs that a grid over the window stands for, from low y to high y."""
         return self.lift(grid(self.x, self.y, n_nodes))
 
     @property
@@ -85,16 +74,7 @@ class View:
         return 100
 
     def left_out(self, X: np.ndarray) -> np.ndarray:
-        """Inputs that stand where rows are drawn, found without knowing the rows.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-        """
+        """Inputs that stand where rows are drawn, found without knowing the rows."""
         return self.lift(self.project(X))
 
 
@@ -118,22 +98,9 @@ def axis_view(
     second: int,
     rest: np.ndarray | None = None,
 ) -> View:
-    """Show two features; the others stand still.
+    """Show two features, or one along x; the others stand at `rest` or their medians.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows: they set the window's edges.
-    names : tuple of str
-        Name of each feature, for the axis titles.
-    first, second : int
-        The features along x and y (the same one twice: a line of one feature).
-    rest : ndarray of shape (n_features,), optional
-        Where the other features stand; the training medians if not given.
-
-    Returns
-    -------
-    View
+    Training rows set the window's edges.
     """
     n_features = X.shape[1]
     origin = np.median(X, axis=0) if rest is None else np.array(rest, dtype=float)
@@ -151,17 +118,7 @@ def axis_view(
 
 
 def pca_view(X: np.ndarray) -> View:
-    """Show the plane in which the standardised training rows spread most.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features), n_features >= 2
-        Training rows: they set the plane and the window's edges.
-
-    Returns
-    -------
-    View
-    """
+    """Show the plane in which the standardised training rows spread most."""
     center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 1e-12 * (1 + np.abs(center)), scale, np.inf)
     values, vectors = np.linalg.eigh(np.cov((X - center) / scale, rowvar=False))
@@ -187,19 +144,10 @@ def pca_view(X: np.ndarray) -> View:
 def similarity_view(X: np.ndarray) -> View:
     """Show the plane in which training rows spread most, by their similarities alone.
 
-    It is the plane of kernel PCA, or of classical scaling where the similarities are no
-    kernel. Of several matrices it belongs to their mean, each with a mean of 1 on its
-    diagonal. A point of the window has the similarities of the mix of training rows
-    that lies there.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_samples * n_matrices)
-        Training rows, similar to themselves and each other, matrix beside matrix.
-
-    Returns
-    -------
-    View
+    Rows are similar to themselves and each other, matrix beside matrix. It is the plane
+    of kernel PCA, or of classical scaling where the similarities are no kernel. Of
+    several matrices it belongs to their mean, each with a mean of 1 on its diagonal. A
+    point of the window has the similarities of the mix of rows that lies there.
     """
     n = len(X)
     blocks = np.split(X, X.shape[1] // n, axis=1)
@@ -267,16 +215,7 @@ def nearest_view(
 ) -> NearestView:
     """Show the plane of the similarities of rows that have no other one.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows; of more than a thousand, so many spread evenly are used.
-    similarity : callable
-        Inputs and rows -> their similarities, (n_samples, n_rows).
-
-    Returns
-    -------
-    NearestView
+    Of more than a thousand rows so many spread evenly are used.
     """
     rows = X[np.linspace(0, len(X) - 1, min(len(X), MOST_SIMILAR)).astype(int)]
     plane, none = similarity_view(similarity(rows, rows)), np.zeros((2, X.shape[1]))
@@ -310,26 +249,7 @@ class Raster:
 
 
 def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Raster:
-    """Paint a classifier on a window.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Classifier that is evaluated at each node.
-    view : View
-        Window whose points are inputs of the model.
-    n_nodes : int
-        Nodes along each axis.
-
-    Returns
-    -------
-    Raster
-
-    Raises
-    ------
-    SmpcoreError
-        If the model is a regression.
-    """
+    """Paint a classifier on a window, evaluated at so many nodes along each axis."""
     if model.classes is None:
         raise SmpcoreError("model should be a classifier; it has no classes.")
     lines = None
@@ -362,17 +282,7 @@ def decision_raster(model: PrototypeModel, view: View, n_nodes: int = 100) -> Ra
 def view_lines(model: PrototypeModel, view: View) -> np.ndarray:
     """Activations of a linear model as functions of the window's coordinates.
 
-    Parameters
-    ----------
-    model : PrototypeModel
-        With a linear similarity.
-    view : View
-        Window whose points are inputs of the model.
-
-    Returns
-    -------
-    ndarray of shape (n_prototypes, 3)
-        Activation at (x, y) is ``c[0] * x + c[1] * y + c[2]``.
+    Activation at (x, y) is ``c[0] * x + c[1] * y + c[2]``, a line for each prototype.
     """
     slopes = (model.weights / model.scale) @ view.axes.T
     return np.column_stack([slopes, model.activations(view.origin[None])[0]])

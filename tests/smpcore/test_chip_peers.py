@@ -10,7 +10,7 @@ from smpcore import figures, list_datasets, load_dataset
 from smpcore.chips import CHIPS, measured_names, measured_peers, points_of
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
 from smpcore.figures import MarkedModel
-from tests.bench.chip_tables import at_equal_flash, entries, table
+from tests.bench.chip_tables import entries
 
 BUNDLED = {info.key for info in list_datasets()} & {*measured_names()}
 OWN = MarkedModel("your model", 300, 0.9, (0.8, 0.95))
@@ -44,35 +44,6 @@ def _lines() -> pd.DataFrame:
 
 def _points() -> pd.DataFrame:
     return pd.DataFrame(points_of({"entries": entries(_lines())}))
-
-
-def test_a_limit_with_the_models_of_a_smaller_one_is_left_out():
-    names = [
-        "ours, at most 128 B of flash",
-        "ours, at most 512 B of flash",
-        "emlearn tree",
-        "m2cgen tree",
-    ]
-    assert [entry["model"] for entry in entries(_lines())] == names
-    shown = table(_lines()).set_index("model")
-    assert list(shown.index) == names
-    assert shown.loc["emlearn tree", "flash"] == "300-600"
-    assert list(shown["does not fit"]) == [0, 0, 0, 1]
-
-
-def test_a_peer_is_compared_with_no_larger_program():
-    found = at_equal_flash(_lines(), 100, 50).set_index("peer")
-    assert list(found.index) == ["emlearn tree"]  # the other one does not always fit
-    assert found.loc["emlearn tree", "ours within"] == 256
-    assert found.loc["emlearn tree", "verdict"] == "level"
-    better = _lines()
-    better.loc[better.name == "ours, at most 256 B of flash", "accuracy"] += 0.1
-    assert at_equal_flash(better, 100, 50).verdict[0] == "first"
-    better.loc[better.name == "ours, at most 256 B of flash", "accuracy"] -= 0.2
-    assert at_equal_flash(better, 100, 50).verdict[0] == "behind"
-    less = _lines()
-    less.loc[less.name == "emlearn tree", "flash"] = 90
-    assert at_equal_flash(less, 100, 50).verdict[0] == "smaller than any limit of ours"
 
 
 @pytest.mark.parametrize("cost", ["flash", "cycles"])

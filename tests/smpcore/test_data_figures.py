@@ -21,13 +21,10 @@ def test_class_balance_counts_every_row_once(key):
     assert [bar.name for bar in figure.data] == ["training", "validation", "test"]
 
 
-def test_class_balance_of_a_regression_is_a_histogram():
+def test_class_balance_of_numbers_and_of_many_classes():
     dataset = load_dataset("diabetes")
     figure = class_balance(dataset, split(dataset))
     assert sum(len(part.x) for part in figure.data) == dataset.n_samples
-
-
-def test_class_balance_of_many_classes_shows_the_largest():
     sizes = np.arange(1, 61)
     y = np.repeat([f"c{i}" for i in sizes], sizes)
     frame = pd.DataFrame({"x": np.arange(len(y)) * 0.5, "y": y})

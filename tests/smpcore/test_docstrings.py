@@ -15,10 +15,11 @@ from smpcore import METHODS
 from smpcore.solvers import kernel_files
 
 ROOT = Path(smpcore.__file__).parents[1]
+#: Figures are made by pages, which have no help to show.
 PACKAGES = [smpcore.__name__] + [
     f"smpcore.{found.name}"
     for found in pkgutil.iter_modules(smpcore.__path__)
-    if not found.name.startswith("_")
+    if not found.name.startswith("_") and found.name != "figures"
 ]
 ESTIMATORS = sorted(
     {e for method in METHODS.values() for e in method.estimators.values()},
