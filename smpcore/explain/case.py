@@ -151,8 +151,11 @@ class CaseExplainer:
         model, x = self.model, self.preparation.transform(row)[0]
         split = contributions(model, x, "column", self.preparation)
         parts, rule = self._parts(row, x, split)
-        order = [self._position(name) for name, _, _ in parts]
-        columns = [i for i in order if i is not None] or self._used
+        places = {spec.name: i for i, spec in enumerate(self.preparation.inputs)}
+        columns = [places[name] for name, *_ in parts if name in places]
+        if not columns:
+            used = self.preparation.used_columns(model.support)
+            columns = np.flatnonzero(used).tolist()
         if model.classes is None:
             changed = (*self._moves(x, amount or self.usual_amount), None)
         else:
@@ -170,19 +173,6 @@ class CaseExplainer:
             note,
             *changed,
         )
-
-    @cached_property
-    def _used(self) -> list[int]:
-        return np.flatnonzero(
-            self.preparation.used_columns(self.model.support)
-        ).tolist()
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {spec.name: i for i, spec in enumerate(self.preparation.inputs)}
-
-    def _position(self, name: str) -> int | None:
-        return self._places.get(name)
 
     def _name(self, output: int) -> str:
         return str(self.model.classes[output])

@@ -211,19 +211,18 @@ def _opposing(
     """Features whose weight and class difference have opposite signs."""
     if not model.is_linear or model.classes is None or len(model.classes) < 2:
         return [()] * model.n_prototypes
-    weights, features = contrasts(model), []
-    used = model.weights != 0
-    for j, output in enumerate(model.prototype_labels):
-        class_rows = scaled[y_encoded == output]
+    features = []
+    for weights, used, output in zip(
+        contrasts(model), model.weights != 0, model.prototype_labels, strict=True
+    ):
+        rows = scaled[y_encoded == output]
         others = scaled[(y_encoded != output) & (y_encoded >= 0)]
-        if min(len(class_rows), len(others)) < 2:
+        if min(len(rows), len(others)) < 2:
             features.append(())
             continue
-        difference = class_rows.mean(axis=0) - others.mean(axis=0)
-        error = np.sqrt(
-            class_rows.var(axis=0) / len(class_rows) + others.var(axis=0) / len(others)
-        )
+        difference = rows.mean(axis=0) - others.mean(axis=0)
+        error = np.sqrt(rows.var(axis=0) / len(rows) + others.var(axis=0) / len(others))
         clear = np.abs(difference) > _ERRORS * error
-        against = used[j] & clear & (weights[j] * difference < 0)
+        against = used & clear & (weights * difference < 0)
         features.append(tuple(np.flatnonzero(against).tolist()))
     return features

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 
 from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
+from smpcore.explain.rounding import on_grid
 from smpcore.model import PrototypeModel
 
 #: Values of a number that are tried on each side before the crossing is located.
@@ -114,10 +115,7 @@ def _crossings(missing: Any, now: float, spec: Input) -> Iterator[float]:
 
 def _past(missing: Any, value: float, now: float, spec: Input) -> float:
     """The value rounded away from the row's to the column's digits, if that holds."""
-    unit = 10.0**-spec.decimals
-    step = np.ceil if value > now else np.floor
-    rounded = float(np.round(step(value / unit) * unit, spec.decimals))
-    rounded = float(np.clip(rounded, spec.low, spec.high))
+    rounded = on_grid(value, value > now, spec.decimals, spec.low, spec.high)
     return rounded if missing(np.array([rounded]))[0] >= 0 else value
 
 

@@ -41,8 +41,8 @@ def rounded(
         outer, inner = moved.copy(), moved.copy()
         for f in places:
             args = numbers[f] + more, low[f], high[f]
-            outer[f] = _on_grid(moved[f], up[f], *args)
-            inner[f] = _on_grid(moved[f], not up[f], *args)
+            outer[f] = on_grid(moved[f], up[f], *args)
+            inner[f] = on_grid(moved[f], not up[f], *args)
         if flips(outer):
             break
     else:
@@ -57,7 +57,7 @@ def rounded(
     return outer
 
 
-def _on_grid(value: float, up: bool, decimals: int, low: float, high: float) -> float:
+def on_grid(value: float, up: bool, decimals: int, low: float, high: float) -> float:
     """The next number with so many digits, above or below, but within the ends."""
     number = _cut(value, up, decimals)
     if number > high:

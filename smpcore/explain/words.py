@@ -78,21 +78,16 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
     """A weighted sum of features as text, the weightiest first."""
     order = np.argsort(-np.abs(weights * model.scale), kind="stable")
     order = order[weights[order] != 0]
-    text = ""
-    for f in order[:_MOST_TERMS]:
-        sign = "−" if weights[f] < 0 else "+"
-        lead = f" {sign} " if text else ("−" if sign == "−" else "")
-        text += f"{lead}{plain_number(abs(weights[f]))} · {model.feature_names[f]}"
+    terms = [
+        (weights[f], f"{plain_number(abs(weights[f]))} · {model.feature_names[f]}")
+        for f in order[:_MOST_TERMS]
+    ]
     if len(order) > _MOST_TERMS:
-        text += f" + {len(order) - _MOST_TERMS} smaller terms"
-    if constant or not text:
-        sign = "−" if constant < 0 else "+"
-        text += (
-            f" {sign} {plain_number(abs(constant))}"
-            if text
-            else f"{plain_number(constant)}"
-        )
-    return text
+        terms.append((1.0, f"{len(order) - _MOST_TERMS} smaller terms"))
+    if constant or not terms:
+        terms.append((constant, plain_number(abs(constant))))
+    text = " ".join(f"{'−' if size < 0 else '+'} {term}" for size, term in terms)
+    return text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
 
 
 def _comparison(model: PrototypeModel) -> list[str]:
