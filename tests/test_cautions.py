@@ -22,15 +22,12 @@ def test_a_user_of_the_library_is_warned_at_his_line():
     assert {warning.filename for warning in caught} == {__file__}
 
 
-def test_inner_cautions_stay_inside():
+def test_inner_cautions_stay_inside_and_end_with_an_error():
     with cautions() as outer:
         with cautions() as inner:
             SMaLLClassifier(k=3).fit(X, Y)
         SMaLLClassifier(k=2).fit(X, Y)
     assert [words[:3] for words in inner + outer] == ["k=3", "k=2"]
-
-
-def test_cautions_end_with_an_error():
     with pytest.raises(ZeroDivisionError), cautions():
         raise ZeroDivisionError
     with pytest.warns(Caution):

@@ -41,7 +41,7 @@ NAMES = (
 )
 CLASSES = "@SUM(1)\n*/ int x;", '<img src=x onerror=alert(1)>"\\'
 SECTIONS = {
-    "prototypes": ("One by one", "Rule in words", "Why this prediction", "Report"),
+    "prototypes": ("All", "One by one", "Rule in words", "Why this prediction"),
     "performance": ("Threshold", "Probabilities", "Subgroups"),
 }
 
@@ -72,6 +72,8 @@ def test_a_page_shows_them_as_text(page, table):
         assert not shown.error, said(shown)
         for one in (*shown.markdown, *shown.caption, *shown.warning):
             assert not re.search(r"(?<!\\)(<img|\[a\]\()", one.value)
+        for chart in shown.get("plotly_chart"):
+            assert "<img" not in chart.proto.spec
 
 
 def test_every_target_holds_them(table):

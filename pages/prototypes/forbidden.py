@@ -31,8 +31,7 @@ def control(context: Context) -> None:
             list(known),
             format_func=short_label,
             key=_KEY,
-            on_change=_chosen,
-            args=(context,),
+            on_change=lambda: _set(context, tuple(st.session_state[_KEY])),
             max_selections=min(MOST_FORBIDDEN, len(known) - 1),
             placeholder="None: all features are allowed",
         )
@@ -45,10 +44,6 @@ def control(context: Context) -> None:
             "On every page, models are trained as if the table had no such column. "
             f"{what} Names, notes and how often test rows were opened stay."
         )
-
-
-def _chosen(context: Context) -> None:
-    _set(context, tuple(st.session_state[_KEY]))
 
 
 def button(context: ModelContext, feature: int) -> None:

@@ -1,11 +1,6 @@
-"""Sections of the report from which a colleague can check the model.
-
-A new one is a function here, and its place in `SECTIONS`.
-"""
+"""Sections of the report from which a colleague can check the model."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from pages.prototypes.context import ModelContext
 from pages.ui.explanation_sheet import holds_rows, rows_of_parts
@@ -26,22 +21,7 @@ from smpcore.report import (
 )
 
 
-def _confusion(context: ModelContext, _: bool) -> Section | None:
-    """Counts of each open part; none of a regression."""
-    if context.model.classes is None:
-        return None
-    return confusion_section(context.model, rows_of_parts(context, context.open_parts))
-
-
-def _calibration(context: ModelContext, _: bool) -> Section | None:
-    """Checked on open parts that it was not learned on; none without one."""
-    if context.model.calibration is None:
-        return None
-    parts = [part for part in context.open_parts if part != "train"]
-    return calibration_section(context.model, rows_of_parts(context, parts))
-
-
-def _threshold(context: ModelContext, _: bool) -> Section | None:
+def _threshold(context: ModelContext) -> Section | None:
     """Where a model of two classes says yes, and who said so."""
     classes = context.model.classes
     if classes is None or len(classes) != 2:
@@ -56,7 +36,7 @@ def _threshold(context: ModelContext, _: bool) -> Section | None:
     return Section("Threshold and band", (words,))
 
 
-def _subgroups(context: ModelContext, _: bool) -> Section | None:
+def _subgroups(context: ModelContext) -> Section | None:
     """The groups that were looked at last on Performance; None if none were."""
     data, model, column = context.data, context.model, context.subgroup_column
     if column not in data.dataset.roles:
@@ -75,24 +55,6 @@ def _subgroups(context: ModelContext, _: bool) -> Section | None:
     return subgroups_section(grouping, *rows)
 
 
-def _columns(context: ModelContext, _: bool) -> Section:
-    data = context.data
-    used = data.preparation.used_columns(context.model.support)
-    pairs = zip(data.preparation.inputs, used, strict=True)
-    names = [column.name for column, is_used in pairs if is_used]
-    rows = data.split.train
-    return columns_section(data.dataset, data.preparation, rows, names)
-
-
-def _cleaning(context: ModelContext, _: bool) -> Section | None:
-    """The steps that the table went through; none if nothing was cleaned."""
-    return cleaning_section(context.table)
-
-
-def _parts(context: ModelContext, _: bool) -> Section:
-    return parts_section(context.data.dataset, context.data.split, opened(context))
-
-
 def opened(context: ModelContext) -> str:
     """How often the test part was opened, in words."""
     times, is_open = context.times_opened, context.data.dataset.open_test
@@ -108,25 +70,27 @@ def _numbers(context: ModelContext, real: bool) -> Section:
     return numbers_section(context.model)
 
 
-def _versions(context: ModelContext, _: bool) -> Section:
-    return versions_section(context.model, context.data.preparation)
-
-
-#: In the order of the report; each is given whether training rows may be shown.
-SECTIONS: tuple[Callable[[ModelContext, bool], Section | None], ...] = (
-    _confusion,
-    _threshold,
-    _subgroups,
-    _calibration,
-    _columns,
-    _cleaning,
-    _parts,
-    _numbers,
-    _versions,
-)
-
-
 def sections(context: ModelContext, real: bool) -> list[Section]:
-    """Every section that there is of a model."""
-    found = (section(context, real) for section in SECTIONS)
+    """Every section that there is of a model, with training rows or without them."""
+    model, data = context.model, context.data
+    preparation = data.preparation
+    tables = rows_of_parts(context, context.open_parts)
+    used = preparation.used_columns(model.support)
+    inputs = zip(preparation.inputs, used, strict=True)
+    names = [one.name for one, is_used in inputs if is_used]
+    checked = [part for part in context.open_parts if part != "train"]
+    of_classes, calibration = model.classes is not None, model.calibration
+    found = (
+        confusion_section(model, tables) if of_classes else None,
+        _threshold(context),
+        _subgroups(context),
+        calibration_section(model, rows_of_parts(context, checked))
+        if calibration is not None
+        else None,
+        columns_section(data.dataset, preparation, data.split.train, names),
+        cleaning_section(context.table),
+        parts_section(data.dataset, data.split, opened(context)),
+        _numbers(context, real),
+        versions_section(model, preparation),
+    )
     return [section for section in found if section is not None]

@@ -182,6 +182,10 @@ def test_a_mix_is_printed_where_prototypes_are_mixes(method, data):
     """The shares by case and prototype, as the columns of the cases are called."""
     fit = oracle.fit(method, data)
     tables, _, _ = report(fit)
+    if (gram := fit.model.gram) is not None:
+        heads = "prototype", *(str(j + 1) for j in range(len(gram)))
+        products = [[float(cell) for cell in line[1:]] for line in tables[heads]]
+        np.testing.assert_allclose(products, gram, rtol=1e-8)
     heads, mixing = ("case", "prototype", "share"), fit.model.mixing
     if mixing.shape[0] == mixing.shape[1] and (mixing == np.eye(len(mixing))).all():
         assert heads not in tables

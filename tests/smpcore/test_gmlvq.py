@@ -55,23 +55,6 @@ def test_a_feature_of_noise_counts_little():
     assert fitted.cost_ < first
 
 
-def test_weights_are_repeated_rows():
-    X, y = load_iris(return_X_y=True)
-    times = 1 + np.arange(len(y)) % 2
-    many = GMLVQ().fit(np.repeat(X, times, axis=0), np.repeat(y, times))
-    start = class_centres(np.repeat(X, times, axis=0), np.repeat(y, times), 1)[0]
-    own = y[:, None] == np.arange(3)
-    weighted = mean_cost(start, np.eye(4), X, own, times / times.sum())
-    Y = np.repeat(own, times, axis=0)
-    rows = np.repeat(X, times, axis=0)
-    repeated = mean_cost(start, np.eye(4), rows, Y, np.full(len(rows), 1 / len(rows)))
-    for one, other in zip(weighted, repeated, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
-    assert GMLVQ().fit(X, y, times).score(X, y) == pytest.approx(
-        many.score(X, y), abs=0.02
-    )
-
-
 #: Largest mean error over folds; nearest prototypes usually make 3-5, 1-3 and 4-7 %.
 ERRORS = {"iris": (load_iris, 0.06), "wine": (load_wine, 0.04)}
 ERRORS["digits"] = load_digits, 0.07

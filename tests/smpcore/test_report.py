@@ -5,29 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from smpcore import METHODS, load_dataset, prepare, report, split
+from smpcore import prepare, report
 from smpcore.datasets import make_dataset
 from smpcore.explain import Case, Section, rule_section
 from smpcore.report import Page
 from tests.smpcore.codegen.random_models import random_linear
-
-
-def test_a_picture_per_prototype_and_nothing_to_load():
-    dataset = load_dataset("digits")
-    train = split(dataset).train[:200]
-    X = prepare(dataset, train).transform(dataset.frame.iloc[train])
-    method = METHODS["smp"]
-    model = method.estimator(method.defaults()).fit(X, dataset.y[train]).model_
-    page = Page(
-        "<x>", {"a": "<b>"}, model.weights, True, shape=(8, 8), notes={0: "<n>"}
-    )
-    text = report(model, page)
-    assert text.count("<svg") == model.n_prototypes
-    assert text.count("<rect") == 64 * model.n_prototypes
-    assert "&lt;x&gt;" in text and "&lt;b&gt;" in text and "&lt;n&gt;" in text
-    assert "default-src 'none'" in text
-    assert "<script" not in text
-    assert np.all([tag not in text for tag in ("<x>", "<n>", "src=")])
 
 
 def test_the_rule_is_sentences_and_tables_before_the_formula():

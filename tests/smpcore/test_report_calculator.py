@@ -92,45 +92,39 @@ def answers(tool, folder, text, rows):
 def test_the_script_is_the_exported_module_and_answers_all_test_vectors(
     tool, tmp_path, method, task
 ):
-    _, preparation, model = fitted(method, task)
-    text = report(model, page_of(model, calculator=Calculator(preparation)))
+    """Its terms are those of the library, but for those of what is not used."""
+    dataset, preparation, model = fitted(method, task)
+    calculator = Calculator(preparation, target=dataset.target)
+    text = report(model, page_of(model, calculator=calculator))
     compiled = compile_model(model, preparation)
     module = emit_javascript(compiled, number=model_id(compiled))
     assert script_of(text).startswith(f"\n{module}\n{{\n")
     vectors = codegen.test_vectors(compiled)
-    told = [one["found"] for one in answers(tool, tmp_path, text, vectors.rows)]
+    X = preparation.transform(dataset.frame.iloc[40:])
+    rows = np.vstack([vectors.rows, compiled.rows(dataset.frame.iloc[40:])])
+    lines = answers(tool, tmp_path, text, rows)
+    computed = np.array([line["found"] for line in lines[: len(vectors.rows)]])
     wanted = vectors.scores
     if task == "classification":
         wanted = np.column_stack([vectors.scores, vectors.winners])
     finite = np.isfinite(wanted).all(axis=1)
     assert finite.sum() >= 5
-    np.testing.assert_array_equal(np.array(told)[finite], wanted[finite])
-
-
-@pytest.mark.parametrize(("method", "task"), FITTED)
-def test_the_terms_are_those_of_the_library(tool, tmp_path, method, task):
-    dataset, preparation, model = fitted(method, task)
-    calculator = Calculator(preparation, target=dataset.target)
-    text = report(model, page_of(model, calculator=calculator))
-    compiled = compile_model(model, preparation)
-    frame = dataset.frame.iloc[40:]
-    X = preparation.transform(frame)
-    told = answers(tool, tmp_path, text, compiled.rows(frame))
+    np.testing.assert_array_equal(computed[finite], wanted[finite])
     places = [entry.index for entry in compiled.inputs]
     n_shown = 0
-    for x, one in zip(X, told, strict=True):
-        found, lead = contributions(model, x, preparation=preparation), one["lead"]
-        assert lead.get("winner", 0) == found.winner
-        assert lead.get("runner", 0) == found.runner_up
-        if found.of == "case":
+    for x, line in zip(X, lines[len(vectors.rows) :], strict=True):
+        terms, lead = contributions(model, x, preparation=preparation), line["lead"]
+        assert lead.get("winner", 0) == terms.winner
+        assert lead.get("runner", 0) == terms.runner_up
+        if terms.of == "case":
             places = stored_anchors(model, preparation)
-        elif found.of == "prototype":
+        elif terms.of == "prototype":
             places = np.arange(model.n_prototypes)
-        room = 1e-4 * (1 + np.abs(found.parts).sum())
-        assert lead["total"] == pytest.approx(found.lead, abs=room)
-        np.testing.assert_allclose(lead["parts"], found.parts[places], atol=room)
-        assert np.abs(np.delete(found.parts, places)).sum() <= room
-        assert len(one["names"]) == len(lead["parts"])
+        room = 1e-4 * (1 + np.abs(terms.parts).sum())
+        assert lead["total"] == pytest.approx(terms.lead, abs=room)
+        np.testing.assert_allclose(lead["parts"], terms.parts[places], atol=room)
+        assert np.abs(np.delete(terms.parts, places)).sum() <= room
+        assert len(line["names"]) == len(lead["parts"])
         n_shown += np.count_nonzero(np.abs(lead["parts"]) > 10 * room)
     assert n_shown >= len(X)
 

@@ -13,7 +13,6 @@ from smpcore.baselines import BASELINES, selected
 from smpcore.baselines.selected import (
     WAYS,
     FewVectorSVC,
-    SelectedClassifier,
     SelectedRegressor,
     reduced_vectors,
     select_rows,
@@ -43,14 +42,6 @@ def test_coefficients_are_those_of_ridge_regression(way):
     S = similarities(X, fitted.Z_)
     ridge = Ridge(1e-3 * weights.sum()).fit(S, y, weights)
     np.testing.assert_allclose(fitted.predict(X), ridge.predict(S), rtol=1e-6)
-
-
-def test_two_classes_are_one_output_and_more_have_one_each():
-    for (X, y), n_outputs in ((CANCER, 1), (IRIS, 3)):
-        for model in (SelectedClassifier(), FewVectorSVC(), FewVectorSVC("reduced")):
-            fitted = model.fit(X, y)
-            assert fitted.B_.shape == (10, n_outputs)
-            assert fitted.score(X, y) > 0.9
 
 
 def test_an_svm_with_all_its_vectors_is_the_svm():

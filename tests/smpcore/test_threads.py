@@ -80,26 +80,6 @@ def test_it_limits_while_it_lasts_and_restores():
         assert _limits() == before
 
 
-def test_it_lasts_until_the_last_thread_has_gone():
-    with threadpool_limits(3):
-        inside, leave = threading.Event(), threading.Event()
-
-        def other():
-            with one_core:
-                inside.set()
-                leave.wait(10)
-
-        with one_core:
-            thread = threading.Thread(target=other)
-            thread.start()
-            assert inside.wait(10)
-        assert _limits() == {"blas": 1, "openmp": 3}
-        leave.set()
-        thread.join()
-        with one_core:
-            assert set(_limits().values()) == {1}
-
-
 def test_a_sweep_keeps_the_linear_algebra_of_its_fits_to_one_thread(monkeypatch):
     dataset = load_dataset("wine")
     rows = split(dataset).train
