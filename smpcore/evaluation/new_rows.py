@@ -204,7 +204,8 @@ def answer_rows(
     SmpcoreError
         If a score is not finite.
     """
-    scores = model.scores(preparation.transform(frame))
+    X = preparation.transform(frame)
+    scores, is_far = model.scores(X), model.far_outside(X).any(axis=1)
     if not np.isfinite(scores).all():
         raise SmpcoreError(
             "Some values are so large that scores overflow; correct them in the file."
@@ -216,12 +217,13 @@ def answer_rows(
             half = model.calibration.half_width(COVERAGE)
             for end, sign in (("low", -1), ("high", 1)):
                 name = f"{100 * COVERAGE:.0f} % interval {end}"
-                table[name] = scores[:, 0] + sign * half
+                table[name] = np.where(is_far, np.nan, scores[:, 0] + sign * half)
     else:
         numbers = model.decide(scores)
         table["answer"] = model.classes[numbers]
         if model.calibration is not None:
             shares = model.calibration.probabilities(scores)
+            shares[is_far] = np.nan
             table["probability"] = shares[np.arange(len(shares)), numbers]
             for name, column in zip(model.classes, shares.T, strict=True):
                 table[f"probability of {name}"] = column

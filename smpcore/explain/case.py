@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.codegen import used_inputs
-from smpcore.datasets import Input, Preparation, plain_number
+from smpcore.datasets import Input, Preparation, list_names, plain_number
 from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import changed_columns, counterfactual
 from smpcore.explain.moves import single_column_changes
@@ -22,6 +22,8 @@ from smpcore.model import PrototypeModel, chance
 _MOST_PARTS, _MOST_COLUMNS, _NEAREST = 10, 8, 3
 #: A regression's change is asked for a quarter of the training targets' spread.
 _SHARE_OF_SPREAD = 0.25
+#: Where the answer is less probable than another class by less, both are named.
+_CLOSE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +209,8 @@ class CaseExplainer:
         idle = whole.report_rows(row, others)
         unused = "; ".join(filter(None, (idle["out of range"][0], idle["unseen"][0])))
         sentences = {
-            "Missing: {}.": self._missing(row, used),
             "Out of the training range: {}.": texts["out of range"],
+            "Missing: {}.": self._missing(row, used),
             "Never seen in training, counts as none of the levels: {}.": texts[
                 "unseen"
             ],
@@ -363,18 +365,26 @@ def certainty(model: PrototypeModel, x: np.ndarray) -> dict[str, str]:
     if model.calibration is None:
         return {}
     rows = {"Calibrated on": f"{model.calibration.rows:,} training rows"}
-    if model.classes is None:
+    is_class = model.classes is not None
+    what = "Calibrated probability" if is_class else "90 % prediction interval"
+    if (is_far := model.far_outside(x[None])[0]).any():
+        names = list_names([model.feature_names[f] for f in np.flatnonzero(is_far)], 3)
+        return {what: f"withheld, as this is far outside of the training rows: {names}"}
+    if not is_class:
         low, high = model.intervals(x[None])[0]
         limits = f"{plain_number(low, 5)} to {plain_number(high, 5)}"
         limits = limits if low > -np.inf else "unbounded"
-        return {"90 % prediction interval": limits} | rows
+        return {what: limits} | rows
     shares = model.probabilities(x[None])[0]
     best = np.argsort(-shares, kind="stable")[:_NEAREST]
     text = ", ".join(f"{model.classes[c]} {chance(shares[c])}" for c in best)
-    if model.decide(model.scores(x[None]))[0] != best[0]:
+    winner = model.decide(model.scores(x[None]))[0]
+    if winner != best[0] and shares[best[0]] - shares[winner] < _CLOSE:
+        text += "; too close to call"
+    elif winner != best[0]:
         text += f"; {model.classes[best[0]]} is more probable, but the prediction "
         text += "follows the scores and the threshold"
-    return {"Calibrated probability": text} | rows
+    return {what: text} | rows
 
 
 _NO_ADVICE = "This describes the model, not cause and effect, and is no advice."

@@ -21,6 +21,8 @@ from smpcore.similarity import Similarity
 
 SCHEMA = 1
 
+#: So far beyond the training range, as a share of it, nothing was seen that is alike.
+FAR_OUTSIDE = 0.5
 #: Score of the fallback class for an input that nothing represents, above two `tie`;
 #: others have 0.
 UNREPRESENTED = 1e-9
@@ -335,6 +337,25 @@ class PrototypeModel:
         """
         calibration = calibration_of(self, "probabilities")
         return calibration.probabilities(self.scores(require_finite(X)))
+
+    def far_outside(self, X: np.ndarray) -> np.ndarray:
+        """Whether a value is beyond its training range by more than half of that range.
+
+        No probability and no interval is known for such a row. Features that the model
+        does not use, or that were constant, are never far outside.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_samples, n_features), user's units
+            Rows to look at; one column for each feature.
+
+        Returns
+        -------
+        ndarray of bool, shape (n_samples, n_features)
+        """
+        room = FAR_OUTSIDE * (self.high - self.low)
+        is_far = (X < self.low - room) | (X > self.high + room)
+        return is_far & self.support & (room > 0)
 
     def intervals(self, X: np.ndarray, coverage: float = 0.9) -> np.ndarray:
         """Both ends of an interval for each number that covers such a share of rows.

@@ -11,6 +11,7 @@ import pytest
 
 from smpcore import METHODS, load_dataset, prepare, report, split
 from smpcore.datasets import CleaningStep, make_dataset
+from smpcore.evaluation import answer_rows
 from smpcore.explain import CaseExplainer, rule_section, single_column_changes
 from smpcore.model import Calibration, chance
 from smpcore.report import Calculator, Page
@@ -149,6 +150,14 @@ def test_a_calibrated_model_says_its_probability_or_its_interval():
     first = facts["Calibrated probability"].split(", ")[0]
     assert first == f"{model.classes[best]} {chance(shares[best])}"
     assert facts["Calibrated on"] == "42 training rows"
+    assert "too close" not in facts["Calibrated probability"]
+    other = model.decide(model.scores(of.preparation.transform(row)))[0] - 1
+    for offset, words in ((0.1, "; too close to call"), (2.0, "follows the scores")):
+        offsets = np.zeros(3)  # all that counts: this class is more probable
+        offsets[other] = offset
+        close = replace(model, calibration=Calibration(42, 0.0, offsets))
+        facts = replace(of, model=close).explain(row, "r").facts
+        assert words in facts["Calibrated probability"]
     dataset, _, of = explainer("diabetes", "supersparse")
     row, shown = dataset.frame.iloc[[0]], {}
     for width in (10.0, np.inf):
@@ -159,6 +168,28 @@ def test_a_calibrated_model_says_its_probability_or_its_interval():
     low, high = map(float, shown[10.0].split(" to "))
     assert high - low == pytest.approx(20, abs=0.02)
     assert shown[np.inf] == "unbounded"
+
+
+def test_no_certainty_far_outside_of_the_training_range():
+    """More than half of a used column's range beyond it; other values are named."""
+    dataset, division, of = explainer("breast_cancer", "smp")
+    calibration = Calibration(42, 0.5, np.zeros(2))
+    of = replace(of, model=replace(of.model, calibration=calibration))
+    used, idle = (np.flatnonzero(u)[0] for u in (of.model.support, ~of.model.support))
+    span = of.model.high - of.model.low
+    cases = ((used, 0.45, True), (used, 0.55, False), (idle, 9.0, True))
+    for feature, beyond, is_told in cases:
+        name = of.preparation.feature_names[feature]
+        value = of.model.high[feature] + beyond * span[feature]
+        row = dataset.frame.iloc[[0]].assign(**{name: value})
+        case = of.explain(row, "a row")
+        assert ("withheld" not in case.facts["Calibrated probability"]) == is_told
+        assert name in case.remarks[0]
+        shown = answer_rows(of.model, of.preparation, row)["probability"].notna().all()
+        assert shown == is_told
+    held_out = np.concatenate([division.validation, division.test])
+    X = of.preparation.transform(dataset.frame.iloc[held_out])
+    assert of.model.far_outside(X).any(axis=1).mean() <= 0.01
 
 
 def test_moves_of_a_straight_line_are_exact():
