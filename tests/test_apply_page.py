@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.apply import new_rows
 from pages.apply.table import _written
 from pages.state import table_store
 from pages.state.choice import MINE
@@ -55,6 +54,9 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed():
     assert "Open: <b>mine</b>.csv." in said(page)
     assert page.selectbox[0].value == "one"
     assert shown(page)["Rows"] == "150"
+    page.selectbox[0].select("none: its values are missing").run()
+    assert "all values count as missing" in said(page)
+    assert shown(page)["Rows missing"] == "150"
     sound(page.button(key="close_new_rows").click().run())
     assert "It should have these" in said(page)
     assert not page.metric
@@ -110,19 +112,6 @@ def test_rows_of_a_group_count_together(grouped):
         until(page, lambda page: "count together" in said(page))
 
 
-def test_equal_rows_are_looked_for_once(monkeypatch):
-    asked = []
-    find = new_rows.known_rows
-    monkeypatch.setattr(
-        new_rows, "known_rows", lambda *of: asked.append(1) or find(*of)
-    )
-    frame = load_dataset("iris").frame
-    page = bring(opened({"data": "iris"}, "apply.py"), frame)
-    told = said(page)
-    sound(page.run())
-    assert said(page) == told and len(asked) == 1
-
-
 def ends(interval):
     return [float(end) for end in interval.removesuffix(" %").split("–")]
 
@@ -146,30 +135,6 @@ def test_only_columns_that_the_model_uses_are_asked_for():
     assert shown(page)["Rows missing"] == "0"
 
 
-def test_without_labels_nothing_is_scored():
-    page = opened({"data": "iris"}, "apply.py")
-    frame = load_dataset("iris").frame
-    bring(page, frame.iloc[:10, :4])
-    assert shown(page)["Rows"] == "10"
-    assert "Accuracy" not in shown(page)
-
-
-def test_a_renamed_column_is_asked_for_and_taken():
-    page = opened({"data": "iris"}, "apply.py")
-    frame = load_dataset("iris").frame
-    first = frame.columns[0]
-    bring(page, frame.rename(columns={first: "<b>one</b>"}))
-    assert "has no column" in said(page)
-    assert not page.dataframe
-    (choice,) = page.selectbox
-    choice.select("<b>one</b>").run()
-    assert not page.exception
-    assert shown(page)["Rows"] == "150"
-    page.selectbox[0].select("none: its values are missing").run()
-    assert "all values count as missing" in said(page)
-    assert shown(page)["Rows missing"] == "150"
-
-
 @pytest.mark.parametrize(
     "data, words",
     [
@@ -184,11 +149,13 @@ def test_a_bad_file_is_a_sentence(data, words):
     assert words in said(bring(page, data))
 
 
-def test_numbers_too_large_are_not_called_none():
+def test_numbers_too_large_are_not_called_none_and_rows_without_labels_not_scored():
     page = opened({"data": "iris"}, "apply.py")
     frame = load_dataset("iris").frame.iloc[:5, :4]
     bring(page, frame.assign(**{frame.columns[0]: 1e300}))
     assert "5 of 5 values are none, or too large" in said(page)
+    assert shown(page)["Rows"] == "5"
+    assert "Accuracy" not in shown(page)
 
 
 def test_values_that_no_model_uses_are_named():
