@@ -23,12 +23,49 @@ STOP_SECONDS = 1.0
 STOPPED = 2
 
 
-class Fit:
+class Joined:
+    """Work that visitors wait for together; the last one who leaves ends its task.
+
+    It is ready without a task.
+    """
+
+    task: Task | None = None
+    #: Why there is nothing to be seen yet.
+    waits = ""
+
+    def join(self) -> None:
+        """Wait for it with others; begin anew if nobody waited for it any more."""
+        if not self.wait(0.0):
+            self.task.start()
+
+    def leave(self) -> None:
+        """Wait for it no longer."""
+        if self.task:
+            self.task.leave()
+
+    def end(self) -> None:
+        """Its data are to be forgotten."""
+        if self.task:
+            self.task.end()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait that long at most; whether it is there now."""
+        return self.task.wait(seconds) and not self.task.was_left
+
+    def wait_patiently(self) -> None:
+        """Wait as long as a page can; one that gives up is opened again later."""
+        self.join()
+        if not self.wait(PATIENCE):
+            raise SmpcoreError(self.waits)
+
+
+class Fit(Joined):
     """A canonical fit: ready, with slider ends for these rows, or on its way."""
+
+    waits = "The model is still being fitted; come back when it is done."
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, METHODS[method], dict(values)
-        self.task: Task | None = None
         self.estimator: Any = None
         self.bounds: Any = None
         #: Whether its seconds are the solver's alone.
@@ -47,25 +84,10 @@ class Fit:
             task.requeue()
             self.task = task
 
-    def join(self) -> None:
-        """Wait for it with others; begin anew if nobody waited for it any more."""
-        if not self.wait(0.0):
-            self.task.start()
-
     def restart(self) -> None:
         """Fit from the start: it must not depend on how far a stopped one came."""
         self.estimator = self.bounds = None
         self.task.start()
-
-    def leave(self) -> None:
-        """Wait for it no longer; the last one who leaves ends it."""
-        if self.task:
-            self.task.leave()
-
-    def end(self) -> None:
-        """Its data are to be forgotten."""
-        if self.task:
-            self.task.end()
 
     def _unfitted(self) -> Any:
         return self._method.estimator_for(self._data.dataset, self._values)
@@ -81,9 +103,8 @@ class Fit:
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
-        if self.estimator is None and self.task.wait(seconds):
-            if not self.task.was_left:
-                self.estimator, self.bounds = self.task.result()
+        if self.estimator is None and super().wait(seconds):
+            self.estimator, self.bounds = self.task.result()
         return self.estimator is not None
 
     def stop(self) -> None:
@@ -94,11 +115,7 @@ class Fit:
 
     def finished(self) -> Any:
         """The canonical estimator, after a wait if its task has not ended."""
-        self.join()  # a page that gives up is opened again later
-        if not self.wait(PATIENCE):
-            raise SmpcoreError(
-                "The model is still being fitted; come back when it is done."
-            )
+        self.wait_patiently()
         if self.was_stopped:
             raise SmpcoreError("The fit was stopped; let it finish on Explore first.")
         return self.estimator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pages.work import cache
-from pages.work.fits import PATIENCE
+from pages.work.fits import Joined
 from pages.work.memo import memo
 from pages.work.tasks import Task
 from smpcore import METHODS, SmpcoreError
@@ -50,11 +50,13 @@ def _states(
     return PRINTED[method](estimator, problem, **options)
 
 
-class PrintedRun:
+class PrintedRun(Joined):
     """The states of a printed algorithm, on their way in a task.
 
     It starts from the same prototypes as our fit, where that says which they were.
     """
+
+    waits = "The algorithm as printed is still running; come back when it is done."
 
     def __init__(
         self, data: cache.Parts, method: str, values: Mapping[str, Any], _estimator: Any
@@ -73,30 +75,9 @@ class PrintedRun:
         shown = np.linspace(0, n - 1, min(n, MOST_SHOWN)).astype(int)
         return [as_step(states[i], int(i), self.estimator) for i in shown]
 
-    def join(self) -> None:
-        """Wait for it with others; begin anew if nobody waited for it any more."""
-        if not self.task.done or self.task.was_left:
-            self.task.start()
-
-    def leave(self) -> None:
-        """Wait for it no longer; the last one who leaves ends it."""
-        self.task.leave()
-
-    def end(self) -> None:
-        """Its data are to be forgotten."""
-        self.task.end()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait that long at most; whether all states are there now."""
-        return self.task.wait(seconds) and not self.task.was_left
-
     def finished(self) -> list[Step]:
         """The states that are shown, after a wait if it has not ended."""
-        self.join()
-        if not self.wait(PATIENCE):
-            raise SmpcoreError(
-                "The algorithm as printed is still running; come back when it is done."
-            )
+        self.wait_patiently()
         return self.states
 
     @property
