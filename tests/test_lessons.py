@@ -182,15 +182,6 @@ REFUSED_MESSAGES = (
 )
 
 
-def test_an_uploaded_lesson_is_listed_for_this_visit_only():
-    app = opened({}, "lessons.py")
-    data = json.dumps(lesson_with()).encode()
-    session_of(app).lessons["mine.json"] = data
-    assert "Mine" in " ".join(text.value for text in app.run().markdown)
-    other = opened({}, "lessons.py")
-    assert "Mine" not in " ".join(text.value for text in other.markdown)
-
-
 def described(app, kind, **texts):
     """Fill in the editor's form and save the step."""
     fields = {"Title of the step": "First", "Question or task": "How many?"}
@@ -273,20 +264,16 @@ def test_every_task_is_fulfilled_by_values_that_its_step_leaves_free():
     }
     assert tasks.keys() == SOLUTIONS.keys()
     for (name, number), step in tasks.items():
-        app = started(SHIPPED[name])
-        visit = session_of(app)
+        visit = session_of(app := started(SHIPPED[name]))
         visit.lesson.answers = dict.fromkeys(range(number), 0)
         visit.lesson.at = number - 1
-        app.run()
-        control(app, "button", "lesson_next").click().run()
-        assert visit.lesson.at == number
-        assert not app.success
-        values = visit.choice.values | SOLUTIONS[name, number]
-        changed = {k for k, v in values.items() if visit.choice.values.get(k) != v}
+        control(app.run(), "button", "lesson_next").click().run()
+        assert visit.lesson.at == number and not app.success
+        before, solution = visit.choice.values, SOLUTIONS[name, number]
+        changed = {k for k, v in solution.items() if before.get(k) != v}
         assert changed <= set(step["free"])
-        visit.choice = replace(visit.choice, values=values)
-        sound(app.run())
-        assert [box.value for box in app.success] == ["Done."]
+        visit.choice = replace(visit.choice, values=before | solution)
+        assert [box.value for box in sound(app.run()).success] == ["Done."]
 
 
 def test_read_outs_of_the_printed_algorithm_are_those_of_its_last_state():

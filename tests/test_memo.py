@@ -12,7 +12,7 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.work import cache, fits, memo, store, tasks, visitors
 from pages.work.parts import Parts
-from smpcore import Dataset, load_dataset, read_table
+from smpcore import Dataset, read_table
 
 ROWS = "\n".join(f"{i % 7},{(i * 3) % 5},{'ab'[i % 7 > 3]}" for i in range(80))
 
@@ -33,33 +33,6 @@ def made_from_tables():
 def browser(monkeypatch):
     monkeypatch.setattr(table_store._tables, "_owned", {})
     monkeypatch.setattr(visitors, "browser", lambda: "this one")
-
-
-def test_many_at_once_compute_once():
-    computed, barrier = [], threading.Barrier(6)
-
-    @memo.memo(4)
-    def slow(dataset, number):
-        computed.append(number)
-        time.sleep(0.1)
-        return object()
-
-    data, found = load_dataset("iris"), []
-
-    def ask():
-        barrier.wait()
-        found.append(slow(data, 1))
-
-    threads = [threading.Thread(target=ask) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert computed == [1] and len(set(map(id, found))) == 1
-    for number in range(2, 7):
-        slow(data, number)
-    slow(data, 1)
-    assert computed.count(1) == 2, "the oldest went"
 
 
 def test_equal_rows_of_two_visitors_share_nothing():

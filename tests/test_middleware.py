@@ -37,9 +37,23 @@ def nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
+def asked(guard, scope: dict, incoming=()) -> list:
+    """What comes back where these messages come."""
+    sent, left = [], iter(incoming)
+
+    async def receive():
+        return next(left)
+
+    async def send(message):
+        sent.append(message)
+
+    run(guard(scope, receive, send))
+    return sent
+
+
 def through(messages: list) -> tuple[list, list]:
     """What of these a tab's script gets, and what is sent back."""
-    got, sent = [], []
+    got = []
 
     async def app(scope, receive, send):
         await receive()  # connect
@@ -47,21 +61,10 @@ def through(messages: list) -> tuple[list, list]:
             got.append(message["bytes"])
         await send({"type": "websocket.send", "bytes": b"late"})
 
-    async def go():
-        coming = [{"type": "websocket.connect"}]
-        coming += [{"type": "websocket.receive", "bytes": data} for data in messages]
-        coming = iter([*coming, {"type": "websocket.disconnect"}])
-
-        async def receive():
-            return next(coming)
-
-        async def send(message):
-            sent.append(message)
-
-        await middleware.Guard(app)({"type": "websocket"}, receive, send)
-
-    run(go())
-    return got, sent
+    coming = [{"type": "websocket.connect"}]
+    coming += [{"type": "websocket.receive", "bytes": data} for data in messages]
+    coming += [{"type": "websocket.disconnect"}]
+    return got, asked(middleware.Guard(app), {"type": "websocket"}, coming)
 
 
 @pytest.mark.parametrize("kind", sorted(middleware.ALLOWED))
@@ -158,27 +161,15 @@ def held(monkeypatch) -> dict[str, int]:
 
 def put(guard, tab: str, n_bytes: int, length: bytes = b"", base: str = "") -> list:
     """What a PUT is answered; the script takes it whole."""
-    sent = []
-
-    async def go():
-        left = n_bytes
-
-        async def receive():
-            nonlocal left
-            body = bytes(min(left, 10_000_000))
-            left -= len(body)
-            return {"type": "http.request", "body": body, "more_body": left > 0}
-
-        async def send(message):
-            sent.append(message)
-
-        path = f"{base}/_stcore/upload_file/{tab}/file"
-        headers = [(b"content-length", length)] if length else []
-        scope = {"type": "http", "method": "PUT", "path": path, "headers": headers}
-        await guard(scope, receive, send)
-
-    run(go())
-    return sent
+    sizes = [10_000_000] * (n_bytes // 10_000_000) + [n_bytes % 10_000_000]
+    incoming = [
+        {"type": "http.request", "body": bytes(n), "more_body": i < len(sizes)}
+        for i, n in enumerate(sizes, 1)
+    ]
+    path = f"{base}/_stcore/upload_file/{tab}/file"
+    headers = [(b"content-length", length)] if length else []
+    scope = {"type": "http", "method": "PUT", "path": path, "headers": headers}
+    return asked(guard, scope, incoming)
 
 
 async def taken(scope, receive, send):
@@ -254,14 +245,9 @@ def headers_of(content_type: bytes) -> dict:
         headers = [(b"content-type", content_type), (b"X-Content-Type-Options", b"x")]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    sent = []
-
-    async def send(message):
-        sent.append(message)
-
     scope = {"type": "http", "method": "GET", "path": "/"}
-    run(middleware.Guard(app)(scope, None, send))
-    return {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    (start,) = asked(middleware.Guard(app), scope)
+    return {name.decode(): value.decode() for name, value in start["headers"]}
 
 
 def test_pages_say_what_they_load_and_who_may_frame_them(monkeypatch, caplog):
@@ -282,18 +268,11 @@ def test_pages_say_what_they_load_and_who_may_frame_them(monkeypatch, caplog):
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/a/_stcore/metrics/"])
 def test_numbers_on_the_server_are_for_its_operator(path, monkeypatch):
+    scope = {"type": "http", "method": "GET", "path": path}
+    coming = [{"type": "http.request", "more_body": False}]
+
     def status():
-        sent = []
-
-        async def send(message):
-            sent.append(message)
-
-        async def receive():
-            return {"type": "http.request", "more_body": False}
-
-        scope = {"type": "http", "method": "GET", "path": path}
-        run(middleware.Guard(taken)(scope, receive, send))
-        return sent[0]["status"]
+        return asked(middleware.Guard(taken), scope, coming)[0]["status"]
 
     assert status() == 404
     monkeypatch.setenv("SPE_METRICS", "1")

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -83,6 +84,21 @@ def test_nothing_is_kept_of_what_fails_and_none_is_a_value():
     for _ in range(2):
         assert here.get_or_make("key", lambda: made.append(1)) is None
     assert made == [1]
+
+
+def test_many_at_once_make_it_once():
+    here, made, barrier = Store(), [], threading.Barrier(6)
+
+    def make():
+        time.sleep(0.1)
+        return made.append(1) or object()
+
+    def ask(_):
+        barrier.wait()
+        return here.get_or_make("key", make)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(ask, range(6)))) == len(made) == 1
 
 
 def test_what_is_made_while_its_owner_is_forgotten_is_not_kept():

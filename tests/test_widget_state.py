@@ -34,16 +34,6 @@ def _says_trade_off(page):
     )
 
 
-def _told_compare(page):
-    page.multiselect[0].set_value([]).run()
-    page.multiselect[1].set_value(["tree"]).run()
-    return sound(page)
-
-
-def _says_compare(page):
-    return [choice.value for choice in page.multiselect]
-
-
 def _told_prototypes(page):
     page.segmented_control(key="prototypes_section").set_value(
         "Why this prediction"
@@ -57,25 +47,8 @@ def _says_prototypes(page):
     return page.selectbox(key="why_part").value, page.number_input[0].value
 
 
-def _told_performance(page):
-    page.selectbox(key="confusion_cell").select("1-0").run()
-    page.segmented_control(key="performance_section").set_value("Subgroups").run()
-    page.selectbox(key="performance_part").select("train").run()
-    page.selectbox(key="subgroup_column").select("worst area").run()
-    return sound(page)
-
-
-def _says_performance(page):
-    section = page.segmented_control(key="performance_section").value
-    part = page.selectbox(key="performance_part").value
-    column = [box.value for box in page.selectbox if box.key == "subgroup_column"]
-    return section, part, column
-
-
 PAGES = {
-    "performance.py": (_told_performance, _says_performance),
     "tradeoff.py": (_told_trade_off, _says_trade_off),
-    "compare.py": (_told_compare, _says_compare),
     "prototypes.py": (_told_prototypes, _says_prototypes),
 }
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_app import rested, settled, slider, visit
+from tests.browser.test_app import settled, slider, visit
 
 fixtures = (visit,)
 
@@ -55,24 +55,6 @@ def test_a_saved_state_is_opened_by_another_visitor(visit, width):
     dialog = open_file(other, content)
     expect(dialog).to_have_count(0, timeout=20_000)
     other.wait_for_url("**data=wine&mu=0.0371234567891**", timeout=20_000)
-
-
-def test_a_name_and_the_section_survive_a_reload(visit):
-    page = visit("prototypes?data=iris")
-    section = page.get_by_role("radio", name="One by one")
-    section.click()
-    name = page.get_by_label("Name", exact=True)
-    name.fill("the small one")
-    name.press("Enter")
-    page.wait_for_url("**prototypes_section=One*", timeout=20_000)
-    chosen = page.get_by_role("combobox", name="Prototype")
-    expect(chosen).to_have_value("Prototype 1: the small one")
-    rested(page)
-    page.reload()
-    expect(name).to_have_value("the small one")
-    section.click()  # a section that is shown already stays
-    page.wait_for_timeout(1500)
-    expect(name).to_have_value("the small one")
 
 
 def test_undo_takes_settings_back_by_button_and_key(visit):

@@ -75,34 +75,3 @@ def test_a_class_loses_no_answer_from_the_code_to_the_end(visitors):
     expect(teacher.page.get_by_text("End the class")).to_have_count(0)
     linked.click("button", "Next")
     linked.reads("The class has ended")
-
-
-def test_a_student_marks_a_place_and_takes_every_step(visitors):
-    teacher, student = visitors()(), visitors()()
-    teacher.open("lessons")
-    teach(teacher, "6 · Invented cases")
-    join(student, code := teacher.reads(CODE).group(1))
-    marked = 0
-    for step in range(1, 5):
-        student.reads(f"step {step} of 4")
-        bar = student.page.locator(".st-key-lesson")
-        answer = bar.get_by_role("button", name="Answer", exact=True)
-        number = bar.get_by_role("spinbutton")
-        if number.count():
-            number.fill("4")
-            number.press("Enter")
-            student.rest().reads("Measured")
-        elif answer.count() and answer.is_disabled():
-            student.page.locator("canvas.marks").first.click()
-            student.rest().reads("Your mark: (")
-            student.click("button", "Answer").reads("Your mark is")
-            marked += 1
-        elif answer.count():
-            bar.get_by_role("radio").first.click(force=True)
-            student.rest().click("button", "Answer").reads("Measured")
-        student.click(
-            "button", re.compile("^(Next|Skip this task|Finish lesson)$"), exact=False
-        )
-    assert marked
-    teacher.reads(code)
-    teacher.click("button", "End the class")

@@ -18,7 +18,6 @@ from tests.walks.tables import (
     german_csv,
     give_role,
     numbers,
-    parquet,
     read_as,
     regression,
     series,
@@ -166,13 +165,3 @@ def test_a_million_rows_are_sampled_and_all_are_fitted(visit, site):
         visit.reads("Stopped.")
     finally:
         Path(site.data, name).unlink()
-
-
-def test_a_large_parquet_file_is_brought(visit):
-    data = parquet(large(1_050_000).to_pandas())
-    visit.open("data").unfold("Upload data").upload("Your table", "gross.parquet", data)
-    visit.reads("The table has 1,050,000 rows, at most 1,000,000 are read")
-    upload(visit, "gross.parquet", parquet(large(200_000).to_pandas()))
-    visit.reads(re.compile(r"Rows\s+200,000"))
-    whole_accuracy(visit, "gross")
-    visit.go("Export").take("Download the zip")
