@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
-from pages.state import lesson_run
+from pages.state import lesson_files, lesson_run
 from pages.state.state_file import FAR
 from smpcore import SmpcoreError
 from smpcore.datasets import list_names
@@ -31,12 +31,12 @@ def filter_locked(
     if kind == "edit" and message.get("op") == "mark":
         return _marked(run, message), "set", []
     values = message.get("values", {})
-    asked = list(values) if kind == "set" else [lesson_run.POINTS]
+    asked = list(values) if kind == "set" else [lesson_files.POINTS]
     asked = ["*"] if kind == "reset" else asked
     locked = [name for name in asked if run.locks(name)]
     if not locked:
         return message, kind, []
-    names = {"*": "reset", lesson_run.POINTS: "drawing"}
+    names = {"*": "reset", lesson_files.POINTS: "drawing"}
     what = list_names([names.get(name, name) for name in locked], longest=40)
     text = f"Locked in this step of the lesson, so that nothing changed: {what}. "
     text += "Answer the question first, go on to the next step, or leave the lesson."

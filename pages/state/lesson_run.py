@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,23 +9,12 @@ from typing import Any
 from pages.state import lesson_files, links, session, table_store, user_tables
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
-from pages.state.lesson_files import POINTS, Lesson
+from pages.state.lesson_files import Lesson
 from pages.state.lesson_readouts import holds, nearest, places
 from pages.state.session import Live
 from pages.work import classes, visitors
 from pages.work.classes import Student
 from pages.work.lesson_measures import Fitted, measured
-
-__all__ = [
-    "POINTS",
-    "Run",
-    "current",
-    "go",
-    "hides_numbers",
-    "join",
-    "leave",
-    "start",
-]
 
 #: Read-outs that are shown before and after, where a question names none.
 _USUAL = ("validation_accuracy", "n_prototypes", "n_nonzeros")
@@ -101,10 +89,8 @@ class Run:
         """The choice that the step begins with, or that its answer leads to."""
         then = (self.question or {}).get("then") if moment == "after" else None
         chosen = lesson_files.state_of(self.step, f"step {self.at + 1}", then)
-        now = session.get().choice
-        opened = dict(Counter(now.opened) | Counter(self.home.opened))
-        token = self._token()
-        chosen = replace(chosen, opened=opened, **user_tables.with_first(now, token))
+        now, token = session.get().choice, self._token()
+        chosen = replace(chosen, **user_tables.with_first(now, token))
         return replace(chosen, data=MINE) if token else chosen
 
     def _token(self) -> str:
@@ -225,9 +211,8 @@ def leave() -> None:
         return
     if run.student:
         run.student.leave()
-    opened = dict(Counter(run.home.opened) | Counter(visit.choice.opened))
     run.forget_drawings()
-    _show(replace(run.home, opened=opened))
+    _show(run.home)
 
 
 def _show(choice: Choice) -> None:

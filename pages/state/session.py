@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import streamlit as st
@@ -161,7 +161,7 @@ def get() -> Session:
         changes = links.read_controls(query)
         visit = Session(choice, notices, changes, live=live, lesson_link=lesson)
         st.session_state["session"] = visit
-        _put(choice)
+        put(choice)
     return visit
 
 
@@ -199,7 +199,7 @@ def _leave_a_lost_table(visit: Session) -> None:
         table_store.visit(choice.token)
     except SmpcoreError as error:
         others = tuple(token for token in choice.user_tables if token != choice.token)
-        visit.choice = Choice(others=others, opened=choice.opened)
+        put(Choice(others=others))
         visit.notices.append(str(error))
 
 
@@ -209,14 +209,19 @@ def choose(choice: Choice) -> None:
         choice, changes = validated(choice)
     except SmpcoreError:  # the table is gone: the page that needs it shows that
         changes = ""
-    _put(choice)
+    put(choice)
     if changes:
         get().notices.append(changes)
 
 
-def _put(choice: Choice) -> None:
+def put(choice: Choice) -> None:
+    """Make this the visitor's choice; it can learn its data.
+
+    How often a test part was opened is never taken back.
+    """
     visit = get()
-    visit.choice = choice
+    opened = dict(Counter(visit.choice.opened) | Counter(choice.opened))
+    visit.choice = replace(choice, opened=opened)
     if choice.data not in (MINE, *BUNDLED):
         visit.fetched.add(choice.data)
 

@@ -21,7 +21,9 @@ BUDGET_BYTES = 1_000_000_000
 VISITOR_BYTES = 400_000_000
 
 
-class _Table(NamedTuple):
+class Table(NamedTuple):
+    """Rows, and their parts if the points were drawn."""
+
     dataset: Dataset
     split: Split | None
 
@@ -45,18 +47,23 @@ def keep(dataset: Dataset, split: Split | None = None, token: str = "") -> str:
             f"{most / 1e6:.0f} MB for each visitor; use fewer rows or columns."
         )
     browser = visitors.browser()
-    before = _tables.get(token, browser)
+    before = find(token)
     if before is None:
         token = secrets.token_urlsafe(16)
     elif before.dataset is dataset and before.split is split:
         return token  # and what was made from it stays
-    _tables.put(token, _Table(dataset, split), browser)
+    _tables.put(token, Table(dataset, split), browser)
     return token
 
 
-def visit(token: str) -> tuple[Dataset, Split | None]:
+def find(token: str) -> Table | None:
+    """A table of this visitor, if it is here."""
+    return _tables.get(token, visitors.browser())
+
+
+def visit(token: str) -> Table:
     """Give this visitor's table back."""
-    table = _tables.get(token, visitors.browser())
+    table = find(token)
     if table is None:
         raise SmpcoreError(
             "The table of this link is not on the server: uploads and drawings "

@@ -118,12 +118,11 @@ def back(choice: Choice, live: Live) -> Choice:
 
 def _check_table(step: Step) -> None:
     """Refuse a step back to a table that is gone or was replaced."""
-    try:
-        table, _ = table_store.visit(step.choice.token)
-    except SmpcoreError:
+    table = table_store.find(step.choice.token)
+    if table is None:
         raise SmpcoreError(
             f"Undo cannot take back {step.what}: the table before this step was "
             "deleted or has expired. Nothing changed; upload the table again on Data."
-        ) from None
-    if step.digest and table.digest != step.digest:
+        )
+    if step.digest and table.dataset.digest != step.digest:
         raise SmpcoreError("The table before this step was replaced; upload it again.")

@@ -8,7 +8,6 @@ from typing import Any
 
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
-from smpcore import SmpcoreError
 
 #: Drawings that stay in the lists; the oldest goes first, an upload never.
 MOST_DRAWINGS = 8
@@ -16,10 +15,8 @@ MOST_DRAWINGS = 8
 
 def is_drawing(token: str) -> bool:
     """Whether points of this table were drawn; False too if it is gone."""
-    try:
-        return table_store.visit(token)[1] is not None
-    except SmpcoreError:
-        return False
+    table = table_store.find(token)
+    return table is not None and table.split is not None
 
 
 def show(choice: Choice, token: str) -> Choice:
@@ -49,15 +46,12 @@ def titles(choice: Choice) -> dict[str, str]:
 
 
 def _title(token: str) -> str:
-    try:
-        dataset, division = table_store.visit(token)
-    except SmpcoreError:
+    table = table_store.find(token)
+    if table is None:
         return ""
-    if division is None:
+    if table.split is None:
         return "My table"
-    if dataset.reading is not None:
-        return "My table, edited"
-    return "My drawing"
+    return "My drawing" if table.dataset.reading is None else "My table, edited"
 
 
 def upload_of(choice: Choice) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -40,35 +39,30 @@ def current() -> Choice:
     is_new = session.is_new()
     choice = session.current()
     if not is_new and address.was_left():
-        choice = _follow_history(choice)
+        _follow_history(choice)
     content = _files.get(visitors.browser())
     if is_new and content:
         saved = state_file.read(content)
         _lay_out(saved)
-        choice = replace(choice, opened=_most(choice.opened, saved.opened))
-        session.get().choice = choice
-    return choice
+        session.put(replace(choice, opened=saved.opened))
+    return session.get().choice
 
 
-def _follow_history(choice: Choice) -> Choice:
-    """What the address says after Back or Forward; a lesson stays where it is."""
+def _follow_history(choice: Choice) -> None:
+    """Choose what the address says after Back or Forward; a lesson stays."""
     visit, query = session.get(), st.query_params.to_dict()
     if "data" not in query or visit.lesson is not None:
-        return choice
+        return
     visit.message = None  # the figure is drawn anew
     visit.editions["controls"] += 1  # those of this page would bring back what they say
     visit.live.present = query.pop("present", "") == "1"
     query.pop("class", None)
     before, notices = links.read_url(links.without_controls(query))
     visit.notices.extend(notices)
-    # How often a test part was opened is never taken back.
-    seen = user_tables.with_first(choice, before.token)
-    seen["opened"] = _most(choice.opened, before.opened)
-    visit.choice = before = replace(before, **seen)
+    session.put(replace(before, **user_tables.with_first(choice, before.token)))
     steps = visit.live.undo
-    while steps and _is_same(steps[-1].choice, before):
+    while steps and _is_same(steps[-1].choice, visit.choice):
         steps.pop()
-    return before
 
 
 def _is_same(one: Choice, other: Choice) -> bool:
@@ -98,11 +92,6 @@ def keep(choice: Choice) -> None:
 def _noted() -> dict[str, Any]:
     visit = session.get()
     return {"notes": visit.notes, "pinned": visit.pinned}
-
-
-def _most(one: dict[str, int], other: dict[str, int]) -> dict[str, int]:
-    """Counts of opened test parts: the larger of two, so that none is forgotten."""
-    return dict(Counter(one) | Counter(other))
 
 
 def _lay_out(saved: Saved) -> None:
@@ -154,8 +143,10 @@ def put(saved: Saved, before: Choice) -> str:
         if token and token not in before.user_tables:
             table_store.delete(token)
         raise
-    opened = _most(_most(before.opened, choice.opened), saved.opened)
-    at_hand = user_tables.with_first(before, token)
+    opened, at_hand = (
+        choice.opened | saved.opened,
+        user_tables.with_first(before, token),
+    )
     session.choose(replace(choice, opened=opened, **at_hand))
     _lay_out(saved)
     visit = session.get()
@@ -170,14 +161,10 @@ def _token(saved: Saved, before: Choice) -> str:
     """Of the saved table: drawn points, or the table that is here already."""
     if saved.points is not None:
         return table_store.keep(*saved.points)
-    for token in before.user_tables:
-        try:
-            here, _ = table_store.visit(token)
-        except SmpcoreError:
-            continue
-        if here.digest == saved.table.digest:
-            return token
-    return ""
+    tables = {token: table_store.find(token) for token in before.user_tables}
+    digest = saved.table.digest
+    same = (t for t, one in tables.items() if one and one.dataset.digest == digest)
+    return next(same, "")
 
 
 def await_table(choice: Choice) -> None:
@@ -186,12 +173,11 @@ def await_table(choice: Choice) -> None:
     saved, token = visit.awaited, visit.draft or choice.token
     if saved is None or not (visit.draft or choice.data == MINE):
         return
-    try:
-        here, _ = table_store.visit(token)
-    except SmpcoreError:  # the page shows it itself
+    table = table_store.find(token)
+    if table is None:  # the page shows it itself
         return
     try:
-        words = _open_for(saved, here, token, choice)
+        words = _open_for(saved, table.dataset, token, choice)
     except SmpcoreError as problem:
         name = saved.table.name[:60]
         message(st.info, f"The state file waits for {name}. {problem}")
