@@ -177,11 +177,8 @@ def _respond(
     dragging, tied = bool(message.get("dragging")), bool(message.get("assignments"))
     started = time.perf_counter()
     estimator, data, job, canonical = _fitted(context, live, kind, dragging)
-    if live.bounds_of != context.method.key:
-        # Until a fit gives narrower ones.
-        widest = {name: (p.low, p.high) for name, p in context.sliders().items()}
-        live.bounds, live.bounds_of = widest, context.method.key
-    live.bounds = bounds = context.holding(live.bounds)
+    bounds = context.holding(live.bounds.get(context.method.key))
+    live.bounds = {context.method.key: bounds}
     automatic: Mapping[str, float] = {}
     support = np.ones(context.data.X.shape[1], dtype=bool)
     if estimator is not None:
@@ -269,7 +266,7 @@ def _canonical(
     elif fit.was_stopped:
         fit.restart()
     if fit.wait(0.0):
-        live.bounds, live.bounds_of = fit.bounds, method.key
+        live.bounds = {method.key: fit.bounds}
         live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
         quick = live.seconds < fits.QUICK_SECONDS or not fit.compiled

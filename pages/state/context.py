@@ -190,10 +190,9 @@ class Context:
 
     def with_values(self, values: Mapping[str, Any]) -> Context | None:
         """The same with new values of sliders; None if one of them is not a slider."""
-        sliders = self.cached("sliders", self.sliders)
-        if not values.keys() <= sliders.keys():
+        if not values.keys() <= self._sliders.keys():
             return None
-        clean = {name: sliders[name].clean(value) for name, value in values.items()}
+        clean = {n: self._sliders[n].clean(value) for n, value in values.items()}
         choice = replace(self.choice, values={**self.choice.values, **clean})
         changed = replace(self, choice=choice)
         vars(changed).update(vars(self), choice=choice, values={**self.values, **clean})
@@ -206,7 +205,8 @@ class Context:
         vars(made).update(vars(self))
         return made
 
-    def sliders(self) -> dict[str, Param]:
+    @cached_property
+    def _sliders(self) -> dict[str, Param]:
         """The method's numbers by their names."""
         scales = ("linear", "log", "int")
         return {param.name: param for param in self.params if param.scale in scales}
@@ -229,24 +229,27 @@ class Context:
             return self, []
         values, messages = {}, []
         ranges = cache.bounds(self.data, self.method.key, self.values)
-        for param in self.params:
-            low, high = ranges.get(param.name, (0.0, np.inf))
-            value = self.values[param.name]
-            usual = param.name not in self.choice.values
-            stays = param.name in chosen and not (usual and param.scale == "int")
-            is_count = param.scale == "int"
-            if value is None or stays or param.scale not in ("log", "int"):
+        for name, param in self._sliders.items():
+            low, high = ranges.get(name, (0.0, np.inf))
+            value, is_count = self.values[name], param.scale == "int"
+            is_default = name not in self.choice.values
+            stays = name in chosen and not (is_default and is_count)
+            if value is None or stays or param.scale == "linear" or value <= high:
                 continue
-            if value > high:
-                middle = float(f"{np.sqrt(low * high):.3g}")
-                values[param.name] = new = int(high) if is_count else middle
-                if not (is_count and usual):
-                    text = f"{param.label} was out of range; reset to {new:g}"
-                    messages.append(f"{text}{', the maximum' * is_count}.")
+            middle = float(f"{np.sqrt(low * high):.3g}")
+            values[name] = new = int(high) if is_count else middle
+            if not (is_count and is_default):
+                text = f"{param.label} was out of range; reset to {new:g}"
+                messages.append(f"{text}{', the maximum' * is_count}.")
         return self.with_values(values), messages
 
-    def holding(self, ranges: SliderRanges) -> dict[str, tuple[float, float]]:
-        """Slider ends, moved outwards where a chosen value lies beyond them."""
+    def holding(self, ranges: SliderRanges | None) -> dict[str, tuple[float, float]]:
+        """Slider ends, moved outwards where a chosen value lies beyond them.
+
+        They are the widest until a fit gives narrower ones.
+        """
+        if ranges is None:
+            ranges = {name: (p.low, p.high) for name, p in self._sliders.items()}
         widened = dict(ranges)
         for param in self.params:
             value = self.values[param.name]

@@ -37,8 +37,8 @@ class Live:
         What the last message of a drag left.
     state : object
         Where the last fit ended, for a warm start.
-    bounds, bounds_of
-        Ends of the sliders, and the key of the method that has them.
+    bounds : dict
+        Key of the method -> ends of its sliders.
     quick : bool
         Whether the last canonical fit was no job, and took `seconds`.
     """
@@ -52,8 +52,7 @@ class Live:
     drag: Context | None = None
     scene: Any = None
     state: Any = None
-    bounds: SliderRanges | None = None
-    bounds_of: str = ""
+    bounds: dict[str, SliderRanges] = field(default_factory=dict)
     quick: bool = True
     seconds: float = float("inf")
     waits_for: Any = None
