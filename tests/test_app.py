@@ -24,14 +24,8 @@ DATA = [info.key for info in list_datasets()]
 PAIRS = [
     (key, data)
     for key, method in METHODS.items()
-    for data, task in (
-        ("moons", "classification"),
-        ("iris", "classification"),
-        ("sine", "regression"),
-        ("hills", "regression"),
-        ("diabetes", "regression"),
-    )
-    if task in method.estimators
+    for data in ("moons", "iris", "sine", "hills", "diabetes")
+    if resolve(Choice(data=data)).task in method.estimators
 ]
 
 
