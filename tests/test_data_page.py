@@ -28,7 +28,7 @@ GOOD = "a,b,id,class\n" + "".join(
 )
 ONE_CLASS = "a,b,class\n" + "".join(f"{0.3 * i:.2f},{i % 2},x\n" for i in range(60))
 
-#: Of breast cancer at this μ, λ fusion ends at 0.083.
+#: Of breast cancer at this μ, Merge prototypes (λ) ends at 0.083.
 BEYOND = {"lam": 0.102, "mu": 0.001}
 
 
@@ -137,7 +137,7 @@ def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatc
     low, high = cache.bounds(resolve(now).data, now.method, resolve(now).values)["lam"]
     assert low < now.values["lam"] < high < BEYOND["lam"]
     (told,) = session_of(page).notices
-    assert "λ fusion was out of range; reset to" in told
+    assert "Merge prototypes (λ) was out of range; reset to" in told
 
 
 def test_a_generated_set_follows_its_controls():

@@ -155,7 +155,7 @@ def test_a_table_that_is_deleted_in_the_middle_of_a_drag_is_not_shown():
 def test_nothing_is_held_when_a_drag_has_ended():
     browser = Browser(data="moons")
     browser.drag(mu=0.02)
-    assert browser.drag(mu=0.02, release=True)["undo"] == "μ sparsity"
+    assert browser.drag(mu=0.02, release=True)["undo"] == "Switch features off (μ)"
     assert session_of(browser.app).live.drag is None
     assert browser.send("edit", op="undo")["undo"] == ""
     assert browser.choice.values == {}

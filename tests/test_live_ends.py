@@ -11,7 +11,7 @@ from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
 
-#: At this weight of sparsity, λ fusion ends at 0.084 on these data.
+#: At this weight of sparsity, Merge prototypes (λ) ends at 0.084 on these data.
 CHOSEN = {"lam": 0.102, "mu": 0.001}
 
 

@@ -79,7 +79,7 @@ def test_counts_are_brought_into_the_range_of_the_data_and_it_is_said():
     assert browser.last["picture"]["strip"]["nonzeros"] <= 18
     moved = browser.drag(data="moons", release=True)
     assert [n["text"] for n in moved["notices"]] == [
-        "k features was out of range; reset to 2, the maximum."
+        "Features per prototype (k) was out of range; reset to 2, the maximum."
     ]
     assert browser.choice.values["k"] == 2
 

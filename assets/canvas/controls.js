@@ -2,17 +2,6 @@
 
 import { clamp, el, newId, say, setText } from "./elements.js";
 
-/**
- * What a Greek letter does in this method, "λ here: larger means smaller weights": the
- * first clause of the control's help. Empty for other controls.
- */
-export function meaningOf({ label, help }) {
-  const letter = label.match(/^\p{Script=Greek}(?=\s|$)/u)?.[0];
-  if (!letter || !help) return "";
-  const clause = help.split(/[.;](?:\s|$)/u)[0].replace(/^(\w+): /u, "$1 means ");
-  return `${letter} here: ${clause[0].toLowerCase()}${clause.slice(1)}`;
-}
-
 /** How a slider's whole positions stand for values. */
 function scaleOf(control, path) {
   const { low, high, zero } = control;
@@ -63,7 +52,6 @@ class Row {
     this.help = el("button", { type: "button", class: "help", "aria-label": "Help" }, "?");
     this.help.setAttribute("aria-describedby", this.tip.id);
     this.head = el("div", { class: "head" }, this.title, this.help, this.tip);
-    this.meaning = el("p", { class: "meaning", hidden: true });
     this.node = el("div", { class: "row", "data-name": control.name }, this.head);
   }
 
@@ -71,9 +59,6 @@ class Row {
     setText(this.title, control.label);
     setText(this.tip, control.help ?? "");
     this.help.style.visibility = control.help ? "visible" : "hidden";
-    setText(this.meaning, meaningOf(control));
-    this.meaning.hidden = !this.meaning.textContent;
-    this.node.append(this.meaning);
     // Under a heading of the same word the label is for those who hear the page.
     this.head.classList.toggle("unseen", !control.help && control.label === GROUPS[control.group]);
   }

@@ -14,6 +14,7 @@ import { Hand } from "./hand.js";
 import { readTheme } from "./marks.js";
 import { BACKGROUND, Messenger } from "./messages.js";
 import { decode, sameBytes } from "./payload.js";
+import { Play } from "./play.js";
 import { Plot } from "./plot.js";
 import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
@@ -54,6 +55,7 @@ class LiveFigure {
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
     this.controls = new Controls(this);
+    this.play = new Play(this);
     this.strip = new Strip(this);
     this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
@@ -65,13 +67,13 @@ class LiveFigure {
     const { plot, hand, report, controls, strip, stepper, prototypes } = this;
     plot.box.append(report.news, report.job);
     plot.canvas.setAttribute("aria-details", report.twin.id);
-    hand.editing.after(report.note);
     hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
-      hand.bar, plot.box, plot.keys, report.here, report.spoken, controls.scrubPlace, strip.canvas,
-      stepper.node, controls.methodPlace, report.legend, strip.legend, this.formula.node,
+      report.headline, hand.bar, plot.box, plot.keys, report.here, report.spoken,
+      el("div", { class: "path" }, controls.scrubPlace, this.play.button),
+      strip.canvas, controls.methodPlace, report.legend, stepper.node, report.note, strip.legend, this.formula.node,
       hand.flags, this.share.node);
-    this.root.append(el("div", { class: "grid" }, this.stage, report.numbers, prototypes.node, report.twin));
+    this.root.append(el("div", { class: "grid" }, this.stage, report.four, report.numbers, prototypes.node, report.twin));
     this.arrange(false);
     this.resized = new ResizeObserver(() => {
       this.arrange(this.root.clientWidth < NARROW);
@@ -144,11 +146,13 @@ class LiveFigure {
   }
 
   take(header) {
-    const { guard, formula, controls, stepper } = this;
+    const { guard, formula, controls, report, stepper } = this;
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
+    if (header.headline) report.lead(header.headline);
     this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
     header.knots?.forEach((knot) => this.keep(knot, knot.knot));
     if (this.list) guard.draw("settings", controls.node, () => controls.update(this.list, (name) => this.touched.has(name)));
+    this.play.show();
     if (header.kind === "steps") return guard.draw("the steps", stepper.node, () => stepper.receive(header));
     if (header.picture || header.kind === "notice") stepper.close();
     if (header.kind === "notice") this.chain = this.shown?.chain;

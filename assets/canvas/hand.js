@@ -9,6 +9,15 @@ const CLOUD = 20; // px: how far around the pointer a spray reaches
 const BESIDE = 6; // px: how far two outliers lie from their middle
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
+/**
+ * Whether a unit of x is drawn as long as a unit of y from the beginning: arrows are then
+ * perpendicular to borders. Not where one of them would be squeezed.
+ */
+export function isSquare({ features, view: { x, y, far }, target }) {
+  const ratio = (y[1] - y[0]) / (x[1] - x[0]);
+  return features.length === 2 && !far && !target && ratio > 0.4 && ratio < 2.5;
+}
+
 /** Turns gestures and keys into movements of the window, edits and readings. */
 export class Hand {
   constructor(app, plot) {
@@ -105,7 +114,10 @@ export class Hand {
     this.classes.selectedIndex = this.label;
     this.measure(scene.target, previous?.title !== scene.title);
     // Pictures of prototypes say more than their directions in a plane.
-    if (previous?.title !== scene.title) this.plot.show.arrows = !scene.image;
+    if (previous?.title !== scene.title) {
+      this.plot.show.arrows = !scene.image;
+      this.plot.show.equal = isSquare(scene);
+    }
     for (const [name, box] of Object.entries(this.boxes)) box.checked = this.plot.show[name];
     if (this.dragged) this.carry(this.dragged);
   }

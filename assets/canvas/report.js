@@ -15,6 +15,8 @@ const MANY = 12; // classes: from here on the legend scrolls
 export class Report {
   constructor(app) {
     this.app = app;
+    this.headline = el("p", { class: "headline" });
+    this.four = el("dl", { class: "four", "aria-label": "Main metrics" });
     this.numbers = el("dl", { class: "numbers", "aria-label": "Metrics" });
     this.first = el("div");
     this.second = el("div");
@@ -107,11 +109,25 @@ export class Report {
     const found = new Map(picture.readouts.map((readout) => [readout.key, readout]));
     const shown = this.placesOf(picture.readouts);
     const four = fourOf(shown.map(({ key }) => key));
-    const cells = keepChildren(this.numbers, shown.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
+    this.fill(this.four, shown.filter(({ key }) => four.has(key)), found);
+    this.fill(this.numbers, shown.filter(({ key }) => !four.has(key)), found);
+    this.key(picture);
+    this.remarks(picture);
+    this.tables();
+  }
+
+  /** What the method does, in a sentence or two; the first one leads. */
+  lead(words) {
+    const [first, ...rest] = words.split(/(?<=\.) /u);
+    this.headline.replaceChildren(el("b", {}, first), ` ${rest.join(" ")}`);
+  }
+
+  /** Read-outs in their places. */
+  fill(list, shown, found) {
+    const cells = keepChildren(list, shown.length, () => el("div", {}, el("dt"), el("dd"), el("small")));
     shown.forEach(({ key, name }, i) => {
       const { value = "–", detail = "", help = "" } = found.get(key) ?? {};
       const [term, number, small] = cells[i].children;
-      cells[i].classList.toggle("main", four.has(key));
       setText(term, name);
       term.title = help;
       setText(number, String(value));
@@ -119,9 +135,6 @@ export class Report {
       setText(small, detail);
       small.title = detail;
     });
-    this.key(picture);
-    this.remarks(picture);
-    this.tables();
   }
 
   /** A read-out keeps its place, with a dash while there is nothing to say, so that none jumps. */
@@ -206,6 +219,7 @@ export class Report {
     setText(this.first, lines[0]);
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");
+    this.here.classList.toggle("idle", !place);
     clearTimeout(this.timer);
     if (place === this.app.plot.cursor) this.tables(); // the table has the code of the row that is pinned
     if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);

@@ -7,7 +7,7 @@ import { SvgPen, plainFont } from "./svg.js";
 const SCALE = 3; // pixels of the image for each of the screen
 const SAID = 4_000; // ms that a button says what it did
 
-/** The settings in words: "Data: Moons", "λ fusion 0.003". */
+/** The settings in words: "Data: Moons", "Merge prototypes (λ) 0.003". */
 export function settings(controls) {
   return controls
     .filter(({ shown, group, scale }) => shown && group !== "view" && scale !== "flag")

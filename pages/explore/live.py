@@ -200,6 +200,7 @@ def _respond(
     scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = path.grid(context, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
+    header["headline"] = context.method.summary
     header["terms"] = [term._asdict() for term in context.method.terms]
     full = {"kind": "full", "scene": scene.header | {"present": live.present}}
     known = message.get("have") == scene.header["id"]

@@ -61,7 +61,7 @@ def test_on_a_phone_nothing_of_the_note_is_cut(visit):
       note.textContent = "Some words of what the picture shows and hides. ".repeat(7);
       return note.scrollHeight <= note.clientHeight + 1;
     }"""
-    assert page.locator(".bar .note").evaluate(whole)
+    assert page.locator(".note").evaluate(whole)
     assert fits(page)
 
 
@@ -129,7 +129,7 @@ def test_without_a_path_there_is_no_hole(visit):
     way_d(page)
     expect(page.locator(".scrub")).to_be_hidden()
     boxes = [
-        page.locator(name).bounding_box() for name in (".here", ".stepper", ".legend")
+        page.locator(name).bounding_box() for name in (".here", ".legend", ".stepper")
     ]
     for above, below in pairwise(boxes):
         assert below["y"] - above["y"] - above["height"] < 12

@@ -26,7 +26,7 @@ def test_a_control_that_moves_lights_its_term(visit):
     page = visit("?data=moons")
     fusion = page.get_by_role("button", name="fusion: moves the prototypes")
     expect(fusion).to_be_visible()
-    page.get_by_role("slider", name="λ fusion", exact=True).focus()
+    page.get_by_role("slider", name="Merge prototypes (λ)", exact=True).focus()
     page.keyboard.press("ArrowRight")
     expect(fusion).to_have_class("term term1 on")
     expect(fusion).to_have_class("term term1")

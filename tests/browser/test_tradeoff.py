@@ -29,10 +29,12 @@ def test_a_click_on_a_point_opens_that_model_on_explore(visit):
     point = page.locator(POINTS).nth(1)
     box = point.bounding_box()
     page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    told = page.get_by_text(re.compile("Used on every page: .* k features = "))
+    told = page.get_by_text(
+        re.compile("Used on every page: .* Features per prototype \\(k\\) = ")
+    )
     expect(told).to_be_visible(timeout=10_000)
-    k = re.search(r"k features = (\d+)", told.inner_text())[1]
+    k = re.search(r"Features per prototype \(k\) = (\d+)", told.inner_text())[1]
     page.get_by_role("link", name="Open in Explore").click()
-    slider = page.get_by_role("slider", name="k features").first
+    slider = page.get_by_role("slider", name="Features per prototype (k)").first
     expect(slider).to_be_visible(timeout=30_000)
     assert f"k={k}" in page.url or k == "3"

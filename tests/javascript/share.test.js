@@ -7,11 +7,11 @@ test("a caption names data, method and values, but no view and nothing hidden", 
   const options = [{ value: "moons", label: "Moons" }];
   const controls = [
     { label: "Data", value: "moons", options, shown: true, group: "data", scale: "choice" },
-    { label: "λ fusion", value: 0.003, options: [], shown: true, group: "method", scale: "log" },
+    { label: "Merge prototypes (λ)", value: 0.003, options: [], shown: true, group: "method", scale: "log" },
     { label: "η", value: 1, options: [], shown: false, group: "method", scale: "log" },
     { label: "x axis", value: 0, options: [], shown: true, group: "view", scale: "choice" },
   ];
-  assert.deepEqual(settings(controls), ["Data: Moons", "λ fusion 0.003"]);
+  assert.deepEqual(settings(controls), ["Data: Moons", "Merge prototypes (λ) 0.003"]);
 });
 
 test("lines break between words, and a word that is too long stands alone", () => {

@@ -14,13 +14,15 @@ ACCURACY = re.compile(r"Validation accuracy\s+[\d.]+ %\s+\d+ of \d+ rows")
 
 def mu(visit: Visit) -> str:
     """The number that stands at a slider."""
-    return visit.page.get_by_label("μ sparsity, value", exact=True).input_value()
+    return visit.page.get_by_label(
+        "Switch features off (μ), value", exact=True
+    ).input_value()
 
 
 def test_back_and_reload_show_what_was_there(visit):
     visit.open("?data=iris&mu=0.02")
     first = visit.reads(ACCURACY).group(), mu(visit)
-    visit.drag("μ sparsity", 0.55, 0.9)
+    visit.drag("Switch features off (μ)", 0.55, 0.9)
     expect(visit.page).not_to_have_url(re.compile("mu=0.02"))
     second = visit.reads(ACCURACY).group(), mu(visit)
     assert second != first
@@ -47,7 +49,7 @@ def test_a_second_tab_is_a_visit_of_its_own_with_the_same_tables(visitors):
     two.open(one.page.url.removeprefix(one.address))
     shown = one.reads(ACCURACY).group()
     assert two.reads(ACCURACY).group() == shown
-    two.drag("μ sparsity", 0.5, 0.9)
+    two.drag("Switch features off (μ)", 0.5, 0.9)
     assert one.reads(ACCURACY).group() == shown
     one.go("Data").click("button", re.compile("Delete"))
     one.reads("Two half circles")

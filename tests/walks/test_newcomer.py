@@ -34,7 +34,7 @@ def shown(visit: Visit) -> tuple[str, str, int]:
 
 def read_outs(visit: Visit) -> str:
     """The list of metrics, without how long the fit took."""
-    text = visit.page.locator("dl.numbers").first.inner_text()
+    text = "\n".join(visit.page.locator("dl.four, dl.numbers").all_inner_texts())
     return re.sub(r"[\d.]+ m?s\b", "", text)
 
 
@@ -190,7 +190,7 @@ def test_points_of_an_own_table_are_looked_at(visit):
     data = visit.page.get_by_role("combobox", name="Data", exact=True)
     assert data.evaluate("(s) => s.selectedOptions[0].text") == "My table"
     before = shown(visit)
-    visit.drag("μ sparsity", 0.5, 0.7)
+    visit.drag("Switch features off (μ)", 0.5, 0.7)
     assert shown(visit)[0] != before[0]
     visit.page.mouse.move(*middle(visit))
     visit.reads("runner-up")
@@ -227,7 +227,7 @@ def test_what_is_drawn_the_view_and_the_whole(visit):
     assert shown(visit)[0] != before
     visit.click("checkbox", "Open the test set")
     assert hits(visit, "Test")[1] == 30
-    visit.drag("μ sparsity", 0.5, 0.75)
+    visit.drag("Switch features off (μ)", 0.5, 0.75)
     assert read_outs(visit) != at_first
     visit.click("button", re.compile("^Reset all"))
     visit.finish()

@@ -218,7 +218,7 @@ def test_a_threshold_is_moved_and_groups_are_compared(visit):
 
 def test_a_state_is_saved_and_opened_after_the_table_was_deleted(visit):
     clinic(visit)
-    visit.go("Explore").drag("μ sparsity", 0.5, 0.6)
+    visit.go("Explore").drag("Switch features off (μ)", 0.5, 0.6)
     visit.go("Prototypes").click("radio", "One by one").fill("Name", NAME)
     before = visit.reads(re.compile(r"Validation accuracy [\d.]+ %: \d+ of \d+ rows"))
     visit.page.get_by_test_id("stExpandSidebarButton").click()

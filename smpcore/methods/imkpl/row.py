@@ -28,14 +28,14 @@ ROW = Method(
     key="imkpl",
     title="IMKPL: mixes of real cases",
     summary=(
-        "A few prototypes per class, each a mix of a few real cases; κ decides how "
-        "many features count."
+        "Mixes of a few real cases decide: the most similar one wins. Drag κ and watch "
+        "how many features count."
     ),
     estimators={"classification": IMKPLClassifier},
     params=(
         Param(
             "kappa",
-            "κ evenness",
+            "Use more features (κ)",
             "log",
             0.1,
             100.0,
@@ -72,7 +72,7 @@ ROW = Method(
         ),
         Param(
             "lam",
-            "λ own class",
+            "Keep to own class (λ)",
             "linear",
             0.0,
             1.0,
@@ -80,7 +80,7 @@ ROW = Method(
         ),
         Param(
             "mu",
-            "μ neighbours",
+            "Keep neighbours together (μ)",
             "linear",
             0.0,
             1.0,
@@ -88,7 +88,7 @@ ROW = Method(
         ),
         Param(
             "tau",
-            "τ compactness",
+            "Similar cases only (τ)",
             "linear",
             0.0,
             5.0,

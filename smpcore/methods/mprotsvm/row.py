@@ -32,8 +32,8 @@ ROW = Method(
     key="mprotsvm",
     title="Multi-prototype SVM",
     summary=(
-        "A support vector machine in which each class has several prototypes; which "
-        "row belongs to which is found by annealing."
+        "Each class has several prototypes, pushed apart as far as rows allow. Drag "
+        "C and watch the border follow them."
     ),
     estimators={"classification": MultiPrototypeSVC},
     params=(
@@ -48,7 +48,7 @@ ROW = Method(
         ),
         Param(
             "C",
-            "C",
+            "Follow the rows (C)",
             "log",
             1e-3,
             100.0,
@@ -68,7 +68,7 @@ ROW = Method(
         ),
         Param(
             "gamma",
-            "γ",
+            "Narrow the reach (γ)",
             "log",
             1e-6,
             16.0,

@@ -18,8 +18,8 @@ ROW = Method(
     key="smallk",
     title="SMaLL: k-sparse prototypes",
     summary=(
-        "A few linear prototypes of at most k features each: k is the number of "
-        "things to look at, and nothing else is."
+        "A few short lists decide: each prototype looks at k features, at nothing "
+        "else. Drag k and watch the border turn."
     ),
     estimators={"classification": SMaLLClassifier},
     params=(
@@ -34,7 +34,7 @@ ROW = Method(
         ),
         Param(
             "k",
-            "k features",
+            "Features per prototype (k)",
             "int",
             1,
             10_000,
@@ -42,7 +42,7 @@ ROW = Method(
         ),
         Param(
             "lam",
-            "λ ridge",
+            "Keep weights small (λ)",
             "log",
             1e-3,
             1.0,

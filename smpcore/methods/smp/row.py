@@ -21,8 +21,8 @@ ROW = Method(
     key="smp",
     title="SMP: sparse multi-prototype",
     summary=(
-        "Several linear prototypes per class; λ fuses the ones that are not needed, "
-        "μ switches features off."
+        "A few arrows decide: the one that an input follows most wins. Drag λ and "
+        "watch arrows of a class merge."
     ),
     estimators={"classification": SMPClassifier},
     params=(
@@ -37,7 +37,7 @@ ROW = Method(
         ),
         Param(
             "lam",
-            "λ fusion",
+            "Merge prototypes (λ)",
             "log",
             1e-6,
             10.0,
@@ -46,7 +46,7 @@ ROW = Method(
         ),
         Param(
             "mu",
-            "μ sparsity",
+            "Switch features off (μ)",
             "log",
             1e-4,
             10.0,
@@ -55,7 +55,7 @@ ROW = Method(
         ),
         Param(
             "eta",
-            "η smoothness",
+            "Spread weight (η)",
             "log",
             0.1,
             10.0,

@@ -41,8 +41,8 @@ ROW = Method(
     key="supersparse",
     title="Super-sparse: invented cases",
     summary=(
-        "A handful of invented cases, placed where they help most; an input is scored "
-        "by its similarity to each of them."
+        "A handful of invented cases decides, placed where they help most. Change "
+        "their number and watch them move."
     ),
     estimators={
         "classification": SuperSparseClassifier,
@@ -60,7 +60,7 @@ ROW = Method(
         ),
         Param(
             "lam",
-            "λ ridge",
+            "Keep weights small (λ)",
             "log",
             1e-6,
             0.1,
@@ -68,7 +68,7 @@ ROW = Method(
         ),
         Param(
             "gamma",
-            "γ width",
+            "Narrow the reach (γ)",
             "log",
             1e-9,
             1e3,
