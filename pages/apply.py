@@ -12,7 +12,6 @@ from smpcore.codegen import used_inputs
 from smpcore.datasets import only_compared
 from smpcore.evaluation import clusters_like
 
-st.subheader("Apply")
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data

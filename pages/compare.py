@@ -75,7 +75,6 @@ def _results() -> None:
         st.rerun()
 
 
-st.subheader("Compare")
 with problems_shown(stop=True):
     context = session.resolved()
     data = context.data

@@ -35,7 +35,6 @@ def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
             table(differing)
 
 
-st.subheader("Export")
 with problems_shown(stop=True):
     context = session.resolved()
     name = escape_markdown(context.data.dataset.name)

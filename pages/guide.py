@@ -35,7 +35,6 @@ def _show(text: str) -> None:
         st.markdown(after)
 
 
-st.subheader("Guide")
 chapters = dict([_five_minutes(), *map(_page, sorted(FOLDER.glob("*.md")))])
 chapter = st.segmented_control(
     "Chapter",

@@ -8,10 +8,9 @@ from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import as_markdown
 from smpcore.datasets import plural
 
-st.subheader("Lessons")
 st.caption(
-    "A lesson goes on beside the figure of Explore: predict first, then see. Your own "
-    "settings come back when you leave it."
+    "A lesson goes on beside the figure of Explore. Your own settings come back when "
+    "you leave it."
 )
 
 

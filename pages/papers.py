@@ -13,10 +13,8 @@ from smpcore.papers import EXPERIMENTS, by_name, overview
 #: Of experiments that are of no single paper.
 OWN = "Our own comparisons"
 
-st.subheader("Papers")
 st.caption(
-    "Numbers that the papers of the five methods print, beside those that this program "
-    "measures. Reproduced: both means are within the tolerance of the experiment, or "
+    "Reproduced: both means are within the tolerance of the experiment, or "
     "within two standard deviations."
 )
 titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}

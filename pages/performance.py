@@ -24,7 +24,6 @@ SECTIONS = {
     },
 }
 
-st.subheader("Performance")
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data

@@ -27,7 +27,6 @@ SECTIONS = {
     "Report": report.section,
 }
 
-st.subheader("Prototypes")
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data

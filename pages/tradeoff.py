@@ -84,7 +84,6 @@ def _results() -> None:
         st.rerun()
 
 
-st.subheader("Trade-off")
 with problems_shown(stop=True):
     context = session.resolved()
     data = context.data

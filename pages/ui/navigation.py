@@ -10,22 +10,40 @@ from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
 from pages.work import middleware, warmup
 
+#: Title, icon and question of each page, in the order of the bar; the figure of the
+#: first one says what it shows.
+_PAGES = {
+    "Explore": ("explore", ""),
+    "Data": (
+        "table",
+        "What is in the table, what is each column for, and which rows test it?",
+    ),
+    "Prototypes": (
+        "interests",
+        "What has the model learned, and why does it answer as it does?",
+    ),
+    "Compare": ("compare", "Which model is better on the same rows, and by how much?"),
+    "Trade-off": (
+        "stacked_line_chart",
+        "How small may a model get before its answers suffer?",
+    ),
+    "Performance": (
+        "monitoring",
+        "How good is the model on rows that it was not fitted on, and for whom?",
+    ),
+    "Apply": ("fact_check", "What does the model say about new rows?"),
+    "Export": (
+        "memory",
+        "Does the model fit on the chip, and are its answers the same there?",
+    ),
+    "Lessons": ("school", "A question first: predict, then see the figure's answer."),
+    "Papers": ("article", "What did the papers report, and what is measured here?"),
+    "Guide": ("help", "How is it done? Teaching, tables, exports, the library."),
+}
+
 
 def _pages() -> list[st.Page]:
-    """Every page with its title and icon, in the order of the bar."""
-    icons = {
-        "Explore": "explore",
-        "Data": "table",
-        "Prototypes": "interests",
-        "Compare": "compare",
-        "Trade-off": "stacked_line_chart",
-        "Performance": "monitoring",
-        "Apply": "fact_check",
-        "Export": "memory",
-        "Lessons": "school",
-        "Papers": "article",
-        "Guide": "help",
-    }
+    """Every page, in the order of the bar."""
     return [
         st.Page(
             f"pages/{title.replace('-', '').lower()}.py",
@@ -33,7 +51,7 @@ def _pages() -> list[st.Page]:
             icon=f":material/{icon}:",
             default=title == "Explore",
         )
-        for title, icon in icons.items()
+        for title, (icon, _) in _PAGES.items()
     ]
 
 
@@ -54,6 +72,9 @@ def run() -> None:
     if page.url_path and page.title != "Lessons":  # Explore shows it with its figure
         lesson_bar.show()
     if not lesson_bar.closes(page.title):
+        if question := _PAGES[page.title][1]:
+            st.subheader(page.title)
+            st.caption(question)
         page.run()
     # Values set on this page are linked and kept too.
     address.show(session.current())
