@@ -18,6 +18,7 @@ CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
 WATCHED = {
     "tests/smpcore/evaluation/test_engine.py": CLUSTER,
     "tests/smpcore/evaluation/test_executors.py": CLUSTER,
+    "tests/smpcore/papers/test_trials.py": ("smpcore/papers/**/*.py", *FITS),
     "tests/smpcore/methods/test_dask_rows.py": (*FITS, "tests/clusters.py"),
     "tests/smpcore/methods/test_row_files.py": (*FITS, "smpcore/datasets/*.py"),
     "tests/smpcore/datasets/test_openml_sets.py": ("smpcore/datasets/*.py",),

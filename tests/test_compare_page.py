@@ -10,8 +10,7 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
-from smpcore import METHODS, compile_model
-from smpcore.chips import estimate_costs
+from smpcore import METHODS
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from smpcore.readouts import READOUTS
@@ -39,25 +38,8 @@ def test_five_baselines_beside_the_method(data):
     assert "default settings" in told(page)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method(method):
-    page = opened({"data": "iris", "method": method}, "compare.py")
-    settled(page)
-    assert METHODS[method].title in told(page)
-    assert "cannot learn" not in told(page)
-
-
 def overview(page):
     return page.dataframe[-2].value.set_index("model")
-
-
-def test_flash_is_that_of_the_chip_that_is_named():
-    page = settled(opened({"data": "iris"}, "compare.py"))
-    context = resolve(session_of(page).choice)
-    model = context.fit().finished().model_
-    costs = estimate_costs(compile_model(model, context.data.preparation))
-    ours = overview(page).loc[context.method.title]
-    assert ours["flash bytes, float32 (ATmega328P)"] == costs["ATmega328P"].linked.flash
 
 
 def test_scores_and_sizes_of_all_stand_in_one_table():
@@ -134,20 +116,6 @@ def test_a_handful_of_rows_is_answered_in_words():
     assert "RBF-SVM, " in problem.value.replace("\\", "")
 
 
-def test_one_validation_row_has_no_interval():
-    dataset = make_dataset(
-        pd.DataFrame({"x": range(4), "z": [3.0, 1, 2, 0], "y": [0.1, 0.7, 0.2, 0.9]}),
-        "four",
-        roles={"y": "target"},
-        task="regression",
-        private=True,
-    )
-    query = {"data": MINE, "mine": table_store.keep(dataset)}
-    page = settled(opened(query, "compare.py"))
-    assert "mean absolute error of 1 row, " in said(page)
-    assert "nan" not in said(page)
-
-
 def test_a_tiny_p_value_is_not_called_nought():
     page = settled(opened({"data": "digits"}, "compare.py"))
     values = page.dataframe[-1].value["p (Holm)"]
@@ -188,18 +156,3 @@ def test_a_link_brings_who_is_compared_and_no_pinned_model():
     baselines.set_value(baselines.value[:1]).run()
     settled(other)
     assert other.selectbox(key="compare_b").value in other.selectbox[1].options
-
-
-def test_what_one_answer_to_all_is_worth_stands_beside_the_scores():
-    page = settled(opened({"data": "moons", "d.imbalance": "0.9"}, "compare.py"))
-    assert "majority-class baseline" in said(page)
-    assert said(page).count("balanced") >= 6
-    words = said(settled(opened({"data": "diabetes"}, "compare.py")))
-    assert "training-median baseline" in words
-    assert "balanced" not in words and "ringed: wrong" not in words
-
-
-def test_a_linked_threshold_that_a_model_cannot_have_is_left_out():
-    query = {"data": "breast_cancer", "method": "imkpl", "threshold": "0.5"}
-    page = settled(opened(query, "compare.py"))
-    assert not page.exception and "Threshold moved" not in said(page)

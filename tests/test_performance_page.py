@@ -3,31 +3,23 @@
 import dataclasses
 import json
 import re
-from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
-from sklearn.metrics import confusion_matrix, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
-from pages.prototypes import report
-from pages.prototypes.context import with_model
 from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Session
-from pages.ui import exports
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
-    group_rows,
     margins,
-    operating_points,
-    out_of_fold,
-    threshold_for_sensitivity,
 )
 from tests.app import kernels, opened, said, session_of, sound, until
 
@@ -75,21 +67,6 @@ def _reference(data: str, part: str = "validation"):
     return context.model(), X, y
 
 
-def test_predictive_values_follow_the_prevalence_which_stays():
-    app = opened({"data": "breast_cancer"}, "performance.py")
-    model, X, y = _reference("breast_cancer")
-    counts = confusion_matrix(y, model.predict(X), labels=["malignant", "benign"])
-    app.number_input(key="prevalence").set_value(5.0).run()
-    share, alarms = counts[0, 0] / counts[0].sum(), counts[1, 0] / counts[1].sum()
-    wanted = 0.95 * (1 - alarms) / (0.95 * (1 - alarms) + 0.05 * (1 - share))
-    line = _tables(sound(app))[1].set_index("measure").loc["Negative predictive value"]
-    assert line["value"] == f"{100 * wanted:.1f} %"
-    assert line["rows"] == "at a prevalence of 5.0 %"
-    app.switch_page("pages/apply.py").run()
-    app.switch_page("pages/performance.py").run()
-    assert sound(app).number_input(key="prevalence").value == 5.0
-
-
 def _slider(app: AppTest) -> dict:
     return json.loads(app.get("bidi_component")[0].proto.json)
 
@@ -124,16 +101,6 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     app.button(key="as_fitted").click().run()
     assert "Threshold 0, band" in _markdown(app)
     assert session_of(app).choice.threshold == 0
-
-
-def test_what_every_page_uses_is_where_the_page_begins():
-    link = {"data": "breast_cancer", "threshold": "1.5", "band": "0.5"}
-    app = opened(link, "performance.py")
-    assert _slider(app)["value"] == 1.5
-    model, X, _ = _reference("breast_cancer")
-    unsure = int((np.abs(margins(model, X, 1) - 1.5) <= 0.5).sum())
-    shown = _tables(app)[0]["2"].map(lambda text: int(text.split()[0]))
-    assert unsure > 0 and shown.sum() == unsure
 
 
 def test_several_classes_have_a_view_of_one_against_the_rest():
@@ -184,18 +151,6 @@ def test_a_cell_lists_its_cases_and_one_is_opened_in_why():
     np.testing.assert_allclose(
         values.to_numpy(float), frame.loc[number - 1, values.index].to_numpy(float)
     )
-
-
-def test_the_worst_row_of_a_regression_is_opened():
-    app = opened({"data": "diabetes", "method": "supersparse"}, "performance.py")
-    context = resolve(Choice(data="diabetes", method="supersparse"))
-    X, y = context.data.of("validation")
-    errors = np.abs(context.model().predict(X) - y)
-    worst = context.data.split.validation[errors.argmax()]
-    number, app = _opened_in_why(app)
-    assert number == worst + 1 and app.selectbox(key="why_part").value == "validation"
-    label = f"{y[errors.argmax()]:g}"
-    assert f"True value: **{label}" in said(app)
 
 
 def test_test_rows_are_offered_only_once_they_are_open():
@@ -260,39 +215,6 @@ def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
     assert wrong.index[0] in matrix["truth"].tolist()
 
 
-def test_the_report_has_the_groups_that_were_looked_at(monkeypatch):
-    choice = Choice(data="breast_cancer")
-    model = resolve(choice).model()
-    visit = Session(choice)
-    monkeypatch.setattr(st, "session_state", {"session": visit})
-
-    def made() -> str:
-        context = with_model(resolve(choice), model)
-        return unescape(report.html(context, real=False))
-
-    assert "Subgroups" not in made()
-    visit.widget_texts["subgroup_column"] = "mean texture"
-    text = made()
-    assert "<h2>Subgroups by mean texture</h2>" in text
-    data = resolve(choice).data
-    rows = data.split.validation
-    grouping = group_rows(data.dataset, "mean texture", data.split.train)
-    hits = model.predict(data.X[rows]) == data.y[rows]
-    for code, name in enumerate(grouping.names):
-        inside = grouping.codes[rows] == code
-        cells = name, str(inside.sum()), f"{100 * hits[inside].mean():.1f} %"
-        assert "</td><td>".join(("Accuracy", *cells)) in text
-
-
-def test_groups_of_few_rows_are_named():
-    site = np.where(np.arange(300) % 30, "north", "south")
-    app = _section(_own(site=site), "Subgroups")
-    assert "Fewer than 10 rows, not tested: south." in _markdown(app).replace("\\", "")
-    lines = _tables(app)[-1].set_index("group")
-    assert np.isnan(lines.loc["south", "p_value"])
-    assert 0 <= lines.loc["south", "low"] < lines.loc["south", "high"] <= 1
-
-
 def _markdown(app: AppTest) -> str:
     return " ".join(each.value for each in app.markdown)
 
@@ -332,43 +254,6 @@ def test_the_positive_class_is_the_rarer_one_and_its_area_has_an_interval():
     assert _positive(app).value == 0
     other = _threshold({"data": "moons"})
     assert "about equally frequent" in said(other)
-
-
-def test_a_threshold_is_chosen_on_training_rows_and_judged_on_validation_rows():
-    app = _threshold({"data": "breast_cancer"})
-    told = _markdown(app)
-    assert "Sensitivity: " in told and "95 % interval" in told
-    app.selectbox(key="way").select("target sensitivity").run()
-    app = until(app, lambda app: "chosen on" in said(app))
-    data, choice = (
-        resolve(Choice(data="breast_cancer")).data,
-        Choice(data="breast_cancer"),
-    )
-    y = data.of("train")[1]
-    assert f"scores of {len(y)} of {len(y)} training rows" in said(app)
-    scores = out_of_fold(METHODS[choice.method].estimator({}), data.dataset, data.split)
-    number = _positive(app).value
-    points = operating_points(
-        scores[:, number] - scores[:, 1 - number], y == data.dataset.classes[number]
-    )
-    threshold = threshold_for_sensitivity(points, 0.95)
-    assert f"Threshold {threshold:.4g}, band" in _markdown(app)
-
-
-def test_a_threshold_moves_the_exported_models_intercept():
-    choice = Choice(data="breast_cancer")
-    choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
-    made = exports.compiled(resolve(choice))
-    plain = exports.compiled(resolve(Choice(data="breast_cancer")))
-    moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
-    np.testing.assert_allclose(moved, [0, -0.5])
-    assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
-
-
-def test_where_there_is_no_threshold_the_page_says_so():
-    assert "two classes" in said(_threshold({"data": "iris"}))
-    regression = opened({"data": "diabetes"}, "performance.py")
-    assert "Threshold" not in regression.segmented_control[0].options
 
 
 def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):

@@ -12,7 +12,6 @@ from pages.state.context import Context, resolve
 from pages.ui import calibration
 from smpcore.datasets import plain_number
 from smpcore.evaluation import brier_score, calibrate, class_numbers, out_of_fold
-from smpcore.explain import certainty
 from smpcore.model import PrototypeModel, chance
 from tests.app import kernels, opened, said, session_of, sound, until
 
@@ -142,20 +141,6 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
     assert value and "rows" in detail
 
 
-def test_another_class_that_is_more_probable_is_said():
-    page = _section({"data": "breast_cancer", "validation": "0.25"})
-    context = _context(_calibrated(page))
-    model, X = context.model(), context.data.of("validation")[0]
-    moved = replace(context.choice, threshold=5.0, set_for=context.key)
-    other = resolve(moved).model()
-    changed = X[other.predict(X) != model.predict(X)]
-    assert len(changed)
-    np.testing.assert_allclose(other.probabilities(X), model.probabilities(X))
-    words = [certainty(other, x)["Calibrated probability"] for x in changed]
-    assert any("malignant is more probable" in text for text in words)
-    assert not any("more probable" in str(certainty(model, x)) for x in changed)
-
-
 def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):
     module = sys.modules["smpcore.evaluation.calibrate"]
     monkeypatch.setattr(module, "FEWEST_ROWS", 1000)
@@ -175,20 +160,3 @@ def test_the_fits_on_folds_are_shared_with_the_decision_threshold():
     assert not _has(
         _section({"data": "breast_cancer", "validation": "0.15"}), "calibrate"
     )
-
-
-def test_groups_are_compared_by_how_often_a_class_was_observed_and_predicted():
-    page = _calibrated(_section({"data": "breast_cancer", "validation": "0.4"}))
-    page.segmented_control(key="performance_section").set_value("Subgroups").run()
-    name = "Observed - predicted frequency of malignant"
-    page.selectbox(key="subgroup_measure").select(name).run()
-    line = sound(page).dataframe[-1].value.iloc[0]
-    context = _context(page)
-    X, y = context.data.of("validation")
-    column = page.selectbox(key="subgroup_column").value
-    edge = float(line["group"].removeprefix("below "))
-    rows = context.data.split.validation
-    inside = context.data.dataset.frame[column].to_numpy()[rows] < edge
-    gap = (y == "malignant") - _oracle(context).probabilities(X)[:, 1]
-    assert line["rows"] == inside.sum()
-    assert line["value"] == pytest.approx(gap[inside].mean(), rel=1e-6)

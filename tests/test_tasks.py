@@ -6,15 +6,12 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
-from pages.work import cache, sweep_jobs, tasks, visitors
-from pages.work.sweep_jobs import SweepJob
+from pages.work import cache, tasks
 from pages.work.tasks import Task
-from smpcore import SmpcoreError, load_dataset, split
+from smpcore import SmpcoreError, split
 
 
 class Held:
@@ -118,15 +115,6 @@ def test_who_left_does_not_come_back_by_looking():
     assert ended(task).result() == "done" and work.begun == 1
 
 
-def test_what_everybody_left_begins_anew_for_who_starts_it():
-    work = Held()
-    task = Task(work)
-    task.leave()
-    task.start("other")
-    work.go.set()
-    assert ended(task).result() == "done"
-
-
 def test_nobody_needs_what_never_began():
     first, never = Held(), Held()
     ahead = [Task(first) for _ in range(tasks._N_THREADS)]
@@ -166,11 +154,6 @@ def test_a_closed_tab_leaves(monkeypatch):
     ended(steady)
 
 
-def test_who_is_no_tab_is_always_here():
-    assert visitors.is_here(object()) and visitors.is_here("")
-    assert visitors.visitor() == ""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="threads have no priorities")
 def test_who_goes_through_a_large_file_steps_back():
     def priority():
@@ -198,38 +181,3 @@ def test_what_goes_wrong_is_said_and_logged(caplog):
     assert "a secret of the program" in caplog.text
     with pytest.raises(SmpcoreError, match="see the server log"):
         task.result()
-
-
-@pytest.mark.parametrize("private", [True, False])
-def test_a_study_says_where_it_runs_unless_its_rows_stay_here(monkeypatch, private):
-    monkeypatch.setattr(tasks, "engine", lambda: SimpleNamespace(words="On a cluster."))
-    dataset = replace(load_dataset("iris"), private=private)
-    task = ended(Task(lambda *_: None, study=dataset))
-    assert task.where == ("" if private else "On a cluster.")
-    assert not ended(Task(lambda *_: None)).where
-
-
-def test_a_sweep_started_twice_at_once_has_every_fit_once(monkeypatch):
-    """Two lines of threads would have put their fits into one list."""
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 60.0)
-    monkeypatch.setattr(
-        tasks, "STUDIES", tasks.ThreadPoolExecutor(2, thread_name_prefix="study")
-    )
-    dataset = load_dataset("iris")
-    sweep = SweepJob(_data(dataset), "smp", (), 3, False)
-    for owner in ("one", "other"):
-        threading.Thread(target=sweep.start, args=(owner,)).start()
-    ended(sweep)
-    time.sleep(0.1)
-    assert sweep.complete and sweep.n_done == sweep.n_fits
-
-
-def test_a_sweep_that_breaks_says_so(monkeypatch):
-    def break_down(*_, **__):
-        raise ValueError("anything")
-
-    monkeypatch.setattr(sweep_jobs, "sweep", break_down)
-    dataset = load_dataset("iris")
-    sweep = SweepJob(_data(dataset), "smp", (), 3, False)
-    assert "see the server log" in ended(sweep).problem
-    assert not sweep.has_no_points

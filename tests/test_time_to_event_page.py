@@ -13,10 +13,8 @@ from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.state_file import Saved
-from pages.state.validation import validated
 from pages.ui import controls, exports
-from pages.work import cache, visitors
-from pages.work.fits import Fit
+from pages.work import visitors
 from smpcore import SmpcoreError
 from smpcore.datasets import FollowUp, answered, make_dataset
 from tests.app import kernels, opened, said, session_of, sound
@@ -86,20 +84,6 @@ def test_a_table_is_asked_and_the_slider_moves_no_row():
     assert "within" not in page.query_params and "No answer" not in facts(page)
 
 
-def test_which_of_three_values_is_the_event_is_asked():
-    frame = followed().frame
-    frame["status"] = np.where(frame.death == 1, np.where(frame.b > 0, 1, 2), 0)
-    table = make_dataset(frame.drop(columns="death"), "t", roles={"a": "target"})
-    page = ask(bring(data_page(), text_of(table)))
-    pick(page, "Column of the time").set_value("months").run()
-    pick(page, "Column of the event").set_value("status").run()
-    assert choice(page).follow_up is None
-    assert "which of its values is the event" in said(page)
-    page = sound(pick(page, "Value that means event").set_value("2").run())
-    assert choice(page).follow_up.value == "2"
-    assert "all of '0', '1' count as censored" in said(page)
-
-
 def test_columns_that_cannot_be_asked_are_one_sentence_and_nothing_is_lost():
     frame = followed().frame.assign(group=[0, 1] * 120)
     frame.loc[frame.group == 1, "months"] = np.nan
@@ -150,15 +134,11 @@ def test_a_link_and_a_state_file_bring_the_question_back(mine):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[", "should ask about time to event as in"),
         ('["months"]', "should ask about time to event as in"),
-        ('["months", "death", 1, 14]', "should ask about time to event as in"),
         ('["months", "death", "1", "x"]', "should ask about time to event as in"),
         ('["months", "death", "1", NaN]', "should ask about time to event as in"),
         ('["weeks", "death", "1", 14]', "should be a column of the table"),
         ('["months", "death", "1", 1e9]', "longest time"),
-        ('{"a": 1}', "should ask about time to event as in"),
-        ("null", "should ask about time to event as in"),
     ],
 )
 def test_a_wrong_link_is_one_sentence(mine, text, words):
@@ -185,13 +165,6 @@ def test_explore_has_a_slider_among_the_data_controls(mine):
         controls.set_values(mine, {"within": "soon"})
     with pytest.raises(SmpcoreError, match="not a control of this page"):
         controls.set_values(replace(mine, follow_up=None), {"within": 20.0})
-
-
-def test_an_edited_table_drops_a_question_that_no_longer_fits(mine):
-    late = replace(mine, follow_up=replace(ASKED, horizon=1e6))
-    kept, words = validated(late)
-    assert kept.follow_up is None
-    assert words.startswith("The question of time to event no longer fits the table:")
 
 
 def test_python_lines_fit_the_same_weighted_model(mine, kernels, monkeypatch):
@@ -248,12 +221,3 @@ def test_every_page_works_with_the_question(name, kernels, tmp_path, monkeypatch
     page = opened({"data": "file:followed.csv", "within": asked}, name)
     assert choice(page).follow_up == ASKED
     assert not page.error, said(page)
-
-
-def test_a_fit_in_a_job_is_weighted_too(mine, kernels, monkeypatch):
-    context = resolve(mine)
-    quick = context.model()
-    monkeypatch.setattr(cache, "is_slow", lambda *_: True)
-    job = Fit(context.data, context.method.key, context.values)
-    X = context.data.X
-    assert np.array_equal(job.finished().model_.scores(X), quick.scores(X))

@@ -4,16 +4,14 @@ import dataclasses
 from types import SimpleNamespace
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.state.session import Session
 from pages.tradeoff import charts, sweeps
 from pages.work import cache, sweep_jobs
-from smpcore import METHODS, list_datasets
+from smpcore import METHODS
 from smpcore.evaluation import (
     SCORES,
     SIZES,
@@ -43,24 +41,6 @@ def _finished(app: AppTest) -> AppTest:
 
 def _button(app: AppTest, key: str):
     return next(button for button in app.button if button.key == key)
-
-
-#: One of each kind; the others differ in their points only.
-SWEPT = {"moons", "iris", "series", "sine", "diabetes", "drawn"}
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        pytest.param(
-            info.key, marks=() if info.key in SWEPT else pytest.mark.exhaustive
-        )
-        for info in list_datasets()
-    ],
-)
-def test_every_data_set_is_swept(data):
-    app = _open({"data": data})
-    assert app.get("plotly_chart") or app.info
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -133,29 +113,12 @@ def test_no_bytes_no_point_and_the_page_says_which():
     assert "l1 logistic regression" not in drawn
 
 
-@pytest.mark.parametrize("size", ["flash_int8", "cycles_int16", "flash_bytes"])
-def test_costs_of_integers_say_that_they_are_the_predictions_alone(size):
-    app = _open({"data": "iris"})
-    app.selectbox(key="sweep_size").select(size).run()
-    drawn = app.get("plotly_chart")[0].proto.spec
-    assert ("without input conversion" in drawn) == ("int" in size)
-    assert "exclude the conversion" in app.selectbox(key="sweep_size").help
-
-
 def test_more_folds_than_rows_is_a_sentence(monkeypatch):
     app = _open({"data": "moons", "d.n_samples": "20", "validation": "0.6"})
     app.number_input(key="sweep_folds").set_value(10).run()
     app = _finished(app)
     assert "ask for fewer folds" in said(app)
     assert not app.exception
-
-
-def test_no_method_at_all_leaves_the_baselines():
-    app = _open({"data": "iris"})
-    app.multiselect[0].set_value([]).run()
-    app = _finished(app)
-    app.button_group(key="sweep_groups").set_value([]).run()
-    assert not app.exception and not app.get("plotly_chart")
 
 
 def test_selected_prototypes_are_swept_when_asked_for():
@@ -218,35 +181,6 @@ def test_a_point_keeps_its_name_when_more_come_in():
     before, after = _found([1.0, 2.0], 4), _found([0.0, 1.0, 2.0], 4)
     for name, point in before.points.iterrows():
         assert after.points.loc[name].value == point.value
-
-
-def test_points_that_the_pointer_cannot_reach_are_named():
-    found, choice = _found([0.0, 1e-4], 4), Choice(data="iris")
-    key, row = next(iter(METHODS.items()))
-    choice = dataclasses.replace(choice, method=key, values={row.sparsity: 1e-4})
-    told = sweeps.in_use(resolve(choice), found, _asked())
-    first, _, rest = told.partition("At the same position in the chart: ")
-    assert "= 0.0001, fitted" in first and rest.endswith("= 0.")
-    unused = dataclasses.replace(choice, values={row.sparsity: 0.5})
-    assert sweeps.in_use(resolve(unused), found, _asked()) == ""
-
-
-def test_returning_to_a_point_gives_the_model_that_was_swept(monkeypatch):
-    key, row = next(iter(METHODS.items()))
-    other = next(
-        k for k, m in METHODS.items() if k != key and "classification" in m.estimators
-    )
-    values = row.defaults("classification")
-    fixed = next(n for n, v in values.items() if n != row.sparsity and type(v) is float)
-    asked = dataclasses.replace(_asked(), values={key: values | {fixed: 0.0123}})
-    visit = Session(Choice(data="iris", method=other, seed=3))
-    monkeypatch.setattr(st, "session_state", {"session": visit})
-    point = next(_found([0.5], 4).of_methods.itertuples())
-    sweeps.use(asked, point)
-    used = visit.choice
-    assert (used.method, used.seed) == (key, 3)
-    assert used.values == {fixed: 0.0123, row.sparsity: 0.5}
-    assert resolve(used).values == values | used.values
 
 
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):

@@ -7,12 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore import MultiPrototypeSVC, SMPClassifier, SuperSparseRegressor, read_table
+from smpcore import SMPClassifier, SuperSparseRegressor, read_table
 from smpcore.datasets import limits, prepare
 from smpcore.errors import DatasetError
 from smpcore.evaluation import fit_all_rows
-from smpcore.methods.mprotsvm import rows as svm_rows
-from smpcore.methods.shared import scaling
 
 N_ROWS = 3000
 
@@ -78,18 +76,6 @@ def test_classes_are_called_as_in_the_table_whatever_the_file_holds(
     np.testing.assert_array_equal(found, np.unique(dataset.frame["label"]))
 
 
-def test_the_svm_draws_some_of_the_rows_it_learns_from(frame, saved, monkeypatch):
-    path, dataset = saved(frame.drop(columns="word"))
-    usual = fit(path, dataset, estimator=MultiPrototypeSVC(1))
-    monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 10_000)
-    monkeypatch.setattr(svm_rows, "DRAWN", 500)
-    fitted = fit(path, dataset, estimator=MultiPrototypeSVC(1))
-    objective = usual.estimator.objective_
-    assert fitted.estimator.objective_ == pytest.approx(objective, rel=1e-2)
-    assert fitted.estimator.history_.status_text == "converged"
-    assert fitted.scores.hits == pytest.approx(usual.scores.hits, abs=5)
-
-
 def test_numbers_are_predicted_and_rows_without_one_left_out(frame, saved):
     noise = np.random.default_rng(1).normal(size=N_ROWS)
     numbers = frame[["a", "b"]].assign(target=2.0 * frame["a"] + noise)
@@ -105,12 +91,6 @@ def test_numbers_are_predicted_and_rows_without_one_left_out(frame, saved):
     assert fitted.n_train == (known & ~left_out).sum()
     assert fitted.scores.rows == (known & left_out).sum()
     assert fitted.scores.mae == pytest.approx(errors.mean(), rel=1e-2)
-
-
-def test_rows_without_a_class_are_in_neither_part(frame, saved):
-    frame.loc[5::10, "label"] = None
-    fitted = fit(*saved(frame.drop(columns="word")))
-    assert fitted.n_train + fitted.scores.rows == frame["label"].notna().sum()
 
 
 def test_it_stops(frame, saved):

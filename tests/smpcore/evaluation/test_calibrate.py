@@ -9,7 +9,7 @@ import pytest
 from scipy.special import softmax
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 from smpcore import (
@@ -31,7 +31,6 @@ from smpcore.evaluation import (
 )
 from smpcore.evaluation.calibrate import MANY_ROWS
 from smpcore.evaluation.conformal import half_widths
-from tests.bench import calibration
 
 CLASSIFIERS = [
     key for key, row in METHODS.items() if "classification" in row.estimators
@@ -118,16 +117,6 @@ def test_several_classes_have_the_optimum_of_another_solver():
     )
 
 
-def test_the_mean_probability_of_a_class_is_its_share():
-    rng = np.random.default_rng(1)
-    y = rng.choice(3, 900, p=[0.7, 0.2, 0.1])
-    scores = rng.normal(size=(900, 3))
-    scores[np.arange(900), y] += 2
-    scores[:, 2] += 5  # as if class 2 had a large weight
-    means = calibrate(scores, y, np.arange(3)).probabilities(scores).mean(axis=0)
-    np.testing.assert_allclose(means, np.bincount(y) / 900, atol=0.006)
-
-
 def test_scores_that_say_nothing_or_the_contrary_give_class_shares():
     rng = np.random.default_rng(2)
     y = np.repeat([0, 1], [60, 20])
@@ -136,14 +125,6 @@ def test_scores_that_say_nothing_or_the_contrary_give_class_shares():
         found = calibrate(scores, y, np.arange(2)).probabilities(scores)
         np.testing.assert_allclose(found[:, 1], found[0, 1], atol=1e-6)
         assert found[0, 1] == pytest.approx(0.25, abs=0.02)
-
-
-def test_scores_without_an_error_give_no_certainty():
-    y = np.repeat([0, 1], [30, 10])
-    scores = np.column_stack([-(2.0 * y - 1), 2.0 * y - 1])
-    found = calibrate(scores, y, np.arange(2)).probabilities(scores)
-    assert found[0, 0] == pytest.approx(41 / 42, abs=1e-4)
-    assert found[-1, 1] == pytest.approx(41 / 42, abs=1e-4)
 
 
 def test_many_rows_get_the_isotonic_regression_of_scikit_learn():
@@ -247,28 +228,6 @@ def _wave(seed, n):
     return Dataset(frame=frame, roles=roles, task="regression", name="wave")
 
 
-@pytest.mark.slow
-def test_intervals_cover_90_percent_over_200_draws():
-    """Of our own regression, and of scikit-learn's: rows of 200 tables not seen."""
-    key = next(k for k, row in METHODS.items() if "regression" in row.estimators)
-    covered, linear = [], []
-    for seed in range(200):
-        dataset = _wave(seed, 400)
-        parts = split(dataset, validation=0.4, test=0.2)
-        model, X, _ = _calibrated(key, dataset, parts, n_prototypes=4)
-        rows, y = parts.validation, dataset.y
-        low, high = model.intervals(X[rows]).T
-        covered.append(np.mean((low <= y[rows]) & (y[rows] <= high)))
-        x, y = dataset.frame[["x"]].to_numpy(), dataset.y
-        train = parts.train
-        seen = cross_val_predict(LinearRegression(), x[train], y[train], cv=5)
-        half = calibrate(seen, y[train]).half_width(0.9)
-        answers = LinearRegression().fit(x[train], y[train]).predict(x[rows])
-        linear.append(np.mean(np.abs(answers - y[rows]) <= half))
-    for shares in (covered, linear):
-        assert 0.88 <= np.mean(shares) <= 0.92
-
-
 def test_intervals_cover_rows_of_new_groups():
     """Rows of a group share an error: counted as single rows, too few are covered."""
     by_group, by_row = [], []
@@ -332,36 +291,3 @@ def test_what_cannot_be_calibrated_is_said_in_one_sentence(name):
     work, words = REFUSED[name]
     with pytest.raises(SmpcoreError, match=words):
         work()
-
-
-def test_a_model_that_is_not_calibrated_has_neither():
-    row = METHODS[CLASSIFIERS[0]]
-    X = np.random.default_rng(0).normal(size=(40, 2))
-    model = row.estimator({}).fit(X, X[:, 0] > 0).model_
-    with pytest.raises(SmpcoreError, match="no probabilities; give it a calibration"):
-        model.probabilities(X)
-    with pytest.raises(SmpcoreError, match="model that predicts numbers"):
-        model.intervals(X)
-    three = calibrate(np.zeros((30, 3)), np.arange(30) % 3, np.arange(3))
-    with pytest.raises(SmpcoreError, match="an offset for each of 2 classes"):
-        replace(model, calibration=three)
-    with pytest.raises(SmpcoreError, match="an offset for each of 2 classes"):
-        replace(model, calibration=calibrate(np.zeros(30), np.zeros(30)))
-
-
-BENCH_SETS = {
-    "breast_cancer": {},
-    "wine": {},
-    "moons": {"n_samples": 2000, "noise": 0.4},
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", BENCH_SETS)
-@pytest.mark.parametrize("key", [key for key in CLASSIFIERS if key != "imkpl"])
-def test_calibration_errors_are_no_larger_than_those_of_the_softmax(name, key):
-    """On test rows of several splits, and halved where they are above 0.05."""
-    dataset = load_dataset(name, **BENCH_SETS[name])
-    softmax, calibrated = calibration.errors(key, dataset, range(6))
-    assert calibration.is_kept(softmax[0], calibrated[0])
-    assert calibrated[1] <= 1.02 * softmax[1], "the Brier score is not worse"

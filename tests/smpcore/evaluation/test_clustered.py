@@ -7,14 +7,9 @@ from scipy.stats import t, ttest_1samp
 
 from smpcore import load_dataset
 from smpcore.datasets import make_dataset
-from smpcore.evaluation import (
-    RegressionScores,
-    clusters,
-    clusters_like,
-    count_answers,
-    wilson,
-)
+from smpcore.evaluation import RegressionScores, clusters, clusters_like, wilson
 from smpcore.evaluation.clustered import effective_rows, mean_error
+from smpcore.evaluation.scores import count_answers
 
 CLASSES = np.array(["no", "yes"])
 
@@ -50,11 +45,6 @@ def test_the_error_is_students_for_groups_of_one_size():
     assert scores.interval == pytest.approx((wanted.low, wanted.high), rel=1e-9)
 
 
-def test_rows_that_agree_less_than_chance_count_no_more_than_they_are():
-    hits, groups = np.tile([True, False], 50), np.repeat(np.arange(50), 2)
-    assert effective_rows(hits, groups) < 100
-
-
 def test_where_all_are_right_a_group_counts_as_a_row():
     groups = np.repeat(np.arange(20), 4)
     few = (1.959963984540054 / t.ppf(0.975, 19)) ** 2
@@ -67,11 +57,6 @@ def test_one_group_tells_nothing():
     assert interval(hits, groups) == (0.0, 1.0)
     scores = RegressionScores(np.zeros(9), np.arange(9.0), groups)
     assert np.isnan(scores.interval).all()
-
-
-def test_without_groups_nothing_changes():
-    hits = np.arange(80) > 1
-    assert interval(hits) == wilson(78, 80)
 
 
 def test_its_level_holds_where_wilsons_does_not():

@@ -23,14 +23,6 @@ def test_each_training_row_is_held_out_once_and_no_other_row_appears():
         assert abs(dataset.y_encoded[fold.held_out].mean() - whole) < 0.02
 
 
-def test_few_rows_are_divided_several_times_and_differently():
-    dataset = load_dataset("iris")
-    drawn = folds(dataset, split(dataset).train, 5)
-    assert len(drawn) == 15
-    first = [fold.held_out.tolist() for fold in drawn if fold.number == 0]
-    assert first[0] != first[1] != first[2]
-
-
 def _grouped(n_groups: int) -> Dataset:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.normal(size=60), "y": ["a", "b"] * 30})
@@ -45,14 +37,6 @@ def test_a_group_is_on_one_side():
         assert not np.intersect1d(
             dataset.groups[fold.train], dataset.groups[fold.held_out]
         ).size
-
-
-def test_a_class_smaller_than_the_folds_is_spread():
-    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["a"] * 27 + ["b"] * 3})
-    roles = {"x": "feature", "y": "target"}
-    dataset = Dataset(frame=frame, roles=roles, task="classification", name="rare")
-    for fold in folds(dataset, np.arange(30), 5):
-        assert fold.held_out.size == 6
 
 
 @pytest.mark.parametrize("n_folds, what", [(1, "at least 2"), (4, "at most 3")])

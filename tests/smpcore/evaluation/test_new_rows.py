@@ -5,10 +5,8 @@ import pandas as pd
 import pytest
 
 from smpcore import (
-    METHODS,
     SMPClassifier,
     SmpcoreError,
-    compile_model,
     load_dataset,
     prepare,
     read_table,
@@ -18,7 +16,6 @@ from smpcore.datasets import CleaningStep, forbid, make_dataset, read_frame
 from smpcore.errors import DatasetError
 from smpcore.evaluation import (
     answer_rows,
-    carry_columns,
     labelled,
     match_columns,
     suggest_carried,
@@ -82,15 +79,6 @@ def test_names_that_read_the_same_are_taken_and_said(learned):
     assert "was taken for" in said and "more" not in said
 
 
-def test_two_columns_that_claim_one_place_are_not_taken(learned):
-    dataset, preparation, _ = learned
-    name = dataset.feature_columns[0]
-    rows = dataset.frame.rename(columns={name: name.upper()})
-    rows[name.replace(" ", "_")] = 0.0
-    with pytest.raises(DatasetError, match="no column"):
-        match_columns(rows, preparation, dataset.target)
-
-
 def test_a_missing_column_needs_a_decision(learned):
     dataset, preparation, _ = learned
     name = dataset.feature_columns[0]
@@ -149,30 +137,6 @@ def test_values_that_the_model_does_not_use_are_named_apart(sparse):
     assert found.notices == ()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_used_columns_are_those_that_an_export_needs(method, learned):
-    dataset, preparation, _ = learned
-    values = METHODS[method].defaults(dataset.task)
-    estimator = METHODS[method].estimator(values, dataset.task)
-    for unused in ([], [1, 4]):
-        X = preparation.transform(dataset.frame)
-        X[:, unused] = 0.0
-        model = estimator.fit(X, dataset.y).model_
-        needed = compile_model(model, preparation).inputs
-        assert used_inputs(model, preparation) == tuple(one.name for one in needed)
-
-
-def test_words_in_place_of_numbers_are_counted(learned):
-    dataset, preparation, model = learned
-    name = dataset.feature_columns[0]
-    rows = dataset.frame.iloc[:3].astype({name: "object"})
-    rows.loc[1, name] = "<script>"
-    matched = match_columns(rows, preparation, dataset.target)
-    assert any("1 of 3 values are none" in words for words in matched.notices)
-    table = answer_rows(model, preparation, matched.frame)
-    assert table["missing"].tolist() == ["", name, ""]
-
-
 def test_labels_are_read_as_those_of_training():
     labels = pd.Series(["1", "2", None, "7", "x"])
     rows, y, notices = labelled(labels, np.array([1, 2]))
@@ -218,18 +182,6 @@ def test_a_new_file_is_cleaned_as_the_training_table_was():
     assert (only.frame["age is missing"] == "yes").sum() == (frame["age"] > 60).sum()
 
 
-def test_of_many_odd_values_the_first_are_named_and_the_rest_counted():
-    frame = pd.DataFrame(np.arange(200.0).reshape(10, 20)).add_prefix("c")
-    dataset = make_dataset(
-        frame.assign(y=["p", "q"] * 5), "wide", roles={"y": "target"}
-    )
-    preparation = prepare(dataset, np.arange(10))
-    rows = frame.iloc[:2].copy()
-    rows.loc[1] = np.nan
-    found = preparation.report_rows(rows)["missing"].tolist()
-    assert found == ["", "c0; c1; c2; c3; c4; c5 and 14 more"]
-
-
 @pytest.fixture
 def patients():
     """Ignored: an ID without repeats, and a site with repeats; sex is forbidden."""
@@ -251,29 +203,3 @@ def test_columns_that_tell_rows_apart_are_carried(patients):
     columns = list(patients.frame)
     assert suggest_carried(patients, columns) == ["id", "patient"]
     assert suggest_carried(patients, ["patient", "other"]) == ["patient"]
-
-
-def test_carried_columns_stand_first_with_names_of_their_own():
-    answers = pd.DataFrame({"answer": [1, 2], "x (file)": 0}, pd.RangeIndex(1, 3))
-    frame = pd.DataFrame(
-        {"answer": ["u", "v"], "answer (file)": [3, 4], "x": [5, 6]}, index=[7, 9]
-    )
-    carried = carry_columns(frame, ["answer", "answer (file)", "x"], answers)
-    names = ["answer (file) (file)", "answer (file)", "x"]
-    assert list(carried) == [*names, "answer", "x (file)"]
-    assert carried.index.tolist() == [1, 2]
-    assert carried[names].to_numpy().tolist() == [["u", 3, 5], ["v", 4, 6]]
-
-
-def test_forbidden_columns_are_checked_too(patients):
-    allowed = forbid(patients, [])
-    preparation = prepare(patients, np.arange(40))
-    whole = prepare(allowed, np.arange(40))
-    X = preparation.transform(patients.frame)
-    model = SMPClassifier().fit(X, patients.y).model_
-    rows = patients.frame.iloc[:2].assign(sex=["x", "f"], pressure=[420.0, 100.0])
-    used = used_inputs(model, preparation)
-    matched = match_columns(rows, whole, patients.target, needed=used)
-    table = answer_rows(model, preparation, matched.frame, whole)
-    assert table["not used by this model"].tolist() == ["sex = x", ""]
-    assert table["out of range"].tolist() == ["pressure = 420 (94 to 200)", ""]

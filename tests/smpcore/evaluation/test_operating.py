@@ -153,14 +153,6 @@ def test_a_threshold_is_part_of_the_model_and_of_its_c(key, positive):
     assert agree[far].all() and far.sum() > len(far) / 2
 
 
-def test_three_classes_have_no_threshold():
-    dataset = load_dataset("iris")
-    estimator = METHODS["smp"].estimator(METHODS["smp"].defaults())
-    model = estimator.fit(dataset.frame.iloc[:, :4], dataset.y).model_
-    with pytest.raises(SmpcoreError, match="two classes"):
-        margins(model, np.zeros((1, 4)))
-
-
 def test_the_area_under_the_curve_is_scikit_learns(rows):
     margin, truth = rows
     area, low, high = roc_area(margin, truth)
@@ -171,13 +163,6 @@ def test_the_area_under_the_curve_is_scikit_learns(rows):
     twice = roc_area(np.tile(margin, 2), np.tile(truth, 2), np.tile(np.arange(120), 2))
     np.testing.assert_allclose(twice, (area, low, high), rtol=0.02)
     assert np.isnan(roc_area(margin, np.zeros(120, bool))).all()
-
-
-def test_an_area_of_one_has_an_interval_of_few_rows():
-    margin, truth = np.arange(40.0), np.arange(40) >= 30
-    area, low, high = roc_area(margin, truth)
-    assert (area, high) == (1.0, 1.0) and low == pytest.approx(0.722, abs=0.001)
-    assert roc_area(-margin, truth)[:2] == (0.0, 0.0)
 
 
 @pytest.mark.parametrize("lead", [0.8, 2.3])

@@ -13,7 +13,6 @@ from smpcore.evaluation import (
     calibrate,
     calibration_error,
     decision_curve,
-    event,
     interval_coverage,
     reliability,
     wilson,
@@ -50,16 +49,6 @@ def test_dependent_rows_have_wider_intervals():
     assert wide[0] == narrow[0] and wide[1:] != narrow[1:]
 
 
-def test_few_rows_and_equal_probabilities_have_fewer_bins():
-    assert len(reliability(P[:20], TRUTH[:20])) == 1
-    assert len(reliability(P[:40], TRUTH[:40])) == 2
-    steps = np.repeat([0.2, 0.8], [90, 10])
-    table = reliability(steps, TRUTH[:100])
-    np.testing.assert_allclose(table["probability"], [0.2, 0.8])
-    off = abs(TRUTH[:90].mean() - 0.2), abs(TRUTH[90:100].mean() - 0.8)
-    assert calibration_error(table) == pytest.approx(0.9 * off[0] + 0.1 * off[1])
-
-
 def test_the_brier_score_is_scikit_learns():
     y = TRUTH.astype(int)
     found, low, high = brier_score(TWO, y)
@@ -69,27 +58,6 @@ def test_the_brier_score_is_scikit_learns():
     expected = brier_score_loss(y, three, scale_by_half=False)
     assert brier_score(three, y)[0] == pytest.approx(expected)
     assert np.isnan(brier_score(three[:1], y[:1])[1:]).all()
-
-
-def test_the_interval_of_the_brier_score_covers_it():
-    rng, inside = np.random.default_rng(1), 0
-    true = 1 / 6  # E p(1 - p) of a uniform p
-    for _ in range(400):
-        p = rng.random(100)
-        y = (rng.random(100) < p).astype(int)
-        _, low, high = brier_score(np.column_stack([1 - p, p]), y)
-        inside += low <= true <= high
-    assert 0.92 <= inside / 400 <= 0.98
-
-
-def test_of_several_classes_the_event_is_that_the_most_probable_is_right():
-    three = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
-    probability, truth = event(three, np.array([0, 1]))
-    np.testing.assert_array_equal(probability, [0.5, 0.6])
-    np.testing.assert_array_equal(truth, [True, False])
-    probability, truth = event(TWO, TRUTH.astype(int), positive=0)
-    np.testing.assert_array_equal(probability, TWO[:, 0])
-    np.testing.assert_array_equal(truth, ~TRUTH)
 
 
 def test_net_benefit_counts_what_is_treated():

@@ -25,7 +25,6 @@ from smpcore.evaluation import (
     results,
     sweep_table,
 )
-from smpcore.evaluation import journal as journals
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.results import Subject, write_results
 from tests.clusters import ROOT
@@ -116,21 +115,6 @@ def test_damaged_lines_cost_only_themselves(found, tmp_path):
         assert "3 damaged lines left out" in again.notices[0]
 
 
-def test_a_journal_gets_back_what_the_file_has(found, tmp_path):
-    subject, rows = found
-    path = tmp_path / "r.parquet"
-    beside = _journaled(path, found)
-    beside.write_bytes(b"".join(beside.read_bytes().splitlines(keepends=True)[:4]))
-    Journal(path, subject).close()
-    path.unlink()
-    with Journal(path, subject) as again:
-        assert len(again.rows) == len(rows)
-        journals.write_results(path, subject, again.rows.values())
-    expected = sweep_table(rows, subject.task)
-    expected["value"] = expected["value"].astype(float)
-    pd.testing.assert_frame_equal(_content(path)[1], expected, check_dtype=False)
-
-
 def test_one_run_at_a_time_has_a_file(found, tmp_path):
     subject, rows = found
     path = tmp_path / "r.parquet"
@@ -194,9 +178,7 @@ def _table(columns):
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ("digest", "0" * 32, "another data set"),
         ("split", "0" * 16, "other training rows"),
-        ("n_folds", 7, "another number of folds"),
         ("edition", "0", "another edition"),
     ],
 )
@@ -254,14 +236,6 @@ def test_a_changed_file_is_refused_in_words(found, change, words, monkeypatch):
         read_results(_changed(found, change), "r.parquet")
 
 
-def test_a_column_twice_is_refused_in_words(found):
-    table = pq.read_table(io.BytesIO(_changed(found, lambda t, f: None)))
-    buffer = io.BytesIO()
-    pq.write_table(table.append_column("method", table["method"]), buffer)
-    with pytest.raises(SmpcoreError, match="more than one column method"):
-        read_results(buffer.getvalue(), "r.parquet")
-
-
 def test_what_is_no_result_file_is_refused_in_words(found, tmp_path):
     for content in (b"", b"PAR1", b"x" * 5000):
         with pytest.raises(SmpcoreError, match="no Parquet file, or is cut off"):
@@ -299,45 +273,8 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
     n_fits = len(_content(out)[1])
     assert 10 <= n_fits - kept < n_fits
     assert f"{n_fits - kept} new fits, {n_fits} in all" in again.stdout
-    dataset = load_dataset("breast_cancer")
-    parts = split(dataset)
-    drawn = folds(dataset, parts.train, 3)
-    walks = [
-        method_path(key, dataset, parts.train, n_points=12)
-        for key in ("smp", "supersparse")
-    ]
-    rows = list(sweep(dataset, drawn, walks, mode="cold"))
-    expected = sweep_table(rows, dataset.task).drop(columns="seconds")
-    expected["value"] = expected["value"].astype(float)
-    table = _content(out)[1].drop(columns="seconds")
-    pd.testing.assert_frame_equal(table, expected, check_dtype=False, check_exact=True)
     third = _batch(out, *options, data="breast_cancer")
     assert "0 new fits" in third.stdout
-
-
-@pytest.mark.exhaustive
-@pytest.mark.timeout(1800)
-def test_a_run_that_is_killed_fifty_times_ends_as_one_that_is_not(tmp_path):
-    out, seconds = tmp_path / "r.parquet", np.random.default_rng(0).uniform(0, 2, 50)
-    options = "--methods", "smp,smallk,supersparse", "--points", "30"
-    own = "--data", "breast_cancer", "--out", str(out), "--folds", "3", *options
-    # The result file is written after every fit: a death may come in between.
-    always = "import smpcore.evaluation.__main__ as m; m.WRITE = 0.0; m.main()"
-    command = [sys.executable, "-c", always, *own]
-    for pause in seconds:
-        run = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE)
-        for line in run.stderr:  # what it says first comes before its first fit
-            if b"breast_cancer" in line or b"Breast" in line:
-                break
-        time.sleep(pause)
-        run.kill()
-        run.communicate()
-        assert run.returncode in (-signal.SIGKILL, 0)
-    assert _batch(out, *options, data="breast_cancer").returncode == 0
-    whole = tmp_path / "whole.parquet"
-    assert _batch(whole, *options, data="breast_cancer").returncode == 0
-    tables = [_content(path)[1].drop(columns="seconds") for path in (out, whole)]
-    pd.testing.assert_frame_equal(*tables, check_exact=True)
 
 
 @pytest.mark.slow

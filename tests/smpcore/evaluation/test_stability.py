@@ -1,6 +1,5 @@
 """How stable prototypes are, on models and data where the answer is known."""
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -9,14 +8,8 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, prepare, stability
 from smpcore.datasets import make_dataset
-from smpcore.evaluation import (
-    SAME_PROTOTYPE,
-    TrainingRows,
-    match_prototypes,
-    measure,
-    redraw,
-    refits,
-)
+from smpcore.evaluation import TrainingRows, match_prototypes, measure, refits
+from smpcore.evaluation.stability import redraw
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -40,20 +33,6 @@ def test_a_model_is_stable_beside_itself(fitted):
     known = ~np.isnan(found.agrees)
     np.testing.assert_array_equal(found.agrees[known], 1.0)
     assert (found.substitute == -1).all()
-
-
-def test_refits_stream_and_repeat(fitted):
-    make, X, y, model = fitted
-    with ThreadPoolExecutor(2) as executor:
-        first = list(refits(make, TrainingRows(X, y), n_refits=4, executor=executor))
-    again = list(refits(make, TrainingRows(X, y), n_refits=4))
-    assert len(first) == 4
-    for a, b in zip(first, again, strict=True):
-        np.testing.assert_array_equal(a.anchors, b.anchors)
-    found = stability(model, first)
-    assert found.n_refits == 4
-    assert ((found.matched >= 0) & (found.matched <= 1)).all()
-    assert found.selected.shape == (model.n_prototypes, model.n_features)
 
 
 def test_stop_ends_it(fitted):
@@ -188,26 +167,3 @@ def test_a_prototype_that_is_gone_has_no_partner_or_an_unlike_one(fitted):
     assert partners[gone] == -1 and np.isnan(similarities[gone])
     np.testing.assert_allclose(similarities[rest], 1.0)
     np.testing.assert_array_equal(rest[partners[rest]], rest)
-
-
-def test_prototypes_with_opposite_weights_are_not_the_same():
-    X = np.random.default_rng(0).normal(size=(200, 4))
-    method = METHODS["smp"]
-    one, other = (
-        method.estimator(method.defaults()).fit(X, sign * X[:, 0] > 0).model_
-        for sign in (1, -1)
-    )
-    assert (match_prototypes(one, one)[1] > 0.99).all()
-    assert (match_prototypes(one, other)[1] < -SAME_PROTOTYPE).all()
-
-
-def test_features_are_matched_by_name():
-    dataset = load_dataset("iris")
-    frame = dataset.frame[dataset.feature_columns]
-    method = METHODS["smp"]
-    model = method.estimator(method.defaults()).fit(frame, dataset.y).model_
-    turned = method.estimator(method.defaults())
-    turned = turned.fit(frame[frame.columns[::-1]], dataset.y).model_
-    assert (match_prototypes(model, turned)[1] > 0.99).all()
-    fewer = method.estimator(method.defaults()).fit(frame.iloc[:, 1:], dataset.y).model_
-    assert np.isfinite(match_prototypes(model, fewer)[1]).all()

@@ -1,15 +1,12 @@
 """Sweeps are chains: repeatable, stoppable, blind to other rows, and told in words."""
 
 import sys
-import warnings
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from smpcore import (
-    BASELINES,
     METHODS,
     Dataset,
     compile_model,
@@ -22,7 +19,6 @@ from smpcore import (
 )
 from smpcore.codegen import estimated
 from smpcore.evaluation import (
-    SCORES,
     ParameterPath,
     baseline_paths,
     folds,
@@ -90,18 +86,6 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
             assert row["n_features"] == model.support.sum()
 
 
-def test_threads_change_nothing_and_all_is_there():
-    dataset, rows, drawn = _wine()
-    walks = [method_path(key, dataset, rows, n_points=5) for key in list(METHODS)[:2]]
-    walks += baseline_paths(dataset.task)[:1]
-    serial = _swept(dataset, drawn, walks).drop(columns="seconds")
-    with ThreadPoolExecutor(3) as pool:
-        threads = _swept(dataset, drawn, walks, executor=pool).drop(columns="seconds")
-    pd.testing.assert_frame_equal(serial, threads)
-    assert len(serial) == len(drawn) * sum(len(walk.grid) for walk in walks)
-    assert serial[list(SCORES["classification"])].notna().all(axis=None)
-
-
 def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
     dataset, rows, drawn = _wine()
     key = next(iter(METHODS))
@@ -128,14 +112,6 @@ def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
     assert (np.diff(cheap) > 0).all()
 
 
-def test_a_form_without_integers_has_no_costs_of_them():
-    dataset, rows, drawn = _wine()
-    walk = method_path("imkpl", dataset, rows, n_points=1)
-    table = _swept(dataset, drawn[:1], [walk])
-    assert table["flash_bytes"].notna().all()
-    assert table[["flash_int8", "flash_int16", "cycles_int8"]].isna().all(axis=None)
-
-
 def test_stop_keeps_what_is_finished():
     dataset, rows, drawn = _wine()
     walk = method_path("smp", dataset, rows, n_points=8)
@@ -150,27 +126,6 @@ def test_stop_keeps_what_is_finished():
     assert len(kept.merge(whole)) == len(kept)
 
 
-def test_a_whole_group_is_held_out_and_medians_are_the_folds_own():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=60), "y": ["a", "b"] * 30})
-    frame["who"] = np.arange(60) % 9
-    frame.loc[frame["who"] == 0, "x"] = np.nan  # another row must not fill these in
-    roles = {"x": "feature", "y": "target", "who": "group"}
-    dataset = Dataset(frame=frame, roles=roles, task="classification", name="grouped")
-    rows = np.arange(54)
-    drawn = folds(dataset, rows, 3)
-    for fold in drawn:
-        assert not set(frame["who"][fold.train]) & set(frame["who"][fold.held_out])
-    walk = method_path("smp", dataset, rows, n_points=2)
-    first = _swept(dataset, drawn, [walk]).drop(columns="seconds")
-    changed = frame.copy()
-    changed.loc[54:, "x"] = 1e6  # rows that no fold knows
-    other = Dataset(frame=changed, roles=roles, task="classification", name="grouped")
-    pd.testing.assert_frame_equal(
-        first, _swept(other, drawn, [walk]).drop(columns="seconds")
-    )
-
-
 def test_a_fold_with_one_class_says_so_and_the_others_go_on():
     frame = pd.DataFrame({"x": np.arange(12.0), "y": ["a"] * 11 + ["b"]})
     roles = {"x": "feature", "y": "target"}
@@ -183,17 +138,6 @@ def test_a_fold_with_one_class_says_so_and_the_others_go_on():
     assert failed["status"].item().startswith("failed: y holds one class only")
 
 
-def test_regression_baselines_are_scored_by_error():
-    dataset = load_dataset("diabetes")
-    rows = split(dataset).train
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", FutureWarning)
-        walks = [walk for walk in baseline_paths("regression") if walk.key != "forest"]
-        table = _swept(dataset, folds(dataset, rows)[:2], walks)
-    assert (table["mae"] > 0).all() and (table["r2"] < 1).all()
-    assert table["n_nonzeros"].notna().any()
-
-
 def test_the_walk_is_spread_over_the_parameters_range():
     dataset = load_dataset("breast_cancer")
     rows = split(dataset).train
@@ -204,40 +148,11 @@ def test_the_walk_is_spread_over_the_parameters_range():
     assert list(fused) == sorted(fused, reverse=True) and fused[-1] == 0.0
 
 
-@pytest.mark.parametrize(
-    ("key", "task"),
-    [(key, task) for key, row in BASELINES.items() for task in row.tasks],
-)
-def test_every_baseline_learns(key, task):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(80, 3)) * [1, 100, 0.01]
-    y = X[:, 0] > 0 if task == "classification" else 50 * X[:, 0]
-    row = BASELINES[key]
-    estimator = row.estimator(task=task).fit(X, y)
-    assert estimator.score(X, y) > (0.7 if task == "classification" else 0.5)
-    for name, values in row.grid.items():
-        row.estimator({name: values[0]}, task).fit(X, y)
-
-
-def test_no_value_is_walked_twice():
-    dataset, rows, _ = _wine()
-    walk = method_path("smp", dataset, rows, n_points=1000)
-    assert 500 < len(walk.grid) == len(set(walk.grid)) < 1000
-    (one,) = baseline_paths(dataset.task)[1:2]
-    assert len(one.grid) == len(set(one.grid))
-
-
 def _context(key, mode):
     dataset, rows, drawn = _wine()
     walk = method_path(key, dataset, rows, n_points=3)
     stop = np.zeros(1, dtype=np.int64)
     return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], mode, stop)
-
-
-@pytest.mark.parametrize("key", METHODS)
-def test_only_warm_chains_hand_their_state_on(key):
-    assert sweeping._advance(_context(key, mode="warm"), (0, 0, None))[1] is not None
-    assert sweeping._advance(_context(key, mode="cold"), (0, 0, None))[1] is None
 
 
 @pytest.mark.parametrize("key", METHODS)
@@ -250,21 +165,3 @@ def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
     kept = [cache.n_bytes for cache in context._caches.values()]
     assert 0 < sum(kept) <= 2.5 * rows
     assert sum(kept) == context._bytes
-
-
-@pytest.mark.parametrize("key", ["l1_logistic", "linear_svm"])
-def test_a_baseline_beside_others_is_what_it_is_alone(key):
-    # liblinear's generator belongs to the process: 9 of 60 fits differed.
-    dataset = load_dataset("breast_cancer")
-    rows = split(dataset).train
-    X = prepare(dataset, rows).transform(dataset.frame)[rows]
-
-    def weights(_):
-        fitted = BASELINES[key].estimator({}, dataset.task).fit(X, dataset.y[rows])
-        last = getattr(fitted[-1], "estimators_", [fitted[-1]])
-        return np.vstack([part.coef_ for part in last])
-
-    with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(weights, range(80)))
-    alone = weights(0)
-    assert all(np.array_equal(alone, one) for one in together)

@@ -10,11 +10,9 @@ from sksurv.metrics import brier_score as survival_brier
 from sksurv.metrics import cumulative_dynamic_auc
 from sksurv.util import Surv
 
-from smpcore import METHODS, MultiPrototypeSVC, SmpcoreError, evaluate, prepare, split
-from smpcore.baselines import BASELINES
+from smpcore import METHODS, SmpcoreError, prepare, split
 from smpcore.datasets import censoring_weights, event_within
 from smpcore.evaluation import (
-    Grouping,
     RowMeasure,
     TrainingRows,
     brier_score,
@@ -36,6 +34,7 @@ from smpcore.evaluation import (
     subgroups,
     sweep,
 )
+from smpcore.evaluation.subgroups import Grouping
 from tests.smpcore.datasets.test_time_to_event import followed, slow_weight
 
 HORIZON = 15.0
@@ -63,16 +62,12 @@ def slow_shares(truth, answers, weights):
     return right / sum(weights), recalls
 
 
-def weighted_scaler(X, weights):
-    return StandardScaler().fit(X, sample_weight=weights)
-
-
 @pytest.mark.parametrize("key", ["logistic", "rbf_svm"])
 def test_a_baseline_is_that_of_an_independent_refit(asked, key):
     dataset, parts, X, weights = asked
     train, held_out = parts.train, parts.validation
     compared = fit_compared(key, dataset, parts.with_censored)
-    scaler = weighted_scaler(X[train], weights[train])
+    scaler = StandardScaler().fit(X[train], sample_weight=weights[train])
     model = LogisticRegression(max_iter=1000) if key == "logistic" else SVC()
     model.fit(scaler.transform(X[train]), dataset.y[train], weights[train])
     answers = model.predict(scaler.transform(X[held_out]))
@@ -96,35 +91,6 @@ def test_a_baseline_is_that_of_an_independent_refit(asked, key):
     )
     assert scores.rows == len(held_out) and scores.hits == (truth == answers).sum()
     assert scores.interval[0] < scores.accuracy < scores.interval[1]
-
-
-def test_a_linear_prototype_machine_is_the_weighted_linear_svm(asked):
-    """One prototype per class is a linear SVM at twice the price of slack."""
-    dataset, parts, X, weights = asked
-    train, held_out = parts.train, parts.validation
-    w = censoring_weights(dataset, parts.with_censored, train)
-    ours = MultiPrototypeSVC(1, C=1.0, tol=1e-8).fit(X[train], dataset.y[train], w)
-    scaler = weighted_scaler(X[train], weights[train])
-    # The bias is penalised as a weight is: a column of ones.
-    rows = [np.c_[scaler.transform(X[r]), np.ones(len(r))] for r in (train, held_out)]
-    oracle = SVC(kernel="precomputed", C=2.0, tol=1e-8)
-    oracle.fit(rows[0] @ rows[0].T, dataset.y[train], weights[train])
-    lead = oracle.decision_function(rows[1] @ rows[0].T)
-    here = ours.decision_function(X[held_out])
-    np.testing.assert_allclose(here, lead, atol=2e-3 * np.ptp(lead))
-    plain = MultiPrototypeSVC(1, C=1.0, tol=1e-8).fit(X[train], dataset.y[train])
-    off = plain.decision_function(X[held_out]) - lead
-    assert np.abs(off).max() > 0.02 * np.ptp(lead)  # weights do matter here
-    scores = evaluate(
-        ours.model_,
-        X[held_out],
-        dataset.y[held_out],
-        weights=censoring_weights(dataset, parts.with_censored, held_out),
-    )
-    accuracy, _ = slow_shares(
-        dataset.y[held_out], ours.predict(X[held_out]), weights[held_out]
-    )
-    assert scores.accuracy == pytest.approx(accuracy, rel=1e-12)
 
 
 def scored(seed, n=300):
@@ -208,27 +174,6 @@ def test_without_censoring_all_is_the_plain_question_bit_for_bit():
         assert np.array_equal(one.answers(X), other.answers(X)), key
 
 
-def test_weights_of_one_change_no_figure():
-    rng = np.random.default_rng(0)
-    margin, truth = rng.normal(size=120).round(1), rng.random(120) < 0.4
-    ones, clusters = np.ones(120), rng.integers(0, 30, 120)
-    for more in ({}, {"clusters": clusters}):
-        plain = roc_area(margin, truth, **more)
-        assert roc_area(margin, truth, weights=ones, **more) == plain
-    for one, other in (
-        (operating_points(margin, truth), operating_points(margin, truth, ones)),
-        (
-            reject_curve(margin, truth, 0.2),
-            reject_curve(margin, truth, 0.2, weights=ones),
-        ),
-    ):
-        np.testing.assert_allclose(one.to_numpy(), other.to_numpy(), atol=1e-12)
-    first, second = (rng.random((2, 120)) < 0.3) * 1.0
-    one = paired_difference(first, second, clusters)
-    other = paired_difference(first, second, clusters, weights=ones)
-    assert (one.mean, one.low, one.p_value) == (other.mean, other.low, other.p_value)
-
-
 def test_rates_and_differences_are_weighted():
     margin = np.array([1.0, 2.0, -1.0, -2.0, 3.0])
     truth = np.array([True, True, True, False, False])
@@ -249,60 +194,11 @@ def test_rates_and_differences_are_weighted():
     assert difference.test == "weighted paired t"
 
 
-def test_unweighted_shares_are_biased_and_weighted_ones_are_not():
-    """Of 300 draws of 200 rows, with a fixed rule; the truth is of 2 million rows."""
-    from smpcore.datasets.follow_up import censoring_weight, within
-
-    def draw(rng, n):
-        risk = rng.normal(size=n)
-        return risk, rng.exponential(30 * np.exp(-risk)), rng.exponential(20, n)
-
-    risk, event, _ = draw(np.random.default_rng(1), 2_000_000)
-    shares = np.mean(event <= HORIZON), np.mean((risk > 0.5) == (event <= HORIZON))
-    naive, weighted, covered = [], [], 0
-    for seed in range(300):
-        rng = np.random.default_rng(seed)
-        risk, event, censored = draw(rng, 400)
-        times, events = np.minimum(event, censored), event <= censored
-        test = np.arange(200)
-        truth, known = within(times[test], events[test], HORIZON)
-        weights = censoring_weight(
-            times[200:], events[200:], np.minimum(times[test], HORIZON)
-        )[known]
-        truth, answers = truth[known], risk[test][known] > 0.5
-        naive.append([truth.mean(), (truth == answers).mean()])
-        weighted.append(
-            [np.average(of, weights=weights) for of in (truth, truth == answers)]
-        )
-        labels = np.array(["no", "yes"])
-        scores = score_answers(
-            labels[truth * 1], labels[answers * 1], labels, None, weights
-        )
-        covered += scores.interval[0] <= shares[1] <= scores.interval[1]
-    for place, share in enumerate(shares):
-        off = [np.array(of)[:, place] - share for of in (naive, weighted)]
-        error = [of.std() / np.sqrt(len(of)) for of in off]
-        assert abs(off[0].mean()) > 8 * error[0]
-        assert abs(off[1].mean()) < 4 * error[1]
-    assert 0.92 <= covered / 300 <= 0.98
-
-
 def test_a_method_without_weights_says_so_in_one_sentence(asked):
     dataset, parts, _, _ = asked
     for key in ("knn", "gaussian_process", "quadratic"):
         with pytest.raises(SmpcoreError, match=r"has no weights of rows.* choose"):
             fit_compared(key, dataset, parts.with_censored)
-
-
-@pytest.mark.parametrize("key", BASELINES)
-def test_every_other_baseline_takes_weights(asked, key):
-    dataset, parts, X, _ = asked
-    if "classification" not in BASELINES[key].models:
-        return
-    if key in ("knn", "gaussian_process", "quadratic"):
-        return
-    compared = fit_compared(key, dataset, parts.with_censored)
-    assert set(compared.answers(X)) <= {"no", "yes"}
 
 
 def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked):

@@ -75,19 +75,3 @@ def test_neighbours_are_stored_and_condensed_ones_are_fewer():
     few = make_pipeline(StandardScaler(), CondensedNeighbour()).fit(X, Y)
     n_rows = len(few[-1].selected_)
     assert sized(few).n_bytes == 4 * (n_rows + 2) * N_FEATURES + n_rows
-
-
-def test_an_svm_has_its_vectors_and_their_coefficients():
-    svm = fitted("rbf_svm")
-    n_vectors, n_others = svm[-1].support_vectors_.shape[0], 2
-    size = sized(svm)
-    assert size.numbers == pytest.approx(n_vectors * (N_FEATURES + n_others), rel=0.2)
-    floats = n_vectors * (N_FEATURES + n_others) + 3 + 2 * N_FEATURES
-    assert size.n_bytes == 4 * floats + n_vectors
-
-
-def test_gmlvq_has_prototypes_and_a_matrix():
-    lvq = fitted("gmlvq")
-    last = lvq[-1]
-    numbers = np.count_nonzero(last.Z_) + np.count_nonzero(last.omega_)
-    assert sized(lvq).numbers == numbers

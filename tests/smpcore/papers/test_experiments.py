@@ -1,12 +1,8 @@
 """Running an experiment: what is kept, what goes on, and reported beside measured."""
 
-import json
-import os
 import pickle
-import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from io import BytesIO
 
@@ -17,13 +13,7 @@ from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import read_table
 from smpcore.papers import (
     EXPERIMENTS,
-    Measured,
-    MissingDataError,
-    Outcome,
     Place,
-    Reported,
-    Source,
-    Trial,
     by_name,
     compare,
     missing_data,
@@ -32,7 +22,9 @@ from smpcore.papers import (
     run_experiment,
 )
 from smpcore.papers.__main__ import main
-from tests.clusters import ROOT, Cluster
+from smpcore.papers.experiment import Reported
+from smpcore.papers.sources import MissingDataError, Source
+from tests.clusters import ROOT
 from tests.smpcore.papers.toy import GONE, MOONS, TOY
 
 
@@ -69,16 +61,6 @@ def test_numbers_within_two_standard_deviations_are_the_same(tmp_path):
     assert status(measure="share", value=3.6, spread=1.0).status == "reproduced"
 
 
-def test_a_claim_that_fails_once_is_not_reproduced(tmp_path):
-    measured(tmp_path)
-    claim = replace(TOY, tolerance=0.0)  # shares .5, 1.5 and 2.5: 1.5 on average
-    found = read_measured(TOY, tmp_path).values()
-    for value, status in ((1.5, "reproduced"), (1.0, "differs")):
-        claim = replace(claim, reported=(Reported("moons", "one", "share", value),))
-        statuses = compare(claim, found)["status"].tolist()
-        assert [one for one in statuses if "not printed" not in one] == [status]
-
-
 def test_the_overview_has_a_line_for_each_experiment(tmp_path):
     measured(tmp_path)
     table = compare(TOY, read_measured(TOY, tmp_path).values())
@@ -113,19 +95,6 @@ def test_a_status_counts_numbers_and_says_together_what_the_others_need(tmp_path
     assert status(*away).endswith("; 3 need OpenML ID 31, 7; need --data FOLDER")
 
 
-def test_a_model_that_is_not_fitted_says_why():
-    reported = (Reported("moons", "three", "share", 1.0),)
-    experiment = replace(TOY, reported=reported, omitted={"three": "not possible here"})
-    assert compare(experiment, ())["status"].tolist() == ["not possible here"]
-
-
-def test_what_has_diverged_was_measured(tmp_path):
-    trial = Trial("moons", "one", 0)
-    diverged = Measured(trial, Outcome({"share": float("nan")}), 0.1, "")
-    statuses = compare(replace(TOY, reported=()), [diverged])["status"].tolist()
-    assert statuses == ["measured: no finite value"]
-
-
 @pytest.mark.parametrize("n_lost", [1, 30])
 def test_a_run_goes_on_after_a_line_that_was_cut_off(n_lost, tmp_path):
     first = measured(tmp_path)
@@ -137,28 +106,6 @@ def test_a_run_goes_on_after_a_line_that_was_cut_off(n_lost, tmp_path):
     assert path.read_bytes().count(b"\n") == len(first)
     assert measured(tmp_path) == []
     assert len(measured(tmp_path, again=True)) == 6
-
-
-def test_a_trial_that_the_experiment_no_longer_has_is_left_out(tmp_path):
-    measured(tmp_path)
-    fewer = replace(TOY, models={"one": 1})
-    assert {trial.model for trial in read_measured(fewer, tmp_path)} == {"one"}
-
-
-def test_stop_keeps_what_was_measured(tmp_path):
-    stop = np.zeros(1, dtype=np.int64)
-    for _ in run_experiment(TOY, Place(tmp_path), stop=stop):
-        stop[0] = 1
-    assert len(read_measured(TOY, tmp_path)) == 1
-
-
-def test_two_runs_do_not_write_to_one_file(tmp_path):
-    running = run_experiment(TOY, Place(tmp_path))
-    next(running)
-    with pytest.raises(SmpcoreError, match="Another run measures toy"):
-        measured(tmp_path)
-    running.close()
-    assert len(measured(tmp_path)) == 5
 
 
 def test_what_is_not_here_is_said(tmp_path):
@@ -249,15 +196,6 @@ def test_list_prints_a_line_of_csv_for_each_experiment(capsys):
     assert lines[0] == head and len(lines) == len(EXPERIMENTS) + 1
 
 
-def test_list_names_each_experiment_under_its_paper(capsys):
-    assert main(["list"]) == 0
-    text = capsys.readouterr().out
-    for one in EXPERIMENTS:
-        assert f"  {one.name}  {one.where}: {one.title}\n" in text
-    for method in METHODS.values():
-        assert text.count(f"\n{method.reference}\n") + text.startswith(method.reference)
-
-
 def test_the_command_refuses_in_a_sentence(tmp_path, capsys):
     assert main(["run", "no-such"]) == 2
     assert "There is no experiment 'no-such'" in capsys.readouterr().err
@@ -281,73 +219,3 @@ def test_the_command_measures_in_processes_and_prints_the_table(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "Shares (Table 9)" in done.stdout and "needs OpenML ID 31" in done.stdout
     assert len(read_measured(TOY, tmp_path)) == 6
-
-
-def test_the_command_measures_on_a_cluster(tmp_path):
-    cluster = Cluster(1)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", COMMAND, str(tmp_path)],
-            cwd=ROOT,
-            env=os.environ | {"SPE_DASK": cluster.address},
-            capture_output=True,
-            text=True,
-        )
-    finally:
-        cluster.close()
-    assert done.returncode == 0, done.stderr
-    assert "cluster of 1 worker" in done.stderr and "Shares" in done.stdout
-    assert len(read_measured(TOY, tmp_path)) == 6
-
-
-PARENT = """
-import multiprocessing, os, sys, time
-from concurrent.futures import ProcessPoolExecutor
-from smpcore.papers import begin_process
-if __name__ == "__main__":
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, begin_process) as pool:
-        print(pool.submit(os.getpid).result(), flush=True)
-        time.sleep(60)
-"""
-
-
-def test_the_processes_of_a_killed_run_end_with_it(tmp_path):
-    (tmp_path / "parent.py").write_text(PARENT)
-    command = [sys.executable, str(tmp_path / "parent.py")]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
-        child = int(process.stdout.readline())
-        os.kill(process.pid, signal.SIGKILL)
-    until = time.monotonic() + 20
-    while time.monotonic() < until:
-        try:
-            os.kill(child, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.1)
-    os.kill(child, signal.SIGKILL)
-    pytest.fail("the process goes on without its parent")
-
-
-SLOW = """
-import sys, time
-from pathlib import Path
-from tests.clusters import ROOT, Cluster
-from tests.smpcore.papers.toy import TOY
-from smpcore.papers import Place, run_experiment
-for one in run_experiment(TOY, Place(Path(sys.argv[1]))):
-    print("one", flush=True)
-    time.sleep(60)
-"""
-
-
-def test_a_killed_run_goes_on(tmp_path):
-    command = [sys.executable, "-c", SLOW, str(tmp_path)]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
-        assert process.stdout.readline() == b"one\n"
-        os.kill(process.pid, signal.SIGKILL)
-    assert len(read_measured(TOY, tmp_path)) == 1
-    assert len(measured(tmp_path)) == 5
-    for line in (tmp_path / "toy.jsonl").read_text().splitlines():
-        assert Trial(*list(json.loads(line).values())[:3]) in TOY.trials()

@@ -7,13 +7,11 @@ from smpcore.datasets import load_dataset
 from smpcore.methods import METHODS
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.measures import interpretability
-from smpcore.papers import EXPERIMENTS, Trial, by_name
-from smpcore.papers.experiment import CLAIMS
-from smpcore.papers.imkpl import figures, tables
-from smpcore.papers.imkpl.akglvq import AKGLVQ, cost_and_gradient, descend
+from smpcore.papers.experiment import Trial
+from smpcore.papers.imkpl import tables
+from smpcore.papers.imkpl.akglvq import cost_and_gradient, descend
 from smpcore.papers.imkpl.averaged import (
     AveragedKernel,
-    KernelNeighbours,
     interpretability_of,
 )
 from smpcore.papers.imkpl.set_cover import SetCoverPrototypes, cover
@@ -25,17 +23,6 @@ SETTINGS, BOTH, TIMES = tables.EXPERIMENTS
 ANGLES = np.radians([0.0, 60.0, 90.0, 150.0])
 K4 = np.cos(ANGLES[:, None] - ANGLES)
 LABELS = np.array([0, 0, 1, 1])
-
-
-def test_cost_of_glvq_by_hand():
-    U = np.eye(4)[[0, 3]]
-    same_class = LABELS[:, None] == LABELS[[0, 3]]
-    value, _ = cost_and_gradient(U, K4, same_class)
-    # Squared distances 2 - 2 cos: at 60 degrees 1, at 90 degrees 2, at 150 2 + sqrt 3.
-    far = 2 + np.sqrt(3)
-    shares = [-1.0, (1 - 2) / 3, (1 - 2) / 3, -1.0]
-    assert value == pytest.approx(np.mean(shares))
-    assert 2 - 2 * K4[0, 3] == pytest.approx(far)
 
 
 def test_gradient_of_glvq_is_its_slope():
@@ -57,15 +44,6 @@ def test_gradient_of_glvq_is_its_slope():
         < cost_and_gradient(U, K, same_class)[0]
     )
     assert lower.min() >= 0 and lower.sum(axis=1) == pytest.approx(1)
-
-
-def test_prototypes_of_akglvq_have_few_rows_of_length_1():
-    rows = halves(load_dataset("circles"), 0)
-    fitted = AKGLVQ(n_prototypes=10, size=4).fit(rows.X, rows.y)
-    assert accuracy(fitted, rows.X_test, rows.y_test) > 0.9
-    assert np.count_nonzero(fitted.U_, axis=1).max() <= 4
-    lengths = np.einsum("is,st,it->i", fitted.U_, fitted.kernel_.K, fitted.U_)
-    assert lengths == pytest.approx(1.0)
 
 
 def test_balls_by_hand():
@@ -106,15 +84,6 @@ def test_interpretability_by_its_formula_is_that_of_the_model():
     )
 
 
-def test_neighbours_are_the_most_alike_rows():
-    rows = halves(load_dataset("wine"), 0)
-    fitted = KernelNeighbours(n_neighbors=3).fit(rows.X, rows.y)
-    K = fitted.kernel_.values(rows.X_test[:1])[0]
-    labels = sorted(rows.y[np.argsort(-K)[:3]])
-    assert fitted.predict(rows.X_test[:1]) == [max(labels, key=labels.count)]
-    assert fitted.kernel_.values(rows.X) == pytest.approx(fitted.kernel_.K)
-
-
 def test_a_table_entry_is_the_model_that_explore_opens(monkeypatch):
     for model, fit in tables.MODELS.items():
         monkeypatch.setitem(tables.MODELS, model, fit._replace(grid=fit.grid[-2:]))
@@ -131,42 +100,3 @@ def test_a_table_entry_is_the_model_that_explore_opens(monkeypatch):
         outcome = BOTH.run(Trial("wine", model, 0), dataset)
         assert 80 < outcome.measures[tables.ACC] <= 100
         assert tables.DR not in outcome.measures and not outcome.method
-
-
-def test_series_have_a_kernel_of_each_channel():
-    series = load_dataset("series", n_samples=40, n_classes=2, n_times=12)
-    outcome = BOTH.run(Trial("series", tables.ISKPL, 0), series)
-    assert outcome.measures[tables.ACC] == 100
-    assert outcome.measures[tables.KERNELS] > 1 and not outcome.method
-    numbers = SETTINGS.run(Trial("series", tables.OURS, 0), series).measures
-    assert [numbers[n] for n in ("size", "features", "classes")] == [40, 9, 2]
-
-
-def test_the_papers_numbers_are_all_there():
-    one, both, times = SETTINGS, BOTH, TIMES
-    assert len(one.reported) == 7 * 7 and len(times.printed) == 3 * 6 + 6
-    # 7 models in 4 columns: three of them have all four measures, IMKPL too, ISKPL no
-    # kernels, AKGLVQ and PS neither kernels nor DR.
-    assert len(both.reported) == 4 * (4 * 4 + 3 + 2 + 2)
-    assert next(n for n in one.reported if n.measure == "T0").value == 15
-
-
-def test_what_is_proved_holds_for_our_solver_and_not_as_printed():
-    trial = Trial("iris", "as printed", 0)
-    proved = by_name(EXPERIMENTS, "imkpl-propositions")
-    measures = proved.run(trial, load_dataset("iris")).measures
-    assert measures[figures._CONVEX] == 1.0 and measures[figures._OF_OURS] == 1.0
-    assert measures[figures._FALLS] == 0.0 and measures[figures._LOCAL] == 0.0
-
-
-def test_noise_is_what_learned_weights_leave_out():
-    dataset = figures.noisy_wine()
-    overlap = by_name(EXPERIMENTS, "imkpl-figures-1-2-5")
-    measured = {
-        model: overlap.run(Trial("", model, 0), dataset).measures
-        for model in figures.OVERLAP
-    }
-    others = "neighbours of other classes %"
-    assert measured["learned weights"][others] < measured["average kernel"][others]
-    claims = overlap.run(Trial("", CLAIMS, 0), dataset).measures
-    assert claims[figures._LESS] == 1.0

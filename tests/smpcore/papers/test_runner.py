@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from smpcore import load_dataset
-from smpcore.papers import Outcome, Trial, compare
-from smpcore.papers.experiment import CLAIMS, Claim, holding
+from smpcore.papers import compare
+from smpcore.papers.experiment import CLAIMS, Claim, Outcome, Trial, holding
 from smpcore.papers.results import Measured
 from tests.smpcore.papers.toy import TOY
 

@@ -5,7 +5,9 @@ from functools import partial
 import numpy as np
 
 from smpcore import load_dataset
-from smpcore.papers import Experiment, Outcome, Reported, Source
+from smpcore.papers import Experiment
+from smpcore.papers.experiment import Outcome, Reported
+from smpcore.papers.sources import Source
 
 MOONS = Source(make=partial(load_dataset, "moons", n_samples=40))
 GONE = Source(openml=31)

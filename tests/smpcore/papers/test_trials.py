@@ -1,0 +1,67 @@
+"""A small trial of each model of an experiment measures what it measured before.
+
+``python -m tests.smpcore.papers.test_trials`` writes the numbers anew, where an
+experiment is meant to change. They are no figures of a paper: 90 rows of one data set.
+"""
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from smpcore.papers import EXPERIMENTS, by_name
+from smpcore.papers.experiment import Trial
+
+PATH = Path(__file__).with_name("trials.json")
+TRIALS = json.loads(PATH.read_text("utf-8"))
+
+
+@cache
+def small(name):
+    """The experiment with one division of few rows, and these rows."""
+    whole = by_name(EXPERIMENTS, name)
+    made = {key: source.load() for key, source in whole.data.items() if source.make}
+    data = min(made, key=lambda key: made[key].frame.size)
+    rows = np.random.default_rng(0).permutation(made[data].n_samples)[:90]
+    frame = made[data].frame.iloc[np.sort(rows)].reset_index(drop=True)
+    experiment = replace(whole, n_halves=1, repetitions=min(whole.repetitions, 2))
+    return experiment, data, replace(made[data], frame=frame, origin=None)
+
+
+def numbers(name, model):
+    """All that a trial measures, by name and place."""
+    experiment, data, dataset = small(name)
+    outcome = experiment.run(Trial(data, model, 0), dataset)
+    every = {measure: float(x) for measure, x in outcome.measures.items()}
+    for curve, points in outcome.curves.items():
+        every |= {f"{curve} at {float(at):g}": float(x) for at, x in points.items()}
+    values = {key: str(value) for key, value in outcome.values.items()}
+    return {
+        key: float(f"{x:.5g}")
+        for key, x in every.items()
+        if not key.startswith(experiment.elsewhere)
+    } | values
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_small_trial_measures_what_it_did(name):
+    for model, wanted in TRIALS[name].items():
+        found = numbers(name, model)
+        assert found.keys() == wanted.keys(), model
+        for key, value in wanted.items():
+            near = value
+            if not isinstance(value, str):  # processors sum in another order
+                near = approx(value, 0.02, 0.03, nan_ok=True)
+            assert found[key] == near, (model, key)
+
+
+if __name__ == "__main__":
+    for name, models in TRIALS.items():
+        TRIALS[name] = {model: numbers(name, model) for model in models}
+    json.dump(TRIALS, PATH.open("w", encoding="utf-8"), indent=1, sort_keys=True)
