@@ -105,7 +105,7 @@ import itertools, signal, sys, time
 import numpy as np
 from pages.work import cache, study_pool
 from smpcore import load_dataset
-from smpcore.evaluation.tasks import running
+from smpcore.evaluation.executors import running
 from tests.test_study_pool import slow
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's jobs ignore it

@@ -9,14 +9,13 @@ from smpcore.evaluation.comparison import (
     title_of,
 )
 from smpcore.evaluation.differences import (
-    Difference,
     holm,
-    holm_levels,
     paired_difference,
     simultaneous_differences,
 )
-from smpcore.evaluation.engine import Engine, edition, engine
+from smpcore.evaluation.engine import edition, engine
 from smpcore.evaluation.errors import RegressionScores
+from smpcore.evaluation.executors import end_with_parent
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
 from smpcore.evaluation.new_rows import (
@@ -47,7 +46,6 @@ from smpcore.evaluation.operating import (
 from smpcore.evaluation.out_of_fold import out_of_fold
 from smpcore.evaluation.pareto import (
     LEVEL,
-    corrected_error,
     corrected_t_test,
     pareto_front,
     smaller_and_as_good,
@@ -62,7 +60,6 @@ from smpcore.evaluation.probabilities import (
     interval_coverage,
     reliability,
 )
-from smpcore.evaluation.processes import end_with_parent
 from smpcore.evaluation.rates import (
     Rate,
     class_rates,
@@ -73,7 +70,6 @@ from smpcore.evaluation.results import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
     class_numbers,
-    count_answers,
     evaluate,
     score_answers,
     wilson,
@@ -85,13 +81,11 @@ from smpcore.evaluation.stability import (
     Stability,
     TrainingRows,
     match_prototypes,
-    redraw,
     refits,
     stability,
 )
 from smpcore.evaluation.subgroups import (
     FEWEST_ROWS,
-    Grouping,
     RowMeasure,
     group_rows,
     row_measures,
@@ -112,10 +106,7 @@ __all__ = [
     "ComparedFormat",
     "ComparedModel",
     "ComparedRows",
-    "Difference",
-    "Engine",
     "Fold",
-    "Grouping",
     "Matched",
     "ParameterPath",
     "Rate",
@@ -139,9 +130,7 @@ __all__ = [
     "clusters",
     "clusters_like",
     "compare_number_formats",
-    "corrected_error",
     "corrected_t_test",
-    "count_answers",
     "decision_curve",
     "edition",
     "end_with_parent",
@@ -153,7 +142,6 @@ __all__ = [
     "folds",
     "group_rows",
     "holm",
-    "holm_levels",
     "interval_coverage",
     "known_rows",
     "labelled",
@@ -171,7 +159,6 @@ __all__ = [
     "rate",
     "rates_at",
     "read_results",
-    "redraw",
     "refits",
     "reject_curve",
     "reliability",

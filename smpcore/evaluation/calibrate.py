@@ -58,10 +58,8 @@ def calibrate(
         Label of each row, or its number.
     classes : ndarray of shape (n_classes,), sorted, optional
         Labels in the order of the scores; None for regression.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other, from `smpcore.evaluation.clusters`.
-    weights : ndarray of shape (n_samples,), optional
-        Of rows with classes, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------

@@ -63,23 +63,7 @@ class ComparedModel:
     def prototype_measures(
         self, X: np.ndarray, y: np.ndarray, classes: np.ndarray | None
     ) -> dict[str, float]:
-        """Means over prototypes of what `measures_of_prototypes` gives.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n_samples, n_features)
-            Prepared rows.
-        y : ndarray of shape (n_samples,)
-            Their labels.
-        classes : ndarray of shape (n_classes,), or None
-            None for a regression.
-
-        Returns
-        -------
-        dict of str to float
-            Empty for a baseline, a regression or a model without a code. Prototypes
-            that no row uses have no discrimination and do not count in its mean.
-        """
+        """Means over prototypes of what `measures_of_prototypes` gives."""
         if self.key not in METHODS or classes is None:
             return {}
         model = self.estimator.model_

@@ -15,20 +15,7 @@ from smpcore.evaluation.pareto import LEVEL
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better one model is than another on the same rows.
-
-    Parameters
-    ----------
-    mean : float
-        Of the losses, the second's less the first's: above 0, the first is better. Of
-        two sets of rows, the first's mean less the second's.
-    low, high : float
-        Interval of the same test: it excludes 0 exactly where ``p_value < level``.
-    p_value : float
-        Two-sided, from 0 to 1; not corrected for several tests.
-    test : str
-        Which test it is.
-    """
+    """How much better one model is than another on the same rows."""
 
     mean: float
     low: float
@@ -129,10 +116,8 @@ def simultaneous_differences(
         Loss of each model on each row.
     reference : ndarray of shape (n_rows,)
         Loss of the model that they are compared with.
-    groups : ndarray of shape (n_rows,), optional
-        Rows of equal value depend on each other; None: all are independent.
-    weights : ndarray of shape (n_rows,), optional
-        Of the rows, taken as known.
+    groups, weights : ndarray of shape (n_rows,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------
@@ -178,17 +163,6 @@ def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> np.ndarray:
     A test that is significant after the correction is so at its own step's level; the
     others are judged at the level of the step that stops the procedure. An interval at
     this level excludes no difference exactly where `holm` says p < level.
-
-    Parameters
-    ----------
-    p_values : sequence of float
-        Of tests that are read together, each from 0 to 1.
-    level : float
-        Of all tests together.
-
-    Returns
-    -------
-    ndarray of shape (n_values,)
     """
     p_values = np.asarray(p_values, np.float64)
     order = np.argsort(p_values, kind="stable")

@@ -35,15 +35,7 @@ LIBRARIES = "numpy", "scipy", "scikit-learn", "numba", "pandas"
 
 @dataclass(frozen=True)
 class Engine:
-    """Where tasks run.
-
-    Parameters
-    ----------
-    client : dask.distributed.Client, optional
-        Of the cluster; None: work runs on this machine.
-    words : str
-        What to tell about it; empty if nothing.
-    """
+    """Where tasks run."""
 
     client: Any = None
     words: str = ""

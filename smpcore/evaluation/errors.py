@@ -83,15 +83,5 @@ class RegressionScores:
         return int(self.errors.argmax())
 
     def always(self, answer: float) -> float:
-        """Give the mean absolute error of one answer to every row.
-
-        Parameters
-        ----------
-        answer : float
-            The training median, say: what a model must beat.
-
-        Returns
-        -------
-        float
-        """
+        """Give the mean absolute error of one answer to every row."""
         return float(np.abs(self.truth - answer).mean())

@@ -90,25 +90,6 @@ class Journal(AbstractContextManager):
     """Results on their way: those of an earlier run, and each new one at once.
 
     It is a context; one process at a time has it.
-
-    Parameters
-    ----------
-    path : Path
-        Of the result file; the journal is beside it.
-    subject : Subject
-
-    Attributes
-    ----------
-    rows : dict
-        `KEY` -> row of `sweep`.
-    notices : list of str
-        What was found to be damaged, and what was kept.
-
-    Raises
-    ------
-    SmpcoreError
-        If the files are of another subject, in use, or damaged beyond use. Nothing is
-        changed.
     """
 
     def __init__(self, path: Path, subject: Subject) -> None:

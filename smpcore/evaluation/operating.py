@@ -126,10 +126,8 @@ def rates_at(
         Whether each row is positive.
     threshold, band : float
         Rows within the band count for neither rate.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------
@@ -169,10 +167,8 @@ def roc_area(
         Score of the positive class minus that of the other, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether each row is positive.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------

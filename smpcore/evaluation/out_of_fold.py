@@ -14,9 +14,9 @@ from sklearn.base import clone
 
 from smpcore.datasets import Dataset, Split, censoring_weights, prepare
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold, folds
 from smpcore.evaluation.scores import class_numbers
-from smpcore.evaluation.tasks import running
 from smpcore.methods.shared.base import PrototypeEstimator
 
 #: Solver status of a fit that was asked to stop.

@@ -23,20 +23,7 @@ POINT = ["method", "parameter", "value"]
 def corrected_error(
     scores: np.ndarray, n_train: np.ndarray | float, n_held_out: np.ndarray | float
 ) -> np.ndarray | float:
-    """Standard error of means over folds that share training rows.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (..., n_folds)
-        NaN where a fold has none.
-    n_train, n_held_out : float, or ndarray of shape (...)
-        Rows of a fold.
-
-    Returns
-    -------
-    float, or ndarray of shape (...)
-        NaN of fewer than two scores.
-    """
+    """Standard error of means over folds that share training rows."""
     good = np.isfinite(scores)
     n = good.sum(axis=-1)
     away = np.where(good, scores - _means(scores)[..., None], 0.0)
@@ -172,10 +159,7 @@ def pareto_front(
     sign = 1.0 if larger_is_better else -1.0
     x, y = points[size].to_numpy(np.float64), sign * points["mean"].to_numpy()
     known = np.isfinite(x)
-    front = np.zeros(len(points), dtype=bool)
-    for i in np.flatnonzero(known):
-        as_good = known & (x <= x[i]) & (y >= y[i])
-        front[i] = not (as_good & ((x < x[i]) | (y > y[i]))).any()
+    front = known & on_front(x, y)
     best, sparsest = np.zeros_like(front), np.zeros_like(front)
     if known.any():
         top = np.flatnonzero(front)[y[front].argmax()]
@@ -186,6 +170,12 @@ def pareto_front(
         sparsest[smallest[y[smallest].argmax()]] = True
     undecided = _undecided(points, table, score, sign, x, front, known)
     return points.assign(front=front, undecided=undecided, best=best, sparsest=sparsest)
+
+
+def on_front(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Whether no point is at most as large and at least as good, and better in one."""
+    as_good = (x <= x[:, None]) & (y >= y[:, None])
+    return ~(as_good & ((x < x[:, None]) | (y > y[:, None]))).any(axis=1)
 
 
 def smaller_and_as_good(

@@ -58,10 +58,8 @@ def reliability(
         Probability of an event, from `event`.
     truth : ndarray of bool, shape (n_samples,)
         Whether it occurred.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------
@@ -122,12 +120,8 @@ def brier_score(
         Probability of each class.
     y_encoded : ndarray of int, shape (n_samples,)
         Class number of each row.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows: with `smpcore.datasets.censoring_weights` it is the score of Graf
-        et al. (Statistics in Medicine 18, 1999), by the weights' sum in place of the
-        number of rows.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------
@@ -160,10 +154,8 @@ def decision_curve(
         Probability of the positive class.
     truth : ndarray of bool, shape (n_samples,)
         Whether each row is positive.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------

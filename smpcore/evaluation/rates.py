@@ -95,10 +95,8 @@ def class_rates(
         Class numbers; an answer that is no class (-1) counts as a miss.
     classes : ndarray of shape (n_classes,)
         Labels, in the order of the class numbers.
-    clusters : ndarray of int, shape (n_rows,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_rows,), optional
-        Of the rows; numbers of rows stay unweighted.
+    clusters, weights : ndarray of shape (n_rows,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------

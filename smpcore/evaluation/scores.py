@@ -139,24 +139,7 @@ def count_answers(
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
 ) -> Scores:
-    """Count the answers of a classifier.
-
-    Parameters
-    ----------
-    truth, answers : ndarray of shape (n_samples,)
-        Class numbers; a truth that is no class of the model (-1) counts as a miss
-        and is left out of the confusion.
-    classes : ndarray of shape (n_classes,)
-        Labels of the model, in the order of the class numbers.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows, as from `smpcore.datasets.censoring_weights`.
-
-    Returns
-    -------
-    Scores
-    """
+    """Count the answers of a classifier."""
     n_classes = len(classes)
     known = truth >= 0
     cells = truth[known] * n_classes + answers[known]
@@ -207,10 +190,8 @@ def score_answers(
         True and predicted labels, or numbers.
     classes : ndarray of shape (n_classes,) or None
         Labels of the model, sorted; None for regression.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
-    weights : ndarray of shape (n_samples,), optional
-        Of rows with classes, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------
@@ -240,10 +221,8 @@ def evaluate(
         Rows to predict, none of them used in the fit for an honest score.
     y : ndarray of shape (n_samples,), labels; numbers for regression
         True label or number of each row, to compare the predictions with.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other, from `smpcore.evaluation.clusters`.
-    weights : ndarray of shape (n_samples,), optional
-        Of rows with classes, as from `smpcore.datasets.censoring_weights`.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------

@@ -13,7 +13,7 @@ from sklearn.base import is_classifier
 
 from smpcore.datasets import Preparation
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.tasks import running
+from smpcore.evaluation.executors import running
 from smpcore.model import PrototypeModel
 
 #: Solver status of a fit that was asked to stop.
@@ -28,28 +28,7 @@ SAME_PROTOTYPE = 0.5
 def redraw(
     y: np.ndarray, groups: np.ndarray | None, seed: int, keep_labels: bool = True
 ) -> np.ndarray:
-    """Draw as many groups (or rows) as there are, with replacement.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_samples,)
-        Label or number of each row.
-    groups : ndarray of shape (n_samples,), optional
-        Rows of a group stay together; `clusters` makes groups of times.
-    seed : int
-        Seed that draws; equal seeds give equal rows.
-    keep_labels : bool
-        Draw again until every label is in the sample.
-
-    Returns
-    -------
-    ndarray of int, shape (n_drawn,)
-
-    Raises
-    ------
-    SmpcoreError
-        If most samples would miss a class, so that none with all classes is drawn.
-    """
+    """Draw as many groups (or rows) as there are, with replacement."""
     rng = np.random.default_rng(seed)
     resampled = (
         np.arange(len(y)) if groups is None else np.unique(groups, return_inverse=1)[1]
@@ -78,10 +57,8 @@ class TrainingRows:
         Prepared features of each row.
     y : ndarray of shape (n_samples,)
         Label or number of each row.
-    groups : ndarray of shape (n_samples,), optional
-        Rows of a group are drawn together; None: each row alone.
-    weights : ndarray of shape (n_samples,), optional
-        Of the rows, drawn with them.
+    groups, weights : ndarray of shape (n_samples,), optional
+        Which rows are drawn together; how much each counts.
     """
 
     X: np.ndarray

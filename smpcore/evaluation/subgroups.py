@@ -40,17 +40,7 @@ _N_BANDS = 4
 
 @dataclass(frozen=True, eq=False)
 class Grouping:
-    """Groups that a column makes.
-
-    Parameters
-    ----------
-    column : str
-        Name of the column.
-    names : tuple of str
-        Of the groups, in the order of bands or the most frequent level first.
-    codes : ndarray of int, shape (n_samples,)
-        Number of the group of each row of the table.
-    """
+    """Groups that a column makes."""
 
     column: str
     names: tuple[str, ...]
@@ -267,10 +257,8 @@ def subgroups(
         Numbers of the rows that are looked at.
     measures : sequence of RowMeasure
         Values of these rows, from `row_measures`.
-    clusters : ndarray of int, shape (n_rows,), optional
-        Which of these rows depend on each other.
-    weights : ndarray of shape (n_rows,), optional
-        Of these rows; ``rows`` stays their number.
+    clusters, weights : ndarray of shape (n_rows,), optional
+        Which rows depend on each other; how much each counts.
 
     Returns
     -------

@@ -23,11 +23,11 @@ from smpcore.baselines import BASELINES, fit_weighted
 from smpcore.datasets import Dataset, Preparation, censoring_weights, prepare
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.errors import RegressionScores
+from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.paths import ParameterPath
 from smpcore.evaluation.scores import class_numbers, count_answers
 from smpcore.evaluation.sizes import SIZES, measure, measure_baseline
-from smpcore.evaluation.tasks import running
 from smpcore.methods import METHODS
 
 log = logging.getLogger(__name__)
@@ -63,16 +63,7 @@ class FoldCache:
 
 
 class SweepContext:
-    """What all tasks of a sweep share; what is made on the way stays where it is.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    chains : list of (ParameterPath, Fold)
-    mode : {"preview", "warm", "cold"}
-    stop : ndarray of int64, shape (1,)
-        Its rise is seen on this machine, not by workers of a cluster.
-    """
+    """What all tasks of a sweep share; what is made on the way stays where it is."""
 
     def __init__(
         self,

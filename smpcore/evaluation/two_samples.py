@@ -16,17 +16,7 @@ from smpcore.evaluation.pareto import LEVEL
 
 
 class Sample(NamedTuple):
-    """Rows whose mean is compared.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_rows,)
-        Of each row; of a share whether it is a hit.
-    clusters : ndarray of int, shape (n_rows,), optional
-        Which rows depend on each other; None: none do.
-    weights : ndarray of shape (n_rows,), optional
-        None: all weigh the same.
-    """
+    """Rows whose mean is compared."""
 
     values: np.ndarray
     clusters: np.ndarray | None = None

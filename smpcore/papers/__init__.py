@@ -31,20 +31,16 @@ from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
 from smpcore.papers import comparison, imkpl, mprotsvm, small, smp, supersparse
 from smpcore.papers.comparison import Comparison, compared
-from smpcore.papers.experiment import Experiment, Outcome, Reported, Trial, by_name
+from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.results import (
-    MEASURED_HERE,
     SHIPPED,
     Measured,
     Place,
-    begin_process,
     missing_data,
     path_of,
     read_measured,
     run_experiment,
-    together,
 )
-from smpcore.papers.sources import MissingDataError, Source
 from smpcore.papers.table import compare, overview, table_of
 
 _ALGORITHMS = {
@@ -73,22 +69,15 @@ EXPERIMENTS: tuple[Experiment, ...] = (
 
 __all__ = [
     "EXPERIMENTS",
-    "MEASURED_HERE",
     "OTHER_OBJECTIVES",
     "PRINTED",
     "SHIPPED",
     "Comparison",
     "Experiment",
     "Measured",
-    "MissingDataError",
-    "Outcome",
     "Place",
     "PrintedStep",
-    "Reported",
-    "Source",
-    "Trial",
     "as_step",
-    "begin_process",
     "by_name",
     "compare",
     "compared",
@@ -98,5 +87,4 @@ __all__ = [
     "read_measured",
     "run_experiment",
     "table_of",
-    "together",
 ]

@@ -23,10 +23,8 @@ from smpcore.evaluation import engine
 from smpcore.methods import METHODS
 from smpcore.papers import (
     EXPERIMENTS,
-    MEASURED_HERE,
     Experiment,
     Place,
-    begin_process,
     by_name,
     compare,
     compared,
@@ -35,8 +33,8 @@ from smpcore.papers import (
     read_measured,
     run_experiment,
     table_of,
-    together,
 )
+from smpcore.papers.results import MEASURED_HERE, begin_process, together
 
 
 def main(arguments: list[str] | None = None) -> int:

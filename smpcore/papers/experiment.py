@@ -19,17 +19,7 @@ CLAIMS = "claims"
 
 
 class Trial(NamedTuple):
-    """The smallest piece of an experiment that is measured by itself.
-
-    Attributes
-    ----------
-    data : str
-        Key of a source of the experiment.
-    model : str
-        One of the experiment's models.
-    repetition : int
-        From 0: decides the seeds of the split and of the fit.
-    """
+    """The smallest piece of an experiment that is measured by itself."""
 
     data: str
     model: str
@@ -38,20 +28,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a trial has measured.
-
-    Parameters
-    ----------
-    measures : mapping of str to float
-        Measure -> value; NaN where there is none.
-    curves : mapping of str to mapping of float to float
-        Measure -> place on the experiment's `axis` -> value.
-    method : str
-        Key of the method that was fitted, so that Explore can show it; empty for
-        another model.
-    values : mapping
-        Parameters of that fit.
-    """
+    """What a trial has measured."""
 
     measures: Mapping[str, float]
     curves: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
@@ -61,21 +38,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reported:
-    """A number that the paper prints.
-
-    Parameters
-    ----------
-    data, model, measure : str
-        What it is of, in the words of the experiment.
-    value : float
-        As printed, in the unit of the measure.
-    spread : float
-        Standard deviation over repetitions, as printed; NaN if none is.
-    at : float
-        Place on the experiment's `axis`; NaN for a number in a table.
-    source : str
-        Where in the paper it stands, if that is not the experiment's `where`.
-    """
+    """A number that the paper prints."""
 
     data: str
     model: str

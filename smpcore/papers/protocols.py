@@ -21,13 +21,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Halves:
-    """Training and test rows of one repetition, prepared on training rows only.
-
-    Parameters
-    ----------
-    X, X_test : ndarray of shape (n_samples, n_features)
-    y, y_test : ndarray of shape (n_samples,)
-    """
+    """Training and test rows of one repetition, prepared on training rows only."""
 
     X: np.ndarray
     y: np.ndarray

@@ -20,8 +20,8 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation import edition, end_with_parent
+from smpcore.evaluation.executors import running
 from smpcore.evaluation.journal import JsonLines, read_json_lines
-from smpcore.evaluation.tasks import running
 from smpcore.papers.experiment import Experiment, Outcome, Trial
 from smpcore.papers.sources import MissingDataError
 
@@ -177,17 +177,7 @@ def missing_data(experiment: Experiment, place: Place) -> dict[str, str]:
 
 
 def together(needs: Iterable[str]) -> str:
-    """Say once what several data sets need.
-
-    Parameters
-    ----------
-    needs : iterable of str
-        From `missing_data`.
-
-    Returns
-    -------
-    str
-    """
+    """Say once what several data sets need."""
     texts = list(dict.fromkeys(needs))
     numbers = [text for text in texts if text.startswith(_OPENML)]
     ids = ", ".join(text.removeprefix(_OPENML) for text in numbers)

@@ -31,28 +31,7 @@ def _in_letters(name: str) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """A data set of a paper.
-
-    Parameters
-    ----------
-    make : callable, optional
-        Returns it where it is bundled or generated; in that case nothing else is
-        needed.
-    file : str
-        Its name in the folder of ``--data``.
-    openml : int, optional
-        Its number at OpenML, for ``--download``.
-    target : str
-        Its target, where the usual guess takes another column.
-    dropped : tuple of str
-        Columns that are left out.
-    two_classes : bool
-        A number to predict is cut at its mean.
-    bundled : str
-        Key of the bundled data set that Explore shows it as; empty if there is none.
-    unavailable : str
-        Why nobody else can have it; empty if it can be had.
-    """
+    """A data set of a paper."""
 
     make: Callable[[], Dataset] | None = None
     file: str = ""
@@ -90,24 +69,7 @@ class Source:
         return bool(self.make or self._path(folder) or can_download)
 
     def load(self, folder: Path | None = None, download: bool = False) -> Dataset:
-        """Read or make the data.
-
-        Parameters
-        ----------
-        folder : Path, optional
-            Where files are looked for first.
-        download : bool
-            Whether OpenML may be asked.
-
-        Returns
-        -------
-        Dataset
-
-        Raises
-        ------
-        MissingDataError
-            If they are not here.
-        """
+        """Read or make the data."""
         if self.make is not None:
             return self.make()
         if path := self._path(folder):

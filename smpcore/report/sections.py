@@ -16,12 +16,12 @@ from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_numb
 from smpcore.errors import ExportError
 from smpcore.evaluation import (
     FEWEST_ROWS,
-    Grouping,
     RowMeasure,
     class_numbers,
     class_rates,
     subgroups,
 )
+from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain import Section
 from smpcore.model import PrototypeModel
 

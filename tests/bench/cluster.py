@@ -23,7 +23,7 @@ import numpy as np
 from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import engine, folds, method_path, sweep_table
 from smpcore.evaluation.engine import VARIABLE
-from smpcore.evaluation.tasks import running
+from smpcore.evaluation.executors import running
 from tests.bench.cluster_fits import print_fits
 from tests.clusters import Cluster
 

@@ -15,24 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 
 class CondensedNeighbour(ClassifierMixin, BaseEstimator):
-    """Answer with the class of the nearest of few training rows.
-
-    Parameters
-    ----------
-    editing : int, default=3
-        A row is dropped first if most of so many nearest other rows are of another
-        class; 0: none is.
-    random_state : int, default=0
-        Order in which rows are looked at.
-
-    Attributes
-    ----------
-    selected_ : ndarray of int
-        The training rows that are kept: with them as neighbours, every row that was not
-        dropped gets its own class.
-    X_, y_ : ndarray of shape (n_selected, n_features) and (n_selected,)
-        Those rows.
-    """
+    """Answer with the class of the nearest of few training rows."""
 
     def __init__(self, editing: int = 3, random_state: int = 0) -> None:
         self.editing, self.random_state = editing, random_state

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from smpcore.evaluation.pareto import on_front
+
 
 def model_means(
     table: pd.DataFrame, score: str, sizes: Sequence[str] = ()
@@ -19,15 +21,9 @@ def model_means(
     logs = values.assign(**{size: np.log(values[size].clip(lower=1)) for size in sizes})
     means = logs.groupby("model", sort=False).mean().sort_values(score, ascending=False)
     means = means.assign(**{size: np.exp(means[size]) for size in sizes})
-    fronts = {f"front, {size}": on_front(means[size], means[score]) for size in sizes}
+    y = means[score].to_numpy()
+    fronts = {f"front, {one}": on_front(means[one].to_numpy(), y) for one in sizes}
     return means.assign(**fronts)
-
-
-def on_front(sizes: pd.Series, scores: pd.Series) -> np.ndarray:
-    """Whether none is at most as large and at least as good, and better in one."""
-    x, y = sizes.to_numpy(), scores.to_numpy()
-    as_good = (x <= x[:, None]) & (y >= y[:, None])
-    return ~(as_good & ((x < x[:, None]) | (y > y[:, None]))).any(axis=1)
 
 
 def best_in_words(means: pd.DataFrame, score: str, ours: set[str]) -> str:

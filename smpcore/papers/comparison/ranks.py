@@ -19,20 +19,7 @@ LEVEL = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Ranks:
-    """Mean ranks of models, 1 for the best.
-
-    Parameters
-    ----------
-    mean : Series
-        Model -> mean rank over data sets, the best first.
-    n_sets : int
-        Data sets on which all models were measured.
-    p_value : float
-        Of Friedman's test that all models are alike.
-    critical : float
-        Nemenyi's critical difference: mean ranks that are nearer are no clear
-        difference at the level of 5 %.
-    """
+    """Mean ranks of models, 1 for the best."""
 
     mean: pd.Series
     n_sets: int

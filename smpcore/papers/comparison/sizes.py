@@ -27,16 +27,7 @@ _FLOAT = 4
 
 
 class Size(NamedTuple):
-    """Size of a fitted model.
-
-    Attributes
-    ----------
-    numbers : float
-    n_bytes : float
-        NaN of a model that has no program.
-    columns : float
-        Columns of the table that it uses.
-    """
+    """Size of a fitted model."""
 
     numbers: float
     n_bytes: float

@@ -53,23 +53,7 @@ def cost_and_gradient(
 
 
 class AKGLVQ:
-    """Nearest prototype in the feature space of the averaged kernel.
-
-    Parameters
-    ----------
-    n_prototypes : int
-        Of each class.
-    size : int
-        Training rows in a prototype at most.
-    kernels : str
-    n_channels : int
-        Both as in `IMKPLClassifier`.
-
-    Attributes
-    ----------
-    U_ : ndarray of shape (n_all, n_samples)
-        Of length 1 in feature space.
-    """
+    """Nearest prototype in the feature space of the averaged kernel."""
 
     def __init__(
         self,

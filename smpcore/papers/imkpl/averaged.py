@@ -17,16 +17,7 @@ from smpcore.similarity import Similarity
 
 @dataclass(frozen=True, eq=False)
 class AveragedKernel:
-    """The mean of the base kernels of training rows, 1 on the diagonal.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_samples, n_features)
-        Training rows.
-    similarity : Similarity
-        The mean of the kernels that see differences, as ISKPL has it.
-    K : ndarray of shape (n_samples, n_samples)
-    """
+    """The mean of the base kernels of training rows, 1 on the diagonal."""
 
     X: np.ndarray
     similarity: Similarity
@@ -48,15 +39,7 @@ class AveragedKernel:
 
 
 class KernelNeighbours:
-    """k nearest training rows in the feature space of the averaged kernel vote.
-
-    Parameters
-    ----------
-    n_neighbors : int
-    kernels : str
-    n_channels : int
-        Both as in `IMKPLClassifier`.
-    """
+    """k nearest training rows in the feature space of the averaged kernel vote."""
 
     def __init__(
         self, n_neighbors: int = 5, kernels: str = "features", n_channels: int = 1

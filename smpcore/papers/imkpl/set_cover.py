@@ -35,22 +35,7 @@ def cover(D: np.ndarray, y_encoded: np.ndarray, radius: float) -> list[tuple[int
 
 
 class SetCoverPrototypes:
-    """Nearest selected row in the feature space of the averaged kernel.
-
-    Parameters
-    ----------
-    share : float
-        Radius of the balls, as this quantile of the distances between rows.
-    kernels : str
-    n_channels : int
-        Both as in `IMKPLClassifier`.
-
-    Attributes
-    ----------
-    U_ : ndarray of shape (n_prototypes, n_samples)
-        The rows of each ball, equally, of length 1 in feature space: the paper
-        measures IP on these.
-    """
+    """Nearest selected row in the feature space of the averaged kernel."""
 
     def __init__(
         self, share: float = 0.1, kernels: str = "features", n_channels: int = 1

@@ -58,22 +58,7 @@ def lvq21_step(Z: np.ndarray, length: float, x: np.ndarray, same: np.ndarray) ->
 
 
 class _Nearest:
-    """Nearest prototype, moved from the centres of clusters.
-
-    Parameters
-    ----------
-    n_prototypes : int
-        Of each class.
-    length : float
-        The first step length, and the longest.
-    random_state : int
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    Z_ : ndarray of shape (n_all, n_features)
-    prototype_labels_ : ndarray of int, shape (n_all,)
-    """
+    """Nearest prototype, moved from the centres of clusters."""
 
     def __init__(
         self, n_prototypes: int = 3, length: float = 0.05, random_state: int = 0

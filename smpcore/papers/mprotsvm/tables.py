@@ -46,18 +46,7 @@ SPEED = f"microseconds for a row, {MANY} prototypes"
 
 @dataclass(frozen=True)
 class Division:
-    """How a data set is divided.
-
-    Parameters
-    ----------
-    n_train : int
-    n_test : int
-    drawn : bool
-        At random; otherwise in the order of the rows.
-    largest : bool
-        Features are divided by the largest value of all, as of pictures; otherwise
-        each is standardised.
-    """
+    """How a data set is divided."""
 
     n_train: int
     n_test: int

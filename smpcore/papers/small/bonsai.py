@@ -27,28 +27,7 @@ SIGMA, SOFTEST, STEEPEST = 1.0, 1.0, 30.0
 
 
 class Bonsai(FewWeights):
-    """A tree whose nodes all score, for classification.
-
-    Parameters
-    ----------
-    depth : int
-        Branches on a path; there are ``2 ** depth`` leaves.
-    n_dimensions : int
-        Of the projection.
-    n_features : int, optional
-        Features that the projection may use; None: all.
-    share : float
-        Part of the entries of each array that may be other than 0.
-    ridge : float
-        On all weights.
-    random_state : int
-
-    Attributes
-    ----------
-    arrays_ : dict of str to ndarray
-        Z (n_dimensions, n_features), W and V (n_nodes, n_scores, n_dimensions), theta
-        (n_branches, n_dimensions).
-    """
+    """A tree whose nodes all score, for classification."""
 
     projection = "Z"
 

@@ -23,25 +23,7 @@ from smpcore.papers.small.thresholded import (
 
 
 class ProtoNN(FewWeights):
-    """Prototypes in a projection, for classification.
-
-    Parameters
-    ----------
-    n_dimensions : int
-        Of the projection.
-    n_prototypes : int
-        Of each class.
-    n_features : int, optional
-        Features that the projection may use; None: all.
-    share : float
-        Part of the entries of the projection that may be other than 0.
-    random_state : int
-
-    Attributes
-    ----------
-    arrays_ : dict of str to ndarray
-        W (n_dimensions, n_features), B (n_all, n_dimensions), Z (n_all, n_classes).
-    """
+    """Prototypes in a projection, for classification."""
 
     projection = "W"
 

@@ -36,13 +36,7 @@ N_STEPS = 200
 
 
 class AsPrinted:
-    """Mirror-Prox with the paper's fixed steps, k = n, then (10).
-
-    Parameters
-    ----------
-    beta : float
-        Step of the duals; that of the shares is the paper's .01.
-    """
+    """Mirror-Prox with the paper's fixed steps, k = n, then (10)."""
 
     def __init__(self, beta: float = 0.01) -> None:
         self.beta = beta

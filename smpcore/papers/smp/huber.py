@@ -20,22 +20,7 @@ def huber_loss(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 class HuberClassifier:
-    """Linear classifier of two classes with the Huber loss and an elastic net.
-
-    Parameters
-    ----------
-    l1, l2 : float
-        mu and nu, in units of the mean loss.
-    tol : float
-        It ends when no weight moves by more.
-    max_iter : int
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Per unit of the features.
-    intercept_ : float
-    """
+    """Linear classifier of two classes with the Huber loss and an elastic net."""
 
     def __init__(
         self, l1: float, l2: float, tol: float = 1e-6, max_iter: int = 5000

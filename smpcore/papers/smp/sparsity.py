@@ -47,12 +47,6 @@ class Linear:
     Hinge and log loss are SMP with one prototype for each class, certified: at its
     optimum w_1 = -w_0, so that of w = w_1 - w_0 the penalties are mu |w| and
     mu eta |w|^2 / 4. Its bias has the ridge of the weights, too.
-
-    Parameters
-    ----------
-    loss : {"hinge", "smooth", "huber"}
-    l1, l2 : float
-        Of the l1 penalty and the ridge, in units of the mean loss.
     """
 
     def __init__(self, loss: str, l1: float = 0.0, l2: float = 0.0) -> None:

@@ -34,12 +34,7 @@ ON_TEST = ", chosen on test rows"
 
 
 class AsPrinted:
-    """SMP as in the paper's experiments: 200 steps of Algorithm 2 on the max loss.
-
-    Parameters
-    ----------
-    lam, mu : float
-    """
+    """SMP as in the paper's experiments: 200 steps of Algorithm 2 on the max loss."""
 
     def __init__(self, lam: float, mu: float) -> None:
         self.estimator = SMPClassifier(lam=lam, mu=mu, loss="max", bias=False)

@@ -58,15 +58,7 @@ _MADE = (next(iter(_CLAIMS)), _TENTH)
 
 @dataclass(frozen=True)
 class Client:
-    """Rows of one claimed identity, 1 for the client and 0 for impostors.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n_train, n_components)
-    y : ndarray of shape (n_train,)
-    genuine, impostors : ndarray of shape (any, n_components)
-        Test rows.
-    """
+    """Rows of one claimed identity, 1 for the client and 0 for impostors."""
 
     X: np.ndarray
     y: np.ndarray

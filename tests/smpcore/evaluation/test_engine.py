@@ -1,14 +1,9 @@
 """Sweeps and refits on a real scheduler with workers that are killed and added."""
 
-import gc
 import shutil
-import signal
 import socket
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,7 +27,7 @@ pytestmark = [
 ]
 # A function of the package has the module's name.
 place = sys.modules["smpcore.evaluation.engine"]
-cluster_tasks = sys.modules["smpcore.evaluation.cluster"]
+cluster_tasks = sys.modules["smpcore.evaluation.executors"]
 
 
 def _ended(cluster):
@@ -144,13 +139,6 @@ def test_stop_ends_it_and_frees_the_workers(cluster):
     raise AssertionError("the workers go on")
 
 
-def test_a_function_of_the_library_asks_no_cluster_by_itself(monkeypatch):
-    monkeypatch.setattr(place, "_asked", lambda *_: pytest.fail("asked"))
-    monkeypatch.setenv(place.VARIABLE, "tcp://127.0.0.1:2")
-    dataset, drawn, walks = _asked("smallk", n_points=2)
-    assert list(sweep(dataset, drawn, walks))
-
-
 def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
     dataset, drawn, walks = _asked("smp", n_points=30)
     found = []
@@ -165,34 +153,6 @@ def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
     assert engine().executor is None
 
 
-@pytest.mark.exhaustive
-def test_a_cluster_lost_before_it_has_the_data_is_told(mortal, monkeypatch):
-    dataset, drawn, walks = _asked("smp", n_points=2)
-    executor = engine().executor
-    mortal.scheduler.kill()
-    with pytest.raises(SmpcoreError, match="cluster broke down"):
-        list(sweep(dataset, drawn, walks, executor=executor))
-
-
-@pytest.mark.exhaustive
-def test_the_last_worker_may_go_if_another_comes(monkeypatch):
-    cluster = Cluster(1)
-    monkeypatch.setenv(place.VARIABLE, cluster.address)
-    dataset, drawn, walks = _asked("smp", "mprotsvm", n_points=10)
-    try:
-        for mode in ("warm", "cold"):
-            found = []
-            for row in _swept(dataset, drawn, walks, mode=mode):
-                found.append(row)
-                if len(found) == 4:
-                    cluster.add()
-                    cluster.workers[-2].kill()
-            alone = list(sweep(dataset, drawn, walks, mode=mode))
-            assert _table(found, dataset).equals(_table(alone, dataset))
-    finally:
-        _ended(cluster)
-
-
 def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
     cluster = Cluster(1)
     monkeypatch.setenv(place.VARIABLE, cluster.address)
@@ -205,64 +165,6 @@ def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
         assert "What had come is kept" in str(told.value)
     finally:
         _ended(cluster)
-
-
-def test_a_result_that_died_with_the_last_worker_is_not_waited_for():
-    def result(timeout):
-        raise TimeoutError
-
-    future = SimpleNamespace(result=result, done=lambda: False)
-    with pytest.raises(SmpcoreError, match="no workers any more"):
-        cluster_tasks._result(SimpleNamespace(ncores=dict), future)
-
-
-@pytest.mark.exhaustive
-def test_who_finds_it_unfit_leaves_the_work_of_others_alone(mortal, monkeypatch):
-    dataset, drawn, walks = _asked("smp", n_points=10)
-    n_fits, unfit = 0, place._here("Unfit.")
-    for _ in _swept(dataset, drawn, walks):
-        n_fits += 1
-        if n_fits == 3:
-            monkeypatch.setattr(place, "_with_same_package", lambda _: unfit)
-            _expire(mortal)
-            assert engine().words.startswith("Unfit.")
-    assert n_fits == 10 * len(drawn)
-
-
-@pytest.mark.exhaustive
-def test_a_worker_that_hangs_holds_nobody_for_long(monkeypatch):
-    cluster = Cluster(1)
-    monkeypatch.setenv(place.VARIABLE, cluster.address)
-    assert engine().client
-    cluster.workers[0].send_signal(signal.SIGSTOP)
-    try:
-        _expire(cluster)
-        started = time.monotonic()
-        assert "does not answer" in engine().words
-        assert time.monotonic() - started < 2 * place.PATIENCE + 1
-        before = threading.active_count()
-        _expire(cluster)
-        started = time.monotonic()
-        assert "does not answer" in engine().words
-        assert time.monotonic() - started < 1, "somebody is asking already"
-        assert threading.active_count() == before
-        cluster.workers[0].send_signal(signal.SIGCONT)
-        place._asking[cluster.address].join(30)
-        _expire(cluster)
-        assert "1 worker." in engine().words
-    finally:
-        cluster.workers[0].send_signal(signal.SIGCONT)
-        _ended(cluster)
-
-
-def test_one_look_serves_for_a_moment(cluster, monkeypatch):
-    found = engine()
-    with monkeypatch.context() as patch:
-        patch.setattr(place, "_asked", lambda *_: pytest.fail("asked at once"))
-        assert engine() is found
-        _expire(cluster)
-        with pytest.raises(pytest.fail.Exception):
-            engine()
 
 
 def _words(address, monkeypatch):
@@ -292,25 +194,6 @@ def test_an_address_that_nobody_answers_is_told_within_five_seconds(monkeypatch)
             assert "does not answer" in words
             assert seconds < 5
             assert _words(address, monkeypatch)[1] < 0.1, "asked again at once"
-
-
-def test_a_client_that_never_connected_is_gone_at_once(monkeypatch):
-    from distributed import Client
-
-    def clients():
-        return [one for one in gc.get_objects() if isinstance(one, Client)]
-
-    monkeypatch.setattr(place, "PATIENCE", 0.5)
-    gc.collect()
-    before = clients()
-    gc.disable()
-    try:
-        _words("tcp://127.0.0.1:2", monkeypatch)
-        place._asking["tcp://127.0.0.1:2"].join(30)
-        left = [one for one in clients() if not any(one is old for old in before)]
-        assert not left, "its end could meet the start of another one"
-    finally:
-        gc.enable()
 
 
 def test_a_worker_without_the_package_is_told(monkeypatch, tmp_path):
@@ -354,12 +237,6 @@ def test_another_version_is_told(cluster):
     worker["packages"]["python"] = "3.8.1.final.0"
     assert "Python 3.8.1" in place._versions_differ(versions)
     assert not place._versions_differ(found.client.get_versions())
-
-
-def test_many_may_ask_at_once(cluster):
-    with ThreadPoolExecutor(4) as pool:
-        told = [job.result() for job in [pool.submit(engine) for _ in range(4)]]
-    assert len({id(found.client) for found in told}) == 1
 
 
 def test_the_client_of_a_notebook_gives_its_executor(cluster, monkeypatch):
