@@ -51,7 +51,7 @@ def held(monkeypatch):
     yield lambda: (
         go.set(),
         first.result(10),
-        line.submit(file_process._started).result(10),
+        line.submit(file_process.READERS.warm).result(10),
     )
     go.set()
 

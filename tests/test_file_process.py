@@ -22,14 +22,16 @@ TABLE = b"a,b,class\n1,2.5,x\n3,4.5,y\n"
 
 @pytest.fixture(scope="module")
 def _line():
-    return FairLine(1, "test reader", file_process._started)
+    return FairLine(1, "test reader"), file_process.ReaderPool(1)
 
 
 @pytest.fixture
 def line(_line, monkeypatch):
     """One process of the tests' own, which may come to harm."""
-    monkeypatch.setattr(file_process, "LINE", _line)
-    return _line
+    line, readers = _line
+    monkeypatch.setattr(file_process, "LINE", line)
+    monkeypatch.setattr(file_process, "READERS", readers)
+    return line
 
 
 def process_of(file) -> int:
@@ -119,13 +121,10 @@ def test_reading_that_nobody_wants_is_ended_and_the_next_file_is_read(line):
     assert file_process.read(read_table, table(), "t.csv").n_samples == 2
 
 
-def test_the_process_goes_with_its_parent(line):
-    def of_this_thread():
-        process = file_process._started()
-        process.stdin.close()  # as it is where the parent has ended
-        return process.wait(timeout=20)
-
-    assert line.submit(of_this_thread).result() == 0
+def test_the_process_goes_with_its_parent():
+    process = file_process.READERS._start()
+    process.stdin.close()  # as it is where the parent has ended
+    assert process.wait(timeout=60) == 0
 
 
 def test_who_was_served_longest_ago_is_next():

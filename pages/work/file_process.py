@@ -7,38 +7,53 @@ There are two processes, and they go to the visitor who was served longest ago.
 from __future__ import annotations
 
 import pickle
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from pages.work.fair_line import FairLine
 from smpcore import SmpcoreError
+from smpcore.datasets import ProcessPool
 
 #: Files that are read at once, each in a process of its own.
 N_READERS = 2
 #: Seconds that a file may take, and that one may take while others wait for theirs.
 #: The slowest takes 20 on a quiet machine.
 PATIENCE, CROWDED_PATIENCE = 120.0, 20.0
-#: A file under way is looked at this often.
-LOOK_SECONDS = 0.1
 
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = "from pages.work.reader_process import serve; serve()"
 
-#: The process of each thread of the line.
-_own = threading.local()
-
 
 class NotReadError(SmpcoreError):
     """A file was not read to its end: at another time it may be."""
+
+
+class ReaderPool(ProcessPool):
+    """Processes that read files: tables have no other form than pickled objects."""
+
+    def __init__(self, most_idle: int) -> None:
+        super().__init__([sys.executable, "-c", _SCRIPT], most_idle, cwd=_ROOT)
+
+    def dump(self, request: Any, stdin: IO[bytes]) -> None:
+        """Write a request."""
+        pickle.dump(request, stdin, protocol=5)
+
+    def load(self, stdout: IO[bytes]) -> Any:
+        """Read a message."""
+        return pickle.load(stdout)
+
+
+READERS = ReaderPool(N_READERS)
+#: Where files stand in line.
+LINE = FairLine(N_READERS, "reader", READERS.warm)
 
 
 def read(
@@ -65,60 +80,40 @@ def reading_of(
 
 
 def _read(request: tuple, stop: np.ndarray, progress: np.ndarray) -> Any:
-    """Read a file in the process of the calling thread of the line."""
-    process, over, reasons = _started(), threading.Event(), []
-    watch = partial(_watch, process, LINE.owner, over, reasons, stop, progress)
-    watching = threading.Thread(target=watch, name="file watch", daemon=True)
-    watching.start()
-    done, answer = False, MemoryError()
+    """Read a file, of whoever has the turn of the calling thread of the line."""
+    reader, source, args, options = request
+    content = source.getvalue() if isinstance(source, BytesIO) else source
+    answer, started = None, time.monotonic()
     try:
-        reader, source, args, options = request
-        content = source.getvalue() if isinstance(source, BytesIO) else source
-        pickle.dump((reader, content, args, options), process.stdin, protocol=5)
-        process.stdin.flush()
-        done, answer = pickle.load(process.stdout)
-    except (EOFError, OSError, pickle.UnpicklingError):  # it has ended
-        pass
-    finally:
-        over.set()
-        watching.join()
-        if reasons or isinstance(answer, MemoryError):
-            process.kill()
-            process.wait()
-            _started()  # for the next file
-    if isinstance(answer, MemoryError):
-        raise NotReadError(*reasons or [_too_much("more memory than one may have")])
-    if not done:
-        raise answer
-    return answer
+        with closing(READERS.messages((reader, content, args, options))) as messages:
+            for answer in messages:
+                seconds = time.monotonic() - started
+                progress[0] = seconds / PATIENCE
+                if answer is None:
+                    _require_patience(seconds, stop)
+        if answer is None or answer.get("failed") == "memory":
+            raise NotReadError(_too_much("more memory than one may have"))
+    except NotReadError:
+        READERS.warm()  # for the next file
+        raise
+    if "failed" in answer:
+        raise answer["failed"]
+    return answer["done"]
 
 
-def _watch(
-    process: subprocess.Popen,
-    owner: str,
-    over: threading.Event,
-    reasons: list[str],
-    stop: np.ndarray,
-    progress: np.ndarray,
-) -> None:
-    """Kill a process that takes too long, or whose file is wanted no longer."""
-    started = time.monotonic()
-    while not reasons and not over.wait(LOOK_SECONDS):
-        seconds = time.monotonic() - started
-        progress[0] = seconds / PATIENCE
-        if stop[0]:
-            reasons.append("Reading the file was cancelled.")
-        elif seconds > PATIENCE:
-            reasons.append(_too_much(f"longer than {PATIENCE:.0f} seconds"))
-        elif seconds > CROWDED_PATIENCE and LINE.is_in_the_way(owner):
-            reasons.append(
-                _too_much(
-                    f"longer than {CROWDED_PATIENCE:.0f} seconds, and others wait for "
-                    "theirs; try again later"
-                )
+def _require_patience(seconds: float, stop: np.ndarray) -> None:
+    """Give a file up that takes too long, or is wanted no longer."""
+    if stop[0]:
+        raise NotReadError("Reading the file was cancelled.")
+    if seconds > PATIENCE:
+        raise NotReadError(_too_much(f"longer than {PATIENCE:.0f} seconds"))
+    if seconds > CROWDED_PATIENCE and LINE.is_in_the_way(LINE.owner):
+        raise NotReadError(
+            _too_much(
+                f"longer than {CROWDED_PATIENCE:.0f} seconds, and others wait for "
+                "theirs; try again later"
             )
-    if reasons:
-        process.kill()
+        )
 
 
 def _too_much(what: str) -> str:
@@ -127,20 +122,3 @@ def _too_much(what: str) -> str:
         f"Reading the file takes {what}{join} take fewer rows or columns, or save the "
         "table as Parquet."
     )
-
-
-def _started() -> subprocess.Popen:
-    """The process of the calling thread, which is started if it has ended."""
-    process = getattr(_own, "process", None)
-    if process is None or process.poll() is not None:
-        process = _own.process = subprocess.Popen(
-            [sys.executable, "-c", _SCRIPT],
-            cwd=_ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-    return process
-
-
-#: Where files stand in line.
-LINE = FairLine(N_READERS, "reader", _started)

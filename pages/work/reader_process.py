@@ -59,14 +59,19 @@ def _answer(
     source: bytes | Path,
     args: tuple,
     options: dict[str, Any],
-) -> tuple[bool, Any]:
+) -> dict[str, Any]:
+    """The last message of a request, as `ProcessPool` has it."""
     try:
-        if isinstance(source, Path):
-            with source.open("rb") as file:
-                return True, reader(file, *args, **options)
-        return True, reader(io.BytesIO(source), *args, **options)
-    except (SmpcoreError, OSError, MemoryError) as error:
-        return False, error
+        with (
+            source.open("rb")
+            if isinstance(source, Path)
+            else io.BytesIO(source) as file
+        ):
+            return {"done": reader(file, *args, **options)}
+    except MemoryError:
+        return {"failed": "memory"}
+    except (SmpcoreError, OSError) as error:
+        return {"failed": error}
     except Exception as error:
         log.exception("a file cannot be read")
-        return False, RuntimeError(repr(error))
+        return {"failed": RuntimeError(repr(error))}

@@ -66,6 +66,7 @@ from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openm
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.datasets.parquet_statistics import FileStatistics, file_statistics
 from smpcore.datasets.preparation import Preparation, prepare
+from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import (
@@ -105,6 +106,7 @@ __all__ = [
     "Origin",
     "ParquetRows",
     "Preparation",
+    "ProcessPool",
     "Reading",
     "ReadingOptions",
     "Role",

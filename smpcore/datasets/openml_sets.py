@@ -10,6 +10,8 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing
@@ -45,7 +47,13 @@ _SCRIPT = Path(__file__).with_name("openml_process.py")
 #: After so many seconds without a request a process ends, and after one that left it
 #: so much larger than it was; else the next one would have less memory.
 IDLE_SECONDS, MAX_GROWTH_BYTES = 60.0, 100_000_000
-_pool = ProcessPool(_SCRIPT, IDLE_SECONDS, MAX_GROWTH_BYTES)
+
+
+def _command(idle_seconds: float, max_growth: int) -> list[object]:
+    return [sys.executable, "-P", _SCRIPT, idle_seconds, max_growth]
+
+
+_pool = ProcessPool(_command(IDLE_SECONDS, MAX_GROWTH_BYTES), stderr=subprocess.DEVNULL)
 atexit.register(_pool.close)
 #: Environment variable: another service that speaks OpenML's language.
 SERVER = "SPE_OPENML_SERVER"

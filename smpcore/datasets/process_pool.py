@@ -1,16 +1,17 @@
-"""Processes of a script that answer requests; an idle one is kept for the next."""
+"""Processes that answer requests and may be ended; an idle one is kept for the next."""
 
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
-import sys
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import suppress
-from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO
+from typing import IO, Any
+
+log = logging.getLogger(__name__)
 
 #: Seconds without a message after which the caller gets None and may give up.
 _POLL_SECONDS = 0.05
@@ -19,54 +20,73 @@ _POLL_SECONDS = 0.05
 class ProcessPool:
     """Sends each request to a process that has no other one to answer.
 
-    The script reads JSON objects from stdin, one a line, and answers each with JSON
-    objects on stdout, the last of which has the key "done" or "failed". It may end
-    while it is idle, and has to end when stdin closes.
+    A process of the command reads requests from stdin and answers each on stdout with
+    messages, the last of which has the key "done" or "failed"; after ``{"failed":
+    "memory"}`` it is not used again. Both are JSON objects, one a line; a subclass may
+    `dump` and `load` otherwise. It may end while it is idle, and has to end when stdin
+    closes.
 
     Parameters
     ----------
-    script : Path
-    *arguments : object
-        Command-line arguments of the script.
+    command : sequence of object
+        The program and its arguments.
+    most_idle : int
+        Processes that are kept for next requests.
+    **options
+        Of each process, as for `subprocess.Popen`.
     """
 
-    def __init__(self, script: Path, *arguments: object) -> None:
-        self._command = [sys.executable, "-P", str(script), *map(str, arguments)]
-        self._idle: list[subprocess.Popen] = []  # one at most
-        self._lock = threading.Lock()
+    def __init__(
+        self, command: Sequence[object], most_idle: int = 1, **options: Any
+    ) -> None:
+        self._command, self._options = [*map(str, command)], options
+        self._most_idle, self._lock = most_idle, threading.Lock()
+        self._idle: list[subprocess.Popen] = []
 
-    def messages(self, request: dict) -> Generator[dict | None, None, None]:
+    def dump(self, request: Any, stdin: IO[bytes]) -> None:
+        """Write a request."""
+        stdin.write(json.dumps(request).encode() + b"\n")
+
+    def load(self, stdout: IO[bytes]) -> Any:
+        """Read a message; whatever else is printed is none."""
+        while line := stdout.readline():
+            with suppress(ValueError):
+                return json.loads(line)
+        raise EOFError
+
+    def messages(self, request: Any) -> Generator[dict | None, None, None]:
         """Yield the messages that answer a request, and None while there are none.
 
         If the caller closes the generator before the last message, the process is
         killed. Without a last message, the process has ended too early.
         """
-        line = json.dumps(request) + "\n"
-        idle = self._take()
-        # An idle process may end just before it reads the request.
-        answered = idle is not None and (yield from self._exchange(idle, line))
-        if not answered:
-            yield from self._exchange(self._start(), line)
+        if idle := self._take():
+            answered = yield from self._exchange(idle, request)
+            # An idle process may end by itself just before it reads the request.
+            if answered or idle.returncode:
+                return
+        yield from self._exchange(self._start(), request)
+
+    def warm(self) -> None:
+        """Have one more idle process, if there is room for it."""
+        if len(self._idle) < self._most_idle:
+            self._give_back(self._start())
 
     def close(self) -> None:
-        """End the idle process."""
-        process = self._take()
-        if process is not None:
+        """End the idle processes."""
+        while process := self._take():
             _end(process)
 
     def _exchange(
-        self, process: subprocess.Popen, line: str
+        self, process: subprocess.Popen, request: Any
     ) -> Generator[dict | None, None, bool]:
         """Yield the messages of one process; return whether there were any."""
         received: SimpleQueue[dict | None] = SimpleQueue()
-        reader = threading.Thread(target=_read, args=(process.stdout, received))
-        reader.daemon = True
-        reader.start()
+        args = process, request, received
+        thread = threading.Thread(target=self._talk, args=args, daemon=True)
+        thread.start()
         last: dict = {}
         try:
-            with suppress(OSError):  # it has ended; the reader finds that out, too
-                process.stdin.write(line)
-                process.stdin.flush()
             while not _is_last(last):
                 try:
                     message = received.get(timeout=_POLL_SECONDS)
@@ -82,34 +102,45 @@ class ProcessPool:
             reusable = _is_last(last) and last.get("failed") != "memory"
             if not reusable:
                 process.kill()
-            reader.join()
+            thread.join()
             if reusable:
                 self._give_back(process)
             else:
                 _end(process)
 
+    def _talk(
+        self, process: subprocess.Popen, request: Any, received: SimpleQueue
+    ) -> None:
+        """Put the messages up to the last into the queue, or None if it ends before."""
+        message: Any = {}
+        try:
+            with suppress(OSError):  # it has ended; `load` finds that out, too
+                self.dump(request, process.stdin)
+                process.stdin.flush()
+            while not _is_last(message):
+                message = self.load(process.stdout)
+                received.put(message)
+        except Exception as error:
+            if not isinstance(error, EOFError):
+                log.warning("a process gave no answer: %r", error)
+            received.put(None)
+
     def _start(self) -> subprocess.Popen:
-        return subprocess.Popen(
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        return subprocess.Popen(self._command, **pipes, **self._options)
 
     def _take(self) -> subprocess.Popen | None:
-        """The idle process, unless there is none or it has ended."""
-        with self._lock:
-            process = self._idle.pop() if self._idle else None
-        if process is not None and process.poll() is not None:
+        """An idle process, unless there is none that has not ended."""
+        while True:
+            with self._lock:
+                process = self._idle.pop() if self._idle else None
+            if process is None or process.poll() is None:
+                return process
             _end(process)
-            return None
-        return process
 
     def _give_back(self, process: subprocess.Popen) -> None:
         with self._lock:
-            reused = not self._idle
+            reused = len(self._idle) < self._most_idle
             if reused:
                 self._idle.append(process)
         if not reused:
@@ -118,19 +149,6 @@ class ProcessPool:
 
 def _is_last(message: dict) -> bool:
     return "done" in message or "failed" in message
-
-
-def _read(stdout: IO[str], received: SimpleQueue) -> None:
-    """Put the messages up to the last one into the queue, or None if it ends before."""
-    for line in stdout:
-        try:
-            message = json.loads(line)
-        except ValueError:
-            continue
-        received.put(message)
-        if _is_last(message):
-            return
-    received.put(None)
 
 
 def _end(process: subprocess.Popen) -> None:

@@ -78,7 +78,7 @@ class RecordingPool(ProcessPool):
     """Knows the processes that it started."""
 
     def __init__(self, idle_seconds=60, max_growth=openml_sets.MAX_GROWTH_BYTES):
-        super().__init__(openml_sets._SCRIPT, idle_seconds, max_growth)
+        super().__init__(openml_sets._command(idle_seconds, max_growth))
         self.started = []
 
     def _start(self):
