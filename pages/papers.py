@@ -37,12 +37,8 @@ lines.insert(1, "title", [one.title for one in chosen])
 shown = lines[["title", "where", "status", "reported", "measured"]]
 table(shown.loc[:, (shown != "").any()])
 names = {one.name: f"{one.where}: {one.title}" for one in chosen}
-name = st.selectbox(
-    "Experiment",
-    names,
-    format_func=names.get,
-    **widget_state.for_selectbox("papers_experiment", names, next(iter(names))),
-)
+of = st, "Experiment", names, "papers_experiment"
+name = widget_state.selectbox(*of, format_func=names.get)
 experiment = by_name(EXPERIMENTS, name)
 st.markdown(f"**{experiment.where}: {experiment.title}**")
 message(st.markdown, experiment.protocol or experiment.impossible)

@@ -43,12 +43,10 @@ shown = left.segmented_control(
 )
 # Rows that fitted the model judge it too kindly: they come last.
 parts = [p for p in ("validation", "test", "train") if p in context.open_parts]
-part = right.selectbox(
-    "Rows",
-    parts,
+part = widget_state.selectbox(
+    *(right, "Rows", parts, "performance_part"),
     format_func=TITLES.get,
     label_visibility="collapsed",
-    **widget_state.for_selectbox("performance_part", parts, parts[0]),
 )
 if part == "train":
     st.caption("The model was fitted on these rows: figures on them are too good.")

@@ -44,18 +44,7 @@ _SIZES = (
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """A candidate and its losses on the rows that it is judged by.
-
-    Parameters
-    ----------
-    entry : Entry
-    candidate : ComparedModel
-    loss : ndarray of shape (n_rows,)
-        0 or 1 of a classifier, the absolute error of a regression.
-    scores : Scores or RegressionScores
-    operating : str
-        Threshold and band that every page applies to this model, in words.
-    """
+    """A candidate and its losses on the rows that it is judged by."""
 
     entry: Entry
     candidate: ComparedModel
@@ -120,13 +109,9 @@ def two(entries: list[Entry], candidates: list[Scored]) -> tuple[Scored, Scored]
     fitted = {one.entry.title: one for one in candidates}
     names = [entry.title for entry in entries]
     left, right = st.columns(2)
-    a = left.selectbox(
-        "A", names, **widget_state.for_selectbox("compare_a", names, names[0])
-    )
+    a = widget_state.selectbox(left, "A", names, "compare_a")
     others = [name for name in names if name != a]
-    b = right.selectbox(
-        "B", others, **widget_state.for_selectbox("compare_b", others, others[0])
-    )
+    b = widget_state.selectbox(right, "B", others, "compare_b")
     if waited := [name for name in (a, b) if name not in fitted]:
         message(st.caption, f"{waited[0]} is not fitted yet.")
         return None

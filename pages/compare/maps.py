@@ -17,14 +17,7 @@ NODES, MOST_ROWS = 80, 300
 
 
 class Maps:
-    """Regions of several candidates on the same window with the same rows.
-
-    Parameters
-    ----------
-    context : Context
-    part : str
-        Whose rows are drawn.
-    """
+    """Regions of several candidates on the same window with the same rows."""
 
     def __init__(self, context: Context, part: str) -> None:
         data = context.data

@@ -26,11 +26,7 @@ def show(experiment: Experiment, table: pd.DataFrame) -> None:
         ranks.show(experiment, table)
     measure = measures[0]
     if len(measures) > 1:
-        measure = st.selectbox(
-            "Measure",
-            measures,
-            **widget_state.for_selectbox("papers_measure", measures, measures[0]),
-        )
+        measure = widget_state.selectbox(st, "Measure", measures, "papers_measure")
     rows = table[table["measure"] == measure]
     if rows[["reported", "measured"]].notna().any(axis=None):
         models = [*rows["model"].unique()]

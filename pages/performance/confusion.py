@@ -37,11 +37,8 @@ def section(rows: EvaluatedRows) -> None:
         operating_point.slider(controls[1], rows, positive)
         matrix = of_two_classes(rows, positive)
     else:
-        options = [ALL, *rows.names]
-        state = widget_state.for_selectbox("one_class", options, ALL)
-        chosen = controls[0].selectbox(
-            "Classes", options, format_func=short_label, **state
-        )
+        of = controls[0], "Classes", [ALL, *rows.names], "one_class"
+        chosen = widget_state.selectbox(*of, format_func=short_label)
         positive = None if chosen == ALL else rows.names.index(chosen)
         matrix = of_classes(rows, positive)
     left, right = st.columns([5, 6])
@@ -148,9 +145,9 @@ def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
         truth, said = matrix.names[i], matrix.predictions[j]
         return f"true {short_label(truth)}, predicted {short_label(said)}"
 
-    state = widget_state.for_selectbox("confusion_cell", cells, next(iter(cells)))
     left, right = st.columns([3, 5], vertical_alignment="bottom")
-    chosen = left.selectbox("Rows of the cell", list(cells), format_func=label, **state)
+    of = left, "Rows of the cell", cells, "confusion_cell"
+    chosen = widget_state.selectbox(*of, format_func=label)
     inside = matrix.inside(cells[chosen])
     right.caption(f"{plural(len(inside), 'row')}, the least sure first.")
     said = np.array(rows.names)[rows.answers[inside]]

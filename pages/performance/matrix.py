@@ -16,21 +16,7 @@ OTHER_CLASS = "another class"
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """Rows by true class and by what is predicted.
-
-    Parameters
-    ----------
-    truth, said : ndarray of int, shape (n_rows,)
-        Number of the true class and of what is predicted.
-    names : list of str
-        Of the classes.
-    margin : ndarray of shape (n_rows,)
-        Of the first class; of more than two classes the lead over the runner-up.
-    threshold : float
-        Of the margin.
-    other : str
-        What one more prediction than there are classes is called.
-    """
+    """Rows by true class and by what is predicted."""
 
     truth: np.ndarray
     said: np.ndarray

@@ -24,17 +24,7 @@ _STEPS = 200
 
 @dataclass(frozen=True)
 class OperatingPoint:
-    """Where a model of two classes says yes, and where it is not sure.
-
-    Parameters
-    ----------
-    threshold : float
-        Margin of the second class above which it is predicted.
-    band : float
-        Margins this near to it are not predicted.
-    words : str
-        How both were chosen.
-    """
+    """Where a model of two classes says yes, and where it is not sure."""
 
     threshold: float = 0.0
     band: float = 0.0
@@ -61,12 +51,10 @@ def positive_class(place: Any, rows: EvaluatedRows) -> int:
     shares = [float((y == name).mean()) for name in model.classes]
     rarer = int(shares[1] <= shares[0])
     key = f"positive {rows.data.dataset.digest}"
-    positive = place.selectbox(
-        "Positive class",
-        (rarer, 1 - rarer),
+    positive = widget_state.selectbox(
+        *(place, "Positive class", (rarer, 1 - rarer), key),
         format_func=lambda number: short_label(model.classes[number]),
         help="The class to detect. Default: the rarer one in the training rows.",
-        **widget_state.for_selectbox(key, (rarer, 1 - rarer), rarer),
     )
     if max(shares) < IN_DOUBT:
         place.caption(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 
-from pages.performance import operating_point
+from pages.performance import operating_point, pictures
 from pages.performance.rows import EvaluatedRows
 from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
@@ -72,12 +71,16 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
         error = calibration_error(tables[name])
         lines.append(line | {"Expected calibration error": error})
     table(lines)
-    curve = None
+    del tables[BASELINE]
+    drawn = [("Reliability plot", figures.reliability(tables, subject), "Calibration")]
+    tables = {f"Reliability, {name}": lines for name, lines in tables.items()}
     if rows.is_binary:
         checked = event(model.probabilities(rows.X)[known], truth, positive)
-        curve = decision_curve(*checked, **of_rows)
-    del tables[BASELINE]
-    _pictures(tables, curve, subject, plural(len(truth), f"{rows.part} row"))
+        curve = tables["Decision curve"] = decision_curve(*checked, **of_rows)
+        figure = figures.decision_curve(curve)
+        drawn.append(("Decision curve", figure, "Decision curve"))
+    of = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
+    pictures.show([(*one, "") for one in drawn], of, tables)
     _source(model, rows)
 
 
@@ -92,29 +95,6 @@ def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarra
         SOFTMAX: rows.fit().finished().predict_proba(named),
         BASELINE: np.tile(shares, (len(rows.X), 1)),
     }
-
-
-def _pictures(
-    tables: dict[str, pd.DataFrame], curve: pd.DataFrame | None, subject: str, rows: str
-) -> None:
-    """The reliability plot and, of two classes, the decision curve; as tables too."""
-    pictures = [
-        ("Reliability plot", figures.reliability(tables, subject), "Calibration")
-    ]
-    if curve is not None:
-        drawn = figures.decision_curve(curve)
-        pictures.append(("Decision curve", drawn, "Decision curve"))
-    for column, (title, figure, term) in zip(st.columns(2), pictures, strict=False):
-        alt = f"{title}, probability {subject}, {rows}"
-        column.plotly_chart(figure, key=f"probabilities_{title}", alt=alt)
-        column.caption(f"{alt}.", help=define(term))
-    with st.expander("Show as tables", icon=":material/table:"):
-        for name, lines in tables.items():
-            st.caption(f"Reliability, {name}.")
-            table(lines)
-        if curve is not None:
-            st.caption("Decision curve.")
-            table(curve)
 
 
 def _source(model: PrototypeModel, rows: EvaluatedRows) -> None:

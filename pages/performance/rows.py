@@ -16,15 +16,7 @@ from smpcore.evaluation import class_numbers, margins
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EvaluatedRows(Context):
-    """A choice with its fitted model, and the rows that it is evaluated on.
-
-    Parameters
-    ----------
-    fitted : PrototypeModel
-        Of two classes without the threshold that may be set for it.
-    part : str
-        "validation", "test" or "train".
-    """
+    """A choice with its fitted model, and the rows that it is evaluated on."""
 
     fitted: PrototypeModel
     part: str

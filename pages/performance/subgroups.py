@@ -39,24 +39,19 @@ def section(rows: EvaluatedRows) -> None:
     names = _columns(rows)
     digest = rows.data.dataset.digest
     first = session.remembered("first_column", digest, lambda: _default(rows, names))
-    state = widget_state.for_selectbox("subgroup_column", names, first)
-    column = left.selectbox(
-        "Column",
-        names,
+    column = widget_state.selectbox(
+        *(left, "Column", names, "subgroup_column"),
+        default=first,
         format_func=short_label,
         help="Any column, also one that the model does not use. Numbers are cut at "
         "their quartiles in the training rows.",
-        **state,
     )
     measures = _measures(rows)
     options = [measure.name for measure in measures]
-    state = widget_state.for_selectbox("subgroup_measure", options, options[0])
-    chosen = right.selectbox(
-        "Measure",
-        options,
+    chosen = widget_state.selectbox(
+        *(right, "Measure", options, "subgroup_measure"),
         format_func=short_label,
         help=define("Calibration-in-the-large"),
-        **state,
     )
     with problems_shown():
         grouping = group_rows(rows.data.dataset, column, rows.data.split.train)

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.performance import operating_point
+from pages.performance import operating_point, pictures
 from pages.performance.operating_point import OperatingPoint
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import calibration
-from pages.ui.elements import problems_shown, table
+from pages.ui.elements import problems_shown
 from pages.ui.glossary import define
 from smpcore import figures
 from smpcore.datasets import plain_number
@@ -78,7 +78,9 @@ def _curves(rows: EvaluatedRows) -> None:
     st.caption(_source(n_scored, rows, rule is not None))
     curve = reject_curve(margin, truth, threshold, rows.weights)
     area = area_in_words(margin, truth, **rows.dependence())
-    _pictures(points, curve, (threshold, band), area, rows)
+    tables = {"Thresholds": points, "Reject bands": curve}
+    drawn = _figures(points, curve, (threshold, band), area)
+    pictures.show(drawn, f" on {len(rows.y)} {rows.title}", tables)
     operating_point.use(rows)
 
 
@@ -99,34 +101,17 @@ def _chosen(
     )
 
 
-def _pictures(
-    points: pd.DataFrame,
-    curve: pd.DataFrame,
-    moved: tuple[float, float],
-    area: str,
-    rows: EvaluatedRows,
-) -> None:
-    """The curves on the rows, and as tables."""
+def _figures(
+    points: pd.DataFrame, curve: pd.DataFrame, moved: tuple[float, float], area: str
+) -> list[tuple[str, Any, str, str]]:
+    """The curves, each with its title, its term and more words."""
     threshold, band = moved
-    pictures = (
-        ("ROC", figures.roc(points, threshold), area, "ROC"),
-        (
-            "Precision and recall",
-            figures.precision_recall(points, threshold),
-            "",
-            "Recall",
-        ),
-        ("Coverage and error rate", figures.coverage(curve, band), "", "Reject band"),
-    )
-    for column, (title, figure, more, term) in zip(
-        st.columns(3), pictures, strict=True
-    ):
-        alt = f"{title} on {len(rows.y)} {rows.title}"
-        column.plotly_chart(figure, key=f"operating_{title}", alt=alt)
-        column.caption(f"{alt}.{more}", help=define(term))
-    with st.expander("Show as tables", icon=":material/table:"):
-        table(points)
-        table(curve)
+    precision = figures.precision_recall(points, threshold)
+    return [
+        ("ROC", figures.roc(points, threshold), "ROC", area),
+        ("Precision and recall", precision, "Recall", ""),
+        ("Coverage and error rate", figures.coverage(curve, band), "Reject band", ""),
+    ]
 
 
 def area_in_words(
@@ -147,8 +132,7 @@ def _rule(
     None: by hand.
     """
     ways = WAYS[:1] if rows.fitted.code_size else WAYS
-    state = widget_state.for_selectbox("way", ways, ways[0])
-    way = columns[0].selectbox("Choose the threshold by", ways, **state)
+    way = widget_state.selectbox(columns[0], "Choose the threshold by", ways, "way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
             "Minimum sensitivity, %",

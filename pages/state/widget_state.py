@@ -21,6 +21,15 @@ def for_selectbox(key: str, options: Collection[Any], default: Any) -> dict[str,
     return {"key": key, "index": list(options).index(value)}
 
 
+def selectbox(
+    place: Any, label: str, options: Collection[Any], key: str, **more: Any
+) -> Any:
+    """A selectbox that keeps its value; at first the first option, or ``default``."""
+    default = more.pop("default", next(iter(options)))
+    state = for_selectbox(key, options, default)
+    return place.selectbox(label, list(options), **state, **more)
+
+
 def for_buttons(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
     """Arguments of a row of buttons; as `for_selectbox`."""
     return {"key": key, "default": _option(key, options, default)}

@@ -22,18 +22,7 @@ MOST_BYTES = 200_000_000
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """The fits of a file, to be looked at like those of a sweep that is over.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    subject : Subject
-    table : DataFrame
-        A row per fit.
-    n_folds_drawn : int
-        Folds that a point of these data has, repeats counted; 0 before that is known.
-    """
+    """The fits of a file, to be looked at like those of a sweep that is over."""
 
     name: str
     subject: Subject

@@ -29,20 +29,14 @@ def choose(context: Context) -> SweepRequest:
         format_func=lambda key: METHODS[key].title,
         **widget_state.for_multiselect(f"sweep_methods_{task}", able, first),
     )
-    score = columns[1].selectbox(
-        "Score",
-        SCORES[task],
+    score = widget_state.selectbox(
+        *(columns[1], "Score", SCORES[task], f"sweep_score_{task}"),
         format_func=_label,
-        **widget_state.for_selectbox(
-            f"sweep_score_{task}", SCORES[task], next(iter(SCORES[task]))
-        ),
         help=MEANINGS["balanced_accuracy" if task == "classification" else "r2"],
     )
-    size = columns[2].selectbox(
-        "Against",
-        SIZES,
+    size = widget_state.selectbox(
+        *(columns[2], "Against", SIZES, "sweep_size"),
         format_func=_label,
-        **widget_state.for_selectbox("sweep_size", SIZES, SIZES[0]),
         help="Flash and cycles of integer formats exclude the conversion of float "
         "inputs, which Export includes.",
     )

@@ -32,20 +32,7 @@ Pair = tuple[SweepJob | batch.Opened, SweepJob | None]
 
 @dataclass(frozen=True)
 class SweepRequest:
-    """What to sweep and how to show it.
-
-    Parameters
-    ----------
-    data : Parts
-    values : dict
-        Method -> its values, the swept one at its default.
-    score, size : str
-    n_folds : int
-    groups : tuple of str
-        Those of `SWEPT_GROUPS` that are swept, too.
-    opened : Opened, optional
-        Results of a batch run.
-    """
+    """What to sweep and how to show it."""
 
     data: cache.Parts
     values: dict[str, dict[str, Any]]
@@ -107,17 +94,7 @@ class SweepRequest:
 
 @dataclass(frozen=True, eq=False)
 class SweepResult:
-    """What sweeps have found so far.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One line per fit.
-    points : DataFrame
-        One line per point, those of the methods as `pareto_front` marks them; ``rival``
-        names a baseline that is at most as large and at least as good; ``usual`` says
-        that the other parameters are at their defaults, as in a file.
-    """
+    """What sweeps have found so far."""
 
     table: pd.DataFrame
     points: pd.DataFrame

@@ -22,15 +22,7 @@ CURRENT_SETTINGS = "current settings"
 
 @dataclass(frozen=True)
 class Entry:
-    """Who takes part.
-
-    Parameters
-    ----------
-    key : str
-        Of a method or a baseline.
-    values : tuple of pairs
-        Its parameters, where they are chosen.
-    """
+    """Who takes part."""
 
     key: str
     values: tuple[tuple[str, Any], ...] = ()
@@ -52,19 +44,7 @@ def settings_in_words(values: Mapping[str, Any]) -> list[str]:
 
 
 class CandidateJob(Task):
-    """Fit one candidate on the training rows.
-
-    Parameters
-    ----------
-    data : Parts
-    entry : Entry
-    search : bool
-        Whether it may try several settings on folds of these rows.
-
-    Attributes
-    ----------
-    candidate : ComparedModel or None
-    """
+    """Fit one candidate on the training rows."""
 
     def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
         self._data, self._entry, self._search = data, entry, search

@@ -28,14 +28,6 @@ class FairLine(Executor):
     Who was never served goes first, among them who came first. No visitor has two
     threads at once, so that a second thread is free for others while a first one is
     held by a long piece of work.
-
-    Parameters
-    ----------
-    n_threads : int
-    name : str
-        What the names of the threads begin with.
-    initializer : callable
-        What each thread does first.
     """
 
     def __init__(

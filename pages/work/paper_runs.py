@@ -35,12 +35,7 @@ def place() -> Place:
 
 
 class ExperimentRun(Task):
-    """Measure the trials of an experiment that are missing.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    """
+    """Measure the trials of an experiment that are missing."""
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment

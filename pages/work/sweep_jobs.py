@@ -33,25 +33,7 @@ COARSE_SECONDS = 2.0
 
 
 class SweepJob(Task):
-    """One method's sweep over the folds of the training rows.
-
-    Parameters
-    ----------
-    data : Parts
-    key : str
-        Of a method, or one of `SWEPT_GROUPS`.
-    values : tuple of (str, value)
-        Of the method's other parameters.
-    n_folds : int
-    fine : bool
-        Many points and whole fits; or a few points, quick fits and one draw of the
-        folds, for two seconds.
-
-    Attributes
-    ----------
-    n_folds_drawn, n_fits : int
-        Folds, repeats counted, and fits in all; 0 before they are known.
-    """
+    """One method's sweep over the folds of the training rows."""
 
     def __init__(
         self, data: Parts, key: str, values: Pairs, n_folds: int, fine: bool

@@ -59,30 +59,7 @@ _watch_lock = threading.Lock()
 
 
 class Task:
-    """A piece of work with owners, begun at once.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(stop, progress)`` with a one-element int64 flag that asks it to stop
-        and a one-element float64 array for its share done.
-    study : Dataset, optional
-        What is studied; such a task stands in the line of studies, and a cluster may
-        do its pieces.
-    line : Executor, optional
-        Another line to stand in.
-
-    Attributes
-    ----------
-    problem : str
-        What went wrong, for the page; empty if nothing did.
-    message : str
-        What it does at the moment, where its work passes it on.
-    where : str
-        On which machines a study runs, if that is worth saying.
-    started : float
-        When it began last.
-    """
+    """A piece of work with owners, begun at once."""
 
     def __init__(
         self,

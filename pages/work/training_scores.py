@@ -15,21 +15,7 @@ from smpcore.model import Calibration
 
 
 class TrainingScores:
-    """Out-of-fold scores of one method with its values; there once `compute` has run.
-
-    Parameters
-    ----------
-    data : Parts
-    method : str
-    values : dict
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_train, n_classes) or (n_train, 1), or None
-    calibration : Calibration or None
-    problem : str
-        Why there is no calibration although there are scores; empty if there is one.
-    """
+    """Out-of-fold scores of one method with its values, once `compute` has run."""
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, method, dict(values)
