@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -59,6 +60,22 @@ def holding(
         for one in data
         for model in models
         for claim in claims
+    )
+
+
+def printed_lines(
+    lines: Mapping[str, str],
+    columns: Iterable[str],
+    measures: Sequence[str],
+    source: str = "",
+) -> tuple[Reported, ...]:
+    """Numbers of a table as it is printed, a line a model; a dash is none."""
+    pairs = [*product(columns, measures)]
+    return tuple(
+        Reported(column, model, measure, float(number), source=source)
+        for model, line in lines.items()
+        for (column, measure), number in zip(pairs, line.split(), strict=True)
+        if number != "-"
     )
 
 
@@ -133,14 +150,15 @@ class Experiment:
     ----------
     name : str
         As in ``python -m smpcore.papers run NAME``.
-    paper : str
-        Key of the paper's method, or ``"all"`` for a comparison of our own.
     where : str
         Where in the paper, as in "Table 1".
     title : str
         What is measured, in a few words.
     protocol : str
         Folds, grids and seeds, and what differs from the paper, in sentences.
+    paper : str
+        Key of the paper's method, or ``"all"`` for a comparison of our own; from
+        `of_paper`.
     data : mapping of str to Source
         Data sets by the names that trials have.
     models : mapping of str to object
@@ -183,10 +201,10 @@ class Experiment:
     """
 
     name: str
-    paper: str
     where: str
     title: str
     protocol: str
+    paper: str = ""
     data: Mapping[str, Source] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)
     measure: Callable[[Case], Outcome] | None = None
@@ -282,6 +300,12 @@ class Experiment:
         if key not in _known:
             _known[key] = self.measure(Case(self, trial, dataset))
         return _known[key]
+
+
+def of_paper(paper: str, *modules: Any) -> tuple[Experiment, ...]:
+    """The experiments that some modules declare, as those of a paper."""
+    every = (one for module in modules for one in module.EXPERIMENTS)
+    return tuple(replace(one, paper=paper) for one in every)
 
 
 def by_name(experiments: Sequence[Experiment], name: str) -> Experiment:

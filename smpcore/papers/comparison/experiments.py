@@ -110,7 +110,6 @@ def _seconds(estimator: Any, X: np.ndarray, y: np.ndarray) -> float:
 EXPERIMENTS = (
     Experiment(
         name="comparison",
-        paper="all",
         where="five methods, eight others",
         title="Nested cross-validation on small tables",
         protocol=(

@@ -1,7 +1,4 @@
-"""The averaged kernel, on which the paper's single-kernel baselines work, and IP there.
-
-Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning. CIKM 2019.
-"""
+"""The averaged kernel, on which single-kernel baselines work, and IP there."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Figures 1 to 6, and what the paper proves, measured.
-
-Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning. CIKM 2019.
-"""
+"""Figures 1 to 6, and what the paper proves, measured."""
 
 from __future__ import annotations
 
@@ -211,7 +208,6 @@ _EFFECT_DATA = {
 EXPERIMENTS = (
     Experiment(
         name="imkpl-figure-3",
-        paper="imkpl",
         where="Section 5.3, Figure 3",
         title="Which features of the synthetic series are kept",
         protocol=(
@@ -235,7 +231,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="imkpl-figures-1-2-5",
-        paper="imkpl",
         where="Figures 1, 2 and 5",
         title="Overlap of the classes, with and without what is to lessen it",
         protocol=(
@@ -263,7 +258,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         "imkpl-figure-4",
-        "imkpl",
         "Figure 4",
         "Figure of Sections 5.5 and 5.6",
         "",
@@ -272,7 +266,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="imkpl-figure-6",
-        paper="imkpl",
         where="Figure 6, left and middle",
         title="Effect of each parameter on accuracy and IP",
         protocol=(
@@ -292,7 +285,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="imkpl-figure-6-convergence",
-        paper="imkpl",
         where="Figure 6, right",
         title="Iterations until convergence",
         protocol=(
@@ -312,7 +304,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="imkpl-propositions",
-        paper="imkpl",
         where="Proposition 2, Theorems 1 and 2",
         title="What is proved, of the algorithms as printed",
         protocol=(

@@ -1,14 +1,10 @@
-"""Tables 1, 2, 3 and 5: settings, readability, accuracy and run time.
-
-Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning. CIKM 2019.
-"""
+"""Tables 1, 2, 3 and 5: settings, readability, accuracy and run time."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +12,7 @@ import numpy as np
 from smpcore.datasets import Dataset
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.measures import discrimination, interpretability
-from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
+from smpcore.papers.experiment import Case, Experiment, Outcome, Reported, printed_lines
 from smpcore.papers.imkpl.akglvq import AKGLVQ
 from smpcore.papers.imkpl.averaged import KernelNeighbours, interpretability_of
 from smpcore.papers.imkpl.set_cover import SetCoverPrototypes
@@ -235,24 +231,9 @@ _RUN_TIMES = {
 }
 
 
-def _pairs(
-    table: Mapping[str, str], measures: tuple[str, str], source: str
-) -> list[Reported]:
-    """Numbers of a table with two measures of each data set."""
-    return [
-        Reported(column, model, measure, float(printed), source=source)
-        for model, line in table.items()
-        for (column, measure), printed in zip(
-            product(COLUMNS, measures), line.split(), strict=True
-        )
-        if printed != "-"
-    ]
-
-
 EXPERIMENTS = (
     Experiment(
         name="imkpl-table-1",
-        paper="imkpl",
         where="Table 1",
         title="Settings that five folds choose, and what the data are like",
         protocol=(
@@ -277,7 +258,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="imkpl-tables-2-3",
-        paper="imkpl",
         where="Tables 2 and 3",
         title="IP, DR, accuracy and kernels kept, beside AKGLVQ and PS",
         protocol=(
@@ -299,15 +279,14 @@ EXPERIMENTS = (
         divide=drawn_halves,
         repetitions=3,
         reported=(
-            *_pairs(_ACC_KERNELS, (ACC, KERNELS), "Table 3"),
-            *_pairs(_IP_DR, (IP, DR), "Table 2"),
+            *printed_lines(_ACC_KERNELS, COLUMNS, (ACC, KERNELS), "Table 3"),
+            *printed_lines(_IP_DR, COLUMNS, (IP, DR), "Table 2"),
         ),
         tolerance=1.0,
         omitted=OMITTED,
     ),
     Experiment(
         name="imkpl-table-5",
-        paper="imkpl",
         where="Table 5",
         title="Seconds of a fit, beside AKGLVQ and PS",
         protocol=(

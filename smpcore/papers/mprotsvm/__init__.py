@@ -1,12 +1,8 @@
 """Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003."""
 
+from smpcore.papers.experiment import of_paper
 from smpcore.papers.mprotsvm import annealing, bound, polynomial, tables
 
-EXPERIMENTS = (
-    *tables.EXPERIMENTS,
-    *annealing.EXPERIMENTS,
-    *bound.EXPERIMENTS,
-    *polynomial.EXPERIMENTS,
-)
+EXPERIMENTS = of_paper("mprotsvm", tables, annealing, bound, polynomial)
 
 __all__ = ["EXPERIMENTS"]

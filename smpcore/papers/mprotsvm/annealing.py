@@ -1,7 +1,4 @@
-"""Section 3.2: the search with and without annealing, and how moved rows are restored.
-
-Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.
-"""
+"""Section 3.2: the search with and without annealing; how moved rows are restored."""
 
 from __future__ import annotations
 
@@ -102,7 +99,6 @@ def measured(case: Case) -> Outcome:
 EXPERIMENTS = (
     Experiment(
         name="mprotsvm-annealing",
-        paper="mprotsvm",
         where="Section 3.2",
         title="Objective and test error along the search, with and without annealing",
         protocol=(

@@ -1,7 +1,4 @@
-"""The slack as a bound on errors, and what the text says of the search's steps.
-
-Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.
-"""
+"""The slack as a bound on errors, and what the text says of the search's steps."""
 
 from __future__ import annotations
 
@@ -95,7 +92,6 @@ _DATA = ("iris", "wine", "breast_cancer", "digits")
 EXPERIMENTS = (
     Experiment(
         name="mprotsvm-bound",
-        paper="mprotsvm",
         where="Sections 3, 3.1 and 3.2",
         title="The slack as a bound on errors, and what each step improves",
         protocol=(

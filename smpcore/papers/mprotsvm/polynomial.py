@@ -1,7 +1,4 @@
-"""Section 4: polynomial kernels, which the paper leaves to others.
-
-Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.
-"""
+"""Section 4: polynomial kernels, which the paper leaves to others."""
 
 from __future__ import annotations
 
@@ -54,7 +51,6 @@ def _run(case: Case) -> Outcome:
 EXPERIMENTS = (
     Experiment(
         name="mprotsvm-polynomial",
-        paper="mprotsvm",
         where="Section 4",
         title="Test error of polynomial kernels by their degree",
         protocol=(

@@ -1,7 +1,4 @@
-"""Tables 1 and 2, and other data: test error by the number of prototypes per class.
-
-Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.
-"""
+"""Tables 1 and 2, and other data: test error by the number of prototypes per class."""
 
 from __future__ import annotations
 
@@ -217,10 +214,16 @@ _MORE = {
 }
 _LOST = "The numbers of the table are lost in the text that this is written from."
 
+_by_prototypes = partial(
+    Experiment,
+    models=MODELS,
+    measure=measured,
+    axis="prototypes per class",
+    elsewhere=(SPEED,),
+)
 EXPERIMENTS = (
-    Experiment(
+    _by_prototypes(
         name="mprotsvm-table-1",
-        paper="mprotsvm",
         where="Table 1",
         title="Test error on digits beside LVQ2.1 and a polynomial SVM",
         protocol=(
@@ -235,14 +238,10 @@ EXPERIMENTS = (
             "MNIST": Source(openml=554),
             "digits": generated("digits"),
         },
-        models=MODELS,
-        measure=measured,
         repetitions=3,
         claims=CLAIMED,
         claims_of="means",
         claimed=dict.fromkeys(("MNIST", "digits"), (*CLAIMED,)),
-        axis="prototypes per class",
-        elsewhere=(SPEED,),
         omitted={
             "TVQ": "not possible here: the tangent-distance quantiser is another "
             "paper's, which the text only names"
@@ -253,9 +252,8 @@ EXPERIMENTS = (
             *_lost("MNIST"),
         ),
     ),
-    Experiment(
+    _by_prototypes(
         name="mprotsvm-table-2a",
-        paper="mprotsvm",
         where="Table 2a",
         title="Test error on USPS by prototypes per class",
         protocol=(
@@ -263,15 +261,10 @@ EXPERIMENTS = (
             "are divided by the largest."
         ),
         data={"USPS": Source(openml=41082)},
-        models=MODELS,
-        measure=measured,
-        axis="prototypes per class",
-        elsewhere=(SPEED,),
         reported=_lost("USPS"),
     ),
-    Experiment(
+    _by_prototypes(
         name="mprotsvm-table-2b",
-        paper="mprotsvm",
         where="Table 2b",
         title="Test error on LETTER by prototypes per class",
         protocol=(
@@ -279,15 +272,10 @@ EXPERIMENTS = (
             "standardised. One seed."
         ),
         data={"LETTER": Source(file="letter.arff", openml=6)},
-        models=MODELS,
-        measure=measured,
-        axis="prototypes per class",
-        elsewhere=(SPEED,),
         reported=_lost("LETTER"),
     ),
-    Experiment(
+    _by_prototypes(
         name="mprotsvm-more",
-        paper="mprotsvm",
         where="not in the paper",
         title="Test error on four more data sets by prototypes per class",
         protocol=(
@@ -295,10 +283,6 @@ EXPERIMENTS = (
             "random; features standardised, those of optdigits divided by the largest."
         ),
         data=_MORE,
-        models=MODELS,
-        measure=measured,
-        axis="prototypes per class",
-        elsewhere=(SPEED,),
         reported=_lost(*_MORE),
     ),
 )

@@ -1,6 +1,6 @@
 """Accuracy at fixed bytes: SMaLL and SMP against ProtoNN and Bonsai.
 
-Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018. The paper limits features;
+The paper limits features;
 ProtoNN and Bonsai were made for bytes.
 """
 
@@ -82,7 +82,6 @@ def _run(case: Case) -> Outcome:
 EXPERIMENTS = (
     Experiment(
         name="small-bytes",
-        paper="smallk",
         where="Section 1",
         title="Accuracy at fixed bytes, beside ProtoNN and Bonsai",
         protocol=(

@@ -1,7 +1,4 @@
-"""Section 3: the propositions, and Mirror-Prox with fixed steps against other solvers.
-
-Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.
-"""
+"""Section 3: the propositions; Mirror-Prox with fixed steps against other solvers."""
 
 from __future__ import annotations
 
@@ -186,7 +183,6 @@ _CANCER = bundled("breast_cancer")
 EXPERIMENTS = (
     Experiment(
         name="small-propositions",
-        paper="smallk",
         where="Propositions 1 to 4",
         title="What is proved, tried on numbers",
         protocol=(
@@ -209,7 +205,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="small-convergence",
-        paper="smallk",
         where="Section 3.1",
         title="Mirror-Prox with fixed steps, and other ways to the same optimum",
         protocol=(

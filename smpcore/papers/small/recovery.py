@@ -1,6 +1,6 @@
 """What a fit finds again: planted prototypes, and the same data from other starts.
 
-Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018. The paper recovers its
+The paper recovers its
 prototypes by (10) from rounded shares and says nothing of how good they are.
 """
 
@@ -114,7 +114,6 @@ def _run_restarts(case: Case) -> Outcome:
 EXPERIMENTS = (
     Experiment(
         name="small-planted",
-        paper="smallk",
         where="Equation (10)",
         title="Recovery of planted prototypes, with and without a refit",
         protocol=(
@@ -133,7 +132,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="small-restarts",
-        paper="smallk",
         where="Section 2",
         title="Other clusters of the positive rows",
         protocol=(

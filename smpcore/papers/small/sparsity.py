@@ -1,7 +1,4 @@
-"""Figures 2, 3 and 4: few features, against sparse linear models, ProtoNN and Bonsai.
-
-Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.
-"""
+"""Figures 2 to 4: few features, against sparse linear models, ProtoNN and Bonsai."""
 
 from __future__ import annotations
 
@@ -109,7 +106,6 @@ _SAME = (
 EXPERIMENTS = (
     Experiment(
         name="small-figure-2",
-        paper="smallk",
         where="Figure 2",
         title="Six weights on breast cancer",
         protocol=(
@@ -127,7 +123,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="small-figure-3",
-        paper="smallk",
         where="Figure 3",
         title="Accuracy with six features on high-dimensional data",
         protocol=(
@@ -150,7 +145,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="small-figure-4",
-        paper="smallk",
         where="Figure 4",
         title="Six features against models that use all",
         protocol=(

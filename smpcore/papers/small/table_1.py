@@ -1,7 +1,4 @@
-"""Table 1: test accuracy without sparsity, k = n, and Figure 1 on its smallest data.
-
-Garg, Dekel, Xiao: Learning SMaLL Predictors. NeurIPS 2018.
-"""
+"""Table 1: test accuracy without sparsity, k = n, and Figure 1 on its smallest data."""
 
 from __future__ import annotations
 
@@ -119,7 +116,6 @@ _SAME = (
 EXPERIMENTS = (
     Experiment(
         name="small-table-1",
-        paper="smallk",
         where="Table 1",
         title="Test accuracy on small data sets, k = n",
         protocol=(
@@ -135,7 +131,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="small-table-1-protocols",
-        paper="smallk",
         where="Table 1",
         title="The printed algorithm, a bias, and the choice of the positive class",
         protocol=(
@@ -158,7 +153,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="small-figure-1",
-        paper="smallk",
         where="Figure 1",
         title="Decision boundaries on chscase_funds, measured as accuracies",
         protocol=(

@@ -1,7 +1,4 @@
-"""Section 3: both propositions, the rate O(1/t), and what 200 steps are worth.
-
-Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
-"""
+"""Section 3: both propositions, the rate O(1/t), and what 200 steps are worth."""
 
 from __future__ import annotations
 
@@ -151,7 +148,6 @@ _OF_THE_RATE = [name for name, run in RUNS.items() if run[1:] == ("smooth", Fals
 EXPERIMENTS = (
     Experiment(
         name="smp-propositions",
-        paper="smp",
         where="Propositions 1 and 2",
         title="Bounds on the Lipschitz constants",
         protocol=(
@@ -168,7 +164,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="smp-convergence",
-        paper="smp",
         where="Section 3.2",
         title="Convergence of Algorithm 2",
         protocol=(

@@ -1,7 +1,4 @@
-"""Figure 1, its claims about the vineyard, and what Section 4.1 says of other data.
-
-Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
-"""
+"""Figure 1, its claims about the vineyard, and what Section 4.1 says of other data."""
 
 from __future__ import annotations
 
@@ -77,7 +74,6 @@ _SMALL = {name: TABLE_1[name] for name in ("vineyard", "rabe_265")}
 EXPERIMENTS = (
     Experiment(
         name="smp-figure-1",
-        paper="smp",
         where="Figure 1",
         title="Decision boundaries on the vineyard, measured as accuracies",
         protocol=(
@@ -98,7 +94,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="smp-nonlinear",
-        paper="smp",
         where="Section 4.1",
         title="Data of a highly non-linear structure, where SMP is suboptimal",
         protocol=(
@@ -114,7 +109,6 @@ EXPERIMENTS = (
     ),
     Experiment(
         name="smp-overfitting",
-        paper="smp",
         where="Section 4",
         title="More prototypes may overfit small data at low lambda",
         protocol=(

@@ -1,7 +1,5 @@
 """Figure 2: accuracy and features of SMP and of six sparse linear classifiers.
 
-Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
-
 A baseline is fitted with the l1 penalty at which it has about as many features as SMP,
 then again on those features with a ridge only: the paper's procedure.
 """
@@ -136,7 +134,6 @@ _FRIEDMAN = {
 EXPERIMENTS = (
     Experiment(
         name="smp-figure-2",
-        paper="smp",
         where="Figure 2",
         title="Accuracy and number of features on high-dimensional data",
         protocol=(

@@ -1,12 +1,10 @@
-"""Table 1: test accuracy of eleven classifiers, and of three more linear ones.
-
-Garg, Dekel, Xiao: Sparse Multi-Prototype Classification. UAI 2018.
-"""
+"""Table 1: test accuracy of eleven classifiers, and of three more linear ones."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -130,11 +128,10 @@ _LEVELS = (
     "Nominal columns have a column for each level. The target of asbestos is not the "
     "one of the paper, whose accuracies it exceeds"
 )
+_table = partial(Experiment, where="Table 1", measure=tabled_accuracy, repetitions=5)
 EXPERIMENTS = (
-    Experiment(
+    _table(
         name="smp-table-1",
-        paper="smp",
-        where="Table 1",
         title="Test accuracy on small data sets, two prototypes per class",
         protocol=(
             f"{_SAME} {_LEVELS}, and QDA cannot be fitted to its rarest class in some "
@@ -143,14 +140,10 @@ EXPERIMENTS = (
         ),
         data=_DATA,
         models={name: MODELS[name] for name in _PAPER},
-        measure=tabled_accuracy,
-        repetitions=5,
         reported=_reported_of(_DATA),
     ),
-    Experiment(
+    _table(
         name="smp-table-1-protocols",
-        paper="smp",
-        where="Table 1",
         title="Other protocols, and linear models that the table lacks",
         protocol=(
             f"{_SAME} {_LEVELS}. Where the name says so, parameters are chosen on the "
@@ -160,14 +153,10 @@ EXPERIMENTS = (
         ),
         data=_DATA,
         models={name: MODELS[name] for name in (*_OTHERS, "l1 LR", "elastic net LR")},
-        measure=tabled_accuracy,
-        repetitions=5,
         reported=_reported_of(_DATA, *_OTHERS),
     ),
-    Experiment(
+    _table(
         name="smp-table-1-codes",
-        paper="smp",
-        where="Table 1",
         title="Nominal columns as numbers",
         protocol=(
             f"{_SAME} Nominal columns are the numbers of their sorted levels; only the "
@@ -176,9 +165,7 @@ EXPERIMENTS = (
         ),
         data=_NOMINAL,
         models={name: MODELS[name] for name in _WITH_CODES},
-        measure=tabled_accuracy,
         divide=_coded_halves,
-        repetitions=5,
         reported=_reported_of(_NOMINAL, *_WITH_CODES),
     ),
 )

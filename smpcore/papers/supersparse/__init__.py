@@ -1,5 +1,9 @@
-"""Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning. CIM 2016."""
+"""Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
 
+IEEE Computational Intelligence Magazine, 2016.
+"""
+
+from smpcore.papers.experiment import of_paper
 from smpcore.papers.supersparse import (
     costs,
     figure_2,
@@ -9,14 +13,8 @@ from smpcore.papers.supersparse import (
     verification,
 )
 
-EXPERIMENTS = (
-    *figure_2.EXPERIMENTS,
-    *size.EXPERIMENTS,
-    *start.EXPERIMENTS,
-    *verification.EXPERIMENTS,
-    *regression.EXPERIMENTS,
-    *costs.EXPERIMENTS,
-    *figure_2.PICTURES,
+EXPERIMENTS = of_paper(
+    "supersparse", figure_2, size, start, verification, regression, costs
 )
 
 __all__ = ["EXPERIMENTS"]

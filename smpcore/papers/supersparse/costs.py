@@ -1,8 +1,4 @@
-"""Section III, complexity: what an answer costs with few and with all prototypes.
-
-Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
-IEEE Computational Intelligence Magazine, 2016.
-"""
+"""Section III, complexity: what an answer costs with few and with all prototypes."""
 
 from __future__ import annotations
 
@@ -140,7 +136,6 @@ def measures(case: Case) -> Outcome:
 EXPERIMENTS = (
     Experiment(
         name="supersparse-costs",
-        paper="supersparse",
         where="Section III, complexity",
         title="Similarities, bytes and time of an answer",
         protocol=(

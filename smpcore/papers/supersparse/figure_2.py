@@ -1,8 +1,4 @@
-"""Figure 2: two virtual prototypes in place of an SVM, and figures without numbers.
-
-Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
-IEEE Computational Intelligence Magazine, 2016.
-"""
+"""Figure 2: two virtual prototypes in place of an SVM, and figures without numbers."""
 
 from __future__ import annotations
 
@@ -54,15 +50,23 @@ def _figure_2(case: Case) -> Outcome:
     )
 
 
-_PICTURES = (
+_WITHOUT_NUMBERS = (
     "not possible here: pictures without numbers, of faces that their owners give on "
     "request only; Prototypes shows those of any data as pictures"
 )
 
+#: Figures 5 to 7.
+_PICTURES = tuple(
+    Experiment(name, where, title, "", impossible=_WITHOUT_NUMBERS)
+    for name, where, title in (
+        ("supersparse-figure-5", "Figure 5", "Prototypes of a client"),
+        ("supersparse-figure-6", "Figure 6", "Prototypes of ages"),
+        ("supersparse-figure-7", "Figure 7", "Images for each age"),
+    )
+)
 EXPERIMENTS = (
     Experiment(
         name="supersparse-figure-2",
-        paper="supersparse",
         where="Figure 2",
         title="Two virtual prototypes in place of an SVM's support vectors",
         protocol=(
@@ -89,13 +93,5 @@ EXPERIMENTS = (
         ),
         tolerance=0.0,
     ),
-)
-#: Figures 5 to 7.
-PICTURES = tuple(
-    Experiment(name, "supersparse", where, title, "", impossible=_PICTURES)
-    for name, where, title in (
-        ("supersparse-figure-5", "Figure 5", "Prototypes of a client"),
-        ("supersparse-figure-6", "Figure 6", "Prototypes of ages"),
-        ("supersparse-figure-7", "Figure 7", "Images for each age"),
-    )
+    *_PICTURES,
 )

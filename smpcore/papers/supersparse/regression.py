@@ -1,13 +1,8 @@
-"""Table I: regression with few prototypes in place of ridge and LASSO on all rows.
-
-Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
-IEEE Computational Intelligence Magazine, 2016.
-"""
+"""Table I: regression with few prototypes in place of ridge and LASSO on all rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from itertools import product
 from operator import le, lt
 from typing import Any
 
@@ -22,7 +17,7 @@ from smpcore.baselines.selected import SelectedRegressor, select_rows
 from smpcore.datasets import Dataset
 from smpcore.methods.supersparse import SuperSparseRegressor, prune_path
 from smpcore.methods.supersparse.pruning import choose_size
-from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, Reported
+from smpcore.papers.experiment import Case, Claim, Experiment, Outcome, printed_lines
 from smpcore.papers.protocols import Halves, prepared, scaled_numbers, standardised
 from smpcore.papers.sources import Source, bundled, unavailable
 
@@ -181,23 +176,12 @@ _NO_AGES = (
 )
 
 
-def _reported() -> tuple[Reported, ...]:
-    """The printed table: an error and a number of prototypes of each column."""
-    pairs = [*product(_COLUMNS, ("MAE, years", COUNT))]
-    return tuple(
-        Reported(column, model, measure, float(number))
-        for model, text in _PRINTED.items()
-        for (column, measure), number in zip(pairs, text.split(), strict=True)
-    )
-
-
 _PUBLIC = bundled("diabetes", "hills") | {
     "housing": Source(file="housing.arff", openml=531)
 }
 EXPERIMENTS = (
     Experiment(
         name="supersparse-table-1",
-        paper="supersparse",
         where="Table I",
         title="Regression: error against the number of prototypes",
         protocol=(
@@ -219,7 +203,7 @@ EXPERIMENTS = (
         claims=_CLAIMS,
         claims_of="means, once",
         claimed=dict.fromkeys(_PUBLIC, (*_CLAIMS,)),
-        reported=_reported(),
+        reported=printed_lines(_PRINTED, _COLUMNS, ("MAE, years", COUNT)),
         tolerance=0.0,
         axis="prototypes m",
     ),

@@ -1,8 +1,4 @@
-"""Figure 3: the number of prototypes by equation (8), and what is left out on the way.
-
-Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
-IEEE Computational Intelligence Magazine, 2016.
-"""
+"""Figure 3: the number of prototypes by equation (8); what is left out on the way."""
 
 from __future__ import annotations
 
@@ -87,7 +83,6 @@ _FIGURE = "rows of the figure"
 EXPERIMENTS = (
     Experiment(
         name="supersparse-figure-3",
-        paper="supersparse",
         where="Figure 3",
         title="Number of prototypes by loss plus rho m, and two ways to leave one out",
         protocol=(

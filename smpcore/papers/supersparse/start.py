@@ -1,8 +1,4 @@
-"""Section III: Algorithm 1 from random rows, with and without repulsion, and ours.
-
-Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
-IEEE Computational Intelligence Magazine, 2016.
-"""
+"""Section III: Algorithm 1 from random rows, with and without repulsion, and ours."""
 
 from __future__ import annotations
 
@@ -81,7 +77,6 @@ _KEYS = ("moons", "xor", "breast_cancer", "diabetes")
 EXPERIMENTS = (
     Experiment(
         name="supersparse-start",
-        paper="supersparse",
         where="Section III, Algorithm 1",
         title="A random start and repulsion, as printed, beside ours",
         protocol=(

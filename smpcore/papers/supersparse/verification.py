@@ -1,8 +1,4 @@
-"""Figure 4: is this the person? False rejections against false acceptances.
-
-Demontis, Melis, Biggio, Fumera, Roli: Super-sparse Learning in Similarity Spaces.
-IEEE Computational Intelligence Magazine, 2016.
-"""
+"""Figure 4: is this the person? False rejections against false acceptances."""
 
 from __future__ import annotations
 
@@ -156,7 +152,6 @@ _EBGM = "AT&T, EBGM", "BioID, EBGM"
 EXPERIMENTS = (
     Experiment(
         name="supersparse-figure-4",
-        paper="supersparse",
         where="Figure 4",
         title="Verification: false rejections against false acceptances",
         protocol=(
