@@ -11,6 +11,7 @@ import gc
 import hashlib
 import logging
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -131,62 +132,43 @@ def _here(message: str) -> Engine:
     return Engine(None, f"{message} The work runs on this machine.")
 
 
+def _setup() -> dict[str, str]:
+    """What has to be the same on all machines."""
+    python = ".".join(map(str, sys.version_info[:2]))  # pickles differ between these
+    return {"Dask": version("distributed"), "Python": python, "edition": edition()}
+
+
 def _checked(client: Any) -> Engine:
     """Look at what the cluster is made of before anything is sent to it."""
-    versions = client.get_versions()
-    if difference := _versions_differ(versions):
-        return _here(difference)
-    if not versions["workers"]:
+    setups = client.run(_setup, on_error="return")
+    if not setups:
         return _here("The cluster has no workers.")
-    return _with_same_package(client)
-
-
-def _versions_differ(versions: dict[str, Any]) -> str:
-    """Which machine has another Dask or Python, in words; empty if none has."""
-    client_packages = versions["client"]["packages"]
-    for where, there in {
-        "scheduler": versions["scheduler"],
-        **versions["workers"],
-    }.items():
-        packages = there["packages"] if there else {}
-        for name, what, parts in (("distributed", "Dask", 9), ("python", "Python", 2)):
-            # Pickles differ between minor versions of Python.
-            mine, other = (
-                str(p.get(name)).split(".") for p in (client_packages, packages)
-            )
-            if mine[:parts] != other[:parts]:
-                version = ".".join(other[:3])
-                log.warning("%s has %s %s", where, what, version)
-                return (
-                    f"A machine of the cluster runs {what} {version} and this one "
-                    f"{'.'.join(mine[:3])}: install the same version on both."
-                )
-    return ""
-
-
-def _with_same_package(client: Any) -> Engine:
-    """Whether scheduler and workers have this very package."""
-    editions = client.run(edition, on_error="return")
+    n, here = len(setups), _setup()
     try:  # Dask's scheduler reads what a task refers to
-        editions["scheduler"] = client.run_on_scheduler(edition)
+        setups["scheduler"] = client.run_on_scheduler(_setup)
     except Exception as error:
-        editions["scheduler"] = error
-    for where, there in editions.items():
+        setups["scheduler"] = error
+    for where, there in setups.items():
+        if there == here:
+            continue
         what = "scheduler" if where == "scheduler" else "worker"
+        log.warning("%s %s: %r", what, where, there)
         if isinstance(there, Exception):
-            log.warning("%s %s: %r", what, where, there)
             return _here(
                 f"A {what} of the cluster has no smpcore: start it in the folder of "
                 "this program, with its requirements installed."
             )
-        if there != edition():
-            log.warning("%s %s has smpcore %s", what, where, there)
+        name = next(name for name in here if there[name] != here[name])
+        if name != "edition":
             return _here(
-                f"A {what} of the cluster has another edition of smpcore or of its "
-                "libraries: copy this program's folder there, install its requirements "
-                "as here, and start it again."
+                f"A {what} of the cluster runs {name} {there[name]} and this machine "
+                f"{here[name]}: install the same version on both."
             )
-    n = len(client.ncores())
+        return _here(
+            f"A {what} of the cluster has another edition of smpcore or of its "
+            "libraries: copy this program's folder there, install its requirements "
+            "as here, and start it again."
+        )
     return Engine(client, f"Runs on a cluster of {n} worker{'s' * (n != 1)}.")
 
 
