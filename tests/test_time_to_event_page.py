@@ -16,7 +16,7 @@ from pages.state.state_file import Saved
 from pages.ui import controls, exports
 from pages.work import visitors
 from smpcore import SmpcoreError
-from smpcore.datasets import FollowUp, answered, make_dataset
+from smpcore.datasets import FollowUp, answered
 from tests.app import kernels, opened, said, session_of, sound
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_data_page import bring, choice, edit, facts
@@ -82,18 +82,6 @@ def test_a_table_is_asked_and_the_slider_moves_no_row():
     page = sound(toggle(page).set_value(False).run())
     assert choice(page).follow_up is None
     assert "within" not in page.query_params and "No answer" not in facts(page)
-
-
-def test_columns_that_cannot_be_asked_are_one_sentence_and_nothing_is_lost():
-    frame = followed().frame.assign(group=[0, 1] * 120)
-    frame.loc[frame.group == 1, "months"] = np.nan
-    table = make_dataset(frame, "t", roles={"death": "target"})
-    page = ask(bring(data_page(), text_of(table)))
-    pick(page, "Column of the event").set_value("group").run()
-    page = sound(pick(page, "Value that means event").set_value("1").run())
-    assert [e.value for e in page.error] and "All rows are censored" in said(page)
-    assert choice(page).data == MINE
-    assert resolve(choice(page)).data.X.shape[0] == 240
 
 
 def test_a_time_as_a_plain_number_gets_a_hint():

@@ -146,22 +146,3 @@ def test_the_walk_is_spread_over_the_parameters_range():
     assert len(few) == len(set(few)) == 8 and few[0] == 1 and few[-1] == 30
     fused = method_path("smp", dataset, rows, n_points=8).grid
     assert list(fused) == sorted(fused, reverse=True) and fused[-1] == 0.0
-
-
-def _context(key, mode):
-    dataset, rows, drawn = _wine()
-    walk = method_path(key, dataset, rows, n_points=3)
-    stop = np.zeros(1, dtype=np.int64)
-    return sweeping.SweepContext(dataset, [(walk, f) for f in drawn], mode, stop)
-
-
-@pytest.mark.parametrize("key", METHODS)
-def test_what_is_kept_for_the_next_task_is_bounded(key, monkeypatch):
-    rows = sum(X.nbytes for X in _context(key, mode="warm").prepared(0).rows)
-    monkeypatch.setattr(sweeping, "_MOST_BYTES", 2.5 * rows)
-    context = _context(key, mode="warm")
-    for chain in range(len(context.chains)):
-        sweeping._advance(context, (chain, 0, None))
-    kept = [cache.n_bytes for cache in context._caches.values()]
-    assert 0 < sum(kept) <= 2.5 * rows
-    assert sum(kept) == context._bytes

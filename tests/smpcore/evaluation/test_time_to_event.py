@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import accuracy_score, recall_score
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sksurv.metrics import brier_score as survival_brier
@@ -51,17 +50,6 @@ def asked():
     return dataset, parts, X, np.array(weights)
 
 
-def slow_shares(truth, answers, weights):
-    """Accuracy and recalls, one row after the other."""
-    right = sum(w for t, a, w in zip(truth, answers, weights, strict=True) if t == a)
-    recalls = []
-    for label in ("no", "yes"):
-        rows = [i for i, t in enumerate(truth) if t == label]
-        hits = sum(weights[i] for i in rows if answers[i] == label)
-        recalls.append(hits / sum(weights[i] for i in rows))
-    return right / sum(weights), recalls
-
-
 @pytest.mark.parametrize("key", ["logistic", "rbf_svm"])
 def test_a_baseline_is_that_of_an_independent_refit(asked, key):
     dataset, parts, X, weights = asked
@@ -72,25 +60,60 @@ def test_a_baseline_is_that_of_an_independent_refit(asked, key):
     model.fit(scaler.transform(X[train]), dataset.y[train], weights[train])
     answers = model.predict(scaler.transform(X[held_out]))
     assert np.array_equal(compared.answers(X[held_out]), answers)
-    scores = score_answers(
-        dataset.y[held_out],
-        answers,
-        dataset.classes,
-        None,
-        censoring_weights(dataset, parts.with_censored, held_out),
-    )
-    truth, w = dataset.y[held_out], weights[held_out]
-    accuracy, recalls = slow_shares(truth, answers, w)
-    assert scores.accuracy == pytest.approx(accuracy, rel=1e-12)
-    assert scores.accuracy == pytest.approx(
-        accuracy_score(truth, answers, sample_weight=w), rel=1e-12
-    )
-    assert scores.recall == pytest.approx(recalls, rel=1e-12)
-    assert scores.balanced_accuracy == pytest.approx(
-        recall_score(truth, answers, average="macro", sample_weight=w), rel=1e-12
-    )
-    assert scores.rows == len(held_out) and scores.hits == (truth == answers).sum()
-    assert scores.interval[0] < scores.accuracy < scores.interval[1]
+    found = censoring_weights(dataset, parts.with_censored, held_out)
+    np.testing.assert_allclose(found, weights[held_out], rtol=1e-12)
+
+
+ROWS = np.arange(120)
+DRAW = np.random.default_rng(0)
+MARGIN, COUNTS = DRAW.normal(size=120).round(1), DRAW.integers(1, 5, 120)
+TRUTH, LOSSES = DRAW.random(120) < 0.4, (DRAW.random((2, 120)) < 0.3) * 1.0
+P, COLUMN = DRAW.random(120).round(2), DRAW.integers(0, 2, 120)
+CLASSES = np.array(["no", "yes"])
+YES, ANSWERS = TRUTH * 1, (MARGIN > 0) * 1
+
+
+def of_groups(rows, weights):
+    measure = RowMeasure("Accuracy", (YES == ANSWERS)[rows] * 1.0, True)
+    grouping = Grouping("column", ("a", "b"), COLUMN[rows])
+    table = subgroups(grouping, np.arange(len(rows)), [measure], weights=weights)
+    return table[["value", "rest", "difference"]].to_numpy()
+
+
+def of_answers(rows, weights):
+    of = CLASSES[YES[rows]], CLASSES[ANSWERS[rows]], CLASSES, None, weights
+    scores = score_answers(*of)
+    return [scores.accuracy, scores.balanced_accuracy, *scores.recall]
+
+
+#: What is weighted -> numbers of rows with weights.
+WEIGHTED = {
+    "scores": of_answers,
+    "subgroups": of_groups,
+    "rates of classes": lambda rows, w: class_rates(
+        YES[rows], ANSWERS[rows], CLASSES, weights=w
+    )[["recall", "precision"]],
+    "rates": lambda rows, w: [
+        rate.share for rate in rates_at(MARGIN[rows], TRUTH[rows], weights=w).values()
+    ],
+    "thresholds": lambda rows, w: operating_points(MARGIN[rows], TRUTH[rows], w),
+    "bands": lambda rows, w: reject_curve(MARGIN[rows], TRUTH[rows], 0.2, w),
+    "area": lambda rows, w: roc_area(MARGIN[rows], TRUTH[rows], weights=w)[0],
+    "differences": lambda rows, w: paired_difference(*LOSSES[:, rows], weights=w).mean,
+    "Brier score": lambda rows, w: brier_score(
+        np.column_stack([1 - P, P])[rows], YES[rows], weights=w
+    )[0],
+    "net benefit": lambda rows, w: decision_curve(P[rows], TRUTH[rows], weights=w)[
+        ["net_benefit", "treat_all"]
+    ],
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_a_weight_counts_as_so_many_rows(name):
+    found = WEIGHTED[name](ROWS, COUNTS.astype(float))
+    wanted = WEIGHTED[name](np.repeat(ROWS, COUNTS), None)
+    np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-9)
 
 
 def scored(seed, n=300):
@@ -120,14 +143,6 @@ def test_the_area_is_scikit_survivals(seed):
     area, low, high = roc_area(test[2][known], truth, weights=weights)
     assert area == pytest.approx(oracle[0], rel=1e-12)
     assert low < area < high
-    slow = above = 0.0
-    margin = test[2][known]
-    for i in np.flatnonzero(truth):
-        for j in np.flatnonzero(~truth):
-            pair = weights[i] * weights[j]
-            slow += pair
-            above += pair * (margin[i] > margin[j])
-    assert area == pytest.approx(above / slow, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -162,7 +177,6 @@ def test_without_censoring_all_is_the_plain_question_bit_for_bit():
         fits = []
         for sample_weight in (weights, None):
             estimator = method.estimator({}, "classification")
-            problem = estimator.problem(X[parts.train], dataset.y[parts.train])
             assert weights is None
             problem = estimator.problem(
                 X[parts.train], dataset.y[parts.train], sample_weight
@@ -172,26 +186,6 @@ def test_without_censoring_all_is_the_plain_question_bit_for_bit():
         one = fit_compared(key, dataset, parts.with_censored)
         other = fit_compared(key, plain, parts.train)
         assert np.array_equal(one.answers(X), other.answers(X)), key
-
-
-def test_rates_and_differences_are_weighted():
-    margin = np.array([1.0, 2.0, -1.0, -2.0, 3.0])
-    truth = np.array([True, True, True, False, False])
-    weights = np.array([1.0, 2.0, 3.0, 1.0, 4.0])
-    rates = rates_at(margin, truth, weights=weights)
-    assert (rates["sensitivity"].share, rates["sensitivity"].n) == (3 / 6, 3)
-    assert (rates["specificity"].share, rates["specificity"].hits) == (1 / 5, 1)
-    points = operating_points(margin, truth, weights)
-    at = points.iloc[(points.threshold - 0.0).abs().argmin()]
-    assert at.false_positives == 4.0 and at.false_negatives == 3.0
-    assert at.precision == pytest.approx(3 / 7)
-    curve = reject_curve(margin, truth, 0.0, weights)
-    assert curve.answered[0] == 11.0 and curve.errors[0] == 7.0
-    difference = paired_difference(
-        np.zeros(5), np.array([1.0, 0, 0, 0, 0]), weights=weights
-    )
-    assert difference.mean == pytest.approx(1 / 11)
-    assert difference.test == "weighted paired t"
 
 
 def test_a_method_without_weights_says_so_in_one_sentence(asked):
@@ -224,7 +218,7 @@ def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked)
     estimator.fit(rows[fold.train], dataset.y[fold.train], np.array(inner)[fold.train])
     answers = estimator.predict(rows[fold.held_out])
     held_out = [inner[i] for i in fold.held_out]
-    accuracy, _ = slow_shares(dataset.y[fold.held_out], answers, held_out)
+    accuracy = np.average(dataset.y[fold.held_out] == answers, weights=held_out)
     assert row["accuracy"] == pytest.approx(accuracy, rel=1e-12)
     sample = TrainingRows(
         X[parts.train], dataset.y[parts.train], None, weights[parts.train]
@@ -235,56 +229,15 @@ def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked)
     assert not np.allclose(one.scores(X), other.scores(X))
 
 
-def test_probabilities_are_calibrated_and_checked_with_the_weights():
+def test_probabilities_are_calibrated_with_the_weights():
     train = scored(7, 3000)
     truth, known, weights = weights_of(train[:2], train[:2], 25.0)
     score = np.column_stack([0 * truth, train[2][known]])
-    labels = np.array(["no", "yes"])
-    yes = labels[truth * 1]
     shares = [np.average(truth, weights=of) for of in (weights, None)]
     assert shares[0] - shares[1] < -0.01
     for of, share in zip((weights, None), shares, strict=True):
-        probability = calibrate(score, yes, labels, None, of).probabilities(score)[:, 1]
+        learned = calibrate(score, CLASSES[truth * 1], CLASSES, None, of)
+        probability = learned.probabilities(score)[:, 1]
         assert np.average(probability, weights=of) == pytest.approx(share, abs=2e-3)
         table = reliability(probability, truth, weights=of)
         assert np.average(table.share, weights=table.weight) == pytest.approx(share)
-        curve = decision_curve(probability, truth, weights=of)
-        odds = curve.threshold / (1 - curve.threshold)
-        np.testing.assert_allclose(curve.treat_all, share - (1 - share) * odds)
-    ones = np.ones(len(truth))
-    plain = calibrate(score, yes, labels)
-    same = calibrate(score, yes, labels, None, ones)
-    assert plain.slope == same.slope and np.array_equal(plain.offsets, same.offsets)
-    two = np.column_stack([1 - probability, probability])
-    assert brier_score(two, truth * 1, weights=ones) == pytest.approx(
-        brier_score(two, truth * 1), rel=1e-12
-    )
-
-
-def test_rates_and_subgroups_are_weighted():
-    rng = np.random.default_rng(0)
-    truth, answers = rng.integers(0, 2, (2, 90))
-    weights, column = rng.uniform(1, 4, 90), rng.integers(0, 2, 90)
-    frame = class_rates(truth, answers, np.array(["no", "yes"]), weights=weights)
-    for number in (0, 1):
-        among = truth == number
-        right = np.sum(weights[among & (answers == number)]) / weights[among].sum()
-        assert frame.recall[number] == pytest.approx(right, rel=1e-12)
-        assert frame.recall_low[number] < right < frame.recall_high[number]
-        assert frame.rows[number] == among.sum()
-    measure = RowMeasure("Accuracy", (truth == answers) * 1.0, True)
-    grouping = Grouping("column", ("a", "b"), column)
-    table = subgroups(grouping, np.arange(90), [measure], weights=weights)
-    plain = subgroups(grouping, np.arange(90), [measure])
-    ones = subgroups(grouping, np.arange(90), [measure], weights=np.ones(90))
-    for code, line in enumerate(table.itertuples()):
-        inside = column == code
-        share, rest = (
-            np.average(measure.values[rows], weights=weights[rows])
-            for rows in (inside, ~inside)
-        )
-        assert (line.value, line.rest) == pytest.approx((share, rest), rel=1e-12)
-        assert line.rows == inside.sum() and line.low < share < line.high
-        assert line.difference == pytest.approx(share - rest, rel=1e-12)
-    assert (ones.value == plain.value).all()
-    assert not np.allclose(table.value, plain.value)

@@ -14,8 +14,8 @@ from smpcore.papers.imkpl.averaged import (
     AveragedKernel,
     interpretability_of,
 )
-from smpcore.papers.imkpl.set_cover import SetCoverPrototypes, cover
-from smpcore.papers.protocols import accuracy, halves
+from smpcore.papers.imkpl.set_cover import cover
+from smpcore.papers.protocols import halves
 
 RANDOM = np.random.default_rng(0)
 SETTINGS, BOTH, TIMES = tables.EXPERIMENTS
@@ -56,20 +56,6 @@ def test_balls_by_hand():
     assert cover(D, y, 1.5) == [(1, 0), (4, 1)]
     # Smaller balls cover their middle only, and each saves 1 for 1 / 5.
     assert cover(D, y, 0.5) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
-
-
-def test_selected_rows_answer_and_their_balls_are_measured():
-    rows = halves(load_dataset("circles"), 0)
-    fitted = SetCoverPrototypes(share=0.1).fit(rows.X, rows.y)
-    assert accuracy(fitted, rows.X_test, rows.y_test) > 0.95
-    K, y = fitted.kernel_.K, fitted.y_encoded_
-    ip = interpretability_of(fitted.U_, K, y)
-    weights = fitted.U_[0]
-    members = np.flatnonzero(weights)
-    assert weights[members] == pytest.approx(1 / np.sqrt(K[members][:, members].sum()))
-    purity = max(np.mean(y[members] == label) for label in (0, 1))
-    size = weights.sum()
-    assert ip[0] == pytest.approx(100 * purity * np.exp(-2 * (size**2 - 1)))
 
 
 def test_interpretability_by_its_formula_is_that_of_the_model():

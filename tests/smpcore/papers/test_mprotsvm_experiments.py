@@ -1,12 +1,9 @@
 """The multi-prototype SVM's experiments, and the two LVQ that no library has."""
 
 import numpy as np
-import pytest
-from sklearn.datasets import load_wine
 
 from smpcore.datasets import load_dataset
-from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.papers.mprotsvm import annealing, tables
+from smpcore.papers.mprotsvm import tables
 from smpcore.papers.mprotsvm.lvq import lvq21_step, olvq1_step
 
 SAME = np.array([True, False])
@@ -50,14 +47,3 @@ def test_rows_are_divided_as_the_paper_says():
     np.testing.assert_array_equal(first.y_test, dataset.y[1000:])
     spread = first.X.std(axis=0)
     assert np.isclose(spread, 1.0).sum() > 40 and np.isin(spread.round(9), [0, 1]).all()
-
-
-def test_the_objective_with_best_assignments_is_that_of_the_fit():
-    X, y = load_wine(return_X_y=True)
-    fitted = MultiPrototypeSVC(1, annealing.C, tol=1e-6)
-    problem = fitted.problem(X, y)
-    fitted.solve(problem)
-    M = np.column_stack([fitted.model_.anchors, fitted.model_.bias]).T
-    assert annealing.best_objective(problem, M) == pytest.approx(
-        fitted.free_objective_, rel=1e-9
-    )

@@ -6,7 +6,6 @@ import cvxpy as cp
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer
 
 from smpcore import load_dataset
 from smpcore.datasets import make_dataset
@@ -17,7 +16,6 @@ from smpcore.papers.protocols import (
     with_codes,
 )
 from smpcore.papers.smp import convergence, sparsity
-from smpcore.papers.smp.huber import HuberClassifier, huber_loss
 
 CANCER = load_dataset("breast_cancer")
 
@@ -25,27 +23,6 @@ CANCER = load_dataset("breast_cancer")
 def few(dataset, n_rows):
     """The first rows of a data set."""
     return replace(dataset, frame=dataset.frame.iloc[:n_rows], origin=None)
-
-
-def test_the_huber_loss_by_hand():
-    z = np.array([2.0, 1.0, 0.5, -1.0, -2.0])
-    loss, slope = huber_loss(z)
-    np.testing.assert_allclose(loss, [0, 0, 0.25, 4, 8])
-    np.testing.assert_allclose(slope, [0, 0, -1, -4, -4])
-
-
-@pytest.mark.parametrize(("l1", "l2"), [(0.05, 0.0), (0.02, 0.02), (0.0, 0.1)])
-def test_the_huber_classifier_is_the_interior_point_optimum(l1, l2):
-    X, y = load_breast_cancer(return_X_y=True)
-    X = ((X - X.mean(axis=0)) / X.std(axis=0))[:150]
-    fitted = HuberClassifier(l1, l2, tol=1e-8, max_iter=50_000).fit(X, y[:150])
-    w, b = cp.Variable(X.shape[1]), cp.Variable()
-    z = cp.multiply(2 * y[:150] - 1, X @ w + b)
-    loss = cp.sum(cp.huber(cp.pos(1 - z), 2)) / 150
-    objective = loss + l1 * cp.norm1(w) + l2 / 2 * cp.sum_squares(w)
-    optimum = cp.Problem(cp.Minimize(objective)).solve(solver=cp.CLARABEL)
-    w.value, b.value = fitted.coef_, fitted.intercept_
-    assert objective.value == pytest.approx(optimum, rel=1e-6)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "smooth", "huber"])
