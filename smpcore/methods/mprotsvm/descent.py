@@ -49,7 +49,6 @@ class Descent:
     ) -> None:
         self.problem, self.tol, self.stop = problem, tol, stop
         self.C = float(parameters.C)
-        self.restore = parameters.restore
         self.limits = self.C * problem.shares
         self.rows, self.kernels = _compiled(problem)
         self.starts = problem.starts
@@ -185,13 +184,7 @@ class Descent:
         return Certificate(0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass)
 
     def tie(self, assign: np.ndarray) -> None:
-        """Tie rows to other prototypes of their class.
-
-        The mass of a row goes along, or it is set to 0, as the paper has it: both meet
-        the conditions of the new assignment.
-        """
-        if self.restore == "zero":
-            self.count[assign != self.assign] = 0
+        """Tie rows to other prototypes of their class; their masses go along."""
         self.assign = assign.copy()
         self.renew()
 

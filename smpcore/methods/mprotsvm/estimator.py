@@ -106,9 +106,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
-    restore : {"transfer", "zero"}, default="transfer"
-        What becomes of the dual variables of a row that moves to another prototype:
-        they go along, or they are set to 0, as in the paper.
     record : int, default=0
         Keep the state at every `record`-th certificate and the last, for
         ``history_.step``; rarer ones if there are more than 200.
@@ -188,7 +185,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "cooling": Number(0.0, 0.99, above=True),
         "start": OneOf(("random", "kmeans")),
         "n_init": Number(1, 1000, integer=True, optional=True),
-        "restore": OneOf(("transfer", "zero")),
     }
 
     def __init__(
@@ -208,7 +204,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         random_state: Any = 0,
         standardize: bool = True,
         class_weight: Any = None,
-        restore: str = "transfer",
         record: int = 0,
         warm_start: bool = False,
         landmarks: int | None = None,
@@ -228,7 +223,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.random_state = random_state
         self.standardize = standardize
         self.class_weight = class_weight
-        self.restore = restore
         self.record = record
         self.warm_start = warm_start
         self.landmarks = landmarks
@@ -306,8 +300,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         return ManyRowsProblem(**entries, drawn=drawn, total=total)
 
     def _parameters(self, n_init: int = 1) -> SVMParameters:
-        search = self.temperature, self.cooling, self.start, n_init
-        return SVMParameters(self.C, *search, self.restore)
+        return SVMParameters(self.C, self.temperature, self.cooling, self.start, n_init)
 
     def _solve(
         self,

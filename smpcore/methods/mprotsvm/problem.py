@@ -108,8 +108,6 @@ class SVMParameters:
     start : {"random", "kmeans"}
     n_init : int
         New starts, at numbers of prototypes that have any.
-    restore : {"transfer", "zero"}
-        What becomes of the mass of a row that is tied to another prototype.
     """
 
     C: float
@@ -117,7 +115,6 @@ class SVMParameters:
     cooling: float
     start: str
     n_init: int
-    restore: str = "transfer"
 
 
 @dataclass(frozen=True, eq=False)

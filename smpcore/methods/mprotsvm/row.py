@@ -20,10 +20,6 @@ def _on_features(values: Values) -> bool:
     return values["kernel"] != "precomputed"
 
 
-def _reassigned(values: Values) -> bool:
-    return values["n_prototypes"] > 1
-
-
 def _polynomial(values: Values) -> bool:
     return values["kernel"] == "poly"
 
@@ -149,24 +145,13 @@ ROW = Method(
             advanced=True,
         ),
         CLASS_WEIGHT,
-        Param(
-            "restore",
-            "Rows that move",
-            "choice",
-            options=(
-                ("transfer", "keep their dual variables"),
-                ("zero", "start at 0, as the paper"),
-            ),
-            help="A row that changes its prototype keeps its dual variables, or they "
-            "are set to 0. The problem is the same; the way to a solution differs.",
-            advanced=True,
-            shown_if=_reassigned,
-        ),
     ),
     removed={
         "solver": "The multi-prototype SVM has no choice of a solver any more: rows "
         "are solved exactly, to the same objective; the paper's steps between pairs "
         "are in Algorithm as printed.",
+        "restore": "In the multi-prototype SVM a row that changes its prototype always "
+        "keeps its dual variables; in Algorithm as printed they start at 0.",
     },
     path=None,
     sparsity="n_prototypes",

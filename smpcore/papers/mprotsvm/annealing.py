@@ -23,13 +23,8 @@ HOT, COOLING = 10.0, 0.8
 SWEEPS = (1, 2, 5, 10, 15, 20, 30, 40, 50, 75, 100, 150)
 PRINTED = {"as printed, T0 = 10": HOT, "as printed, no annealing": 0.0}
 ANNEALED, WITHOUT = PRINTED
-#: Model -> first temperature, in units of C, and restoration.
-SOLVERS = {
-    "whole rows, T0 = 10 C": (HOT, "transfer"),
-    "whole rows, no annealing": (0.0, "transfer"),
-    "whole rows, T0 = 10 C, moved rows at 0": (HOT, "zero"),
-    "whole rows, no annealing, moved rows at 0": (0.0, "zero"),
-}
+#: Model -> first temperature, in units of C.
+SOLVERS = {"whole rows, T0 = 10 C": HOT, "whole rows, no annealing": 0.0}
 _OBJECTIVE, _ERROR = "objective with best assignments", "test error"
 
 
@@ -48,10 +43,10 @@ def as_printed(problem: SVMProblem, T: float) -> Iterator[tuple[int, np.ndarray]
 
 
 def by_rows(
-    problem: SVMProblem, temperature: float, restore: str
+    problem: SVMProblem, temperature: float
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Sweeps and prototypes at each certificate of our solver, from one start."""
-    parameters = SVMParameters(C, temperature, COOLING, "random", 1, restore=restore)
+    parameters = SVMParameters(C, temperature, COOLING, "random", 1)
     options = SolverOptions(tol=1e-2, max_iter=SWEEPS[-1], record=1)
     monitor = descend_from(problem, parameters, options, None, (0.0, 1.0)).monitor
     recorder = monitor.recorder
@@ -74,10 +69,8 @@ def measured(case: Case) -> Outcome:
     rows = case.rows
     estimator = MultiPrototypeSVC(COUNT, C, random_state=case.trial.repetition)
     problem = estimator.problem(rows.X, rows.y)
-    if case.trial.model in PRINTED:
-        states = [*as_printed(problem, case.declared)]
-    else:
-        states = [*by_rows(problem, *case.declared)]
+    run = as_printed if case.trial.model in PRINTED else by_rows
+    states = [*run(problem, case.declared)]
     scaled = (rows.X_test - problem.center) / problem.scale
     X_test = np.column_stack([scaled, np.ones(len(scaled))])
 
@@ -108,7 +101,7 @@ EXPERIMENTS = (
             "as much after each sweep (the factor is not printed), and 0 below C / 50. "
             "Whole rows is our solver from the same start, without its further starts "
             "and splits, to a gap of 1 %; T is in units of C, and rows that move take "
-            "their variables along or start at 0. A curve ends with its search: its "
+            "their variables along. A curve ends with its search: its "
             "last value is kept; 150 sweeps at most. The claim is of means as printed."
         ),
         data=bundled("checkerboard", "circles", "spirals", "breast_cancer"),

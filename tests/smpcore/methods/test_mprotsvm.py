@@ -56,7 +56,6 @@ SETTINGS = {
     "k-means": {"temperature": 0.0, "start": "kmeans"},
     "rbf": {"kernel": "rbf", "C": 1.0},
     "poly": {"kernel": "poly", "degree": 2},
-    "zero": {"restore": "zero", "temperature": 0.0},
     "balanced": {"class_weight": "balanced"},
 }
 
@@ -232,7 +231,7 @@ def test_a_problem_depends_on_the_parameters_it_names():
     named = set(MultiPrototypeSVC.problem_params)
     others = {"C": 2.0, "temperature": 0.0, "cooling": 0.5, "tol": 0.1}
     others |= {"max_iter": 3, "record": 2, "n_init": 2}
-    others |= {"warm_start": True, "restore": "zero"}
+    others |= {"warm_start": True}
     assert named | set(others) == set(MultiPrototypeSVC().get_params())
     first = MultiPrototypeSVC().problem(*IRIS)
     second = MultiPrototypeSVC(**others).problem(*IRIS)
@@ -314,7 +313,6 @@ REFUSED = {
     "start='each' should be one of": {"start": "each"},
     "tol=0 should": {"tol": 0},
     "max_iter=0 should": {"max_iter": 0},
-    "restore='keep' should be one of": {"restore": "keep"},
     "poly.* values as large as .* lower degree": {
         "kernel": "poly", "degree": 20, "gamma": 100.0,
     },

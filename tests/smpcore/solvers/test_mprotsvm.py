@@ -16,7 +16,6 @@ from smpcore.methods.mprotsvm.kernel import exact_step, score, top_rival
 from smpcore.methods.mprotsvm.monitor import Monitor
 from smpcore.methods.shared.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import (
-    dense,
     judge_slowly,
     make_descent,
     solve_exactly,
@@ -180,23 +179,6 @@ def test_gram_of_the_linear_similarity_is_the_explicit_path():
     np.testing.assert_allclose(F, gram.scores.T, atol=1e-4)
     one, other = solved(linear, 1e-7), solved(gram, 1e-7)
     assert one.objective == pytest.approx(other.objective, rel=1e-5)
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_restoration_as_printed_empties_the_rows_that_moved(kernel):
-    descent = make_descent(kernel=kernel)
-    descent.restore = "zero"
-    descent.full_sweep()
-    before, old = dense(descent.save()), descent.assign.copy()
-    descent.certify()
-    descent.tie(drawn_assignment(descent, 1.0))
-    moved, after = descent.assign != old, dense(descent.save())
-    assert moved.any() and before[moved].any()
-    assert not after[moved].any()
-    np.testing.assert_array_equal(after[~moved], before[~moved])
-    slow = judge_slowly(descent.problem, descent.save(), descent.C)
-    assert slow.infeasible <= 1e-9
-    assert slow.primal == pytest.approx(descent.certify().objective, rel=1e-6)
 
 
 def test_renamed_prototypes_are_the_same_problem():
