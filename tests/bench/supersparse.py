@@ -1,7 +1,7 @@
 """Super-sparse prototypes: ``python -m tests.bench.supersparse [sections]``.
 
 speed    cold and warm solves on 1000 x 64 digits, and the other similarities
-peers    objective beside scipy's L-BFGS-B and the paper's Algorithm 1
+peers    objective beside scipy's L-BFGS-B
 digits   accuracy of ten classes with few prototypes beside an SVM and selected rows
 strings  200 words of four kinds
 compile  the default similarity in a fresh process, without and with a cache
@@ -30,7 +30,6 @@ from threadpoolctl import threadpool_limits
 
 from smpcore.baselines.selected import WAYS
 from smpcore.methods.supersparse import SuperSparseClassifier
-from smpcore.methods.supersparse.paper import solve_paper
 from smpcore.methods.supersparse.problem import (
     Objective,
     evaluate,
@@ -116,17 +115,11 @@ def peers() -> None:
                     flat, start.ravel(), jac=True, method="L-BFGS-B", options=options
                 )
                 found.append(peer.fun)
-            paper = [
-                solve_paper(
-                    objective, start, *limits(d, tol=1e-9, max_iter=2000), eta=eta
-                ).objective[-1]
-                for eta in (0.5, 2.0)
-            ]
-            values = [*ours.objective[[0, -1]], *found, *paper]
+            values = [*ours.objective[[0, -1]], *found]
             yield [name, ours.n_iter, *(f"{value:.4f}" for value in values)]
 
     head = ["m = 10", "steps", "F at start", "here", "L-BFGS-B, as many"]
-    head += ["L-BFGS-B, 2000", "Algorithm 1, 2000, eta .5", "eta 2"]
+    head += ["L-BFGS-B, 2000"]
     show("Objective from the same start", head, lines())
 
 

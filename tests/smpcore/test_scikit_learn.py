@@ -47,7 +47,7 @@ ESTIMATORS = [
     SuperSparseClassifier(target="teacher", class_weight="balanced"),
     SuperSparseClassifier(target=LogisticRegression()),
     SuperSparseClassifier(3, similarity="linear", start="greedy", standardize=False),
-    SuperSparseClassifier(solver="paper", similarity="poly"),
+    SuperSparseClassifier(similarity="poly"),
     SuperSparseRegressor(),
     SuperSparseRegressor(target="ridge", start="greedy"),
     SuperSparseRegressor(target="svr"),

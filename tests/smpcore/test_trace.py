@@ -66,7 +66,6 @@ def test_the_last_state_is_the_fitted_model(key, task):
         SMaLLClassifier(record=1, k=13),
         SMPClassifier(4, record=1, reassign=True, tol=1e-5),
         SMPClassifier(2, record=3, solver="primal-dual", max_iter=5000),
-        SuperSparseClassifier(record=2, solver="paper", max_iter=50),
         SuperSparseClassifier(record=1, similarity="laplacian"),
         IMKPLClassifier(record=1, kernels="rbf", n_prototypes=2, kappa=1.0),
     ],

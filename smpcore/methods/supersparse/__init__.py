@@ -7,7 +7,7 @@ Algorithm: L-BFGS on Z, from the best of several starts; it is not convex.
 1. `problem`: scaled rows (`rows`), targets (`teachers`), the call of the kernel.
 2. `bounds`: ranges of sliders, the usual gamma, and the box that prototypes stay in.
 3. `starts`, `removal`: adding and leaving out prototypes. `fit`: start, solve, revive.
-4. `strings`, `blackbox`, `paper`: other solvers; `baselines`, `pruning`: other sizes.
+4. `strings`, `blackbox`, `selection`: other solvers; `pruning`: other sizes.
 5. `base` is shared by the two classes of `estimator`. Compiled: `kernel`.
 """
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -51,6 +51,7 @@ from smpcore.model import History, Trace
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 
 
+@dataclass(eq=False, repr=False)
 class SuperSparseEstimator(PrototypeEstimator):
     """What classifier and regressor share."""
 
@@ -61,54 +62,28 @@ class SuperSparseEstimator(PrototypeEstimator):
         "gamma": Number(0.0, 1e12, above=True, optional=True),
         "degree": Number(1, 20, integer=True),
         "coef0": Number(0.0, 1e12),
-        "eta": Number(0.0, 1e12, above=True),
         "start": OneOf(("auto", "kmeans", "greedy", "random")),
         "removal": OneOf(REMOVALS),
         "teacher_C": Number(0.0, 1e12, above=True),
-        "solver": OneOf(("lbfgs", "paper")),
     }
 
-    def __init__(
-        self,
-        n_prototypes: int | None = None,
-        lam: float = 1e-4,
-        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        target: Any = "labels",
-        box: Any = None,
-        start: str = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        random_state: Any = 0,
-        standardize: bool = True,
-        solver: str = "lbfgs",
-        record: int = 0,
-        eta: float = 0.5,
-        warm_start: bool = False,
-        removal: str = "rise",
-        teacher_C: float = 1.0,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.lam = lam
-        self.similarity = similarity
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.target = target
-        self.box = box
-        self.start = start
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
-        self.solver = solver
-        self.record = record
-        self.eta = eta
-        self.warm_start = warm_start
-        self.removal = removal
-        self.teacher_C = teacher_C
+    n_prototypes: int | None = None
+    lam: float = 1e-4
+    similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    target: Any = "labels"
+    box: Any = None
+    start: str = "auto"
+    tol: float = 1e-5
+    max_iter: int = 200
+    random_state: Any = 0
+    standardize: bool = True
+    record: int = 0
+    warm_start: bool = False
+    removal: str = "rise"
+    teacher_C: float = 1.0
 
     @property
     def takes_sparse(self) -> bool:
@@ -123,7 +98,6 @@ class SuperSparseEstimator(PrototypeEstimator):
             and bool(self.standardize)
             and isinstance(self.target, str)
             and self.target == "labels"
-            and self.solver == "lbfgs"
             and self._free_errors() == SQUARED
         )
 
@@ -176,7 +150,7 @@ class SuperSparseEstimator(PrototypeEstimator):
             if not self.reads_blocks:
                 raise SmpcoreError(
                     f"{self!r} takes rows in memory only, and these are read in "
-                    "blocks; use target='labels' and solver='lbfgs', or fewer rows."
+                    "blocks; use target='labels' and squared errors, or fewer rows."
                 )
             return BlockObjective(problem.rows, similarity, self.lam)
         rows = self._teacher().targets(problem, similarity)
@@ -199,9 +173,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         """Start, solve, and merge prototypes at the same place."""
         objective = self.objective(problem)
         n_prototypes = clipped_count(objective.rows, self._n_asked(problem))
-        recipe = Recipe(
-            n_prototypes, self.start, self.solver, float(self.eta), self.removal
-        )
+        recipe = Recipe(n_prototypes, self.start, self.removal)
         kind, center = objective.similarity.kind, problem.center
         box = scaled_box(self._box(problem), kind, center, problem.scale)
         random = check_random_state(self.random_state)

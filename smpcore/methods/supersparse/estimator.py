@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,6 +23,7 @@ from smpcore.methods.supersparse.rows import standard_rows
 from smpcore.methods.supersparse.teachers import Teacher
 
 
+@dataclass(eq=False, repr=False)
 class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     r"""Classifier with a few virtual prototypes (super-sparse learning).
 
@@ -74,14 +76,9 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     class_weight : None, "balanced" or dict, default=None
         Factor on the weights of each class's rows. None: rows count alike;
         "balanced": classes count alike, so that rare ones are predicted more often.
-    solver : {"lbfgs", "paper"}, default="lbfgs"
-        All prototypes at once, or the paper's Algorithm 1, one by one with fixed
-        steps: for teaching.
     record : int, default=0
         Keep every `record`-th step and the last, for ``history_.step``; rarer ones if
         there are more than 200.
-    eta : float, default=0.5
-        Step of the paper's algorithm; too large diverges.
     warm_start : bool, default=False
         Start a fit from the last one, if rows and starts allow it: for a sequence of
         penalties. The result agrees with a cold fit's to `tol` where the problem is
@@ -155,35 +152,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
     )
     targets: ClassVar[tuple[str, ...]] = ("labels", "teacher")
 
-    def __init__(
-        self,
-        n_prototypes: int | None = None,
-        lam: float = 1e-4,
-        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        target: Any = "labels",
-        box: Any = None,
-        start: str = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        random_state: Any = 0,
-        standardize: bool = True,
-        class_weight: Any = None,
-        solver: str = "lbfgs",
-        record: int = 0,
-        eta: float = 0.5,
-        warm_start: bool = False,
-        removal: str = "rise",
-        teacher_C: float = 1.0,
-    ) -> None:
-        super().__init__(
-            n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
-            tol, max_iter, random_state, standardize, solver, record, eta, warm_start,
-            removal, teacher_C,
-        )  # fmt: skip
-        self.class_weight = class_weight
+    class_weight: Any = None
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
         """Scale the distinct rows and make targets of their labels."""
@@ -214,6 +183,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         return 5 if n_classes == 2 else 2 * n_classes
 
 
+@dataclass(eq=False, repr=False)
 class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     r"""Regressor with a few virtual prototypes (super-sparse learning).
 
@@ -228,7 +198,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         regression on the similarities to all rows, or of SVM regression. Or an
         estimator of your own: a copy of it learns from the rows in your units.
     lam, similarity, gamma, degree, coef0, box, start, tol, max_iter, random_state, \
-            standardize, solver, record, eta, warm_start, removal
+            standardize, record, warm_start, removal
         As of `SuperSparseClassifier`.
     loss : {"squared", "epsilon-insensitive"}, default="squared"
         Errors are squared; or errors up to `epsilon` are free and larger ones count by
@@ -272,39 +242,9 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         "teacher_alpha": Number(0.0, 1e12, above=True, optional=True),
     }
 
-    def __init__(
-        self,
-        n_prototypes: int | None = None,
-        lam: float = 1e-4,
-        similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        target: Any = "labels",
-        box: Any = None,
-        start: str = "auto",
-        tol: float = 1e-5,
-        max_iter: int = 200,
-        random_state: Any = 0,
-        standardize: bool = True,
-        solver: str = "lbfgs",
-        record: int = 0,
-        eta: float = 0.5,
-        warm_start: bool = False,
-        removal: str = "rise",
-        loss: str = "squared",
-        epsilon: float = 0.1,
-        teacher_C: float = 1.0,
-        teacher_alpha: float | None = None,
-    ) -> None:
-        super().__init__(
-            n_prototypes, lam, similarity, gamma, degree, coef0, target, box, start,
-            tol, max_iter, random_state, standardize, solver, record, eta, warm_start,
-            removal, teacher_C,
-        )  # fmt: skip
-        self.loss = loss
-        self.epsilon = epsilon
-        self.teacher_alpha = teacher_alpha
+    loss: str = "squared"
+    epsilon: float = 0.1
+    teacher_alpha: float | None = None
 
     def resolve_defaults(self, problem: SuperSparseRegression) -> dict[str, float]:
         """Values that None stands for, for these rows.

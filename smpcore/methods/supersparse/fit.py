@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -12,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from smpcore.errors import SmpcoreError, warn
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.supersparse.blackbox import solve_blackbox
-from smpcore.methods.supersparse.paper import solve_paper
 from smpcore.methods.supersparse.problem import (
     Box,
     Objective,
@@ -38,17 +36,12 @@ class Recipe:
     ----------
     n_prototypes : int
     start : {"auto", "kmeans", "greedy", "random"}
-    solver : {"lbfgs", "paper"}
-    eta : float
-        Step of the paper's algorithm.
     removal : {"rise", "coefficient"}
         Which prototypes a warm start leaves out.
     """
 
     n_prototypes: int
     start: str
-    solver: str
-    eta: float
     removal: str = "rise"
 
 
@@ -85,7 +78,7 @@ def _solved(
     random: np.random.RandomState,
 ) -> Solution:
     """Solve from a start, and once more where prototypes are dead or idle."""
-    solve = _solver(objective, recipe)
+    solve = _solver(objective)
     solution = solve(objective, Z, box, options)
     for _ in range(MOST_REVIVALS):
         revived = _revived(objective, solution, box, options, random)
@@ -117,15 +110,13 @@ def _start(
     return np.clip(Z, box.low, box.high)
 
 
-def _solver(objective: Objective, recipe: Recipe) -> Callable[..., Solution]:
+def _solver(objective: Objective) -> Callable[..., Solution]:
     """The solver for a kind of similarity, and of rows."""
     kind = objective.similarity.kind
     if kind == "strings":
         return solve_strings
     if kind not in SMOOTH:
         return solve_blackbox
-    if recipe.solver == "paper":
-        return partial(solve_paper, eta=recipe.eta)
     return type(objective).solve
 
 
@@ -168,7 +159,7 @@ def refuse_diverged(solution: Solution) -> None:
     good = np.isfinite(solution.objective).all() and np.isfinite(solution.Z).all()
     if not (good and np.isfinite(solution.B).all()):
         raise SmpcoreError(
-            "The objective is not finite; lower eta or raise lam, use standardize=True "
+            "The objective is not finite; raise lam, use standardize=True "
             "or divide large columns by a power of ten."
         )
 

@@ -66,6 +66,9 @@ from smpcore.similarity import Similarity
 
 LOSSES = ("sum", "mean")
 
+#: Step along the gradient, as printed.
+ETA = 0.5
+
 #: Beyond this an objective has diverged.
 LARGEST = 1e100
 
@@ -213,7 +216,7 @@ def run_as_printed(
     run = algorithm_1(
         ridge,
         checked_start(start, drawn),
-        float(estimator.eta),
+        ETA,
         total * float(estimator.tol),
         (box.low, box.high),
         repulsion,

@@ -17,7 +17,7 @@ from smpcore.methods.shared.problem import (
 )
 from smpcore.methods.shared.recorded import recorded_places
 from smpcore.methods.supersparse import kernel as solvers
-from smpcore.methods.supersparse.rows import Rows, standard_rows
+from smpcore.methods.supersparse.rows import Rows
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers import similarity as forms
 from smpcore.solvers.coefficients import LEAST_PIVOT, fit_coefficients
@@ -222,20 +222,6 @@ def evaluate(
     F = fit_coefficients(S, *loss, B, b, R, W, A)
     forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)
     return F, G, np.ascontiguousarray(B.T), b
-
-
-def pulled_back(similarity: Similarity, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    """Sum over rows x of the gradient of s(x, z) along z, for each z."""
-    X, Z = np.array(X, order="C"), np.array(Z, order="C")
-    equal_weights = np.full(len(X), 1.0 / len(X))
-    rows = standard_rows(X, np.zeros((len(X), 1)), equal_weights, similarity.kind)
-    S, D, W = np.empty((3, len(Z), len(X)))
-    sz, G, bits = np.empty(len(Z)), np.empty(Z.shape), S.reshape(-1).view(np.int64)
-    call = kernel_similarity(similarity)
-    forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
-    W.fill(1.0)
-    forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)
-    return G
 
 
 def refit_insensitive(

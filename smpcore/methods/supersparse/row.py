@@ -17,10 +17,6 @@ def _has_degree(values: Values) -> bool:
     return "degree" in SIMILARITIES[values["similarity"]].parameters
 
 
-def _paper(values: Values) -> bool:
-    return values["solver"] == "paper"
-
-
 def _svm_teaches(values: Values) -> bool:
     return values["target"] in ("teacher", "svr")
 
@@ -199,26 +195,12 @@ ROW = Method(
         ),
         START_SEED,
         CLASS_WEIGHT,
-        Param(
-            "solver",
-            "Solver",
-            "choice",
-            options=(("lbfgs", "all at once"), ("paper", "the paper's Algorithm 1")),
-            help="The paper's way moves one case at a time and needs many more steps.",
-            advanced=True,
-            shown_if=_on_features,
-        ),
-        Param(
-            "eta",
-            "η step",
-            "log",
-            0.1,
-            5.0,
-            help="Length of a step of the paper's algorithm.",
-            advanced=True,
-            shown_if=_paper,
-        ),
     ),
+    removed={
+        "solver": "Super-sparse learning moves all cases at once; the paper's "
+        "Algorithm 1, one case at a time, is in Algorithm as printed.",
+        "eta": "The step η is that of the paper, 0.5: Algorithm as printed takes it.",
+    },
     path="n_prototypes",
     sparsity="n_prototypes",
     preview={"max_iter": 20, "tol": 1e-4},

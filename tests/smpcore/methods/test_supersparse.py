@@ -222,8 +222,8 @@ def test_a_warm_start_is_sooner_done():
 )
 def test_a_problem_depends_on_the_parameters_it_names(estimator, data, others):
     others |= {"n_prototypes": 3, "lam": 1.0, "gamma": 2.0, "degree": 2, "coef0": 0.5}
-    others |= {"box": (-1, 1), "start": "greedy", "tol": 0.1, "max_iter": 3, "eta": 1.0}
-    others |= {"random_state": 7, "solver": "paper", "record": 2, "warm_start": True}
+    others |= {"box": (-1, 1), "start": "greedy", "tol": 0.1, "max_iter": 3}
+    others |= {"random_state": 7, "record": 2, "warm_start": True}
     others |= {"removal": "coefficient", "teacher_C": 2.0}
     assert set(estimator.problem_params) | set(others) == set(estimator().get_params())
     first, second = estimator().problem(*data), estimator(**others).problem(*data)
@@ -263,13 +263,6 @@ def test_an_unfinished_fit_says_how_far_it_came():
         fitted = SuperSparseClassifier(max_iter=3).fit(*CANCER)
     assert fitted.n_iter_ == 3
     assert json.loads(fitted.model_.to_json())["history"]["gap"] == [None] * 4
-
-
-def test_the_papers_algorithm_is_there_for_teaching():
-    with pytest.warns(ConvergenceWarning, match="limit of 200 steps"):
-        paper = SuperSparseClassifier(solver="paper").fit(*CANCER)
-    assert paper.history_.objective[-1] < paper.history_.objective[0]
-    assert SuperSparseClassifier().fit(*CANCER).objective_ < paper.objective_
 
 
 def test_rows_of_weight_zero_are_as_if_they_were_not_there():
@@ -314,10 +307,8 @@ BAD = [
     ({"target": "ridge"}, "target='ridge' should be one of 'labels', 'teacher'"),
     ({"start": "first"}, "start='first' should be one of"),
     ({"removal": "last"}, "removal='last' should be one of 'rise', 'coefficient'"),
-    ({"solver": "newton"}, "solver='newton' should be one of"),
     ({"tol": 0.0}, "tol=0.0 should be a number above 0"),
     ({"max_iter": 0}, "max_iter=0 should be a whole number"),
-    ({"eta": 0.0}, "eta=0.0 should be a number above 0"),
     ({"box": (1.0, 0.0)}, r"box=\(1.0, 0.0\) should be \(low, high\)"),
     ({"box": 3.0}, r"box=3.0 should be \(low, high\)"),
     ({"box": ("a", "b")}, "should be .low, high"),
