@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -44,6 +44,7 @@ from smpcore.methods.shared.starts import warn_if_fewer
 from smpcore.model import Trace
 
 
+@dataclass(eq=False, repr=False)
 class IMKPLClassifier(PrototypeClassifier):
     r"""Interpretable multiple-kernel prototype learning (IMKPL).
 
@@ -197,49 +198,26 @@ class IMKPLClassifier(PrototypeClassifier):
         "solver": OneOf(("path", "paper")),
     }
 
-    def __init__(
-        self,
-        code_size: int = 10,
-        n_prototypes: int | None = None,
-        lam: float = 0.2,
-        mu: float = 0.2,
-        tau: float = 0.2,
-        kappa: float | None = None,
-        kernels: str = "features",
-        n_channels: int = 1,
-        n_neighbors: int | None = None,
-        tol: float = 1e-4,
-        max_iter: int = 30,
-        random_state: Any = 0,
-        standardize: bool = True,
-        class_weight: Any = None,
-        solver: str = "path",
-        record: int = 0,
-        warm_start: bool = False,
-        row_code_size: int | None = None,
-        kernel_weights: str = "ridge",
-        landmarks: int | None = None,
-    ) -> None:
-        self.code_size = code_size
-        self.n_prototypes = n_prototypes
-        self.lam = lam
-        self.mu = mu
-        self.tau = tau
-        self.kappa = kappa
-        self.kernels = kernels
-        self.n_channels = n_channels
-        self.n_neighbors = n_neighbors
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.solver = solver
-        self.record = record
-        self.warm_start = warm_start
-        self.row_code_size = row_code_size
-        self.kernel_weights = kernel_weights
-        self.landmarks = landmarks
+    code_size: int = 10
+    n_prototypes: int | None = None
+    lam: float = 0.2
+    mu: float = 0.2
+    tau: float = 0.2
+    kappa: float | None = None
+    kernels: str = "features"
+    n_channels: int = 1
+    n_neighbors: int | None = None
+    tol: float = 1e-4
+    max_iter: int = 30
+    random_state: Any = 0
+    standardize: bool = True
+    class_weight: Any = None
+    solver: str = "path"
+    record: int = 0
+    warm_start: bool = False
+    row_code_size: int | None = None
+    kernel_weights: str = "ridge"
+    landmarks: int | None = None
 
     @property
     def takes_sparse(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -38,6 +38,7 @@ from smpcore.similarity import Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
+@dataclass(eq=False, repr=False)
 class MultiPrototypeSVC(PrototypeClassifier):
     r"""Multi-prototype support vector machine.
 
@@ -187,45 +188,24 @@ class MultiPrototypeSVC(PrototypeClassifier):
         "n_init": Number(1, 1000, integer=True, optional=True),
     }
 
-    def __init__(
-        self,
-        n_prototypes: int = 3,
-        C: float = 0.1,
-        kernel: str = "linear",
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        temperature: float = 10.0,
-        cooling: float = 0.8,
-        start: str = "random",
-        n_init: int | None = None,
-        tol: float = 1e-2,
-        max_iter: int = 2000,
-        random_state: Any = 0,
-        standardize: bool = True,
-        class_weight: Any = None,
-        record: int = 0,
-        warm_start: bool = False,
-        landmarks: int | None = None,
-    ) -> None:
-        self.n_prototypes = n_prototypes
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.temperature = temperature
-        self.cooling = cooling
-        self.start = start
-        self.n_init = n_init
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.standardize = standardize
-        self.class_weight = class_weight
-        self.record = record
-        self.warm_start = warm_start
-        self.landmarks = landmarks
+    n_prototypes: int = 3
+    C: float = 0.1
+    kernel: str = "linear"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    temperature: float = 10.0
+    cooling: float = 0.8
+    start: str = "random"
+    n_init: int | None = None
+    tol: float = 1e-2
+    max_iter: int = 2000
+    random_state: Any = 0
+    standardize: bool = True
+    class_weight: Any = None
+    record: int = 0
+    warm_start: bool = False
+    landmarks: int | None = None
 
     def bounds(
         self, problem: SVMProblem | ManyRowsProblem
