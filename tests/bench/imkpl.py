@@ -1,13 +1,8 @@
-"""IMKPL, measured: ``python -m tests.bench.imkpl [accuracy noise ...]``.
+"""IMKPL, measured: ``python -m tests.bench.imkpl [accuracy choice ...]``.
 
 accuracy  five folds: accuracy, kernels kept, IP, DR, seconds; beside kNN and an SVM
-noise     the same with features of pure noise
-series    channels that matter, noise and constants, by alignment kernels
-nqp       codes beside brute force and a NumPy search, and their time
 choice    what is chosen on folds: toys, a balance, noise, and tables beside an SVM
-speed     problem, cold fit, warm moves of kappa, first answer; one thread
 page      digits on Explore: until the first model is there, by the clock
-memory    peak of a fit, and of compiling in a fresh process
 rows      digits, and tables of more and more rows: seconds and peak of a whole fit
 landmarks objective of 5000 rows beside the fit without; 100,000 rows
 
@@ -20,7 +15,6 @@ No figure is chosen on test rows. Times are processor seconds of one thread.
 from __future__ import annotations
 
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -48,10 +42,8 @@ from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.alternation import Alternation
 from smpcore.methods.imkpl.measures import discrimination
 from smpcore.methods.imkpl.problem import IMKPLParameters
-from smpcore.solvers.nqp import nqp_rows
 from tests.bench.solvers import run, show
 from tests.smpcore.methods.test_imkpl_choice import balance
-from tests.smpcore.solvers.test_nqp import KINDS, brute_force, held_out, slow_nqp
 
 #: Settings of IMKPL: name -> parameters.
 SETTINGS = {
@@ -143,27 +135,6 @@ def accuracy() -> None:
     show("IMKPL, five folds", HEAD, lines())
 
 
-def noise() -> None:
-    """Print what becomes of noise features."""
-    plan = {
-        "wine + 60": (datasets.load_wine(return_X_y=True), 60),
-        "breast cancer + 60": (datasets.load_breast_cancer(return_X_y=True), 60),
-        "iris + 40": (datasets.load_iris(return_X_y=True), 40),
-    }
-
-    def lines() -> Iterator[list]:
-        for name, ((X, y), count) in plan.items():
-            more = np.random.default_rng(0).normal(size=(len(y), count))
-            wide = np.hstack([X, more])
-            for label, params in SETTINGS.items():
-                if "kernels" not in params:
-                    yield [name, label, *measured(wide, y, params, X.shape[1])]
-            for label, make in PEERS.items():
-                yield [name, label, peer(wide, y, make), *5 * [""]]
-
-    show("Features of noise beside the real ones, five folds", HEAD, lines())
-
-
 def tables() -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """Name, rows and labels of the tables beside an SVM."""
     yield "wine", *datasets.load_wine(return_X_y=True)
@@ -236,110 +207,6 @@ def choice() -> None:
     show("Five folds, kappa and prototypes chosen in each", head, beside())
 
 
-def waves(n: int, n_times: int = 40) -> tuple[np.ndarray, np.ndarray]:
-    """Three classes of n series: two channels of waves, three of noise, a constant."""
-    rng = np.random.default_rng(0)
-    y, times = np.repeat(np.arange(3), n), np.arange(n_times) / n_times
-    channels = []
-    for pace in (np.array([1, 2, 2]), np.array([1, 1, 3])):
-        phase = rng.uniform(0, 2 * np.pi, size=(3 * n, 1))
-        wave = np.sin(2 * np.pi * pace[y][:, None] * times + phase)
-        channels.append(wave + 0.3 * rng.normal(size=wave.shape))
-    channels += [rng.normal(size=wave.shape) for _ in range(3)]
-    return np.hstack([*channels, np.ones_like(wave)]), y
-
-
-def series() -> None:
-    """Print what becomes of the channels of series, and how long it takes."""
-    X, y = waves(30)
-
-    def lines() -> Iterator[list]:
-        common = {"kernels": "gak", "n_channels": 6, "standardize": False}
-        for label, params in SETTINGS.items():
-            if "kernels" in params:
-                continue
-            params = common | params
-            whole = IMKPLClassifier(**params).fit(X, y)
-            weights = " ".join(f"{weight:.2f}" for weight in whole.kernel_weights_)
-            yield [label, weights, *measured(X, y, params, 2)]
-        for label, make in PEERS.items():
-            yield [label, "", peer(X, y, make), *5 * [""]]
-
-    head = ["model", "weights: 2 waves, 3 of noise, a constant", *HEAD[2:]]
-    show("Series, 90 of 6 channels and 40 times, five folds", head, lines())
-
-
-def codes(Q: np.ndarray, C: np.ndarray, limit: int) -> np.ndarray:
-    """Objectives of the rows of C."""
-    values = np.empty(len(C))
-    nqp_rows(Q, C, limit, np.zeros_like(C), values)
-    return values
-
-
-def slow_codes(Q: np.ndarray, C: np.ndarray, limit: int) -> np.ndarray:
-    """The same, each by a NumPy search that solves anew at every step."""
-    return np.array([slow_nqp(Q, c, limit)[1] for c in C])
-
-
-def nqp() -> None:
-    """Print how close the greedy search comes, and how long it takes."""
-
-    def quality() -> Iterator[list]:
-        for kind in KINDS:
-            for n, limit in ((12, 4), (14, 5)):
-                ratios = []
-                for seed in range(60):
-                    Q, c = kind(seed, n)
-                    best = brute_force(Q, c, limit)
-                    found = codes(Q, np.array([c]), limit)[0]
-                    ratios.append(1.0 if best == 0.0 else found / best)
-                exact = 100 * np.mean(np.array(ratios) > 1 - 1e-9)
-                gap = 100 * (1 - np.mean(ratios))
-                yield [kind.__name__, n, limit, f"{exact:.0f}", f"{gap:.2f}"]
-
-    def pace() -> Iterator[list]:
-        for n in (200, 500, 1000, 2000):
-            Q, _ = held_out(0, n)
-            rng = np.random.default_rng(1)
-            C = np.array([Q[:, rng.integers(n, size=6)].sum(axis=1) for _ in range(12)])
-            C *= -rng.uniform(0.5, 1.0, size=C.shape)
-            ours = [processor_seconds(codes, Q, C, 10) for _ in range(60)]
-            slow = [processor_seconds(slow_codes, Q, C, 10) for _ in range(7)]
-            apart = np.abs(ours[0][0] / slow[0][0] - 1).max()
-            ours, slow = (min(t for _, t in tries) / len(C) for tries in (ours, slow))
-            yield [
-                n, f"{1e6 * ours:.1f}", f"{1e6 * slow:.0f}", f"{slow / ours:.0f}",
-                f"{apart:.0e}",
-            ]  # fmt: skip
-
-    head = ["problems", "n", "entries", "exact %", "mean gap %"]
-    show("Codes beside the best of all supports, 60 each", head, quality())
-    head = ["n", "ours us", "NumPy us", "times", "objectives apart"]
-    show("One code of 10 entries", head, pace())
-
-
-def speed() -> None:
-    """Print times of the parts of a fit."""
-    IMKPLClassifier().fit(*datasets.load_iris(return_X_y=True))
-
-    def lines() -> Iterator[list]:
-        for name, (X, y) in data().items():
-            problem, door = processor_seconds(IMKPLClassifier().problem, X, y)
-            cold, whole = processor_seconds(IMKPLClassifier().solve, problem)
-            first, moved = IMKPLClassifier(max_iter=3), IMKPLClassifier(kappa=2.2)
-            quick, early = processor_seconds(first.solve, problem)
-            warm, again = processor_seconds(moved.solve, problem, cold.state_)
-            same = np.mean(quick.predict(X) == cold.predict(X))
-            yield [
-                name, f"{door:.3f}", cold.n_iter_, f"{whole:.3f}", f"{early:.3f}",
-                f"{100 * same:.1f}", warm.n_iter_, f"{again:.3f}",
-            ]  # fmt: skip
-
-    head = ["data", "problem s", "iterations", "cold s", "3 iterations s"]
-    head += ["same labels %", "iterations", "kappa x1.1, warm s"]
-    show("IMKPL, the parts of a fit", head, lines())
-
-
 def page() -> None:
     """Print how long Explore waits for its first model of digits: seven splits."""
     method, dataset = METHODS["imkpl"], load_dataset("digits")
@@ -355,51 +222,6 @@ def page() -> None:
     waits = sorted(map(seconds, range(7)))
     line = [f"{waits[place]:.2f}" for place in (3, 0, -1)]
     show("IMKPL, digits on Explore", ["median s", "least", "most"], [line])
-
-
-GROWTH = """
-import json, sys, time
-import numpy as np
-start = time.process_time()
-from smpcore import load_dataset, prepare, read_table, split
-from smpcore.datasets import forbid
-from smpcore.methods.imkpl import IMKPLClassifier
-imported = time.process_time()
-rng = np.random.default_rng(0)
-IMKPLClassifier().fit(rng.normal(size=(60, 3)), np.arange(60) % 3)
-compiled = time.process_time()
-def memory(key):
-    lines = open("/proc/self/status").read().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith(key))
-n, f = json.loads(sys.argv[1])
-y = np.arange(n) % 5
-X = rng.normal(size=(n, f)) + 2 * rng.normal(size=(5, f))[y]
-open("/proc/self/clear_refs", "w").write("5")  # Linux: the peak starts anew
-before, begun = memory("VmRSS"), time.process_time()
-estimator = IMKPLClassifier(max_iter=3).fit(X, y)
-print(json.dumps([
-    imported - start, compiled - imported, time.process_time() - begun,
-    memory("VmHWM") - before,
-]))
-"""
-
-
-def memory() -> None:
-    """Print the peak of a fit beside what stored kernels would take."""
-
-    def lines() -> Iterator[list]:
-        with tempfile.TemporaryDirectory() as folder:
-            for n, f in ((500, 64), (1000, 64), (2000, 64), (1000, 500)):
-                found = run(GROWTH, f"[{n}, {f}]", cache=folder)
-                _, compiled, seconds, peak = found
-                stored = 8 * f * n * n / 2**20
-                yield [
-                    n, f, f"{compiled:.2f}", f"{seconds:.2f}", f"{peak:.0f}",
-                    f"{stored:.0f}",
-                ]  # fmt: skip
-
-    head = ["rows", "features", "first fit s", "3 iterations s", "peak MiB"]
-    show("Memory (first line: nothing compiled)", [*head, "stored MiB"], lines())
 
 
 ROWS = """
@@ -492,13 +314,8 @@ TABLES = {
     t.__name__: t
     for t in (
         accuracy,
-        noise,
         choice,
-        series,
-        nqp,
-        speed,
         page,
-        memory,
         rows,
         landmarks,
     )

@@ -6,11 +6,8 @@ many       the same on 200,000 and 1,000,000 rows of 50 features in five classes
            as long: its least objective by then stands beside
 letter     test error, training time and memory of LETTER for several q, two seeds
 seeds      its test error over eight seeds
-peers      beside SVC-RBF and a GLVQ with as many prototypes
-toy        whole fits and warm previews of small data
 landmarks  RBF on 5000 rows of four tables: the objective that landmarks lose beside a
            fit with all similarities in memory; seconds and peak memory of 100,000 rows
-digits     objective and held-out error of scikit-learn's digits against q, five folds
 
 LETTER is read from the ARFF file that the environment variable LETTER_ARFF names; the
 first 16000 rows train, the last 4000 test. Times are processor seconds on one thread;
@@ -29,18 +26,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import minimize
-from scipy.special import expit
 from sklearn import datasets
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import StratifiedKFold
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from smpcore.errors import Caution
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.shared.starts import cluster_rows
-from tests.bench.solvers import run, show, timed
+from tests.bench.solvers import run, show
 
 
 def letter() -> tuple[np.ndarray, ...]:
@@ -200,118 +193,6 @@ def seeds() -> None:
     show("LETTER, eight seeds", ["q", "mean error %", "deviation", "from"], lines())
 
 
-def glvq(X: np.ndarray, y_encoded: np.ndarray, q: int, steps: int = 100) -> Callable:
-    """Generalised LVQ, k-means start, by L-BFGS; returns its decision."""
-    assignment, prototype_labels = cluster_rows(
-        X, y_encoded, np.full(len(X), 1 / len(X)), q, 0
-    )
-    mass = np.bincount(assignment)[:, None]
-    start = np.zeros((len(prototype_labels), X.shape[1]))
-    np.add.at(start, assignment, X)
-    own, rows = prototype_labels == y_encoded[:, None], np.arange(len(X))
-
-    def distances(X: np.ndarray, W: np.ndarray) -> np.ndarray:
-        return (X**2).sum(axis=1)[:, None] - 2 * X @ W.T + (W**2).sum(axis=1)
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        W = flat.reshape(start.shape)
-        D = distances(X, W)
-        near = np.where(own, D, np.inf).argmin(axis=1)
-        far = np.where(own, np.inf, D).argmin(axis=1)
-        a, b = D[rows, near], D[rows, far]
-        share = expit(4.0 * (a - b) / (a + b))
-        slope = 4.0 * share * (1 - share) * 2.0 / (a + b) ** 2
-        pull = np.zeros((len(X), len(W)))
-        pull[rows, near], pull[rows, far] = slope * b, -slope * a
-        gradient = 2.0 * (pull.sum(axis=0)[:, None] * W - pull.T @ X)
-        return share.sum(), gradient.ravel()
-
-    W = minimize(
-        loss, (start / mass).ravel(), jac=True, method="L-BFGS-B",
-        options={"maxiter": steps},
-    ).x.reshape(start.shape)  # fmt: skip
-    return lambda Z: prototype_labels[distances(Z, W).argmin(axis=1)]
-
-
-def peers() -> None:
-    """Print other ways to learn LETTER."""
-
-    def lines() -> Iterator[list]:
-        X, y, Z, t = letter()
-        classes, y_encoded = np.unique(y, return_inverse=True)
-
-        def row(name: str, spent: float, predict: Callable, size: object) -> list:
-            took, found = seconds(lambda: predict(Z))
-            wrong = 100 * (found != t).mean()
-            each = 1e6 * took / len(Z)
-            return [name, size, f"{wrong:.2f}", f"{spent:.1f}", f"{each:.1f}"]
-
-        machine = SVC(C=10.0, gamma=1 / 16)
-        spent, _ = seconds(lambda: machine.fit(X, y))
-        vectors = len(machine.support_)
-        yield row("SVC-RBF, C=10", spent, machine.predict, f"{vectors} vectors")
-        for q in (3, 10):
-            model = MultiPrototypeSVC(q, 1.0, tol=3e-2)
-            spent, _ = seconds(lambda m=model: m.fit(X, y))
-            yield row(f"ours, q={q}", spent, model.predict, model.model_.n_prototypes)
-            spent, decide = seconds(lambda q=q: glvq(X, y_encoded, q))
-            name = f"GLVQ, q={q}"
-            yield row(name, spent, lambda Z, d=decide: classes[d(Z)], 26 * q)
-
-    head = ["method", "prototypes", "error %", "training s", "µs a prediction"]
-    show("LETTER beside others", head, lines())
-
-
-def toy() -> None:
-    """Print fits of small data."""
-
-    def lines() -> Iterator[list]:
-        digits = datasets.load_digits(return_X_y=True)
-        data = {
-            "moons 300x2": datasets.make_moons(300, noise=0.2, random_state=0),
-            "breast cancer 569x30": datasets.load_breast_cancer(return_X_y=True),
-            "digits 1797x64": digits,
-        }
-        for name, (X, y) in data.items():
-            for kernel, C in (("linear", 0.1), ("linear", 1.0), ("rbf", 1.0)):
-                model = MultiPrototypeSVC(C=C, kernel=kernel)
-                problem = model.problem(X, y)
-                cold = timed(lambda m=model, p=problem: m.solve(p), 9)
-                dragged = MultiPrototypeSVC(
-                    C=1.25 * C, kernel=kernel, temperature=0.0, tol=3e-2
-                )
-                state = model.state_
-                warm = timed(
-                    lambda m=dragged, p=problem, s=state: m.solve(p, s), 9
-                )  # fmt: skip
-                door = timed(lambda m=model, X=X, y=y: m.problem(X, y), 9)
-                yield [name, kernel, C, door, cold, model.n_iter_, warm]
-
-    head = ["data, q=3", "kernel", "C", "door ms", "annealed ms", "sweeps"]
-    show("Small data", [*head, "warm preview x1.25 ms"], lines())
-
-
-def digits() -> None:
-    """Print objectives and errors of digits against the number of prototypes."""
-
-    def lines() -> Iterator[list]:
-        X, y = datasets.load_digits(return_X_y=True)
-        folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X, y))
-        for C in (0.1, 1.0):
-            for q in (1, 2, 3, 5, 8):
-                table = []
-                for train, held in folds:
-                    model = MultiPrototypeSVC(q, C)
-                    spent, _ = seconds(lambda m=model, t=train: m.fit(X[t], y[t]))
-                    wrong = 100 * (1 - model.score(X[held], y[held]))
-                    alive = model.model_.n_prototypes
-                    table.append([model.objective_, wrong, alive, 1000 * spent])
-                yield [C, q, *(f"{mean:.2f}" for mean in np.mean(table, axis=0))]
-
-    head = ["C", "q", "objective", "error %", "prototypes", "ms"]
-    show("Digits, mean of five folds", head, lines())
-
-
 MANY = """
 import json, resource, sys, time, warnings
 import numpy as np
@@ -395,9 +276,6 @@ TABLES = {
     "many": many,
     "letter": errors,
     "seeds": seeds,
-    "peers": peers,
-    "toy": toy,
-    "digits": digits,
 }
 
 if __name__ == "__main__":

@@ -3,8 +3,6 @@
 speed    cold and warm solves on 1000 x 64 digits, and the other similarities
 peers    objective beside scipy's L-BFGS-B
 digits   accuracy of ten classes with few prototypes beside an SVM and selected rows
-strings  200 words of four kinds
-compile  the default similarity in a fresh process, without and with a cache
 
 Choices (lam, gamma, scaling, target) are made on validation rows; test rows are looked
 at once, after that. Times: median of 9 in milliseconds, wall / processor (min).
@@ -13,10 +11,7 @@ at once, after that. Times: median of 9 in milliseconds, wall / processor (min).
 from __future__ import annotations
 
 import itertools
-import os
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
@@ -28,17 +23,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
-from smpcore.baselines.selected import WAYS
+from smpcore.baselines import BASELINES
 from smpcore.methods.supersparse import SuperSparseClassifier
 from smpcore.methods.supersparse.problem import (
     Objective,
     evaluate,
 )
 from smpcore.methods.supersparse.starts import choose_start
-from smpcore.methods.supersparse.strings import decode_strings, encode_strings
 from smpcore.similarity import SMOOTH
 from tests.bench.solvers import show, timed
-from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected
 from tests.smpcore.solvers.test_supersparse import REAL, limits, real
 
 #: One move of a slider.
@@ -173,90 +166,16 @@ def digits() -> None:
                     ),
                     error,
                 )
-                few = SuperSparseClassifier(m, **best)
-                problem = few.problem(X[rest], y[rest])
-                yield [
-                    seed,
-                    "virtual",
-                    m,
-                    best,
-                    f"{1 - error(few.solve(problem), test):.4f}",
-                ]
-                for way in WAYS:
-                    rival = fit_selected(few, problem, way)
-                    yield [seed, f"PS {way}", m, "", f"{1 - error(rival, test):.4f}"]
-                rival = fit_fewer_vectors(few, problem)
-                yield [seed, "SVM-sel", m, "", f"{1 - error(rival, test):.4f}"]
+                few = SuperSparseClassifier(m, **best).fit(X[rest], y[rest])
+                yield [seed, "virtual", m, best, f"{1 - error(few, test):.4f}"]
+                for key, row in BASELINES.items():
+                    if row.group == "selected":
+                        rival = row.estimator({"n_prototypes": m})
+                        rival.fit(X[rest], y[rest])
+                        yield [seed, key, m, "", f"{1 - error(rival, test):.4f}"]
 
     head = ["seed", "model", "vectors", "chosen on validation rows", "test accuracy"]
     show("Digits, 900 + 300 rows, 597 test rows", head, lines())
-
-
-def strings() -> None:
-    """Print time and accuracy on misspelt words."""
-    rng = np.random.default_rng(0)
-    words, letters = (
-        ("abcdefgh", "hgfedcba", "aabbccdd", "jjiihhgg"),
-        list("abcdefghij"),
-    )
-    texts = []
-    for i in range(400):
-        word = list(words[i % 4])
-        for _ in range(rng.integers(0, 5)):
-            place, kind = rng.integers(len(word)), rng.integers(3)
-            if kind == 0:
-                word[place] = rng.choice(letters)
-            elif kind == 1:
-                word.insert(place, rng.choice(letters))
-            elif len(word) > 2:
-                del word[place]
-        texts.append("".join(word))
-    X, alphabet = encode_strings(texts)
-    y = np.arange(400) % 4 // 2
-    learn, test = slice(200), slice(200, None)
-
-    def lines() -> Iterator[list]:
-        for m in (2, 4, 8):
-            few = SuperSparseClassifier(m, similarity="strings").fit(X[learn], y[learn])
-            once = timed(
-                lambda m=m: SuperSparseClassifier(m, similarity="strings").fit(
-                    X[learn], y[learn]
-                ),
-                5,
-            )
-            found = ", ".join(decode_strings(few.model_.prototypes, alphabet))
-            yield [m, few.n_iter_, once, f"{few.score(X[test], y[test]):.3f}", found]
-
-    head = ["m", "rounds", "fit ms", "test accuracy", "prototypes"]
-    show("200 words of 10 letters", head, lines())
-
-
-COMPILE = """
-import time, numpy as np
-from smpcore.methods.supersparse import SuperSparseClassifier
-X = np.random.default_rng(0).normal(size=(24, 2))
-wall, cpu = time.perf_counter(), time.process_time()
-SuperSparseClassifier().fit(X, X[:, 0] > 0)
-print(f"{time.perf_counter() - wall:.2f} / {time.process_time() - cpu:.2f}")
-"""
-
-
-def compiling() -> None:
-    """Print seconds of the first fit."""
-
-    def lines() -> Iterator[list]:
-        with tempfile.TemporaryDirectory() as folder:
-            for name in ("compiled", "from the cache"):
-                run = subprocess.run(
-                    [sys.executable, "-c", COMPILE],
-                    env={**os.environ, "NUMBA_CACHE_DIR": folder},
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                )
-                yield [name, run.stdout.strip()]
-
-    show("First fit", ["", "seconds, wall / processor"], lines())
 
 
 def main() -> None:
@@ -266,8 +185,6 @@ def main() -> None:
         "speed": speed,
         "peers": peers,
         "digits": digits,
-        "strings": strings,
-        "compile": compiling,
     }
     started = time.perf_counter()
     with threadpool_limits(1):
