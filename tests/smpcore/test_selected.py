@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from smpcore import SmpcoreError
-from smpcore.baselines import BASELINES, selected
+from smpcore.baselines import selected
 from smpcore.baselines.selected import (
     WAYS,
     FewVectorSVC,
@@ -18,8 +18,6 @@ from smpcore.baselines.selected import (
     select_rows,
     similarities,
 )
-from smpcore.datasets import load_dataset, prepare
-from smpcore.evaluation.sizes import measure_baseline
 
 
 def scaled(load):
@@ -72,15 +70,6 @@ def test_new_vectors_come_nearer_to_the_decision_than_kept_ones():
     assert parts[0] > parts[1] > parts[2] >= 0.0
 
 
-def test_one_new_vector_is_where_the_decision_is_largest():
-    V, duals = np.array([[0.0], [1.0], [5.0]]), np.array([[1.0], [1.0], [-0.5]])
-    Z, B = reduced_vectors(V, duals, 1)
-    grid = np.linspace(-3, 8, 20001)[:, None]
-    best = grid[(similarities(grid, V) @ duals).argmax()]
-    assert Z[0] == pytest.approx(best, abs=1e-3)
-    assert B[0, 0] == pytest.approx(float((similarities(Z, V) @ duals)[0, 0]))
-
-
 def test_ways_look_at_a_part_of_many_rows(monkeypatch):
     monkeypatch.setattr(selected, "MOST_ROWS", 40)
     X, _ = CANCER
@@ -113,15 +102,3 @@ def test_centres_by_hand_and_by_their_definition():
         radii = cdist(members, members).max(axis=1)
         assert cdist(members, X[[row]]).max() == pytest.approx(radii.min())
     assert len(set(select_rows(np.zeros((9, 2)), 3, "kcentres"))) == 1
-
-
-def test_sizes_count_vectors_and_their_numbers():
-    dataset = load_dataset("iris")
-    preparation = prepare(dataset, np.arange(dataset.n_samples))
-    X = preparation.transform(dataset.frame)
-    fitted = BASELINES["ps_kmedians"].estimator({"n_prototypes": 5}).fit(X, dataset.y)
-    sizes = measure_baseline(fitted, preparation)
-    n = sizes["n_prototypes"]
-    assert 1 < n <= 5
-    assert sizes["n_features"] == 4
-    assert sizes["n_nonzeros"] == n * (4 + 3)

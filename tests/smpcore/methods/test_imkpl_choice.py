@@ -35,14 +35,6 @@ def test_a_balance_needs_all_four_numbers():
     assert cross_val_score(IMKPLClassifier(), X, y, cv=folds).mean() >= 0.75
 
 
-def test_noise_is_left_out():
-    X, y = WINE
-    noise = np.random.default_rng(0).normal(size=(len(y), 50))
-    fitted = IMKPLClassifier().fit(np.hstack([X, noise]), y)
-    assert np.count_nonzero(fitted.kernel_weights_) <= 15
-    assert not fitted.kernel_weights_[13:].any()
-
-
 def _limit(fitted):
     return {"row_code_size": float(fitted.code_size)}
 
@@ -101,39 +93,10 @@ def test_one_kernel_has_no_evenness():
     assert reason.startswith("chosen on 5 folds of 178 training rows: ")
 
 
-def overlapping(n, seed):
-    """Two round classes whose best border errs on 16 % of the rows."""
-    y = np.arange(n) % 2
-    X = np.random.default_rng(seed).normal(size=(n, 2))
-    X[:, 0] += 2.0 * y
-    return X, y
-
-
-def test_classes_that_overlap_get_few_prototypes():
-    X, y = overlapping(150, 0)
-    chosen, many = IMKPLClassifier().fit(X, y), IMKPLClassifier(n_prototypes=10)
-    assert chosen.n_prototypes_ < 10
-    new = overlapping(2000, 1)
-    assert chosen.score(*new) > many.fit(X, y).score(*new) + 0.03
-    assert chosen.score(*new) > 0.8
-
-
 def test_a_class_in_many_places_gets_many_prototypes():
     X = np.random.default_rng(0).uniform(0, 6, size=(400, 1))
     y = X[:, 0].astype(int) % 2
     assert IMKPLClassifier().fit(X, y).n_prototypes_ >= 5
-
-
-def test_kernels_beside_each_other_are_folded_by_rows_and_columns():
-    X, y = WINE
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    widths = 4.0 * len(y) / (len(y) - 1)
-    parts = [np.exp(-((c[:, None] - c) ** 2) / widths * 2) for c in scaled[:, :4].T]
-    listed = {"kernels": "precomputed", "standardize": False}
-    fitted = IMKPLClassifier(**listed).fit(np.hstack(parts), y)
-    same = IMKPLClassifier().fit(X[:, :4], y)
-    assert "folds of 178" in fitted.measures_["kappa"][1]
-    assert fitted.kappa_ > 0 and same.kappa_ > 0
 
 
 def test_of_path_and_cold_start_the_lower_objective_is_kept():

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits
 
 from smpcore import SmpcoreError
 from smpcore.errors import Caution
@@ -10,8 +9,7 @@ from smpcore.methods.imkpl import IMKPLClassifier, kinds_of_kernels, landmarks
 from smpcore.methods.imkpl.alternation import Alternation
 from smpcore.methods.imkpl.factors import FactoredMix, thin_product
 from smpcore.methods.imkpl.kinds_of_kernels import FeatureKernels
-from smpcore.methods.imkpl.landmarks import spread_rows
-from smpcore.methods.imkpl.problem import IMKPLParameters, neighbour_pairs
+from smpcore.methods.imkpl.problem import IMKPLParameters
 
 
 def clouds(n, n_features=6, seed=0):
@@ -86,48 +84,6 @@ def test_a_fit_of_factors_is_the_fit_of_tables(monkeypatch):
     np.testing.assert_allclose(thin.kernel_weights_, table.kernel_weights_, atol=2e-2)
     assert np.mean(thin.predict(X) == table.predict(X)) > 0.98
     np.testing.assert_array_equal(thin.dropped_, [4])
-
-
-def test_no_step_raises_the_objective_of_many_rows():
-    X, y = load_digits(return_X_y=True)
-    problem = IMKPLClassifier(n_prototypes=3).problem(X, y)
-    parameters = IMKPLParameters(0.2, 0.2, 0.2, 2.0, 10, True)
-    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
-    assert isinstance(alternation.K, FactoredMix)
-    alternation.update_prototypes()
-    alternation.update_kernels()
-    values = [alternation.objective()]
-    for _ in range(3):
-        for step in ("codes", "prototypes", "kernels"):
-            getattr(alternation, f"update_{step}")()
-            values.append(alternation.objective())
-    assert (np.diff(values) <= 1e-8 * abs(values[0])).all()
-    lengths = np.einsum("ij,ij->i", alternation.U @ alternation.K, alternation.U)
-    np.testing.assert_allclose(lengths, 1.0, atol=1e-8)
-    exact = problem.kernels.mixed(alternation.beta)
-    np.testing.assert_allclose(alternation.KU, alternation.U @ exact, atol=1e-8)
-
-
-def test_landmarks_are_spread_over_the_classes():
-    y_sorted = np.repeat([0, 1, 2], [900, 60, 1200])
-    rows = spread_rows(y_sorted, 216)
-    assert (np.diff(rows) > 0).all()
-    np.testing.assert_array_equal(np.bincount(y_sorted[rows]), [90, 50, 120])
-    np.testing.assert_array_equal(spread_rows(y_sorted, 10**6), np.arange(2160))
-    assert rows[0] == 0 and rows[-1] == 2159
-
-
-def test_neighbours_of_landmarks_stand_for_all():
-    X, y = clouds(1500)
-    order = np.argsort(y, kind="stable")
-    found, y = FeatureKernels.of(X[order]), y[order]
-    K, rows = found.mix(np.full(6, 1 / 6)), spread_rows(y, 600)
-    whole = found.pair_sums(*neighbour_pairs(K, y, 5, np.ones(1500)))
-    first, second, weights = neighbour_pairs(K, y, 5, np.ones(1500), rows)
-    assert np.isin(first, rows).all() and not np.isin(second, rows).all()
-    part = found.pair_sums(first, second, weights)
-    np.testing.assert_allclose(part, whole, rtol=0.05)
-    assert -weights[weights < 0].sum() == pytest.approx(2 * 5 * 1500)
 
 
 def test_a_fit_that_starts_from_landmarks_is_as_good():

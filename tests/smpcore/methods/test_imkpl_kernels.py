@@ -1,7 +1,5 @@
 """IMKPLClassifier: which kernels it weighs, and how its model uses them."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -58,13 +56,6 @@ def test_the_papers_linear_program_and_iskpl_by_name():
         np.testing.assert_array_equal(named.model_.mixing, plain.model_.mixing)
 
 
-def test_equal_features_have_equal_weights():
-    X = np.hstack([WINE[0], WINE[0][:, [6, 12]]])
-    weights = IMKPLClassifier(kappa=3.0).fit(X, WINE[1]).kernel_weights_
-    assert weights[6] > 0
-    np.testing.assert_allclose(weights[[6, 12]], weights[13:], rtol=1e-6)
-
-
 def test_ridge_weights_are_the_minimiser_on_the_simplex():
     rng = np.random.default_rng(0)
     for rho in (0.1, 1.0, 30.0):
@@ -78,15 +69,6 @@ def test_ridge_weights_are_the_minimiser_on_the_simplex():
     below = np.maximum(errors.mean() - errors, 0)
     at_one = ridge_weights(errors, below.sum())
     np.testing.assert_allclose(at_one, below / below.sum(), atol=1e-12)
-
-
-def test_shift_and_scale_of_a_feature_do_not_matter():
-    X, y = WINE
-    for standardize in (True, False):
-        first = IMKPLClassifier(standardize=standardize).fit(X, y)
-        moved = IMKPLClassifier(standardize=standardize).fit(8 * X - 64, y)
-        assert moved.objective_ == pytest.approx(first.objective_, rel=1e-12)
-        np.testing.assert_allclose(moved.kernel_weights_, first.kernel_weights_)
 
 
 def test_listed_kernels_give_the_model_of_kernels_on_the_fly():
@@ -173,21 +155,6 @@ def test_kernels_that_all_see_nothing_are_all_kept():
     assert np.isfinite(fitted.decision_function(X)).all()
 
 
-def test_memory_does_not_grow_with_the_number_of_features():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(500, 60)), np.arange(500) % 2
-    X[:, 0] += 2 * y
-    IMKPLClassifier(code_size=3, tol=1.0).fit(X[:50, :3], y[:50])
-    tracemalloc.start()
-    try:
-        problem = IMKPLClassifier(code_size=3).problem(X, y)
-        IMKPLClassifier(code_size=3, max_iter=4, tol=1.0).solve(problem)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert peak < 8 * 8 * 500**2
-
-
 def test_a_list_that_is_no_kernel_is_refused_or_mended():
     X, y = IRIS[0][::3], IRIS[1][::3]
     K = np.exp(-((X[:, None] - X) ** 2).sum(axis=2))
@@ -239,27 +206,6 @@ def test_series_are_told_apart_by_the_channel_that_matters():
     np.testing.assert_array_equal(codes.argmax(axis=1), fitted.assignment_)
 
 
-def test_a_constant_channel_beside_classes_smaller_than_a_prototype():
-    X, y = waves(0, n=4)
-    estimator = IMKPLClassifier(
-        kernels="gak", n_channels=3, standardize=False, code_size=20, n_prototypes=20
-    )
-    fitted = estimator.fit(X, y)
-    assert fitted.dropped_.tolist() == [2] and fitted.kernel_weights_[2] == 0.0
-    assert fitted.n_asked_ == 8, "a prototype for each row at most"
-    assert np.count_nonzero(fitted.model_.mixing, axis=0).max() <= 4
-    assert fitted.score(X, y) == 1.0
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_channels_that_all_see_nothing_are_all_kept():
-    X, y = np.repeat([[1.0, 2.0]], 12, axis=0).repeat(5, axis=1), np.arange(12) % 2
-    estimator = IMKPLClassifier(kernels="gak", n_channels=2, standardize=False)
-    with pytest.warns(UserWarning, match="None of the 2 kernels tells rows apart"):
-        fitted = estimator.fit(X, y)
-    np.testing.assert_allclose(fitted.kernel_weights_, 0.5)
-
-
 def test_kernels_that_memory_would_not_hold_are_refused_with_their_size():
     X, y = waves(0, n=20)
     many = np.repeat(X, 125, axis=0), np.repeat(y, 125)
@@ -272,13 +218,6 @@ def test_kernels_that_memory_would_not_hold_are_refused_with_their_size():
     listed = IMKPLClassifier(kernels="precomputed", standardize=False)
     with pytest.raises(SmpcoreError, match=r"1003 tables of 400 x 400 .* 1.2 GiB"):
         listed.fit(*wide)
-
-
-@pytest.mark.parametrize("kernels", ["features", "precomputed", "gak"])
-def test_one_class_is_refused_whatever_the_kernels(kernels):
-    estimator = IMKPLClassifier(kernels=kernels, standardize=False)
-    with pytest.raises(SmpcoreError, match="one class only"):
-        estimator.fit(np.eye(20), np.zeros(20))
 
 
 def test_series_that_do_not_fit_are_refused():

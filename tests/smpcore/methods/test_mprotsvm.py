@@ -8,12 +8,12 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from smpcore import PrototypeModel, SmpcoreError
+from smpcore import SmpcoreError
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm import problem as mprotsvm_problem
 from smpcore.methods.mprotsvm.assignment import alternate, best_assignment
 from smpcore.methods.mprotsvm.descent import Descent
-from smpcore.methods.mprotsvm.monitor import Certificate, Monitor
+from smpcore.methods.mprotsvm.monitor import Monitor
 from smpcore.methods.mprotsvm.starts import split_state
 from smpcore.methods.shared.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly, svc_parameters
@@ -80,19 +80,6 @@ def test_what_is_said_of_a_fit_is_true_of_its_state(name):
     tied = fitted.merged_[fitted.assignment_]
     np.testing.assert_array_equal(model.prototype_labels[tied], classes)
     assert set(tied) == set(range(model.n_prototypes))
-    best = np.where(
-        model.prototype_labels == classes[:, None],
-        model.activations(CANCER[0]),
-        -np.inf,
-    )
-    np.testing.assert_allclose(
-        fitted.wins_,
-        np.bincount(best.argmax(axis=1), minlength=model.n_prototypes),
-        atol=1,
-    )
-    text = model.to_json()
-    again = PrototypeModel.from_json(text)
-    np.testing.assert_array_equal(again.predict(CANCER[0]), fitted.predict(CANCER[0]))
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
@@ -146,17 +133,6 @@ def test_several_prototypes_solve_what_one_cannot():
     assert MultiPrototypeSVC(1, C=1.0, kernel="rbf").fit(X, y).score(X, y) > 0.95
 
 
-def test_objective_with_best_assignments_never_rises():
-    estimator = MultiPrototypeSVC(4, C=0.5, temperature=0.0)
-    problem = estimator.problem(*DIGITS)
-    fitted = estimator.solve(problem)
-    previous, lowest = fitted, fitted.free_objective_
-    for _ in range(3):
-        previous = estimator.solve(problem, previous.state_)
-        assert previous.free_objective_ <= lowest * (1 + estimator.tol)
-        lowest = min(lowest, previous.free_objective_)
-
-
 def test_a_preview_starts_from_the_state():
     problem = MultiPrototypeSVC().problem(*DIGITS)
     fitted = MultiPrototypeSVC().solve(problem)
@@ -168,10 +144,6 @@ def test_a_preview_starts_from_the_state():
     same = MultiPrototypeSVC(temperature=0.0).solve(problem, fitted.state_)
     assert same.n_iter_ == 0
     assert same.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
-    other = MultiPrototypeSVC(4).fit(*CANCER).state_
-    for unfit in (other, "elsewhere"):
-        again = near.solve(problem, unfit)
-        assert again.objective_ == cold.objective_
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -206,16 +178,6 @@ def test_a_dual_of_another_C_is_scaled_into_its_box():
         assert judge_slowly(problem, fitted.state_, C).infeasible <= 1e-9
 
 
-@pytest.mark.parametrize("params", [{}, {"kernel": "rbf"}, {"start": "kmeans"}])
-def test_the_same_twice_to_the_last_bit(params):
-    first, second = (MultiPrototypeSVC(**params).fit(*WINE) for _ in "ab")
-    np.testing.assert_array_equal(first.model_.anchors, second.model_.anchors)
-    np.testing.assert_array_equal(first.model_.mixing, second.model_.mixing)
-    np.testing.assert_array_equal(first.history_.gap, second.history_.gap)
-    other = MultiPrototypeSVC(**params, random_state=1).fit(*WINE)
-    assert not np.array_equal(first.history_.gap, other.history_.gap)
-
-
 def test_weights_are_repeated_rows_down_to_the_draws():
     X, y = CANCER
     times = np.random.default_rng(0).integers(0, 4, size=len(y))
@@ -227,18 +189,6 @@ def test_weights_are_repeated_rows_down_to_the_draws():
     )
 
 
-def test_a_problem_depends_on_the_parameters_it_names():
-    named = set(MultiPrototypeSVC.problem_params)
-    others = {"C": 2.0, "temperature": 0.0, "cooling": 0.5, "tol": 0.1}
-    others |= {"max_iter": 3, "record": 2, "n_init": 2}
-    others |= {"warm_start": True}
-    assert named | set(others) == set(MultiPrototypeSVC().get_params())
-    first = MultiPrototypeSVC().problem(*IRIS)
-    second = MultiPrototypeSVC(**others).problem(*IRIS)
-    for name, value in vars(first).items():
-        np.testing.assert_array_equal(value, getattr(second, name))
-
-
 def test_a_small_class_gets_fewer_prototypes_and_a_warning():
     X, y = np.r_[IRIS[0][:60], IRIS[0][100:102]], np.r_[np.zeros(60), np.ones(2)]
     with pytest.warns(UserWarning, match=r"n_prototypes=5 is more .* class 1.0 gets 2"):
@@ -248,87 +198,16 @@ def test_a_small_class_gets_fewer_prototypes_and_a_warning():
     assert fitted.model_.prototype_labels.sum() <= 2
 
 
-def test_ranges_of_the_sliders():
-    estimator = MultiPrototypeSVC()
-    found = estimator.bounds(estimator.problem(*IRIS))
-    assert found["C"] == (1e-3, 10.0) and found["n_prototypes"] == (1, 20)
-    assert np.sqrt(np.prod(found["gamma"])) == pytest.approx(1 / 4)
-    fitted = MultiPrototypeSVC(kernel="rbf").fit(*IRIS)
-    assert fitted.automatic_ == {"gamma": 1 / 4, "n_init": 2}
-    assert MultiPrototypeSVC().fit(*IRIS).automatic_ == {"n_init": 2}
-    given = MultiPrototypeSVC(kernel="rbf", gamma=0.5, n_init=1)
-    assert given.fit(*IRIS).automatic_ == {}
-    few = estimator.bounds(estimator.problem(IRIS[0][::10], IRIS[1][::10]))
-    assert few["n_prototypes"] == (1, 5)
-
-
-def test_recorded_steps_are_prototypes_with_a_bias():
-    fitted = MultiPrototypeSVC(record=3).fit(*CANCER)
-    n_looks = len(fitted.history_.gap)
-    n_solved = len(fitted.state_.prototype_labels)
-    assert n_solved > 2
-    n_steps = -(-(n_looks - 1) // 3) + 1
-    assert len(fitted.history_.steps) == n_steps
-    assert fitted.history_.steps.states[0][1].shape == (31, n_solved)
-
-
-def test_recorded_steps_are_spread_over_the_whole_fit():
-    options = SolverOptions(record=1)
-    monitor = Monitor(options, (0.0, 1.0))
-    for number in range(1000):
-        monitor.add(Certificate(1.0, 1.0, 0.5), number, lambda n=number: n)
-    monitor.add(Certificate(1.0, 1.0, 0.5), 1000, lambda: 1000.5, last=True)
-    assert monitor.recorder.states == [*range(0, 1000, 8), 1000.5]
-    assert monitor.recorder.places == [*range(0, 1001, 8)]
-
-
-def test_stopping_and_progress():
-    problem = MultiPrototypeSVC().problem(*CANCER)
-    stop, progress = np.ones(1, dtype=np.int64), np.zeros(1)
-    halted = MultiPrototypeSVC().solve(problem, stop=stop, progress=progress)
-    assert halted.history_.status_text == "stopped"
-    assert halted.n_iter_ == 0 and progress[0] == 1.0
-    assert np.isfinite(halted.model_.scores(CANCER[0])).all()
-
-
 def test_an_unfinished_fit_says_so():
     with pytest.warns(ConvergenceWarning, match="max_iter=3 sweeps were reached"):
         fitted = MultiPrototypeSVC(max_iter=3, temperature=0.0, tol=1e-6).fit(*CANCER)
     assert fitted.history_.status_text == "iteration limit reached"
 
 
-REFUSED = {
-    "n_prototypes=0": {"n_prototypes": 0},
-    "C=0 should be a number above 0": {"C": 0},
-    r"C=1000000000000.0 should .* at most 1e\+06": {"C": 1e12},
-    "kernel='sigmoid' should be one of": {"kernel": "sigmoid"},
-    "gamma=0 should be a number above 0": {"gamma": 0},
-    "gamma=-1.0 should": {"gamma": -1.0, "kernel": "rbf"},
-    "degree=2.5 should be a whole number": {"degree": 2.5},
-    "coef0=-1 should": {"coef0": -1},
-    "temperature=-1 should": {"temperature": -1},
-    "temperature=nan should": {"temperature": np.nan},
-    "cooling=1 should": {"cooling": 1},
-    "cooling=0 should": {"cooling": 0},
-    "start='each' should be one of": {"start": "each"},
-    "tol=0 should": {"tol": 0},
-    "max_iter=0 should": {"max_iter": 0},
-    "poly.* values as large as .* lower degree": {
-        "kernel": "poly", "degree": 20, "gamma": 100.0,
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("words", REFUSED)
-def test_what_is_refused_says_value_bound_and_remedy(words):
-    with pytest.raises(SmpcoreError, match=words):
-        MultiPrototypeSVC(**REFUSED[words]).fit(*IRIS)
-
-
 def test_data_that_are_refused(monkeypatch):
     X, y = IRIS
-    with pytest.raises(SmpcoreError, match=r"one class only \(0\)"):
-        MultiPrototypeSVC().fit(X[:50], y[:50])
+    with pytest.raises(SmpcoreError, match=r"poly.* as large .* lower degree"):
+        MultiPrototypeSVC(kernel="poly", degree=20, gamma=100.0).fit(X, y)
     with pytest.raises(SmpcoreError, match=r"rows of length .*standardize=True"):
         MultiPrototypeSVC(standardize=False).fit(1e9 * X, y)
     with pytest.raises(SmpcoreError, match=r"largest weight .*scale sample_weight"):
@@ -338,42 +217,12 @@ def test_data_that_are_refused(monkeypatch):
         MultiPrototypeSVC(kernel="rbf", landmarks=0).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("C", [1e-12, 1e6])
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
-def test_models_at_the_ends_are_finite(C, kernel):
-    X = IRIS[0].copy()
-    X[:, 2] = 5.0  # a constant column, and rows at the origin of a polynomial
-    fitted = MultiPrototypeSVC(C=C, kernel=kernel, coef0=0.0, max_iter=50)
-    assert np.isfinite(fitted.fit(X, IRIS[1]).decision_function(X)).all()
-
-
 def test_rows_of_both_labels_are_no_trouble():
     X, y = np.repeat(IRIS[0], 2, axis=0), np.repeat(IRIS[1], 2)
     y[1::2] = (y[1::2] + 1) % 3
     problem = MultiPrototypeSVC().problem(X, y)
     fitted = MultiPrototypeSVC().solve(problem)
     assert fitted.gap_ <= 0.01 * fitted.objective_
-    blank = replace(
-        problem, X=np.zeros_like(problem.X), squares=problem.squares * 0 + 1
-    )
-    assert np.isfinite(MultiPrototypeSVC(C=1.0).solve(blank).objective_)
-
-
-def test_renamed_classes_are_the_same_problem():
-    X, y = load_wine(return_X_y=True)
-    options = {"n_prototypes": 2, "temperature": 0.0, "start": "kmeans", "tol": 1e-8}
-    plain = MultiPrototypeSVC(C=0.1, max_iter=20_000, **options).fit(X, y)
-    renamed = MultiPrototypeSVC(C=0.1, max_iter=20_000, **options)
-    renamed.fit(X, np.array([2, 0, 1])[y])
-    mine, theirs = plain.decision_function(X), renamed.decision_function(X)
-    assert renamed.free_objective_ == pytest.approx(plain.free_objective_, rel=0.02)
-    back = theirs[:, [2, 0, 1]]
-    assert (back.argmax(axis=1) == mine.argmax(axis=1)).mean() > 0.98
-    single = MultiPrototypeSVC(1, C=0.1, tol=1e-9, max_iter=20_000)
-    first = single.fit(X, y).decision_function(X)
-    second = single.fit(X, np.array([2, 0, 1])[y]).decision_function(X)
-    np.testing.assert_allclose(second[:, [2, 0, 1]], first, atol=1e-3)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

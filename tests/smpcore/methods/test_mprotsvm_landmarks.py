@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris, load_wine
 
-from smpcore import PrototypeModel, SmpcoreError
-from smpcore.codegen import compile_model
+from smpcore import SmpcoreError
 from smpcore.errors import Caution
 from smpcore.methods.mprotsvm import (
     MultiPrototypeSVC,
@@ -60,31 +59,12 @@ def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
     assert fitted.objective_ == pytest.approx(value, rel=1e-6)
 
 
-def test_more_landmarks_come_closer_to_the_kernel():
-    params = {"n_prototypes": 1, "C": 1.0, "kernel": "rbf", "tol": 1e-4}
-    objectives = [
-        MultiPrototypeSVC(**params, landmarks=count).fit(*DIGITS).objective_
-        for count in (50, 150, 400, 0)
-    ]
-    assert (np.diff(objectives) < 0).all()
-    assert objectives[2] < 1.1 * objectives[3] < objectives[1]
-
-
 @pytest.fixture
 def no_gram(monkeypatch):
     """Rows are many: a Gram matrix takes too much memory, and landmarks are few."""
     monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
     monkeypatch.setattr(landmarks, "N_LANDMARKS", 20)
     monkeypatch.setattr(estimator, "N_LANDMARKS", 20)
-
-
-def test_similarities_that_are_too_large_are_refused_beside_landmarks():
-    X, y = WINE
-    huge = MultiPrototypeSVC(kernel="poly", degree=20, landmarks=50, standardize=False)
-    with pytest.raises(SmpcoreError, match="lower degree, gamma or coef0"):
-        huge.fit(1e60 * X, y)
-    with pytest.raises(SmpcoreError, match="lower degree, gamma or coef0"):
-        huge.fit(X, y)
 
 
 def test_a_far_row_leaves_no_other_landmark_out():
@@ -115,21 +95,3 @@ def test_too_many_rows_to_compare_get_landmarks_and_a_caution(no_gram, monkeypat
     monkeypatch.setattr(landmarks, "MOST_MAP_BYTES", 10_000)
     with pytest.raises(SmpcoreError, match=r"landmarks=30 with 149 different .*fewer"):
         MultiPrototypeSVC(kernel="rbf", landmarks=30).fit(X, y)
-
-
-def test_many_rows_are_clustered_in_part(monkeypatch):
-    monkeypatch.setattr(landmarks, "CLUSTERED", 2)
-    fitted = MultiPrototypeSVC(kernel="rbf", landmarks=40).fit(*DIGITS)
-    assert 30 <= len(fitted.model_.anchors) <= 40
-    assert fitted.score(*DIGITS) > 0.85
-
-
-def test_a_model_of_landmarks_is_like_any_other():
-    fitted = MultiPrototypeSVC(kernel="rbf", landmarks=25, record=2).fit(*WINE)
-    model = PrototypeModel.from_json(fitted.model_.to_json())
-    np.testing.assert_array_equal(model.predict(WINE[0]), fitted.predict(WINE[0]))
-    assert compile_model(model) is not None
-    assert fitted.history_.step(0).anchors.shape == (25, 13)
-    warm = MultiPrototypeSVC(kernel="rbf", landmarks=25, C=0.2)
-    warm.solve(warm.problem(*WINE), fitted.state_)
-    assert warm.score(*WINE) > 0.95

@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 from scipy.optimize import minimize
 
 from smpcore import MultiPrototypeSVC
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.methods.mprotsvm import many_rows
 from smpcore.methods.mprotsvm import rows as svm_rows
-from smpcore.methods.mprotsvm.drawn_rows import Margins, summed
 from smpcore.methods.mprotsvm.kernel_smooth import smooth_change, smooth_rows
 from smpcore.methods.shared import scaling
 
@@ -174,17 +172,6 @@ def test_a_fit_from_a_file_is_that_from_memory(
     assert fitted.model_.tie == pytest.approx(usual.model_.tie, rel=0.05)
 
 
-def test_sparse_rows_are_dense_ones(table, many):
-    X, labels = table
-    X = np.where(np.abs(X) > 1.0, X, 0.0)
-    estimator = MultiPrototypeSVC(2, standardize=False)
-    usual, answers = estimator.fit(X, labels).objective_, estimator.predict(X)
-    fitted = estimator.fit(sparse.csr_array(X), labels)
-    assert fitted.gap_ <= 1e-2 * fitted.objective_
-    assert fitted.objective_ == pytest.approx(usual, rel=1e-2)
-    assert (fitted.predict(sparse.csr_array(X)) == answers).mean() > 0.97
-
-
 def test_weights_count_as_rows(table, many):
     X, labels = table
     weights = np.where(labels == 1, 2.0, 1.0)
@@ -196,22 +183,6 @@ def test_weights_count_as_rows(table, many):
     balanced.C = 0.1 * (N + (labels == 1).sum()) / N  # weights have a mean of 1
     balanced.fit(X, labels)
     assert balanced.objective_ == pytest.approx(two.objective_, rel=1e-3)
-
-
-def test_what_a_pass_sums_up_certifies_any_prototypes(table, many):
-    """Of prototypes drawn by chance, too: their bound is below the optimum."""
-    X, labels = table
-    exact = in_memory(MultiPrototypeSVC(1, tol=1e-5, max_iter=10**5), X, labels)
-    problem = MultiPrototypeSVC(1).problem(X, labels)
-    columns = problem.X, problem.y_encoded, problem.weights
-    Mt = 0.1 * np.random.default_rng(0).normal(size=(6, 3))
-    margins = Margins(np.arange(4), 0.1 * N, 0.1)
-    sums = summed(*columns, Mt=Mt, tied=None, margins=margins)
-    bound = sums[2] - 0.5 * (sums[5:] ** 2).sum()
-    assert bound <= exact.objective_
-    half = 0.5 * (Mt**2).sum()
-    gap = sums[0] - sums[3] + 0.5 * ((Mt.ravel() - sums[5:]) ** 2).sum()
-    assert half + sums[0] - gap == pytest.approx(bound)
 
 
 def test_a_fit_can_be_stopped_and_stepped_through(table, many):
@@ -227,18 +198,3 @@ def test_a_fit_can_be_stopped_and_stepped_through(table, many):
     recorded = MultiPrototypeSVC(2, record=1).fit(X, labels)
     last = recorded.history_.step(-1)
     np.testing.assert_array_equal(last.weights, recorded.model_.weights)
-
-
-def test_a_fit_whose_steps_become_too_short_does_not_blame_max_iter(
-    table, many, monkeypatch
-):
-    monkeypatch.setattr(many_rows, "_shorter", lambda last, step, now: 0.0 * step)
-    with pytest.warns(UserWarning, match=r"^The fit ended .* raise tol or lower C"):
-        fitted = MultiPrototypeSVC(2, tol=1e-6).fit(*table)
-    assert fitted.n_iter_ < fitted.max_iter
-
-
-def test_the_ranges_of_sliders_come_from_the_rows_drawn(table, many):
-    X, labels = table
-    estimator = MultiPrototypeSVC()
-    assert estimator.bounds(estimator.problem(X, labels))["n_prototypes"] == (1, 20)

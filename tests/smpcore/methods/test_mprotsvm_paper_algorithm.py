@@ -9,7 +9,6 @@ from smpcore.methods.mprotsvm.paper_algorithm import (
     Dual,
     draw_assignment,
     dual_of,
-    optimise_row,
     run_as_printed,
     search,
     sweep,
@@ -25,28 +24,6 @@ TIED = np.array([2, 0, 1, 2, 2, 1])
 def six():
     rival = np.array([[c == 1, c == 1, c == 0] for c in LABELS])
     return Dual(np.outer(X, X) + 1.0, rival, np.full(6, 1 / 32))
-
-
-def test_one_pair_by_hand():
-    # Scores 0 and 1/2 of the assigned one and its rival, K(x, x) = 5: the gradient is
-    # 1.5 against 0 of the unused mass, rho = 1.5 / (2 * 5) = .15.
-    mass, psi = optimise_row(np.array([0.0, 0.5]), np.zeros(1), 5.0, 1.0)
-    assert mass == pytest.approx([0.15]) and psi == 1.5
-    # At most .1: the step ends at the bound.
-    assert optimise_row(np.array([0.0, 0.5]), np.zeros(1), 5.0, 0.1)[0] == [0.1]
-    # Mass .3 is too much: the gradient 1 - 2 + 0 = -1 takes 1 / 10 back.
-    mass, psi = optimise_row(np.array([2.0, 0.0]), np.array([0.3]), 5.0, 1.0)
-    assert mass == pytest.approx([0.2]) and psi == 1.0
-
-
-def test_pairs_of_one_row_meet_at_its_optimum():
-    # Scores 0; 1/2, 0 and K(x, x) = 1: a = (1.5 - t, 1 - t) with sum t, so t = 5/6.
-    mass, _ = optimise_row(np.array([0, 0.5, 0]), np.zeros(2), 1.0, 1.0, epsilon=1e-12)
-    np.testing.assert_allclose(mass, [2 / 3, 1 / 6], atol=1e-9)
-    # At most .4 together: all to the better rival, whose gradient, 1 - .4 + .1 = .7,
-    # is still above the other's, .6.
-    mass, _ = optimise_row(np.array([0, 0.5, 0]), np.zeros(2), 1.0, 0.4)
-    np.testing.assert_allclose(mass, [0.4, 0.0], atol=1e-15)
 
 
 def test_a_sweep_by_hand(six):
@@ -136,17 +113,6 @@ def test_annealing_ends_and_is_a_model(kernel):
     )
     own = problem.prototype_labels[last.assignment]
     assert (own == y).all()
-
-
-def test_the_same_seed_gives_the_same_states():
-    X, y = make_moons(40, noise=0.15, random_state=0)
-    for seeds, is_same in (((0, 0), True), ((0, 1), False)):
-        runs = []
-        for seed in seeds:
-            estimator = MultiPrototypeSVC(2, random_state=seed)
-            runs.append(run_as_printed(estimator, estimator.problem(X, y), 30))
-        curves = [[step.objective for step in run] for run in runs]
-        assert (curves[0] == curves[1]) == is_same
 
 
 def test_a_start_of_another_class_is_refused():

@@ -2,15 +2,13 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
+from sklearn.datasets import load_wine
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import StandardScaler
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.shared.gram import make_semidefinite
-from smpcore.papers import PRINTED
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 X, y = load_wine(return_X_y=True)
@@ -55,32 +53,6 @@ def test_the_model_scores_as_the_solver_does_and_names_its_rows():
     assert fitted.score(BETWEEN, y[NEW]) > 0.95
 
 
-def test_repeated_rows_are_weights():
-    times = np.random.default_rng(0).integers(0, 3, size=len(K))
-    times[:3] = 1
-    place = np.repeat(np.arange(len(K)), times)
-    exact = {"tol": 1e-6, "max_iter": 100_000}
-    weighted = given(**exact).fit(K, y[TRAIN], times)
-    repeated = given(**exact).fit(K[np.ix_(place, place)], y[TRAIN][place])
-    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-4)
-    np.testing.assert_allclose(
-        weighted.decision_function(BETWEEN),
-        repeated.decision_function(BETWEEN[:, place]),
-        atol=1e-2,
-    )
-
-
-def test_folds_take_rows_and_columns():
-    whole = rbf_kernel(X, gamma=1 / 13)
-    assert cross_val_score(given(2), whole, y, cv=3).mean() > 0.9
-
-
-def test_the_printed_search_runs_on_it():
-    estimator = given(2)
-    steps = PRINTED["mprotsvm"](estimator, estimator.problem(K, y[TRAIN]), 5)
-    assert (steps[-1].model.predict(BETWEEN) == y[NEW]).mean() > 0.9
-
-
 def distances():
     return np.sqrt(np.maximum(2 - 2 * K, 0.0))
 
@@ -121,12 +93,3 @@ def test_a_negative_eigenvalue_is_named_and_mended():
     with pytest.warns(UserWarning, match="raised by as much"):
         assert make_semidefinite(mended, "X") == pytest.approx(-least)
     assert np.linalg.eigvalsh(mended)[0] > -1e-9
-
-
-def test_rounding_is_no_negative_eigenvalue():
-    flowers = load_iris().data  # rank 4: the other eigenvalues are rounding's
-    gram = flowers @ flowers.T
-    gram[0, 1] *= 1 + 1e-9
-    assert np.linalg.eigvalsh(gram)[0] < 0
-    assert make_semidefinite(gram, "X") == 0.0
-    np.testing.assert_array_equal(gram, gram.T)

@@ -2,16 +2,14 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
+from sklearn.datasets import load_iris
 
 from smpcore import SmpcoreError
-from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.methods.supersparse.problem import Objective, evaluate
+from smpcore.methods.supersparse import SuperSparseClassifier
 from smpcore.methods.supersparse.strings import (
     decode_strings,
     edited,
     encode_strings,
-    objectives_with,
 )
 
 IRIS = load_iris(return_X_y=True)
@@ -45,36 +43,6 @@ def test_a_function_only_descends(function):
     assert not fitted.model_.center.any()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_gaussian_function_comes_close_to_the_gradient():
-    black = fit(gaussian, start="kmeans")
-    white = SuperSparseClassifier(standardize=False, gamma=0.3, start="kmeans").fit(
-        *IRIS
-    )
-    np.testing.assert_allclose(black.start_, white.start_)
-    assert white.objective_ <= black.objective_ <= 1.2 * white.objective_
-    rows = white.problem(*IRIS).rows
-    objective = Objective(rows, white.model_.similarity, 1e-4)
-    _, G, _, _ = evaluate(objective, white.start_)
-    S = gaussian(rows.cases, white.start_)
-    _, B, _, residuals = Objective(rows, None, 1e-4).refit(S)
-    pull = 2 * (rows.weights[:, None] * residuals) @ B.T * S
-    seven = pull.T @ rows.cases - pull.sum(axis=0)[:, None] * white.start_
-    np.testing.assert_allclose(2 * 0.3 * seven, G, rtol=1e-8, atol=1e-12)
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_functions_predict_numbers_too_and_heed_the_box():
-    X, y = load_diabetes(return_X_y=True)
-
-    def wide(X, Z):
-        return np.exp(-100.0 * ((X[:, None] - Z) ** 2).sum(axis=2))
-
-    fitted = SuperSparseRegressor(3, similarity=wide, box=(-0.02, 0.02)).fit(X, y)
-    assert np.abs(fitted.model_.prototypes).max() <= 0.02
-    assert fitted.score(X, y) > 0.3
-
-
 def failing(X, Z):
     raise RuntimeError("no such unit")
 
@@ -95,31 +63,6 @@ WRONG = [
 def test_mistakes_of_functions_are_told_in_words(function, words):
     with pytest.raises(SmpcoreError, match=words):
         fit(function)
-
-
-def test_a_mistake_that_shows_late_is_told_too():
-    def fickle(X, Z):
-        return gaussian(X, Z) if len(Z) > 1 else np.zeros((len(X), 2))
-
-    with pytest.raises(
-        SmpcoreError, match=r"shape \(149, 2\) and should return \(149, 1\)"
-    ):
-        fit(fickle, start="kmeans")
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_model_with_a_function_is_not_saved():
-    with pytest.raises(SmpcoreError, match="Python function cannot be saved"):
-        fit(gaussian).model_.to_json()
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_functions_stop_and_record():
-    stop = np.ones(1, dtype=np.int64)
-    estimator = SuperSparseClassifier(similarity=gaussian, record=2, max_iter=6)
-    halted = estimator.solve(estimator.problem(*IRIS), stop=stop)
-    assert halted.history_.status_text == "stopped"
-    assert fit(gaussian, record=2, max_iter=6).history_.steps.states[3].shape == (6, 4)
 
 
 def misspelt(n=80, seed=0):
@@ -170,32 +113,6 @@ def test_no_single_edit_helps_any_more():
             other[j] = edited(Z[j], edit, letters)
             S = objective.similarities(other.astype(float))
             assert objective.refit(S)[0] > best - 2e-9
-
-
-def test_objectives_of_candidates_are_exact():
-    rng = np.random.default_rng(0)
-    rows = SuperSparseClassifier().problem(*IRIS).rows
-    S, columns = rng.normal(size=(2, len(rows.cases), 3))
-    objective = Objective(rows, None, 1e-3)
-    found = objectives_with(objective, S, columns)
-    alone = objectives_with(objective, S[:, :0], columns)
-    for k in range(3):
-        whole = objective.refit(np.column_stack([S, columns[:, k]]))[0]
-        assert found[k] == pytest.approx(whole, rel=1e-10)
-        assert alone[k] == pytest.approx(objective.refit(columns[:, [k]])[0])
-
-
-def test_strings_predict_numbers_stop_and_record():
-    X, y, _, _ = misspelt()
-    fitted = SuperSparseRegressor(3, similarity="strings", record=1).fit(X, 2.0 * y)
-    assert fitted.score(X, 2.0 * y) > 0.4
-    assert len(fitted.history_.steps) == fitted.n_iter_ + 1
-    estimator = SuperSparseRegressor(3, similarity="strings")
-    stop = np.ones(1, dtype=np.int64)
-    halted = estimator.solve(estimator.problem(X, y), stop=stop)
-    assert halted.history_.status_text == "stopped"
-    one = SuperSparseClassifier(1, similarity="strings").fit(X, y)
-    assert one.objective_ < 1.0
 
 
 def test_rows_that_are_no_strings_are_refused():

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from smpcore import SmpcoreError, SuperSparseClassifier, SuperSparseRegressor
+from smpcore import SmpcoreError, SuperSparseClassifier
 
 RNG = np.random.default_rng(3)
 POINTS = RNG.normal(size=(30, 2))
@@ -56,13 +56,6 @@ def test_a_prediction_needs_the_similarities_to_the_prototypes_only():
     np.testing.assert_array_equal(found.predict(new), found.predict(noise))
 
 
-def test_several_matrices_stand_side_by_side():
-    other = np.exp(-((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
-    found = fitted(6, S=np.hstack([S, other]))
-    assert (found.anchor_rows_ < 30).all()
-    assert found.objective_ <= fitted(6).objective_
-
-
 def test_a_warm_start_ends_where_no_exchange_helps_either():
     few = SuperSparseClassifier(3, similarity="precomputed")
     many = SuperSparseClassifier(6, similarity="precomputed")
@@ -72,14 +65,6 @@ def test_a_warm_start_ends_where_no_exchange_helps_either():
     up = many.solve(problem, down.state_)
     assert len(down.anchor_rows_) == 3 and len(set(up.anchor_rows_)) == 6
     assert up.objective_ < down.objective_
-
-
-def test_numbers_are_predicted_too():
-    y = POINTS[:, 0]
-    found = fitted(8, y, kind=SuperSparseRegressor)
-    assert found.score(S, y) > 0.9
-    constant = fitted(2, np.ones(30), kind=SuperSparseRegressor)
-    np.testing.assert_allclose(constant.predict(S), 1.0)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
 from sklearn.svm import SVC, SVR
 
 from smpcore import SmpcoreError
-from smpcore.codegen import compile_model
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.methods.supersparse.paper_algorithm import run_as_printed
 
@@ -34,35 +32,6 @@ def test_a_random_start_is_rows_and_is_where_the_printed_algorithm_starts():
     assert (starts[0] != starts[1]).any()
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_random_starts_are_drawn_evenly():
-    """Each of the rows is drawn about as often as any other one."""
-    X, y = np.arange(10.0)[:, None] ** 1.5, np.arange(10.0)
-    counts = np.zeros(10)
-    for seed in range(300):
-        fitted = SuperSparseRegressor(
-            2, start="random", random_state=seed, max_iter=1, tol=1.0
-        ).fit(X, y)
-        center, scale = fitted.model_.center, fitted.model_.scale
-        places = np.abs(fitted.start_ * scale + center - X.T).argmin(axis=1)
-        counts[places] += 1
-    assert counts.sum() == 600 and 35 < counts.min() and counts.max() < 90
-
-
-def test_few_wrong_numbers_matter_less_than_with_squares():
-    X, y = DIABETES
-    rng = np.random.default_rng(0)
-    train = rng.permutation(len(y))[:300]
-    test = np.setdiff1d(np.arange(len(y)), train)
-    wrong = y[train].copy()
-    wrong[rng.choice(300, 20, replace=False)] += 2000.0
-    errors = {}
-    for loss in ("squared", "epsilon-insensitive"):
-        fitted = SuperSparseRegressor(5, lam=1e-2, loss=loss).fit(X[train], wrong)
-        errors[loss] = np.abs(fitted.predict(X[test]) - y[test]).mean()
-    assert errors["epsilon-insensitive"] < 0.8 * errors["squared"]
-
-
 def test_free_errors_are_in_standard_deviations():
     X, y = DIABETES
     first = SuperSparseRegressor(3, **FREE, epsilon=0.5).fit(X, y)
@@ -75,15 +44,6 @@ def test_free_errors_are_in_standard_deviations():
     assert all_free.objective_ == pytest.approx(0.0, abs=1e-12)
 
 
-def test_models_of_free_errors_are_exported_as_they_predict():
-    X, y = DIABETES
-    fitted = SuperSparseRegressor(4, **FREE).fit(X, y)
-    compiled = compile_model(fitted.model_)
-    np.testing.assert_allclose(
-        compiled.scores(X.astype(np.float32))[:, 0], fitted.predict(X), rtol=1e-3
-    )
-
-
 def test_what_does_not_go_together_is_refused():
     X, y = np.array([[0.0, 1.0], [1.0, -1.0], [1.0, 0.0]]), np.arange(3.0)
     strings = SuperSparseRegressor(2, similarity="strings", **FREE)
@@ -92,10 +52,6 @@ def test_what_does_not_go_together_is_refused():
     free = SuperSparseRegressor(2, **FREE)
     with pytest.raises(SmpcoreError, match="is not the paper's"):
         run_as_printed(free, free.problem(*DIABETES))
-    with pytest.raises(SmpcoreError, match="target='best' should be one of 'labels'"):
-        SuperSparseRegressor(target="best").fit(*DIABETES)
-    with pytest.raises(SmpcoreError, match="teacher_C=0 should be a number above 0"):
-        SuperSparseClassifier(target="teacher", teacher_C=0).fit(*IRIS)
     with pytest.raises(SmpcoreError, match=r"ones of shape \(150, 4\); wrap"):
         SuperSparseClassifier(target=SVC(decision_function_shape="ovo", C=1)).fit(
             IRIS[0], np.arange(150) % 4
@@ -113,6 +69,7 @@ def test_the_svm_that_is_imitated_has_the_given_C(C):
     estimator = SuperSparseClassifier(4, target="teacher", teacher_C=C)
     problem, decisions = rows_of(estimator, CANCER)
     cases, labels = problem.rows.cases, problem.rows.Y[0] > 0
+    assert estimator.objective(problem).rows is estimator.objective(problem).rows
     svm = SVC(C=C, gamma=1 / 30).fit(cases, labels)
     np.testing.assert_allclose(decisions[:, 0], svm.decision_function(cases))
 
@@ -151,16 +108,3 @@ def test_a_teacher_of_ones_own_sees_rows_in_their_units():
     fitted = estimator.fit(X, y)
     assert np.corrcoef(fitted.predict(X), wanted)[0, 1] > 0.98
     assert not hasattr(estimator.target, "coef_")
-
-
-def test_teachers_of_ones_own_teach_classes():
-    X, labels = IRIS
-    names = np.array(["a", "b", "c"])[labels]
-    for teacher in (
-        LogisticRegression(max_iter=500),
-        RandomForestClassifier(20, random_state=0),
-    ):
-        fitted = SuperSparseClassifier(8, target=teacher).fit(X, names)
-        assert fitted.score(X, names) > 0.94
-    two = SuperSparseClassifier(5, target=RandomForestClassifier(20, random_state=0))
-    assert two.fit(*CANCER).score(*CANCER) > 0.94

@@ -8,10 +8,9 @@ from scipy.spatial.distance import cdist
 from scipy.special import huber
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
-from sklearn.svm import SVC
 
 from smpcore import SmpcoreError
-from smpcore.baselines.selected import WAYS, fewer_vectors, select_rows
+from smpcore.baselines.selected import fewer_vectors
 from smpcore.methods import fit_smallest, prune_path, removal_costs
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.methods.supersparse.problem import Objective
@@ -19,7 +18,6 @@ from smpcore.methods.supersparse.pruning import choose_size
 from smpcore.methods.supersparse.removal import kept_columns
 from smpcore.similarity import Similarity
 from smpcore.solvers.coefficients import WIDTH
-from tests.bench.supersparse_baselines import fit_fewer_vectors, fit_selected
 
 IRIS = load_iris(return_X_y=True)
 CANCER = load_breast_cancer(return_X_y=True)
@@ -58,19 +56,6 @@ def test_the_cheapest_is_dropped_first_and_it_need_not_have_the_smallest_weight(
     assert by_size.tolist() == sorted(np.argsort(-sizes)[:2].tolist())
 
 
-def test_a_path_leaves_out_the_smallest_coefficients_where_it_is_asked_to():
-    X, y = CANCER
-    for removal, costs in (
-        ("rise", removal_costs),
-        ("coefficient", lambda fitted, _: np.abs(fitted.dual_coef_[:, 0])),
-    ):
-        estimator = SuperSparseClassifier(lam=1e-3, removal=removal)
-        problem = estimator.problem(X, y)
-        six, five = prune_path(estimator, problem, [6, 5])
-        out = costs(six, problem).argmin()
-        np.testing.assert_array_equal(five.start_, np.delete(six.state_.Z, out, axis=0))
-
-
 def test_removal_costs_of_free_errors_are_exact():
     estimator = SuperSparseRegressor(5, lam=1e-3, loss="epsilon-insensitive")
     problem = estimator.problem(*DIABETES)
@@ -106,75 +91,18 @@ def test_a_path_falls_from_fit_to_fit():
         next(prune_path(estimator, problem, [3, 4]))
 
 
+def test_the_size_is_chosen_by_its_price_on_rows_kept_apart():
+    estimator = SuperSparseRegressor(lam=1e-3)
+    dear = fit_smallest(estimator, *DIABETES, [8, 5, 2], price=10.0)
+    assert dear.n_asked_ == 2
+    whole = clone(estimator).set_params(n_prototypes=2).fit(*DIABETES)
+    np.testing.assert_array_equal(whole.predict(DIABETES[0]), dear.predict(DIABETES[0]))
+
+
 def test_the_smallest_of_equally_good_sizes_is_chosen():
     assert choose_size([9, 5, 3, 1], [0.1, 0.1, 0.1, 0.5], 0.0) == 3
     assert choose_size([9, 5, 3, 1], [0.0, 0.05, 0.1, 0.5], 0.02) == 5
     assert choose_size([9, 5, 3, 1], [0.0, 0.05, 0.1, 0.5], 1.0) == 1
-
-
-@pytest.mark.parametrize(
-    ("estimator", "data"),
-    [(SuperSparseClassifier(), IRIS), (SuperSparseRegressor(lam=1e-3), DIABETES)],
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_size_is_chosen_on_rows_kept_apart(estimator, data):
-    sizes = [12, 8, 5, 3, 2]
-    free = fit_smallest(estimator, *data, sizes, price=0.0)
-    dear = fit_smallest(estimator, *data, sizes, price=10.0)
-    assert dear.n_asked_ == 2 <= free.n_asked_
-    usual = fit_smallest(estimator, *data, sizes)
-    assert 2 <= usual.n_asked_ <= free.n_asked_
-    whole = clone(estimator).set_params(n_prototypes=usual.n_asked_).fit(*data)
-    np.testing.assert_array_equal(whole.predict(data[0]), usual.predict(data[0]))
-
-
-def test_selections_are_what_they_are_called():
-    X = np.random.default_rng(0).normal(size=(60, 2))
-    apart = cdist(X, X)
-    border = select_rows(X, 3, "border")
-    assert border[0] == apart.sum(axis=1).argmax()
-    left = np.delete(np.arange(60), border[0])
-    assert border[1] == left[apart[np.ix_(left, left)].sum(axis=1).argmax()]
-    spanning = select_rows(X, 4, "spanning")
-    assert spanning[0] == apart.sum(axis=1).argmin()
-    assert spanning[3] == apart[spanning[:3]].min(axis=0).argmax()
-    middle = select_rows(X, 1, "kmedians")
-    assert middle.tolist() == [apart.sum(axis=1).argmin()]
-    drawn = select_rows(X, 5, "random", 3)
-    assert len(set(drawn.tolist())) == 5
-    np.testing.assert_array_equal(drawn, select_rows(X, 5, "random", 3))
-    with pytest.raises(SmpcoreError, match="way='best' should be one of 'random'"):
-        select_rows(X, 2, "best")
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_virtual_prototypes_fit_better_than_selected_rows(way):
-    for estimator, data in (
-        (SuperSparseClassifier(6), CANCER),
-        (SuperSparseRegressor(6), DIABETES),
-    ):
-        problem = estimator.problem(*data)
-        chosen = fit_selected(estimator, problem, way)
-        assert chosen.model_.kind_of_prototype == "real case"
-        nearest = cdist(chosen.model_.anchors, problem.X).min(axis=1)
-        np.testing.assert_allclose(nearest, 0.0, atol=1e-9)
-        assert estimator.solve(problem).objective_ < chosen.objective_
-
-
-def test_all_support_vectors_are_the_svm():
-    for data in (CANCER, IRIS):
-        X, y = data
-        estimator = SuperSparseClassifier(1000)
-        problem = estimator.problem(X, y)
-        whole = fit_fewer_vectors(estimator, problem)
-        gamma = whole.gamma_
-        if len(np.unique(y)) == 2:
-            peer = SVC(gamma=gamma).fit(problem.X, y).decision_function(problem.X)
-            # SVC solves to a tolerance of 1e-3, and saw the rows in another order.
-            np.testing.assert_allclose(whole.decision_function(X), peer, atol=2e-3)
-        few = fit_fewer_vectors(SuperSparseClassifier(8), problem)
-        assert few.n_asked_ == 8
-        assert few.score(X, y) > 0.85
 
 
 def test_each_vector_dropped_is_the_least_needed():

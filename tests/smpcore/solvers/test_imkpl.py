@@ -12,7 +12,6 @@ from smpcore.methods.imkpl.factors import (
     held_rows,
 )
 from smpcore.methods.imkpl.kernel import (
-    feature_products,
     mix_features,
     rows_tried,
     update_prototypes,
@@ -60,28 +59,6 @@ def test_a_mix_is_the_sum_of_the_kernels(features):
         *NO_LEVELS, Z, weights, widths, counts, alone, np.empty(0), *room(37), RUN
     )
     np.testing.assert_array_equal(alone, K)
-
-
-def test_products_are_those_with_the_kernels(features):
-    Z, widths, kernels = features
-    rng = np.random.default_rng(1)
-    rows, W = np.array([3, 4, 20]), rng.normal(size=(3, 37))
-    use, products = np.array([1, 1, 0, 1, 1, 1], dtype=bool), np.empty(6)
-    feature_products(Z, use, widths, rows, W, products, *room(37)[:2], RUN)
-    expected = np.einsum("lij,ij->l", kernels[:, rows], W)
-    np.testing.assert_allclose(products, np.where(use, expected, 0.0), rtol=1e-12)
-
-
-def test_both_stop_when_asked(features):
-    Z, widths, _ = features
-    K, products = np.full((37, 37), -1.0), np.full(6, -1.0)
-    asked = np.ones(6), widths, np.ones(37), K, np.empty(0)
-    mix_features(*NO_LEVELS, Z, *asked, *room(37), STOP)
-    assert (K == -1.0).all()
-    rows, use = np.arange(2), np.ones(6, dtype=bool)
-    W = np.ones((2, 37))
-    feature_products(Z, use, widths, rows, W, products, *room(37)[:2], STOP)
-    np.testing.assert_array_equal(products, [0, -1, -1, -1, -1, -1])
 
 
 def test_rows_are_looked_up_where_features_have_few_values():
@@ -153,24 +130,6 @@ def test_a_sweep_lowers_the_objective_and_keeps_the_rules(tau, path):
         lengths = np.einsum("ij,jk,ik->i", step.U, step.K, step.U)
         np.testing.assert_allclose(lengths, 1.0, atol=1e-12)
         np.testing.assert_allclose(step.KU, step.U @ step.K, atol=1e-12)
-
-
-def test_at_most_so_many_cases():
-    for limit in (1, 2, 4):
-        step = Step(0, tau=0.0)
-        step.sweep(limit=limit)
-        touched = np.count_nonzero(step.U, axis=1) <= limit
-        assert touched.sum() >= 5
-
-
-def test_many_sizes_beat_the_papers_single_one():
-    gains = []
-    for seed in range(20):
-        ours, paper = Step(seed, tau=2.0), Step(seed, tau=2.0)
-        ours.sweep()
-        paper.sweep(path=False)
-        gains.append(paper.value() - ours.value())
-    assert np.mean(gains) > 0 and np.mean(np.array(gains) >= -1e-9) > 0.8
 
 
 def test_a_prototype_that_no_row_uses_becomes_the_worst_row():

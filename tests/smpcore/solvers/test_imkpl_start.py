@@ -1,11 +1,8 @@
 """What IMKPL starts from, beside slow NumPy: factors, nearest rows, medoids."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 
-from smpcore.methods.imkpl.kernel_products import factor_products, sparse_product
 from smpcore.methods.imkpl.kernel_start import choose_medoids, eliminate, nearest_rows
 
 
@@ -74,22 +71,3 @@ def test_elimination_ends_at_the_rank_or_for_want_of_room():
         bits = work[1].view(np.int64)
         assert eliminate(z, 2.0, 1e-10, columns, work, bits) == rank
     np.testing.assert_allclose(columns[:3].T @ columns[:3], K, atol=1e-14)
-
-
-def test_products_with_few_entries():
-    rng = np.random.default_rng(0)
-    U, codes = (np.where(rng.random((6, 40)) < 0.2, 1.0, 0.0) for _ in range(2))
-    U, codes = U * rng.random(U.shape), codes * rng.random(U.shape)
-    U[0] = codes[1] = 0.0
-    L, starts = rng.normal(size=(40, 9)), np.array([0, 12, 13, 40])
-    product = np.empty((6, 9))
-    sparse_product(U, L, product)
-    np.testing.assert_allclose(product, U @ L, atol=1e-14)
-    UL, totals = np.empty((6, 9)), np.empty(9)
-    factor_products(U, codes, L, starts, 0.3, UL, totals)
-    np.testing.assert_allclose(UL, U @ L, atol=1e-14)
-    expected = -2.0 * ((U @ L) * (codes @ L)).sum(axis=0)
-    for start, stop in pairwise(starts):
-        parts = [A[:, start:stop] @ L[start:stop] for A in (U, codes)]
-        expected -= 0.3 * (parts[0] * parts[1]).sum(axis=0)
-    np.testing.assert_allclose(totals, expected, atol=1e-13)
