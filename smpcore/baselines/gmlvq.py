@@ -66,28 +66,7 @@ def mean_cost(
 
 
 class GMLVQ(ClassifierMixin, BaseEstimator):
-    """Nearest prototype in a learned distance; from the centres of clusters.
-
-    Parameters
-    ----------
-    n_prototypes : int
-        Of each class.
-    max_iter : int
-        Steps of L-BFGS.
-    random_state : int
-        Of k-means.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-    Z_ : ndarray of shape (n_all, n_features)
-        Prototypes.
-    prototype_labels_ : ndarray of int, shape (n_all,)
-        Class of each.
-    omega_ : ndarray of shape (n_features, n_features)
-        Its squares sum to 1.
-    cost_ : float
-    """
+    """Nearest prototype in a learned distance; from the centres of clusters."""
 
     def __init__(
         self, n_prototypes: int = 1, max_iter: int = 200, random_state: int = 0

@@ -148,14 +148,7 @@ def reduced_vectors(
 
 
 class _OnSimilarities(BaseEstimator):
-    """Answers are linear in the similarities to few vectors.
-
-    Attributes
-    ----------
-    Z_ : ndarray of shape (n_vectors, n_features)
-    B_ : ndarray of shape (n_vectors, n_outputs)
-    intercept_ : ndarray of shape (n_outputs,)
-    """
+    """Answers are linear in the similarities to few vectors."""
 
     def _values(self, X: np.ndarray) -> np.ndarray:
         return similarities(np.asarray(X), self.Z_) @ self.B_ + self.intercept_
@@ -203,16 +196,7 @@ class _OfClasses(ClassifierMixin, _OnSimilarities):
 
 
 class SelectedClassifier(_OfClasses, _ChosenByPlaces):
-    """Classifier on the similarities to training rows that are chosen by their places.
-
-    Parameters
-    ----------
-    way : {"random", "border", "spanning", "kmedians", "kcentres"}
-    n_prototypes : int
-    lam : float
-        Ridge, in units of the mean squared error.
-    random_state : int
-    """
+    """Classifier on the similarities to training rows, chosen by their places."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectedClassifier:
         """Choose rows and fit their coefficients."""
@@ -222,16 +206,7 @@ class SelectedClassifier(_OfClasses, _ChosenByPlaces):
 
 
 class SelectedRegressor(RegressorMixin, _ChosenByPlaces):
-    """Regression on the similarities to training rows, chosen by their places.
-
-    Parameters
-    ----------
-    way : {"random", "border", "spanning", "kmedians", "kcentres"}
-    n_prototypes : int
-    lam : float
-        Ridge, in units of the mean squared error.
-    random_state : int
-    """
+    """Regression on the similarities to training rows, chosen by their places."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectedRegressor:
         """Choose rows and fit their coefficients."""
@@ -245,17 +220,7 @@ class SelectedRegressor(RegressorMixin, _ChosenByPlaces):
 
 
 class FewVectorSVC(_OfClasses):
-    """An RBF-SVM, one against the rest, whose decision has few vectors.
-
-    Parameters
-    ----------
-    way : {"selected", "reduced"}
-        SVM-sel: support vectors are dropped. SVM-red: vectors are made.
-    n_prototypes : int
-        Vectors; fewer where the SVM has fewer.
-    C : float
-        Of the SVM.
-    """
+    """An RBF-SVM, one against the rest, whose decision has few vectors."""
 
     def __init__(
         self, way: str = "selected", n_prototypes: int = 10, C: float = 1.0

@@ -43,26 +43,14 @@ class Alternation:
     Every step after the first of beta lowers the objective, or leaves it. Invariants:
     beta >= 0 with sum 1; u' K u = 1 for every prototype u; at most `code_size` entries
     in a prototype and `most_in_code` in a code, none below 0.
-
-    Parameters
-    ----------
-    problem : IMKPLProblem
-    parameters : IMKPLParameters
-    stop : ndarray of int64, shape (1,)
-    start : IMKPLState or None
-        The end of another alternation, to go on from where its shapes fit.
-
-    Attributes
-    ----------
-    is_warm : bool
-        Whether it goes on from another one.
     """
 
     problem: IMKPLProblem
     parameters: IMKPLParameters
-    stop: np.ndarray
+    stop: np.ndarray  # (1,)
+    #: The end of another alternation, to go on from where its shapes fit
     start: InitVar[IMKPLState | None] = None
-    is_warm: bool = field(init=False)
+    is_warm: bool = field(init=False)  # Whether it goes on from another one
     K: np.ndarray | FactoredMix = field(init=False)
     U: np.ndarray = field(init=False)
     KU: np.ndarray = field(init=False)

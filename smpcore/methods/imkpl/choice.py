@@ -83,21 +83,7 @@ _remembered = _Remembered()
 
 
 class Fold:
-    """A path from even weights to few kernels on the training part of a fold.
-
-    Parameters
-    ----------
-    part : IMKPLProblem
-        Of the training part.
-    kernels : str
-        As in `IMKPLClassifier`.
-    X : ndarray of shape (n_held_out, n_features)
-        Rows to predict, scaled like the training part.
-    y : ndarray of int, shape (n_held_out,)
-        Their labels, as in the classes of `part`.
-    counts : ndarray of shape (n_held_out,)
-        Rows that each of them stands for.
-    """
+    """A path from even weights to few kernels on the training part of a fold."""
 
     def __init__(
         self,

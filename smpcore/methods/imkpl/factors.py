@@ -36,19 +36,10 @@ ROW_BYTES, WORK_BYTES = 2**28, 2**26
 
 @dataclass(frozen=True, eq=False)
 class FeatureFactors:
-    """Kernels of features as products: ``K_l = L_l L_l'``.
+    """Kernels of features as products: ``K_l = L_l L_l'``."""
 
-    Parameters
-    ----------
-    L : ndarray of shape (n_samples, n_columns)
-        The factors side by side.
-    feature : ndarray of int, shape (n_columns,)
-        Whose factor a column is part of, ascending.
-    n_kernels : int
-    """
-
-    L: np.ndarray
-    feature: np.ndarray
+    L: np.ndarray  # (n_samples, n_columns): The factors side by side
+    feature: np.ndarray  # (n_columns,): Whose factor a column is part of, ascending
     n_kernels: int
 
     @classmethod
@@ -93,16 +84,10 @@ class FactoredMix:
     """A mix of kernels of features that acts as the array of its values would.
 
     ``A @ K`` and ``K[rows]`` are arrays; ``K[rows, rows]`` is a mix of these rows.
-
-    Parameters
-    ----------
-    factors : FeatureFactors
-    weights : ndarray of shape (n_kernels,)
-    levels : FeatureLevels
     """
 
     factors: FeatureFactors
-    weights: np.ndarray
+    weights: np.ndarray  # (n_kernels,)
     levels: FeatureLevels
 
     #: So that ``array @ mix`` is left to `__rmatmul__`.
@@ -140,39 +125,19 @@ class FactoredMix:
 
 
 class RowSource(NamedTuple):
-    """What a row of a mixed kernel is computed of; see `kernel`.
+    """What a row of a mixed kernel is computed of; see `kernel`."""
 
-    Parameters
-    ----------
-    levels : ndarray of uint16, shape (n_pairs, n_samples)
-    tables : ndarray of shape (2 * n_pairs, most_levels, most_levels)
-    sizes : ndarray of int64, shape (2 * n_pairs,)
-    Z : ndarray of shape (n_others, n_samples)
-        Features that have too many values for a table.
-    weights, widths : ndarray of shape (n_others,)
-    """
-
-    levels: np.ndarray
-    tables: np.ndarray
-    sizes: np.ndarray
+    levels: np.ndarray  # (n_pairs, n_samples)
+    tables: np.ndarray  # (2 * n_pairs, most_levels, most_levels)
+    sizes: np.ndarray  # (2 * n_pairs,)
+    #: (n_others, n_samples): Features that have too many values for a table
     Z: np.ndarray
-    weights: np.ndarray
-    widths: np.ndarray
+    weights: np.ndarray  # (n_others,)
+    widths: np.ndarray  # (n_others,)
 
 
 class FeatureLevels:
-    """Features with few distinct values, and the kernels of these.
-
-    Parameters
-    ----------
-    Z : ndarray of shape (n_features, n_samples)
-    widths : ndarray of shape (n_features,)
-
-    Attributes
-    ----------
-    most_columns : int
-        Columns that the factors of all features will have, or a little more.
-    """
+    """Features with few distinct values, and the kernels of these."""
 
     def __init__(self, Z: np.ndarray, widths: np.ndarray) -> None:
         self._Z, self._widths, self.most_columns = Z, widths, 0

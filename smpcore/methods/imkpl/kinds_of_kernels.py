@@ -37,23 +37,13 @@ FACTORED_ROWS, THIN = 1000, 0.5
 
 @dataclass(frozen=True, eq=False)
 class FeatureKernels:
-    """One Gaussian kernel per feature, ``exp(-(x_l - z_l)^2 / width_l)``, never stored.
+    """A Gaussian kernel per feature, ``exp(-(x_l - z_l)^2 / width_l)``, not stored."""
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_features, n_samples)
-        Scaled rows, transposed.
-    widths : ndarray of shape (n_features,)
-        Mean squared difference of two rows; 1 for a constant feature.
-    constant : ndarray of bool, shape (n_features,)
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    """
-
-    Z: np.ndarray
+    Z: np.ndarray  # (n_features, n_samples): Scaled rows, transposed
+    #: (n_features,): Mean squared difference of two rows; 1 for a constant feature
     widths: np.ndarray
-    constant: np.ndarray
-    counts: np.ndarray
+    constant: np.ndarray  # (n_features,)
+    counts: np.ndarray  # (n_samples,): Rows that each row stands for
 
     @classmethod
     def of(cls, X: np.ndarray, counts: np.ndarray | None = None) -> FeatureKernels:
@@ -156,26 +146,14 @@ class FeatureKernels:
 
 @dataclass(frozen=True, eq=False)
 class ListedKernels:
-    """Kernels that are held in memory.
+    """Kernels that are held in memory."""
 
-    Parameters
-    ----------
-    K : ndarray of shape (n_kernels, n_samples, n_samples)
-    factors : ndarray of shape (n_kernels,)
-        What the kernels were multiplied by to be 1 on the diagonal.
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for.
-    widths : ndarray of shape (n_kernels,), or None
-        Of alignment kernels.
-    similarity : Similarity or None
-        That the one kernel is of.
-    """
-
-    K: np.ndarray
+    K: np.ndarray  # (n_kernels, n_samples, n_samples)
+    #: (n_kernels,): What the kernels were multiplied by to be 1 on the diagonal
     factors: np.ndarray
-    counts: np.ndarray
-    widths: np.ndarray | None = None
-    similarity: Similarity | None = None
+    counts: np.ndarray  # (n_samples,): Rows that each row stands for
+    widths: np.ndarray | None = None  # (n_kernels,), or None: Of alignment kernels
+    similarity: Similarity | None = None  # That the one kernel is of
 
     @property
     def constant(self) -> np.ndarray:

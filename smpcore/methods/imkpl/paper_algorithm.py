@@ -68,26 +68,16 @@ CONVERGED = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """The objective (4) and its sub-problems.
+    """The objective (4) and its sub-problems."""
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (f, N, N)
-    same : ndarray of shape (N, N)
-    near : (ndarray, ndarray, ndarray)
-        Pairs of neighbours: first row, second row, and -2 within a class, 1 across.
-    lam, mu, tau : float
-    size : int
-        T_0 of codes and prototypes.
-    """
-
-    kernels: np.ndarray
-    same: np.ndarray
+    kernels: np.ndarray  # (f, N, N)
+    same: np.ndarray  # (N, N)
+    #: Pairs of neighbours: first row, second row, and -2 within a class, 1 across
     near: tuple[np.ndarray, np.ndarray, np.ndarray]
     lam: float
     mu: float
     tau: float
-    size: int
+    size: int  # T_0 of codes and prototypes
 
     def mixed(self, beta: np.ndarray) -> np.ndarray:
         """K-hat."""

@@ -29,51 +29,31 @@ MOST_STEPS = 10
 
 @dataclass(frozen=True, eq=False)
 class IMKPLProblem(ClassificationProblem):
-    """Training rows for IMKPL: equal ones once, class by class.
+    """Training rows for IMKPL: equal ones once, class by class."""
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_samples,)
-        Rows that each row stands for, or weights of samples and their classes.
-    order : ndarray of int, shape (n_samples,)
-        The sample that each row is, of those that were given.
-    place : ndarray of int, shape (n_given,)
-        The row that each sample is; -1 for one of weight 0.
-    left_out : ndarray of shape (n_left, n_features), user's units
-        Samples of weight 0.
-    columns : ndarray of int, shape (n_kernels, n_samples)
-        Where X has the value of each kernel to each row, if it is "precomputed"; of
-        other kernels there are none.
-    kernels : Kernels
-    variance : ndarray of shape (n_kernels,)
-        Variance of the rows in the feature space of each kernel.
-    active : ndarray of bool, shape (n_kernels,)
-        Kernels that tell rows apart well enough to be mixed.
-    K : ndarray of shape (n_samples, n_samples), or FactoredMix
-        Mean of the active kernels.
-    neighbours : ndarray of shape (n_kernels,)
-        Similarity to neighbours of other classes less twice that to neighbours of the
-        same class, summed over rows.
-    n_same : float
-        Pairs of same-class neighbours.
-    U : ndarray of shape (n_prototypes, n_samples)
-        First prototypes.
-    landmarks : ndarray of int, shape (n_landmarks,), or None
-        Rows that the first prototypes, the neighbours and the start are of.
-    """
-
+    #: (n_samples,): Rows that each row stands for, or weights of samples and their
+    #: classes
     counts: np.ndarray
+    #: (n_samples,): The sample that each row is, of those that were given
     order: np.ndarray
-    place: np.ndarray
-    left_out: np.ndarray
+    place: np.ndarray  # (n_given,): The row that each sample is; -1 for one of weight 0
+    left_out: np.ndarray  # (n_left, n_features): Samples of weight 0
+    #: (n_kernels, n_samples): Where X has the value of each kernel to each row, if it
+    #: is "precomputed"; of other kernels there are none
     columns: np.ndarray
     kernels: Kernels
+    #: (n_kernels,): Variance of the rows in the feature space of each kernel
     variance: np.ndarray
+    #: (n_kernels,): Kernels that tell rows apart well enough to be mixed
     active: np.ndarray
-    K: np.ndarray | FactoredMix
+    K: np.ndarray | FactoredMix  # (n_samples, n_samples): Mean of the active kernels
+    #: (n_kernels,): Similarity to neighbours of other classes less twice that to
+    #: neighbours of the same class, summed over rows
     neighbours: np.ndarray
-    n_same: float
-    U: np.ndarray
+    n_same: float  # Pairs of same-class neighbours
+    U: np.ndarray  # (n_prototypes, n_samples): First prototypes
+    #: (n_landmarks,), or None: Rows that the first prototypes, the neighbours and the
+    #: start are of
     landmarks: np.ndarray | None = None
 
     @cached_property
@@ -147,25 +127,15 @@ class IMKPLProblem(ClassificationProblem):
 
 @dataclass(frozen=True)
 class IMKPLParameters:
-    """The objective and the algorithm, as in `IMKPLClassifier`.
-
-    Parameters
-    ----------
-    lam, mu, tau, kappa : float
-    code_size : int
-    path : bool
-        Whether every number of cases of a prototype is tried.
-    row_code_size : int or None
-        Most entries of a code; None for `code_size`.
-    """
+    """The objective and the algorithm, as in `IMKPLClassifier`."""
 
     lam: float
     mu: float
     tau: float
     kappa: float
     code_size: int
-    path: bool
-    row_code_size: int | None = None
+    path: bool  # Whether every number of cases of a prototype is tried
+    row_code_size: int | None = None  # Most entries of a code; None for `code_size`
 
     @property
     def most_in_code(self) -> int:
@@ -181,26 +151,15 @@ class IMKPLParameters:
 
 @dataclass(frozen=True, eq=False)
 class IMKPLState:
-    """Where an alternation ended: the warm start of the next.
+    """Where an alternation ended: the warm start of the next."""
 
-    Parameters
-    ----------
-    U, codes : ndarray of shape (n_prototypes, n_samples)
-    beta : ndarray of shape (n_kernels,)
-    spread : float
-        Ridge of the kernel weights for each unit of `kappa`; 0 if not known.
-    key : tuple
-        Parameters that `spread` belongs to.
-    kappa : float
-        Evenness of the kernel weights.
-    """
-
-    U: np.ndarray
-    codes: np.ndarray
-    beta: np.ndarray
+    U: np.ndarray  # (n_prototypes, n_samples)
+    codes: np.ndarray  # (n_prototypes, n_samples)
+    beta: np.ndarray  # (n_kernels,)
+    #: Ridge of the kernel weights for each unit of `kappa`; 0 if not known
     spread: float
-    key: tuple[float, ...]
-    kappa: float
+    key: tuple[float, ...]  # Parameters that `spread` belongs to
+    kappa: float  # Evenness of the kernel weights
 
     def fits(self, problem: IMKPLProblem) -> bool:
         """Whether it is of as many rows and kernels."""

@@ -27,17 +27,7 @@ RENEWED = 100
 
 
 class Descent:
-    """A dual, its assignments and the prototypes they stand for, moved by sweeps.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    parameters : SVMParameters
-    tol : float
-    state : SVMState or None
-        Start; zeros otherwise.
-    stop : ndarray of int64, shape (1,)
-    """
+    """A dual, its assignments and the prototypes they stand for, moved by sweeps."""
 
     def __init__(
         self,

@@ -27,21 +27,12 @@ DECREASE = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """What a row's share of the sums depends on, besides its scores.
+    """What a row's share of the sums depends on, besides its scores."""
 
-    Parameters
-    ----------
-    starts : ndarray of int, shape (n_classes + 1,)
-        First prototype of each class, and their number at the end.
-    price : float
-        Most dual mass of a row, in units of its weight.
-    h : float
-        Of the smoothing.
-    """
-
+    #: (n_classes + 1,): First prototype of each class, and their number at the end
     starts: np.ndarray
-    price: float
-    h: float = 1.0
+    price: float  # Most dual mass of a row, in units of its weight
+    h: float = 1.0  # Of the smoothing
 
 
 def summed(
@@ -69,14 +60,7 @@ def summed(
 
 
 class DrawnRows:
-    """Some rows that stand for all of them where curvature is concerned.
-
-    Parameters
-    ----------
-    problem : SVMProblem
-    margins : Margins
-        Its `h` is 1; it is lowered.
-    """
+    """Some rows that stand for all of them where curvature is concerned."""
 
     def __init__(self, problem: SVMProblem, margins: Margins) -> None:
         self.X, self.y_encoded, self.margins = problem.X, problem.y_encoded, margins

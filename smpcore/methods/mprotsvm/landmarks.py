@@ -60,16 +60,11 @@ def _values(similarity: Similarity, X: np.ndarray, anchors: np.ndarray) -> np.nd
 
 
 class Landmarks(NamedTuple):
-    """Training rows whose similarities to an input are its features.
+    """Training rows whose similarities to an input are its features."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_landmarks, n_features), scaled units
-    root : ndarray of shape (n_landmarks, n_landmarks)
-        Turns the similarities into the map: the inverse of the Cholesky factor.
-    """
-
-    points: np.ndarray
+    points: np.ndarray  # (n_landmarks, n_features), scaled units
+    #: (n_landmarks, n_landmarks): Turns the similarities into the map: the inverse of
+    #: the Cholesky factor
     root: np.ndarray
 
     @classmethod

@@ -52,18 +52,11 @@ SHORTEST = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ManyRowsProblem(ClassificationProblem):
-    """Training rows that are read in blocks, and some of them in memory.
+    """Training rows that are read in blocks, and some of them in memory."""
 
-    Parameters
-    ----------
-    drawn : SVMProblem
-        Of the rows drawn; its shares count them as that many rows, not as all.
-    total : float
-        ``C * total * weights`` is the most dual mass of each row.
-    """
-
+    #: Of the rows drawn; its shares count them as that many rows, not as all
     drawn: SVMProblem
-    total: float
+    total: float  # ``C * total * weights`` is the most dual mass of each row
 
 
 def are_many(X: Any) -> bool:
@@ -73,39 +66,17 @@ def are_many(X: Any) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Pass:
-    """What one pass over all rows tells of prototypes.
+    """What one pass over all rows tells of prototypes."""
 
-    Parameters
-    ----------
-    Mt : ndarray of shape (n_columns, n_prototypes)
-        The prototypes.
-    certificate : Certificate
-    smoothing : float
-        What smooth margins make of the gap.
-    smooth : float
-        Smooth objective.
-    gradient : ndarray of shape (n_columns, n_prototypes)
-        Of the smooth objective.
-    """
-
-    Mt: np.ndarray
+    Mt: np.ndarray  # (n_columns, n_prototypes): The prototypes
     certificate: Certificate
-    smoothing: float
-    smooth: float
-    gradient: np.ndarray
+    smoothing: float  # What smooth margins make of the gap
+    smooth: float  # Smooth objective
+    gradient: np.ndarray  # (n_columns, n_prototypes): Of the smooth objective
 
 
 class Descent:
-    """Prototypes that Newton steps move, and the assignments they are certified for.
-
-    Parameters
-    ----------
-    problem : ManyRowsProblem
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-    C : float
-    options : SolverOptions
-    monitor : Monitor
-    """
+    """Prototypes that Newton steps move, and the assignments they are certified for."""
 
     def __init__(
         self,

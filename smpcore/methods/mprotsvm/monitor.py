@@ -15,33 +15,15 @@ from smpcore.model import History, Trace
 
 @dataclass(frozen=True)
 class Certificate:
-    """Objective at some prototypes and how far it can be from the best.
+    """Objective at some prototypes and how far it can be from the best."""
 
-    Parameters
-    ----------
-    objective : float
-        Of the rows as assigned.
-    free : float
-        If every row took its best prototype.
-    gap : float
-        `objective` minus the dual's bound.
-    """
-
-    objective: float
-    free: float
-    gap: float
+    objective: float  # Of the rows as assigned
+    free: float  # If every row took its best prototype
+    gap: float  # `objective` minus the dual's bound
 
 
 class Monitor:
-    """Collects the certificates of a fit and reports its progress.
-
-    Parameters
-    ----------
-    options : SolverOptions
-        Its progress rises over `span`.
-    span : (float, float)
-        Progress before this part of the fit, and share of the part.
-    """
+    """Collects the certificates of a fit and reports its progress."""
 
     def __init__(self, options: SolverOptions, span: tuple[float, float]) -> None:
         self.options, self.span = options, span

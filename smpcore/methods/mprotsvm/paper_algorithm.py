@@ -67,19 +67,11 @@ MOST_PAIRS, MOST_SWEEPS = 1000, 100
 
 @dataclass(frozen=True, eq=False)
 class Dual:
-    """The rows, and which prototypes are whose.
+    """The rows, and which prototypes are whose."""
 
-    Parameters
-    ----------
-    K : ndarray of shape (m, m)
-    rival : ndarray of bool, shape (m, R)
-        Whether a prototype is of another class than the row.
-    limits : ndarray of shape (m,)
-    """
-
-    K: np.ndarray
-    rival: np.ndarray
-    limits: np.ndarray
+    K: np.ndarray  # (m, m)
+    rival: np.ndarray  # (m, R): Whether a prototype is of another class than the row
+    limits: np.ndarray  # (m,)
 
     def signed(self, A: np.ndarray, tied: np.ndarray) -> np.ndarray:
         """B: minus the masses of the rivals, and their sum at the assigned one."""

@@ -31,42 +31,25 @@ class SVMProblem(ClassificationProblem):
     Equal rows of a class are one row with their weights' sum, and the order depends
     on the rows' values only: a row of weight 3 and three equal rows are the same
     problem, down to the random numbers each row meets.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_distinct,)
-        ``C * shares`` is the most dual mass of each row; sum of all weights.
-    row : ndarray of int, shape (n_samples,)
-        Distinct row that each training row became; -1 for rows of weight 0.
-    assignment : ndarray of int, shape (n_distinct,)
-        Prototype that each row is tied to at first.
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-        Class of each prototype, ascending.
-    similarity : Similarity
-    gram : ndarray of float32, shape (n_distinct, n_distinct), or None
-        None for the linear similarity, whose prototypes are kept themselves.
-    squares : ndarray of shape (n_distinct,)
-        Similarity of each row to itself; above 0.
-    chosen : ndarray of int, shape (n_distinct,)
-        A training row that is each distinct one.
-    seed : int
-        Of the draws while solving.
-    landmarks : Landmarks or None
-        Without a Gram matrix, for a similarity that is not linear.
-    mapped : ndarray of shape (n_distinct, n_landmarks), or None
-        The rows as the landmarks map them.
     """
 
+    #: (n_distinct,): ``C * shares`` is the most dual mass of each row; sum of all
+    #: weights
     shares: np.ndarray
+    #: (n_samples,): Distinct row that each training row became; -1 for rows of weight 0
     row: np.ndarray
-    assignment: np.ndarray
-    prototype_labels: np.ndarray
+    assignment: np.ndarray  # (n_distinct,): Prototype that each row is tied to at first
+    prototype_labels: np.ndarray  # (n_prototypes,): Class of each prototype, ascending
     similarity: Similarity
+    #: (n_distinct, n_distinct), or None: None for the linear similarity, whose
+    #: prototypes are kept themselves
     gram: np.ndarray | None
-    squares: np.ndarray
-    chosen: np.ndarray
-    seed: int
+    squares: np.ndarray  # (n_distinct,): Similarity of each row to itself; above 0
+    chosen: np.ndarray  # (n_distinct,): A training row that is each distinct one
+    seed: int  # Of the draws while solving
+    #: Without a Gram matrix, for a similarity that is not linear
     landmarks: Landmarks | None = None
+    #: (n_distinct, n_landmarks), or None: The rows as the landmarks map them
     mapped: np.ndarray | None = None
 
     @property
@@ -97,50 +80,26 @@ class SVMProblem(ClassificationProblem):
 
 @dataclass(frozen=True)
 class SVMParameters:
-    """The objective and the search, as in `MultiPrototypeSVC`.
-
-    Parameters
-    ----------
-    C : float
-    temperature : float
-        Where annealing starts, in units of C.
-    cooling : float
-    start : {"random", "kmeans"}
-    n_init : int
-        New starts, at numbers of prototypes that have any.
-    """
+    """The objective and the search, as in `MultiPrototypeSVC`."""
 
     C: float
-    temperature: float
+    temperature: float  # Where annealing starts, in units of C
     cooling: float
-    start: str
-    n_init: int
+    start: str  # {"random", "kmeans"}
+    n_init: int  # New starts, at numbers of prototypes that have any
 
 
 @dataclass(frozen=True, eq=False)
 class SVMState:
-    """Where a solver ended: the warm start of the next.
+    """Where a solver ended: the warm start of the next."""
 
-    Parameters
-    ----------
-    prototype_labels : ndarray of int, shape (n_prototypes,)
-    assignment : ndarray of int, shape (n_distinct,)
-    limits : ndarray of shape (n_distinct,)
-        Most dual mass of each row.
-    count : ndarray of int, shape (n_distinct,)
-        Length of each row's list.
-    index, value : ndarray of shape (count.sum(),)
-        Rival prototype and dual mass, row by row.
-    n_asked : int
-        Prototypes that its fit was asked for; fewer may have a lower objective.
-    """
-
-    prototype_labels: np.ndarray
-    assignment: np.ndarray
-    limits: np.ndarray
-    count: np.ndarray
-    index: np.ndarray
-    value: np.ndarray
+    prototype_labels: np.ndarray  # (n_prototypes,)
+    assignment: np.ndarray  # (n_distinct,)
+    limits: np.ndarray  # (n_distinct,): Most dual mass of each row
+    count: np.ndarray  # (n_distinct,): Length of each row's list
+    index: np.ndarray  # (count.sum(),): Rival prototypes, row by row
+    value: np.ndarray  # (count.sum(),): Their dual masses
+    #: Prototypes that its fit was asked for; fewer may have a lower objective
     n_asked: int = 0
 
     def fits(self, problem: SVMProblem) -> bool:

@@ -34,22 +34,11 @@ POWER_STEPS = 8
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """Where one start led.
-
-    Parameters
-    ----------
-    state : SVMState
-    certificate : Certificate
-    scores : ndarray
-        Of the descent there.
-    finished : bool
-    monitor : Monitor
-    n_sweeps : int
-    """
+    """Where one start led."""
 
     state: SVMState
     certificate: Certificate
-    scores: np.ndarray
+    scores: np.ndarray  # Of the descent there
     finished: bool
     monitor: Monitor
     n_sweeps: int

@@ -26,14 +26,9 @@ N_TRIED = 20
 
 @dataclass(frozen=True)
 class CheckedFunction:
-    """A user's function of rows and prototypes; its mistakes raise SmpcoreError.
+    """A user's function of rows and prototypes; its mistakes raise SmpcoreError."""
 
-    Parameters
-    ----------
-    function : callable
-        ``(X, Z) -> (n_samples, n_prototypes)``.
-    """
-
+    #: ``(X, Z) -> (n_samples, n_prototypes)``
     function: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
     def __call__(self, X: np.ndarray, Z: np.ndarray) -> np.ndarray:

@@ -31,33 +31,20 @@ MEMORY, MOST_TRIALS = 10, 30
 
 
 class Refit(NamedTuple):
-    """Objective and best coefficients of prototypes.
-
-    Parameters
-    ----------
-    F : float
-    B : ndarray of shape (n_prototypes, n_outputs)
-    intercept : ndarray of shape (n_outputs,)
-    """
+    """Objective and best coefficients of prototypes."""
 
     F: float
-    B: np.ndarray
-    intercept: np.ndarray
+    B: np.ndarray  # (n_prototypes, n_outputs)
+    intercept: np.ndarray  # (n_outputs,)
 
 
 @dataclass(frozen=True, eq=False)
 class CondensedObjective(Objective):
-    """A few rows in place of all: the same objective of any of some points.
+    """A few rows in place of all: the same objective of any of some points."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (n_points, n_features)
-        What it knows the similarities of.
-    columns : ndarray of shape (n_rows, n_points)
-        These, with the means and products that they have on all rows.
-    """
-
+    #: (n_points, n_features): What it knows the similarities of
     points: np.ndarray = None
+    #: (n_rows, n_points): These, with the means and products that they have on all rows
     columns: np.ndarray = None
 
     def similarities(self, Z: np.ndarray) -> np.ndarray:
@@ -227,13 +214,7 @@ class BlockObjective(Objective):
 
 
 class Pairs:
-    """The last steps and changes of the gradient: what L-BFGS knows of curvature.
-
-    Parameters
-    ----------
-    shape : (int, int)
-        Prototypes and features.
-    """
+    """The last steps and changes of the gradient: what L-BFGS knows of curvature."""
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.count = 0

@@ -30,18 +30,11 @@ MOST_REVIVALS = 2
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to search for prototypes.
-
-    Parameters
-    ----------
-    n_prototypes : int
-    start : {"auto", "kmeans", "greedy", "random"}
-    removal : {"rise", "coefficient"}
-        Which prototypes a warm start leaves out.
-    """
+    """How to search for prototypes."""
 
     n_prototypes: int
-    start: str
+    start: str  # {"auto", "kmeans", "greedy", "random"}
+    #: {"rise", "coefficient"}: Which prototypes a warm start leaves out
     removal: str = "rise"
 
 

@@ -75,22 +75,12 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Ridge:
-    """What Algorithm 1 minimises.
+    """What Algorithm 1 minimises."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    Y : ndarray of shape (n, c)
-    u : ndarray of shape (n,)
-    lam : float
-        Ridge that goes with these weights.
-    similarity : Similarity
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-    u: np.ndarray
-    lam: float
+    X: np.ndarray  # (n, d)
+    Y: np.ndarray  # (n, c)
+    u: np.ndarray  # (n,)
+    lam: float  # Ridge that goes with these weights
     similarity: Similarity
 
     def matrix(self, S: np.ndarray) -> np.ndarray:

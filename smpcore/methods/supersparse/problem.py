@@ -28,18 +28,10 @@ SQUARED = -1.0
 
 @dataclass(frozen=True, eq=False)
 class SuperSparseProblem(ClassificationProblem):
-    """Training rows for super-sparse classification.
+    """Training rows for super-sparse classification."""
 
-    Parameters
-    ----------
-    rows : Rows
-        With the labels as targets.
-    mass : float
-        Sum of the sample weights: what the rows weigh for a teacher.
-    """
-
-    rows: Rows
-    mass: float
+    rows: Rows  # With the labels as targets
+    mass: float  # Sum of the sample weights: what the rows weigh for a teacher
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +47,9 @@ AnyProblem = SuperSparseProblem | SuperSparseRegression
 
 @dataclass(frozen=True, eq=False)
 class SuperSparseState:
-    """Where a solver ended: the warm start of the next.
+    """Where a solver ended: the warm start of the next."""
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_features), scaled units
-    """
-
-    Z: np.ndarray
+    Z: np.ndarray  # (n_prototypes, n_features), scaled units
 
     def fits(self, problem: AnyProblem) -> bool:
         """Whether it has the features of this problem."""
@@ -71,22 +58,13 @@ class SuperSparseState:
 
 @dataclass(frozen=True, eq=False)
 class Objective:
-    """What is minimised: errors of sums of similarities, and a ridge.
-
-    Parameters
-    ----------
-    rows : Rows
-    similarity : Similarity
-    lam : float
-        Ridge on the coefficients.
-    free : float, default=SQUARED
-        Errors of one output that cost nothing, larger ones by their size; SQUARED:
-        errors are squared.
-    """
+    """What is minimised: errors of sums of similarities, and a ridge."""
 
     rows: Rows
     similarity: Similarity
-    lam: float
+    lam: float  # Ridge on the coefficients
+    #: Errors of one output that cost nothing, larger ones by their size; SQUARED:
+    #: errors are squared
     free: float = SQUARED
 
     @property
@@ -149,50 +127,29 @@ class Objective:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Where prototypes may be.
+    """Where prototypes may be."""
 
-    Parameters
-    ----------
-    low, high : ndarray of shape (n_features,), scaled units
-    radius : float
-        Of the ball around 0 that they stay in; 0 for none.
-    """
-
-    low: np.ndarray
-    high: np.ndarray
-    radius: float = 0.0
+    low: np.ndarray  # (n_features,), scaled units
+    high: np.ndarray  # (n_features,), scaled units
+    radius: float = 0.0  # Of the ball around 0 that they stay in; 0 for none
 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """What a solver returned.
+    """What a solver returned."""
 
-    Parameters
-    ----------
-    Z : ndarray of shape (n_prototypes, n_features)
-    B : ndarray of shape (n_prototypes, n_outputs)
-        Coefficients, in the targets' standard units.
-    intercept : ndarray of shape (n_outputs,)
-    status : int
-    n_iter : int
-    objective : ndarray of shape (n_iter + 1,)
-    steps : sequence of ndarray of shape (n_prototypes, n_features)
-        Recorded Z, the last one included.
-    places : ndarray of int, shape (n_recorded,)
-        Entry of `objective` that belongs to each.
-    pairs : Pairs, optional
-        What the solver by blocks knows of curvature.
-    """
-
-    Z: np.ndarray
+    Z: np.ndarray  # (n_prototypes, n_features)
+    #: (n_prototypes, n_outputs): Coefficients, in the targets' standard units
     B: np.ndarray
-    intercept: np.ndarray
+    intercept: np.ndarray  # (n_outputs,)
     status: int
     n_iter: int
-    objective: np.ndarray
+    objective: np.ndarray  # (n_iter + 1,)
+    #: (n_prototypes, n_features): Recorded Z, the last one included
     steps: Sequence[np.ndarray] = ()
+    #: (n_recorded,): Entry of `objective` that belongs to each
     places: np.ndarray | Sequence[int] = ()
-    pairs: Any = None
+    pairs: Any = None  # What the solver by blocks knows of curvature
 
 
 def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:

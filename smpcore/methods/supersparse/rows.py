@@ -23,40 +23,24 @@ NEAR_SHARE = 0.95
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Training rows and targets as the kernels want them.
+    """Training rows and targets as the kernels want them."""
 
-    Parameters
-    ----------
-    cases : ndarray of shape (n_samples, n_features)
-        In scaled units.
-    X : ndarray of shape (n_samples, n_features)
-        The same; of length 1 for the cosine and NCC.
-    sizes : ndarray of shape (n_samples,)
-        Squared lengths (RBF) or sums (intersection) of the rows.
-    Y : ndarray of shape (n_outputs, n_samples)
-        Targets in standard units: ``(y - middle) / unit``.
-    weights : ndarray of shape (n_samples,), sum 1
-    middle : ndarray of shape (n_outputs,)
-    unit : float
-        Root of the mean variance of the outputs; 1 if they are constant.
-    spread : float
-        Root of the sum of the features' variances.
-    pool : ndarray of shape (n_cases, n_features)
-        Cases among which there are enough different ones: all that are in memory.
-    joined : (ndarray, ndarray), optional
-        Of rows that are read in blocks: the first of each set of equal ones, as
-        `joined_rows` gives them, and the weight of the set. None: all differ.
-    """
-
-    cases: np.ndarray
+    cases: np.ndarray  # (n_samples, n_features): In scaled units
+    #: (n_samples, n_features): The same; of length 1 for the cosine and NCC
     X: np.ndarray
+    #: (n_samples,): Squared lengths (RBF) or sums (intersection) of the rows
     sizes: np.ndarray
+    #: (n_outputs, n_samples): Targets in standard units: ``(y - middle) / unit``
     Y: np.ndarray
-    weights: np.ndarray
-    middle: np.ndarray
-    unit: float
-    spread: float
+    weights: np.ndarray  # (n_samples,)
+    middle: np.ndarray  # (n_outputs,)
+    unit: float  # Root of the mean variance of the outputs; 1 if they are constant
+    spread: float  # Root of the sum of the features' variances
+    #: (n_cases, n_features): Cases among which there are enough different ones: all
+    #: that are in memory
     pool: np.ndarray
+    #: Of rows that are read in blocks: the first of each set of equal ones, as
+    #: `joined_rows` gives them, and the weight of the set. None: all differ
     joined: tuple[np.ndarray, np.ndarray] | None = None
 
     @property

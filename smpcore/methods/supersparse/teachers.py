@@ -26,25 +26,16 @@ _teachers: WeakKeyDictionary[Any, dict[Any, tuple[Rows, float]]] = WeakKeyDictio
 
 @dataclass(frozen=True)
 class Teacher:
-    """Whose decisions are imitated.
+    """Whose decisions are imitated."""
 
-    Parameters
-    ----------
-    kind : {"labels", "teacher", "svr", "ridge", "lasso"} or estimator
-        No teacher, an SVM, SVM regression, a regression on the similarities to all
-        rows; or an estimator of the caller's, which learns from rows in their units.
-    C : float
-        Weight of the errors in the SVMs.
-    alpha : float, optional
-        Penalty of ridge and LASSO, targets in standard units; None: by folds.
-    epsilon : float
-        Errors that SVM regression ignores, in standard units.
-    """
-
+    #: {"labels", "teacher", "svr", "ridge", "lasso"}: No teacher, an SVM, SVM
+    #: regression, a regression on the similarities to all rows; or an estimator of the
+    #: caller's, which learns from rows in their units
     kind: Any = "labels"
-    C: float = 1.0
+    C: float = 1.0  # Weight of the errors in the SVMs
+    #: Penalty of ridge and LASSO, targets in standard units; None: by folds
     alpha: float | None = None
-    epsilon: float = 0.1
+    epsilon: float = 0.1  # Errors that SVM regression ignores, in standard units
 
     def targets(self, problem: AnyProblem, similarity: Similarity) -> Rows:
         """Rows with the teacher's decisions in the place of labels or numbers."""

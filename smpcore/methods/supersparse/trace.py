@@ -10,16 +10,7 @@ from smpcore.methods.supersparse.problem import Objective, Solution
 
 
 class Trace:
-    """Objective after each step, and every so-many-th position of the prototypes.
-
-    Parameters
-    ----------
-    F : float
-        Objective at the start.
-    Z : ndarray of shape (n_prototypes, n_features)
-        The start.
-    options : SolverOptions
-    """
+    """Objective after each step, and every so-many-th position of the prototypes."""
 
     def __init__(self, F: float, Z: np.ndarray, options: SolverOptions) -> None:
         self.values, self.options = [F], options
