@@ -4,6 +4,7 @@
 name       shape                 meaning
 =========  ====================  =======================================================
 k          int                   iteration, from 0
+limits     Limits                when a solver ends, and how it is told and tells
 record     int                   keep every so-many-th iterate; 0: none
 W          (N, n)                iterate
 P, gap     number                objective at W, and how far it is from its lower bound
@@ -16,8 +17,11 @@ progress   (1,)                  rises from 0 to 1
 """
 
 import math
+from collections import namedtuple
 
 from . import kernel
+
+Limits = namedtuple("Limits", "tol max_iter record stop progress")
 
 CONVERGED, ITERATION_LIMIT, STOPPED, DIVERGED = 0, 1, 2, 3
 
@@ -62,26 +66,26 @@ def kept_steps(n_iter, record, W, steps):
 
 
 @kernel
-def note_step(k, record, P, gap, tol, W, history, stop, progress):
+def note_step(k, P, gap, W, limits, history):
     """Write step k into the history; return its status (limit: go on)."""
     objectives, gaps, steps = history
     objectives[k], gaps[k] = P, gap
-    goal = tol * P
+    goal = limits.tol * P
     if 0.0 < goal < gap < gaps[0]:
         share = math.log(gaps[0] / gap) / math.log(gaps[0] / goal)
-        progress[0] = max(progress[0], share)
-    keep_step(k, record, W, steps)
+        limits.progress[0] = max(limits.progress[0], share)
+    keep_step(k, limits.record, W, steps)
     if not math.isfinite(P):
         return DIVERGED
     if gap <= goal:
         return CONVERGED
-    return STOPPED if stop[0] != 0 else ITERATION_LIMIT
+    return STOPPED if limits.stop[0] != 0 else ITERATION_LIMIT
 
 
 @kernel
-def used_history(n_iter, record, W, history, progress):
+def used_history(n_iter, W, limits, history):
     """What of the history is used; the last recorded step is W, where the fit ended."""
     objectives, gaps, steps = history
-    progress[0] = 1.0
-    kept = kept_steps(n_iter, record, W, steps)
+    limits.progress[0] = 1.0
+    kept = kept_steps(n_iter, limits.record, W, steps)
     return objectives[: n_iter + 1], gaps[: n_iter + 1], steps[:kept]

@@ -20,6 +20,8 @@ pc        prototype_labels  (N,) int    class of each prototype
 log c_j   offsets           (N,)        added to a rival's score: it stands for c_j
                                         rivals
           kind              int         SMOOTH, MAX or HINGE
+          ties              Ties        y, a, u, pc, log c and kind
+          room              tuple       work, see `loss_room`
 T         temperature       number      1: the smooth loss; to 0: the max or hinge loss
 S         S                 (N + 1, k)  scores of a block of k rows; last row: own
                                         prototype
@@ -32,10 +34,13 @@ G         G                 (N, n)      gradient, D X
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from . import kernel
+
+Ties = namedtuple("Ties", "y_encoded assign weights prototype_labels offsets kind")
 
 FAR = -1e200
 
@@ -90,10 +95,7 @@ def log_one_plus(z):
 
 
 @kernel
-def softmax_block(
-    S, E, bits, y_encoded, assign, prototype_labels, offsets, weights, kind, T, best,
-    mass, spread, miss,
-):  # fmt: skip
+def softmax_block(S, E, ties, T, triple, miss):
     """Losses of one block of k examples; its scores S become D.
 
     S and E are flat: the k scores of prototype 0, of prototype 1, ..., and in S room
@@ -101,6 +103,8 @@ def softmax_block(
     loss and its entropy: the same if `kind` is SMOOTH, where T is 1. The entropy is
     the convex function of Q that the dual has; for HINGE it has the term -(1 - Q_ia).
     """
+    y_encoded, assign, weights, prototype_labels, offsets, kind = ties
+    best, mass, spread = triple[0], triple[1], triple[2]
     N, k = prototype_labels.size, y_encoded.size
     own = S[N * k :]
     for i in range(k):
@@ -115,7 +119,7 @@ def softmax_block(
         s = S[j * k : (j + 1) * k]
         for i in range(k):
             s[i] = (s[i] - best[i]) / T
-    exponentials(S[: N * k], E, bits)
+    exponentials(S[: N * k], E, E.view(np.int64))
     for i in range(k):
         mass[i] = 0.0
         spread[i] = 0.0
@@ -172,35 +176,42 @@ def softmax_block(
 
 
 @kernel
-def loss_and_gradient(
-    X, y_encoded, assign, weights, prototype_labels, offsets, kind, T, W, G, miss, S,
-    E, bits, triple, part,
-):  # fmt: skip
+def loss_room(N, n, most):
+    """Scores, exponentials and gradient of a block of at most so many rows."""
+    rows = max(16, min(most, 262144 // (N * n)))
+    S, E, triple = np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
+    return S, E, triple, np.empty((N, n))
+
+
+@kernel
+def loss_and_gradient(X, ties, T, W, G, miss, room):
     """Annealed and true loss with their entropies at W; gradient of the former in G.
 
     X is read once, a block of rows at a time: scores, softmax and gradient while the
-    block is in the cache. The size of `triple`, (3, rows), sets the block; S holds
-    ``(N + 1) * rows`` numbers, E and its integer view `bits` at least as many.
+    block is in the cache.
     """
+    S, E, triple, part = room
     N = W.shape[0]
     rows = triple.shape[1]
     loss, entropy, true_loss, true_entropy = 0.0, 0.0, 0.0, 0.0
     for j in range(N):
         for r in range(G.shape[1]):
             G[j, r] = 0.0
-    for first in range(0, y_encoded.size, rows):
-        last = min(first + rows, y_encoded.size)
+    for first in range(0, miss.size, rows):
+        last = min(first + rows, miss.size)
         k = last - first
         Xk, scores = X[first:last], S[: N * k].reshape(N, k)
         if N > FEW:
             np.dot(W, Xk.T, scores)
         for j in range(N if N <= FEW else 0):
             np.dot(Xk, W[j], scores[j])
-        f, h, true_f, true_h = softmax_block(
-            S[: (N + 1) * k], E[: N * k], bits[: N * k], y_encoded[first:last],
-            assign[first:last], prototype_labels, offsets, weights[first:last], kind,
-            T, triple[0], triple[1], triple[2], miss[first:last],
+        block = Ties(
+            ties.y_encoded[first:last], ties.assign[first:last],
+            ties.weights[first:last], ties.prototype_labels, ties.offsets, ties.kind,
         )  # fmt: skip
+        f, h, true_f, true_h = softmax_block(
+            S[: (N + 1) * k], E[: N * k], block, T, triple, miss[first:last]
+        )
         loss += f
         entropy += h
         true_loss += true_f

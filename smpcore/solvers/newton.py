@@ -24,6 +24,7 @@ import math
 import numpy as np
 
 from . import kernel
+from .iterations import copy_rows
 from .prox import soft_threshold
 
 #: Passes of coordinate descent over the columns, at most.
@@ -73,9 +74,8 @@ def newton_step(W, G, H, l1, l2, active, slope, point):
     gradient of the model.
     """
     k = active.size
+    copy_rows(W, point)
     for j in range(W.shape[0]):
-        for r in range(W.shape[1]):
-            point[j, r] = W[j, r]
         for c in range(k):
             slope[c] = G[j, active[c]]
         first = 0.0

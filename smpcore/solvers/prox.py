@@ -13,6 +13,8 @@ lambda    lam         number      weight of the fusion penalty
 l1, l2    l1, l2      (N, n)      elastic net per entry
 c_j       copies      (N,)        how many equal prototypes row j stands for
 d_r       units       (n,)        scale of each column: differences are divided by it
+          starts      (C + 1,)    first prototype of each class, and N at the end
+          penalty     Penalty     starts, c, d, lambda, l1 and l2
 y_e       Y           (b, n)      dual of pair e, sum_r d_r |y_er| <= lam c_i c_j,
                                   overwritten
 y-y_old   step        (b, n)      last change of Y (Nesterov's momentum)
@@ -21,8 +23,12 @@ theta_e   level       (b,)        soft threshold of the last projection of pair 
 """
 
 import math
+from collections import namedtuple
 
 from . import kernel
+from .iterations import copy_rows
+
+Penalty = namedtuple("Penalty", "starts copies units lam l1 l2")
 
 
 @kernel
@@ -66,12 +72,10 @@ def project_l1_ball(v, radius, units, level):
 
 
 @kernel
-def fused_rows(U, first, last, pair, tau, l1, l2, Y, step, beta, W):
+def fused_rows(U, first, last, pair, tau, penalty, Y, step, beta, W):
     """Prototypes of one class that belong to the dual point Y + beta * step."""
-    n = U.shape[1]
-    for j in range(first, last):
-        for r in range(n):
-            W[j, r] = U[j, r]
+    l1, l2, n = penalty.l1, penalty.l2, U.shape[1]
+    copy_rows(U[first:last], W[first:last])
     e = pair
     for i in range(first, last):
         for j in range(i + 1, last):
@@ -86,20 +90,19 @@ def fused_rows(U, first, last, pair, tau, l1, l2, Y, step, beta, W):
 
 
 @kernel
-def move_duals(
-    first, last, pair, rate, lam, copies, units, beta, W, Y, step, level, row
-):
+def move_duals(first, last, pair, rate, penalty, beta, W, Y, room):
     """One projected gradient step on the duals of one class, from Y + beta * step.
 
     Returns the largest change relative to the ball's radius, and the inner product
     whose positive sign means that the momentum points uphill.
     """
-    n = W.shape[1]
+    copies, units, n = penalty.copies, penalty.units, W.shape[1]
+    step, level, row = room
     change, uphill = 0.0, 0.0
     e = pair
     for i in range(first, last):
         for j in range(i + 1, last):
-            radius = lam * copies[i] * copies[j]
+            radius = penalty.lam * copies[i] * copies[j]
             for r in range(n):
                 row[r] = Y[e, r] + beta * step[e, r] + rate * (W[i, r] - W[j, r])
             level[e] = project_l1_ball(row, radius, units, level[e])
@@ -116,15 +119,15 @@ def move_duals(
 
 
 @kernel
-def fusion_prox(
-    U, starts, tau, lam, l1, l2, copies, units, tol, W, Y, step, level, row
-):
+def fusion_prox(U, tau, penalty, tol, W, Y, room):
     """Prox of fusion penalty + elastic net, solved class by class in its dual.
 
     The dual of one class has curvature tau * p / (1 + tau * min l2) and one non-zero
     eigenvalue (complete graph), so that few accelerated steps suffice. Y is the warm
-    start and stays feasible whenever the iteration is cut short.
+    start and stays feasible whenever the iteration is cut short. `room` is step, level
+    and a row, (n,).
     """
+    starts, l2 = penalty.starts, penalty.l2
     pair = starts[0]  # 0; a literal 0 would be a type of its own: compiled twice
     for c in range(starts.size - 1):
         first, last = starts[c], starts[c + 1]
@@ -134,26 +137,14 @@ def fusion_prox(
             for r in range(l2.shape[1]):
                 smallest = min(smallest, l2[j, r])
         rate = (1.0 + tau * smallest) / (tau * p)
-        left = 0 if lam == 0.0 or p == 1 else (6 if p == 2 else 15)
+        left = 0 if penalty.lam == 0.0 or p == 1 else (6 if p == 2 else 15)
         beta, t = 0.0, 1.0
         while True:
-            fused_rows(U, first, last, pair, tau, l1, l2, Y, step, beta, W)
+            fused_rows(U, first, last, pair, tau, penalty, Y, room[0], beta, W)
             if left == 0:
                 break
             change, uphill = move_duals(
-                first,
-                last,
-                pair,
-                rate,
-                lam,
-                copies,
-                units,
-                beta,
-                W,
-                Y,
-                step,
-                level,
-                row,
+                first, last, pair, rate, penalty, beta, W, Y, room
             )
             if uphill > 0.0:
                 t = 1.0

@@ -74,6 +74,7 @@ def measured(n_rows: int, n_workers: int) -> dict[str, float]:
 
     from smpcore import SMPClassifier
     from smpcore.methods.shared.dask_rows import blocks_of_rows, futures, map_chunks
+    from smpcore.solvers.losses import Ties
 
     cluster = Cluster(n_workers)
     try:
@@ -88,15 +89,15 @@ def measured(n_rows: int, n_workers: int) -> dict[str, float]:
             problem = SMPClassifier().problem(X, y)
             tied = problem.y_encoded, problem.assignment, problem.weights
             model = problem.prototype_labels, np.zeros(problem.n_prototypes)
-            rows = blocks_of_rows(problem.X, *tied, *model)
+            rows = blocks_of_rows(problem.X, Ties(*tied, *model, 0))
             W = np.zeros((problem.n_prototypes, problem.X.shape[1]))
             G, walls = np.empty_like(W), []
-            rows.loss_and_gradient(W, 0, 1.0, G)
+            rows.loss_and_gradient(W, 1.0, G)
             before = sum(client.run(cpu_seconds).values()), time.process_time()
             moved = sum(client.run(transferred).values())
             for _ in range(N_PASSES):
                 started = time.perf_counter()
-                rows.loss_and_gradient(W, 0, 1.0, G)
+                rows.loss_and_gradient(W, 1.0, G)
                 walls.append(time.perf_counter() - started)
             workers = sum(client.run(cpu_seconds).values()) - before[0]
             here = time.process_time() - before[1]

@@ -19,7 +19,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError, cluster_in_words
 from smpcore.methods.shared.row_blocks import RowBlocks
-from smpcore.solvers.losses import HINGE, SMOOTH, scaled_entropy
+from smpcore.solvers.losses import HINGE, SMOOTH, Ties, scaled_entropy
 from smpcore.threads import alone
 
 
@@ -111,47 +111,37 @@ class DaskBlocks:
     """As `RowBlocks`, of rows that stay with the workers of a cluster."""
 
     X: Any
-    y_encoded: Any
-    assignment: Any
-    weights: Any
-    prototype_labels: np.ndarray
-    offsets: np.ndarray
+    ties: Ties
     #: In the place of all rows, for what `solve_smp` adds up over rows itself, one row:
     #: what it adds to the entropy of a scaled dual point.
     miss: np.ndarray = field(default_factory=lambda: np.ones(1))
     mass: np.ndarray = field(default_factory=lambda: np.zeros(1))
 
     @property
-    def for_kernel(self) -> tuple[np.ndarray, ...]:
+    def for_kernel(self) -> Ties:
         """As that of `RowBlocks`."""
         none = np.zeros(0, dtype=np.int64)
-        return none, none, self.mass
+        return Ties(none, none, self.mass, *self.ties[3:])
 
     @cached_property
     def _columns(self) -> list[list[Any]]:
-        columns = self.X, self.y_encoded, self.assignment, self.weights
-        return [futures(column) for column in columns]
+        return [futures(column) for column in (self.X, *self.ties[:3])]
 
     def loss_and_gradient(
-        self, W: np.ndarray, kind: int, T: float, G: np.ndarray
+        self, W: np.ndarray, T: float, G: np.ndarray
     ) -> tuple[float, ...]:
         """Loss and entropy at W; the gradient in G; as that of `RowBlocks`."""
         total = np.zeros(4)
         G[:] = 0.0
-        at = {"kind": kind, "T": T, "W": W, "model": self._model}
+        at = {"T": T, "W": W, "model": self.ties[3:]}
         for losses, gradient in map_chunks(_losses, *self._columns, **at):
             total += losses
             G += gradient
         return tuple(total.tolist())
 
-    @property
-    def _model(self) -> dict[str, np.ndarray]:
-        return {"prototype_labels": self.prototype_labels, "offsets": self.offsets}
-
     def certify(
         self,
         losses: tuple[float, ...],
-        kind: int,
         W: np.ndarray,
         at: tuple[Any, ...],
         dual: tuple[float, float],
@@ -160,13 +150,13 @@ class DaskBlocks:
 
         Without it the bound holds, but may be lower than that of a fit in memory.
         """
-        (loss, entropy, _, true_entropy), (net, s) = losses, dual
+        (loss, entropy, _, true_entropy), (net, s), kind = losses, dual, self.ties.kind
         smooth, bound = kind == SMOOTH, max(at[-1], -true_entropy - net)
         self.mass[0] = 0.0
         hopeless = smooth and (1.0 - s) * loss - s * entropy <= bound
         if kind == HINGE or hopeless or not 0.0 < s < 1.0:
             return
-        now = {"kind": kind, "T": at[1], "W": W, "model": self._model, "s": s}
+        now = {"T": at[1], "W": W, "model": self.ties[3:], "s": s}
         wanted = sum(map_chunks(_scaled_entropy, *self._columns, **now))
         of_one = (1.0 - s) * np.log1p(-s)
         if smooth:
@@ -176,36 +166,30 @@ class DaskBlocks:
         self.mass[0] = wanted / of_one
 
 
-def blocks_of_rows(X: Any, *tied: Any) -> RowBlocks | DaskBlocks:
+def blocks_of_rows(X: Any, ties: Ties) -> RowBlocks | DaskBlocks:
     """Rows, each tied to a prototype, whose losses are added up block by block."""
-    return (DaskBlocks if is_dask(X) else RowBlocks)(X, *tied)
+    return (DaskBlocks if is_dask(X) else RowBlocks)(X, ties)
 
 
-def _tied(chunk: tuple[np.ndarray, ...], model: dict[str, np.ndarray]) -> RowBlocks:
+def _tied(chunk: tuple[np.ndarray, ...], model: tuple[Any, ...]) -> RowBlocks:
     """A chunk as `RowBlocks`; what came from another worker may be read-only."""
-    X, *tied = chunk
-    return RowBlocks(
-        X, *(np.require(c, requirements=["C", "W"]) for c in tied), **model
-    )
+    X, *columns = chunk
+    columns = (np.require(column, requirements=["C", "W"]) for column in columns)
+    return RowBlocks(X, Ties(*columns, *model))
 
 
 def _losses(
-    *chunk: np.ndarray, kind: int, T: float, W: np.ndarray, model: dict[str, Any]
+    *chunk: np.ndarray, T: float, W: np.ndarray, model: tuple[Any, ...]
 ) -> tuple[tuple[float, ...], np.ndarray]:
     """Losses of a chunk, and its part of the gradient."""
     G = np.empty_like(W)
-    return _tied(chunk, model).loss_and_gradient(W, kind, T, G), G
+    return _tied(chunk, model).loss_and_gradient(W, T, G), G
 
 
 def _scaled_entropy(
-    *chunk: np.ndarray,
-    kind: int,
-    T: float,
-    W: np.ndarray,
-    model: dict[str, Any],
-    s: float,
+    *chunk: np.ndarray, T: float, W: np.ndarray, model: tuple[Any, ...], s: float
 ) -> float:
     """A chunk's part of the entropy of the dual point scaled by s."""
     rows = _tied(chunk, model)
-    losses = rows.loss_and_gradient(W, kind, T, np.empty_like(W))
-    return scaled_entropy(s, losses[3], kind, rows.miss, rows.weights)
+    losses = rows.loss_and_gradient(W, T, np.empty_like(W))
+    return scaled_entropy(s, losses[3], rows.ties.kind, rows.miss, rows.ties.weights)

@@ -11,6 +11,7 @@ import numpy as np
 
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
+from smpcore.solvers.iterations import Limits
 
 #: Recorded steps that a fit keeps at most; an even number.
 MOST_STEPS = 200
@@ -128,10 +129,10 @@ class SolverOptions:
         """Recorded steps that a compiled solver has room for, if it records any."""
         return min(MOST_STEPS, int(self.max_iter) // int(self.record) + 2)
 
-    def for_kernel(self, W: np.ndarray) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def for_kernel(self, W: np.ndarray) -> tuple[Limits, tuple[np.ndarray, ...]]:
         """Arguments of a compiled solver: its limits, and room for its history."""
         room = int(self.max_iter) + 1
         numbers = float(self.tol), int(self.max_iter), int(self.record)
         steps = np.empty((self.most_steps if self.record else 0, *W.shape))
         history = np.empty(room), np.empty(room), steps
-        return (*numbers, self.stop, self.progress), history
+        return Limits(*numbers, self.stop, self.progress), history

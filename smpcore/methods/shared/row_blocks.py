@@ -20,7 +20,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from scipy import sparse
 
-from smpcore.solvers.losses import softmax_block
+from smpcore.solvers.losses import Ties, softmax_block
 from smpcore.solvers.rows import scale_rows
 from smpcore.threads import one_core
 
@@ -145,39 +145,32 @@ class RowBlocks:
 
     #: Scaled rows, a last column of ones for a bias: array, sparse or `ScaledRows`.
     X: Any
-    y_encoded: np.ndarray
-    assignment: np.ndarray
-    weights: np.ndarray
-    prototype_labels: np.ndarray
-    #: Added to a rival's score: logarithm of how many prototypes it stands for.
-    offsets: np.ndarray
+    ties: Ties
 
     @property
-    def for_kernel(self) -> tuple[np.ndarray, ...]:
-        """Classes, assignment and weights of the rows that a solver adds up itself."""
-        return self.y_encoded, self.assignment, self.weights
+    def for_kernel(self) -> Ties:
+        """The rows that a solver adds up itself."""
+        return self.ties
 
     @cached_property
     def miss(self) -> np.ndarray:
         """Probability that the rivals of each row got when the loss was last taken."""
-        return np.empty(len(self.weights))
+        return np.empty(len(self.ties.weights))
 
     def loss_and_gradient(
-        self, W: np.ndarray, kind: int, T: float, G: np.ndarray
+        self, W: np.ndarray, T: float, G: np.ndarray
     ) -> tuple[float, ...]:
         """Loss and entropy at W; the gradient in G."""
         N, total = len(W), np.zeros(4)
+        *rows, labels, offsets, kind = self.ties
 
         def sums(part: slice, block: Any) -> tuple[tuple[float, ...], np.ndarray]:
             k = block.shape[0]
             S, E, triple = np.empty((N + 1) * k), np.empty(N * k), np.empty((3, k))
             scores = S[: N * k].reshape(N, k)
             scores[:] = (block @ W.T).T
-            losses = softmax_block(
-                S, E, E.view(np.int64), self.y_encoded[part], self.assignment[part],
-                self.prototype_labels, self.offsets, self.weights[part], kind, T,
-                *triple, self.miss[part],
-            )  # fmt: skip
+            ties = Ties(*(column[part] for column in rows), labels, offsets, kind)
+            losses = softmax_block(S, E, ties, T, triple, self.miss[part])
             return losses, scores @ block
 
         G[:] = 0.0
@@ -189,7 +182,6 @@ class RowBlocks:
 
 def solve_by_blocks(
     rows: RowBlocks,
-    kind: int,
     work: np.ndarray,
     at: tuple[Any, ...],
     solve: Callable[..., tuple[Any, ...]],
@@ -197,6 +189,6 @@ def solve_by_blocks(
     """Call a compiled solver for every step, as rows are read in blocks."""
     found: list[Any] = []
     while at[0]:
-        losses = rows.loss_and_gradient(work[0], kind, at[1], work[2])
+        losses = rows.loss_and_gradient(work[0], at[1], work[2])
         *found, at = solve(losses, at)
     return *found, at

@@ -23,6 +23,8 @@ W         W                 (N, n)    rows = prototypes
 k         k                 int       weights a prototype may have
 lam       ridge             (n,)      weight of the norm for features, ridge of the bias
           support           (N, n)    1 where a weight may be, if `fixed`
+          form              Form      first, n_features, k, fixed, support and lam
+          ties              Ties      y, j, u and the classes, see `losses`
 L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
 Q                           (m, N)    probabilities; Q_ij of rivals are the paper's
                                       -s_ij
@@ -35,8 +37,7 @@ D                           number    dual value: minus the entropy of `losses`
 """
 
 import math
-
-import numpy as np
+from collections import namedtuple
 
 from smpcore.methods.smallk.kernel_support_norm import (
     squared_support_norm,
@@ -50,12 +51,15 @@ from smpcore.solvers.iterations import (
     note_step,
     used_history,
 )
-from smpcore.solvers.losses import SMOOTH, loss_and_gradient
+from smpcore.solvers.losses import SMOOTH, loss_and_gradient, loss_room
+
+Form = namedtuple("Form", "first n_features k fixed support ridge")
 
 
 @kernel
-def relaxed_penalty(W, first, n_features, k, fixed, ridge, shares, sizes):
+def relaxed_penalty(W, form, shares, sizes):
     """Squared k-support norms and ridge of the bias at W; plain ridge if `fixed`."""
+    first, n_features, k, fixed, _, ridge = form
     total = 0.0
     for j in range(first, W.shape[0]):
         if fixed:
@@ -70,8 +74,9 @@ def relaxed_penalty(W, first, n_features, k, fixed, ridge, shares, sizes):
 
 
 @kernel
-def relaxed_conjugate(Z, first, n_features, k, fixed, support, ridge, sizes):
+def relaxed_conjugate(Z, form, sizes):
     """Conjugate of `relaxed_penalty` at Z; only the support counts if `fixed`."""
+    first, n_features, k, fixed, support, ridge = form
     total = 0.0
     for j in range(first, Z.shape[0]):
         if fixed:
@@ -85,11 +90,12 @@ def relaxed_conjugate(Z, first, n_features, k, fixed, support, ridge, sizes):
 
 
 @kernel
-def proximal_step(Y, G, L, first, n_features, k, fixed, support, ridge, W, v, sizes):
+def proximal_step(Y, G, L, form, W, v, sizes):
     """W <- prox of the penalty at Y - G / L; G's part of the descent lemma.
 
     Returns <G, W - Y> + L |W - Y|^2 / 2.
     """
+    first, n_features, k, fixed, support, ridge = form
     rise = 0.0
     for j in range(first, W.shape[0]):
         for r in range(W.shape[1]):
@@ -130,10 +136,8 @@ def extrapolate(W, W_old, Y, first, t):
 
 @kernel
 def solve_smallk(
-    X, y_encoded, assign, weights, prototype_labels, first, n_features, k, fixed,
-    support, ridge, lipschitz, kind, W, ceiling, tol, max_iter, record, stop, progress,
-    losses, at, miss, spaces, history,
-):  # fmt: skip
+    X, ties, form, lipschitz, W, ceiling, limits, losses, at, miss, spaces, history
+):
     """Solve the relaxation, or the ridge on a fixed support, to a gap of ``tol * P``.
 
     FISTA with backtracking and restarts. Every gradient gives a dual point; the best
@@ -144,17 +148,14 @@ def solve_smallk(
     problem is solved well enough, its temperature falls, and FISTA begins again from W.
     P and its bound are those of the true loss throughout.
 
-    The last line of arguments and `at` among the results are as for `smp.solve_smp`:
+    `losses` to `history`, and `at` among the results, are as for `smp.solve_smp`:
     without rows in X one step is made. A step ends at the next point to look at, a new
     W or the extrapolated Y. `spaces` are five arrays (N, n), then (n,), (2, n_features)
     and (n_features,). Returns W, status, steps taken, objective and gap after 0, 1, ...
     steps, recorded steps, the curvature L, and `at`.
     """
-    N, n = W.shape
-    rows, in_memory = max(16, min(96, 262144 // (N * n))), X.shape[0] > 0
-    S, E, triple = np.empty((N + 1) * rows), np.empty(N * rows), np.empty((3, rows))
-    part, bits, offsets = np.empty((N, n)), E.view(np.int64), np.zeros(N)
-    smooth = kind == SMOOTH
+    room, first = loss_room(W.shape[0], W.shape[1], 96), form.first
+    smooth, in_memory = ties.kind == SMOOTH, X.shape[0] > 0
     loss_new, entropy, true_loss, true_entropy = losses
     going, T, status, n_iter, extrapolated, L, t, bound, loss, rise = at
     work, v, sizes, shares = spaces
@@ -163,13 +164,10 @@ def solve_smallk(
     while going:
         if in_memory:
             loss_new, entropy, true_loss, true_entropy = loss_and_gradient(
-                X, y_encoded, assign, weights, prototype_labels, offsets, kind, T,
-                point, G_new, miss, S, E, bits, triple, part,
-            )  # fmt: skip
+                X, ties, T, point, G_new, miss, room
+            )
         limit = lipschitz if smooth else 2.0 * lipschitz / T
-        conjugate = relaxed_conjugate(
-            G_new, first, n_features, k, fixed, support, ridge, sizes
-        )
+        conjugate = relaxed_conjugate(G_new, form, sizes)
         bound = max(bound, -true_entropy - conjugate)
         slack, look_at_Y = 1e-14 * (1.0 + abs(loss)), False
         if not extrapolated and L < limit and loss_new > loss + rise + slack:
@@ -179,15 +177,12 @@ def solve_smallk(
                 n_iter += 1
                 copy_rows(W, W_old)
                 copy_rows(point, W)
-                costs = relaxed_penalty(
-                    W, first, n_features, k, fixed, ridge, shares, sizes
-                )
+                costs = relaxed_penalty(W, form, shares, sizes)
                 P = true_loss + costs
                 gap = P - bound
-                status = note_step(
-                    n_iter, record, P, gap, tol, W, history, stop, progress
-                )
-                if status != ITERATION_LIMIT or n_iter == max_iter or bound >= ceiling:
+                status = note_step(n_iter, P, gap, W, limits, history)
+                ended = status != ITERATION_LIMIT or n_iter == limits.max_iter
+                if ended or bound >= ceiling:
                     going = False
                     break
                 colder = T
@@ -210,14 +205,12 @@ def solve_smallk(
         if look_at_Y:
             copy_rows(Y, point)
         else:
-            rise = proximal_step(
-                Y, G, L, first, n_features, k, fixed, support, ridge, point, v, sizes
-            )
+            rise = proximal_step(Y, G, L, form, point, v, sizes)
         extrapolated = look_at_Y
         if not in_memory:
             break
     at = going, T, status, n_iter, extrapolated, L, t, bound, loss, rise
     if going:
         return W, status, n_iter, objectives[:0], gaps[:0], steps[:0], L, at
-    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    objectives, gaps, steps = used_history(n_iter, W, limits, history)
     return W, status, n_iter, objectives, gaps, steps, L, at

@@ -13,6 +13,7 @@ r_i       stay        number      1 - sum_j A_ij, left for the row's own prototy
 Z         Z           (N, n)      sum_i u_i ( A_i - (1 - r_i) e_j(i) ) x_i'
 W         M           (N, n)      -e Z / lam, equation (10)
 gamma     gamma       number      step; times 10 for e and 0.01 / u_i for A_i
+          start, ...  Point       epsilon, A, and Z and slope in A there
 ========  ==========  ==========  ====================================================
 
 The other symbols are those of `smallk`. The paper's equations are corrected here: (11)
@@ -22,15 +23,23 @@ here they shrink and grow by the usual test of an extragradient step.
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from smpcore.methods.smallk.kernel import relaxed_conjugate, relaxed_penalty
 from smpcore.methods.smallk.kernel_support_norm import project_shares
 from smpcore.solvers import kernel
-from smpcore.solvers.iterations import ITERATION_LIMIT, note_step, used_history
-from smpcore.solvers.losses import SMOOTH, loss_and_gradient
+from smpcore.solvers.iterations import (
+    ITERATION_LIMIT,
+    copy_rows,
+    note_step,
+    used_history,
+)
+from smpcore.solvers.losses import loss_and_gradient, loss_room
 from smpcore.solvers.prox import project_l1_ball
+
+Point = namedtuple("Point", "e A Z slope")
 
 SHARE_STEP, ROW_STEP = 10.0, 0.01
 
@@ -39,10 +48,10 @@ SMALLEST = 1e-12
 
 
 @kernel
-def pull(
-    X, y_encoded, assign, weights, prototype_labels, first, ridge, e, A, D, Z, M, slope
-):
-    """Slope of the saddle problem in A, with Z and M at (e, A); returns the entropy."""
+def pull(X, ties, form, point, D, M):
+    """Write Z, the slope in A, and M at a point; return the entropy."""
+    y_encoded, assign, weights, prototype_labels, _, _ = ties
+    e, A, Z, slope = point
     entropy = 0.0
     for i in range(y_encoded.size):
         away = 0.0
@@ -57,7 +66,8 @@ def pull(
     np.dot(D.T, X, Z)
     for j in range(Z.shape[0]):
         for r in range(Z.shape[1]):
-            M[j, r] = -e[j, r] * Z[j, r] / ridge[r] if j >= first else 0.0
+            at = -e[j, r] * Z[j, r] / form.ridge[r]
+            M[j, r] = at if j >= form.first else 0.0
     np.dot(X, M.T, slope)
     for i in range(y_encoded.size):
         own, stay = slope[i, assign[i]], 1.0
@@ -72,39 +82,38 @@ def pull(
 
 
 @kernel
-def move(e, A, Z, slope, gamma, first, n_features, k, ridge, e_new, A_new, sizes):
-    """Projected step from (e, A) along the slopes at another point."""
+def move(start, at, gamma, form, end, sizes):
+    """Projected step from a point along the slopes at another one."""
+    e, A, e_new, A_new = start.e, start.A, end.e, end.A
     none, ones = 0.0, np.ones(A.shape[1])
-    for j in range(first, e.shape[0]):
-        for r in range(n_features):
-            gain = Z[j, r] * Z[j, r] / (2.0 * ridge[r])
+    for j in range(form.first, e.shape[0]):
+        for r in range(form.n_features):
+            gain = at.Z[j, r] * at.Z[j, r] / (2.0 * form.ridge[r])
             e_new[j, r] = e[j, r] + gamma * SHARE_STEP * gain
-        project_shares(e_new[j, :n_features], k, sizes)
+        project_shares(e_new[j, : form.n_features], form.k, sizes)
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
-            A_new[i, j] = max(A[i, j] + gamma * ROW_STEP * slope[i, j], 0.0)
+            A_new[i, j] = max(A[i, j] + gamma * ROW_STEP * at.slope[i, j], 0.0)
         project_l1_ball(A_new[i], 1.0 + none, ones, none)
 
 
 @kernel
-def step_is_safe(
-    gamma, weights, first, n_features, ridge, e, e_mid, e_new, A, A_mid, A_new, Z,
-    Z_mid, slope, slope_mid,
-):  # fmt: skip
+def step_is_safe(gamma, weights, form, start, middle, end):
     """Whether the slopes changed little enough along the step for its size."""
     turn, length = 0.0, 0.0
-    for j in range(first, e.shape[0]):
-        for r in range(n_features):
-            back = e_mid[j, r] - e_new[j, r]
-            there = e_mid[j, r] - e[j, r]
+    Z, Z_mid = start.Z, middle.Z
+    for j in range(form.first, start.e.shape[0]):
+        for r in range(form.n_features):
+            back = middle.e[j, r] - end.e[j, r]
+            there = middle.e[j, r] - start.e[j, r]
             bend = Z[j, r] * Z[j, r] - Z_mid[j, r] * Z_mid[j, r]
-            turn += bend / (2.0 * ridge[r]) * back
+            turn += bend / (2.0 * form.ridge[r]) * back
             length += (there * there + back * back) / SHARE_STEP
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            back = A_mid[i, j] - A_new[i, j]
-            there = A_mid[i, j] - A[i, j]
-            turn += weights[i] * (slope[i, j] - slope_mid[i, j]) * back
+    for i in range(start.A.shape[0]):
+        for j in range(start.A.shape[1]):
+            back = middle.A[i, j] - end.A[i, j]
+            there = middle.A[i, j] - start.A[i, j]
+            turn += weights[i] * (start.slope[i, j] - middle.slope[i, j]) * back
             length += weights[i] * (there * there + back * back) / ROW_STEP
     return gamma * turn <= 0.5 * length + 1e-15
 
@@ -118,8 +127,9 @@ def blend(share, new, mean):
 
 
 @kernel
-def start_probabilities(X, y_encoded, assign, prototype_labels, W, scores, A):
+def start_probabilities(X, ties, W, scores, A):
     """A <- probabilities of the rivals at W."""
+    y_encoded, assign, _, prototype_labels, _, _ = ties
     np.dot(X, W.T, scores)
     for i in range(y_encoded.size):
         mass = 1.0
@@ -133,85 +143,59 @@ def start_probabilities(X, y_encoded, assign, prototype_labels, W, scores, A):
 
 
 @kernel
-def solve_smallk_mirror_prox(
-    X, y_encoded, assign, weights, prototype_labels, first, n_features, k, ridge, W,
-    tol, max_iter, record, stop, progress, history,
-):  # fmt: skip
+def solve_smallk_mirror_prox(X, ties, form, W, limits, history):
     """Solve the relaxation, k < n_features, by Mirror-Prox with adaptive steps.
 
     Every step's average gives a model and a bound; the best of either is kept. W is
     the start and is overwritten. Returns what `smallk.solve_smallk` returns; the last
     number is gamma.
     """
-    m, (N, n) = y_encoded.size, W.shape
-    rows = max(16, min(96, 262144 // (N * n)))
-    miss, S, E = np.empty(m), np.empty((N + 1) * rows), np.empty(N * rows)
-    triple, part, bits = np.empty((3, rows)), np.empty((N, n)), E.view(np.int64)
+    m, (N, n), n_features = ties.weights.size, W.shape, form.n_features
+    miss, room = np.empty(m), loss_room(N, n, 96)
     sizes, shares = np.empty((2, n_features)), np.empty(n_features)
-    offsets, G, D = np.zeros(N), np.empty((N, n)), np.empty((m, N))
-    e, e_mid, e_new = np.ones((N, n)), np.ones((N, n)), np.ones((N, n))
-    A, A_mid, A_new = np.zeros((m, N)), np.zeros((m, N)), np.zeros((m, N))
-    Z, Z_mid, slope, slope_mid = G.copy(), G.copy(), D.copy(), D.copy()
-    e_mean, A_mean, M = np.ones((N, n)), np.zeros((m, N)), np.empty((N, n))
+    G, D, M, ones = (
+        np.empty((N, n)),
+        np.empty((m, N)),
+        np.empty((N, n)),
+        np.ones((N, n)),
+    )
+    start = Point(ones.copy(), np.zeros((m, N)), G.copy(), D.copy())
+    middle = Point(ones.copy(), np.zeros((m, N)), G.copy(), D.copy())
+    end = Point(ones.copy(), np.zeros((m, N)), G.copy(), D.copy())
+    mean = Point(ones, np.zeros((m, N)), middle.Z, middle.slope)
     T, n_iter, gamma, total, bound = 1.0, -1, 1.0, 0.0, -math.inf
-    kind = SMOOTH * W.size  # see solve_smallk
-    least, fixed = math.inf, k <= 0
-    start_probabilities(X, y_encoded, assign, prototype_labels, W, slope, A)
-    blend(total + 1.0, A, A_mean)
+    least = math.inf
+    start_probabilities(X, ties, W, start.slope, start.A)
+    copy_rows(start.A, mean.A)
     for j in range(N):
         for r in range(n_features):
-            e[j, r] = e_mean[j, r] = k / n_features
+            start.e[j, r] = mean.e[j, r] = form.k / n_features
     while True:
         n_iter += 1
-        entropy = pull(
-            X, y_encoded, assign, weights, prototype_labels, first, ridge, e_mean,
-            A_mean, D, Z_mid, M, slope_mid,
-        )  # fmt: skip
-        dual = -entropy - relaxed_conjugate(
-            Z_mid, first, n_features, k, fixed, e, ridge, sizes
-        )
-        bound = max(bound, dual)
-        P, _, _, _ = loss_and_gradient(
-            X, y_encoded, assign, weights, prototype_labels, offsets, kind, T, M, G,
-            miss, S, E, bits, triple, part,
-        )  # fmt: skip
-        P += relaxed_penalty(M, first, n_features, k, fixed, ridge, shares, sizes)
+        entropy = pull(X, ties, form, mean, D, M)
+        bound = max(bound, -entropy - relaxed_conjugate(mean.Z, form, sizes))
+        P, _, _, _ = loss_and_gradient(X, ties, T, M, G, miss, room)
+        P += relaxed_penalty(M, form, shares, sizes)
         if not P >= least:
             least = P
-            for j in range(N):
-                for r in range(n):
-                    W[j, r] = M[j, r]
-        status = note_step(
-            n_iter, record, least, least - bound, tol, W, history, stop, progress
-        )
-        if status != ITERATION_LIMIT or n_iter == max_iter:
+            copy_rows(M, W)
+        status = note_step(n_iter, least, least - bound, W, limits, history)
+        if status != ITERATION_LIMIT or n_iter == limits.max_iter:
             break
-        pull(
-            X, y_encoded, assign, weights, prototype_labels, first, ridge, e, A, D, Z,
-            M, slope,
-        )  # fmt: skip
+        pull(X, ties, form, start, D, M)
         while True:
-            move(
-                e, A, Z, slope, gamma, first, n_features, k, ridge, e_mid, A_mid, sizes
-            )
-            pull(
-                X, y_encoded, assign, weights, prototype_labels, first, ridge, e_mid,
-                A_mid, D, Z_mid, M, slope_mid,
-            )  # fmt: skip
-            move(
-                e, A, Z_mid, slope_mid, gamma, first, n_features, k, ridge, e_new,
-                A_new, sizes,
-            )  # fmt: skip
+            move(start, start, gamma, form, middle, sizes)
+            pull(X, ties, form, middle, D, M)
+            move(start, middle, gamma, form, end, sizes)
             if gamma < 1e-12 or step_is_safe(
-                gamma, weights, first, n_features, ridge, e, e_mid, e_new, A, A_mid,
-                A_new, Z, Z_mid, slope, slope_mid,
-            ):  # fmt: skip
+                gamma, ties.weights, form, start, middle, end
+            ):
                 break
             gamma *= 0.5
         total += gamma
-        blend(gamma / total, e_mid, e_mean)
-        blend(gamma / total, A_mid, A_mean)
-        e, e_new, A, A_new = e_new, e, A_new, A
+        blend(gamma / total, middle.e, mean.e)
+        blend(gamma / total, middle.A, mean.A)
+        start, end = end, start
         gamma *= 1.1
-    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    objectives, gaps, steps = used_history(n_iter, W, limits, history)
     return W, status, n_iter, objectives, gaps, steps, gamma

@@ -12,7 +12,7 @@ from smpcore.methods.shared.dask_rows import blocks_of_rows, is_dask, map_to_arr
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.methods.shared.scaling import some_columns
-from smpcore.methods.smallk.kernel import solve_smallk
+from smpcore.methods.smallk.kernel import Form, solve_smallk
 from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
 from smpcore.methods.smallk.problem import (
@@ -24,7 +24,7 @@ from smpcore.methods.smallk.problem import (
 )
 from smpcore.methods.smallk.swaps import swap_changes
 from smpcore.solvers.iterations import ITERATION_LIMIT, STOPPED
-from smpcore.solvers.losses import LOSSES
+from smpcore.solvers.losses import LOSSES, Ties
 
 #: A refit is that much more exact than the relaxation.
 REFIT = 0.1
@@ -84,13 +84,10 @@ def _relax(
             "solver='mirror-prox' is for loss='smooth' only; use solver='fista'."
         )
     if parameters.solver == "mirror-prox" and 0 < k < n:
-        limits, history = options.for_kernel(W)
-        found = solve_smallk_mirror_prox(
-            problem.X, task.y_encoded, task.assignment, problem.weights,
-            task.prototype_labels, task.first, n, k, problem.ridge(parameters.lam), W,
-            *limits, history,
-        )  # fmt: skip
-        return replace(Solution(*found), curvature=0.125 * problem.lipschitz)
+        form = Form(task.first, n, k, False, W, problem.ridge(parameters.lam))
+        common = problem.X, ties_of(problem, task, LOSSES[parameters.loss]), form, W
+        solution = Solution(*solve_smallk_mirror_prox(*common, *options.for_kernel(W)))
+        return replace(solution, curvature=0.125 * problem.lipschitz)
     support = np.ones(W.shape)
     if k == 0:
         support[:, :n] = 0.0
@@ -145,37 +142,38 @@ def _run(
     """Call the kernel on these columns; with k of 0 the support is fixed."""
     n_features, k = X.shape[1] - problem.n_bias, parameters.k
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
-    tied, in_memory = (task.y_encoded, task.assignment, problem.weights), True
-    if not isinstance(X, np.ndarray):
-        offsets, in_memory = np.zeros(len(start.W)), False
-        rows = blocks_of_rows(X, *tied, task.prototype_labels, offsets)
-        tied = rows.for_kernel
-    W, fixed, kind = start.W, k in (0, problem.n_features), LOSSES[parameters.loss]
+    form = Form(task.first, n_features, k, k in (0, problem.n_features), support, ridge)
+    ties = ties_of(problem, task, LOSSES[parameters.loss])
+    W, L, curvature = start.W, problem.lipschitz, float(start.curvature)
     limits, history = options.for_kernel(W)
-    common = (
-        X if in_memory else np.empty((0, X.shape[1])), *tied, task.prototype_labels,
-        task.first, n_features, k, fixed, support, ridge, problem.lipschitz, kind, W,
-        float(start.ceiling), *limits,
-    )  # fmt: skip
     # What the kernel hands from step to step: whether to go on, T (always 1), status,
     # steps, whether the next point is the extrapolated one, L, t, the bound, the loss
     # there and how much it may rise. Not a function of its own: 24 fits make a picture.
-    curvature = float(start.curvature)
     at = True, 1.0, ITERATION_LIMIT, -1, False, curvature, 1.0, -np.inf, np.inf, 0.0
     work = np.zeros((5, *W.shape))
     work[0] = W
     spaces = work, np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
-    if in_memory:
-        *found, _ = solve_smallk(
-            *common, NO_LOSSES, at, np.empty(len(X)), spaces, history
-        )
-        return Solution(*found)
-    more = rows.miss, spaces, history
-    return Solution(
-        *solve_by_blocks(
-            rows, kind, work, at, lambda *now: solve_smallk(*common, *now, *more)
-        )[:-1]
+    more = form, L, W, float(start.ceiling), limits
+    if isinstance(X, np.ndarray):
+        miss = np.empty(len(X))
+        *rest, _ = solve_smallk(X, ties, *more, NO_LOSSES, at, miss, spaces, history)
+        return Solution(*rest)
+    rows = blocks_of_rows(X, ties)
+    common, room = (
+        (np.empty((0, X.shape[1])), rows.for_kernel, *more),
+        (spaces, history),
     )
+    *rest, _ = solve_by_blocks(
+        rows, work, at, lambda *now: solve_smallk(*common, *now, rows.miss, *room)
+    )
+    return Solution(*rest)
+
+
+def ties_of(problem: SMaLLProblem, task: Task, kind: int) -> Ties:
+    """The rows of a task for a kernel."""
+    labels = task.prototype_labels
+    tied = task.y_encoded, task.assignment, problem.weights
+    return Ties(*tied, labels, np.zeros(len(labels)), kind)
 
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:

@@ -18,16 +18,18 @@ u_i       weights           (m,)      weight of each example, sum 1
 W         W                 (N, n)    rows = prototypes, those of one class side by side
 pc        prototype_labels  (N,) int  class of each prototype: 0, 0, 1, 1, ...
           starts            (C + 1,)  first prototype of each class, and N at the end
+          ties              Ties      y, a, u, pc, log c and f, see `losses`
 c_j       copies            (N,)      how many equal prototypes row j stands for; times
                                       the root of its class's factor on lambda
 log c_j   offsets           (N,)      for the smooth loss, without factors; else zeros
 lambda    lam               number    fusion
 d         units             (n,)      what each column of X was divided by
 l1, l2    l1, l2            (N, n)    elastic net per entry (times c_j), l2 > 0
+          penalty           Penalty   starts, c, d, lambda, l1 and l2
 L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
 lambda V  Y                 (b, n)    dual of the fusion, pairs i < j class by class;
                                       feasible: row sums of d abs(Y) <= lam c_i c_j
-f         loss              number    smooth, max or hinge loss, see `losses`
+f         kind              int       smooth, max or hinge loss, see `losses`
 G         G                 (N, n)    gradient of f
 Z         Z                 (N, n)    G + B' Y, (B' Y)_j = sum of Y over the pairs of j
 ========  ================  ========  ==================================================
@@ -44,7 +46,13 @@ from smpcore.solvers.iterations import (
     note_step,
     used_history,
 )
-from smpcore.solvers.losses import SMOOTH, loss_and_gradient, scaled_entropy
+from smpcore.solvers.losses import (
+    FEW,
+    SMOOTH,
+    loss_and_gradient,
+    loss_room,
+    scaled_entropy,
+)
 from smpcore.solvers.newton import active_columns, newton_step, row_metric
 from smpcore.solvers.prox import fusion_prox, soft_threshold
 
@@ -56,8 +64,9 @@ SHIFT_EVERY = 10
 
 
 @kernel
-def penalty(W, starts, lam, l1, l2, copies, units):
+def penalties(W, penalty):
     """Fusion penalty and elastic net at W."""
+    starts, copies, units, lam, l1, l2 = penalty
     fusion, net = 0.0, 0.0
     for c in range(starts.size - 1):
         for i in range(starts[c], starts[c + 1]):
@@ -72,18 +81,17 @@ def penalty(W, starts, lam, l1, l2, copies, units):
 
 
 @kernel
-def dual_net(G, Y, starts, l1, l2, Z):
+def dual_net(G, Y, penalty, Z):
     """Write Z = G + B' Y; return the conjugate of the elastic net at Z.
 
     Also the largest s <= 1 for which s * Z costs nothing wherever l1 > 0: where l2 is
     tiny, the dual point (s Q + (1 - s) e, s V) gives the better bound.
     """
+    starts, l1, l2 = penalty.starts, penalty.l1, penalty.l2
     e = 0
     cost, s = 0.0, 1.0
+    copy_rows(G, Z)
     for c in range(starts.size - 1):
-        for j in range(starts[c], starts[c + 1]):
-            for r in range(G.shape[1]):
-                Z[j, r] = G[j, r]
         for i in range(starts[c], starts[c + 1]):
             for j in range(i + 1, starts[c + 1]):
                 for r in range(G.shape[1]):
@@ -100,9 +108,9 @@ def dual_net(G, Y, starts, l1, l2, Z):
 
 
 @kernel
-def net_conjugate(Z, s, l1, l2):
+def net_conjugate(Z, s, penalty):
     """Conjugate of the elastic net at s * Z."""
-    cost = 0.0
+    l1, l2, cost = penalty.l1, penalty.l2, 0.0
     for j in range(Z.shape[0]):
         for r in range(Z.shape[1]):
             excess = max(s * abs(Z[j, r]) - l1[j, r], 0.0)
@@ -159,10 +167,8 @@ def shift_columns(W, l1, l2):
 
 @kernel
 def solve_smp(
-    X, y_encoded, assign, weights, prototype_labels, starts, copies, units, offsets,
-    lam, l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
-    losses, at, miss, spaces, history,
-):  # fmt: skip
+    X, ties, penalty, lipschitz, W, Y, limits, losses, at, miss, spaces, history
+):
     """Solve SMP until the certified gap is at most ``tol * P``.
 
     Proximal gradient with Barzilai-Borwein steps (SPG), the prox solved in its dual;
@@ -171,9 +177,8 @@ def solve_smp(
     The max loss and the hinge are approached by annealing: whenever the annealed
     problem is solved well enough, its temperature T falls. P and its bound are those
     of the true loss throughout.
-    W and the feasible Y are the start (overwritten); E and its integer view `bits` are
-    room for the exponentials of a block of ``E.size // N`` rows; `stop` is looked at
-    once per step; `progress` rises from 0 to 1.
+    W and the feasible Y are the start (overwritten); `stop` is looked at once per step;
+    `progress` rises from 0 to 1.
 
     Without rows in X it makes one step only, from the `losses` that the caller got at
     the next point: ``spaces[0][0]``, at temperature ``at[1]``, with the gradient in
@@ -186,12 +191,13 @@ def solve_smp(
     ones if there is no room for all), and `at`: whether to go on comes first.
     """
     N, n = W.shape
-    rows, in_memory = E.size // N, X.shape[0] > 0
-    smooth = kind == SMOOTH
-    S, triple, part = np.empty((N + 1) * rows), np.empty((3, rows)), np.empty((N, n))
+    weights, units, l1, l2 = ties.weights, penalty.units, penalty.l1, penalty.l2
+    smooth, in_memory = ties.kind == SMOOTH, X.shape[0] > 0
+    block_room = loss_room(N, n, 256 if N <= FEW else 96)
     loss, entropy, true_loss, true_entropy = losses
     going, T, status, n_iter, L, limit, worst, bound = at
     work, move, level, row, recent = spaces
+    prox_room = move, level, row
     point, G, G_new, U, Z = work[0], work[1], work[2], work[3], work[4]
     objectives, gaps, steps = history
     raw = (units != 1.0).any()
@@ -201,13 +207,12 @@ def solve_smp(
     while going:
         if in_memory:
             loss, entropy, true_loss, true_entropy = loss_and_gradient(
-                X, y_encoded, assign, weights, prototype_labels, offsets, kind, T,
-                point, G_new, miss, S, E, bits, triple, part,
-            )  # fmt: skip
+                X, ties, T, point, G_new, miss, block_room
+            )
         curvature, dd = step_curvature(W, point, G, G_new, n_iter % 2 == 0)
         if raw and n_iter % SHIFT_EVERY == 0:  # changes neither loss nor gradient
             shift_columns(point, l1, l2)
-        costs = penalty(point, starts, lam, l1, l2, copies, units)
+        costs = penalties(point, penalty)
         if loss + costs > worst - 0.5e-4 * L * dd and (bent or L < limit):
             L = L if bent else min(2.0 * L, limit)
             bent = False
@@ -219,16 +224,16 @@ def solve_smp(
             copy_rows(G_new, G)
             n_iter += 1
             P = true_loss + costs
-            net, s = dual_net(G, Y, starts, l1, l2, Z)
+            net, s = dual_net(G, Y, penalty, Z)
             bound = max(bound, -true_entropy - net)
             # The entropy is concave in s; for the smooth loss its slope at s = 1 is
             # loss + entropy. Most trials of the scaled point are hopeless.
             if s < 1.0 and not (smooth and (1.0 - s) * loss - s * entropy <= bound):
-                scaled = scaled_entropy(s, true_entropy, kind, miss, weights)
-                bound = max(bound, -scaled - net_conjugate(Z, s, l1, l2))
+                scaled = scaled_entropy(s, true_entropy, ties.kind, miss, weights)
+                bound = max(bound, -scaled - net_conjugate(Z, s, penalty))
             gap = P - bound
-            status = note_step(n_iter, record, P, gap, tol, W, history, stop, progress)
-            if status != ITERATION_LIMIT or n_iter == max_iter:
+            status = note_step(n_iter, P, gap, W, limits, history)
+            if status != ITERATION_LIMIT or n_iter == limits.max_iter:
                 going = False
                 break
             if not smooth and n_iter == 0:  # smoothing may cost a tenth of the gap
@@ -251,14 +256,11 @@ def solve_smp(
             for r in range(n):
                 U[j, r] = W[j, r] - G[j, r] / L
         accuracy = 1e-3 * min(1.0, gaps[n_iter] / objectives[n_iter])
-        fusion_prox(
-            U, starts, 1.0 / L, lam, l1, l2, copies, units, accuracy, point, Y, move,
-            level, row,
-        )  # fmt: skip
+        fusion_prox(U, 1.0 / L, penalty, accuracy, point, Y, prox_room)
         if not in_memory:
             break
     at = going, T, status, n_iter, L, limit, worst, bound
     if going:
         return W, Y, status, n_iter, objectives[:0], gaps[:0], steps[:0], at
-    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    objectives, gaps, steps = used_history(n_iter, W, limits, history)
     return W, Y, status, n_iter, objectives, gaps, steps, at

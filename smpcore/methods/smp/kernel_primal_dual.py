@@ -23,18 +23,24 @@ from smpcore.methods.smp.kernel import (
     SHIFT_EVERY,
     dual_net,
     net_conjugate,
-    penalty,
+    penalties,
     shift_columns,
 )
 from smpcore.solvers import kernel
-from smpcore.solvers.iterations import ITERATION_LIMIT, note_step, used_history
-from smpcore.solvers.losses import SMOOTH, loss_and_gradient
+from smpcore.solvers.iterations import (
+    ITERATION_LIMIT,
+    copy_rows,
+    note_step,
+    used_history,
+)
+from smpcore.solvers.losses import FEW, SMOOTH, loss_and_gradient, loss_room
 from smpcore.solvers.prox import project_l1_ball, soft_threshold
 
 
 @kernel
-def dual_step(U, starts, sigma, lam, copies, units, Y, level):
+def dual_step(U, sigma, penalty, Y, level):
     """Y <- projection of Y + sigma B U on the balls, pair by pair."""
+    starts, copies, units, lam, _, _ = penalty
     e = 0
     for c in range(starts.size - 1):
         for i in range(starts[c], starts[c + 1]):
@@ -47,8 +53,9 @@ def dual_step(U, starts, sigma, lam, copies, units, Y, level):
 
 
 @kernel
-def primal_step(Z, tau, l1, l2, W, U):
+def primal_step(Z, tau, penalty, W, U):
     """W <- prox of the elastic net at W - tau Z; U <- 2 W_new - W."""
+    l1, l2 = penalty.l1, penalty.l2
     for j in range(W.shape[0]):
         for r in range(W.shape[1]):
             w = soft_threshold(W[j, r] - tau * Z[j, r], tau * l1[j, r])
@@ -58,11 +65,15 @@ def primal_step(Z, tau, l1, l2, W, U):
 
 
 @kernel
-def solve_smp_primal_dual(
-    X, y_encoded, assign, weights, prototype_labels, starts, copies, units, offsets,
-    lam, l1, l2, lipschitz, kind, W, Y, E, bits, tol, max_iter, record, stop, progress,
-    history,
-):  # fmt: skip
+def move_mean(mean, new, theta):
+    """Move an average by this share towards a new value."""
+    for j in range(mean.shape[0]):
+        for r in range(mean.shape[1]):
+            mean[j, r] += theta * (new[j, r] - mean[j, r])
+
+
+@kernel
+def solve_smp_primal_dual(X, ties, penalty, lipschitz, W, Y, limits, history):
     """Solve SMP by primal-dual steps until the certified gap is at most ``tol * P``.
 
     The bound is taken at the weighted average of the duals so far: with the max loss
@@ -70,10 +81,8 @@ def solve_smp_primal_dual(
     optimum. Arguments and results are those of `smp.solve_smp`, but for what goes from
     step to step.
     """
-    N, n = W.shape
-    rows = E.size // N
-    miss, S = np.empty(y_encoded.size), np.empty((N + 1) * rows)
-    triple, part = np.empty((3, rows)), np.empty((N, n))
+    (N, n), starts, lam = W.shape, penalty.starts, penalty.lam
+    miss, room = np.empty(ties.weights.size), loss_room(N, n, 256 if N <= FEW else 96)
     G, Z, U = np.empty((N, n)), np.empty((N, n)), np.empty((N, n))
     G_mean, Y_mean, level = np.empty((N, n)), np.empty(Y.shape), np.empty(len(Y))
     level[:] = G_mean[:] = Y_mean[:] = 0.0
@@ -81,46 +90,36 @@ def solve_smp_primal_dual(
     for c in range(starts.size - 1):
         largest = max(largest, starts[c + 1] - starts[c])
     s = lam * math.sqrt(largest)
-    T = 1.0 if kind == SMOOTH else 1e-9
-    raw = (units != 1.0).any()
+    smooth = ties.kind == SMOOTH
+    T = 1.0 if smooth else 1e-9
+    raw = (penalty.units != 1.0).any()
     entropy_mean, bound, n_iter, status = 0.0, -math.inf, -1, ITERATION_LIMIT
-    for j in range(N):
-        for r in range(n):
-            U[j, r] = W[j, r]
+    copy_rows(W, U)
     while True:
         n_iter += 1
-        _, _, loss, entropy = loss_and_gradient(
-            X, y_encoded, assign, weights, prototype_labels, offsets, kind, T, W, G,
-            miss, S, E, bits, triple, part,
-        )  # fmt: skip
+        _, _, loss, entropy = loss_and_gradient(X, ties, T, W, G, miss, room)
         if lam > 0.0:
-            dual_step(U, starts, s / largest, lam, copies, units, Y, level)
+            dual_step(U, s / largest, penalty, Y, level)
         theta = 5.0 / (n_iter + 5.0)
         entropy_mean += theta * (entropy - entropy_mean)
-        for j in range(N):
-            for r in range(n):
-                G_mean[j, r] += theta * (G[j, r] - G_mean[j, r])
-        for e in range(len(Y)):
-            for r in range(n):
-                Y_mean[e, r] += theta * (Y[e, r] - Y_mean[e, r])
-        net, free = dual_net(G_mean, Y_mean, starts, l1, l2, Z)
+        move_mean(G_mean, G, theta)
+        move_mean(Y_mean, Y, theta)
+        net, free = dual_net(G_mean, Y_mean, penalty, Z)
         bound = max(bound, -entropy_mean - net)
         if free < 1.0:
             # by concavity, free * Q + (1 - free) * e has at least that much entropy
-            bound = max(bound, -free * entropy_mean - net_conjugate(Z, free, l1, l2))
-        P = loss + penalty(W, starts, lam, l1, l2, copies, units)
-        status = note_step(
-            n_iter, record, P, P - bound, tol, W, history, stop, progress
-        )
-        if status != ITERATION_LIMIT or n_iter == max_iter:
+            bound = max(bound, -free * entropy_mean - net_conjugate(Z, free, penalty))
+        P = loss + penalties(W, penalty)
+        status = note_step(n_iter, P, P - bound, W, limits, history)
+        if status != ITERATION_LIMIT or n_iter == limits.max_iter:
             break
-        dual_net(G, Y, starts, l1, l2, Z)
-        primal_step(Z, 1.0 / (lipschitz + s), l1, l2, W, U)
-        if raw and kind == SMOOTH and n_iter % SHIFT_EVERY == 0:
-            shift_columns(W, l1, l2)
-    shift_columns(W, l1, l2)
-    lower = P - loss - penalty(W, starts, lam, l1, l2, copies, units)
+        dual_net(G, Y, penalty, Z)
+        primal_step(Z, 1.0 / (lipschitz + s), penalty, W, U)
+        if raw and smooth and n_iter % SHIFT_EVERY == 0:
+            shift_columns(W, penalty.l1, penalty.l2)
+    shift_columns(W, penalty.l1, penalty.l2)
+    lower = P - loss - penalties(W, penalty)
     history[0][n_iter] -= lower
     history[1][n_iter] -= lower
-    objectives, gaps, steps = used_history(n_iter, record, W, history, progress)
+    objectives, gaps, steps = used_history(n_iter, W, limits, history)
     return W, Y, status, n_iter, objectives, gaps, steps

@@ -15,7 +15,8 @@ from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.methods.smp.kernel import dual_net, solve_smp
 from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
 from smpcore.solvers.iterations import ITERATION_LIMIT
-from smpcore.solvers.losses import FEW, LOSSES, SMOOTH
+from smpcore.solvers.losses import LOSSES, SMOOTH, Ties
+from smpcore.solvers.prox import Penalty
 
 SOLVERS = ("spg", "primal-dual")
 
@@ -146,43 +147,42 @@ def solve_problem(
     offsets = np.log(problem.copies) if kind == SMOOTH else np.zeros(len(W))
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
     l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
-    l1, l2 = l1 / units, l2 / units**2
-    most = 256 if len(W) <= FEW else 96  # rows; fastest for BLAS on one thread
-    block = max(16, min(most, 262144 // W.size))
-    powers = np.empty(len(W) * block)
-    in_memory = isinstance(X, np.ndarray)
+    penalty = Penalty(
+        starts, problem.pair_factors, units, lam, l1 / units, l2 / units**2
+    )
     tied = problem.y_encoded, problem.assignment, problem.weights
-    if not in_memory:
-        rows = blocks_of_rows(X, *tied, labels, offsets)
-        tied = rows.for_kernel
+    ties, L = Ties(*tied, labels, offsets, kind), problem.lipschitz
     limits, history = options.for_kernel(W)
-    common = (
-        X if in_memory else np.empty((0, shape[1])), *tied, labels, starts,
-        problem.pair_factors, units, offsets, lam, l1, l2, problem.lipschitz, kind, W,
-        Y, powers, powers.view(np.int64), *limits,
-    )  # fmt: skip
+    in_memory = isinstance(X, np.ndarray)
     if parameters.solver == "primal-dual":
         if not in_memory:
             raise SmpcoreError(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
             )
-        found = Solution(*solve_smp_primal_dual(*common, history))
-        return found if is_unscaled else _in_columns(found, units)
-    at, spaces = smp_start(W, Y, float(problem.lipschitz))
-    if in_memory:
-        miss = np.empty(len(problem.weights))
-        *found, _ = solve_smp(*common, NO_LOSSES, at, miss, spaces, history)
-        return Solution(*found) if is_unscaled else _in_columns(Solution(*found), units)
-    more, work = (rows.miss, spaces, history), spaces[0]
+        rest = solve_smp_primal_dual(X, ties, penalty, L, W, Y, limits, history)
+    else:
+        at, spaces = smp_start(W, Y, float(L))
+        if in_memory:
+            miss = np.empty(len(problem.weights))
+            *rest, _ = solve_smp(
+                X, ties, penalty, L, W, Y, limits, NO_LOSSES, at, miss, spaces, history
+            )
+        else:
+            rows, work, none = (
+                blocks_of_rows(X, ties),
+                spaces[0],
+                np.empty((0, shape[1])),
+            )
+            common = none, rows.for_kernel, penalty, L, W, Y, limits
 
-    def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
-        if isinstance(rows, DaskBlocks):
-            dual = dual_net(work[2], Y, starts, l1, l2, np.empty(shape))
-            rows.certify(losses, kind, work[0], at, dual)
-        return solve_smp(*common, losses, at, *more)
+            def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
+                if isinstance(rows, DaskBlocks):
+                    dual = dual_net(work[2], Y, penalty, np.empty(shape))
+                    rows.certify(losses, work[0], at, dual)
+                return solve_smp(*common, losses, at, rows.miss, spaces, history)
 
-    *found, _ = solve_by_blocks(rows, kind, work, at, step)
-    return Solution(*found) if is_unscaled else _in_columns(Solution(*found), units)
+            *rest, _ = solve_by_blocks(rows, work, at, step)
+    return Solution(*rest) if is_unscaled else _in_columns(Solution(*rest), units)
 
 
 def _in_columns(solution: Solution, units: np.ndarray) -> Solution:

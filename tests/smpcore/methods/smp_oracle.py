@@ -116,6 +116,10 @@ class Case(TiedRows):
         return np.log(self.copies) * self.smooth
 
     @property
+    def tied(self):
+        return self.y_encoded, self.assignment, self.weights
+
+    @property
     def pairs(self):
         labels = self.prototype_labels
         every = combinations(range(len(labels)), 2)

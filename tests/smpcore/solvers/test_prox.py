@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from smpcore.solvers.prox import fusion_prox, project_l1_ball
+from smpcore.solvers.prox import Penalty, fusion_prox, project_l1_ball
 from tests.smpcore.methods.smp_oracle import make_case
 
 NUMBERS = st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -45,10 +45,9 @@ def test_projection_on_next_to_nothing_ends(radius, level):
 def prox(case, U, tau, Y):
     """W after one call of the kernel, which moves Y."""
     (pairs, n), W = Y.shape, np.empty_like(U)
-    fusion_prox(
-        U, case.starts, tau, case.lam, *case.net, case.copies, case.units, 1e-12, W,
-        Y, np.zeros((pairs, n)), np.zeros(pairs), np.empty(n),
-    )  # fmt: skip
+    room = np.zeros((pairs, n)), np.zeros(pairs), np.empty(n)
+    penalty = Penalty(case.starts, case.copies, case.units, case.lam, *case.net)
+    fusion_prox(U, tau, penalty, 1e-12, W, Y, room)
     return W
 
 
