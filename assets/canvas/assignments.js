@@ -1,6 +1,6 @@
 /** The layer of assignments: rows tied to their prototypes, and borders between prototypes of one class. */
 
-import { UNKNOWN, classColour, css } from "./marks.js";
+import { UNKNOWN, classColour, css, strokes } from "./marks.js";
 import { innerBorders } from "./regions.js";
 
 const HUB = 8; // px: radius of the disc with a prototype's number
@@ -32,11 +32,7 @@ const fits = (picture, points) => picture.assignments?.rows.length === points.x.
 export function drawInnerBorders(pen, theme, plot, picture) {
   if (!picture.assignments) return;
   plot.tracePath(pen, innerBorders(picture), picture.grid);
-  for (const [width, colour] of [[2.4, css(theme.back, 0.6)], [0.9, css(theme.text, 0.85)]]) {
-    pen.lineWidth = width;
-    pen.strokeStyle = colour;
-    pen.stroke();
-  }
+  strokes(pen, [2.4, css(theme.back, 0.6)], [0.9, css(theme.text, 0.85)]);
 }
 
 /** A thin line from each row to its prototype, in the colour of the prototype's class. */
@@ -54,9 +50,7 @@ export function drawTies(pen, theme, plot, picture) {
       pen.moveTo(plot.px(points.x[i]), plot.py(points.y[i]));
       pen.lineTo(plot.px(hub.x), plot.py(hub.y));
     });
-    pen.lineWidth = many ? 0.5 : 0.9;
-    pen.strokeStyle = css(theme.text, many ? 0.3 : 0.5);
-    pen.stroke();
+    strokes(pen, many ? [0.5, css(theme.text, 0.3)] : [0.9, css(theme.text, 0.5)]);
   });
 }
 
@@ -73,9 +67,7 @@ export function drawHubs(pen, theme, plot, picture) {
     pen.arc(x, y, HUB, 0, 7);
     pen.fillStyle = css(theme.back);
     pen.fill();
-    pen.lineWidth = 2;
-    pen.strokeStyle = css(classColour(prototypes.owner[j], theme));
-    pen.stroke();
+    strokes(pen, [2, css(classColour(prototypes.owner[j], theme))]);
     pen.fillStyle = css(theme.text);
     pen.fillText(`${j + 1}`, x, y + 0.5, 2 * HUB - 3);
   });

@@ -1,7 +1,7 @@
 /** The code of a row: lines from it to the training rows that it is reconstructed from. */
 
 import { brief, el, percent, sized } from "./elements.js";
-import { UNKNOWN, classColour, css } from "./marks.js";
+import { UNKNOWN, classColour, css, strokes, writeOver } from "./marks.js";
 
 const MOST_NAMED = 5; // lines with their weight beside them
 const NAMED = 0.05; // share of the whole weight from which a line has one
@@ -81,37 +81,21 @@ export class Codes {
       const at = beyond(from, one);
       if (named.some(([x, y]) => Math.abs(at[0] - x) < 3.2 * theme.em && Math.abs(at[1] - y) < 1.2 * theme.em)) continue;
       named.push(at);
-      this.name(pen, theme, at, one.px >= from[0], `${Math.round(100 * one.share)} %`);
+      Object.assign(pen, { font: theme.font, textAlign: one.px >= from[0] ? "left" : "right", textBaseline: "middle" });
+      writeOver(pen, theme, `${Math.round(100 * one.share)} %`, ...at);
     }
   }
 
   line(pen, theme, [fx, fy], { px, py, share, label }, most) {
     const wide = Math.max(WIDEST * (share / most), 1);
     pen.lineCap = "round";
-    for (const [more, colour] of [[3, css(theme.back, 0.9)], [1.2, css(theme.text)], [0, css(classColour(label, theme))]]) {
-      pen.beginPath();
-      pen.moveTo(fx, fy);
-      pen.lineTo(px, py);
-      pen.lineWidth = wide + more;
-      pen.strokeStyle = colour;
-      pen.stroke();
-    }
+    pen.beginPath();
+    pen.moveTo(fx, fy);
+    pen.lineTo(px, py);
+    strokes(pen, [wide + 3, css(theme.back, 0.9)], [wide + 1.2, css(theme.text)], [wide, css(classColour(label, theme))]);
     pen.beginPath();
     pen.arc(px, py, 7, 0, 7);
-    pen.lineWidth = 2;
-    pen.strokeStyle = css(theme.text);
-    pen.stroke();
-  }
-
-  name(pen, theme, [x, y], rightwards, text) {
-    pen.font = theme.font;
-    pen.textAlign = rightwards ? "left" : "right";
-    pen.textBaseline = "middle";
-    pen.lineWidth = 4;
-    pen.strokeStyle = css(theme.back);
-    pen.strokeText(text, x, y);
-    pen.fillStyle = css(theme.text);
-    pen.fillText(text, x, y);
+    strokes(pen, [2, css(theme.text)]);
   }
 
   /** The training rows in a line of text. */

@@ -1,5 +1,6 @@
 /** The algorithm as printed beside our fit: one time axis, one scale, and the same moment of both. */
 
+import { drawLine, heightsOf } from "./chart.js";
 import { clamp, el, offer, say, setText, sized } from "./elements.js";
 import { classColour, css } from "./marks.js";
 import { locate, paintRegions } from "./regions.js";
@@ -105,18 +106,11 @@ export class Comparison {
     const { x, top, bottom, last } = box;
     const { name, height } = scaleOf(sets.ours.trace, sets.printed.trace);
     const curves = Object.entries(sets).map(([side, { trace, at }]) => ({ side, trace, at, heights: trace.objective.map(height) }));
-    const all = curves.flatMap(({ heights }) => heights);
-    const [low, high] = [Math.min(...all), Math.max(...all)];
-    const y = (value) => (high > low ? bottom - ((value - low) / (high - low)) * (bottom - top) : (top + bottom) / 2);
+    const y = heightsOf(curves.flatMap(({ heights }) => heights), top, bottom);
     setText(this.axes, `Across: iterations, 0 to ${say(last)}. Up: ${name}.`);
     return curves.map(({ side, trace, at, heights }) => {
-      pen.strokeStyle = pen.fillStyle = colourOf(side, theme);
-      pen.lineWidth = 1.8;
-      pen.setLineDash(DASH[side]);
-      pen.beginPath();
-      heights.forEach((value, i) => pen[i ? "lineTo" : "moveTo"](x(trace.iteration[i]), y(value)));
-      pen.stroke();
-      pen.setLineDash([]);
+      drawLine(pen, heights.map((value, i) => [x(trace.iteration[i]), y(value)]), colourOf(side, theme), DASH[side]);
+      pen.fillStyle = colourOf(side, theme);
       pen.beginPath();
       pen.arc(x(trace.iteration[at]), y(heights[at]), 4, 0, 7);
       pen.fill();

@@ -1,6 +1,6 @@
 /** The border as it was before a lesson's question was answered, beside the one after it. */
 
-import { css } from "./marks.js";
+import { css, strokes } from "./marks.js";
 import { boundaries } from "./regions.js";
 
 /** While a question is open, a picture comes without its numbers. */
@@ -50,11 +50,7 @@ export class Ghost {
     if (!this.lines) return;
     const { theme } = plot.app;
     plot.tracePath(pen, this.lines, this.grid);
-    for (const [colour, width] of [[css(theme.back, 0.8), 3.4], [css(theme.text, 0.75), 1.6]]) {
-      pen.strokeStyle = colour;
-      pen.lineWidth = width;
-      pen.lineCap = "butt";
-      pen.stroke();
-    }
+    pen.lineCap = "butt";
+    strokes(pen, [3.4, css(theme.back, 0.8)], [1.6, css(theme.text, 0.75)]);
   }
 }

@@ -1,6 +1,6 @@
 /** A lesson's question about a place: the visitor's mark, and where it was. */
 
-import { css } from "./marks.js";
+import { css, strokes } from "./marks.js";
 
 const ARM = 8; // px of the mark's cross
 
@@ -31,25 +31,21 @@ export class Guess {
     const { at, found } = this.mark;
     const place = ([x, y]) => [plot.px(x), plot.py(y)];
     const index = nearestOf(at, found);
-    for (const [colour, width] of [[css(theme.back, 0.9), 5], [css(theme.text), 2]]) {
-      pen.strokeStyle = colour;
-      pen.lineWidth = width;
-      pen.lineCap = "round";
-      pen.beginPath();
-      const [x, y] = place(at);
-      pen.moveTo(x - ARM, y - ARM);
-      pen.lineTo(x + ARM, y + ARM);
-      pen.moveTo(x - ARM, y + ARM);
-      pen.lineTo(x + ARM, y - ARM);
-      if (index >= 0) {
-        pen.moveTo(x, y);
-        pen.lineTo(...place(found[index]));
-      }
-      for (const [px, py] of found.map(place)) {
-        pen.moveTo(px + 1.5 * ARM, py);
-        pen.arc(px, py, 1.5 * ARM, 0, 7);
-      }
-      pen.stroke();
+    const [x, y] = place(at);
+    pen.lineCap = "round";
+    pen.beginPath();
+    pen.moveTo(x - ARM, y - ARM);
+    pen.lineTo(x + ARM, y + ARM);
+    pen.moveTo(x - ARM, y + ARM);
+    pen.lineTo(x + ARM, y - ARM);
+    if (index >= 0) {
+      pen.moveTo(x, y);
+      pen.lineTo(...place(found[index]));
     }
+    for (const [px, py] of found.map(place)) {
+      pen.moveTo(px + 1.5 * ARM, py);
+      pen.arc(px, py, 1.5 * ARM, 0, 7);
+    }
+    strokes(pen, [5, css(theme.back, 0.9)], [2, css(theme.text)]);
   }
 }

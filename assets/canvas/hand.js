@@ -283,8 +283,7 @@ export class Hand {
     this.entered = true;
     this.pointers.set(event.pointerId, [px, py]);
     if (this.pointers.size === 2) {
-      if (this.gesture.kind === "sweep") this.wipe([], this.gesture.places, false);
-      if (this.gesture.kind === "stroke") this.spray([], false);
+      this.finish(this.gesture);
       this.gesture = { kind: "pinch", ...this.spread() };
       return;
     }
@@ -293,6 +292,12 @@ export class Hand {
     if (this.tool !== "move" || this.dragged || index < 0) return;
     this.hold(index);
     this.gesture.kind = "grip";
+  }
+
+  /** End a sweep or a stroke: the one that is told so is one step to undo. */
+  finish({ kind, places }) {
+    if (kind === "sweep") this.wipe([], places, false);
+    if (kind === "stroke") this.spray([], false);
   }
 
   /** Middle and distance of two fingers. */
@@ -345,17 +350,11 @@ export class Hand {
   up(event, px, py) {
     const { plot, gesture } = this;
     if (!this.pointers.delete(event.pointerId) || gesture.kind === "rest") return;
-    if (gesture.kind === "stroke") {
-      gesture.kind = "rest";
-      return this.spray([], false);
-    }
-    if (gesture.kind === "sweep") {
-      gesture.kind = "rest";
-      return this.wipe([], gesture.places, false);
-    }
-    if (gesture.kind === "pinch") gesture.kind = "rest"; // the other finger means nothing any more
-    else if (gesture.kind === "grip" && gesture.moved) this.drag(plot.place(px, py), false);
-    else if (!gesture.moved && event.type === "pointerup") {
+    const { kind } = gesture;
+    if (["stroke", "sweep", "pinch"].includes(kind)) gesture.kind = "rest"; // another finger means nothing any more
+    this.finish({ ...gesture, kind });
+    if (kind === "grip" && gesture.moved) this.drag(plot.place(px, py), false);
+    else if (gesture.kind !== "rest" && !gesture.moved && event.type === "pointerup") {
       const place = plot.place(px, py);
       if (gesture.kind === "press") this.act(place, gesture.index);
       const known = gesture.index >= 0 && this.tool === "look";

@@ -119,6 +119,21 @@ export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, ra
   }
 }
 
+/** Stroke a path with several widths and colours, the widest below. */
+export function strokes(pen, ...lines) {
+  for (const [lineWidth, strokeStyle] of lines) {
+    Object.assign(pen, { lineWidth, strokeStyle });
+    pen.stroke();
+  }
+}
+
+/** Write a text with a halo that keeps it apart from what is below. */
+export function writeOver(pen, theme, text, x, y) {
+  Object.assign(pen, { lineJoin: "round", lineWidth: 4, strokeStyle: css(theme.back, 0.85), fillStyle: css(theme.text) });
+  pen.strokeText(text, x, y);
+  pen.fillText(text, x, y);
+}
+
 /** Draw a ring with four ticks at the pen's origin: a row that prototypes are made of. */
 function drawTarget(pen, theme, radius) {
   pen.beginPath();
@@ -127,11 +142,7 @@ function drawTarget(pen, theme, radius) {
     pen.moveTo(x * radius, y * radius);
     pen.lineTo(x * radius * 1.5, y * radius * 1.5);
   }
-  for (const [width, colour] of [[3.4, css(theme.back, 0.85)], [1.5, css(theme.text)]]) {
-    pen.lineWidth = width;
-    pen.strokeStyle = colour;
-    pen.stroke();
-  }
+  strokes(pen, [3.4, css(theme.back, 0.85)], [1.5, css(theme.text)]);
 }
 
 /** The rows that prototypes are made of: pairs of window coordinates. */
@@ -172,16 +183,10 @@ function drawStar(pen, theme, { label, off = false, radius }) {
   if (label !== UNKNOWN && radius > 8) drawMark(pen, theme, { label, fill: label, radius: radius * 0.22 });
 }
 
-/** Whether an invented case raises or lowers a prediction: plus or minus inside its star. */
-function drawSign(pen, theme, plus) {
-  pen.beginPath();
-  pen.moveTo(-2.6, 0);
-  pen.lineTo(2.6, 0);
-  if (plus) pen.moveTo(0, -2.6);
-  if (plus) pen.lineTo(0, 2.6);
-  pen.lineWidth = 1.5;
-  pen.strokeStyle = css(theme.text);
-  pen.stroke();
+/** Lines at the pen's origin, of a path in units of `size`. */
+function drawLines(pen, theme, path, size, width) {
+  Object.assign(pen, { lineWidth: width, strokeStyle: css(theme.text) });
+  pen.stroke(shaped(path, size));
 }
 
 /** A way from a start, with a dot where it begins. */
@@ -213,7 +218,8 @@ export function drawStars(pen, theme, plot, { prototypes, canonical }) {
     pen.save();
     pen.translate(...at(marks, j));
     drawStar(pen, theme, { label: owner[j], off: Boolean(off?.[j]), radius: starRadius(size[j]) });
-    if (owner[j] === UNKNOWN && weight[j]) drawSign(pen, theme, weight[j] > 0);
+    // A prediction is raised or lowered: plus or minus inside the star.
+    if (owner[j] === UNKNOWN && weight[j]) drawLines(pen, theme, `M-1 0H1${weight[j] > 0 ? "M0-1V1" : ""}`, 2.6, 1.5);
     pen.restore();
   }
 }
@@ -256,17 +262,13 @@ export function drawArrows(pen, theme, plot, { lines: { coef, owner }, prototype
     if (length < 6) return;
     const [ux, uy] = [a / size, b / size];
     const [tx, ty] = [cx + ux * length, cy + uy * length];
-    for (const [width, colour] of [[few ? 4 : 2.5, css(theme.back, 0.7)], [few ? 1.6 : 1, css(theme.text, few ? 1 : 0.8)]]) {
-      pen.beginPath();
-      pen.moveTo(cx, cy);
-      pen.lineTo(tx, ty);
-      pen.moveTo(tx - 8 * ux + 4 * uy, ty - 8 * uy - 4 * ux);
-      pen.lineTo(tx, ty);
-      pen.lineTo(tx - 8 * ux - 4 * uy, ty - 8 * uy + 4 * ux);
-      pen.lineWidth = width;
-      pen.strokeStyle = colour;
-      pen.stroke();
-    }
+    pen.beginPath();
+    pen.moveTo(cx, cy);
+    pen.lineTo(tx, ty);
+    pen.moveTo(tx - 8 * ux + 4 * uy, ty - 8 * uy - 4 * ux);
+    pen.lineTo(tx, ty);
+    pen.lineTo(tx - 8 * ux - 4 * uy, ty - 8 * uy + 4 * ux);
+    strokes(pen, [few ? 4 : 2.5, css(theme.back, 0.7)], [few ? 1.6 : 1, css(theme.text, few ? 1 : 0.8)]);
     const [mx, my] = [tx + 11 * ux, ty + 11 * uy];
     pen.save();
     pen.translate(mx, my);
@@ -274,66 +276,18 @@ export function drawArrows(pen, theme, plot, { lines: { coef, owner }, prototype
     pen.restore();
     if (!few) return;
     const count = prototypes?.count[j] > 1 ? ` ×${prototypes.count[j]}` : "";
-    const side = ux >= 0 ? 9 : -9;
-    pen.textAlign = ux >= 0 ? "left" : "right";
-    pen.textBaseline = "middle";
-    pen.lineWidth = 3;
-    pen.strokeStyle = css(theme.back, 0.85);
-    pen.strokeText(`${j + 1}${count}`, mx + side, my);
-    pen.fillStyle = css(theme.text);
-    pen.fillText(`${j + 1}${count}`, mx + side, my);
+    Object.assign(pen, { textAlign: ux >= 0 ? "left" : "right", textBaseline: "middle" });
+    writeOver(pen, theme, `${j + 1}${count}`, mx + (ux >= 0 ? 9 : -9), my);
   });
 }
 
-/** The mark of a direction, for legends. */
-function drawArrowIcon(pen, theme, size) {
-  const far = size * 0.34;
-  pen.beginPath();
-  pen.moveTo(-far, far);
-  pen.lineTo(far, -far);
-  pen.moveTo(0, -far);
-  pen.lineTo(far, -far);
-  pen.lineTo(far, 0);
-  pen.lineWidth = 1.6;
-  pen.strokeStyle = css(theme.text);
-  pen.stroke();
-}
-
-/** The mark of a row that is tied to a prototype, for legends. */
-function drawTieIcon(pen, theme, size) {
-  pen.beginPath();
-  pen.moveTo(-size * 0.35, size * 0.35);
-  pen.lineTo(size * 0.1, -size * 0.1);
-  pen.moveTo(size * 0.4, -size * 0.18);
-  pen.arc(size * 0.18, -size * 0.18, size * 0.22, 0, 7);
-  pen.lineWidth = 1.2;
-  pen.strokeStyle = css(theme.text);
-  pen.stroke();
-}
-
-/** The cross of a marked place, for legends. */
-function drawCross(pen, theme, size) {
-  const far = size * 0.28;
-  pen.beginPath();
-  pen.moveTo(-far, -far);
-  pen.lineTo(far, far);
-  pen.moveTo(-far, far);
-  pen.lineTo(far, -far);
-  pen.lineWidth = 2;
-  pen.strokeStyle = css(theme.text);
-  pen.stroke();
-}
-
-/** A dashed line, for legends. */
-function drawDashes(pen, theme, size) {
-  pen.setLineDash([size * 0.25, size * 0.15]);
-  pen.beginPath();
-  pen.moveTo(-size * 0.45, 0);
-  pen.lineTo(size * 0.45, 0);
-  pen.lineWidth = 1.6;
-  pen.strokeStyle = css(theme.text);
-  pen.stroke();
-}
+/** Signs of legends as paths, and the width of their lines: a direction, a tied row, a marked place, a dashed line. */
+const SIGNS = {
+  arrow: ["M-.34 .34L.34-.34M0-.34H.34V0", 1.6],
+  tie: ["M-.35 .35L.1-.1M.4-.18A.22 .22 0 1 1-.04-.18A.22 .22 0 1 1 .4-.18", 1.2],
+  cross: ["M-.28-.28L.28 .28M-.28 .28L.28-.28", 2],
+  dashed: ["M-.45 0H-.2M-.05 0H.2M.35 0H.45", 1.6],
+};
 
 /** A mark as a small picture for legends and headings. */
 export function markIcon(theme, spec, size = 18) {
@@ -344,10 +298,7 @@ export function markIcon(theme, spec, size = 18) {
   if (spec.target) drawTarget(pen, theme, size * 0.25);
   else if (spec.star) drawStar(pen, theme, { label: UNKNOWN, radius: size * 0.4, ...spec });
   else if (spec.draw) spec.draw(pen, theme, { radius: size * 0.24, ...spec });
-  else if (spec.arrow) drawArrowIcon(pen, theme, size);
-  else if (spec.tie) drawTieIcon(pen, theme, size);
-  else if (spec.cross) drawCross(pen, theme, size);
-  else if (spec.dashed) drawDashes(pen, theme, size);
+  else if (spec.sign) drawLines(pen, theme, SIGNS[spec.sign][0], size, SIGNS[spec.sign][1]);
   else if (spec.way) drawWay(pen, theme, -size * 0.35, size * 0.2, size * 0.4, -size * 0.2);
   else drawMark(pen, theme, { fill: spec.label, radius: size * 0.27, ...spec });
   return canvas;

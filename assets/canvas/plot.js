@@ -5,7 +5,7 @@ import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
 import { drawFar } from "./far.js";
 import { frameOf } from "./ghost.js";
 import { LessonLayer } from "./lesson.js";
-import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, word } from "./marks.js";
+import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, strokes, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
 import { equalArea } from "./ruler.js";
 import { WAITING } from "./scene.js";
@@ -340,8 +340,8 @@ export class Plot {
 
   paintBoundaries(pen, theme, picture) {
     this.tracePath(pen, boundaries(picture), picture.grid);
-    Object.assign(pen, { strokeStyle: css(theme.text, 0.8), lineWidth: 1.4, lineCap: "round" });
-    pen.stroke();
+    pen.lineCap = "round";
+    strokes(pen, [1.4, css(theme.text, 0.8)]);
   }
 
   /** Begin a path of segments that are given in grid units. */

@@ -9,6 +9,9 @@ import { drawValue, paintRamp, predictionAt } from "./surface.js";
 import { hintOf } from "./tools.js";
 
 const SCROLLS = { tabindex: 0, role: "group", "aria-label": "Legend" };
+/** Marks of the legend that come and go, in the order of `Report.key`. */
+const KINDS = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }, { sign: "arrow" }, { sign: "tie" },
+  { way: true }, { sign: "dashed" }, { sign: "cross" }];
 const MANY = 12; // classes: from here on the legend scrolls
 
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
@@ -24,7 +27,7 @@ export class Report {
     this.spoken = el("div", { class: "unseen", "aria-live": "polite" });
     this.legend = el("div", { class: "legend" });
     this.marks = el("div", { class: "entries" });
-    this.kinds = ["target", "star", "off", "way", "arrow", "tie", "code", "ghost", "guess"].map(() => el("span", { class: "entry kind", hidden: true }));
+    this.kinds = KINDS.map(() => el("span", { class: "entry kind", hidden: true }));
     this.bandScale = el("span", { class: "bands" });
     this.hint = el("span", { class: "hint" });
     this.ramp = el("span", { class: "tones", hidden: true }, el("span"), el("span"), el("canvas", { width: 256, height: 1, "aria-hidden": "true" }), el("span"));
@@ -64,8 +67,7 @@ export class Report {
     parts.forEach((name, part) => used.has(part) && entries.push(entry({ ...plain, part }, name)));
     if (target) entries.push(entry({ ...plain, thick: 3 }, "large error"));
     this.measure(target);
-    const icons = [{ target: true }, { star: true }, { star: true, off: true }, { way: true }, { arrow: true }, { tie: true }, { way: true }, { dashed: true }, { cross: true }];
-    this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, icons[i]), el("span", { class: "word" })));
+    this.kinds.forEach((kind, i) => kind.replaceChildren(markIcon(theme, KINDS[i]), el("span", { class: "word" })));
     // The others come with the first stars, and with the layer of assignments.
     this.marks.replaceChildren(...entries, this.kinds[0], this.kinds[4]);
     // What scrolls is reached with the keyboard too.

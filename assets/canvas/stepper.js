@@ -1,5 +1,6 @@
 /** The fit step by step: recorded states of the solver, played without a message. */
 
+import { drawLine, drawNumbers, heightsOf, shareAt, spanOf } from "./chart.js";
 import { Comparison, stateAt, timeAxis } from "./compare.js";
 import { isAsked } from "./ghost.js";
 import { button, clamp, el, newId, offer, say, setText, sized } from "./elements.js";
@@ -274,19 +275,13 @@ export class Stepper {
   }
 
   point(event) {
-    const { left, width } = this.span();
-    const share = (event.clientX - this.curve.getBoundingClientRect().left - left) / width;
+    const share = shareAt(event, this.curve, this.app.theme);
     this.play(false);
-    if (this.isComparing) this.goTo(clamp(share, 0, 1) * timeAxis([this.sets.ours.trace, this.sets.printed.trace], 0, 1).last);
-    else this.seek(Math.round(clamp(share, 0, 1) * (this.count - 1)));
+    if (this.isComparing) this.goTo(share * timeAxis([this.sets.ours.trace, this.sets.printed.trace], 0, 1).last);
+    else this.seek(Math.round(share * (this.count - 1)));
   }
 
   /* -- the curves -- */
-
-  span() {
-    const { em } = this.app.theme;
-    return { left: 2.9 * em, width: Math.max(this.curve.clientWidth - 9.5 * em, 10) };
-  }
 
   /** Objective and gap over the states, phases named, and a marker at the shown one. */
   paint() {
@@ -299,7 +294,7 @@ export class Stepper {
     const { em } = theme;
     const [width, height] = [this.curve.clientWidth, this.curve.clientHeight];
     const pen = sized(this.curve, width, height, window.devicePixelRatio);
-    const { left, width: span } = this.span();
+    const { left, width: span } = spanOf(this.curve, theme);
     const [top, bottom] = [1.4 * em, height - 0.5 * em];
     const x = (i) => left + (i / Math.max(this.count - 1, 1)) * span;
     pen.font = theme.font;
@@ -316,7 +311,7 @@ export class Stepper {
     pen.fillStyle = css(theme.primary);
     pen.fillRect(x(this.at) - 1, top - 0.2 * em, 2, bottom - top + 0.4 * em);
     const texts = lines.map(([values, colour, dash, text]) => ({ colour, text, y: this.paintLine(pen, values, colour, dash, { x, top, bottom }) }));
-    this.paintTexts(pen, theme, texts, { top, bottom, end: left + span });
+    drawNumbers(pen, texts, { top, bottom, end: left + span, em });
   }
 
   /** Ours and the printed algorithm over the iterations, and the other one's picture beside. */
@@ -328,26 +323,10 @@ export class Stepper {
     pen.fillStyle = css(theme.primary);
     pen.fillRect(x(this.time) - 1, top - 0.2 * theme.em, 2, bottom - top + 0.4 * theme.em);
     const texts = comparison.paintCurves(pen, theme, sets, { x, top, bottom, last });
-    this.paintTexts(pen, theme, texts, { top, bottom, end });
+    drawNumbers(pen, texts, { top, bottom, end, em: theme.em });
     const other = this.side === "ours" ? "printed" : "ours";
     comparison.paintBeside(other, sets[other].states.get(sets[other].at));
     comparison.paintSamples(theme);
-  }
-
-  /** Two numbers at the right end, apart from each other. */
-  paintTexts(pen, theme, texts, { top, bottom, end }) {
-    const { em } = theme;
-    if (texts.length === 2 && Math.abs(texts[0].y - texts[1].y) < 1.1 * em) {
-      const middle = clamp((texts[0].y + texts[1].y) / 2, top + 0.5 * em, bottom - 0.5 * em);
-      const order = texts[0].y <= texts[1].y ? [-0.55, 0.55] : [0.55, -0.55];
-      texts.forEach((entry, i) => (entry.y = middle + order[i] * em));
-    }
-    pen.textAlign = "left";
-    pen.textBaseline = "middle";
-    for (const { colour, text, y } of texts) {
-      pen.fillStyle = colour;
-      pen.fillText(text, end + 0.5 * em, y, 6 * em);
-    }
   }
 
   paintPhases(pen, theme, { x, top, bottom, end }) {
@@ -368,20 +347,8 @@ export class Stepper {
 
   /** One curve over its own range; the height at the shown state. */
   paintLine(pen, values, colour, dash, { x, top, bottom }) {
-    const known = values.filter((value) => value !== null);
-    const [low, high] = [Math.min(...known), Math.max(...known)];
-    const y = (value) => (high > low ? bottom - ((value - low) / (high - low)) * (bottom - top) : (top + bottom) / 2);
-    pen.strokeStyle = colour;
-    pen.lineWidth = 1.6;
-    pen.setLineDash(dash);
-    pen.beginPath();
-    let down = false;
-    values.forEach((value, i) => {
-      if (value !== null) pen[down ? "lineTo" : "moveTo"](x(i), y(value));
-      down = value !== null;
-    });
-    pen.stroke();
-    pen.setLineDash([]);
+    const y = heightsOf(values.filter((value) => value !== null), top, bottom);
+    drawLine(pen, values.map((value, i) => (value === null ? null : [x(i), y(value)])), colour, dash);
     return values[this.at] === null ? bottom : y(values[this.at]);
   }
 

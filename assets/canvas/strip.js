@@ -1,5 +1,6 @@
 /** The strip under the slider of a solved path. */
 
+import { drawLine, drawNumbers, shareAt, spanOf } from "./chart.js";
 import { nearestIndex } from "./controls.js";
 import { clamp, el, percent, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
@@ -7,6 +8,7 @@ import { css } from "./marks.js";
 /** What the strip draws, in words. */
 const LINES = "Line: training. Dashed: validation. Grey:";
 const PALE = " Pale: before the last change.";
+const isThere = (value) => value !== null && value !== undefined;
 
 /** The path of one model: values of its knots and what the strip draws of them; null where one is missing. */
 export function pastOf(knots) {
@@ -52,10 +54,8 @@ export class Strip {
   }
 
   to(event) {
-    const { left, width } = this.span();
     const end = this.app.path.values.length - 1;
-    const share = (event.clientX - this.canvas.getBoundingClientRect().left - left) / width;
-    const index = Math.round(clamp(share, 0, 1) * end);
+    const index = Math.round(shareAt(event, this.canvas, this.app.theme) * end);
     if (Number(this.held?.range.value) !== index || !this.held?.moved) this.held?.slide(index);
   }
 
@@ -69,12 +69,6 @@ export class Strip {
     const now = Number(scrub.range.value);
     const next = clamp(now + steps[event.key], 0, end);
     if (next !== now) scrub.slide(next);
-  }
-
-  /** The same span as the slider's thumb walks. */
-  span() {
-    const { em } = this.app.theme;
-    return { left: 2.9 * em, width: Math.max(this.canvas.clientWidth - 9.5 * em, 10) };
   }
 
   /** Keep the path that is known, faintly: its knots are about to go. Nothing else is kept. */
@@ -93,7 +87,7 @@ export class Strip {
     const { em } = theme;
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     const pen = sized(this.canvas, width, height, window.devicePixelRatio);
-    const { left, width: span } = this.span();
+    const { left, width: span } = spanOf(this.canvas, theme);
     const [top, bottom] = [0.9 * em, height - 1.6 * em];
     const end = Math.max(path.values.length - 1, 1);
     const x = (i) => left + (i / end) * span;
@@ -101,7 +95,7 @@ export class Strip {
     const past = this.past.map(({ value, strip }) => [positionOf(path.values, value), strip]).filter(([at]) => at !== null);
     const now = [...known.entries()];
     const all = [...past, ...now].map(([, strip]) => strip);
-    const shares = all.flatMap((s) => (s ? [s.training, s.validation] : [])).filter((v) => v !== null && v !== undefined);
+    const shares = all.flatMap((s) => (s ? [s.training, s.validation] : [])).filter(isThere);
     const errors = Boolean(app.scene.target); // of a regression: errors from 0 up, not shares of right answers
     const low = errors ? 0 : Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
     const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
@@ -136,9 +130,8 @@ export class Strip {
   }
 
   texts({ training, validation, nonzeros, r2 }) {
-    const there = (v) => v !== null && v !== undefined;
-    const fit = (name) => (there(r2?.[name]) ? `, R² ${say(r2[name], 2)}` : "");
-    const share = (name, v) => (there(v) ? [r2 ? `${name} error ${say(v)}${fit(name)}` : `${name} ${percent(v)}`] : []);
+    const fit = (name) => (isThere(r2?.[name]) ? `, R² ${say(r2[name], 2)}` : "");
+    const share = (name, v) => (isThere(v) ? [r2 ? `${name} error ${say(v)}${fit(name)}` : `${name} ${percent(v)}`] : []);
     return [...share("training", training), ...share("validation", validation), `${this.app.path.count} ${nonzeros}`];
   }
 
@@ -199,27 +192,16 @@ export class Strip {
   }
 
   paintLine(pen, [name, colour, dash, mark], { x, y, strips }) {
-    pen.strokeStyle = pen.fillStyle = colour;
-    pen.lineWidth = 1.6;
-    pen.setLineDash(dash);
-    pen.beginPath();
-    let pendown = false;
-    const has = (strip) => strip?.[name] !== null && strip?.[name] !== undefined;
-    strips.forEach(([at, strip]) => {
-      if (!has(strip)) pendown = false;
-      else {
-        pen[pendown ? "lineTo" : "moveTo"](x(at), y(strip[name]));
-        pendown = true;
-      }
-    });
-    pen.stroke();
-    pen.setLineDash([]);
+    const points = strips.map(([at, strip]) => (isThere(strip?.[name]) ? [x(at), y(strip[name])] : null));
+    drawLine(pen, points, colour, dash);
+    pen.fillStyle = colour;
     const dense = x(1) - x(0) < 7;
-    strips.forEach(([at, strip], i) => {
-      if (!has(strip) || (dense && i % 2)) return;
+    points.forEach((point, i) => {
+      if (!point || (dense && i % 2)) return;
+      const [px, py] = point;
       pen.beginPath();
-      if (mark === "circle") pen.arc(x(at), y(strip[name]), 1.8, 0, 7);
-      else pen.rect(x(at) - 1.8, y(strip[name]) - 1.8, 3.6, 3.6);
+      if (mark === "circle") pen.arc(px, py, 1.8, 0, 7);
+      else pen.rect(px - 1.8, py - 1.8, 3.6, 3.6);
       pen.fill();
     });
   }
@@ -227,25 +209,15 @@ export class Strip {
   /** The shown knot: a vertical line, and its values beside the chart, at their heights. */
   paintMarker(pen, theme, { x, y, yCount, top, bottom, lines, picture, path }) {
     const at = picture.knot ?? nearestIndex(path.values, picture.value);
-    const { left, width } = this.span();
-    const { em } = theme;
+    const { left, width } = spanOf(this.canvas, theme);
     pen.fillStyle = css(theme.primary);
     pen.fillRect(x(at) - 1, 0, 2, bottom);
     const strip = picture.strip;
     if (!strip) return;
     const texts = lines
-      .filter(([name]) => strip[name] !== null && strip[name] !== undefined)
+      .filter(([name]) => isThere(strip[name]))
       .map(([name, colour]) => ({ text: `${name} ${strip.r2 ? say(strip[name]) : `${Math.round(strip[name] * 100)} %`}`, colour, y: y(strip[name]) }));
     texts.push({ text: `${path.count} ${strip.nonzeros}`, colour: css(theme.muted), y: yCount(strip.nonzeros) });
-    texts.sort((a, b) => a.y - b.y);
-    texts.forEach((t, i) => (t.y = Math.max(t.y, i ? texts[i - 1].y + 1.1 * em : top)));
-    for (let i = texts.length - 1, floor = bottom; i >= 0; i--, floor = texts[i + 1].y - 1.1 * em)
-      texts[i].y = Math.min(texts[i].y, floor);
-    pen.textAlign = "left";
-    pen.textBaseline = "middle";
-    for (const { text, colour, y: ty } of texts) {
-      pen.fillStyle = colour;
-      pen.fillText(text, left + width + 0.5 * em, ty, 6 * em);
-    }
+    drawNumbers(pen, texts, { top, bottom, end: left + width, em: theme.em });
   }
 }

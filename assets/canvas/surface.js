@@ -1,7 +1,7 @@
 /** A regression model: its surface over two features, its curve over one, and the rows. */
 
 import { clamp, say, ticks } from "./elements.js";
-import { css, mix, word } from "./marks.js";
+import { css, mix, strokes, word, writeOver } from "./marks.js";
 
 /** Cividis: even in lightness, and read alike with any kind of colour vision. */
 const CIVIDIS = ["00224e", "123570", "3b496c", "575d6d", "707173", "8a8678", "a59c74", "c3b369", "e1cc55", "fee838"]
@@ -98,19 +98,8 @@ function placed(plot, { grid: [gx, gy] }) {
 
 /** Contour lines; dark on light and light on dark at once. */
 export function drawContours(pen, plot, picture, target) {
-  const at = placed(plot, picture);
-  const all = contours(picture, target);
-  for (const [width, colour] of [[2.6, "rgb(255 255 255 / .4)"], [1, "rgb(0 0 0 / .75)"]]) {
-    pen.beginPath();
-    for (const { lines } of all)
-      for (let i = 0; i < lines.length; i += 4) {
-        pen.moveTo(...at(lines[i], lines[i + 1]));
-        pen.lineTo(...at(lines[i + 2], lines[i + 3]));
-      }
-    pen.lineWidth = width;
-    pen.strokeStyle = colour;
-    pen.stroke();
-  }
+  plot.tracePath(pen, contours(picture, target).flatMap(({ lines }) => [...lines]), picture.grid);
+  strokes(pen, [2.6, "rgb(255 255 255 / .4)"], [1, "rgb(0 0 0 / .75)"]);
 }
 
 /** The values of the contour lines, each where its line is farthest from the edges. */
@@ -120,7 +109,7 @@ export function drawLevels(pen, theme, plot, picture, target) {
   pen.textBaseline = "middle";
   for (const { level, lines } of contours(picture, target)) {
     const place = farthestInside(plot, lines, at);
-    if (place) drawLabel(pen, theme, say(level), ...place);
+    if (place) writeOver(pen, theme, say(level), ...place);
   }
 }
 
@@ -135,15 +124,6 @@ function farthestInside({ area }, lines, at) {
   return best;
 }
 
-function drawLabel(pen, theme, text, px, py) {
-  pen.lineJoin = "round";
-  pen.lineWidth = 4;
-  pen.strokeStyle = css(theme.back, 0.85);
-  pen.strokeText(text, px, py);
-  pen.fillStyle = css(theme.text);
-  pen.fillText(text, px, py);
-}
-
 /** Prediction against the feature. */
 export function drawCurve(pen, theme, plot, { surface }) {
   const { x } = plot.app.scene.view;
@@ -151,11 +131,7 @@ export function drawCurve(pen, theme, plot, { surface }) {
   surface.forEach((value, i) =>
     pen[i ? "lineTo" : "moveTo"](plot.px(x[0] + (i / (surface.length - 1)) * (x[1] - x[0])), plot.py(value)));
   pen.lineJoin = "round";
-  for (const [width, colour] of [[5, css(theme.back, 0.7)], [2.4, css(theme.primary)]]) {
-    pen.lineWidth = width;
-    pen.strokeStyle = colour;
-    pen.stroke();
-  }
+  strokes(pen, [5, css(theme.back, 0.7)], [2.4, css(theme.primary)]);
 }
 
 /** On a curve: from every row to what the model predicts for it. */
@@ -168,9 +144,7 @@ export function drawSticks(pen, theme, plot, { predicted }) {
     pen.moveTo(plot.px(x[i]), plot.py(y[i]));
     pen.lineTo(plot.px(x[i]), plot.py(predicted[i]));
   }
-  pen.lineWidth = 1;
-  pen.strokeStyle = css(theme.text, 0.55);
-  pen.stroke();
+  strokes(pen, [1, css(theme.text, 0.55)]);
 }
 
 /** How thick the outline of a row is that is predicted so wrongly: 0 to 3. */
@@ -184,36 +158,20 @@ export function thickness(value, predicted, target) {
  * Part 0 (training) is plain, 1 (validation) has a centre dot, 2 (test) an outer ring.
  */
 export function drawValue(pen, theme, { tone, thick = 0, part = 0, hollow = false, radius = 5 }) {
-  const colour = TONES[tone];
-  const disc = (r) => {
+  const outline = 0.8 + thick;
+  const discs = [[radius + outline + 0.4, css(theme.back, 0.9)], [radius + outline - 0.6, css(theme.text)], [radius - 0.6, css(TONES[tone])]];
+  if (hollow) discs.push([radius * 0.55, css(theme.back)]);
+  if (part === 1) discs.push([radius * 0.34, hollow ? css(theme.text) : tone > 140 ? "#111" : "#fff"]);
+  for (const [r, colour] of discs) {
     pen.beginPath();
     pen.arc(0, 0, r, 0, 7);
-  };
-  const outline = 0.8 + thick;
-  disc(radius + outline + 0.4);
-  pen.fillStyle = css(theme.back, 0.9);
-  pen.fill();
-  disc(radius + outline - 0.6);
-  pen.fillStyle = css(theme.text);
-  pen.fill();
-  disc(radius - 0.6);
-  pen.fillStyle = css(colour);
-  pen.fill();
-  if (hollow) {
-    disc(radius * 0.55);
-    pen.fillStyle = css(theme.back);
+    pen.fillStyle = colour;
     pen.fill();
   }
-  if (part === 1) {
-    disc(radius * 0.34);
-    pen.fillStyle = hollow ? css(theme.text) : tone > 140 ? "#111" : "#fff";
-    pen.fill();
-  } else if (part === 2) {
-    disc(radius + outline + 2.2);
-    pen.lineWidth = 1.1;
-    pen.strokeStyle = css(theme.text);
-    pen.stroke();
-  }
+  if (part !== 2) return;
+  pen.beginPath();
+  pen.arc(0, 0, radius + outline + 2.2, 0, 7);
+  strokes(pen, [1.1, css(theme.text)]);
 }
 
 /** Paint the colours of the target's range into a small canvas, low to high. */

@@ -32,17 +32,17 @@ function paint(kind, colour) {
 /** A font that every reader of SVG has: the page's own is not in the file. */
 export const plainFont = (font) => font.replace(/px .*/, "px sans-serif");
 
+/** What `save` keeps, as a pen begins; of it `dash`, `area` and `at` are no properties of a canvas. */
+const START = {
+  fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, lineJoin: "miter", lineCap: "butt", lineDashOffset: 0,
+  font: "14px sans-serif", textAlign: "left", textBaseline: "middle", dash: [], area: undefined, at: [1, 1, 0, 0],
+};
+
 /** What `canvas.getContext("2d")` is for a picture on the screen. */
 export class SvgPen {
   constructor() {
-    Object.assign(this, { fillStyle: "#000", strokeStyle: "#000", lineWidth: 1, lineJoin: "miter", lineCap: "butt" });
-    Object.assign(this, { font: "14px sans-serif", textAlign: "left", textBaseline: "middle", lineDashOffset: 0 });
-    Object.assign(this, { dash: [], area: undefined, at: [1, 1, 0, 0] });
-    this.parts = [];
-    this.defs = [];
-    this.stack = [];
+    Object.assign(this, START, { parts: [], defs: [], stack: [], path: "" });
     this.stamps = new Map(); // image of a mark -> id of its drawing
-    this.path = "";
   }
 
   /** The whole picture. */
@@ -63,13 +63,8 @@ export class SvgPen {
 
   /* -- state -- */
 
-  get state() {
-    const { fillStyle, strokeStyle, lineWidth, lineJoin, lineCap, font, textAlign, textBaseline, lineDashOffset, dash, area, at } = this;
-    return { fillStyle, strokeStyle, lineWidth, lineJoin, lineCap, font, textAlign, textBaseline, lineDashOffset, dash, area, at };
-  }
-
   save() {
-    this.stack.push(this.state);
+    this.stack.push(Object.fromEntries(Object.keys(START).map((name) => [name, this[name]])));
   }
 
   restore() {
@@ -171,21 +166,21 @@ export class SvgPen {
     };
   }
 
-  box(x, y, w, h) {
-    const before = this.path;
-    this.beginPath();
-    this.rect(x, y, w, h);
+  /** Draw a rectangle, without the path so far. */
+  alone(draw, ...box) {
     const { path } = this;
-    this.path = before;
-    return { d: path };
+    this.beginPath();
+    this.rect(...box);
+    draw();
+    this.path = path;
   }
 
-  fillRect(x, y, w, h) {
-    this.add("path", { ...this.box(x, y, w, h), ...paint("fill", this.fillStyle) });
+  fillRect(...box) {
+    this.alone(() => this.fill(), ...box);
   }
 
-  strokeRect(x, y, w, h) {
-    this.add("path", { ...this.box(x, y, w, h), fill: "none", ...this.line() });
+  strokeRect(...box) {
+    this.alone(() => this.stroke(), ...box);
   }
 
   /* -- text and images -- */
