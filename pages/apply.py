@@ -5,8 +5,8 @@ import streamlit as st
 from pages.apply import new_file, new_rows, sheets, table
 from pages.state import session
 from pages.ui import calibration
-from pages.ui.elements import problems_shown
-from pages.ui.text import escape_markdown, message
+from pages.ui.elements import problems_shown, trained_on
+from pages.ui.text import message
 from pages.work import cache
 from smpcore.codegen import used_inputs
 from smpcore.datasets import only_compared
@@ -15,8 +15,7 @@ from smpcore.evaluation import clusters_like
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
-    name = escape_markdown(data.dataset.name)
-    st.caption(f"{context.method.title}, trained on {name}.")
+    trained_on(context)
     file = new_file.upload(data)
     model = context.model()
     used = used_inputs(model, data.preparation)

@@ -70,9 +70,15 @@ def _downloads() -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     refused, make = exports.offer(released)
     usual = "The fully converged model as C99 code with a self-test, in a zip file."
-    state = {"disabled": bool(refused), "help": refused or usual}
     with row:
-        download("Download as C", make, "model.zip", key="explore_download", **state)
+        download(
+            "Download as C",
+            make,
+            "model.zip",
+            key="explore_download",
+            disabled=bool(refused),
+            help=refused or usual,
+        )
     pin.button(resolve(released), row)
     qr.button(row)
     row.page_link("pages/export.py", label="More export options")

@@ -16,10 +16,10 @@ from pages.export import (
 )
 from pages.state import address, session
 from pages.ui import exports
-from pages.ui.elements import problems_shown, table
+from pages.ui.elements import problems_shown, table, trained_on
 from pages.ui.glossary import define
 from pages.ui.progress import is_waiting, visit_task
-from pages.ui.text import escape_markdown, message
+from pages.ui.text import message
 from smpcore.evaluation import ComparedFormat
 
 
@@ -37,9 +37,7 @@ def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
 
 with problems_shown(stop=True):
     context = session.resolved()
-    name = escape_markdown(context.data.dataset.name)
-    operating = f" {context.operating}." if context.operating else ""
-    st.caption(f"{context.method.title}, trained on {name}.{operating}")
+    trained_on(context, f" {context.operating}." if context.operating else "")
 chosen = settings.controls(exports.usual_name(context))
 with problems_shown():  # the Python below can be had all the same
     opened = context.choice.open_test, context.times_opened

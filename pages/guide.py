@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.state import widget_state
+from pages.ui.elements import choose_one
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "assets" / "guide"
@@ -26,21 +26,11 @@ def _page(path: Path) -> tuple[str, str]:
     return title.removeprefix("# "), text
 
 
-def _show(text: str) -> None:
-    """Text, and its pictures."""
-    before, *pictures = PICTURE.split(text)
-    st.markdown(before)
-    for meaning, address, after in zip(*[iter(pictures)] * 3, strict=True):
-        st.image(FOLDER / address, caption=meaning)
-        st.markdown(after)
-
-
 chapters = dict([_five_minutes(), *map(_page, sorted(FOLDER.glob("*.md")))])
-chapter = st.segmented_control(
-    "Chapter",
-    chapters,
-    required=True,
-    label_visibility="collapsed",
-    **widget_state.for_buttons("guide_chapter", chapters, next(iter(chapters))),
-)
-_show(chapters[chapter])
+unlabelled = {"label_visibility": "collapsed"}
+chapter = choose_one(st, "Chapter", "guide_chapter", chapters, **unlabelled)
+before, *pictures = PICTURE.split(chapters[chapter])
+st.markdown(before)
+for meaning, address, after in zip(*[iter(pictures)] * 3, strict=True):
+    st.image(FOLDER / address, caption=meaning)
+    st.markdown(after)

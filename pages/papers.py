@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.papers import runs
 from pages.state import session, widget_state
-from pages.ui.elements import table
+from pages.ui.elements import choose_one, table
 from pages.ui.text import message
 from pages.work import paper_runs
 from smpcore import METHODS
@@ -20,15 +20,8 @@ st.caption(
 titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}
 papers = [key for key in titles if any(one.paper == key for one in EXPERIMENTS)]
 here = session.current().method
-paper = st.segmented_control(
-    "Paper",
-    papers,
-    format_func=titles.get,
-    required=True,
-    **widget_state.for_buttons(
-        "papers_paper", papers, here if here in papers else papers[0]
-    ),
-)
+here = here if here in papers else None
+paper = choose_one(st, "Paper", "papers_paper", papers, here, format_func=titles.get)
 if paper in METHODS:
     st.caption(METHODS[paper].reference)
 chosen = [one for one in EXPERIMENTS if one.paper == paper]

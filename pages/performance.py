@@ -6,9 +6,9 @@ from pages.performance import confusion, errors, probabilities, subgroups, thres
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import quality
-from pages.ui.elements import problems_shown
+from pages.ui.elements import choose_one, problems_shown, trained_on
 from pages.ui.readouts import TITLES
-from pages.ui.text import escape_markdown, message
+from pages.ui.text import message
 
 SECTIONS = {
     "classification": {
@@ -28,19 +28,13 @@ with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
     estimator = context.fit().finished()
-name = escape_markdown(data.dataset.name)
-st.caption(f"{context.method.title}, trained on {name}.")
+trained_on(context)
 used = context.with_threshold(estimator).model_
 message(st.caption, quality.quality_of(used, data))
 sections = SECTIONS[data.dataset.task]
 left, right = st.columns([5, 2], vertical_alignment="center")
-shown = left.segmented_control(
-    "Show",
-    list(sections),
-    required=True,
-    **widget_state.for_buttons("performance_section", sections, next(iter(sections))),
-    label_visibility="collapsed",
-)
+unlabelled = {"label_visibility": "collapsed"}
+shown = choose_one(left, "Show", "performance_section", sections, **unlabelled)
 # Rows that fitted the model judge it too kindly: they come last.
 parts = [p for p in ("validation", "test", "train") if p in context.open_parts]
 part = widget_state.selectbox(

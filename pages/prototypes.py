@@ -13,10 +13,10 @@ from pages.prototypes import (
     stability,
 )
 from pages.prototypes.context import with_model
-from pages.state import session, widget_state
+from pages.state import session
 from pages.ui import quality, readouts
-from pages.ui.elements import problems_shown
-from pages.ui.text import escape_markdown, message
+from pages.ui.elements import choose_one, problems_shown, trained_on
+from pages.ui.text import message
 
 SECTIONS = {
     "All": portraits.gallery,
@@ -32,19 +32,10 @@ with problems_shown(st.error, stop=True):
     data = context.data
     forbidden.control(context)
     model = context.model()
-name = escape_markdown(data.dataset.name)
-st.caption(
-    f"{context.method.title}, trained on {name}. "
-    f"{readouts.KINDS[model.kind_of_prototype]}"
-)
+trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")
 message(st.caption, quality.quality_of(model, data))
-shown = st.segmented_control(
-    "Show",
-    list(SECTIONS),
-    required=True,
-    **widget_state.for_buttons("prototypes_section", SECTIONS, "All"),
-    label_visibility="collapsed",
-)
+unlabelled = {"label_visibility": "collapsed"}
+shown = choose_one(st, "Show", "prototypes_section", SECTIONS, **unlabelled)
 of_model = with_model(context, model)
 notes.caption(of_model)
 SECTIONS[shown](of_model)

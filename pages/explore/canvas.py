@@ -1,7 +1,4 @@
-"""The live figure: assets/canvas, mounted once, what it is sent and what it may say.
-
-assets/canvas/payload.schema.json describes what it is sent.
-"""
+"""The live figure, assets/canvas: what it is sent (payload.schema.json) and may say."""
 
 from __future__ import annotations
 
@@ -78,10 +75,7 @@ def message_problem(message: Any) -> str:
 
 
 def figure_script() -> None:
-    """Mount the figure's script, unseen: an answer to a drag goes without its 100 kB.
-
-    It is built from the modules of assets/canvas: Streamlit takes a script as one text.
-    """
+    """Mount the figure's script, unseen: answers to a drag go without its 100 kB."""
     style = (ASSETS / "canvas/figure.css").read_text("utf-8")
     component("canvas")(key="figure_script", data=style)
 

@@ -1,13 +1,9 @@
 """The live figure: a message from the browser in, a payload out.
 
-On release of a control, the answer is the *canonical* fit (cold start, fixed seed),
-the only one that is linked, exported or compared. While a control moves it is the same
-fit where that is quick, otherwise a warm-started *preview*. The points of the scrubbed
-path, canonical fits too, are asked for by the browser afterwards, a few at a time, so
-that a new message never waits behind them.
-
-Where the canonical fit takes long it goes on in a job, and a *subsampled* fit, of a
-part of the rows, is shown meanwhile, and while a control moves.
+On release of a control the answer is the *canonical* fit, while it moves the same one
+where that is quick, else a *preview*; where the canonical fit takes long it goes on in
+a job, and one on a part of the rows is shown meanwhile. Points of the path are asked
+for afterwards, so that no message waits behind them.
 """
 
 from __future__ import annotations

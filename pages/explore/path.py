@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pages.explore.picture import picture
@@ -15,6 +15,8 @@ from smpcore.readouts import READOUTS
 
 #: An answer with points of the path takes about this long at most.
 POINT_SECONDS = 0.15
+#: Pictures that one answer has at most.
+MOST_AT_ONCE = 16
 
 
 def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
@@ -53,18 +55,28 @@ def path_points(
         return []
     bounds = context.holding(cache.bounds(data, method.key, values))
     places = method.grid(bounds[method.path])
-    wanted = [i for i in message.get("want", ()) if type(i) is int]
     off_path = method.off_path(values, data.dataset.task)
     name = chain(context, scene, bounds)
+
+    def paint(index: int) -> dict[str, Any]:
+        value = float(places[index])
+        fitted = cache.path_point(data, method.key, off_path, value)
+        painted = picture(fitted, scene, data, bool(message.get("assignments")))
+        of_path = {"knot": index, "value": value, "chain": name}
+        return painted | of_path | {"canonical": False, "ms": 0.0}
+
+    return wanted_pictures(message, len(places), paint)
+
+
+def wanted_pictures(
+    message: Mapping[str, Any], count: int, paint: Callable[[int], dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What takes a moment of what is wanted; the rest is asked for again."""
+    wanted = [i for i in message.get("want", ()) if type(i) is int and 0 <= i < count]
     pictures: list[dict[str, Any]] = []
     started = time.perf_counter()
-    for index in wanted[:16]:
-        if not 0 <= index < len(places):
-            continue
+    for index in wanted[:MOST_AT_ONCE]:
         if pictures and time.perf_counter() - started > POINT_SECONDS:
-            break  # the browser requests the others again
-        fitted = cache.path_point(data, method.key, off_path, float(places[index]))
-        entry = picture(fitted, scene, data, bool(message.get("assignments")))
-        entry |= {"knot": index, "value": float(places[index]), "chain": name}
-        pictures.append(entry | {"canonical": False, "ms": 0.0})
+            break
+        pictures.append(paint(index))
     return pictures

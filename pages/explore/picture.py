@@ -121,19 +121,18 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
         shown["marks_label"] = readouts.MARKS[model.kind_of_prototype]
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
     if model.classes is None:
-        shown |= {"owner": np.full(model.n_prototypes, 255, np.uint8)}
+        shown["owner"] = np.full(model.n_prototypes, 255, np.uint8)
         shown["words"] = [readouts.effect(voice) for voice in prototype_weights(model)]
     if model.similarity.kind == "strings" and (texts := prototype_texts(model, data)):
-        sides = map(str, [""] if model.classes is None else model.classes)
-        sides = [*sides]
-        shown["words"] = [
-            f"{sides[k]!s:.24}: {text}" if sides[k] else text
-            for k, text in zip(model.prototype_labels, texts, strict=True)
-        ]
-        shown |= _stars(estimator, view)
+        shown["words"] = texts
+        if model.classes is not None:
+            sides = model.classes[model.prototype_labels]
+            named = zip(sides, texts, strict=True)
+            shown["words"] = [f"{side!s:.24}: {text}" for side, text in named]
+        shown |= _stars(estimator, view, shown["owner"])
     elif model.kind_of_prototype == "invented case":
         shown |= _values(model, scene.header["image"], shown["caption"])
-        shown |= _stars(estimator, view)
+        shown |= _stars(estimator, view, shown["owner"])
     elif estimator.anchor_rows_ is not None:
         shown["cases"] = _cases(estimator, scene.header["image"], data)
     if scene.header["image"] and shown["weights"] is not None:
@@ -159,20 +158,20 @@ def _values(
     model: PrototypeModel, image: list[int] | None, caption: str
 ) -> dict[str, Any]:
     """Values of invented cases; those of pictures in the data's own units."""
-    values = {"weights": model.anchors, "noun": "value"}
+    weights, ends = model.anchors, {}
     more = "Values are in standard deviations from the training mean."
     if image:
-        limits = value_range(model)
-        values = values | {"weights": model.prototypes, "range": list(limits)}
+        low, high = value_range(model)
+        weights, ends = model.prototypes, {"range": [low, high]}
         more = (
-            f"Pictures show the values of the training rows, {limits[0]:g} (white) to "
-            f"{limits[1]:g} (black); a case may go below (orange) or above (blue)."
+            f"Pictures show the values of the training rows, {low:g} (white) to "
+            f"{high:g} (black); a case may go below (orange) or above (blue)."
         )
-    values["weights"] = values["weights"].astype(np.float32)
-    return values | {"caption": f"{caption} {more}"}
+    weights, caption = weights.astype(np.float32), f"{caption} {more}"
+    return {"weights": weights, "noun": "value", "caption": caption} | ends
 
 
-def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
+def _stars(estimator: Any, view: figures.View, owner: np.ndarray) -> dict[str, Any]:
     """How much each invented case weighs, whether it is off the data, its start."""
     model = estimator.model_
     size, off = np.abs(prototype_weights(model)), estimator.off_data_
@@ -180,13 +179,10 @@ def _stars(estimator: Any, view: figures.View) -> dict[str, Any]:
     _, first = np.unique(estimator.merged_, return_index=True)
     start = estimator.start_[first] * model.scale + model.center
     start = None if view.of_target else view.project(start).astype(np.float32)
-    owner = (
-        model.prototype_labels if model.classes is not None else np.full(len(size), 255)
-    )
     return {
         "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
         "mark_weight": prototype_weights(model).astype(np.float32),
-        "mark_owner": owner.astype(np.uint8),
+        "mark_owner": owner,
         "mark_off": None if off is None else off.astype(np.uint8),
         "mark_start": start,
     }

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pages.explore.path import POINT_SECONDS
+from pages.explore.path import wanted_pictures
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context
@@ -19,8 +18,6 @@ from smpcore.model import History, Step
 
 #: States that are shown at most, and of data with more training values than `LARGE`.
 MOST_SHOWN, MOST_LARGE, LARGE = 200, 60, 20_000
-#: States that one answer paints at most.
-MOST_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -39,14 +36,10 @@ class States:
         return len(self.curves["iteration"])
 
 
-def recorded_fit(context: Context) -> fits.Fit:
-    """The canonical fit once more, with its states."""
-    return fits.recorded_fit(context.data, context.method.key, context.values)
-
-
 def run_of(context: Context, message: Mapping[str, Any]) -> Any:
     """What a request for states waits for: our fit, or the printed algorithm."""
-    fit, request = recorded_fit(context), (context.method.key, context.values)
+    request = context.method.key, context.values
+    fit = fits.recorded_fit(context.data, *request)
     if not message.get("printed") or not fit.wait(0.0):
         return fit
     if not printed.has_printed(context.data, *request):
@@ -68,21 +61,19 @@ def steps(
         return {"trace": None, "steps": [], "job": job, "printed": is_printed}
     request = context.data, context.method.key, context.values
     states = _printed(run) if is_printed else _recorded(run, context)
-    name = _chain(context, scene)
-    pictures: list[dict[str, Any]] = []
-    started = time.perf_counter()
-    for index in [i for i in message.get("want", ()) if type(i) is int][:MOST_AT_ONCE]:
-        if not 0 <= index < states.count:
-            continue
-        if pictures and time.perf_counter() - started > POINT_SECONDS:
-            break  # the browser requests the others again
+    values = tuple(sorted(context.values.items()))
+    text = repr((scene.header["id"], context.method.key, values))
+    chain = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def paint(index: int) -> dict[str, Any]:
         at_step, entry = _step(context, states, index)
         tied = bool(message.get("assignments"))
         painted = picture(at_step, scene, context.data, tied, coded=True)
-        pictures.append(painted | entry | {"chain": name})
+        return painted | entry | {"chain": chain}
+
     return {
-        "trace": states.curves | {"chain": name},
-        "steps": pictures,
+        "trace": states.curves | {"chain": chain},
+        "steps": wanted_pictures(message, states.count, paint),
         "job": None,
         "printed": is_printed if printed.has_printed(*request) else None,
     }
@@ -92,13 +83,6 @@ def shown_states(history: History, n_values: int) -> np.ndarray:
     """Recorded states that are shown: the first, the last, and those between."""
     n, most = len(history.steps), MOST_LARGE if n_values > LARGE else MOST_SHOWN
     return np.linspace(0, n - 1, min(n, most)).astype(int)
-
-
-def _chain(context: Context, scene: Scene) -> str:
-    """Name of the fit that the states belong to."""
-    values = tuple(sorted(context.values.items()))
-    text = repr((scene.header["id"], context.method.key, values))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _recorded(fit: fits.Fit, context: Context) -> States:

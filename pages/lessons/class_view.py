@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -119,90 +119,64 @@ def _answers(
     steps = classroom.lesson.steps
     titles = {i: f"{i + 1}. {steps[i]['title']}" for i in asked}
     step = st.selectbox("Answers to", asked, format_func=titles.get, key="class_step")
-    question, given = steps[step]["question"], answers.get(step, [])
+    question, sent = steps[step]["question"], answers.get(step, [])
     key, right = (classroom.code, classroom.lesson.title, step), None
     with problems_shown():
-        known = session.remembered(
-            "class_question", key, lambda: _known(classroom.lesson, step)
+        values, right = session.remembered(
+            "class_question", key, lambda: _fitted(classroom.lesson, step)
         )
-        text = as_markdown(lesson_readouts.filled(question["text"], known.found))
-        st.caption(f"{plural(len(given), 'answer')}: {text}")
-        if st.toggle("Show the right answer", key=f"class_right_{step}"):
-            right = known.right
+        text = as_markdown(lesson_readouts.filled(question["text"], values))
+        st.caption(f"{plural(len(sent), 'answer')}: {text}")
+        if not st.toggle("Show the right answer", key=f"class_right_{step}"):
+            right = None
     if "point" in question:
-        _marks(given, right)
+        if sent or right:
+            figure = figures.answer_places(sent, right or [])
+            words = "Places marked, table below"
+            st.plotly_chart(figure, key="class_answers", alt=words)
+            table_popover(pd.DataFrame(sent, columns=["x", "y"]))
         return
-    names, counts, marked = (
-        _of_choices(question, given, right)
-        if "choices" in question
-        else _of_numbers(given, right)
-    )
+    if "choices" in question:
+        names = [choice["text"] for choice in question["choices"]]
+        counts, marked = [sent.count(i) for i in range(len(names))], right or []
+    else:
+        names, counts, marked = _of_numbers(sent, right)
     if sum(counts):
-        st.plotly_chart(
-            figures.answer_counts(names, counts, marked),
-            key="class_answers",
-            alt=f"Answers: {'; '.join(map(_words, names, counts))}",
-        )
+        words = "; ".join(map("{}: {}".format, names, counts))
+        figure = figures.answer_counts(names, counts, marked)
+        st.plotly_chart(figure, key="class_answers", alt=f"Answers: {words}")
     elif right is not None:
         st.caption(f"Right: {', '.join(names[i] for i in marked)}")
 
 
-def _marks(given: list[list[float]], right: list[list[float]] | None) -> None:
-    """Marked places, and the right ones where they are wanted."""
-    if not (given or right):
-        return
-    figure = figures.answer_places(given, right or [])
-    st.plotly_chart(figure, key="class_answers", alt="Places marked, table below")
-    table_popover(pd.DataFrame(given, columns=["x", "y"]))
-
-
-def _words(name: str, count: int) -> str:
-    return f"{name}: {count}"
-
-
-class _Known(NamedTuple):
+def _fitted(lesson: Lesson, step: int) -> tuple[lesson_bar.Values, Any]:
     """Read-outs of a step's fits, and what is right by them."""
-
-    found: Mapping[str, Mapping[str, float]]
-    right: Any
-
-
-def _known(lesson: Lesson, step: int) -> _Known:
-    """Fit what the step asks about."""
     run = lesson_run.Run(lesson, session.get().choice, at=step)
     try:
-        found = run.readouts()
+        values = run.readouts()
     finally:
         run.forget_drawings()
     if run.asks_place:
-        return _Known(found, run.places[step])
-    is_choice = "choices" in run.question
-    right = run.right_choices(found) if is_choice else run.right_number(found)
-    return _Known(found, right)
-
-
-def _of_choices(
-    question: Mapping[str, Any], given: list[Any], right: list[int] | None
-) -> tuple[list[str], list[int], list[int]]:
-    names = [choice["text"] for choice in question["choices"]]
-    return names, [given.count(i) for i in range(len(names))], right or []
+        return values, run.places[step]
+    right = run.right_choices if "choices" in run.question else run.right_number
+    return values, right(values)
 
 
 def _of_numbers(
-    given: list[float], right: float | None
+    sent: list[float], right: float | None
 ) -> tuple[list[str], list[int], list[int]]:
     """Distinct numbers, or bins where there are many: far ones share the outermost."""
     known = [right] if right is not None and np.isfinite(right) else []
-    values = np.array([*given, *known])
+    values = np.array([*sent, *known])
     distinct = np.unique(values)
     if len(distinct) <= MOST_BINS:
         names = [plain_number(value) for value in distinct]
-        counts = [given.count(value) for value in distinct]
+        counts = [sent.count(value) for value in distinct]
         return names, counts, np.flatnonzero(distinct == right).tolist()
     low, high = np.quantile(values, [0.1, 0.9])
     edges = np.unique(np.linspace(low, high, MOST_BINS - 1))
     texts = [plain_number(edge) for edge in edges]
     names = [f"below {texts[0]}", *map(" to ".join, pairwise(texts))]
     names.append(f"{texts[-1]} and more")
-    counts = np.bincount(np.digitize(given, edges), minlength=len(names))
+    counts = np.bincount(np.digitize(sent, edges), minlength=len(names))
     return names, counts.tolist(), np.digitize(known, edges).tolist()

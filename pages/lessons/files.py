@@ -17,10 +17,10 @@ MOST_UPLOADED = 20
 
 def all_lessons() -> dict[str, Lesson | str]:
     """Lessons by the names of their files, or what is wrong with one."""
-    found = lesson_files.listed()
-    for name, data in session.get().lessons.items():
-        found[f"Uploaded: {name}"] = lesson_files.read(data)
-    return found
+    uploaded = session.get().lessons.items()
+    return lesson_files.listed() | {
+        f"Uploaded: {name}": lesson_files.read(data) for name, data in uploaded
+    }
 
 
 def upload() -> None:

@@ -13,6 +13,7 @@ from pages.ui.progress import is_waiting, visit_task
 from pages.ui.text import message
 from pages.work.memo import pairs
 from pages.work.parts import Parts
+from pages.work.tasks import Task
 from smpcore import PrototypeModel
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import brier_score, class_numbers
@@ -22,20 +23,30 @@ from smpcore.readouts import COVERAGE
 WAIT_SECONDS = 2.0
 #: Name of the task among the visit's.
 _TASK = "out_of_fold"
+#: What is calibrated, and its term in the glossary.
+_WORDS = {
+    "classification": ("probabilities", "Calibration"),
+    "regression": ("intervals", "Prediction interval"),
+}
 
 
 def _key(context: Context) -> tuple:
-    data = context.data
-    method = context.method.key, pairs(context.values)
-    return data.dataset.digest, data.split.key, *method
+    dataset, division = context.data.dataset, context.data.split
+    return dataset.digest, division.key, context.method.key, pairs(context.values)
+
+
+def _begin(context: Context) -> Task:
+    """The visit's task of the fits on folds."""
+    compute, study = context.training_scores.compute, context.data.dataset
+    return visit_task(_TASK, _key(context), compute, study=study)
 
 
 def training_scores(context: Context) -> np.ndarray | None:
     """Out-of-fold scores of the training rows; None while they are on their way."""
-    found = context.training_scores
-    if found.scores is not None:
-        return found.scores
-    task = visit_task(_TASK, _key(context), found.compute, study=context.data.dataset)
+    training = context.training_scores
+    if training.scores is not None:
+        return training.scores
+    task = _begin(context)
     if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
         return None
     with problems_shown():
@@ -45,33 +56,25 @@ def training_scores(context: Context) -> np.ndarray | None:
 
 
 def offer(context: Context) -> None:
-    """Offer to calibrate the model; the page runs again when its calibration is there.
-
-    Why there is none is said where it cannot be learned.
-    """
-    found = context.training_scores
-    if found.scores is not None:
-        if found.problem:
-            message(st.info, found.problem)
+    """Offer to calibrate the model; where it cannot be, say why."""
+    training = context.training_scores
+    if training.scores is not None:
+        if training.problem:
+            message(st.info, training.problem)
         return
-    is_classifier = context.data.dataset.classes is not None
     if session.get().results.get(_TASK, (None,))[0] == _key(context):
         if training_scores(context) is not None:
             st.rerun()
         return
+    what, term = _WORDS[context.data.dataset.task]
     st.button(
-        "Calibrate probabilities" if is_classifier else "Calibrate intervals",
+        f"Calibrate {what}",
         key="calibrate",
         icon=":material/percent:",
-        help=define("Calibration" if is_classifier else "Prediction interval"),
-        on_click=_start,
+        help=define(term),
+        on_click=_begin,
         args=(context,),
     )
-
-
-def _start(context: Context) -> None:
-    found = context.training_scores
-    visit_task(_TASK, _key(context), found.compute, study=context.data.dataset)
 
 
 def basis(model: PrototypeModel) -> str:
@@ -87,7 +90,7 @@ def basis(model: PrototypeModel) -> str:
 
 def help_text(model: PrototypeModel) -> str:
     """What the numbers of a calibration mean."""
-    term = "Calibration" if model.classes is not None else "Prediction interval"
+    _, term = _WORDS["regression" if model.classes is None else "classification"]
     return (
         f"{define(term)} {basis(model)} Of a row that the model has learned from it is "
         "optimistic."
@@ -102,11 +105,7 @@ def readout(model: PrototypeModel, data: Parts, part: str) -> tuple[str, str, st
         low, high = model.intervals(X, COVERAGE).T
         covered = int(((low <= y) & (y <= high)).sum())
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
-        return (
-            "interval",
-            f"± {plain_number((high - low)[0] / 2, 3)}",
-            detail,
-        )
+        return "interval", f"± {plain_number((high - low)[0] / 2, 3)}", detail
     known = class_numbers(y, model.classes)
     score, low, high = brier_score(model.probabilities(X), known, *of_rows)
     detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "

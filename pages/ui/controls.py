@@ -47,11 +47,9 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         if value not in dict(_data_options(choice)):
             raise SmpcoreError("data should be one of the listed data sets.")
         _, mine, token = str(value).partition(f"{MINE}:")
-        choice = (
-            user_tables.show(choice, token) if mine else replace(choice, data=value)
-        )
-        choice = replace(choice, data_values={}, **NO_QUESTION)
-        return replace(choice, view={}, open_test=False, forbidden=())
+        of = user_tables.show(choice, token) if mine else replace(choice, data=value)
+        afresh = {"data_values": {}, "view": {}, "open_test": False, "forbidden": ()}
+        return replace(of, **afresh, **NO_QUESTION)
     if name == "method":
         if value not in resolve(choice).methods:
             raise SmpcoreError("method should be one of the listed methods.")
@@ -70,9 +68,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         values = {**choice.data_values, inner: param.clean(value)}
         return replace(choice, data_values=values)
     if group == "v":
-        return replace(
-            choice, view={**choice.view, **_view_value(choice, inner, value)}
-        )
+        return replace(choice, view=choice.view | _view_value(choice, inner, value))
     param = _named(resolve(choice).params, name)
     return replace(choice, values={**choice.values, name: param.clean(value)})
 
@@ -96,10 +92,10 @@ def _horizon_param(choice: Choice) -> Param:
 
 
 def _named(params: tuple[Param, ...], name: str) -> Param:
-    for param in params:
-        if param.name == name:
-            return param
-    raise SmpcoreError(f"{name[:40]} is not a control of this page; reload the page.")
+    by_name = {param.name: param for param in params}
+    if name not in by_name:
+        raise SmpcoreError(f"{name[:40]} is no control of this page; reload the page.")
+    return by_name[name]
 
 
 def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
@@ -126,7 +122,10 @@ def live_controls(
 ) -> list[dict[str, Any]]:
     """The controls as the live figure wants them."""
     values = context.values
-    data, of_method, view, slices, test = context.cached("rows", lambda: _rows(context))
+    parts = _data_rows, _method_rows, _view_rows, _test_rows
+    data, of_method, (view, slices), test = context.cached(
+        "rows", lambda: [part(context) for part in parts]
+    )
     rows = [*data]
     for param, row in zip(context.params, of_method, strict=True):
         low, high = bounds.get(param.name, (param.low, param.high))
@@ -140,16 +139,6 @@ def live_controls(
         rows.append(row | now)
     shown = [slices[i] for i in np.flatnonzero(support) if i in slices]
     return rows + view + shown[:MAX_SLICES] + test
-
-
-def _rows(context: Context) -> tuple[Any, ...]:
-    """The rows of the controls as they stand while sliders of the method move."""
-    of_method, view, test = (
-        _method_rows(context),
-        _view_rows(context),
-        _test_rows(context),
-    )
-    return _data_rows(context), of_method, *view, test
 
 
 def _data_rows(context: Context) -> list[dict[str, Any]]:
@@ -169,10 +158,10 @@ def _data_rows(context: Context) -> list[dict[str, Any]]:
     others = {k: m.title for k, m in METHODS.items() if k not in able}
     if why := [f"{t}: {refused[k]}." for k, t in others.items() if k in refused]:
         rows[-1]["remark"] = f"Not available for these data. {' '.join(why)}"
-    elif missing := list(others.values()):
+    elif others:
         rows[-1]["remark"] = (
             f"This data set needs a method that predicts {ANSWERS[task]}. Not "
-            f"available: {', '.join(missing)}."
+            f"available: {', '.join(others.values())}."
         )
     return rows
 

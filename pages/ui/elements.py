@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import session
+from pages.state import session, widget_state
+from pages.state.context import Context
 from pages.ui.glossary import help_of
 from pages.ui.text import escape_markdown
 from smpcore import SmpcoreError, figures
@@ -23,15 +24,34 @@ _DIGITS, _MOST_DIGITS = 4, 15
 def problems_shown(
     show: Callable[[str], Any] = st.info, stop: bool = False
 ) -> Iterator[None]:
-    """Show an SmpcoreError where it is raised; ``stop``: nothing of the page
-    follows.
-    """
+    """Show an SmpcoreError where it is raised; ``stop``: nothing follows it."""
     try:
         yield
     except SmpcoreError as problem:
         show(escape_markdown(str(problem)))
         if stop:
             st.stop()
+
+
+def trained_on(context: Context, more: str = "") -> None:
+    """Say which method a page's model is of, and which data."""
+    name = escape_markdown(context.data.dataset.name)
+    st.caption(f"{context.method.title}, trained on {name}.{more}")
+
+
+def choose_one(
+    place: Any, label: str, key: str, options: Iterable[Any], start: Any = None, **more
+) -> Any:
+    """A row of buttons with one chosen: at first ``start``, or the first one."""
+    options = list(options)
+    start = options[0] if start is None else start
+    state = widget_state.for_buttons(key, options, start)
+    return place.segmented_control(label, options, required=True, **state, **more)
+
+
+def want_dialog(name: str) -> None:
+    """Ask for a dialog; a flag outlives a run that begins anew."""
+    session.get().dialog = name
 
 
 def is_dialog_wanted(name: str) -> bool:
@@ -54,11 +74,7 @@ def metric(label: str, value: Any, width: int | str) -> None:
 
 
 def number_columns(rows: Any) -> dict[str, Any]:
-    """How a table is shown, column by column: values stay exact, terms are explained.
-
-    Four significant digits, however small a number is, and more where one has more
-    before its point: Streamlit itself shows four places after it.
-    """
+    """How a table is shown by column: values stay exact, terms are explained."""
     columns = {}
     for name, column in pd.DataFrame(rows).items():
         if isinstance(name, str) and column.dtype.kind == "f":
@@ -71,6 +87,7 @@ def number_columns(rows: Any) -> dict[str, Any]:
 
 
 def _digits(values: np.ndarray) -> int:
+    # However small a number is: Streamlit itself shows four places after its point.
     largest = np.abs(values[np.isfinite(values)]).max(initial=1.0)
     before_the_point = int(np.log10(max(largest, 1.0))) + 1
     return min(max(_DIGITS, before_the_point), _MOST_DIGITS)

@@ -113,7 +113,7 @@ class Export:
         number: str = "float32",
         name: str = "",
         ranges: Mapping[str, SensorRange] | None = None,
-        told: Mapping[str, Any] | None = None,
+        as_exported: Mapping[str, Any] | None = None,
     ) -> bytes:
         """The model as files: the same bytes for the same model."""
         return export(
@@ -125,7 +125,8 @@ class Export:
             vectors=vectors,
             ranges=ranges,
             counts=self.counts,
-            provenance=self.provenance | ({"as_exported": told} if told else {}),
+            provenance=self.provenance
+            | ({"as_exported": as_exported} if as_exported else {}),
         )
 
 
@@ -191,10 +192,7 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
 
 
 def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
-    """Say whether the model of a choice can be exported, and promise its zip.
-
-    What the choice stands for is looked up now; the work waits.
-    """
+    """Why the model of a choice cannot be exported, and what makes its zip later."""
     results = session.get().results
     key, offered = results.get("offer", (None, None))
     if key is choice:  # asked anew for every picture of a drag

@@ -21,6 +21,8 @@ from smpcore.readouts import READOUTS
 
 #: A formula of a lesson; the signs that Markdown reads otherwise are in none.
 _FORMULA = re.compile(r"(\$[^$`\[\]<!\n]{1,200}\$)")
+#: Read-outs by name, before and after an answer.
+Values = Mapping[str, Mapping[str, float]]
 
 
 def as_markdown(text: str) -> str:
@@ -122,8 +124,8 @@ def _texts(run: Run) -> None:
     """Text, task, question or reveal of the step."""
     texts = [run.step["text"], (run.question or run.step.get("task", {})).get("text")]
     is_filled = any("{before." in text for text in texts if text)
-    found = run.readouts() if is_filled or run.at in run.answers else {}
-    texts = [lesson_readouts.filled(text, found) for text in texts if text]
+    values = run.readouts() if is_filled or run.at in run.answers else {}
+    texts = [lesson_readouts.filled(text, values) for text in texts if text]
     # Beside each other, so that the figure below stays on the screen.
     left, right = st.columns(2, gap="medium") if len(texts) > 1 else (st, st)
     left.markdown(f"**{as_markdown(run.step['title'])}**\n\n{as_markdown(texts[0])}")
@@ -135,7 +137,7 @@ def _texts(run: Run) -> None:
         elif run.is_open_question:
             _question(run, texts[1])
         else:
-            _reveal(run, found, texts[1])
+            _reveal(run, values, texts[1])
 
 
 def _task(text: str) -> None:
@@ -205,19 +207,19 @@ def _answer(key: str) -> None:
             lesson_run.answer(value)
 
 
-def _reveal(run: Run, found: Mapping[str, Mapping[str, float]], text: str) -> None:
+def _reveal(run: Run, values: Values, text: str) -> None:
     """What was answered, what is right, and the read-outs before and after."""
     st.caption(as_markdown(text))
     question = run.question
-    right = run.is_right(found)
-    show_answer = st.success if right else st.info
-    show_answer(_verdict(run, found, right))
-    st.markdown(as_markdown(lesson_readouts.filled(question["reveal"], found)))
+    right = run.is_right(values)
+    (st.success if right else st.info)(_verdict(run, values, right))
+    st.markdown(as_markdown(lesson_readouts.filled(question["reveal"], values)))
     if "then" not in question:
         return
     with st.container(horizontal=True):
         for name in run.shown():
-            row, before, after = (READOUTS[name], *(_at(found, name)))
+            row = READOUTS[name]
+            before, after = values["before"][name], values["after"][name]
             st.metric(
                 row.label,
                 row.text(after),
@@ -229,16 +231,12 @@ def _reveal(run: Run, found: Mapping[str, Mapping[str, float]], text: str) -> No
             )
 
 
-def _at(found: Mapping[str, Mapping[str, float]], name: str) -> tuple[float, float]:
-    return found["before"][name], found["after"][name]
-
-
-def _verdict(run: Run, found: Mapping[str, Mapping[str, float]], right: bool) -> str:
+def _verdict(run: Run, values: Values, right: bool) -> str:
     """The answer beside what the fits say, in a sentence."""
     answer, question = run.answers[run.at], run.question
     if "choices" in question:
         texts = [as_markdown(choice["text"]) for choice in question["choices"]]
-        said, true = texts[answer], [texts[i] for i in run.right_choices(found)]
+        predicted, true = texts[answer], [texts[i] for i in run.right_choices(values)]
         true = "; ".join(true) or "none of these"
     elif run.asks_place:
         far = lesson_readouts.nearest(answer, run.places[run.at])
@@ -248,8 +246,8 @@ def _verdict(run: Run, found: Mapping[str, Mapping[str, float]], right: bool) ->
         return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
     else:
         row = READOUTS[question["number"]["measure"]]
-        said, true = plain_number(answer), row.text(run.right_number(found))
-    agrees = "as predicted" if right else f"your prediction: {said}"
+        predicted, true = plain_number(answer), row.text(run.right_number(values))
+    agrees = "as predicted" if right else f"your prediction: {predicted}"
     return f"Measured: {true} ({agrees})."
 
 

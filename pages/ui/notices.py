@@ -19,10 +19,7 @@ WARNED_SECONDS = 5 * 60
 
 @st.fragment(run_every=60)
 def announce_expiry(token: str) -> None:
-    """Say a few minutes before a table expires that it will, and offer to keep it.
-
-    When it has expired, the file that it came from goes, too, and the page says so.
-    """
+    """Say a few minutes before a table expires that it will; its file goes with it."""
     left = table_store.seconds_left(token)
     visit = session.get()
     before, visit.table_here = visit.table_here, token if left else ""

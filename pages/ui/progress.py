@@ -64,10 +64,7 @@ def _show(task: Task, words: str, stoppable: bool) -> None:
 def is_waiting(
     task: Task, seconds: float, words: str, *, stoppable: bool = True
 ) -> bool:
-    """Whether a task is not done after so long.
-
-    If so its progress is shown, and the whole page runs again when it is done.
-    """
+    """Whether a task is not done after so long; its progress is shown until it is."""
     if not stoppable and task.was_left:  # the tab lost its connection for a while
         task.start()
     waiting = not task.wait(seconds)

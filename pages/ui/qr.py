@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.state import links, session
 from pages.state.choice import MINE
-from pages.ui.elements import is_dialog_wanted, problems_shown
+from pages.ui.elements import is_dialog_wanted, problems_shown, want_dialog
 from smpcore import SmpcoreError
 
 #: Pixels of a module of the code, and modules around it; dark on white in any theme.
@@ -54,14 +54,9 @@ def image(text: str) -> bytes:
 def button(place: Any) -> None:
     """A button that shows the code of the model on the screen."""
     help = "The link to this model as a code that a room can read from the screen"
-    place.button("QR code", key="qr", on_click=_want_dialog, help=help)
+    place.button("QR code", key="qr", on_click=want_dialog, args=("qr",), help=help)
     if is_dialog_wanted("qr"):
         _dialog()
-
-
-def _want_dialog() -> None:
-    """Ask for the dialog; a flag outlives a run that begins anew."""
-    session.get().dialog = "qr"
 
 
 @st.dialog("QR code", width="medium")

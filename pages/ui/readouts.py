@@ -77,9 +77,8 @@ def readouts(
 ) -> tuple[list[dict[str, str]], dict[str, Any]]:
     """Describe a fitted model in numbers."""
     model = estimator.model_
-    texts: list[dict[str, str]] = []
+    texts, counted = [], {}
     strip: dict[str, Any] = {"nonzeros": model.n_nonzeros}
-    counted: dict[str, Any] = {}
     for part in ("validation", "train", "test"):
         if part not in parts or not getattr(data.split, part).size:
             continue
@@ -88,7 +87,8 @@ def readouts(
         texts += of_part(part, scores, data)
         if isinstance(scores, RegressionScores):
             strip[name] = scores.mae
-            strip.setdefault("r2", {})[name] = _finite(scores.r2)
+            r2 = scores.r2 if np.isfinite(scores.r2) else None
+            strip.setdefault("r2", {})[name] = r2
         else:
             strip[name] = scores.accuracy
         counted[part] = scores
@@ -98,15 +98,12 @@ def readouts(
     else:
         texts += _classes(counted[part], counted["train"], winners)
     if model.calibration is not None:
-        texts.append(
-            _text(*calibration.readout(model, data, part))
-            | {"help": calibration.help_text(model)}
-        )
+        line = _text(*calibration.readout(model, data, part))
+        texts.append(line | {"help": calibration.help_text(model)})
     if data.dataset.forbidden:
         texts.append(_forbidden(data))
     texts += _size(estimator, data.preparation)
-    for key, (value, detail) in estimator.measures_.items():
-        texts.append(_text(key, value, detail))
+    texts += [_text(key, *line) for key, line in estimator.measures_.items()]
     return texts + solver_readouts(SimpleNamespace(estimator=estimator)), strip
 
 
@@ -142,13 +139,10 @@ def _errors(
     if not np.isfinite(scores.r2):
         same = "undefined, as the target has the same value in all rows"
         detail_r2 = f"{same}; {detail_r2}"
+    r2 = f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none"
     return [
         _text(f"{NAMES[part]}_error", plain_number(scores.mae, 3), detail),
-        _text(
-            f"{NAMES[part]}_r2",
-            f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none",
-            detail_r2,
-        ),
+        _text(f"{NAMES[part]}_r2", r2, detail_r2),
     ]
 
 
@@ -158,15 +152,8 @@ def _worst(scores: RegressionScores, data: cache.Parts, part: str) -> dict[str, 
     row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
     detail = f"{NAMES[part]} row {row}: true {plain_number(truth)}, predicted "
-    return _text(
-        "largest_error",
-        plain_number(scores.errors[worst], 3),
-        f"{detail}{plain_number(answer)}",
-    )
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
+    detail += plain_number(answer)
+    return _text("largest_error", plain_number(scores.errors[worst], 3), detail)
 
 
 def _classes(
@@ -207,29 +194,22 @@ def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
     weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
     if not weights and preparation.has_level_features:
         weights = f"{model.support.sum()} of {model.n_features} features"
-    notes = []
+    notes, of_columns = [], f"{len(used)} of {len(preparation.inputs)}"
     if lost := requested - model.n_prototypes:
         notes.append(f"{plural(lost, 'prototype')} {estimator.removal_reason}")
     wins = estimator.wins_
     if idle := 0 if wins is None else int((wins == 0).sum()):
         wins = "wins" if idle == 1 else "win"
         notes.append(f"{plural(idle, 'prototype')} {wins} no training row")
-    size = _text(
-        "n_nonzeros",
-        str(model.n_nonzeros),
-        f"of {model.anchors.size} weights (biases excluded)",
-    )
+    detail = f"of {model.anchors.size} weights (biases excluded)"
+    size = _text("n_nonzeros", str(model.n_nonzeros), detail)
     if not model.is_linear:
         key = CASES[model.kind_of_prototype]
         size = _text(key, str(len(model.anchors)), MEANINGS[key])
     return [
         _text("n_prototypes", f"{model.n_prototypes} of {requested}", "; ".join(notes)),
         size,
-        _text(
-            "n_features",
-            f"{len(used)} of {len(preparation.inputs)}",
-            ": ".join(filter(None, (weights, names))),
-        ),
+        _text("n_features", of_columns, ": ".join(filter(None, (weights, names)))),
     ]
 
 
@@ -253,29 +233,24 @@ def kernel_weights(
 def solver_readouts(fitted: Any) -> list[dict[str, str]]:
     """What is certified of a fit, and how its solver ended."""
     estimator, gap = fitted.estimator, READOUTS["gap"].value(fitted)
-    history, certified = estimator.history_, np.isfinite(gap)
-    percent_gap = plain_number(gap, 2) if gap >= ROUNDING else "0"
+    history = estimator.history_
+    value, detail = "none", "No certificate: the problem is not convex"
+    if np.isfinite(gap):
+        share = plain_number(gap, 2) if gap >= ROUNDING else "0"
+        value = f"≤ {share} %"
+        detail = f"{estimator.certificate} can have an objective more than {share} % "
+        detail += f"lower than {plain_number(estimator.objective_, 5)}"
+    seconds = history.seconds
+    spent = f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
     return [
-        _text(
-            "gap",
-            f"≤ {percent_gap} %" if certified else "none",
-            f"{estimator.certificate} can have an objective more than {percent_gap} % "
-            f"lower than {plain_number(estimator.objective_, 5)}"
-            if certified
-            else "No certificate: the problem is not convex",
-        ),
-        _text("solver", duration(history.seconds), convergence_summary(history)),
+        _text("gap", value, detail),
+        _text("solver", spent, convergence_summary(history)),
     ]
 
 
 def convergence_summary(history: History) -> str:
     """Number of iterations, and how the solver ended."""
     return f"{plural(history.n_iter, 'iteration')}, {history.status_text}"
-
-
-def duration(seconds: float) -> str:
-    """A time with a unit that suits it."""
-    return f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 def _text(key: str, value: str, detail: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.state import lesson_run, session, state_file
 from pages.state.choice import MINE, Choice
 from pages.ui import workspace
-from pages.ui.elements import is_dialog_wanted, problems_shown
+from pages.ui.elements import is_dialog_wanted, problems_shown, want_dialog
 from pages.ui.file_download import download
 from pages.ui.text import message
 from smpcore import SmpcoreError
@@ -29,9 +29,9 @@ def button(choice: Choice) -> None:
 
 
 def _want_dialog() -> None:
-    """Ask for the dialog; a flag outlives a run that begins anew."""
+    want_dialog("workspace")
     visit = session.get()
-    visit.dialog, visit.workspace_message = "workspace", ("", "")
+    visit.workspace_message = "", ""
     visit.editions["workspace"] += 1  # else the last file is sent once more
 
 
@@ -75,16 +75,13 @@ def _save(choice: Choice) -> None:
     download(
         "Save", lambda: content, "state.json", key="workspace_save", type="primary"
     )
-    if choice.data == MINE and not with_points:
-        st.caption(
-            "The file contains no rows of your table, but the names of its columns, "
-            "their roles and the cleaning steps."
-        )
-    else:
-        st.caption(
-            "Settings, names and notes on prototypes, the pinned model, and how "
-            "often test rows were opened."
-        )
+    st.caption(
+        "The file contains no rows of your table, but the names of its columns, their "
+        "roles and the cleaning steps."
+        if choice.data == MINE and not with_points
+        else "Settings, names and notes on prototypes, the pinned model, and how often "
+        "test rows were opened."
+    )
 
 
 def _open(file: Any, before: Choice) -> None:
