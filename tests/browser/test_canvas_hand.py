@@ -19,35 +19,6 @@ from tests.browser.canvas_page import (
 )
 
 
-def test_keyboard_only(visit):
-    page = visit()
-    canvas(page).focus()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".cross")).not_to_have_attribute("hidden", "")
-    expect(page.locator(".here")).to_contain_text("lead")
-    page.keyboard.press("+")
-    expect(canvas(page)).to_have_attribute("data-zoom", "1.5")
-    page.keyboard.press("0")
-    expect(canvas(page)).to_have_attribute("data-zoom", "1")
-    page.keyboard.press("]")
-    expect(page.locator(".here")).to_contain_text("Row 1")
-    expect(page.locator(".unseen[aria-live]")).to_contain_text("Row 1")
-    points = heard(page)["points"]
-    page.get_by_role("button", name="Add (tool)").press("Enter")
-    canvas(page).focus()
-    page.keyboard.press("Enter")
-    assert wait_heard(page, 1)["points"] == points + 1
-    page.keyboard.press("Delete")
-    assert wait_heard(page, 2)["points"] == points
-    page.keyboard.press("Control+z")
-    assert wait_heard(page, 3)["points"] == points + 1
-    slider(page, "mu").focus()
-    for _ in range(3):
-        page.keyboard.press("ArrowLeft")
-    wait_until(page, lambda: "mu" in heard(page)["heard"][0].get("values", {}))
-    assert "mu" in let_go(page)["values"]
-
-
 def test_touch(visit):
     page = visit(viewport={"width": 375, "height": 800}, has_touch=True)
     points = heard(page)["points"]
@@ -122,20 +93,6 @@ def test_swept_points_vanish_before_the_server_answers(visit):
     wait_until(page, lambda: canvas(page).evaluate(left) != before)
     assert state(page)["seq"] == seq
     page.mouse.up()
-
-
-def test_a_click_erases_one_of_two_points_at_a_place(visit):
-    page = visit()
-    points = heard(page)["points"]
-    page.get_by_role("button", name="Add (tool)").click()
-    for n in (1, 2):
-        page.mouse.click(*at(page, -2.5, 2.5))
-        assert wait_heard(page, n)["points"] == points + n
-    page.get_by_role("button", name="Erase (tool)").click()
-    page.mouse.click(*at(page, -2.5, 2.5))
-    assert wait_heard(page, 3)["points"] == points + 1
-    page.mouse.click(*at(page, -2.5, 2.5))
-    assert wait_heard(page, 4)["points"] == points
 
 
 def test_the_strip_is_a_slider_for_the_keyboard(visit):

@@ -90,16 +90,12 @@ def test_what_cannot_be_done_is_not_offered(visit):
     out, closer, fit = (
         bar.locator("button", has_text=text) for text in ("−", "+", "Fit")
     )
-    expect(undo).to_be_disabled()
-    expect(undo).to_have_attribute("title", "Nothing to undo")
     for button in (out, fit):
         expect(button).to_be_disabled()
         expect(button).to_have_attribute("title", "Everything is shown")
     n = heard(page)["n"]
     canvas(page).focus()
     page.keyboard.press("Control+z")
-    page.wait_for_timeout(300)
-    assert heard(page)["n"] == n
     for _ in range(12):
         page.keyboard.press("+")
     expect(closer).to_be_disabled()

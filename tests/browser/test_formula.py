@@ -30,11 +30,3 @@ def test_a_control_that_moves_lights_its_term(visit):
     page.keyboard.press("ArrowRight")
     expect(fusion).to_have_class("term term1 on")
     expect(fusion).to_have_class("term term1")
-
-
-def test_the_terms_follow_the_method(visit):
-    page = visit("?data=moons&method=imkpl")
-    expect(page.locator(".term")).to_have_count(5)
-    group = page.get_by_role("group", name="Method")
-    group.get_by_label("Method").select_option(label="Multi-prototype SVM")
-    expect(page.locator(".term")).to_have_count(2)

@@ -70,18 +70,12 @@ def test_the_fit_is_played_stepped_back_and_scrubbed_by_keyboard(visit):
     expect(page.get_by_role("button", name=OPENER)).to_be_focused()
     wait_until(page, lambda: state(page)["step"] == "")
     assert _painted(page) == fitted
-
-
-def test_a_changed_control_closes_the_steps(visit):
-    page = _stepping(visit)
+    page.get_by_role("button", name=OPENER).click()
     panel = page.get_by_role("group", name="Steps of the fit")
     expect(panel).to_be_visible()
     slider(page, "mu").focus()
     page.keyboard.press("ArrowRight")
     expect(panel).to_be_hidden()
-    wait_until(page, lambda: state(page)["canonical"] == "1")
-    assert state(page)["step"] == ""
-    assert page.evaluate("window.messages") > 0
 
 
 def _compared(visit, **options):
