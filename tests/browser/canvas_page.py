@@ -62,17 +62,8 @@ def at(page: Page, x: float, y: float) -> tuple[float, float]:
     return box["x"] + share_x * box["width"], box["y"] + share_y * box["height"]
 
 
-def sweep(
-    page: Page,
-    control: Locator,
-    moves: int,
-    seconds: float = 0.0,
-    painted: bool = False,
-) -> None:
-    """Drag a slider's thumb over its track and let go at 90 %.
-
-    With ``painted``, each move waits for its picture.
-    """
+def sweep(page: Page, control: Locator, moves: int) -> None:
+    """Drag a slider over its track, waiting for each picture; let go at 90 %."""
     box = control.bounding_box()
     middle = box["y"] + box["height"] / 2
     page.mouse.move(box["x"] + 0.1 * box["width"], middle)
@@ -80,7 +71,5 @@ def sweep(
     for i in range(1, moves + 1):  # the first place was reached by pressing there
         before = state(page)["paintCount"]
         page.mouse.move(box["x"] + (0.1 + 0.8 * i / moves) * box["width"], middle)
-        page.wait_for_timeout(1000 * seconds / moves)
-        if painted:
-            wait_until(page, lambda old=before: state(page)["paintCount"] != old)
+        wait_until(page, lambda old=before: state(page)["paintCount"] != old)
     page.mouse.up()

@@ -125,7 +125,7 @@ def test_every_page_fits_its_window_in_both_themes(visit, path):
         for width in (1280, 375):
             page.set_viewport_size({"width": width, "height": 800})
             rested(page)
-            page.wait_for_timeout(300)
+            page.evaluate("() => new Promise(requestAnimationFrame)")
             assert page.evaluate("document.documentElement.scrollWidth") <= width
     expect(page.locator(".stException")).to_have_count(0)
 
@@ -208,6 +208,6 @@ def test_the_pin_can_be_read_beside_an_open_sidebar(visit):
     expect(pin).to_be_visible(timeout=60_000)
     page.get_by_test_id("stExpandSidebarButton").click()
     expect(page.get_by_test_id("stSidebar")).to_be_visible()
-    page.wait_for_timeout(600)  # it slides
     cut = "e => [e, ...e.querySelectorAll('*')].some(n => n.scrollWidth > n.clientWidth"
-    assert not pin.evaluate(f"{cut} + 1 && getComputedStyle(n).display !== 'inline')")
+    cut += " + 1 && getComputedStyle(n).display !== 'inline')"
+    wait_until(page, lambda: not pin.evaluate(cut))  # the sidebar slides

@@ -49,7 +49,6 @@ def sweep_over(page, left: float, right: float, steps: int = 12) -> None:
     page.mouse.down()
     for i in range(1, steps + 1):
         page.mouse.move(*at(page, left + (right - left) * i / steps, 0))
-        page.wait_for_timeout(25)
 
 
 def passed(left: float, right: float, reach: float) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.canvas_page import wait_until
 from tests.browser.test_app import rested, visit
 
 fixtures = (visit,)
@@ -48,13 +49,8 @@ def test_text_stands_out(visit, path, theme):
     if path == "tradeoff":
         expect(page.get_by_role("button", name="Refine")).to_be_visible(timeout=60_000)
     rested(page)
-    faint = page.evaluate(FAINT)
-    for _ in range(20):  # what was stale fades in, on a busy machine slowly
-        if not faint:
-            break
-        page.wait_for_timeout(500)
-        faint = page.evaluate(FAINT)
-    assert faint == []
+    # What was stale fades in, on a busy machine slowly.
+    wait_until(page, lambda: page.evaluate(FAINT) == [])
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
