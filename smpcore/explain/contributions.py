@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -184,18 +183,10 @@ def _similarities(model: PrototypeModel, rows: np.ndarray) -> np.ndarray:
     return model.similarity.values(scaled, model.anchors)[0]
 
 
-def _kernels(model: PrototypeModel) -> Iterator[tuple[int, PrototypeModel]]:
-    """The model with one of its kernels at a time."""
-    weights = model.similarity.weights
-    for place in np.flatnonzero(weights):
-        alone = tuple(w if i == place else 0.0 for i, w in enumerate(weights))
-        similarity = replace(model.similarity, weights=alone)
-        yield int(place), replace(model, similarity=similarity)
-
-
 def _by_kernel(model, rows, vote, activations, constant, made) -> Contributions:
     """Exact, given which prototypes speak: their code is linear in the likenesses."""
-    parts = np.zeros(len(model.similarity.weights))
+    weights = np.array(model.similarity.weights)
+    parts = np.zeros(len(weights))
     mix, words = (
         model.mixing,
         "The similarity is a sum over features, split here by feature.",
@@ -208,8 +199,10 @@ def _by_kernel(model, rows, vote, activations, constant, made) -> Contributions:
             "For the active prototypes the code is linear in the similarities, which "
             "are sums over features, split here by feature."
         )
-    for place, alone in _kernels(model):
-        parts[place] = _similarities(alone, rows) @ mix @ vote
+    for place in np.flatnonzero(weights):
+        alone = tuple(np.where(np.arange(len(weights)) == place, weights, 0.0))
+        one_kernel = replace(model, similarity=replace(model.similarity, weights=alone))
+        parts[place] = _similarities(one_kernel, rows) @ mix @ vote
     rest = constant if model.code_size else constant + float(vote @ model.bias)
     missed = abs(parts.sum() + rest - made["lead"])
     exact = bool(missed <= _CODE_TOLERANCE * max(1.0, np.abs(parts).sum()))

@@ -159,7 +159,12 @@ def _picture(
             )
     frame = f"M0 0H{width * side}V{height * side}H0z"
     cells.append(f'<path d="{frame}" fill="none" stroke="#c5cad1"/>')
-    return _svg(width * side, height * side, f"Portrait of {name}", "".join(cells))
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" '
+        f'viewBox="0 0 {width * side} {height * side}" '
+        f'width="{width * side}" style="max-width: 100%; height: auto" '
+        f'role="img" aria-label="Portrait of {escape(name)}">{"".join(cells)}</svg>'
+    )
 
 
 def _cross(x: int, y: int, side: int) -> str:
@@ -213,12 +218,4 @@ def _bars(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="100%" height="{height}" '
         f'style="max-width: 640px" role="img" aria-label="Bars of {escape(name)}">'
         f"{middle}{''.join(lines)}</svg>{more}"
-    )
-
-
-def _svg(width: int, height: int, title: str, body: str) -> str:
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-        f'width="{width}" style="max-width: 100%; height: auto" '
-        f'role="img" aria-label="{escape(title)}">{body}</svg>'
     )

@@ -95,25 +95,20 @@ def calculator_html(
     if isinstance(calculator, str):
         return f"{title}<p>{escape(calculator)}</p>", ""
     try:
-        script = calculator_script(model, calculator)
+        compiled = compile_model(model, calculator.preparation)
+        values = constants(model, compiled, calculator)
+        module = emit_javascript(compiled, number=model_id(compiled))
     except ExportError as problem:
         words = f"The model cannot be tried in this file. {problem}"
         return f"{title}<p>{escape(words)}</p>", ""
+    texts = [Path(__file__).with_name(name).read_text("ascii") for name in _SCRIPTS]
+    # In a block, where no name can be that of a constant of the module.
+    script = "\n".join([module, "{", declared(values), *texts, "}"])
     return (
         f"{title}<p>{_INTRODUCTION}</p>"
         "<noscript><p>This needs JavaScript.</p></noscript>"
         '<div id="calculator" hidden></div>'
     ), script
-
-
-def calculator_script(model: PrototypeModel, calculator: Calculator) -> str:
-    """The JavaScript of `calculator_html`."""
-    compiled = compile_model(model, calculator.preparation)
-    module = emit_javascript(compiled, number=model_id(compiled))
-    declarations = declared(constants(model, compiled, calculator))
-    texts = [Path(__file__).with_name(name).read_text("ascii") for name in _SCRIPTS]
-    # In a block, where no name can be that of a constant of the module.
-    return "\n".join([module, "{", declarations, *texts, "}"])
 
 
 def constants(
@@ -144,8 +139,8 @@ def _rows(compiled: CompiledModel, calculator: Calculator) -> list[dict[str, Any
     values = np.array([[_middle(entry) for entry in compiled.inputs]])
     if calculator.rows is not None:
         names, values = calculator.rows.index, compiled.rows(calculator.rows)
-    numbers = [[_number(value) for value in row] for row in values.tolist()]
-    pairs = zip(names, numbers, strict=True)
+    values = np.where(np.isnan(values), None, values)
+    pairs = zip(names, values.tolist(), strict=True)
     return [{"name": str(name), "values": row} for name, row in pairs]
 
 
@@ -155,12 +150,6 @@ def _middle(entry: Any) -> float:
         return 0.0
     middle = (entry.low + entry.high) / 2
     return round(middle) if entry.integer else float(f"{middle:.4g}")
-
-
-def _number(value: float) -> float | int | None:
-    if np.isnan(value):
-        return None
-    return int(value) if value.is_integer() else value
 
 
 def _at_center(
