@@ -1,7 +1,16 @@
 """Why a model answers as it does, and what its prototypes are."""
 
 from smpcore.explain.case import Case, CaseExplainer, certainty
-from smpcore.explain.cases import (
+from smpcore.explain.contributions import (
+    Contributions,
+    contributions,
+    deciding_prototypes,
+)
+from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
+from smpcore.explain.kernel_plane import embedding
+from smpcore.explain.moves import single_column_changes
+from smpcore.explain.points import column_effects, rule_section
+from smpcore.explain.prototype_facts import (
     Oddities,
     contrasts,
     facts_of_prototypes,
@@ -10,24 +19,15 @@ from smpcore.explain.cases import (
     nearest_examples,
     wins,
 )
-from smpcore.explain.contributions import (
-    Contributions,
-    contributions,
-    deciding_prototypes,
-)
-from smpcore.explain.embedding import embedding
-from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
-from smpcore.explain.moves import single_column_changes
-from smpcore.explain.points import column_effects, rule_section
-from smpcore.explain.score_card import ScoreCard, card_section, score_card
-from smpcore.explain.section import Section
-from smpcore.explain.tables import (
+from smpcore.explain.prototype_table import (
     heaviest_cases,
     merged_from,
     prototype_table,
     prototype_weights,
     score_leads,
 )
+from smpcore.explain.score_card import ScoreCard, card_section, score_card
+from smpcore.explain.section import Section
 from smpcore.explain.words import rule_in_words
 
 __all__ = [

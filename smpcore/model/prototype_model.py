@@ -11,10 +11,10 @@ from scipy.sparse import issparse
 
 from smpcore.errors import require_finite
 from smpcore.model.calibration import Calibration, calibration_of
-from smpcore.model.codes import sparse_codes
 from smpcore.model.history import History
-from smpcore.model.sparse import sparse_activations
-from smpcore.model.text import read_entries, write_entries
+from smpcore.model.model_json import read_entries, write_entries
+from smpcore.model.sparse_codes import sparse_codes
+from smpcore.model.sparse_rows import sparse_activations
 from smpcore.model.ties import lowest_within
 from smpcore.model.valid_parts import check_parts
 from smpcore.similarity import Similarity

@@ -13,7 +13,7 @@ from smpcore.explain import Section, rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import document, facts, html_table, portrait
 from smpcore.report.calculator import Calculator, calculator_html
-from smpcore.report.cases import case_html
+from smpcore.report.case_page import case_html
 from smpcore.report.page import Page
 
 _MOST_BARS = 15

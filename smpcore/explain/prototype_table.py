@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.explain.cases import facts_of_prototypes, measures_of_prototypes, wins
+from smpcore.explain.prototype_facts import (
+    facts_of_prototypes,
+    measures_of_prototypes,
+    wins,
+)
 from smpcore.model import PrototypeModel, portraits
 from smpcore.readouts import READOUTS
 
