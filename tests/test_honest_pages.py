@@ -133,5 +133,8 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     assert f"| test_set_opened | {times} |" in readme
     facts = report.facts_of(with_model(resolve(choice), export.estimator.model_))
     assert facts["Test set opened"] == (f"{times} times" if times else "never")
+    opened_parts = [text for name, text in facts.items() if name == "Test accuracy"]
+    assert len(opened_parts) == bool(times)
+    assert all("majority-class baseline" in text for text in opened_parts)
     state = state_file.read(state_file.write(state_file.Saved(opened=choice.opened)))
     assert state.opened == ({digest: times} if times else {})

@@ -1,15 +1,12 @@
 """Names that a page, a sheet or a program could take for more than names."""
 
-import csv
 import io
 import json
-import math
 import re
 import zipfile
 from importlib.util import find_spec
 
 import numpy as np
-import openpyxl
 import pandas as pd
 import pytest
 
@@ -18,7 +15,6 @@ from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
 from smpcore import METHODS, Dataset, export, prepare, split
 from smpcore.codegen import TARGETS
-from smpcore.datasets import TABLE_WRITERS
 from tests.app import kernels, opened, said
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -110,30 +106,6 @@ def _check(name, content):
                 line
             )
         assert len(max(text.splitlines(), key=len)) < 400
-
-
-@pytest.mark.parametrize("title", TABLE_WRITERS)
-def test_every_table_holds_them(title, table):
-    frame = table.frame.assign(kind=pd.Categorical(table.frame["*/"]))
-    file = io.BytesIO(TABLE_WRITERS[title][1](frame))
-    if title == "Parquet":
-        assert list(pd.read_parquet(file)) == list(frame)
-        return
-    if title == "Excel":
-        rows = [*openpyxl.load_workbook(file).active.iter_rows()]
-        assert {cell.data_type for row in rows for cell in row} <= {"s", "n"}
-    else:
-        rows = [*csv.reader(io.StringIO(file.read().decode(), newline=""))]
-        texts = [text for row in rows for text in row if not _is_number(text)]
-        assert not any(text.startswith(("=", "@", "+", "-")) for text in texts)
-    assert len(rows) == 91 and {len(row) for row in rows} == {len(NAMES) + 2}
-
-
-def _is_number(text):
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
 
 
 JUNK = (

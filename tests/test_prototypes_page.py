@@ -96,12 +96,6 @@ def test_refits_run_as_a_job_and_their_table_comes():
     assert "100 refits" in words(page)
 
 
-def test_test_rows_stay_closed():
-    page = at("Why this prediction", {"data": "iris"})
-    assert page.selectbox(key="why_part").options == ["Training", "Validation"]
-    assert "The test set is closed" in words(page)
-
-
 @pytest.fixture
 def hostile():
     """A visitor's own table whose names and labels are code."""
@@ -176,28 +170,6 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
         # The values of real rows are in the rule's tables.
         assert "<th>column</th><th>value</th>" in full
         assert "<th>column</th><th>value</th>" not in closed
-
-
-@pytest.mark.parametrize(
-    ("data", "method", "words"),
-    [
-        ("breast_cancer", "smp", "majority-class baseline"),
-        ("diabetes", "supersparse", "training-median baseline"),
-    ],
-)
-def test_the_report_says_how_good_it_is_and_that_the_test_set_was_open(
-    data, method, words
-):
-    choice = Choice(data=data, method=method)
-    digest = resolve(choice).dataset.digest
-    choice = replace(choice, opened={digest: 2}, open_test=True)
-    parts = resolve(choice).data
-    fit = fits.fit(parts, method, resolve(choice).values)
-    assert fit.wait(60)
-    facts = report.facts_of(with_model(resolve(choice), fit.estimator.model_))
-    assert facts["Test set opened"] == "2 times"
-    told = [value for name, value in facts.items() if name.startswith("Test ")]
-    assert any(words in value for value in told)
 
 
 def test_parts_of_a_category_are_by_column_or_by_level():
@@ -385,6 +357,8 @@ def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkey
 
 def test_only_rows_of_open_parts_have_a_sheet():
     page = at("Why this prediction", {"data": "iris"})
+    assert page.selectbox(key="why_part").options == ["Training", "Validation"]
+    assert "The test set is closed" in words(page)
     division = resolve(Choice(data="iris")).data.split
     closed, open_row = (int(rows[0]) + 1 for rows in (division.test, division.train))
     field = page.text_input(key="why_cases")

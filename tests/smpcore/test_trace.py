@@ -42,20 +42,28 @@ def assert_same_model(one, other):
 
 
 @pytest.mark.parametrize(("key", "task"), CASES)
-def test_the_last_state_is_the_fitted_model(key, task):
+def test_states_are_those_of_the_history_and_the_last_is_the_fitted_model(key, task):
     fitted = fitted_with(key, task)
-    history = fitted.history_
-    assert 1 < len(history.steps) <= 200
-    last = history.state(-1)
-    assert_same_model(last.model, fitted.model_)
-    assert (last.objective, last.iteration) == (
-        history.objective[-1],
-        history.iteration[-1],
-    )
-    np.testing.assert_array_equal(last.fitted.assignment, fitted.assignment_)
-    earlier = fitted.at_step(last)
+    history, before = fitted.history_, None
+    places = np.asarray(history.steps.places)
+    assert 1 < len(places) <= 200 and (np.diff(places) > 0).all()
+    for number, place in enumerate(places):
+        state = history.state(number)
+        assert state.objective == history.objective[place]
+        assert state.model.history.objective[-1] == state.objective
+        assert state.iteration == history.iteration[place] and state.phase
+        sentence = state.sentence(before)
+        assert sentence.startswith(f"Step {number}: ")
+        numbers = {plain_number(state.objective, digits) for digits in (4, 6, 8)}
+        assert any(number in sentence for number in numbers)
+        assert ("gap" in sentence) == bool(np.isfinite(state.gap))
+        before = state
+    assert_same_model(state.model, fitted.model_)
+    np.testing.assert_array_equal(state.fitted.assignment, fitted.assignment_)
     X, _ = rows(task)
-    np.testing.assert_array_equal(earlier.predict(X), fitted.predict(X))
+    predicted = fitted.at_step(state).predict(X)
+    np.testing.assert_array_equal(predicted, fitted.predict(X))
+    assert places[-1] == len(history.objective) - 1
 
 
 @pytest.mark.parametrize(
@@ -77,18 +85,6 @@ def test_the_last_state_is_the_fitted_model_of_other_solvers(estimator):
     assert_same_model(fitted.history_.step(-1), fitted.model_)
 
 
-@pytest.mark.parametrize(("key", "task"), CASES)
-def test_states_have_the_objective_that_their_model_has_in_the_history(key, task):
-    history = fitted_with(key, task).history_
-    places = np.asarray(history.steps.places)
-    assert (np.diff(places) > 0).all() and places[-1] == len(history.objective) - 1
-    for number in (0, len(places) // 2):
-        state = history.state(number)
-        assert state.objective == history.objective[places[number]]
-        assert state.model.history.objective[-1] == state.objective
-        assert state.phase
-
-
 def test_an_objective_is_that_of_the_recorded_prototypes():
     X, y = rows("classification")
     smp = SMPClassifier(lam=0.01, record=3)
@@ -107,19 +103,6 @@ def test_an_objective_is_that_of_the_recorded_prototypes():
         Z = sparse.steps.states[state.number]
         F = objective.refit(objective.similarities(Z))[0]
         assert F == pytest.approx(state.objective, rel=1e-9)
-
-
-@pytest.mark.parametrize(("key", "task"), CASES)
-def test_sentences_say_what_changed(key, task):
-    history, before = fitted_with(key, task).history_, None
-    for number in range(len(history.steps)):
-        state = history.state(number)
-        sentence = state.sentence(before)
-        assert sentence.startswith(f"Step {number}: ")
-        numbers = {plain_number(state.objective, digits) for digits in (4, 6, 8)}
-        assert any(number in sentence for number in numbers)
-        assert ("gap" in sentence) == bool(np.isfinite(state.gap))
-        before = state
 
 
 def test_moved_rows_are_counted_and_their_prototype_is_that_of_the_model():
