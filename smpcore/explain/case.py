@@ -152,6 +152,10 @@ class CaseExplainer:
         """
         model, x = self.model, self.preparation.transform(row)[0]
         split = contributions(model, x, "column", self.preparation)
+        missing = self._missing(row)
+        # Nobody can change what was not measured.
+        frozen = self.preparation.fixed_features if frozen is None else frozen
+        frozen = [*frozen, *(f for spec in missing for f in spec.positions)]
         parts, rule = self._parts(row, x, split)
         places = {spec.name: i for i, spec in enumerate(self.preparation.inputs)}
         columns = [places[name] for name, *_ in parts if name in places]
@@ -159,7 +163,7 @@ class CaseExplainer:
             used = self.preparation.used_columns(model.support)
             columns = np.flatnonzero(used).tolist()
         if model.classes is None:
-            changed = (*self._moves(x, amount or self.usual_amount), None)
+            changed = (*self._moves(x, amount or self.usual_amount, frozen), None)
         else:
             changed = self._flip(x, frozen)
         nearest, note = self._beside(x, columns[:_MOST_COLUMNS], without)
@@ -167,7 +171,7 @@ class CaseExplainer:
             title,
             self._answer(split),
             self._facts(x, split) | dict(facts or {}),
-            self._remarks(row),
+            self._remarks(row, x, missing),
             self._sides(split),
             parts,
             rule,
@@ -197,7 +201,14 @@ class CaseExplainer:
             lead[f"Lead over the runner-up, {name}"] = plain_number(split.lead)
         return lead | certainty(self.model, x)
 
-    def _remarks(self, row: pd.DataFrame) -> tuple[str, ...]:
+    def _missing(self, row: pd.DataFrame) -> list[Input]:
+        """Columns without a value."""
+        inputs, report = self.preparation.inputs, self.preparation.report_rows
+        return [spec for spec in inputs if report(row, [spec.name])["missing"][0]]
+
+    def _remarks(
+        self, row: pd.DataFrame, x: np.ndarray, missing: list[Input]
+    ) -> tuple[str, ...]:
         """What is odd about the row's values."""
         whole, used = (
             self.whole or self.preparation,
@@ -208,28 +219,26 @@ class CaseExplainer:
         texts = {name: texts[0] for name, texts in named.items()}
         idle = whole.report_rows(row, others)
         unused = "; ".join(filter(None, (idle["out of range"][0], idle["unseen"][0])))
+        # Each column without a value with what the model takes in its place.
+        counted = [
+            f"{spec.name:.50} (counts as {spec.text(x)})"
+            for spec in missing
+            if spec.name in used
+        ]
+        n_more = len(counted) - _MOST_PARTS
+        more = f" and {n_more} more" if n_more > 0 else ""
         sentences = {
             "Out of the training range: {}.": texts["out of range"],
-            "Missing: {}.": self._missing(row, used),
+            "Missing, and kept so in the changes below: {}.": "; ".join(
+                counted[:_MOST_PARTS]
+            )
+            + more,
             "Never seen in training, counts as none of the levels: {}.": texts[
                 "unseen"
             ],
             "Unusual, but not used by this model: {}.": unused,
         }
         return tuple(s.replace("{}", text) for s, text in sentences.items() if text)
-
-    def _missing(self, row: pd.DataFrame, used: Sequence[str]) -> str:
-        """Columns without a value, each with what the model takes in its place."""
-        x = self.preparation.transform(row)[0]
-        texts = [
-            f"{spec.name:.50} (counts as {spec.text(x)})"
-            for spec in self.preparation.inputs
-            if spec.name in used
-            and self.preparation.report_rows(row, [spec.name])["missing"][0]
-        ]
-        more = len(texts) - _MOST_PARTS
-        rest = f" and {more} more" if more > 0 else ""
-        return "; ".join(texts[:_MOST_PARTS]) + rest
 
     def _value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
         """The value that the model got, and the raw one where that is another."""
@@ -294,12 +303,10 @@ class CaseExplainer:
         )
 
     def _flip(
-        self, x: np.ndarray, frozen: Sequence[int] | None
+        self, x: np.ndarray, frozen: Sequence[int]
     ) -> tuple[str, list[dict[str, Any]], np.ndarray | None]:
         """The smallest change that the answer would not survive."""
         model = self.model
-        if frozen is None:
-            frozen = self.preparation.fixed_features
         flip = counterfactual(
             model,
             x,
@@ -333,9 +340,12 @@ class CaseExplainer:
         """A quarter of the training targets' standard deviation, as one digit."""
         return float(f"{_SHARE_OF_SPREAD * float(self.y.std()):.1g}") or 1.0
 
-    def _moves(self, x: np.ndarray, amount: float) -> tuple[str, list[dict[str, Any]]]:
+    def _moves(
+        self, x: np.ndarray, amount: float, frozen: Sequence[int]
+    ) -> tuple[str, list[dict[str, Any]]]:
         """What of single columns would move a predicted number."""
-        changes = single_column_changes(self.model, self.preparation, x, amount)
+        options = self.preparation, x, amount, frozen
+        changes = single_column_changes(self.model, *options)
         sentence = (
             f"A change of one column that would move the prediction by "
             f"{plain_number(amount)}, all others as they are"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,11 @@ _TRIED = 64
 
 
 def single_column_changes(
-    model: PrototypeModel, preparation: Preparation, x: np.ndarray, amount: float
+    model: PrototypeModel,
+    preparation: Preparation,
+    x: np.ndarray,
+    amount: float,
+    frozen: Sequence[int] | None = None,
 ) -> list[dict[str, Any]]:
     """Find for each column the nearest value that moves the prediction by an amount.
 
@@ -38,6 +42,9 @@ def single_column_changes(
         The input to start from.
     amount : float
         How far the prediction should move, in units of the target; above 0.
+    frozen : sequence of int, optional
+        Features that stay as they are. By default those of the columns that cannot be
+        changed (`Preparation.fixed_features`).
 
     Returns
     -------
@@ -55,9 +62,9 @@ def single_column_changes(
         raise SmpcoreError("A classifier predicts no number that could be moved.")
     if not (amount > 0 and np.isfinite(amount)):
         raise SmpcoreError(f"amount={amount:g} should be above 0.")
-    lines = []
+    lines, frozen = [], preparation.fixed_features if frozen is None else frozen
     for spec in preparation.inputs:
-        if spec.fixed or not model.support[spec.features].any():
+        if spec.first in frozen or not model.support[spec.features].any():
             continue
         search = _level if spec.kind == "category" else _number
         ways = [search(model, spec, x, sign * amount) for sign in (1, -1)]

@@ -91,7 +91,8 @@ def test_what_is_odd_about_the_row_is_said_in_words():
     said = " ".join(of.explain(row, "a row").remarks)
     spec = next(s for s in of.preparation.inputs if s.name == "age")
     counts_as = spec.text(np.full(of.X.shape[1], spec.fill))
-    assert "= 99 (" in said and f"Missing: age (counts as {counts_as})." in said
+    missing = f"Missing, and kept so in the changes below: age (counts as {counts_as})."
+    assert "= 99 (" in said and missing in said
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
     assert case.remarks == ()
@@ -252,7 +253,7 @@ def _slopes(model, x):
     return model.predict(x + steps) - model.predict(x[None])
 
 
-def test_a_sheet_keeps_what_cannot_be_changed():
+def test_a_sheet_keeps_what_cannot_be_changed_or_was_not_measured():
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(rng.normal(size=(120, 2)).round(2), columns=["age", "dose"])
     sums = frame["age"] + frame["dose"]
@@ -261,12 +262,17 @@ def test_a_sheet_keeps_what_cannot_be_changed():
         (np.where(sums > 0, "yes", "no"), "smp"),
         (sums, "supersparse"),
     ):
-        for cleaning, columns in ((steps, {"dose"}), ([], {"age", "dose"})):
+        for cleaning, missing, columns in (
+            (steps, [], {"dose"}),
+            ([], ["dose"], {"age"}),
+            ([], [], {"age", "dose"}),
+        ):
             table = frame.assign(y=target)
             roles = {"y": "target"}
             data = make_dataset(table, "t", roles=roles, cleaning=cleaning)
             _, division, of = explainer(data, method)
-            rows = (data.frame.iloc[[i]] for i in division.validation)
+            rows = (data.frame.iloc[[i]].copy() for i in division.validation)
+            rows = (row.assign(**dict.fromkeys(missing, np.nan)) for row in rows)
             cases = [of.explain(row, "a row") for row in rows]
             changed = {line["column"] for case in cases for line in case.changes}
             assert changed == columns
