@@ -24,7 +24,7 @@ def _free(part):
 
 
 @pytest.mark.parametrize(
-    "kind", [state_file._File, lesson_files._File, canvas._Message], ids=str
+    "kind", [state_file.Saved, lesson_files._File, canvas._Message], ids=str
 )
 def test_every_number_has_ends(kind):
     free = msgspec.defstruct("Free", [("x", list[int | None])], bases=(Record,))

@@ -6,7 +6,6 @@ nothing in it is ever run. Rows of an uploaded table are never in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
@@ -16,7 +15,6 @@ from msgspec import Meta
 
 from pages.state.table_record import Name, TableRecord
 from pages.work import json_files
-from pages.work.comparisons import Entry
 from pages.work.json_files import Number, Record
 from pages.work.memo import pairs
 from smpcore import METHODS, Dataset
@@ -35,6 +33,7 @@ _Method = Literal[tuple(METHODS)]
 _Values = dict[Name, Number | bool | Name | None]
 _Coordinate = Annotated[float, Meta(ge=-FAR, le=FAR)]
 _Rows = list[Annotated[int, Meta(ge=0, le=EDITABLE_ROWS)]]
+_Times = Annotated[int, Meta(ge=0, le=10**6)]
 _Share = Annotated[float, Meta(ge=0, le=1)]
 
 
@@ -61,7 +60,9 @@ class _Note(Record):
     without: list[Name] = msgspec.field(default_factory=list)
 
 
-class _ModelNotes(Record):
+class ModelNotes(Record):
+    """Notes on the prototypes of a model, which is known by its key."""
+
     data: Name
     split: Name
     method: _Method
@@ -69,7 +70,9 @@ class _ModelNotes(Record):
     prototypes: dict[Annotated[int, Meta(ge=0, le=999_999)], _Note]
 
 
-class _Pin(Record):
+class Pin(Record):
+    """A model that is kept beside the one shown."""
+
     key: _Method
     values: _Values
 
@@ -79,61 +82,52 @@ class _Head(msgspec.Struct):
     version: Any = None
 
 
-class _File(Record):
-    format: Literal[FORMAT]
-    version: Literal[VERSION]
-    link: dict[str, str]
-    table: TableRecord | None
-    points: Points | None
-    notes: list[_ModelNotes]
-    pinned: _Pin | None
-    opened: dict[Name, Annotated[int, Meta(ge=0, le=10**6)]]
+class Saved(msgspec.Struct, forbid_unknown_fields=True):
+    """What a state file holds: a link without a token, and what no link has.
+
+    Points are in it only if they were drawn.
+    """
+
+    link: dict[str, str] = msgspec.field(default_factory=dict)
+    table: TableRecord | None = None
+    points: Points | None = None
+    notes: list[ModelNotes] = msgspec.field(default_factory=list)
+    pinned: Pin | None = None
+    opened: dict[Name, _Times] = msgspec.field(default_factory=dict)
+    format: Literal[FORMAT] = FORMAT
+    version: Literal[VERSION] = VERSION
 
 
 Notes = dict[tuple, dict[int, dict[str, Any]]]
 
 
-@dataclass(frozen=True, eq=False)
-class Saved:
-    """What a state file holds: a link without a token, and what no link has.
-
-    Points are in it only if they were drawn; notes as in `Session`.
-    """
-
-    link: dict[str, str] = field(default_factory=dict)
-    table: TableRecord | None = None
-    points: tuple[Dataset, Split] | None = None
-    notes: Notes = field(default_factory=dict)
-    pinned: Entry | None = None
-    opened: dict[str, int] = field(default_factory=dict)
-
-
 def write(saved: Saved) -> bytes:
     """A state as a file."""
-    pinned = saved.pinned
-    content = _File(
-        format=FORMAT,
-        version=VERSION,
-        link=saved.link,
-        table=saved.table,
-        points=saved.points and written_points(*saved.points),
-        notes=_written_notes(saved.notes),
-        pinned=pinned and _Pin(pinned.key, dict(pinned.values)),
-        opened=saved.opened,
-    )
-    data = msgspec.json.format(msgspec.json.encode(content), indent=1)
+    data = msgspec.json.format(msgspec.json.encode(saved), indent=1)
     if len(data) > MOST_BYTES:
         _wrong(f"has {len(data) / 1e6:.1f} MB, at most 1 MB can be opened again")
     return data
 
 
-def _written_notes(notes: Notes) -> list[_ModelNotes]:
+def written_notes(notes: Notes) -> list[ModelNotes]:
+    """Notes of a visit as a file has them."""
     models = []
     for (digest, split_key, method, values), of_model in notes.items():
         written = {j: n for j, n in of_model.items() if n["name"] or n["note"]}
         if written:
-            models.append(_ModelNotes(digest, split_key, method, dict(values), written))
+            models.append(ModelNotes(digest, split_key, method, dict(values), written))
     return models[-MOST_MODELS:]
+
+
+def read_notes(models: list[ModelNotes]) -> Notes:
+    """Notes of a file as a visit has them."""
+    return {
+        (one.data, one.split, one.method, pairs(one.values)): {
+            number: {"without": []} | msgspec.to_builtins(note)
+            for number, note in one.prototypes.items()
+        }
+        for one in models
+    }
 
 
 def written_points(dataset: Dataset, division: Split) -> Points:
@@ -160,40 +154,29 @@ def read(data: bytes) -> Saved:
         _wrong("is not one that this app wrote; choose one that Save made")
     if head.version != VERSION:
         _wrong(f"has version {head.version!s:.20}, this app reads version {VERSION}")
-    content = json_files.decode(data, _File, _NAME_OF_FILE, MOST_BYTES)
-    if "mine" in content.link:
+    saved = json_files.decode(data, Saved, _NAME_OF_FILE, MOST_BYTES)
+    if "mine" in saved.link:
         _wrong("has at “link” an entry that is not known: mine")
-    pinned, points = content.pinned, content.points
-    notes = {
-        (one.data, one.split, one.method, pairs(one.values)): {
-            number: {"without": []} | msgspec.to_builtins(note)
-            for number, note in one.prototypes.items()
-        }
-        for one in content.notes
-    }
-    return Saved(
-        link=content.link,
-        table=content.table,
-        points=points and read_points(points),
-        notes=notes,
-        pinned=pinned and _pinned(pinned.key, pinned.values),
-        opened=content.opened,
-    )
+    if saved.points:
+        read_points(saved.points)
+    if saved.pinned:
+        _check_pin(saved.pinned)
+    return saved
 
 
 def _wrong(what: str) -> NoReturn:
     json_files.refuse(_NAME_OF_FILE, what)
 
 
-def _pinned(key: str, values: dict[str, Any]) -> Entry:
-    method = METHODS[key]
+def _check_pin(pin: Pin) -> None:
+    """Refuse a setting that is not here, and forget one that there was."""
+    method = METHODS[pin.key]
     params = {p.name: p for task in method.estimators for p in method.controls(task)}
-    values = {name: v for name, v in values.items() if name not in method.removed}
-    for name, value in values.items():
+    pin.values = {n: v for n, v in pin.values.items() if n not in method.removed}
+    for name, value in pin.values.items():
         param = params.get(name)
         if param is None or (param.scale != "class" and param.clean(value) != value):
             _wrong(f"pins a model whose {name[:40]!r} is not here or out of its range")
-    return Entry(key, pairs(values))
 
 
 def read_points(points: Points, name: str = _NAME_OF_FILE) -> tuple[Dataset, Split]:

@@ -19,9 +19,11 @@ from pages.state import (
 )
 from pages.state.choice import MINE, Choice
 from pages.state.session import Live
-from pages.state.state_file import Saved
+from pages.state.state_file import Pin, Saved
 from pages.ui.text import message
 from pages.work import visitors
+from pages.work.comparisons import Entry
+from pages.work.memo import pairs
 from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
@@ -91,13 +93,15 @@ def keep(choice: Choice) -> None:
 
 def _noted() -> dict[str, Any]:
     visit = session.get()
-    return {"notes": visit.notes, "pinned": visit.pinned}
+    pin, notes = visit.pinned, state_file.written_notes(visit.notes)
+    return {"notes": notes, "pinned": pin and Pin(pin.key, dict(pin.values))}
 
 
 def _lay_out(saved: Saved) -> None:
     visit = session.get()
-    visit.notes.update(saved.notes)
-    visit.pinned = saved.pinned
+    visit.notes.update(state_file.read_notes(saved.notes))
+    pin = saved.pinned
+    visit.pinned = pin and Entry(pin.key, pairs(pin.values))
 
 
 def gather(choice: Choice, with_points: bool) -> Saved:
@@ -108,7 +112,7 @@ def gather(choice: Choice, with_points: bool) -> Saved:
         dataset, division = table_store.visit(choice.token)
         table = table_record.record_of(dataset)
         if with_points and is_drawn(choice):
-            points = dataset, division
+            points = state_file.written_points(dataset, division)
     return Saved(link, table, points, **_noted(), opened=choice.opened)
 
 
@@ -160,7 +164,7 @@ def put(saved: Saved, before: Choice) -> str:
 def _token(saved: Saved, before: Choice) -> str:
     """Of the saved table: drawn points, or the table that is here already."""
     if saved.points is not None:
-        return table_store.keep(*saved.points)
+        return table_store.keep(*state_file.read_points(saved.points))
     tables = {token: table_store.find(token) for token in before.user_tables}
     digest = saved.table.digest
     same = (t for t, one in tables.items() if one and one.dataset.digest == digest)
@@ -202,7 +206,7 @@ def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:
         check_fit(here)
         token = table_store.keep(here, token=token)
     table = msgspec.structs.replace(saved.table, digest=here.digest)
-    put(replace(saved, table=table), user_tables.show(choice, token))
+    put(msgspec.structs.replace(saved, table=table), user_tables.show(choice, token))
     if not differences:
         return "The saved state of this table is opened."
     return (
