@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
-from streamlit.web.server.app_discovery import discover_asgi_app
 
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, sweep_jobs
 from smpcore import METHODS, list_datasets, load_dataset
-from tests.app import APP, kernels, opened, said, session_of
+from tests.app import kernels, opened, said, session_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -142,8 +141,3 @@ def test_a_link_out_of_range_is_clipped():
 def test_the_test_set_is_closed_unless_the_data_are_toys(data):
     readouts = _payload(opened({"data": data}))["picture"]["readouts"]
     assert any("Test" in entry["name"] for entry in readouts) == (data == "moons")
-
-
-def test_streamlit_run_begins_the_server_by_what_app_py_says():
-    """Else all is loaded when the first visitor comes, who waits for it."""
-    assert discover_asgi_app(Path(APP)).import_string == "app:app"

@@ -4,7 +4,6 @@ import pytest
 
 from pages.state.context import resolve
 from pages.work import sweep_jobs
-from smpcore import METHODS
 from tests.app import kernels, opened, said, session_of, sound
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -69,21 +68,6 @@ def test_a_page_says_the_same_from_its_link_and_when_it_comes_back(name):
     assert not again.warning
     choices = [session_of(app).choice for app in (page, again)]
     assert resolve(choices[0]).key == resolve(choices[1]).key
-
-
-def test_controls_begin_where_a_link_says():
-    # Not only set there: a browser may miss the picture in which they are set.
-    page = _told_trade_off(opened({"data": "iris"}, "tradeoff.py"))
-    page = opened(dict(page.query_params), "tradeoff.py")
-    assert page.button_group(key="sweep_groups").proto.default == [1]
-    assert page.number_input(key="sweep_folds").proto.default == 3
-    size = page.selectbox(key="sweep_size").proto
-    assert size.options[size.default] == "Flash bytes, float32 (ATmega328P)"
-    methods = page.multiselect[0].proto
-    chosen = [methods.options[place] for place in methods.default]
-    assert chosen == [METHODS[key].title for key in ("smallk", "imkpl")]
-    elements = page.button_group, page.number_input, page.selectbox
-    assert not any(element.proto.set_value for kind in elements for element in kind)
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "<b>x</b>", "-1", "1e9", "smp,zzz"])
