@@ -203,40 +203,27 @@ def test_all_tabs_together_may_hold_so_many(held):
 
 
 def test_files_of_a_closed_tab_go_unless_it_comes_back(held, monkeypatch):
-    clock = SimpleNamespace(now=0.0, later=[])
-    monkeypatch.setattr(
-        middleware, "time", SimpleNamespace(monotonic=lambda: clock.now)
-    )
-
-    def call_later(seconds, function):
-        clock.later.append((clock.now + seconds, function))
-
-    loop = SimpleNamespace(call_later=call_later)
-    monkeypatch.setattr(
-        middleware, "asyncio", SimpleNamespace(get_running_loop=lambda: loop)
-    )
-    here = {"a", "b"}
+    clock, later, here = SimpleNamespace(now=0.0), [], {"b"}
+    loop = SimpleNamespace(call_later=lambda *call: later.append((clock.now, *call)))
+    for name, fake in (
+        ("time", SimpleNamespace(monotonic=lambda: clock.now)),
+        ("asyncio", SimpleNamespace(get_running_loop=lambda: loop)),
+    ):
+        monkeypatch.setattr(middleware, name, fake)
     monkeypatch.setattr(visitors, "is_here", lambda tab: tab in here)
     held |= {"a": 1, "b": 1}
     guard = middleware.Guard(taken)
-
-    def at(seconds, function):
-        for due, waiting in clock.later:
-            if clock.now < due <= seconds:
-                clock.now = due
-                waiting()
-        clock.now = seconds
-        function()
-
-    here.discard("a")
-    at(0, guard._drop_later)
+    guard._drop_later()
+    clock.now = 3
     here.add("a")
-    at(3, guard._look_for_closed)  # its browser has come back
+    guard._look_for_closed()  # its browser has come back
     here.discard("a")
-    at(8, guard._drop_later)
-    at(17, lambda: None)
-    assert "a" in held  # ten seconds from the second time
-    at(19, lambda: None)
+    clock.now = 8
+    guard._drop_later()
+    for began, seconds, drop in later:
+        assert "a" in held  # ten seconds from the second time
+        clock.now = began + seconds
+        drop()
     assert set(held) == {"b"}
 
 
