@@ -14,12 +14,11 @@ from smpcore.chips.chip import CHIPS, Chip
 from smpcore.chips.programs import (
     HERE,
     SOURCES,
+    ChipProgram,
     Sizes,
-    build,
     numbers,
     run,
     simavr_runner,
-    sizes_of,
     write,
 )
 from smpcore.codegen import CompiledModel, QuantModel
@@ -119,14 +118,15 @@ def measure(
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         options = [*write(folder, model, chip, converted), *flags]
-        added = sizes_of(folder, chip, options, SOURCES[converted])
+        program = ChipProgram(folder, chip, options, SOURCES[converted])
+        added = program.sizes()
         given, score = numbers(model)
         given = np.dtype(np.float32) if converted else given
         scores = ("scores", score, (model.n_outputs,))
         record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
         with np.errstate(over="ignore"):  # beyond float32: infinite
             asked = np.asarray(rows).astype(given)
-        told = simulated(folder, chip, options, SOURCES[converted], asked, record)
+        told = simulated(program, asked, record)
     stack = told["stack"].max(initial=0)
     return Measured(
         chip=chip,
@@ -139,17 +139,11 @@ def measure(
     )
 
 
-def simulated(
-    folder: Path,
-    chip: Chip,
-    options: Sequence[str],
-    sources: Sequence[str],
-    rows: np.ndarray,
-    record: np.dtype,
-) -> np.ndarray:
-    """Let a simulated chip answer rows, with the model that lies in a folder."""
+def simulated(program: ChipProgram, rows: np.ndarray, record: np.dtype) -> np.ndarray:
+    """Let a simulated chip answer rows."""
+    chip = program.chip
     play = _on_avr if chip.tools == "avr" else _in_qemu
-    told = play(folder, chip, options, sources, rows, record)
+    told = play(program, rows, record)
     if len(told) != len(rows):
         raise ExportError(
             f"{chip.name} answered {len(told)} of {len(rows)} rows; the simulation "
@@ -158,38 +152,26 @@ def simulated(
     return told
 
 
-def _on_avr(
-    folder: Path,
-    chip: Chip,
-    options: Sequence[str],
-    sources: Sequence[str],
-    rows: np.ndarray,
-    record: np.dtype,
-) -> np.ndarray:
-    runner = simavr_runner()
+def _on_avr(program: ChipProgram, rows: np.ndarray, record: np.dtype) -> np.ndarray:
+    chip, runner = program.chip, simavr_runner()
     if runner is None:
         raise ExportError(f"{chip.name} needs gcc and libsimavr; install them.")
-    whole = build(folder, chip, "avr.c", options, "chip.elf", sources)
+    whole = program.build("avr.c", "chip.elf")
     _check(chip, whole, 0)
     row_bytes = rows.itemsize * rows.shape[1]
     answer_bytes = record.itemsize - record.fields["scores"][1]
     words = ["chip.elf", chip.machine, row_bytes, answer_bytes]
-    said = run(f"{runner.name}/simavr", *words, cwd=folder, given=rows.tobytes())
-    told = np.frombuffer(said, record)
+    command = f"{runner.name}/simavr", *words
+    told = np.frombuffer(
+        run(*command, cwd=program.folder, given=rows.tobytes()), record
+    )
     _check(chip, whole, int(told["stack"].max(initial=0)) + _SPARE)
     return told
 
 
-def _in_qemu(
-    folder: Path,
-    chip: Chip,
-    options: Sequence[str],
-    sources: Sequence[str],
-    rows: np.ndarray,
-    record: np.dtype,
-) -> np.ndarray:
-    placed = [*options, f"-T{HERE / 'cortex.ld'}"]
-    build(folder, chip, "cortex.c", placed, "chip.elf", sources)
+def _in_qemu(program: ChipProgram, rows: np.ndarray, record: np.dtype) -> np.ndarray:
+    chip, folder = program.chip, program.folder
+    program.build("cortex.c", "chip.elf", f"-T{HERE / 'cortex.ld'}")
     (folder / "rows").write_bytes(rows.tobytes())
     run("qemu-system-arm", "-M", chip.machine, *_QEMU, cwd=folder)
     told = np.frombuffer((folder / "told").read_bytes(), record)

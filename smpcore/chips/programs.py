@@ -105,37 +105,32 @@ def _c_type(kind: np.dtype) -> str:
     return "float" if kind.kind == "f" else f"{kind}_t"
 
 
-def build(
-    folder: Path,
-    chip: Chip,
-    program: str,
-    options: Sequence[str],
-    name: str,
-    sources: Sequence[str] = SOURCES[False],
-) -> Sizes:
-    """Compile a program of this folder with the model that lies in another one."""
-    command = [f"{chip.tools}-gcc", *options, *_FLAGS, *chip.flags, f"-I{folder}"]
-    files = [HERE / program, *sources, "-Wl,--gc-sections", "-o", name]
-    run(*command, *files, *chip.libraries, cwd=folder)
-    table = run(f"{chip.tools}-size", name, cwd=folder).decode()
-    text, data, bss = map(int, table.splitlines()[1].split()[:3])
-    return Sizes(text + data, data + bss)
+class ChipProgram(NamedTuple):
+    """A model in a folder, and how a program around it is compiled for a chip."""
 
+    folder: Path
+    chip: Chip
+    options: Sequence[str]
+    sources: Sequence[str] = SOURCES[False]
 
-def sizes_of(
-    folder: Path,
-    chip: Chip,
-    options: Sequence[str],
-    sources: Sequence[str] = SOURCES[False],
-) -> Sizes:
-    """Bytes that the model in a folder adds to a program that asks it for an answer."""
-    # Memories of its own, or the gap between flash and RAM counts as RAM.
-    begin = [] if chip.tools == "avr" else [f"-T{HERE / 'cortex.ld'}", "-Wl,-e,main"]
-    built = [
-        build(folder, chip, "size.c", [*begin, *define, *options], "size.elf", sources)
-        for define in ([], ["-DWITH_MODEL"])
-    ]
-    return Sizes(built[1].flash - built[0].flash, built[1].ram - built[0].ram)
+    def build(self, around: str, name: str, *more: str) -> Sizes:
+        """Compile a program of this package around the model."""
+        chip, folder = self.chip, self.folder
+        command = [f"{chip.tools}-gcc", *more, *self.options, *_FLAGS, *chip.flags]
+        files = [HERE / around, *self.sources, "-Wl,--gc-sections", "-o", name]
+        run(*command, f"-I{folder}", *files, *chip.libraries, cwd=folder)
+        table = run(f"{chip.tools}-size", name, cwd=folder).decode()
+        text, data, bss = map(int, table.splitlines()[1].split()[:3])
+        return Sizes(text + data, data + bss)
+
+    def sizes(self) -> Sizes:
+        """Bytes that the model adds to a program that asks it for an answer."""
+        # Memories of its own, or the gap between flash and RAM counts as RAM.
+        is_avr = self.chip.tools == "avr"
+        begin = [] if is_avr else [f"-T{HERE / 'cortex.ld'}", "-Wl,-e,main"]
+        without = self.build("size.c", "size.elf", *begin)
+        whole = self.build("size.c", "size.elf", *begin, "-DWITH_MODEL")
+        return Sizes(whole.flash - without.flash, whole.ram - without.ram)
 
 
 def sizes(
@@ -165,7 +160,7 @@ def sizes(
     """
     with tempfile.TemporaryDirectory() as name:
         options = [*write(Path(name), model, chip), *flags]
-        return sizes_of(Path(name), chip, options)
+        return ChipProgram(Path(name), chip, options).sizes()
 
 
 @functools.cache

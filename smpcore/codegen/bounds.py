@@ -45,15 +45,8 @@ _APART = 2.01
 
 
 class Bounded(NamedTuple):
-    """Values of a program without rounding, and how far float32 can be from them.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, n_values), float64
-        Of similarities the largest sizes; of rows of scores zeros, as none is needed.
-    errors : ndarray of shape (n, n_values), float64
-    reach : ndarray of shape (n_values,), float64
-        Of features the size that the float64 model rounds at; of others nothing.
+    """Values without rounding (of similarities how large they can be), their errors,
+    and the size that the float64 model rounds features at.
     """
 
     values: np.ndarray
@@ -77,11 +70,7 @@ def bounded(model: Any, rows: np.ndarray, until: type | None = None) -> Bounded:
 
 
 def _input_rounding(model: Any, rows: np.ndarray) -> np.ndarray:
-    """How far ``x - offset`` can be off before any float32 arithmetic.
-
-    Rounding the inputs to float32, and the float64 model's own rounding, taken as
-    ``2^-48 (|x| + |offset|)``; zero for a category.
-    """
+    """How far ``x - offset`` can be off before any float32 arithmetic."""
     rounding = np.zeros(rows.shape)
     for place, entry in enumerate(model.inputs):
         if entry.kind == "number":

@@ -43,22 +43,8 @@ class Column(NamedTuple):
 
 
 class FeatureMap(NamedTuple):
-    """Where each model feature comes from.
-
-    Parameters
-    ----------
-    columns : list of Column
-    column : ndarray of shape (n_features,), int64
-        Column of each feature.
-    level : ndarray of shape (n_features,), int64
-        Level of a category that the feature waits for; -1 for a number.
-    offset : ndarray of shape (n_features,), float64
-        What is subtracted first: a float32, 0 for a category.
-    fixed : ndarray of shape (n_features,), bool
-        Whether a feature has one value in all training rows: it is no input, but part
-        of the constants.
-    value : ndarray of shape (n_features,), float64
-        That value less the offset.
+    """Column, level (-1: a number) and offset of each model feature; whether it is
+    `fixed`, with one value in all training rows, and that value less the offset.
     """
 
     columns: list[Column]

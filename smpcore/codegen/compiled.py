@@ -19,18 +19,10 @@ from smpcore.codegen.valid_programs import Rule, rules
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CompiledModel(Program):
-    """A program in float32.
+    """A program in float32; see `Program` for what integers have too.
 
     Parameters
     ----------
-    operations : tuple of Operation
-        What is computed from the inputs, one after the other (`program`).
-    prototype_labels : ndarray of shape (n_rows,), int64
-        Class index of each score, ascending.
-    probability : ProbabilityTable or None
-        Of two classes the probability of class 1, where it is known (`calibrated`).
-    half_width : float, int or None
-        Of regression half the width of the 90 % interval, where it is known.
     inputs : tuple of CompiledInput
         Columns of the user's table that the model reads, in their order.
     classes : tuple or None
@@ -61,23 +53,17 @@ class CompiledModel(Program):
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def source(self) -> CompiledModel:
+        """The model in floats, which knows the inputs as the user does."""
+        return self
+
+    @property
     def stack_bytes(self) -> int:
         """RAM that one prediction takes for arrays."""
         return describe.stack_bytes(self)
 
     def rows(self, table: Any) -> np.ndarray:
-        """Values of the inputs, taken from raw rows of the user's table.
-
-        Parameters
-        ----------
-        table : DataFrame, mapping of columns, or ndarray of shape (n, n_columns)
-            Raw values. An array is read by column index.
-
-        Returns
-        -------
-        ndarray of shape (n, n_inputs), float64
-            See `CompiledInput.read`.
-        """
+        """Values of the inputs, taken from raw rows of the user's table."""
         by_place = isinstance(table, np.ndarray)
         return np.column_stack(
             [

@@ -16,16 +16,7 @@ _BITS = 32
 
 @dataclass(frozen=True, eq=False)
 class Conversions:
-    """Rows of numbers with the integers that ``quantise`` makes of them.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, n_inputs), float32
-        In the units of the table.
-    integers : ndarray of shape (n, n_inputs), int8 or int16
-    kinds : tuple of str
-        What each row tries, of all inputs at once.
-    """
+    """Rows of numbers with the integers that ``quantise`` makes of them."""
 
     values: np.ndarray
     integers: np.ndarray
@@ -33,10 +24,8 @@ class Conversions:
 
 
 def conversions(quant: QuantModel) -> Conversions:
-    """Choose numbers for each input: ends of its range, halves, far outside, missing.
-
-    A half is given as two neighbouring floats, of which the one becomes the lower and
-    the other the upper integer: whatever rounds elsewhere gets one of them wrong.
+    """Choose numbers for each input: ends of its range, halves as two neighbouring
+    floats, far outside, missing.
     """
     least, most = container_ends(quant.width)
     steps = {
@@ -71,10 +60,7 @@ def _numbers(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
 
 
 def _first_floats(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
-    """Smallest float32 numbers that become at least these integers.
-
-    Found by halving: a larger number never becomes a smaller integer.
-    """
+    """Smallest float32 numbers that become at least these integers."""
     low = np.full(len(integers), _place(np.float32(-np.inf)))
     high = np.full(len(integers), _place(np.float32(np.inf)))
     for _ in range(_BITS):

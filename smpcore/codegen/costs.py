@@ -19,7 +19,6 @@ import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.constants import features_differ, has_tables, is_dense
-from smpcore.codegen.identity import source_of
 from smpcore.codegen.program import (
     Features,
     FixedPointFeatures,
@@ -155,7 +154,7 @@ def form_of(model: CompiledModel | QuantModel) -> str | None:
     if model.find(SparseCode):
         return None
     rows = model.find(WeightedInputs)
-    kind = "linear" if rows else source_of(model).find(Similarities).similarity
+    kind = "linear" if rows else model.source.find(Similarities).similarity
     if not model.is_integer:
         return f"{kind}, floats"
     if rows is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch
 from typing import Any
 
 import numpy as np
@@ -30,6 +29,28 @@ _OF_SIMILARITIES = {
     "ncc": "t less its mean, of length 1, s = sum of anchor * t",
     "features": "s = constant + sum of share * 2^-(t - anchor)^2",
     "intersection": "s = sum of min(t, anchor) / sum of max(t, anchor)",
+}
+
+#: Operation -> its formula, given what an input's value is called.
+FORMULAS: dict[type[Operation], Callable[[Any, str], str]] = {
+    WeightedInputs: lambda one, v: (
+        f"score of a row = ((bias + w1*{v}1) + w2*{v}2) + ..."
+    ),
+    Features: lambda one, v: f"t = factor * {v}{'' if one.move is None else ' + move'}",
+    Similarities: lambda one, v: _OF_SIMILARITIES[one.similarity],
+    WeightedSums: lambda one, v: "score of a row = bias + sum of weight * s",
+    SparseCode: lambda one, v: (
+        "code z >= 0 of at most size entries that minimises z' gram z / 2 - (scores)' z"
+        " greedily; score of an output = sum of votes * z"
+    ),
+    FixedPointFeatures: lambda one, v: (
+        f"t = clip(({v} * factor + origin) >> places, 0, top)"
+    ),
+    FixedPointSimilarities: lambda one, v: (
+        f"d = sum of {'(t - anchor)^2' if one.power == 2 else '|t - anchor|'}; "
+        "coarse = d >> drop; u = (coarse * gain + half) >> down; "
+        "s = 2^-(u / 4096) in Q.15 by table, 0 where coarse > last"
+    ),
 }
 
 
@@ -75,11 +96,7 @@ def n_anchors(model: Any) -> int:
 
 
 def stack_bytes(model: Any) -> int:
-    """RAM that the arrays of one prediction take, of a model in floats.
-
-    One float for each row of sums, and for each feature that is not just an input; of
-    a code similarity, slope and mark per prototype, and the factor.
-    """
+    """RAM that the arrays of one prediction take, of a model in floats."""
     sums, code = model.find(WeightedSums), model.find(SparseCode)
     arrays = 0
     if sums:
@@ -96,10 +113,7 @@ def stack_bytes(model: Any) -> int:
 
 
 def zero_weights(quant: Any) -> dict[str, tuple[int, int]]:
-    """Column -> how many of its weights round to 0, and how many it has.
-
-    Columns without such weights are left out.
-    """
+    """Column -> how many of its weights round to 0, and how many it has."""
     n, whole = len(quant.inputs), quant.find(FixedPointFeatures)
     if whole:
         before = quant.source.find(Features).input
@@ -138,7 +152,9 @@ def zero_weights_in_words(quant: Any, escape: Callable[[str], str] = str) -> str
 def arithmetic(model: Any) -> str:
     """The formula, for a reader of the JSON text."""
     number = "q" if model.is_integer else "v"
-    steps = [_formula(operation, number) for operation in model.operations]
+    steps = [
+        FORMULAS[type(operation)](operation, number) for operation in model.operations
+    ]
     if model.is_integer:
         first = (
             "integers; q = round((x - zero) * per_unit), half away from 0, clamped to "
@@ -170,50 +186,3 @@ def _of_calibration(model: Any) -> list[str]:
         "probability of class 1 in 1/32768 = "
         "value_k + (slope_k * (place - begin_k) >> 15)",
     ]
-
-
-@singledispatch
-def _formula(operation: Operation, number: str) -> str:
-    raise NotImplementedError(type(operation).__name__)
-
-
-@_formula.register
-def _(operation: WeightedInputs, number: str) -> str:
-    return f"score of a row = ((bias + w1*{number}1) + w2*{number}2) + ..."
-
-
-@_formula.register
-def _(operation: Features, number: str) -> str:
-    return "t = factor * v" + (" + move" if operation.move is not None else "")
-
-
-@_formula.register
-def _(operation: Similarities, number: str) -> str:
-    return _OF_SIMILARITIES[operation.similarity]
-
-
-@_formula.register
-def _(operation: WeightedSums, number: str) -> str:
-    return "score of a row = bias + sum of weight * s"
-
-
-@_formula.register
-def _(operation: SparseCode, number: str) -> str:
-    return (
-        "code z >= 0 of at most size entries that minimises z' gram z / 2 - (scores)' z"
-        " greedily; score of an output = sum of votes * z"
-    )
-
-
-@_formula.register
-def _(operation: FixedPointFeatures, number: str) -> str:
-    return "t = clip((q * factor + origin) >> places, 0, top)"
-
-
-@_formula.register
-def _(operation: FixedPointSimilarities, number: str) -> str:
-    apart = "(t - anchor)^2" if operation.power == 2 else "|t - anchor|"
-    return (
-        f"d = sum of {apart}; coarse = d >> drop; u = (coarse * gain + half) >> down; "
-        "s = 2^-(u / 4096) in Q.15 by table, 0 where coarse > last"
-    )

@@ -89,10 +89,7 @@ def _ends(model: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _among_anchors(model: Any, drawn: np.ndarray) -> Iterator[np.ndarray]:
-    """Where each row wins among its class's, and beside each anchor.
-
-    At an anchor itself a small error of its entries changes no distance.
-    """
+    """Where each row wins among its class's, and beside each anchor."""
     beside = _beside_anchors(model)
     tried = np.vstack([drawn, beside])
     scores, labels = model.row_scores(tried), model.prototype_labels
@@ -137,11 +134,7 @@ def _beside(step: str, n_features: int) -> float:
 
 
 def _pairs(model: Any, code: SparseCode, drawn: np.ndarray) -> Iterator[np.ndarray]:
-    """Rows whose codes hold pairs of prototypes together that no earlier one did.
-
-    An entry of `gram` shows in a score where both its prototypes are in a code. In
-    between come the rows that try the numbers of the operations before.
-    """
+    """Rows whose codes hold pairs of prototypes together that no earlier one did."""
     m = code.n_prototypes
     alone = replace(
         model,

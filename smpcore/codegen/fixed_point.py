@@ -56,14 +56,7 @@ def power_error() -> float:
 
 @dataclass(frozen=True)
 class FixedPointExp2:
-    """The constants of one model, see the top of this file.
-
-    Parameters
-    ----------
-    scale : float
-        Distance that halves a similarity, in whole units.
-    drop, gain, half, down, last : int
-    """
+    """The constants of one model, see the top of this file."""
 
     scale: float
     drop: int

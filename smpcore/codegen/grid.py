@@ -26,16 +26,7 @@ _LARGEST_ORIGIN = 2**30 - 1
 
 
 class Lines(NamedTuple):
-    """Features as straight lines of counts, ``slope * count + base``.
-
-    Parameters
-    ----------
-    slope, base : ndarray of shape (n_features,), float64
-    low, high : ndarray of shape (n_features,), float64
-        Values at the ends of the input's range.
-    least, most : ndarray of shape (n_features,), int64
-        Counts that any bits of the input give; 0 and 1 of a category's level.
-    """
+    """Features as straight lines of counts, ``slope * count + base``."""
 
     slope: np.ndarray
     base: np.ndarray
@@ -46,13 +37,7 @@ class Lines(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Whole features and whole anchors.
-
-    Parameters
-    ----------
-    features : FixedPointFeatures
-    anchor : ndarray of shape (n_anchors, n_features), int64
-    """
+    """Whole features and whole anchors."""
 
     features: FixedPointFeatures
     anchor: np.ndarray
@@ -85,11 +70,7 @@ def choose_grid(
     width: int,
     zoom: float = 1.0,
 ) -> Grid:
-    """Make whole numbers as fine as 32 bits of distance and the container allow.
-
-    An input farther from all anchors than `HALVINGS` lets a similarity live is as good
-    as one there: the grid covers no more than that.
-    """
+    """Make whole numbers as fine as 32 bits of distance and the container allow."""
     lines = feature_lines(features, inputs, width)
     power = POWERS[similarities.similarity]
     anchor, zero, span = _covered(similarities, lines)

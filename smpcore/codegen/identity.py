@@ -12,16 +12,6 @@ from smpcore.codegen.names import HEADERS, MAX_PREFIX, identifier
 _DIGITS = 8
 
 
-def source_of(model: Any) -> Any:
-    """The model in floats, which knows the inputs as the user does."""
-    return model.source if model.is_integer else model
-
-
-def number_format(model: Any) -> str:
-    """Name of a model's numbers: "float32", "int16" or "int8"."""
-    return f"int{model.width}" if model.is_integer else "float32"
-
-
 def model_id(model: Any) -> str:
     """First digits of the BLAKE2b of all that decides an answer.
 
@@ -38,7 +28,7 @@ def model_id(model: Any) -> str:
     str
         8 hexadecimal digits.
     """
-    source = source_of(model)
+    source = model.source
     inputs = tuple(replace(entry, unit="", cleaning=()) for entry in source.inputs)
     bare = replace(source, provenance={}, inputs=inputs)
     if model.is_integer:

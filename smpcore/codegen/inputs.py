@@ -74,18 +74,7 @@ class CompiledInput:
             raise ExportError("low, high, missing and offset should be finite.")
 
     def read(self, column: Any) -> np.ndarray:
-        """One raw column of the table as numbers.
-
-        Parameters
-        ----------
-        column : array-like of shape (n,)
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-            Numbers as they are (NaN: missing or no number), categories as level index
-            (-1: unknown, or missing without a `missing_level`).
-        """
+        """One raw column as numbers, NaN: missing; of categories levels, -1: none."""
         values = np.asarray(column)
         if self.kind == "number":
             return as_numbers(values)

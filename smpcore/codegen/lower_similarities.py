@@ -29,16 +29,7 @@ _REMEDY = "fit again with a smaller degree or gamma, or on rescaled columns."
 
 
 class Folded(NamedTuple):
-    """A similarity's constants, float64.
-
-    Parameters
-    ----------
-    factor : ndarray of shape (n_features,)
-        The feature's scaled value is ``factor * (x - offset)``.
-    constant : ndarray of shape (n_anchors,)
-        What the total of each anchor begins with.
-    anchors : ndarray of shape (n_anchors, n_features)
-    """
+    """A similarity's constants, float64."""
 
     factor: np.ndarray
     constant: np.ndarray
@@ -48,11 +39,7 @@ class Folded(NamedTuple):
 def lower_similarities(
     model: PrototypeModel, features: FeatureMap
 ) -> dict[str, Any] | None:
-    """Parts of a program that decides as the model does.
-
-    Equal anchors become one, and anchors without weight go. A feature goes where it
-    cannot change any similarity: for a distance that is never so.
-    """
+    """Parts of a program that decides as the model does."""
     name = model.similarity.kind
     kind = SIMILARITIES[name]
     is_moved, seen = _is_moved(kind), seen_by_similarity(model)
@@ -106,17 +93,7 @@ def stored_anchors(model: PrototypeModel, preparation: Any = None) -> np.ndarray
 
 
 class _Stored(NamedTuple):
-    """Anchors that have a weight, each once.
-
-    Parameters
-    ----------
-    folded : Folded
-        Of all features and anchors.
-    anchor : ndarray of shape (n_stored,), int64
-        Place of each that is stored.
-    rows : tuple
-        Weights of these anchors, bias and class of each row of the model.
-    """
+    """Anchors that have a weight, each once."""
 
     folded: Folded
     anchor: np.ndarray
@@ -158,11 +135,7 @@ def _sums(weights: np.ndarray, bias: np.ndarray) -> WeightedSums:
 
 
 def seen_by_similarity(model: PrototypeModel) -> np.ndarray:
-    """Features that can change a similarity, bool of shape (n_features,).
-
-    All of a distance: one that all anchors share still moves all similarities; and all
-    of a length or a union.
-    """
+    """Features that can change a similarity, bool of shape (n_features,)."""
     kind = SIMILARITIES[model.similarity.kind]
     if kind.finish == "power":
         return (model.anchors != 0).any(axis=0)
@@ -171,29 +144,17 @@ def seen_by_similarity(model: PrototypeModel) -> np.ndarray:
     return np.ones(model.n_features, dtype=bool)
 
 
-def _distances(model: PrototypeModel, offset: np.ndarray, factor: np.ndarray) -> Folded:
-    """Anchors in the units of factor * (x - offset), without constants."""
-    scale = factor * model.scale
-    anchors = scale * model.anchors + factor * (model.center - offset)
+def _distances(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``2^-(total of distances)``: what each feature is multiplied by on both sides."""
+    similarity, log2_e = model.similarity, np.log2(np.e)
+    if similarity.kind == "features":  # sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)
+        factor = np.sqrt(log2_e / np.array(similarity.widths)) / model.scale
+    elif similarity.kind == "rbf":  # exp(-gamma |x - z|^2)
+        factor = np.sqrt(similarity.gamma * log2_e) / model.scale
+    else:  # exp(-gamma |x - z|_1)
+        factor = similarity.gamma * log2_e / model.scale
+    anchors = factor * model.scale * model.anchors + factor * (model.center - offset)
     return Folded(factor, np.zeros(len(anchors)), anchors)
-
-
-def _rbf(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``exp(-gamma |x - z|^2)``: the root of gamma log2(e) on both sides."""
-    factor = np.sqrt(model.similarity.gamma * np.log2(np.e)) / model.scale
-    return _distances(model, offset, factor)
-
-
-def _features(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)``: the widths on both sides."""
-    factor = np.sqrt(np.log2(np.e) / np.array(model.similarity.widths))
-    return _distances(model, offset, factor / model.scale)
-
-
-def _laplacian(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``exp(-gamma |x - z|_1)``: gamma log2(e) on both sides."""
-    factor = model.similarity.gamma * np.log2(np.e) / model.scale
-    return _distances(model, offset, factor)
 
 
 def _poly(model: PrototypeModel, offset: np.ndarray) -> Folded:
@@ -219,12 +180,12 @@ def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
 
 
 _FOLDS: dict[str, Callable[[PrototypeModel, np.ndarray], Folded]] = {
-    "rbf": _rbf,
+    "rbf": _distances,
     "poly": _poly,
-    "laplacian": _laplacian,
+    "laplacian": _distances,
     "cosine": _unit,
     "ncc": _unit,
-    "features": _features,
+    "features": _distances,
     "intersection": _overlap,
 }
 

@@ -79,38 +79,14 @@ class Program(ABC):
 
     @abstractmethod
     def row_bounds(self, rows: np.ndarray) -> np.ndarray:
-        """How far each score can be from the float64 model's, at most.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_inputs), float64
-            As `rows` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n, n_rows), float64
-            In the units of the real-valued score.
-        """
+        """How far each score can be from the float64 model's, at most."""
 
     @abstractmethod
     def to_inputs(self, rows: np.ndarray) -> np.ndarray:
         """What `scores` takes, of raw rows."""
 
     def row_scores(self, given: np.ndarray, until: type | None = None) -> np.ndarray:
-        """Score of each row of the model.
-
-        Parameters
-        ----------
-        given : ndarray of shape (n, n_inputs)
-            Raw rows as `rows` gives them; of a model of integers what `to_inputs`
-            makes of them, or any other integers that the container holds.
-        until : type of Operation, optional
-            Instead what this operation is given.
-
-        Returns
-        -------
-        ndarray of shape (n, n_rows), float32 or int64
-        """
+        """Score of each row of the model."""
         operations = self.operations
         if until is not None:
             operations = operations[: operations.index(self.find(until))]
@@ -119,6 +95,11 @@ class Program(ABC):
     def find(self, kind: type[_Kind]) -> _Kind | None:
         """The operation of this type, if there is one."""
         return next((one for one in self.operations if isinstance(one, kind)), None)
+
+    @property
+    def number(self) -> str:
+        """Number format: "float32", "int16" or "int8"."""
+        return f"int{self.width}" if self.is_integer else "float32"
 
     @property
     def n_rows(self) -> int:
@@ -165,17 +146,7 @@ class Program(ABC):
         return sum(table.nbytes for table in self.tables().values())
 
     def scores(self, given: np.ndarray) -> np.ndarray:
-        """Score of each class; for regression the value, whatever it is.
-
-        Parameters
-        ----------
-        given : ndarray of shape (n, n_inputs)
-            See `row_scores`.
-
-        Returns
-        -------
-        ndarray of shape (n, n_outputs), float32 or int64
-        """
+        """Score of each class; for regression the value, whatever it is."""
         scores = self.row_scores(given)
         if self.is_regression:
             return scores
@@ -186,17 +157,7 @@ class Program(ABC):
         return self.scores(self.to_inputs(rows))
 
     def decide(self, scores: np.ndarray) -> np.ndarray:
-        """The lowest class within `tie` of the best; `fallback` if none is a number.
-
-        Parameters
-        ----------
-        scores : ndarray of shape (n, n_outputs)
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-            Zeros for regression.
-        """
+        """The lowest class within `tie` of the best; `fallback` if none is a number."""
         if self.is_regression:
             return np.zeros(len(scores), dtype=np.int64)
         winner = lowest_within(scores, self.tie)
@@ -212,31 +173,13 @@ class Program(ABC):
         return np.subtract(top[:, -1], top[:, -2])
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
-        """Label or value of each raw row.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_inputs)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Label or value of each raw row."""
         if self.is_regression:
             return self.real_scores(rows)[:, 0]
         return np.asarray(self.classes)[self.winners(self.to_inputs(rows))]
 
     def predict_frame(self, table: Any) -> np.ndarray:
-        """Label or value of each raw row of the user's table.
-
-        Parameters
-        ----------
-        table : DataFrame, mapping of columns, or ndarray of shape (n, n_columns)
-
-        Returns
-        -------
-        ndarray of shape (n,)
-        """
+        """Label or value of each raw row of the user's table."""
         return self.predict(self.rows(table))
 
     def to_json(self) -> str:
@@ -245,20 +188,5 @@ class Program(ABC):
 
     @classmethod
     def from_json(cls, text: str) -> Any:
-        """Read a model written by `to_json`.
-
-        Parameters
-        ----------
-        text : str
-
-        Returns
-        -------
-        CompiledModel or QuantModel
-            Of the class that is asked.
-
-        Raises
-        ------
-        ExportError
-            If the text is not such a model: which entry, and why.
-        """
+        """Read a model written by `to_json`."""
         return from_text(text, cls)

@@ -95,24 +95,8 @@ def c_bytes(text: str) -> bytes:
 
 
 def c_string(text: str) -> str:
-    r"""C initialiser of a character array.
-
-    Everything but plain printable characters is a three-digit octal escape: no
-    trigraph, no escape that swallows the next digit, no conversion for printf.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-        Adjacent literals, or a brace list where a literal would be too long for ISO C.
-
-    Examples
-    --------
-    >>> print(c_string('5 "µm"'))
-    "5 \042\302\265m\042"
+    """C initialiser of a character array: all but plain characters is an octal escape,
+    so that there is no trigraph, no swallowed digit and no conversion for printf.
     """
     data = c_bytes(text)
     marks = [_c_character(byte) for byte in data]
@@ -130,40 +114,12 @@ def _c_character(byte: int) -> str:
 
 
 def c_float(value: float | np.floating) -> str:
-    """Literal of a finite float32: nine significant digits lose nothing.
-
-    Parameters
-    ----------
-    value : float
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> c_float(1), c_float(0.1), c_float(-3.2e-7)
-    ('1.0f', '0.100000001f', '-3.19999998e-07f')
-    """
+    """Literal of a finite float32: nine significant digits lose nothing."""
     digits = f"{float(np.float32(value)):.9g}"
     return digits + ("f" if {".", "e"} & set(digits) else ".0f")
 
 
 def markdown(text: str) -> str:
-    r"""Text on one line with every sign that Markdown or HTML would read escaped.
-
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> print(markdown("a|b <script>"))
-    a\|b \<script\>
-    """
+    r"""Text on one line with every sign that Markdown or HTML would read escaped."""
     line = "".join(c if c.isprintable() else " " for c in text)
     return re.sub(r"([\\`*_{}\[\]#|<>&~!:@$])", r"\\\1", line)

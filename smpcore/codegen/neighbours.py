@@ -16,11 +16,7 @@ _TRIED = 4096
 def neighbours(
     quant: QuantModel, drawn: np.ndarray, n_pairs: int
 ) -> dict[str, list[np.ndarray]]:
-    """Rows one count apart with different labels, and rows with scores within `tie`.
-
-    Found by halving the way between rows that agree in their categories, first along
-    all inputs together, then input by input. For regression there are none.
-    """
+    """Rows one count apart with different labels, and rows with scores within `tie`."""
     if quant.is_regression:
         return {}
     left, right = np.roll(drawn, 1, axis=0), drawn.copy()

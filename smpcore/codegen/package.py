@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.identity import model_id, number_format, source_of
+from smpcore.codegen.identity import model_id
 from smpcore.codegen.json_text import SCHEMA, schema
 from smpcore.codegen.names import check_prefix
 from smpcore.codegen.quantised import QuantModel
@@ -47,21 +47,6 @@ class Package:
     def __post_init__(self) -> None:
         check_prefix(self.name)
 
-    @property
-    def source(self) -> CompiledModel:
-        """The model in floats, which knows the inputs as the user does."""
-        return source_of(self.model)
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it computes with integers."""
-        return self.model.is_integer
-
-    @property
-    def number(self) -> str:
-        """Its number format."""
-        return number_format(self.model)
-
     @cached_property
     def id(self) -> str:
         """See `model_id`."""
@@ -72,8 +57,8 @@ class Package:
         """Kind of answer, inputs and numbers, in a phrase without a user's word."""
         n = len(self.model.inputs)
         kind = "regression model" if self.model.is_regression else "classifier"
-        numbers = f"{self.number.removeprefix('int')}-bit integers"
-        if not self.is_whole:
+        numbers = f"{self.model.number.removeprefix('int')}-bit integers"
+        if not self.model.is_integer:
             numbers = "32-bit floats"
         return f"{kind} of {n} input{'s' * (n != 1)} in {numbers}"
 
@@ -86,11 +71,11 @@ class Package:
             "M": self.name.upper(),
             "id": self.id,
             "format": str(SCHEMA),
-            "number": self.number,
+            "number": self.model.number,
             "what": self.what,
-            "in_words": self.source.in_words,
-            "n_inputs": str(len(self.source.inputs)),
-            "first": self.source.inputs[0].identifier.upper(),
+            "in_words": self.model.source.in_words,
+            "n_inputs": str(len(self.model.source.inputs)),
+            "first": self.model.source.inputs[0].identifier.upper(),
             "n_vectors": str(n_vectors),
             "passed": f"{about} format {SCHEMA} selftest: 0 of {n_vectors} differ",
         }
@@ -117,7 +102,7 @@ class Package:
 
     def _table(self) -> str:
         """Test vectors: kind, inputs, then the answer and every score."""
-        inputs = [entry.identifier for entry in self.source.inputs]
+        inputs = [entry.identifier for entry in self.model.source.inputs]
         answers = ["value"]
         if not self.model.is_regression:
             answers = ["class", *(f"score {k}" for k in range(self.model.n_outputs))]

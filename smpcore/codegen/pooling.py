@@ -10,10 +10,7 @@ Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def pooled_rows(model: PrototypeModel, weights: np.ndarray, bias: np.ndarray) -> Rows:
-    """Rows whose largest score per class is the score of the model.
-
-    With sum pooling all prototypes add up to one row per class.
-    """
+    """Rows whose largest score per class is the score of the model."""
     if model.pooling == "sum":
         owner = np.arange(model.n_outputs)
         return model.votes.T @ weights, model.votes.T @ bias + model.intercept, owner

@@ -57,24 +57,7 @@ _Lines = list[tuple[int, float, float]]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ProbabilityTable:
-    """Constants of one model, see the top of this file.
-
-    Parameters
-    ----------
-    below, above : float or int
-        Leads beyond -below and above are as good as these; 32-bit floats, or whole
-        numbers of 31 bits in a model of integers.
-    per_unit : float
-        Places of a unit of the lead, a 32-bit float; 1 in integers.
-    drop : int
-        Bits of a lead that its place leaves out; 0 in floats.
-    begin : ndarray of shape (n_segments,), int64
-        First place of each segment, ascending from 0.
-    value, slope : ndarray of shape (n_segments,), int64
-        Answer there, and its rise for each place in 2^-15.
-    error : float
-        Most that the probability is off that of the calibration, for any lead.
-    """
+    """Constants of one model, see the top of this file."""
 
     below: float
     above: float

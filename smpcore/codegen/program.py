@@ -111,17 +111,13 @@ class WeightedInputs(Operation):
     INDICES = ("start", "input", "level")
     NUMBERS = ("bias", "weight")
     TERMS = ("weight",)
+    n_rows = Operation.n_values
 
     bias: np.ndarray
     start: np.ndarray
     input: np.ndarray
     level: np.ndarray
     weight: np.ndarray
-
-    @property
-    def n_rows(self) -> int:
-        """Scores."""
-        return len(self.bias)
 
     @property
     def row(self) -> np.ndarray:
@@ -159,17 +155,13 @@ class Features(Operation):
 
     INDICES = ("input", "level")
     NUMBERS = ("factor", "move")
+    n_features = Operation.n_values
 
     input: np.ndarray
     level: np.ndarray
     factor: np.ndarray
     move: np.ndarray | None = None
     normalise: str = ""
-
-    @property
-    def n_features(self) -> int:
-        """Entries of an anchor."""
-        return len(self.factor)
 
     @property
     def is_moved(self) -> bool:
@@ -238,17 +230,13 @@ class WeightedSums(Operation):
     INDICES = ("start", "row")
     NUMBERS = ("bias", "weight")
     TERMS = ("weight",)
+    n_rows = Operation.n_values
 
     bias: np.ndarray
     start: np.ndarray
     row: np.ndarray
     weight: np.ndarray
     first_row: int = 0
-
-    @property
-    def n_rows(self) -> int:
-        """Scores."""
-        return len(self.bias)
 
     @property
     def n_anchors(self) -> int:
@@ -348,6 +336,7 @@ class FixedPointFeatures(Operation):
 
     INDICES = ("input", "level", "places", "feature")
     NUMBERS = ("factor", "origin")
+    n_features = Operation.n_values
 
     input: np.ndarray
     level: np.ndarray
@@ -358,11 +347,6 @@ class FixedPointFeatures(Operation):
     feature: np.ndarray
     per_unit: float
     zero: np.ndarray
-
-    @property
-    def n_features(self) -> int:
-        """Entries of an anchor."""
-        return len(self.factor)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

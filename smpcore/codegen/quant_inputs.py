@@ -86,19 +86,7 @@ class QuantInput:
         return f"{value} * {self.per_unit:.9g}{'' if self.exact else ', rounded'}"
 
     def quantise(self, values: np.ndarray, width: int) -> np.ndarray:
-        """Integers of raw values, as the generated ``quantise`` computes them.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,)
-            See `CompiledInput.read`.
-        width : int
-            Bits of the container.
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-        """
+        """Integers of raw values, as the generated ``quantise`` computes them."""
         low, high = container_ends(width)
         x = to_float32(values)
         if not self.is_number:
@@ -119,21 +107,7 @@ class QuantInput:
         return integers / float(self.per_unit) + float(self.zero)
 
     def rounding(self, values: np.ndarray, width: int) -> np.ndarray:
-        """How far, in counts, an integer is from the exact value, at most.
-
-        Half a count inside the range, whatever the value; the very distance where it
-        saturates.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n,), float64
-            Raw; nothing missing.
-        width : int
-
-        Returns
-        -------
-        ndarray of shape (n,), float64
-        """
+        """How far, in counts, an integer is from the exact value, at most."""
         if not self.is_number:
             return np.zeros(len(values))
         exact = (values - float(self.zero)) * float(self.per_unit)

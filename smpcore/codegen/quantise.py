@@ -260,10 +260,7 @@ def _rounded_similarities(
 
 
 def _rows_among_anchors(quant: QuantModel) -> np.ndarray:
-    """Rows that the inputs can give, beside the anchors and half-way between them.
-
-    Some of them, evenly, where there are many anchors.
-    """
+    """Rows that the inputs can give, beside the anchors and half-way between them."""
     none = np.empty((0, len(quant.inputs)))
     beside = np.array(list(discriminating_inputs(quant.source, none)))
     number = np.array([one.is_number for one in quant.inputs])

@@ -28,14 +28,6 @@ class QuantModel(Program):
 
     Parameters
     ----------
-    operations : tuple of Operation
-        What is computed from the inputs, one after the other (`program`).
-    prototype_labels : ndarray of shape (n_rows,), int64
-        Class index of each score, ascending.
-    probability : ProbabilityTable or None
-        Of two classes the probability of class 1, where it is known (`calibrated`).
-    half_width : float, int or None
-        Of regression half the width of the 90 % interval, where it is known.
     source : CompiledModel
         What it was rounded from: names, classes, origin.
     inputs : tuple of QuantInput
@@ -124,17 +116,7 @@ class QuantModel(Program):
         return self.source.rows(table)
 
     def quantise(self, rows: np.ndarray) -> np.ndarray:
-        """Integers of raw rows, as the generated ``quantise`` computes them.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n, n_inputs)
-            As `rows` gives them.
-
-        Returns
-        -------
-        ndarray of shape (n, n_inputs), int64
-        """
+        """Integers of raw rows, as the generated ``quantise`` computes them."""
         pairs = zip(self.inputs, np.asarray(rows).T, strict=True)
         return np.column_stack([one.quantise(x, self.width) for one, x in pairs])
 
@@ -146,16 +128,7 @@ class QuantModel(Program):
         return np.column_stack([one.values(q) for one, q in pairs])
 
     def saturated(self, integers: np.ndarray) -> np.ndarray:
-        """How many inputs of each row lie at an end of the container.
-
-        Parameters
-        ----------
-        integers : ndarray of shape (n, n_inputs), int64
-
-        Returns
-        -------
-        ndarray of shape (n,), int64
-        """
+        """How many inputs of each row lie at an end of the container."""
         numbers = [one.is_number for one in self.inputs]
         return np.isin(integers[:, numbers], container_ends(self.width)).sum(axis=1)
 

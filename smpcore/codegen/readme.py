@@ -40,7 +40,7 @@ _MEASURED = {
 
 def readme(package: Package, use: str, paths: Iterable[str], in_c: bool) -> str:
     """Write what the zip holds and how to use it."""
-    model, source, vectors = package.model, package.source, package.vectors
+    model, source, vectors = package.model, package.model.source, package.vectors
     words = package.words
     words["vectors"] = "synthetic"
     if vectors.n_real:
@@ -60,7 +60,7 @@ def readme(package: Package, use: str, paths: Iterable[str], in_c: bool) -> str:
     }
     origin = [map(markdown, fact) for fact in _facts(told)]
     words["origin"] = _rows(origin or [("provenance", "not given")])
-    kind = ("integers" if package.is_whole else "floats") if in_c else "plain"
+    kind = ("integers" if package.model.is_integer else "floats") if in_c else "plain"
     words["facts"] = "\n\n".join(filter(None, _sections(package, words, kind)))
     return filled("shared/README.md.in", words)
 
@@ -82,7 +82,7 @@ def _rows(lines: Iterable[Iterable[str]]) -> str:
 
 def _sections(package: Package, words: dict[str, str], kind: str) -> Iterator[str]:
     """Inputs, answers, how good it is, and what is proved or calibrated."""
-    model, source = package.model, package.source
+    model, source = package.model, package.model.source
     prefix = "" if kind == "plain" else f"{package.name}_"
     words |= {"prefix": prefix, "PREFIX": prefix.upper()}
     yield _inputs(package, words, kind)
@@ -115,7 +115,7 @@ def _sections(package: Package, words: dict[str, str], kind: str) -> Iterator[st
 
 def _inputs(package: Package, words: dict[str, str], kind: str) -> str:
     """Table of the inputs, and what to know of them."""
-    model, source, m = package.model, package.source, package.name.upper()
+    model, source, m = package.model, package.model.source, package.name.upper()
     if kind == "plain":
         lines = (
             [str(place), *_plain_row(entry)]
@@ -145,12 +145,13 @@ def _inputs(package: Package, words: dict[str, str], kind: str) -> str:
 
 
 def _missing_rule(package: Package, words: Mapping[str, str]) -> str:
-    numbers = [entry for entry in package.source.inputs if entry.kind == "number"]
+    inputs = package.model.source.inputs
+    numbers = [entry for entry in inputs if entry.kind == "number"]
     has_missing = any(entry.missing is not None for entry in numbers)
     rules = [
         _part("missing numbers", words, has_missing),
         _part("no missing numbers", words, numbers and not has_missing),
-        _part("missing categories", words, len(numbers) < len(package.source.inputs)),
+        _part("missing categories", words, len(numbers) < len(inputs)),
     ]
     return "\n".join(filter(None, rules))
 
@@ -215,7 +216,7 @@ def _levels(entry: CompiledInput, m: str) -> tuple[str, str]:
 
 def _classes(package: Package, words: dict[str, str], kind: str) -> str:
     """Table of the classes, and what margin and band mean."""
-    model, labels = package.model, map(markdown, package.source.labels)
+    model, labels = package.model, map(markdown, package.model.source.labels)
     words["classes"] = _rows((str(k), label) for k, label in enumerate(labels))
     if kind == "floats":
         band = c_float(model.band).rstrip("f") if model.band else ""

@@ -18,20 +18,7 @@ STEPS = 32
 
 @dataclass(frozen=True)
 class Rows:
-    """Real-valued rows over counts: what is rounded.
-
-    Parameters
-    ----------
-    row, place, level : ndarray of shape (n_terms,), int64
-    weight : ndarray of shape (n_terms,), float64
-        Score per count.
-    bias : ndarray of shape (n_rows,), float64
-        Score where all counts are 0.
-    shift : float
-        Taken off every bias: no argmax sees it, and it frees bits.
-    relative : bool
-        Whether row 0 was taken off both.
-    """
+    """Real-valued rows over counts: what is rounded."""
 
     row: np.ndarray
     place: np.ndarray
@@ -53,10 +40,7 @@ def rows_over_counts(
     inputs: Sequence[QuantInput],
     is_regression: bool,
 ) -> Rows:
-    """A linear model over the counts of its inputs.
-
-    Two rows become nothing and their difference: half the work, the same answer.
-    """
+    """A linear model over the counts of its inputs."""
     row, place, level = operation.row, operation.input, operation.level
     weight = operation.weight.astype(np.float64)
     zero, per_unit = np.array([(one.zero, one.per_unit) for one in inputs]).T

@@ -35,16 +35,7 @@ GONE = np.float32(2.0**-20)
 
 
 class Codes(NamedTuple):
-    """Codes of n inputs.
-
-    Parameters
-    ----------
-    support : ndarray of shape (n, limit), int64
-        Prototypes in the order they entered; the first `size` of a row count.
-    amount : ndarray of shape (n, limit), float32
-        Their weights.
-    size : ndarray of shape (n,), int64
-    """
+    """Codes of n inputs."""
 
     support: np.ndarray
     amount: np.ndarray

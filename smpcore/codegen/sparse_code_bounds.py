@@ -11,18 +11,7 @@ from smpcore.codegen.sparse_code import DEPENDENT, EQUAL, FLAT, LITTLE
 
 
 class _Solved(NamedTuple):
-    """Weights on a support I.
-
-    Parameters
-    ----------
-    support : list of int
-    z, wrong : ndarray of shape (k,)
-        Weights, and how far they can be off.
-    shares : ndarray of shape (k, n_prototypes)
-        G_I^-1 G_I: each prototype as a mix of those of the support.
-    cause : ndarray of shape (k,)
-        How far G_I z can be from s_I.
-    """
+    """Weights on a support I."""
 
     support: list[int]
     z: np.ndarray
@@ -104,10 +93,7 @@ def _follow(
 def _enters(
     slope: np.ndarray, off: np.ndarray, near: np.ndarray, flat: float
 ) -> int | None:
-    """The lowest prototype with a slope equal to the lowest one; None if not certain.
-
-    Equal is what is no further above it than `near`, least and most.
-    """
+    """The lowest prototype with a slope equal to the lowest one; None: not certain."""
     free = np.isfinite(slope)
     low, high = np.where(free, slope - off, np.inf), np.where(free, slope + off, np.inf)
     within = (high <= low.min() + near[0]) & (high < -flat)

@@ -46,25 +46,10 @@ class Target:
     has_probabilities: bool = True
 
     def zip(self, package: Package) -> bytes:
-        """Pack a model as files of this target.
-
-        Parameters
-        ----------
-        package : Package
-
-        Returns
-        -------
-        bytes
-            A zip with one folder, the same bytes for the same package.
-
-        Raises
-        ------
-        ExportError
-            If the target has no such numbers, or cannot express the model.
-        """
-        if package.number not in self.numbers:
+        """Pack a model as files of this target."""
+        if package.model.number not in self.numbers:
             raise ExportError(
-                f"number={package.number!r} is no format of {self.title}; choose "
+                f"number={package.model.number!r} is no format of {self.title}; choose "
                 f"{' or '.join(map(repr, self.numbers))}."
             )
         files = self.files(package)  # refuses what this target cannot express

@@ -196,10 +196,7 @@ def _unseen(
 def _each_class(
     compiled: CompiledModel | QuantModel, rows: np.ndarray, n: int
 ) -> list[np.ndarray]:
-    """Up to n rows, the predicted classes in turn, each from its first row on.
-
-    For regression, rows from the lowest to the highest value.
-    """
+    """Up to n rows, the predicted classes in turn, each from its first row on."""
     if compiled.is_regression:
         order = np.argsort(compiled.scores(rows)[:, 0], kind="stable")
         places = np.linspace(0, len(rows) - 1, min(n, len(rows)))
@@ -215,10 +212,7 @@ def _each_class(
 def _missing(
     inputs: Sequence[CompiledInput], drawn: np.ndarray, categories_only: bool
 ) -> np.ndarray:
-    """Rows without any value, without one value, and with a level that is not there.
-
-    One by one only categories, where missing numbers are numbers: for integer code.
-    """
+    """Rows without any value, without one value, and with a level that is not there."""
     gone = np.array([np.nan if entry.kind == "number" else -1.0 for entry in inputs])
     may_miss = [
         entry.kind == "category" or entry.missing is not None for entry in inputs
@@ -236,11 +230,7 @@ def _missing(
 
 
 def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """Neighbouring float32 rows with different labels, and rows with tied scores.
-
-    Found by bisection between random rows that agree in their categories. For
-    regression there are none.
-    """
+    """Neighbouring float32 rows with different labels, and rows with tied scores."""
     if compiled.is_regression:
         return {}
     right = to_float32(drawn)

@@ -25,7 +25,7 @@ from joblib import Parallel, delayed
 
 from smpcore import Dataset
 from smpcore.chips.measuring import simulated
-from smpcore.chips.programs import sizes_of
+from smpcore.chips.programs import ChipProgram
 from smpcore.errors import ExportError
 from tests.bench.chip_data import Rows, n_splits, split_rows, tables
 from tests.bench.chip_recipes import CHIP, N_ASKED, Picks, l1_line, scored
@@ -60,12 +60,13 @@ def _on_chip(program: Program, folder: Path) -> dict[str, Any]:
     options += [f"-I{place}" for place in program.folders]
     for file, text in program.files.items():
         (folder / file).write_text(text)
-    added = sizes_of(folder, chip, options, sources)
+    built = ChipProgram(folder, chip, options, sources)
+    added = built.sizes()
     record = np.dtype(
         [("count", "u4"), ("stack", "u4"), ("scores", "u1"), ("winner", "u2")]
     )
     rows = program.rows[:N_ASKED].astype(given)
-    told = simulated(folder, chip, options, sources, rows, record)
+    told = simulated(built, rows, record)
     return {
         "flash": added.flash,
         "RAM": added.ram,

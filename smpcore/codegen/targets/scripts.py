@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import singledispatch
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,74 +41,45 @@ INVERSE_ROOT = {
 }
 
 
-@singledispatch
-def constants_of(operation: Operation) -> Constants:
-    """Give the constants of an operation."""
-    raise NotImplementedError(type(operation).__name__)
-
-
 def _arrays(operation: Any, *names: str) -> Constants:
     found = {name.upper(): getattr(operation, name) for name in names}
     # An empty list is one line, whatever its type.
     return {n: v if np.size(v) else [] for n, v in found.items()}
 
 
-@constants_of.register
-def _(operation: WeightedInputs) -> Constants:
-    return _arrays(operation, "bias", "start", "input", "level", "weight")
-
-
-@constants_of.register
-def _(operation: Features) -> Constants:
-    names = ["input", "level", "factor", *(["move"] if operation.is_moved else [])]
-    constants = _arrays(operation, *names)
-    if "mean" in operation.normalise:
-        constants["ONE_OF_ALL"] = operation.share
-    return constants
-
-
-@constants_of.register
-def _(operation: Similarities) -> Constants:
-    constants = _arrays(operation, "constant", "anchor")
-    if operation.kind.step == "exp2":
-        constants |= _arrays(operation, "share")
-    if operation.kind.finish == "power":
-        constants["DEGREE"] = operation.degree
-    return constants
-
-
-@constants_of.register
-def _(operation: WeightedSums) -> Constants:
-    return _arrays(operation, "bias", "start", "row", "weight")
-
-
-@constants_of.register
-def _(operation: SparseCode) -> Constants:
-    names = "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"
-    return {
-        **{name: getattr(sparse_code, name) for name in names},
-        "CODE_SIZE": operation.limit,
-        "MOST_STEPS": sparse_code.most_steps(operation.limit),
-        "N_OUTPUTS": operation.votes.shape[1],
-        "WITHOUT_CODE": operation.fallback,
-        "UNREPRESENTED": np.float32(operation.unrepresented),
-        **_arrays(operation, "gram", "votes"),
-    }
-
-
-@constants_of.register
-def _(operation: FixedPointFeatures) -> Constants:
-    return _arrays(operation, "input", "level", "factor", "origin", "places", "top")
-
-
-@constants_of.register
-def _(operation: FixedPointSimilarities) -> Constants:
-    return {
-        **_arrays(operation.exp2, "drop", "gain", "half", "down", "last"),
-        "N_ANCHORS": len(operation.anchor),
+#: Operation -> its constants.
+CONSTANTS: dict[type[Operation], Callable[[Any], Constants]] = {
+    WeightedInputs: lambda one: _arrays(
+        one, "bias", "start", "input", "level", "weight"
+    ),
+    Features: lambda one: (
+        _arrays(one, "input", "level", "factor", *["move"] * one.is_moved)
+        | ({"ONE_OF_ALL": one.share} if "mean" in one.normalise else {})
+    ),
+    Similarities: lambda one: (
+        _arrays(one, "constant", "anchor", *["share"] * (one.kind.step == "exp2"))
+        | ({"DEGREE": one.degree} if one.kind.finish == "power" else {})
+    ),
+    WeightedSums: lambda one: _arrays(one, "bias", "start", "row", "weight"),
+    SparseCode: lambda one: {
+        **_arrays(sparse_code, "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"),
+        "CODE_SIZE": one.limit,
+        "MOST_STEPS": sparse_code.most_steps(one.limit),
+        "N_OUTPUTS": one.votes.shape[1],
+        "WITHOUT_CODE": one.fallback,
+        "UNREPRESENTED": np.float32(one.unrepresented),
+        **_arrays(one, "gram", "votes"),
+    },
+    FixedPointFeatures: lambda one: _arrays(
+        one, "input", "level", "factor", "origin", "places", "top"
+    ),
+    FixedPointSimilarities: lambda one: {
+        **_arrays(one.exp2, "drop", "gain", "half", "down", "last"),
+        "N_ANCHORS": len(one.anchor),
         "TABLE": TABLE,
-        **_arrays(operation, "anchor"),
-    }
+        "ANCHOR": one.anchor,
+    },
+}
 
 
 class Language(NamedTuple):
@@ -128,24 +98,7 @@ class Language(NamedTuple):
         return section(self.program, name, constants | words)
 
 
-@singledispatch
-def functions_of(operation: Operation, language: Language) -> list[str]:
-    """Give the functions that compute an operation."""
-    raise NotImplementedError(type(operation).__name__)
-
-
-def _named(*names: str) -> Callable[[Operation, Language], list[str]]:
-    return lambda operation, language: [language.text(name) for name in names]
-
-
-functions_of.register(WeightedInputs, _named("term", "weighted inputs"))
-functions_of.register(WeightedSums, _named("weighted sums"))
-functions_of.register(SparseCode, _named("bits", "inverse root", "sparse code"))
-functions_of.register(FixedPointFeatures, _named("term", "fixed point features"))
-
-
-@functions_of.register
-def _(operation: Features, language: Language) -> list[str]:
+def _of_features(operation: Features, language: Language) -> list[str]:
     needed, names = ["term"], ["features"]
     names.append("moved" if operation.is_moved else "not moved")
     if operation.normalise:
@@ -156,8 +109,7 @@ def _(operation: Features, language: Language) -> list[str]:
     return [*map(language.text, needed), "".join(map(language.text, names))]
 
 
-@functions_of.register
-def _(operation: Similarities, language: Language) -> list[str]:
+def _of_similarities(operation: Similarities, language: Language) -> list[str]:
     step, finish, _ = operation.kind
     needed = ["bits", "inverse root"] if finish == "ratio" else []
     if operation.kind.is_exponential:
@@ -169,10 +121,25 @@ def _(operation: Similarities, language: Language) -> list[str]:
     return [*map(language.text, needed), language.text("similarities", **parts)]
 
 
-@functions_of.register
-def _(operation: FixedPointSimilarities, language: Language) -> list[str]:
+def _of_fixed_point(operation: FixedPointSimilarities, language: Language) -> list[str]:
     size = language.text(f"power {operation.power}").rstrip()
     return [language.text("fixed point similarities", size=size)]
+
+
+def _named(*names: str) -> Callable[[Operation, Language], list[str]]:
+    return lambda operation, language: [language.text(name) for name in names]
+
+
+#: Operation -> the functions that compute it.
+FUNCTIONS: dict[type[Operation], Callable[[Any, Language], list[str]]] = {
+    WeightedInputs: _named("term", "weighted inputs"),
+    Features: _of_features,
+    Similarities: _of_similarities,
+    WeightedSums: _named("weighted sums"),
+    SparseCode: _named("bits", "inverse root", "sparse code"),
+    FixedPointFeatures: _named("term", "fixed point features"),
+    FixedPointSimilarities: _of_fixed_point,
+}
 
 
 def script(
@@ -183,8 +150,8 @@ def script(
     constants |= _constants_of_probability(model)
     functions = []
     for operation in model.operations:
-        constants |= constants_of(operation)
-        functions += functions_of(operation, language)
+        constants |= CONSTANTS[type(operation)](operation)
+        functions += FUNCTIONS[type(operation)](operation, language)
         words = re.findall("[A-Z][a-z]*", type(operation).__name__)
         before, name = call, language.joined([word.lower() for word in words])
         call = f"{name}({before})"

@@ -260,7 +260,7 @@ def test_inputs_outside_the_training_range_have_a_bit_each(
     every_kind, tool, tmp_path, number
 ):
     model = every_kind["linear", number]
-    values = sample(codegen.identity.source_of(model), 200)
+    values = sample(model.source, 200)
     values[::3, 0] *= 1.5
     values[1::3, 1] = -1  # a level that is none
     values[2::5, 0] = np.nan
@@ -475,7 +475,7 @@ def test_python_takes_texts_as_the_app_reads_them(mixed_model):
 def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, target):
     """What stands in its code block, with a number where there are dots."""
     for place, model in enumerate(every_kind.values()):
-        number = codegen.identity.number_format(model)
+        number = model.number
         assert number in TARGETS[target].numbers
         folder = tmp_path / str(place)
         package = Package(model, codegen.test_vectors(model), "mdl")

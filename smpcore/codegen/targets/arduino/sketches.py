@@ -29,8 +29,8 @@ def arduino(package: Package) -> Files:
 
 def words_of_sketches(package: Package) -> dict[str, str]:
     """Words of the sketches, and of the page about them."""
-    model, name, whole = package.model, package.name, package.is_whole
-    entries = package.source.inputs
+    model, name, whole = package.model, package.name, package.model.is_integer
+    entries = package.model.source.inputs
     words = words_of_c(package)
     words |= {
         "inputs": "\n".join(_input(entry, words["M"]) for entry in entries),
@@ -45,7 +45,7 @@ def words_of_sketches(package: Package) -> dict[str, str]:
         # On an AVR a label lies in flash, where `puts` does not look for it.
         label = f"{name}_label({name}_predict(x))"
         words["answer"] = f"Serial.println((const __FlashStringHelper *){label});"
-    words["sure"] = _part("sure", words) if package.source.band else ""
+    words["sure"] = _part("sure", words) if package.model.source.band else ""
     words["convert"] = _part("convert", words) if whole else ""
     words["outside"] = _part("outside", words) if whole else ""
     words["print"] = _part("value" if model.is_regression else "class", words)

@@ -96,10 +96,7 @@ void {c.prefix}_scores({c.x}, {c.score} scores[{m}_CLASSES])
 
 
 def predict_function(c: Source, code: RowCode) -> str:
-    """The function that gives the lowest class within the constant TIE of the best.
-
-    Two classes, and any number where TIE is 0, need no array of scores.
-    """
+    """The function that gives the lowest class within the constant TIE of the best."""
     far, fallback = behind(c), 0 if c.model.is_integer else c.model.fallback
     if far and c.model.n_outputs > 2:
         return _predict_of_scores(c, far, fallback)

@@ -48,16 +48,7 @@ def lines(steps: list[str], depth: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """What every part of a C file is written from.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-    prefix : str
-        Begins every name.
-    tables : dict of str to ndarray
-        Constants of the file.
-    """
+    """What every part of a C file is written from."""
 
     model: Any
     prefix: str

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from smpcore.codegen.identity import model_id, number_format
+from smpcore.codegen.identity import model_id
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_string
@@ -55,7 +55,7 @@ MAX_MASK = 32
 
 def head(model: Any, prefix: str) -> str:
     """First lines of every file: licence, which model it is, what it gives away."""
-    about = f"Model {prefix}, ID {model_id(model)}, {number_format(model)}"
+    about = f"Model {prefix}, ID {model_id(model)}, {model.number}"
     text = f"{LICENCE}\n/* {about}, format {SCHEMA}. */\n"
     if rows := model.n_training_rows:
         text += f"/* Contains {rows} training rows (support vectors). */\n"

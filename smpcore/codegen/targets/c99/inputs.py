@@ -7,22 +7,17 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.float32 import to_float32
-from smpcore.codegen.identity import source_of
 from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.frame import FLOAT_RULES, MAX_MASK, preamble
 
 
 def inputs_source(model: Any, prefix: str) -> str:
-    """A file of its own, so that a program that does not ask links no ranges.
-
-    A missing number counts as inside, where it may be missing; of a category only its
-    levels do.
-    """
+    """A file of its own, so that a program that does not ask links no ranges."""
     tables = dict(zip(("low", "high"), training_ranges(model), strict=True))
     c = Source(model, prefix, tables)
     m, n, x, read = c.m, len(model.inputs), c.x, c.fetch
     outside = f"x[k] < {read('low', 'k')} || x[k] > {read('high', 'k')}"
-    if all(entry.missing is None for entry in source_of(model).inputs):  # nor a NaN
+    if all(entry.missing is None for entry in model.source.inputs):  # nor a NaN
         outside = f"!(x[k] >= {read('low', 'k')} && x[k] <= {read('high', 'k')})"
     index = unsigned(n)
     if n <= MAX_MASK:
@@ -63,7 +58,7 @@ def inputs_source(model: Any, prefix: str) -> str:
 
 def training_ranges(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest value of each input in training, as generated code takes it."""
-    entries = source_of(model).inputs
+    entries = model.source.inputs
     ends = np.array([[entry.low, entry.high] for entry in entries]).T
     if model.is_integer:
         low, high = model.quantise(ends).astype(f"int{model.width}")

@@ -160,11 +160,7 @@ def _written_out_code(rows: WeightedInputs, c: Source) -> RowCode:
 
 
 def _written_out(rows: WeightedInputs, c: Source, row: int, target: str) -> str:
-    """Lines that give a variable the score of a row, without tables.
-
-    A statement for each term: avr-gcc loads all inputs of a longer expression first,
-    and pushes registers onto the stack for them.
-    """
+    """Lines that give a variable the score of a row, without tables."""
     long = "L" if c.model.accumulator == 32 else ""
     steps, changes = [f"{target} = {rows.bias[row]}{long};"], []
     for place, level, weight in rows.terms(row):

@@ -45,7 +45,7 @@ def words_of_c(package: Package) -> dict[str, str]:
         words[f"{what}_of_library"] = " ".join(f"src/{n}" for n in own)
         words[f"{what}_of_module"] = " ".join(f"../src/{n}" for n in own)
     given, answer = "given", f"puts({name}_label({name}_predict(x)));"
-    if package.is_whole:
+    if package.model.is_integer:
         given = "given numbers" if model.converts else "given integers"
     if model.is_regression:
         answer = f"float value = {value_in_units(package, 'x')};"
@@ -64,7 +64,7 @@ def _part(name: str, words: dict[str, str]) -> str:
 def value_in_units(package: Package, x: str) -> str:
     """C expression for the answer of a regression in the units of its target."""
     model, value = package.model, f"{package.name}_predict({x})"
-    if package.is_whole:
+    if package.model.is_integer:
         value += f" * {c_float(model.step)} + {c_float(model.shift)}"
     return value
 
@@ -78,7 +78,7 @@ def _sources_in_words(package: Package) -> str:
 def _cautions(package: Package, words: dict[str, str]) -> str:
     """Compiler flags that change bits, and what the test vectors do not try."""
     model = package.model
-    if package.is_whole:
+    if package.model.is_integer:
         n = str(len(conversions(model).kinds))
         return _part("cautions of integers", words | {"n_conversions": n})
     needed = model.stack_bytes
@@ -92,11 +92,11 @@ def _cautions(package: Package, words: dict[str, str]) -> str:
 
 def _example(package: Package, words: dict[str, str]) -> str:
     """A program that answers one row of the user's table, then tests itself."""
-    model, whole = package.model, package.is_whole
+    model, whole = package.model, package.model.is_integer
     middles = (
         f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)},"
         f" /* {words['M']}_IN_{e.identifier.upper()} */"
-        for e in package.source.inputs
+        for e in package.model.source.inputs
     )
     words = words | {"middles": "\n".join(middles), "given": "x" if whole else "values"}
     words |= {

@@ -61,8 +61,12 @@ def similarity_code(sums: WeightedSums, c: Source) -> RowCode:
     """How the public functions come to the score of a row."""
     if c.model.is_integer:
         features = c.model.find(FixedPointFeatures)
-        functions = _integer_functions(features, sums, c)
-        more = {"TOP": features.top}
+        alike, more = c.model.find(FixedPointSimilarities), {"TOP": features.top}
+        functions = [
+            _integer_features_function(features, c),
+            _fixed_point_function(alike, c),
+            _integer_rows_function(alike, features, sums, c),
+        ]
     else:
         features, more = c.model.find(Features), {}
         functions = _float_functions(features, sums, c)
@@ -170,20 +174,7 @@ static float {c.prefix}_similarity(const float t[{c.m}_FEATURES], {anchor} ancho
 def _rows_function(sums: WeightedSums, c: Source) -> str:
     anchor, row = unsigned(sums.n_anchors), unsigned(sums.n_rows)
     term = unsigned(len(sums.weight))
-    if sums.is_dense:
-        add = [
-            f"for (row = 0; row < {c.m}_ROWS; ++row) {{",
-            f"    sums[row] += {c.fetch('weight', 'term')} * alike;",
-            "    ++term;",
-            "}",
-        ]
-    else:
-        row_of, weight = c.fetch("row", "term"), c.fetch("weight", "term")
-        add = [
-            f"for (; term < {c.fetch('end', 'anchor')}; ++term) {{",
-            f"    sums[{row_of}] += {weight} * alike;",
-            "}",
-        ]
+    add = _adding_steps(sums, c, c.fetch("weight", "term"), "term")
     declare, prepare, t = "", "", "x"
     if features_differ(c.model):
         declare = f"    float t[{c.m}_FEATURES];\n"
@@ -209,36 +200,35 @@ static void {c.prefix}_rows({c.x}, float sums[{c.m}_ROWS])
 """
 
 
-def _integer_functions(
-    features: FixedPointFeatures, sums: WeightedSums, c: Source
-) -> list[str]:
-    alike = c.model.find(FixedPointSimilarities)
+def _adding_steps(sums: WeightedSums, c: Source, weight: str, place: str) -> list[str]:
+    """Lines that add what a similarity gives to each row; `place` counts weights."""
+    if sums.is_dense:
+        return [
+            f"for (row = {sums.first_row}; row < {c.m}_ROWS; ++row) {{",
+            f"    sums[row] += {weight} * alike;",
+            f"    ++{place};",
+            "}",
+        ]
     return [
-        _integer_features_function(features, c),
-        _fixed_point_function(alike, c),
-        _integer_rows_function(alike, features, sums, c),
+        f"for (; term < {c.fetch('end', 'anchor')}; ++term) {{",
+        f"    sums[{c.fetch('row', 'term')}] += {weight} * alike;",
+        "}",
     ]
 
 
 def _integer_features_function(features: FixedPointFeatures, c: Source) -> str:
     m, read = c.m, c.fetch
     place = read("input", "feature") if "input" in c.tables else "feature"
-    count = c.number
-    category = []
+    count, value = c.number, f"x[{place}]"
+    category, test = [], []
     if "level" in c.tables:
-        level = c.type("level")
-        category = [
-            f"const {level} level = {read('level', 'feature')};",
-            f"{count} count = x[{place}];",
-        ]
+        level = f"const {c.type('level')} level = {read('level', 'feature')};"
+        category, value = [level, f"{count} count = x[{place}];"], "count"
         test = [
             "if (level != 0) { /* a category: does it have this level? */",
             f"    count = count == ({count})(level - 1);",
             "}",
         ]
-        value = "count"
-    else:
-        test, value = [], f"x[{place}]"
     places = (
         read("places", "feature") if "places" in c.tables else str(features.places[0])
     )
@@ -318,28 +308,16 @@ def _integer_rows_function(
     c: Source,
 ) -> str:
     m, read = c.m, c.fetch
-    kind, first = f"u{c.number}", sums.first_row
+    kind = f"u{c.number}"
     anchor, feature = unsigned(sums.n_anchors), unsigned(features.n_features)
     row, term = unsigned(sums.n_rows), unsigned(len(sums.weight))
     start, apart, whole = _distance_steps(alike, c)
+    declare, counter = "", f"    {term} term = 0;\n"
+    place, weight = "term", read("weight", "term")
     if sums.is_dense:
-        counter = ""
         declare = f"    const {c.type('weight')} *weight = {c.prefix}_weight;\n"
-        weight = c.fetch_at("weight", "weight")
-        add = [
-            f"for (row = {first}; row < {m}_ROWS; ++row) {{",
-            f"    sums[row] += (int32_t){weight} * alike;",
-            "    ++weight;",
-            "}",
-        ]
-    else:
-        declare, counter = "", f"    {term} term = 0;\n"
-        weight = read("weight", "term")
-        add = [
-            f"for (; term < {read('end', 'anchor')}; ++term) {{",
-            f"    sums[{read('row', 'term')}] += (int32_t){weight} * alike;",
-            "}",
-        ]
+        counter, place, weight = "", "weight", c.fetch_at("weight", "weight")
+    add = _adding_steps(sums, c, f"(int32_t){weight}", place)
     return f"""\
 /* bias + weight * similarity + weight * similarity + ... of each row. */
 static void {c.prefix}_rows(const int{c.model.width}_t x[{m}_N], int32_t sums[{m}_ROWS])

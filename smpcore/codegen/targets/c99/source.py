@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.constants import has_tables
-from smpcore.codegen.identity import source_of
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float, check_prefix
 from smpcore.codegen.program import (
@@ -78,7 +77,7 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
         If the prefix is no identifier, or the model exceeds what the format holds.
     """
     check_prefix(prefix)
-    source = source_of(model)
+    source = model.source
     check_size(source.inputs, model.n_outputs)
     tables = model.tables() if has_tables(model) else {}
     c = Source(model, prefix, tables | probability_tables(model))

@@ -20,16 +20,16 @@ def words_of_javascript(package: Package) -> dict[str, str]:
     words["answer"] = "label(predict(x))"
     if model.is_regression:
         names, answers, words["answer"] = ["value"], answers[:1], "value(x)"
-    if package.is_whole:
+    if package.model.is_integer:
         names.append("quantise")
     if model.probability:
         answers.append("model.probability(x)")
-    kind = "integers" if package.is_whole else "floats"
-    has_band = model.not_sure >= 0 if package.is_whole else bool(model.band)
+    kind = "integers" if package.model.is_integer else "floats"
+    has_band = model.not_sure >= 0 if package.model.is_integer else bool(model.band)
     return words | {
         "names": ", ".join(sorted(names)),
         "answers": f"[{', '.join(answers)}]",
-        "round": "Number" if package.is_whole else "Math.fround",
+        "round": "Number" if package.model.is_integer else "Math.fround",
         "given": _part(f"given, {kind}", words).removesuffix("\n"),
         "arithmetic": _part(f"arithmetic, {kind}", words),
         "scores": "" if model.is_regression else _part("scores", words),

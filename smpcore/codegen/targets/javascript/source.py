@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from smpcore.codegen.identity import source_of
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.program import (
     Operation,
@@ -65,7 +64,7 @@ def _inputs(model: Any) -> list[dict[str, Any]]:
             "levels": list(entry.levels),
             "unit": entry.unit,
         }
-        for entry in source_of(model).inputs
+        for entry in model.source.inputs
     ]
 
 

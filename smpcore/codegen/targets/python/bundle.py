@@ -15,7 +15,7 @@ def python(package: Package) -> Files:
         words["answers"] += " + module.scores(x)"
     if package.model.probability:
         words["answers"] += " + [module.probability(x)]"
-    words["cell"] = "int" if package.is_whole else "number"
+    words["cell"] = "int" if package.model.is_integer else "number"
     words["same"] = _part("same", package, words)
     identity = f'NAME = "{name}"\nID = "{package.id}"\nFORMAT = {words["format"]}\n'
     return {
@@ -38,5 +38,5 @@ def words_of_python(package: Package) -> dict[str, str]:
 
 def _part(name: str, package: Package, words: dict[str, str]) -> str:
     """A section for the numbers of a model, without its last line end."""
-    kind = "integers" if package.is_whole else "floats"
+    kind = "integers" if package.model.is_integer else "floats"
     return section("python/parts.in", f"{name}, {kind}", words).removesuffix("\n")

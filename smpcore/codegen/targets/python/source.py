@@ -9,7 +9,6 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from smpcore.codegen.identity import source_of
 from smpcore.codegen.targets.python.literals import declared
 from smpcore.codegen.targets.scripts import Language, constants_of_interval, script
 from smpcore.datasets.cells import parse_cell
@@ -24,7 +23,7 @@ def emit_plain_python(model: Any) -> str:
         first, call = "quantise", "x"
     more, texts, _ = script(model, _PYTHON, call)
     constants = {
-        f"IN_{e.identifier.upper()}": k for k, e in enumerate(source_of(model).inputs)
+        f"IN_{e.identifier.upper()}": k for k, e in enumerate(model.source.inputs)
     }
     constants |= constants_of_interval(model)
     constants |= more | {"LABELS": [_label(label) for label in model.labels]}

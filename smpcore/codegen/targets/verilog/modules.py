@@ -59,10 +59,7 @@ def constant(value: int, bits: int) -> str:
 
 
 def _steps(quant: QuantModel) -> list[tuple[int, int, int, bool]]:
-    """Input, level, weight of each term, and whether it is the last of its row.
-
-    A row without terms gets one of weight 0.
-    """
+    """Input, level, weight of each term, and whether it is the last of its row."""
     steps = []
     for row in range(quant.n_rows):
         terms = list(_rows(quant).terms(row)) or [(0, -1, 0)]

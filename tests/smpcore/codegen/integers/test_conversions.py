@@ -8,6 +8,7 @@ import pytest
 from smpcore import codegen
 from smpcore.chips import CHIPS
 from smpcore.chips.measuring import simulated as simulated_rows
+from smpcore.chips.programs import ChipProgram
 from smpcore.codegen import SensorRange, compile_model, emit_c99, quantise, sample
 from smpcore.codegen.conversions import conversions
 from smpcore.codegen.quant_inputs import container_ends
@@ -200,6 +201,6 @@ def test_a_chip_gives_every_integer(quant_of, simulated, tmp_path, name, width, 
     scores = ("scores", kind, (len(quant.inputs),))
     record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
     asked = tmp_path, simulated(chip), [*types, "-O2"], ["mdl_quantise.c"]
-    told = simulated_rows(*asked, values, record)["scores"]
+    told = simulated_rows(ChipProgram(*asked), values, record)["scores"]
     np.testing.assert_array_equal(told, quant.quantise(values))
     np.testing.assert_array_equal(told[: len(tried.values)], tried.integers)
