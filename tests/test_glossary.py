@@ -16,7 +16,7 @@ TEXT = (ROOT / "assets" / "glossary.md").read_text("utf-8")
 SOURCES = [
     *ROOT.glob("pages/**/*.py"),
     ROOT / "smpcore" / "readouts.py",
-    ROOT / "smpcore" / "explain" / "tables.py",
+    ROOT / "smpcore" / "explain" / "prototype_table.py",
 ]
 STRINGS = {
     node.value.lower()
