@@ -45,7 +45,7 @@ REQUIRED |= {
 #: Only who has a cluster installs it.
 REQUIRED |= {"dask", "distributed"}
 ALLOWED = {
-    "smpcore/solvers": {"numba", "numpy", "math"},
+    "smpcore/solvers": {"numba", "numpy", "math", "collections"},
     "smpcore/figures": {"plotly", "numpy", "pandas", "scipy", "openTSNE"},
     "smpcore/codegen": {"numpy"},
     "smpcore/codegen/targets/onnx": {"numpy", "onnx"},

@@ -19,7 +19,7 @@ def compiled_kernels():
             continue
         name = ".".join(path.relative_to(top).with_suffix("").parts)
         for key, value in vars(importlib.import_module(name)).items():
-            if getattr(value, "__module__", "") == name and callable(value):
+            if getattr(value, "__module__", "") == name and hasattr(value, "py_func"):
                 found[f"{name}.{key}"] = value
     return found
 

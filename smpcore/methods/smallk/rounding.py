@@ -84,9 +84,13 @@ def _relax(
             "solver='mirror-prox' is for loss='smooth' only; use solver='fista'."
         )
     if parameters.solver == "mirror-prox" and 0 < k < n:
+        labels, offsets = task.prototype_labels, np.zeros(len(W))
+        tied = task.y_encoded, task.assignment, problem.weights
+        ties = Ties(*tied, labels, offsets, LOSSES[parameters.loss])
         form = Form(task.first, n, k, False, W, problem.ridge(parameters.lam))
-        common = problem.X, ties_of(problem, task, LOSSES[parameters.loss]), form, W
-        solution = Solution(*solve_smallk_mirror_prox(*common, *options.for_kernel(W)))
+        limits, history = options.for_kernel(W)
+        solved = solve_smallk_mirror_prox(problem.X, ties, form, W, limits, history)
+        solution = Solution(*solved)
         return replace(solution, curvature=0.125 * problem.lipschitz)
     support = np.ones(W.shape)
     if k == 0:
@@ -143,7 +147,9 @@ def _run(
     n_features, k = X.shape[1] - problem.n_bias, parameters.k
     ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
     form = Form(task.first, n_features, k, k in (0, problem.n_features), support, ridge)
-    ties = ties_of(problem, task, LOSSES[parameters.loss])
+    labels, kind = task.prototype_labels, LOSSES[parameters.loss]
+    tied = task.y_encoded, task.assignment, problem.weights
+    ties = Ties(*tied, labels, np.zeros(len(labels)), kind)
     W, L, curvature = start.W, problem.lipschitz, float(start.curvature)
     limits, history = options.for_kernel(W)
     # What the kernel hands from step to step: whether to go on, T (always 1), status,
@@ -167,13 +173,6 @@ def _run(
         rows, work, at, lambda *now: solve_smallk(*common, *now, rows.miss, *room)
     )
     return Solution(*rest)
-
-
-def ties_of(problem: SMaLLProblem, task: Task, kind: int) -> Ties:
-    """The rows of a task for a kernel."""
-    labels = task.prototype_labels
-    tied = task.y_encoded, task.assignment, problem.weights
-    return Ties(*tied, labels, np.zeros(len(labels)), kind)
 
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:
