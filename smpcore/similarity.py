@@ -146,12 +146,14 @@ def _callable(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.
 
 
 class SimilarityKind(NamedTuple):
-    """What the estimators and the sliders need to know of one kind of similarity.
+    """What estimators, sliders and reports need to know of one kind of similarity.
 
     Parameters
     ----------
     values : callable
         ``(X, anchors, similarity)`` to an array (n_samples, n_anchors).
+    formula : str
+        Of an input x and an anchor z, both scaled, in words; empty: too many terms.
     title : str
         On the slider of the super-sparse methods; empty: not offered there.
     kernel : int or None
@@ -165,34 +167,87 @@ class SimilarityKind(NamedTuple):
         rows.
     vanishes : bool
         Whether it goes to 0 with the distance, so that a prototype can be useless.
+    power : int
+        Power of a scaled unit that gamma is per.
+    least : float
+        Least value of a feature, of rows and of prototypes.
+    in_ball : bool
+        Whether prototypes stay in the unit ball: longer ones make a ridge void.
     """
 
     values: Callable[[np.ndarray, np.ndarray, Similarity], np.ndarray]
+    formula: str = ""
     title: str = ""
     kernel: int | None = None
     parameters: tuple[str, ...] = ()
     standardised: bool = False
     by_distance: bool = False
     vanishes: bool = False
+    power: int = 2
+    least: float = -math.inf
+    in_ball: bool = False
 
 
 #: The similarities a model may use. A new one is a row here and, where prototypes are
 #: to be moved, its value and slope in `smpcore.solvers.similarity`.
 SIMILARITIES = {
-    "rbf": SimilarityKind(_rbf, "RBF", kernels.RBF, ("gamma",), True, True, True),
+    "rbf": SimilarityKind(
+        _rbf,
+        "exp(-gamma d), d the sum of (x - z)^2",
+        "RBF",
+        kernels.RBF,
+        ("gamma",),
+        True,
+        True,
+        True,
+    ),
     "laplacian": SimilarityKind(
-        _laplacian, "Laplacian", kernels.LAPLACIAN, ("gamma",), True, True, True
+        _laplacian,
+        "exp(-gamma d), d the sum of |x - z|",
+        "Laplacian",
+        kernels.LAPLACIAN,
+        ("gamma",),
+        True,
+        True,
+        True,
+        power=1,
     ),
-    "linear": SimilarityKind(_linear, "linear", kernels.LINEAR, standardised=True),
+    "linear": SimilarityKind(
+        _linear,
+        "sum of x times z",
+        "linear",
+        kernels.LINEAR,
+        standardised=True,
+        in_ball=True,
+    ),
     "poly": SimilarityKind(
-        _poly, "polynomial", kernels.POLY, ("gamma", "degree", "coef0"), True
+        _poly,
+        "(gamma s + coef0)^degree, s the sum of x times z",
+        "polynomial",
+        kernels.POLY,
+        ("gamma", "degree", "coef0"),
+        standardised=True,
+        in_ball=True,
     ),
-    "cosine": SimilarityKind(_cosine, "cosine", kernels.COSINE),
-    "ncc": SimilarityKind(_ncc, "correlation", kernels.NCC),
+    "cosine": SimilarityKind(
+        _cosine, "sum of x times z, divided by both lengths", "cosine", kernels.COSINE
+    ),
+    "ncc": SimilarityKind(
+        _ncc,
+        "sum of x times z, each less its own mean, divided by both lengths",
+        "correlation",
+        kernels.NCC,
+    ),
     "intersection": SimilarityKind(
-        _intersection, kernel=kernels.INTERSECTION, by_distance=True
+        _intersection,
+        "sum of min(x, z), divided by the sum of max(x, z)",
+        kernel=kernels.INTERSECTION,
+        by_distance=True,
+        least=0.0,
     ),
-    "features": SimilarityKind(_features),
+    "features": SimilarityKind(
+        _features, "sum over features of weight times exp(-(x - z)^2 / width)"
+    ),
     "gak": SimilarityKind(_gak),
     "strings": SimilarityKind(_strings, parameters=("gamma",)),
     "precomputed": SimilarityKind(_linear),

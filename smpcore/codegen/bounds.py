@@ -164,7 +164,7 @@ def _normalised(operation: Features, found: Bounded) -> Bounded:
 @_bounds.register
 def _(operation: Similarities, model: Any, rows: np.ndarray, before: Bounded):
     """Similarities and their errors; `values` are how large they can be."""
-    step, finish, _ = operation.kind
+    step, finish, *_ = operation.kind
     if finish == "ratio":
         return _ratio_bounds(operation, before)
     if step == "exp2":

@@ -29,6 +29,7 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.similarities import LINEAR_CODE_BYTES
 
 #: What of `Costs` -> part -> bytes or cycles of one.
 _Constants = Mapping[str, Mapping[str, float]]
@@ -247,18 +248,7 @@ def stack_parts(model: CompiledModel | QuantModel) -> dict[str, int]:
     return {"call": 1, "array": array}
 
 
-#: Similarity -> chip -> least and most flash that code adds to its tables, as measured.
-_CODE_BYTES = {
-    "linear": {"ATmega328P": (1000, 1500), "Cortex-M0": (2100, 2500)},
-    "rbf": {"ATmega328P": (1500, 2000), "Cortex-M0": (3300, 3700)},
-    "poly": {"ATmega328P": (1100, 1600), "Cortex-M0": (2200, 3000)},
-    "laplacian": {"ATmega328P": (1500, 2000), "Cortex-M0": (3300, 3800)},
-    "cosine": {"ATmega328P": (1300, 2000), "Cortex-M0": (3000, 3600)},
-    "ncc": {"ATmega328P": (1300, 2000), "Cortex-M0": (3000, 3600)},
-    "features": {"ATmega328P": (1500, 2100), "Cortex-M0": (3300, 3900)},
-    "intersection": {"ATmega328P": (1100, 2000), "Cortex-M0": (2200, 3800)},
-}
-#: What the search for a sparse code adds to that.
+#: What the search for a sparse code adds to what a similarity takes.
 _CODE_BYTES_OF_SEARCH = {"ATmega328P": (1700, 3900), "Cortex-M0": (600, 2400)}
 
 
@@ -277,7 +267,7 @@ def code_bytes(model: CompiledModel, chip: str) -> tuple[int, int]:
     least, most : int
     """
     alike, has_code = model.find(Similarities), bool(model.find(SparseCode))
-    least, most = _CODE_BYTES[alike.similarity if alike else "linear"][chip]
+    least, most = (alike.kind.code_bytes if alike else LINEAR_CODE_BYTES)[chip]
     # One value alone needs up to 30 % less, as nothing competes.
     least = (7 if model.is_regression and not has_code else 10) * least // 10
     more = _CODE_BYTES_OF_SEARCH[chip] if has_code else (0, 0)

@@ -21,23 +21,13 @@ from smpcore.codegen.program import (
 )
 from smpcore.codegen.rounding import rows_over_counts
 
-_OF_SIMILARITIES = {
-    "rbf": "s = 2^-(sum of (t - anchor)^2)",
-    "poly": "s = (constant + sum of anchor * t)^degree",
-    "laplacian": "s = 2^-(sum of |t - anchor|)",
-    "cosine": "t of length 1, s = sum of anchor * t",
-    "ncc": "t less its mean, of length 1, s = sum of anchor * t",
-    "features": "s = constant + sum of share * 2^-(t - anchor)^2",
-    "intersection": "s = sum of min(t, anchor) / sum of max(t, anchor)",
-}
-
 #: Operation -> its formula, given what an input's value is called.
 FORMULAS: dict[type[Operation], Callable[[Any, str], str]] = {
     WeightedInputs: lambda one, v: (
         f"score of a row = ((bias + w1*{v}1) + w2*{v}2) + ..."
     ),
     Features: lambda one, v: f"t = factor * {v}{'' if one.move is None else ' + move'}",
-    Similarities: lambda one, v: _OF_SIMILARITIES[one.similarity],
+    Similarities: lambda one, v: one.kind.words,
     WeightedSums: lambda one, v: "score of a row = bias + sum of weight * s",
     SparseCode: lambda one, v: (
         "code z >= 0 of at most size entries that minimises z' gram z / 2 - (scores)' z"

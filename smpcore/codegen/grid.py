@@ -14,9 +14,6 @@ from smpcore.codegen.quant_inputs import QuantInput, container_ends
 from smpcore.codegen.run import whole_features
 from smpcore.errors import ExportError
 
-#: Similarity -> power of a difference that adds up.
-POWERS = {"rbf": 2, "laplacian": 1}
-
 #: Rounding may move a similarity by a twentieth or so, this many halvings, not more.
 COARSE = 0.1
 
@@ -72,7 +69,7 @@ def choose_grid(
 ) -> Grid:
     """Make whole numbers as fine as 32 bits of distance and the container allow."""
     lines = feature_lines(features, inputs, width)
-    power = POWERS[similarities.similarity]
+    power = similarities.kind.power
     anchor, zero, span = _covered(similarities, lines)
     per_unit = min(
         zoom * (2**width - 1) / max(span.max(), 1e-30),
@@ -149,7 +146,7 @@ def _covered(
     similarities: Similarities, lines: Lines
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Anchors near enough to matter; begin and length of what each feature needs."""
-    far = HALVINGS ** (1 / POWERS[similarities.similarity])
+    far = HALVINGS ** (1 / similarities.kind.power)
     anchor = similarities.anchor.astype(np.float64)
     anchor = np.clip(anchor, lines.low - far, lines.high + far)
     nearest, farthest = anchor.min(axis=0), anchor.max(axis=0)
@@ -170,7 +167,7 @@ def check_steps(
     # Standard deviation of an exponent near 1 from one rounding, and from all of them.
     one = 2 / np.sqrt(12)
     many = np.sqrt(2.0) * one
-    if similarities.similarity == "laplacian":
+    if similarities.kind.power == 1:
         one, many = one / 2, many / 2 * np.sqrt(features.n_features)
     rough = np.array([not entry.exact for entry in inputs])[features.input]
     step = one * np.where(rough, lines.slope, 0)

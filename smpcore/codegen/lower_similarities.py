@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.run import added, finished
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.similarities import SIMILARITIES, Folded
 from smpcore.codegen.similarities import Similarity as SimilarityKind
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
@@ -26,14 +25,6 @@ from smpcore.model import PrototypeModel
 _SMALLEST = float(np.finfo(np.float32).tiny)
 
 _REMEDY = "fit again with a smaller degree or gamma, or on rescaled columns."
-
-
-class Folded(NamedTuple):
-    """A similarity's constants, float64."""
-
-    factor: np.ndarray
-    constant: np.ndarray
-    anchors: np.ndarray
 
 
 def lower_similarities(
@@ -110,7 +101,7 @@ def _stored(model: PrototypeModel, features: FeatureMap) -> _Stored:
     kind = SIMILARITIES[model.similarity.kind]
     fixed = np.flatnonzero(seen_by_similarity(model) & features.fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        folded = _FOLDS[model.similarity.kind](model, features.offset)
+        folded = kind.fold(model, features.offset)
         values = (folded.factor * features.value)[fixed]
         alike = _total(kind.step, values, folded.anchors[:, fixed])
     kept, mixing = distinct_anchors(model.anchors, model.mixing)
@@ -142,52 +133,6 @@ def seen_by_similarity(model: PrototypeModel) -> np.ndarray:
     if kind.step == "exp2":
         return np.array(model.similarity.weights) > 0
     return np.ones(model.n_features, dtype=bool)
-
-
-def _distances(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``2^-(total of distances)``: what each feature is multiplied by on both sides."""
-    similarity, log2_e = model.similarity, np.log2(np.e)
-    if similarity.kind == "features":  # sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)
-        factor = np.sqrt(log2_e / np.array(similarity.widths)) / model.scale
-    elif similarity.kind == "rbf":  # exp(-gamma |x - z|^2)
-        factor = np.sqrt(similarity.gamma * log2_e) / model.scale
-    else:  # exp(-gamma |x - z|_1)
-        factor = similarity.gamma * log2_e / model.scale
-    anchors = factor * model.scale * model.anchors + factor * (model.center - offset)
-    return Folded(factor, np.zeros(len(anchors)), anchors)
-
-
-def _poly(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``(gamma x . z + coef0)^degree``: all in the anchors, the centre in constants."""
-    anchors = model.similarity.gamma * model.anchors / model.scale
-    constant = model.similarity.coef0 - anchors @ (model.center - offset)
-    return Folded(np.ones(model.n_features), constant, anchors)
-
-
-def _unit(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``x . z / (|x| |z|)``: anchors of length 1, of "ncc" less their mean."""
-    anchors = model.anchors
-    if "mean" in SIMILARITIES[model.similarity.kind].normalise:
-        anchors = anchors - anchors.mean(axis=1, keepdims=True)
-    length = np.linalg.norm(anchors, axis=1, keepdims=True)
-    anchors = anchors / np.where(length > 0, length, 1.0)
-    return Folded(1 / model.scale, np.zeros(len(anchors)), anchors)
-
-
-def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
-    """``sum_f min(x_f, z_f) / sum_f max(x_f, z_f)``: anchors as they are."""
-    return Folded(1 / model.scale, np.zeros(len(model.anchors)), model.anchors)
-
-
-_FOLDS: dict[str, Callable[[PrototypeModel, np.ndarray], Folded]] = {
-    "rbf": _distances,
-    "poly": _poly,
-    "laplacian": _distances,
-    "cosine": _unit,
-    "ncc": _unit,
-    "features": _distances,
-    "intersection": _overlap,
-}
 
 
 def distinct_anchors(

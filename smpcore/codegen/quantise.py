@@ -11,7 +11,7 @@ import numpy as np
 from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.discriminating import discriminating_inputs
 from smpcore.codegen.fixed_point import FixedPointExp2
-from smpcore.codegen.grid import POWERS, Grid, check_steps, choose_grid
+from smpcore.codegen.grid import Grid, check_steps, choose_grid
 from smpcore.codegen.lower_similarities import stored_terms
 from smpcore.codegen.program import (
     Features,
@@ -35,6 +35,7 @@ from smpcore.codegen.rounding import (
     rows_over_counts,
     rows_over_similarities,
 )
+from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.errors import ExportError
 
 WIDTHS = (8, 16)
@@ -199,7 +200,7 @@ def _check_similarity(similarity: str, accumulator: int | None) -> None:
             "bits hold with a useful bound; export the model as 32-bit floats, or fit "
             "it with an rbf similarity."
         )
-    if similarity not in POWERS:
+    if not SIMILARITIES[similarity].power:
         raise ExportError(
             f"A {similarity} similarity has no integer form with a proved bound; "
             "export the model as 32-bit floats, or fit it with an rbf similarity."
@@ -230,7 +231,7 @@ def _rounded_similarities(
     weight = np.zeros((sums.n_anchors, sums.n_rows), dtype=np.int64)
     weight[exact.place, exact.row] = whole
     used, first = (weight != 0).any(axis=1), int(exact.relative)
-    weight, power = weight[used, first:], POWERS[similarity.similarity]
+    weight, power = weight[used, first:], similarity.kind.power
     anchor, row = stored_terms(weight)
     return QuantModel(
         operations=(

@@ -95,7 +95,7 @@ def _added(values: np.ndarray) -> np.ndarray:
 
 @apply.register
 def _(operation: Similarities, values: np.ndarray) -> np.ndarray:
-    step, finish, _ = operation.kind
+    step, finish, *_ = operation.kind
     total = whole = np.tile(operation.constant, (len(values), 1))
     shares = np.ones(values.shape[1]) if operation.share is None else operation.share
     columns = zip(values.T[:, :, None], operation.anchor.T, shares, strict=True)

@@ -9,21 +9,11 @@ import numpy as np
 from smpcore.datasets import plain_number
 from smpcore.explain import Section
 from smpcore.model import PrototypeModel
+from smpcore.similarity import SIMILARITIES
 
 #: More numbers make no table that anybody would read.
 _MOST_NUMBERS = 20_000
 _TITLE = "The model in numbers"
-#: Similarity of an input x and an anchor z, both scaled, in words.
-_FORMULAS = {
-    "linear": "sum of x times z",
-    "rbf": "exp(-gamma d), d the sum of (x - z)^2",
-    "laplacian": "exp(-gamma d), d the sum of |x - z|",
-    "poly": "(gamma s + coef0)^degree, s the sum of x times z",
-    "cosine": "sum of x times z, divided by both lengths",
-    "ncc": "sum of x times z, each less its own mean, divided by both lengths",
-    "intersection": "sum of min(x, z), divided by the sum of max(x, z)",
-    "features": "sum over features of weight times exp(-(x - z)^2 / width)",
-}
 
 
 def numbers_section(model: PrototypeModel) -> Section:
@@ -38,7 +28,7 @@ def numbers_section(model: PrototypeModel) -> Section:
     -------
     Section
     """
-    if model.similarity.kind not in _FORMULAS:
+    if not SIMILARITIES[model.similarity.kind].formula:
         words = f"The similarity {model.similarity.kind} has no formula of a few terms."
         return Section(_TITLE, (words,))
     arrays = model.anchors, model.mixing, model.votes, model.gram
@@ -60,7 +50,8 @@ def numbers_section(model: PrototypeModel) -> Section:
 
 def _steps(model: PrototypeModel) -> str:
     """How the tables give an answer, step by step."""
-    similarity, kind = model.similarity, model.similarity.kind
+    similarity = model.similarity
+    formula = SIMILARITIES[similarity.kind].formula
     words = ["x = (value - mean) / standard deviation, feature by feature."]
     if model.is_linear:
         words.append("Activation of a prototype: bias + sum of x times its weight.")
@@ -68,12 +59,12 @@ def _steps(model: PrototypeModel) -> str:
         parameters = {
             name: getattr(similarity, name)
             for name in ("gamma", "degree", "coef0")
-            if name in _FORMULAS[kind]
+            if name in formula
         }
         values = ", ".join(
             f"{name} = {_text(value)}" for name, value in parameters.items()
         )
-        words.append(f"Similarity to a case z: {_FORMULAS[kind]}{'; ' * bool(values)}")
+        words.append(f"Similarity to a case z: {formula}{'; ' * bool(values)}")
         words[-1] += f"{values}."
         mixed = "sum of similarity times share"
         mixed = "similarity" if _is_identity(model.mixing) else mixed

@@ -110,7 +110,7 @@ def _of_features(operation: Features, language: Language) -> list[str]:
 
 
 def _of_similarities(operation: Similarities, language: Language) -> list[str]:
-    step, finish, _ = operation.kind
+    step, finish, *_ = operation.kind
     needed = ["bits", "inverse root"] if finish == "ratio" else []
     if operation.kind.is_exponential:
         needed += ["bits", "exp2"]

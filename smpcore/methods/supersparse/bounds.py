@@ -12,6 +12,7 @@ from smpcore.methods.shared.scaling import gamma_range
 from smpcore.methods.shared.starts import count_distinct
 from smpcore.methods.supersparse.problem import Box
 from smpcore.methods.supersparse.rows import Rows
+from smpcore.similarity import SIMILARITIES
 
 #: gamma of strings: how much one edit counts.
 STRING_GAMMA = 0.3
@@ -37,7 +38,7 @@ def natural_gamma(rows: Rows, kind: str) -> float:
         return STRING_GAMMA
     if kind == "callable":
         return 1.0  # it is not asked for
-    if kind == "laplacian":
+    if SIMILARITIES[kind].power == 1:
         return 1.0 / (rows.spread * math.sqrt(rows.cases.shape[1]))
     return 1.0 / rows.spread**2
 
@@ -71,7 +72,7 @@ def scaled_box(box: Any, kind: str, center: np.ndarray, scale: np.ndarray) -> Bo
                 f"box={box!r} should be (low, high) with low below high, two numbers "
                 "or one pair for each feature; change box."
             )
-    if kind == "intersection":
-        low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    radius = 1.0 if kind in ("linear", "poly") and box is None else 0.0
+    row = SIMILARITIES[kind]
+    low, high = np.maximum(low, row.least), np.maximum(high, row.least)
+    radius = 1.0 if row.in_ball and box is None else 0.0
     return Box((low - center) / scale, (high - center) / scale, radius)

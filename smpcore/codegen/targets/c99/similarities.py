@@ -86,7 +86,7 @@ def similarity_code(sums: WeightedSums, c: Source) -> RowCode:
 
 def _float_functions(features: Features, sums: WeightedSums, c: Source) -> list[str]:
     alike = c.model.find(Similarities)
-    _, finish, normalise = alike.kind
+    _, finish, normalise, *_ = alike.kind
     if normalise or finish == "ratio":
         functions = [inverse_root_function(c.prefix)]
     elif alike.kind.is_exponential:
@@ -152,7 +152,7 @@ def _similarity_function(alike: Similarities, features: Features, c: Source) -> 
     entries = {"anchor": c.fetch("anchor", "place"), "p": c.prefix}
     if "share" in c.tables:
         entries["share"] = c.fetch("share", "feature")
-    step, finish, _ = alike.kind
+    step, finish, *_ = alike.kind
     steps = [line.format(**entries) for line in _STEPS[step]]
     most = f"    float most = {start};\n" if step == "overlap" else ""
     return f"""\

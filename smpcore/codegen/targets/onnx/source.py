@@ -150,7 +150,7 @@ def _(operation: Features, graph: Graph, model: CompiledModel, values: str):
 
 @_write.register
 def _(operation: Similarities, graph: Graph, model: CompiledModel, values: str):
-    step, finish, _ = operation.kind
+    step, finish, *_ = operation.kind
     if step == "product":
         total = graph.op("MatMul", values, np.ascontiguousarray(operation.anchor.T))
         total = _with_constant(graph, operation, total)
