@@ -97,12 +97,6 @@ def test_every_control_fits_at_both_ends(method, task, rows):
             assert agreement(compiled, model, rows[0]).n_broken == 0
 
 
-def test_its_model_compiles_and_keeps_its_answers(method, task, rows):
-    model = method.estimator(method.defaults(task), task).fit(*rows).model_
-    found = agreement(compile_model(model), model, rows[0])
-    assert found.n_equal == found.n_rows
-
-
 def test_bounds_are_ranges_within_the_widest(method, task, rows):
     values = method.defaults(task)
     problem = method.estimator(values, task).problem(*rows)

@@ -16,7 +16,6 @@ from smpcore import (
 )
 from smpcore.methods.mprotsvm import many_rows
 from smpcore.methods.mprotsvm import rows as svm_rows
-from smpcore.methods.mprotsvm.drawn_rows import summed
 from smpcore.methods.shared import dask_rows
 from tests.clusters import Cluster
 
@@ -227,21 +226,6 @@ def test_the_svm_is_certified_as_in_memory(client, table, many, n_prototypes, we
     assignment = there.assignment_.compute()
     assert (assignment == here.assignment_).mean() > 0.98
     assert (there.predict(X) == here.predict(X)).mean() > 0.99
-
-
-def test_the_svm_is_the_same_bit_by_bit_with_a_killed_worker(
-    mortal, table, many, monkeypatch
-):
-    fits = []
-    passes = kill_at_pass(2, summed, mortal, monkeypatch)
-    with of_workers(mortal, 2):
-        rows, classes, _ = in_chunks(table)
-        for _ in range(2):
-            fits.append(MultiPrototypeSVC(2).fit(rows, classes))
-    assert passes[0] == 2
-    assert passes[-1] == 1
-    one, other = (fitted.model_.weights for fitted in fits)
-    assert one.tobytes() == other.tobytes()
 
 
 def test_nothing_is_loaded_for_rows_in_memory():

@@ -189,21 +189,6 @@ def test_equal_rows_count_as_one_where_prototypes_start(tmp_path, tiny_blocks):
     assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)
 
 
-def test_a_warm_start_of_virtual_prototypes_reads_blocks(table, tmp_path, tiny_blocks):
-    frame, labels = table
-    rows = in_file(tmp_path, frame)
-    many = SuperSparseClassifier(6, record=1, max_iter=15, tol=1e-3).fit(rows, labels)
-    problem = many.problem(rows, labels)
-    few = clone(many).set_params(n_prototypes=4).solve(problem, many.state_)
-    assert few.model_.n_prototypes == 4
-    first = many.history_.step(0)
-    np.testing.assert_allclose(
-        np.sort(first.anchors, axis=0), np.sort(many.start_, axis=0)
-    )
-    with pytest.raises(SmpcoreError, match="these are read in blocks; use target="):
-        many.set_params(target="teacher").solve(problem)
-
-
 CORES = FAMILIES | SUPERSPARSE | {"SVM": MultiPrototypeSVC(n_prototypes=2)}
 
 
@@ -239,24 +224,6 @@ def test_blocks_are_worked_on_side_by_side_and_told_in_order(
     with parallel_config("threading", n_jobs=2), np.errstate(over="ignore"):
         came = [start for start, _ in row_blocks.map_blocks(work, X)]
     assert came == list(range(0, 410, 41))
-
-
-def test_two_cores_read_each_row_group_of_a_file_once(table, tmp_path, monkeypatch):
-    monkeypatch.setattr(row_blocks, "ROWS_AT_ONCE", 50)
-    rows, read = in_file(tmp_path, table[0][:2800]), []
-    read_group = pq.ParquetFile.read_row_group
-
-    def counted(file, group, **options):
-        read.append((group, id(file), threading.get_ident()))
-        return read_group(file, group, **options)
-
-    monkeypatch.setattr(pq.ParquetFile, "read_row_group", counted)
-    with parallel_config("threading", n_jobs=2):
-        sums = list(row_blocks.map_blocks(lambda part, block: block.sum(), rows))
-    assert sum(sums) == pytest.approx(table[0][:2800].to_numpy().sum())
-    assert sorted(group for group, *_ in read) == [0, 1, 2, 3]
-    files, threads = ({one[i] for one in read} for i in (1, 2))
-    assert len(files) == len(threads)
 
 
 def test_what_fails_in_one_block_is_raised_and_ends_the_others(tiny_blocks):

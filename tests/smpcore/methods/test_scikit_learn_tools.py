@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import softmax
-from sklearn import config_context
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
 from sklearn.ensemble import StackingClassifier
@@ -13,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from smpcore import METHODS, SMPClassifier, SmpcoreError
+from smpcore import METHODS, SmpcoreError
 from smpcore.methods import MultiPrototypeSVC, SuperSparseClassifier
 
 X, Y = make_classification(
@@ -147,15 +146,3 @@ def test_a_warm_start_goes_on_from_the_last_fit(name):
     assert warm.objective_ <= objective * (1 + 2 * warm.tol)
     warm.fit(X[:, :5], Y)  # a state of other rows does no harm
     assert warm.n_features_in_ == 5
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-def test_weights_are_routed_through_a_search():
-    weights = np.where(Y, 3.0, 1.0)
-    with config_context(enable_metadata_routing=True):
-        estimator = SMPClassifier().set_fit_request(sample_weight=True)
-        estimator.set_score_request(sample_weight=True)
-        search = GridSearchCV(estimator, {"mu": [0.01]}, cv=2)
-        search.fit(X, Y, sample_weight=weights)
-    alone = SMPClassifier(mu=0.01).fit(X, Y, weights)
-    assert search.best_estimator_.objective_ == alone.objective_

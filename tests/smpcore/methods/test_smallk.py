@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from smpcore import SmpcoreError
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.methods.smallk.rounding import draw_support, largest_shares, shares
+from smpcore.methods.smallk.rounding import draw_support, shares
 from tests.smpcore.methods.smallk_oracle import SparseCase
 
 IRIS = load_iris(return_X_y=True)
@@ -87,19 +86,6 @@ def test_no_swap_of_a_feature_lowers_the_objective():
                 assert other.objective[-1] >= small.objective_ * (1 - 1e-3), seed
 
 
-def test_one_full_prototype_without_bias_is_ridge_logistic_regression():
-    (X, y), lam = CANCER, 0.02
-    small = SMaLLClassifier(1, k=30, lam=lam, bias=False, tol=1e-10).fit(X, y)
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    peer = LogisticRegression(
-        C=1.0 / (lam * len(y)), fit_intercept=False, tol=1e-10, max_iter=10000
-    ).fit(scaled, y)
-    np.testing.assert_allclose(small.model_.anchors[1:], peer.coef_, atol=2e-5)
-    np.testing.assert_array_equal(small.predict(X), peer.predict(scaled))
-    assert small.objective_ == small.relaxed_objective_
-    assert small.gap_ <= 1e-10 * small.objective_
-
-
 @pytest.mark.parametrize(("positive", "place"), [(None, 0), ("benign", 3)])
 def test_the_negative_class_has_one_row_of_zeros(positive, place):
     """An input is of the positive class if one prototype scores above 0."""
@@ -149,34 +135,6 @@ def test_random_supports_hit_a_feature_as_often_as_its_share():
     np.testing.assert_allclose(drawn.mean(axis=0), share, atol=0.015)
     np.testing.assert_array_equal(drawn[:, share == 1], True)
     assert not draw_support(np.zeros((50, 5)), rng).any()
-
-
-def test_the_largest_shares_are_taken_and_weights_break_ties():
-    W = np.array([[3.0, 2.0, 0.1, 0.0], [0.0, 1.0, 5.0, 4.0]])
-    share = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 1.0, 1.0, 1.0]])
-    chosen = largest_shares(share, W, 2)
-    assert chosen.astype(int).tolist() == [[1, 1, 0, 0], [0, 0, 1, 1]]
-
-
-@pytest.mark.parametrize("data", [CANCER, WINE, IRIS], ids=["cancer", "wine", "iris"])
-def test_draws_never_make_the_model_worse(data):
-    problem = SMaLLClassifier().problem(*data)
-    for k in (1, 2, 3):
-        plain = SMaLLClassifier(k=k, lam=0.003, n_draws=0).solve(problem)
-        drawn = SMaLLClassifier(k=k, lam=0.003, n_draws=30).solve(problem)
-        assert drawn.objective_ <= plain.objective_ * (1 + 1e-4)
-        assert drawn.bound_ == plain.bound_
-
-
-def test_a_warm_start_gives_the_same_model_sooner():
-    params = {"k": 4, "lam": 0.04, "tol": 1e-6}
-    problem = SMaLLClassifier().problem(*CANCER)
-    start = SMaLLClassifier(tol=1e-6).solve(problem)
-    cold = SMaLLClassifier(**params).solve(problem)
-    warm = SMaLLClassifier(**params).solve(problem, start.state_)
-    assert warm.n_iter_ < cold.n_iter_
-    assert warm.objective_ == pytest.approx(cold.objective_, rel=2e-6)
-    assert warm.bound_ == pytest.approx(cold.bound_, rel=2e-6)
 
 
 @pytest.mark.parametrize("multiclass", ["joint", "ovr"])

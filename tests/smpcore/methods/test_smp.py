@@ -7,12 +7,11 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 
 from smpcore import SMPClassifier, SmpcoreError
 from smpcore.methods.shared import scaling
 from smpcore.methods.shared.linear import largest_eigenvalue
-from smpcore.methods.shared.starts import MOST_ROWS, cluster_rows, each_row
+from smpcore.methods.shared.starts import cluster_rows, each_row
 from smpcore.methods.smp.assignment import equal_prototypes, merged_rows
 from tests.smpcore.methods.smp_oracle import Case
 
@@ -67,18 +66,6 @@ def test_objective_is_the_interior_point_optimum(name):
     farthest = 1 + max(1e-6, estimator.tol)
     assert optimum * (1 - 1e-7) <= fitted.objective_ <= optimum * farthest
     assert fitted.objective_ - fitted.gap_ <= optimum * (1 + 1e-7)
-
-
-def test_one_prototype_without_fusion_is_ridge_logistic_regression():
-    X, y = WINE
-    mu, eta = 1e-12, 1e10  # l1 = 1e-12, l2 = 0.01
-    net = {"lam": 0.0, "mu": mu, "eta": eta}
-    smp = SMPClassifier(1, **net, bias=False, tol=1e-10, max_iter=10000).fit(X, y)
-    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    ridge = {"C": 1.0 / (mu * eta * len(y)), "fit_intercept": False}
-    peer = LogisticRegression(**ridge, tol=1e-10, max_iter=10000).fit(scaled, y)
-    np.testing.assert_allclose(smp.model_.anchors, peer.coef_, atol=2e-5)
-    np.testing.assert_array_equal(smp.predict(X), peer.predict(scaled))
 
 
 @pytest.mark.parametrize(
@@ -248,18 +235,6 @@ def test_starts_tie_rows_to_prototypes_of_their_class():
     equal = np.full(len(order), 1 / len(order))
     again, _ = cluster_rows(X[order], y_encoded[order], equal, 4, 0)
     np.testing.assert_array_equal(ties[1][0][order], again)
-
-
-def test_clusters_of_many_rows_are_learned_from_some():
-    rng = np.random.default_rng(2)
-    n_rows = 2 * MOST_ROWS + 500
-    y_encoded = np.arange(n_rows) % 2 * (np.arange(n_rows) < 1000)
-    X = rng.normal(size=(n_rows, 2)) + 20.0 * rng.integers(3, size=(n_rows, 1))
-    assignment, labels = cluster_rows(X, y_encoded, np.ones(n_rows), 3, 0)
-    assert len(labels) == 6
-    hill, own = np.round(X[:, 0] / 20.0), y_encoded == 0
-    for cluster in range(3):
-        assert len({*hill[own & (assignment == cluster)]}) == 1
 
 
 @pytest.mark.parametrize("kind", ["sparse", "blocks"])

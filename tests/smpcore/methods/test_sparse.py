@@ -101,14 +101,6 @@ def test_other_methods_find_what_they_find_in_dense_rows(name):
     np.testing.assert_array_equal(fitted.predict(X), fitted.predict(rows))
 
 
-def test_equal_sparse_rows_are_one_row_of_the_svm():
-    rows = sparse.csr_array(np.r_[X, X[:50]])
-    weights = np.r_[np.full(50, 2.0), np.ones(250)]
-    twice = MultiPrototypeSVC(tol=1e-6).fit(rows, np.r_[Y, Y[:50]])
-    weighed = MultiPrototypeSVC(tol=1e-6).fit(sparse.csr_array(X), Y, weights)
-    assert twice.objective_ == pytest.approx(weighed.objective_, rel=1e-6)
-
-
 def test_sparse_columns_are_scaled_and_not_centred():
     rows = X * 100.0
     rows[:, 5], rows[:, 6] = 3.0, 0.0  # constant: they are not used
@@ -130,14 +122,6 @@ def test_values_stored_twice_or_as_zeros_count_as_what_they_are():
     fitted, usual = SMPClassifier().fit(twice, Y), SMPClassifier().fit(rows, Y)
     assert fitted.objective_ == usual.objective_
     np.testing.assert_array_equal(twice.data, before)
-
-
-def test_useful_ranges_are_those_of_dense_rows():
-    estimator = SMPClassifier(standardize=False)
-    dense = estimator.bounds(estimator.problem(X, Y))
-    found = estimator.bounds(estimator.problem(sparse.csr_array(X), Y))
-    for name, ends in dense.items():
-        np.testing.assert_allclose(found[name], ends, rtol=1e-3)
 
 
 def test_a_value_that_is_no_number_is_named():

@@ -3,14 +3,11 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from smpcore.methods.supersparse.problem import (
     SQUARED,
     Objective,
     evaluate,
-    refit_insensitive,
 )
 from smpcore.methods.supersparse.rows import standard_rows
 from smpcore.similarity import SMOOTH, Similarity
@@ -47,23 +44,6 @@ def test_coefficients_are_the_best_and_the_rounded_kink_costs_little(epsilon):
     F = evaluate(objective, Z)[0]
     assert F == pytest.approx(exact(objective, Z, rounded=True), rel=1e-7)
     assert 0 <= exact(objective, Z, rounded=False) - F <= WIDTH / 2
-
-
-@given(
-    seed=st.integers(0, 10**6),
-    epsilon=st.floats(0.0, 3.0),
-    lam=st.floats(-8, 0).map(lambda power: 10.0**power),
-)
-def test_nothing_pulls_at_the_best_coefficients(seed, epsilon, lam):
-    objective, Z = case(seed, epsilon=epsilon, lam=lam)
-    S = objective.similarities(Z)
-    _, B, b, residuals = refit_insensitive(S, objective)
-    errors = S @ B[:, 0] + b - objective.rows.Y[0]
-    beyond = np.clip((np.abs(errors) - epsilon) / WIDTH, 0, 1) * np.sign(errors)
-    np.testing.assert_allclose(2 * residuals[:, 0], beyond, atol=1e-12)
-    pulls = objective.rows.weights * beyond
-    assert abs(pulls.sum()) < 1e-6
-    np.testing.assert_allclose(S.T @ pulls + 2 * lam * B[:, 0], 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("kind", SMOOTH)
