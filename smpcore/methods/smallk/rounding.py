@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,163 @@ class Start:
     ceiling: float = np.inf
 
 
+@dataclass(frozen=True, eq=False)
+class TaskSearch:
+    """The search for k-sparse prototypes of one task."""
+
+    problem: SMaLLProblem
+    task: Task
+    parameters: SMaLLParameters
+    options: SolverOptions
+
+    @cached_property
+    def ties(self) -> Ties:
+        """The rows of the task, for a kernel."""
+        task, kind = self.task, LOSSES[self.parameters.loss]
+        labels, tied = task.prototype_labels, (task.y_encoded, task.assignment)
+        return Ties(*tied, self.problem.weights, labels, np.zeros(len(labels)), kind)
+
+    def relax(self, start: Start) -> Solution:
+        """Solve the convex relaxation; the start is overwritten."""
+        problem, parameters, W = self.problem, self.parameters, start.W
+        n, k, X = problem.n_features, parameters.k, problem.X
+        if parameters.solver == "mirror-prox":
+            if not isinstance(X, np.ndarray):
+                raise SmpcoreError(
+                    "solver='mirror-prox' takes dense rows only; use solver='fista'."
+                )
+            if parameters.loss != "smooth":
+                raise SmpcoreError(
+                    "solver='mirror-prox' is for loss='smooth' only; use "
+                    "solver='fista'."
+                )
+            if 0 < k < n:
+                ridge = problem.ridge(parameters.lam)
+                form = Form(self.task.first, n, k, False, W, ridge)
+                rest = self.options.for_kernel(W)
+                solved = solve_smallk_mirror_prox(X, self.ties, form, W, *rest)
+                solution = Solution(*solved)
+                return replace(solution, curvature=0.125 * problem.lipschitz)
+        support = np.ones(W.shape)
+        if k == 0:
+            support[:, :n] = 0.0
+            W[:, :n] = 0.0
+        return self._run(X, k, support, start, self.options)
+
+    def refit(self, support: np.ndarray, start: Start) -> Solution:
+        """Best prototypes whose weights lie on given supports: a ridge problem.
+
+        Only columns that some prototype uses are looked at.
+        """
+        wide, X, options = np.ones_like(start.W), self.problem.X, self.options
+        wide[:, : self.problem.n_features] = support
+        columns = np.flatnonzero(wide[self.task.first :].any(axis=0))
+        if len(columns) < X.shape[1]:
+            if isinstance(X, np.ndarray):
+                X = np.take(X, columns, axis=1)
+            elif is_dask(X):
+                take = {"indices": columns, "axis": 1, "dtype": np.float64}
+                X = map_to_array(np.take, X, n_columns=len(columns), **take)
+            else:
+                X = some_columns(X, columns)
+        narrow = np.ascontiguousarray(wide[:, columns])
+        exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
+        at = replace(start, W=narrow * start.W[:, columns])
+        solution = self._run(X, 0, narrow, at, exact)
+        W = np.zeros_like(start.W)
+        W[:, columns] = solution.W
+        return replace(solution, W=W, columns=columns)
+
+    def _run(
+        self, X: Any, k: int, support: np.ndarray, start: Start, options: SolverOptions
+    ) -> Solution:
+        """Call the kernel on these columns; with k of 0 the support is fixed."""
+        problem, W, ties = self.problem, start.W, self.ties
+        n, n_features = problem.n_features, X.shape[1] - problem.n_bias
+        ridge = problem.ridge(self.parameters.lam)[n - n_features :]
+        form = Form(self.task.first, n_features, k, k in (0, n), support, ridge)
+        limits, history = options.for_kernel(W)
+        # What the kernel hands from step to step: whether to go on, T (always 1),
+        # status, steps, whether the next point is the extrapolated one, L, t, the
+        # bound, the loss there and how much it may rise. Not a function of its own: 24
+        # fits make a picture.
+        L, none = float(start.curvature), -np.inf
+        at = True, 1.0, ITERATION_LIMIT, -1, False, L, 1.0, none, np.inf, 0.0
+        work = np.zeros((5, *W.shape))
+        work[0] = W
+        room = np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
+        more, rest = (problem.lipschitz, W, float(start.ceiling), limits), (work, *room)
+        if isinstance(X, np.ndarray):
+            now = NO_LOSSES, at, np.empty(len(X)), rest, history
+            return Solution(*solve_smallk(X, ties, form, *more, *now)[:-1])
+        rows, nothing = blocks_of_rows(X, ties), np.empty((0, X.shape[1]))
+        common = nothing, rows.for_kernel, form, *more
+
+        def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
+            return solve_smallk(*common, losses, at, rows.miss, rest, history)
+
+        return Solution(*solve_by_blocks(rows, work, at, step)[:-1])
+
+    def round_and_refit(
+        self,
+        relaxed: Solution,
+        random: np.random.RandomState,
+        before: np.ndarray | None,
+    ) -> list[Solution]:
+        """Round the relaxation; `before` are an earlier fit's prototypes.
+
+        Returns the refit of the largest shares, and that of a draw if it is better.
+        """
+        W, k = relaxed.W[:, : self.problem.n_features], self.parameters.k
+        share, first = shares(W, k), self.task.first
+        share[:first] = 0.0
+        tried: set[bytes] = set()
+        solutions: list[Solution] = []
+        for draw in range(self.parameters.n_draws + 1):
+            support = (
+                draw_support(share, random) if draw else largest_shares(share, W, k)
+            )
+            support[:first] = False
+            if support.tobytes() in tried or not support.any():
+                continue
+            tried.add(support.tobytes())
+            known = before is not None and _same_support(before, support)
+            ceiling = solutions[-1].objective[-1] if solutions else np.inf
+            start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
+            solution = self.refit(support, start)
+            if solution.objective[-1] < ceiling or not solutions:
+                solutions = [*solutions[:1], solution]
+            if solution.status == STOPPED:
+                break
+        return solutions
+
+    def swap_features(self, best: Solution) -> Solution:
+        """Exchange one feature of one prototype at a time while that is better.
+
+        At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
+        most refits end after some steps, when their bound reaches the best objective.
+        """
+        n, left, improved = self.problem.n_features, self.parameters.n_swaps, True
+        while improved and left > 0 and best.status != STOPPED:
+            improved = False
+            support, lowest = best.W[:, :n] != 0, best.objective[-1]
+            lam = self.parameters.lam
+            places, changes = swap_changes(self.problem, self.task, best.W, lam)
+            order = np.argsort(changes, axis=None)[:left]
+            for place in order[changes.ravel()[order] < PROMISING * lowest]:
+                row, into = np.unravel_index(place, changes.shape)
+                prototype, out = places[row]
+                swapped, W = support.copy(), best.W.copy()
+                swapped[prototype, [out, into]] = False, True
+                W[prototype, out] = 0.0
+                solution = self.refit(swapped, Start(W, best.curvature, lowest))
+                left -= 1
+                if solution.objective[-1] < lowest:
+                    best, improved = solution, True
+                    break
+        return best
+
+
 def relax_all(
     problem: SMaLLProblem,
     parameters: SMaLLParameters,
@@ -51,128 +209,37 @@ def relax_all(
     state: SMaLLState | None = None,
 ) -> list[Solution]:
     """Solve the convex relaxation of every task."""
-    found = []
+    solutions, inner = [], options
     for number, task in enumerate(problem.tasks):
         shape = (len(task.prototype_labels), problem.X.shape[1])
         start = Start(np.zeros(shape), 0.125 * problem.lipschitz)
         if state is not None:
             start = Start(state.relaxed[number].copy(), state.curvature[number])
-        inner = options
         if len(problem.tasks) > 1:
             inner = replace(options, progress=np.zeros(1))
-        found.append(_relax(problem, task, parameters, start, inner))
+        search = TaskSearch(problem, task, parameters, inner)
+        solutions.append(search.relax(start))
         options.progress[0] = (number + 1) / len(problem.tasks)
-    return found
+    return solutions
 
 
-def _relax(
+def round_all(
     problem: SMaLLProblem,
-    task: Task,
+    relaxed: list[Solution],
     parameters: SMaLLParameters,
-    start: Start,
+    random: np.random.RandomState,
     options: SolverOptions,
-) -> Solution:
-    """Solve the relaxation of one task; the start is overwritten."""
-    n, k, W = problem.n_features, parameters.k, start.W
-    in_memory = isinstance(problem.X, np.ndarray)
-    if parameters.solver == "mirror-prox" and not in_memory:
-        raise SmpcoreError(
-            "solver='mirror-prox' takes dense rows only; use solver='fista'."
-        )
-    if parameters.solver == "mirror-prox" and parameters.loss != "smooth":
-        raise SmpcoreError(
-            "solver='mirror-prox' is for loss='smooth' only; use solver='fista'."
-        )
-    if parameters.solver == "mirror-prox" and 0 < k < n:
-        labels, offsets = task.prototype_labels, np.zeros(len(W))
-        tied = task.y_encoded, task.assignment, problem.weights
-        ties = Ties(*tied, labels, offsets, LOSSES[parameters.loss])
-        form = Form(task.first, n, k, False, W, problem.ridge(parameters.lam))
-        limits, history = options.for_kernel(W)
-        solved = solve_smallk_mirror_prox(problem.X, ties, form, W, limits, history)
-        solution = Solution(*solved)
-        return replace(solution, curvature=0.125 * problem.lipschitz)
-    support = np.ones(W.shape)
-    if k == 0:
-        support[:, :n] = 0.0
-        W[:, :n] = 0.0
-    return _run(problem, task, parameters, problem.X, support, start, options)
-
-
-def refit(
-    problem: SMaLLProblem,
-    task: Task,
-    support: np.ndarray,
-    parameters: SMaLLParameters,
-    start: Start,
-    options: SolverOptions,
-) -> Solution:
-    """Best prototypes whose weights lie on given supports: a ridge problem.
-
-    Only columns that some prototype uses are looked at.
-    """
-    wide = np.ones_like(start.W)
-    wide[:, : problem.n_features] = support
-    columns = np.flatnonzero(wide[task.first :].any(axis=0))
-    X = problem.X
-    if len(columns) < X.shape[1]:
-        if isinstance(X, np.ndarray):
-            X = np.take(X, columns, axis=1)
-        elif is_dask(X):
-            take = {"indices": columns, "axis": 1}
-            X = map_to_array(
-                np.take, X, n_columns=len(columns), dtype=np.float64, **take
-            )
-        else:
-            X = some_columns(X, columns)
-    narrow = np.ascontiguousarray(wide[:, columns])
-    exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
-    at = replace(start, W=narrow * start.W[:, columns])
-    found = _run(problem, task, replace(parameters, k=0), X, narrow, at, exact)
-    W = np.zeros_like(start.W)
-    W[:, columns] = found.W
-    return replace(found, W=W, columns=columns)
-
-
-def _run(
-    problem: SMaLLProblem,
-    task: Task,
-    parameters: SMaLLParameters,
-    X: Any,
-    support: np.ndarray,
-    start: Start,
-    options: SolverOptions,
-) -> Solution:
-    """Call the kernel on these columns; with k of 0 the support is fixed."""
-    n_features, k = X.shape[1] - problem.n_bias, parameters.k
-    ridge = problem.ridge(parameters.lam)[problem.n_features - n_features :]
-    form = Form(task.first, n_features, k, k in (0, problem.n_features), support, ridge)
-    labels, kind = task.prototype_labels, LOSSES[parameters.loss]
-    tied = task.y_encoded, task.assignment, problem.weights
-    ties = Ties(*tied, labels, np.zeros(len(labels)), kind)
-    W, L, curvature = start.W, problem.lipschitz, float(start.curvature)
-    limits, history = options.for_kernel(W)
-    # What the kernel hands from step to step: whether to go on, T (always 1), status,
-    # steps, whether the next point is the extrapolated one, L, t, the bound, the loss
-    # there and how much it may rise. Not a function of its own: 24 fits make a picture.
-    at = True, 1.0, ITERATION_LIMIT, -1, False, curvature, 1.0, -np.inf, np.inf, 0.0
-    work = np.zeros((5, *W.shape))
-    work[0] = W
-    spaces = work, np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
-    more = form, L, W, float(start.ceiling), limits
-    if isinstance(X, np.ndarray):
-        miss = np.empty(len(X))
-        *rest, _ = solve_smallk(X, ties, *more, NO_LOSSES, at, miss, spaces, history)
-        return Solution(*rest)
-    rows = blocks_of_rows(X, ties)
-    common, room = (
-        (np.empty((0, X.shape[1])), rows.for_kernel, *more),
-        (spaces, history),
-    )
-    *rest, _ = solve_by_blocks(
-        rows, work, at, lambda *now: solve_smallk(*common, *now, rows.miss, *room)
-    )
-    return Solution(*rest)
+    state: SMaLLState | None = None,
+) -> list[Solution]:
+    """The best k-sparse prototypes found from the relaxation of every task."""
+    earlier = [None] * len(relaxed) if state is None else state.rounded
+    rounded = []
+    for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):
+        search = TaskSearch(problem, task, parameters, options)
+        starts = search.round_and_refit(solution, random, before)
+        swapped = map(search.swap_features, starts)
+        rounded.append(min(swapped, key=lambda solution: solution.objective[-1]))
+    return rounded
 
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:
@@ -208,100 +275,6 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
     return chosen
 
 
-def round_all(
-    problem: SMaLLProblem,
-    relaxed: list[Solution],
-    parameters: SMaLLParameters,
-    random: np.random.RandomState,
-    options: SolverOptions,
-    state: SMaLLState | None = None,
-) -> list[Solution]:
-    """The best k-sparse prototypes found from the relaxation of every task."""
-    earlier = [None] * len(relaxed) if state is None else state.rounded
-    rounded = []
-    for task, solution, before in zip(problem.tasks, relaxed, earlier, strict=True):
-        starts = _round_and_refit(
-            problem, task, solution, parameters, random, options, before
-        )
-        swapped = [
-            _swap_features(problem, task, start, parameters, options)
-            for start in starts
-        ]
-        rounded.append(min(swapped, key=lambda solution: solution.objective[-1]))
-    return rounded
-
-
-def _round_and_refit(
-    problem: SMaLLProblem,
-    task: Task,
-    relaxed: Solution,
-    parameters: SMaLLParameters,
-    random: np.random.RandomState,
-    options: SolverOptions,
-    before: np.ndarray | None,
-) -> list[Solution]:
-    """Round the relaxation of one task; `before` are an earlier fit's prototypes.
-
-    Returns the refit of the largest shares, and that of a draw if it is better.
-    """
-    W, k = relaxed.W[:, : problem.n_features], parameters.k
-    share = shares(W, k)
-    share[: task.first] = 0.0
-    tried: set[bytes] = set()
-    first: Solution | None = None
-    best: Solution | None = None
-    for draw in range(parameters.n_draws + 1):
-        support = draw_support(share, random) if draw else largest_shares(share, W, k)
-        support[: task.first] = False
-        if support.tobytes() in tried or not support.any():
-            continue
-        tried.add(support.tobytes())
-        known = before is not None and _same_support(before, support)
-        ceiling = np.inf if best is None else best.objective[-1]
-        start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
-        solution = refit(problem, task, support, parameters, start, options)
-        if best is None:
-            first = best = solution
-        elif solution.objective[-1] < ceiling:
-            best = solution
-        if solution.status == STOPPED:
-            break
-    return [best] if best is first else [first, best]
-
-
 def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
     """Whether the weights of W are zero where the support says so, and only there."""
     return bool(((W[:, : support.shape[1]] != 0) == support).all())
-
-
-def _swap_features(
-    problem: SMaLLProblem,
-    task: Task,
-    best: Solution,
-    parameters: SMaLLParameters,
-    options: SolverOptions,
-) -> Solution:
-    """Exchange one feature of one prototype at a time while that lowers the objective.
-
-    At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
-    most refits end after some steps, when their bound reaches the best objective.
-    """
-    n, left, improved = problem.n_features, parameters.n_swaps, True
-    while improved and left > 0 and best.status != STOPPED:
-        improved = False
-        support, lowest = best.W[:, :n] != 0, best.objective[-1]
-        places, changes = swap_changes(problem, task, best.W, parameters.lam)
-        order = np.argsort(changes, axis=None)[:left]
-        for place in order[changes.ravel()[order] < PROMISING * lowest]:
-            row, into = np.unravel_index(place, changes.shape)
-            prototype, out = places[row]
-            swapped, W = support.copy(), best.W.copy()
-            swapped[prototype, [out, into]] = False, True
-            W[prototype, out] = 0.0
-            start = Start(W, best.curvature, lowest)
-            found = refit(problem, task, swapped, parameters, start, options)
-            left -= 1
-            if found.objective[-1] < lowest:
-                best, improved = found, True
-                break
-    return best

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import reduce
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
-from smpcore.methods.shared.dask_rows import futures, is_dask, map_chunks
+from smpcore.methods.shared.dask_rows import over_rows
 from smpcore.methods.shared.row_blocks import map_blocks, weighted_product
 from smpcore.methods.smallk.problem import SMaLLProblem, Task
 
@@ -27,7 +25,11 @@ def swap_changes(
     places, changes = [np.empty((0, 2), dtype=np.int64)], [np.empty((0, n))]
     moving = range(task.first, len(W))
     own = {j: np.r_[np.flatnonzero(W[j, :n]), np.arange(n, W.shape[1])] for j in moving}
-    for j, (gained, cross, curvature) in _expansion(problem, task, W, own).items():
+    tied = problem.X, task.y_encoded, task.assignment, problem.weights
+    sums = over_rows(_sums, *tied, labels=task.prototype_labels, W=W, own=own)
+    ends = np.cumsum([2 + len(columns) for columns in own.values()])
+    for j, part in zip(own, np.split(sums, ends[:-1]), strict=True):
+        gained, curvature, cross = part[0], part[1], part[2:]
         columns = own[j]
         used = columns[columns < n]
         cross[np.arange(len(columns)), columns] += ridge[columns]
@@ -44,32 +46,23 @@ def swap_changes(
     return np.concatenate(places), np.concatenate(changes)
 
 
-def _expansion(
-    problem: SMaLLProblem, task: Task, W: np.ndarray, own: dict[int, np.ndarray]
-) -> dict[int, list[np.ndarray]]:
-    """Derivatives of the loss in the weights of each prototype.
-
-    The gradient, the second derivatives in a pair of an own column and any other, and
-    those in each column twice.
-    """
-    columns = problem.X, task.y_encoded, task.assignment, problem.weights
-    at = {"labels": task.prototype_labels, "W": W, "own": own}
-    if isinstance(problem.X, np.ndarray) or not is_dask(problem.X):
-        return _sums(*columns, **at)
-    return _added(map_chunks(_sums, *map(futures, columns), **at))
-
-
 def _sums(
     X: Any,
     y_encoded: np.ndarray,
     assignment: np.ndarray,
     weights: np.ndarray,
-    **at: Any,
-) -> dict[int, list[np.ndarray]]:
-    """What rows add to the derivatives."""
-    labels, W, own = at["labels"], at["W"], at["own"]
+    *,
+    labels: np.ndarray,
+    W: np.ndarray,
+    own: dict[int, np.ndarray],
+) -> np.ndarray:
+    """What rows add to the derivatives of the loss in the weights of each prototype.
 
-    def sums(part: slice, block: Any) -> dict[int, list[np.ndarray]]:
+    For each one under the other: the gradient, the second derivatives in each column
+    twice, and those in a pair of an own column and any other.
+    """
+
+    def sums(part: slice, block: Any) -> np.ndarray:
         tied, masses = assignment[part], weights[part]
         rows, scores = np.arange(block.shape[0]), block @ W.T
         kept = scores[rows, tied]
@@ -77,7 +70,7 @@ def _sums(
         scores[rows, tied] = kept
         share = np.exp(scores - scores.max(axis=1, keepdims=True))
         share /= share.sum(axis=1, keepdims=True)
-        of_block = {}
+        of_block = []
         for j, columns in own.items():
             first = masses * (share[:, j] - (tied == j))
             second = masses * share[:, j] * (1.0 - share[:, j])
@@ -87,17 +80,7 @@ def _sums(
                 else np.einsum("i,ij,ij->j", second, block, block)
             )
             pairs = weighted_product(block[:, columns], second, block)
-            of_block[j] = [first @ block, pairs, squares]
-        return of_block
+            of_block += [first @ block, squares, *pairs]
+        return np.array(of_block)
 
-    return _added(map_blocks(sums, X))
-
-
-def _added(parts: Iterable[dict[int, list[np.ndarray]]]) -> dict[int, list[np.ndarray]]:
-    """Sum up what blocks of rows say of each prototype."""
-    return reduce(
-        lambda before, part: {
-            j: [a + b for a, b in zip(before[j], part[j], strict=True)] for j in part
-        },
-        parts,
-    )
+    return sum(map_blocks(sums, X))

@@ -8,7 +8,7 @@ import numpy as np
 
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem, Task
-from smpcore.methods.smallk.rounding import Start, refit, relax_all
+from smpcore.methods.smallk.rounding import Start, TaskSearch, relax_all
 from tests.smpcore.methods.smp_oracle import TiedRows, curvature
 
 BIAS_RIDGE = 1e-3
@@ -61,8 +61,8 @@ class SparseCase(TiedRows):
         if support is None:
             return relax_all(self.problem, self.parameters, options, state)[0]
         task, L = self.problem.tasks[0], self.problem.lipschitz / 8
-        start = Start(np.zeros(self.shape), L, ceiling)
-        return refit(self.problem, task, support, self.parameters, start, options)
+        search = TaskSearch(self.problem, task, self.parameters, options)
+        return search.refit(support, Start(np.zeros(self.shape), L, ceiling))
 
     def solve_exactly(self, support=None):
         """Optimum of the relaxation, or on a support, by an interior-point method."""
