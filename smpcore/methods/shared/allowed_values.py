@@ -11,6 +11,11 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 
+#: Why weights of rows are refused.
+BAD_WEIGHTS = (
+    "sample_weight should be finite and not negative; a weight of 0 leaves a row out."
+)
+
 
 @dataclass(frozen=True)
 class Number:
@@ -70,10 +75,7 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
             f"({n_samples},); give one weight for each row."
         )
     if not np.isfinite(weights).all() or (weights < 0).any():
-        raise SmpcoreError(
-            "sample_weight should be finite and not negative; a weight of 0 leaves a "
-            "row out."
-        )
+        raise SmpcoreError(BAD_WEIGHTS)
     largest = weights.max()
     if largest == 0:
         raise SmpcoreError(
@@ -81,6 +83,24 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
         )
     weights /= largest
     return weights / weights.sum()
+
+
+def require_two(classes: np.ndarray, rows: str = "") -> None:
+    """Refuse labels of one class."""
+    if len(classes) < 2:
+        raise SmpcoreError(
+            f"y holds one class only ({classes[0]!s}){rows}; to tell classes apart "
+            "takes at least two classes."
+        )
+
+
+def require_weight(classes: np.ndarray, totals: np.ndarray) -> None:
+    """Refuse a class whose rows weigh nothing."""
+    if not totals.all():
+        raise SmpcoreError(
+            f"sample_weight is 0 for every row of class {classes[totals.argmin()]!s}; "
+            "weigh one of its rows or leave the class out."
+        )
 
 
 def class_values(

@@ -10,9 +10,14 @@ from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 
-from smpcore.errors import SmpcoreError, checked
+from smpcore.errors import checked
 from smpcore.methods.shared import scaling
-from smpcore.methods.shared.allowed_values import sample_weights, weigh_classes
+from smpcore.methods.shared.allowed_values import (
+    require_two,
+    require_weight,
+    sample_weights,
+    weigh_classes,
+)
 from smpcore.methods.shared.base import Fitted, PrototypeEstimator
 from smpcore.methods.shared.dask_problem import dask_entries
 from smpcore.methods.shared.dask_rows import is_dask
@@ -86,15 +91,10 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         if issparse(X):
             X = canonical_rows(X)
         checked(check_classification_targets, y)
-        classes, y_encoded = _encode(y)
+        classes, y_encoded = np.unique(y, return_inverse=True)
+        require_two(classes, f" in {len(y)} rows")
         weights = sample_weights(sample_weight, len(y))
-        totals = np.bincount(y_encoded, weights, len(classes))
-        if not totals.all():
-            empty = classes[totals.argmin()]
-            raise SmpcoreError(
-                f"sample_weight is 0 for every row of class {empty!s}; weigh one of "
-                "its rows or leave the class out."
-            )
+        require_weight(classes, np.bincount(y_encoded, weights, len(classes)))
         return X, {
             "y_encoded": y_encoded.astype(np.int64),
             "weights": weights,
@@ -138,14 +138,3 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         """Set the attributes of the contract, and the classes."""
         super()._set_fitted_attributes(problem, with_tie(problem, fitted))
         self.classes_ = problem.classes
-
-
-def _encode(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The classes, at least two, and the index of each row's class."""
-    classes, y_encoded = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise SmpcoreError(
-            f"y holds one class only ({classes[0]!s}) in {len(y)} rows; to tell "
-            "classes apart takes at least two classes."
-        )
-    return classes, y_encoded

@@ -9,7 +9,12 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from smpcore.errors import SmpcoreError, checked
-from smpcore.methods.shared.allowed_values import class_values
+from smpcore.methods.shared.allowed_values import (
+    BAD_WEIGHTS,
+    class_values,
+    require_two,
+    require_weight,
+)
 from smpcore.methods.shared.dask_rows import (
     current_client,
     futures,
@@ -156,29 +161,18 @@ def _require_finite(summaries: list[dict[str, Any]], sizes: tuple[int, ...]) -> 
                 f"{end - 1}; leave such rows out."
             )
         if not part["weights"]:
-            raise SmpcoreError(
-                "sample_weight should be finite and not negative; a weight of 0 leaves "
-                "a row out."
-            )
+            raise SmpcoreError(BAD_WEIGHTS)
 
 
 def _classes(summaries: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
     """The classes of all chunks, at least two, and the weight of each."""
     classes = np.unique(np.concatenate([part["classes"] for part in summaries]))
     checked(check_classification_targets, classes)
-    if len(classes) < 2:
-        raise SmpcoreError(
-            f"y holds one class only ({classes[0]!s}); to tell classes apart takes at "
-            "least two classes."
-        )
+    require_two(classes)
     totals = np.zeros(len(classes))
     for part in summaries:
         totals[np.searchsorted(classes, part["classes"])] += part["totals"]
-    if not totals.all():
-        raise SmpcoreError(
-            f"sample_weight is 0 for every row of class {classes[totals.argmin()]!s}; "
-            "weigh one of its rows or leave the class out."
-        )
+    require_weight(classes, totals)
     return classes, totals
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -93,30 +92,3 @@ def count_distinct_sparse(X: sparse.csr_array, enough: int) -> int:
         if len(seen) == enough:
             break
     return len(seen)
-
-
-def sparse_seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
-    """The k-means++ of `smpcore.methods.shared.starts.seeding`, for sparse rows."""
-
-    def seeds(
-        X: sparse.csr_array, n_clusters: int, random_state: np.random.RandomState
-    ) -> np.ndarray:
-        order = np.argsort(X @ random_state.normal(size=X.shape[1]), kind="stable")
-        lined, masses = sparse.csr_array(X)[order], weights[order]
-        squares = lined.power(2).sum(axis=1)
-        chance, closest = masses, np.full(len(order), np.inf)
-        chosen = []
-        for draws in random_state.uniform(size=(n_clusters, n_trials)):
-            reach = np.cumsum(chance)
-            places = np.searchsorted(reach, draws * reach[-1], side="right")
-            places = np.minimum(places, len(order) - 1)
-            rows = lined[places].toarray()
-            distance = squares[places, None] + squares - 2.0 * (lined @ rows.T).T
-            left = np.minimum(closest, np.maximum(distance, 0.0))
-            best = int((left @ masses).argmin())
-            chosen.append(rows[best])
-            closest = left[best]
-            chance = masses * closest
-        return np.array(chosen)
-
-    return seeds

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
@@ -14,7 +14,7 @@ from smpcore.errors import SmpcoreError, caution
 from smpcore.methods.shared.dask_problem import dask_sample
 from smpcore.methods.shared.dask_rows import is_dask, row_values
 from smpcore.methods.shared.row_blocks import map_blocks
-from smpcore.methods.shared.sparse_rows import count_distinct_sparse, sparse_seeding
+from smpcore.methods.shared.sparse_rows import count_distinct_sparse
 from smpcore.threads import one_core
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.
@@ -135,8 +135,7 @@ def kmeans_centers(
     from sklearn.cluster import KMeans
 
     options = {"n_init": 1, "copy_x": False, "random_state": random} | options
-    seeds = sparse_seeding if issparse(X) else seeding
-    kmeans = KMeans(n_clusters, init=seeds(weights, n_trials), **options)
+    kmeans = KMeans(n_clusters, init=seeding(weights, n_trials), **options)
     with one_core:
         return kmeans.fit(X, sample_weight=weights).cluster_centers_
 
@@ -162,25 +161,35 @@ def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]
     """
 
     def seeds(
-        X: np.ndarray, n_clusters: int, random_state: np.random.RandomState
+        X: Any, n_clusters: int, random_state: np.random.RandomState
     ) -> np.ndarray:
-        along = (X * random_state.normal(size=X.shape[1])).sum(axis=1)
+        direction, is_sparse = random_state.normal(size=X.shape[1]), issparse(X)
+        along = X @ direction if is_sparse else (X * direction).sum(axis=1)
         order = np.argsort(along, kind="stable")
-        lined, masses = X[order] - X[order[0]], weights[order]
-        squares = np.einsum("ij,ij->i", lined, lined)
-        chance, closest = masses, np.full(len(X), np.inf)
-        chosen = []
+        if is_sparse:
+            lined = csr_array(X)[order]
+            squares = lined.power(2).sum(axis=1)
+        else:  # from one of them: squares of large offsets would cancel
+            lined = X[order] - X[order[0]]
+            squares = np.einsum("ij,ij->i", lined, lined)
+        masses = weights[order]
+        chance, closest, chosen = masses, np.full(len(order), np.inf), []
         for draws in random_state.uniform(size=(n_clusters, n_trials)):
             reach = np.cumsum(chance)
             places = np.searchsorted(reach, draws * reach[-1], side="right")
-            places = np.minimum(places, len(lined) - 1)
-            distance = squares[places, None] + squares - 2.0 * lined[places] @ lined.T
+            places = np.minimum(places, len(order) - 1)
+            rows = lined[places]
+            if is_sparse:
+                products = (lined @ rows.toarray().T).T
+            else:
+                products = rows @ lined.T
+            distance = squares[places, None] + squares - 2.0 * products
             left = np.minimum(closest, np.maximum(distance, 0.0))
             best = int((left @ masses).argmin())
-            chosen.append(X[order[places[best]]])
+            chosen.append(order[places[best]])
             closest = left[best]
             chance = masses * closest
-        return np.array(chosen)
+        return X[chosen].toarray() if is_sparse else X[chosen]
 
     return seeds
 
