@@ -129,7 +129,7 @@ def test_a_forged_link_is_read_to_its_end(junk):
     names |= {f"d.{param.name}" for param in BUNDLED["moons"].params}
     forged = [{"data": "moons", name: junk} for name in names]
     for query in [*forged, dict.fromkeys(names, junk)]:
-        choice, notices = links.read_url(links.without_controls(query))
+        choice, notices = links.read_url(query)
         assert all(len(text) < 600 for text in notices)
         assert sum(map(len, links.read_controls(query).values())) < 40 * 400
         assert choice.method in METHODS

@@ -18,7 +18,7 @@ from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import FollowUp, forbiddable, list_names
 from smpcore.parameters import Param
 
-SHARE = Param("share", "share", "linear", 0.0, 0.6)
+SHARES = tuple(Param(n, n, "linear", 0.0, 0.6) for n in ("validation", "test"))
 LARGEST_SHARES = 0.9
 #: Before the key of a control in a link.
 PREFIX = "p."
@@ -40,11 +40,6 @@ def read_controls(query: Mapping[str, str]) -> dict[str, str]:
         if name.startswith(PREFIX) and len(name) <= LONGEST
     }
     return dict(list(texts.items())[:MOST])
-
-
-def without_controls(query: Mapping[str, str]) -> dict[str, str]:
-    """The rest of a link, which says what is chosen."""
-    return {n: text for n, text in query.items() if not n.startswith(PREFIX)}
 
 
 def write_controls(texts: Mapping[str, str]) -> dict[str, str]:
@@ -90,9 +85,9 @@ def _as_json(names: Sequence[Any]) -> str:
 
 
 def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
-    """Read URL parameters from anywhere."""
+    """Read URL parameters from anywhere, but those of `read_controls`."""
     notices: list[str] = []
-    removed, left = _removed(query), dict(query)
+    left = {n: text for n, text in query.items() if not n.startswith(PREFIX)}
     choice = Choice(view=_read_view(left, notices))
     choice = _read_data(choice, left, notices)
     choice = replace(choice, two_classes=left.pop("two", "") == "1")
@@ -104,12 +99,11 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
     choice, changes = validated(replace(choice, method=method))
     notices += [changes] if changes and is_named else []
     data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
-    shares = [replace(SHARE, name=name) for name in ("validation", "test")]
     choice = replace(
         choice,
         values=_read(resolve(choice).params, left, "", notices),
         data_values=_read(data_params, left, "d.", notices),
-        **_read((*shares, SEED), left, "", notices),
+        **_read((*SHARES, SEED), left, "", notices),
     )
     if choice.validation + choice.test > LARGEST_SHARES:
         notices.append("The link leaves too few rows for training: shares of 0.2 each.")
@@ -122,7 +116,7 @@ def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
         times = {resolve(choice).table.digest: int(opened)}
         choice = replace(choice, opened=times, open_test=is_open)
     notices += removed_settings(query)
-    if unknown := sorted(left.keys() - removed.keys()):
+    if unknown := sorted(left.keys() - _removed(query).keys()):
         names = list_names(unknown, longest=40)
         notices.append(f"Unknown settings in the link were ignored: {names}.")
     return choice, notices

@@ -156,7 +156,7 @@ def get() -> Session:
         query = st.query_params.to_dict()
         live = Live(present=query.pop("present", "") == "1")
         lesson = {name: query.pop(name)[:100] for name in LESSON_LINK if name in query}
-        choice, notices = links.read_url(links.without_controls(query))
+        choice, notices = links.read_url(query)
         changes = links.read_controls(query)
         visit = Session(choice, notices, changes, live=live, lesson_link=lesson)
         st.session_state["session"] = visit

@@ -59,7 +59,7 @@ def _follow_history(choice: Choice) -> None:
     visit.editions["controls"] += 1  # those of this page would bring back what they say
     visit.live.present = query.pop("present", "") == "1"
     query.pop("class", None)
-    before, notices = links.read_url(links.without_controls(query))
+    before, notices = links.read_url(query)
     visit.notices.extend(notices)
     session.put(replace(before, **user_tables.with_first(choice, before.token)))
     steps = visit.live.undo
