@@ -65,19 +65,7 @@ class Calculator:
 
 
 def typical_row(frame: pd.DataFrame, preparation: Preparation) -> pd.DataFrame:
-    """The median of each number and the most frequent level of each category.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_columns)
-        Raw training rows.
-    preparation : Preparation
-        Learned on them.
-
-    Returns
-    -------
-    DataFrame of shape (1, n_inputs)
-    """
+    """The median of each number and the most frequent level of each category."""
     values = {}
     for column in preparation.inputs:
         values[column.name] = [column.fill]

@@ -26,17 +26,7 @@ Rows = tuple[np.ndarray | None, ...]
 def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
     """Tell how scores become probabilities, or intervals, and how good these are.
 
-    Parameters
-    ----------
-    model : PrototypeModel
-        Model with a calibration.
-    parts : mapping of str to (ndarray, ndarray, ndarray or None)
-        Title of a part -> inputs, true labels, which rows depend on each other; and
-        weights of the rows, if there are some.
-
-    Returns
-    -------
-    Section
+    A part is inputs, true labels, which rows depend on each other, and maybe weights.
     """
     if model.classes is None:
         return _intervals(model, parts)

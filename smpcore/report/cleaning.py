@@ -12,18 +12,7 @@ _WORDS = (
 
 
 def cleaning_section(dataset: Dataset) -> Section | None:
-    """List the cleaning steps of a table, each with the rows that it changes.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Table with its steps, as it was read.
-
-    Returns
-    -------
-    Section or None
-        None if nothing was cleaned.
-    """
+    """List the cleaning steps of a table, each with the rows that it changes."""
     if not dataset.cleaning:
         return None
     sentences = describe_steps(dataset.cleaning, dataset.whole)

@@ -17,17 +17,7 @@ _TITLE = "The model in numbers"
 
 
 def numbers_section(model: PrototypeModel) -> Section:
-    """Write the full rule: means, standard deviations, weights, biases.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Model whose numbers are written, nine digits of each.
-
-    Returns
-    -------
-    Section
-    """
+    """Write the full rule: means, deviations, weights and biases, to nine digits."""
     if not SIMILARITIES[model.similarity.kind].formula:
         words = f"The similarity {model.similarity.kind} has no formula of a few terms."
         return Section(_TITLE, (words,))

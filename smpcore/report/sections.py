@@ -43,20 +43,8 @@ def columns_section(
 ) -> Section:
     """List every column with its role, and what becomes of a missing value.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Table whose columns are listed.
-    preparation : Preparation
-        Learned on the training rows.
-    train : ndarray of int
-        Numbers of the training rows.
-    used : sequence of str
-        Names of the columns that the model uses.
-
-    Returns
-    -------
-    Section
+    Ranges and levels are those of the training rows; `used` names the columns that the
+    model uses.
     """
     inputs = {column.name: column for column in preparation.inputs}
     absent = pd.DataFrame({name: [None] for name in inputs}, dtype=object)
@@ -90,20 +78,7 @@ def _range(column: Any) -> str:
 def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
     """Say how rows were divided, and which of them belong together.
 
-    Nothing is told of the target of test rows.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Table whose rows were divided.
-    division : Split
-        Training, validation and test part.
-    opened : str
-        How often the test part was opened, in words.
-
-    Returns
-    -------
-    Section
+    Of test rows it is told how often they were opened, and nothing of their target.
     """
     names = {role: name for name, role in dataset.roles.items()}
     lines = []
@@ -160,17 +135,7 @@ def confusion_section(
 ) -> Section:
     """Count answers by true class, with recall and precision of each class.
 
-    Parameters
-    ----------
-    model : PrototypeModel
-        Classifier that answers.
-    parts : mapping of str to (ndarray, ndarray, ndarray or None, ndarray or None)
-        Title of a part -> inputs, true labels, which rows depend on each other, and
-        weights of the rows.
-
-    Returns
-    -------
-    Section
+    A part is inputs, true labels, which rows depend on each other, and their weights.
     """
     blocks: list[Any] = [
         "Rows of a table are true classes, columns predictions. Recall: share of a "
@@ -223,22 +188,7 @@ def subgroups_section(
 ) -> Section:
     """Compare groups of rows with all others, as `subgroups` does.
 
-    Parameters
-    ----------
-    grouping : Grouping
-        Groups that a column makes, from `group_rows`.
-    rows : ndarray of int, shape (n_rows,)
-        Numbers of the rows that are looked at.
-    measures : sequence of RowMeasure
-        Values of these rows, from `row_measures`.
-    clusters : ndarray of int, shape (n_rows,), optional
-        Which of these rows depend on each other.
-    weights : ndarray of shape (n_rows,), optional
-        Of these rows, as from `smpcore.datasets.censoring_weights`.
-
-    Returns
-    -------
-    Section
+    Rows are those that are looked at; measures, clusters and weights are of these.
     """
     shares = {measure.name for measure in measures if measure.is_share}
     lines = []
@@ -277,19 +227,7 @@ def _limits(low: float, high: float, percent: bool) -> str:
 def versions_section(
     model: PrototypeModel, preparation: Preparation | None = None
 ) -> Section:
-    """Name the model, and the programs that it was fitted with.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Model whose ID is given.
-    preparation : Preparation, optional
-        What turned the user's table into the model's features.
-
-    Returns
-    -------
-    Section
-    """
+    """Name the model, and the programs that it was fitted with."""
     try:
         number = model_id(compile_model(model, preparation))
         words = f"Model ID {number}: that of its exported code in 32-bit floats. "

@@ -15,11 +15,12 @@ from smpcore import METHODS
 from smpcore.solvers import kernel_files
 
 ROOT = Path(smpcore.__file__).parents[1]
-#: Figures are made by pages, which have no help to show.
+#: Pages make figures and sections of the report; they have no help to show.
+OF_PAGES_ONLY = {"figures", "report"}
 PACKAGES = [smpcore.__name__] + [
     f"smpcore.{found.name}"
     for found in pkgutil.iter_modules(smpcore.__path__)
-    if not found.name.startswith("_") and found.name != "figures"
+    if not found.name.startswith("_") and found.name not in OF_PAGES_ONLY
 ]
 ESTIMATORS = sorted(
     {e for method in METHODS.values() for e in method.estimators.values()},
