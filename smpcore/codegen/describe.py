@@ -109,19 +109,15 @@ def zero_weights(quant: Any) -> dict[str, tuple[int, int]]:
         before = quant.source.find(Features).input
         left = before[whole.feature]
     else:
-        before, left = _exact_places(quant), quant.find(WeightedInputs).input
+        of = quant.source.inputs, quant.inputs, quant.is_regression
+        before = rows_over_counts(quant.source.operations[0], *of).place
+        left = quant.find(WeightedInputs).input
     counts = np.bincount(before, minlength=n), np.bincount(left, minlength=n)
     return {
         one.given.name: (int(total - kept), int(total))
         for one, total, kept in zip(quant.inputs, *counts, strict=True)
         if kept < total
     }
-
-
-def _exact_places(quant: Any) -> np.ndarray:
-    """Input of each weight before it was rounded."""
-    given = quant.source.inputs, quant.inputs, quant.is_regression
-    return rows_over_counts(quant.source.operations[0], *given).place
 
 
 def zero_weights_in_words(quant: Any, escape: Callable[[str], str] = str) -> str:

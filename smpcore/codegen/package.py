@@ -110,23 +110,16 @@ class Package:
             answers.append("probability")
         # Names of C and numbers: nothing needs quotes, nothing is a formula.
         lines = [["kind", *inputs, *answers]]
-        shares = self._probabilities()
-        told = zip(*(getattr(self.vectors, n) for n in _COLUMNS), shares, strict=True)
-        for kind, row, winner, scores, more in told:
+        shares = [[] for _ in self.vectors.rows]
+        if table := self.model.probability:
+            shares = table.of_scores(self.vectors.scores)[:, None].tolist()
+        tried = self.vectors
+        columns = tried.kinds, tried.rows, tried.winners, tried.scores, shares
+        for kind, row, winner, scores, more in zip(*columns, strict=True):
             answer = [] if self.model.is_regression else [winner]
             cells = *map(_cell, row), *answer, *map(_cell, scores), *more
             lines.append([kind, *cells])
         return "".join(f"{','.join(map(str, cells))}\n" for cells in lines)
-
-    def _probabilities(self) -> list[list[int]]:
-        """Of each test vector the probability of class 1, where there is one."""
-        if self.model.probability is None:
-            return [[] for _ in self.vectors.rows]
-        return self.model.probability.of_scores(self.vectors.scores)[:, None].tolist()
-
-
-#: Of `TestVectors`, in the order of a line.
-_COLUMNS = ("kinds", "rows", "winners", "scores")
 
 
 def _cell(value: np.number) -> str:

@@ -145,7 +145,6 @@ def quant_inputs(
     given: Sequence[CompiledInput],
     width: int,
     ranges: Mapping[str, SensorRange] | None = None,
-    widen: float = WIDEN,
     multiplied: bool = False,
 ) -> tuple[QuantInput, ...]:
     """Choose zero and step of each input so that its range fits the container.
@@ -155,10 +154,8 @@ def quant_inputs(
     the middle of its range and fills the container but for its two ends.
     """
     ranges = ranges or {}
-    if not (np.isfinite(widen) and widen >= 0):
-        raise ExportError(f"widen={widen!r} should be a number of at least 0.")
     inputs = [
-        _quant_input(entry, width, ranges.get(entry.name), widen, multiplied)
+        _quant_input(entry, width, ranges.get(entry.name), multiplied)
         for entry in given
     ]
     if multiplied and all(one.exact for one in inputs):
@@ -175,7 +172,6 @@ def _quant_input(
     entry: CompiledInput,
     width: int,
     given: SensorRange | None,
-    widen: float,
     multiplied: bool,
 ) -> QuantInput:
     most = container_ends(width)[1]
@@ -186,7 +182,7 @@ def _quant_input(
                 f"{width} bits hold at most {most}; choose a wider number format."
             )
         return QuantInput(entry, entry.low, entry.high, missing=-1, exact=True)
-    low, high, whole = _range(entry, given, widen)
+    low, high, whole = _range(entry, given)
     zero = 0.0 if whole else float(np.float32((low + high) / 2))
     # The ends of the range stay a count inside those of the container.
     per_unit = _per_unit(low - zero, high - zero, width)
@@ -231,11 +227,11 @@ def _per_unit(low: float, high: float, width: int) -> float:
 
 
 def _range(
-    entry: CompiledInput, given: SensorRange | None, widen: float
+    entry: CompiledInput, given: SensorRange | None
 ) -> tuple[float, float, bool]:
     """Range to cover, and whether it holds whole numbers only."""
     if given is None:
-        more = widen * (entry.high - entry.low) / 2
+        more = WIDEN * (entry.high - entry.low) / 2
         low, high = entry.low - more, entry.high + more
         if entry.integer:
             low, high = float(np.floor(low)), float(np.ceil(high))

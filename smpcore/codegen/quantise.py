@@ -22,7 +22,6 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.quant_inputs import (
-    WIDEN,
     QuantInput,
     SensorRange,
     quant_inputs,
@@ -60,7 +59,6 @@ def quantise(
     compiled: CompiledModel,
     width: int = 16,
     ranges: Mapping[str, SensorRange] | None = None,
-    widen: float = WIDEN,
     accumulator: int | None = None,
 ) -> QuantModel:
     """Round a compiled model to integers.
@@ -72,9 +70,8 @@ def quantise(
     width : {8, 16}, default 16
         Bits of an input.
     ranges : mapping of str to SensorRange, optional
-        Name of a column -> what it can measure. All others: the training range.
-    widen : float, default 0.25
-        Share by which the training range is made wider.
+        Name of a column -> what it can measure. All others: the training range and a
+        quarter more.
     accumulator : {16, 32}, optional
         Bits of all sums. Default: 16 where that costs no more precision than rounding
         the inputs does.
@@ -102,7 +99,7 @@ def quantise(
     compiled = replace(compiled, inputs=with_units(compiled.inputs, ranges))
 
     def inputs(multiplied: bool) -> tuple[QuantInput, ...]:
-        return quant_inputs(compiled.inputs, width, ranges, widen, multiplied)
+        return quant_inputs(compiled.inputs, width, ranges, multiplied)
 
     if compiled.find(WeightedInputs):
         return _linear(compiled, inputs, width, accumulator)

@@ -130,7 +130,12 @@ def test_vectors(
             itertools.islice(discriminating_inputs(model, drawn), MAX_VECTORS)
         )
         near = neighbours(model, np.vstack([chosen, drawn]), MAX_VECTORS)
-        random = _any_integers(model, drawn, seed)
+        # Rows inside the ranges, and between them rows of any bits.
+        least, most = container_ends(model.width)
+        random = drawn.copy()
+        random[1::2] = np.random.default_rng(seed).integers(
+            least, most + 1, random[1::2].shape
+        )
         kinds = f"int{model.width}", f"int{model.accumulator}"
     else:
         given, drawn = to_float32, raw
@@ -154,15 +159,6 @@ def test_vectors(
         kinds=why,
         source=source if "real" in why else "",
     )
-
-
-def _any_integers(quant: QuantModel, drawn: np.ndarray, seed: int) -> np.ndarray:
-    """Rows inside the ranges, and between them rows of any bits."""
-    least, most = container_ends(quant.width)
-    random = np.random.default_rng(seed)
-    mixed = drawn.copy()
-    mixed[1::2] = random.integers(least, most + 1, mixed[1::2].shape)
-    return mixed
 
 
 def _chosen(

@@ -46,8 +46,11 @@ def selftest_files(
     words |= {name: section(_PARTS, name, words) for name in ("bytes", "flash")}
     if not model.is_integer:
         return filled_folder("c99/selftest", words)
-    n_rows, words["numbers"] = _conversion_tables(model, prefix)
-    words["n_conversions"] = str(n_rows)
+    tried, size = conversions(model), f"[{words['M']}_CONVERSIONS][{words['M']}_N]"
+    rows = _rows(tried.values, tried.kinds)
+    numbers = _table(prefix, f"float @_numbers{size}", rows)
+    integers = _table(prefix, f"{kind} @_integers{size}", _rows(tried.integers))
+    words |= {"numbers": f"{numbers}\n{integers}", "n_conversions": str(len(rows))}
     words["conversion"] = section(_PARTS, "conversion", words)
     conversion = filled("c99/selftest_quantise.c.in", words)
     files = filled_folder("c99/selftest", words)
@@ -68,15 +71,6 @@ def _tables(model: CompiledModel | QuantModel, vectors: TestVectors, p: str) -> 
         shares = [f"    {_numbers(model.probability.of_scores(vectors.scores))}"]
         tables.append(_table(p, f"uint16_t @_probability[{size}", shares))
     return "\n".join(tables)
-
-
-def _conversion_tables(quant: QuantModel, p: str) -> tuple[int, str]:
-    """How many rows of numbers there are, and they with their integers."""
-    tried, m, kind = conversions(quant), p.upper(), number_types(quant)[0]
-    rows, size = _rows(tried.values, tried.kinds), f"[{m}_CONVERSIONS][{m}_N]"
-    numbers = _table(p, f"float @_numbers{size}", rows)
-    integers = _table(p, f"{kind} @_integers{size}", _rows(tried.integers))
-    return len(rows), f"{numbers}\n{integers}"
 
 
 def _table(prefix: str, declared: str, lines: list[str]) -> str:

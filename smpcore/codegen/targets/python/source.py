@@ -27,18 +27,16 @@ def emit_plain_python(model: Any) -> str:
     }
     constants |= constants_of_interval(model)
     constants |= more | {"LABELS": [_label(label) for label in model.labels]}
-    texts = [_PYTHON.text(first), *texts]
-    texts = [_rounded(text, model.is_integer) for text in dict.fromkeys(texts)]
+    # What stands in {{ }} is rounded to float32; not if it is whole.
+    before, after = ("", "") if model.is_integer else ("_float32(", ")")
+    texts = [
+        text.replace("{{", before).replace("}}", after)
+        for text in dict.fromkeys([_PYTHON.text(first), *texts])
+    ]
     head = f"{_PYTHON.text('head')}\n\n{declared(constants)}"
     # Texts are read as the app reads them, by the same lines.
     cell = _PYTHON.text("cell", parse_cell=inspect.getsource(parse_cell))
     return "\n\n".join([head, cell, *texts])
-
-
-def _rounded(text: str, whole: bool) -> str:
-    """Text in which what stands in {{ }} is rounded to float32; not if it is whole."""
-    before, after = ("", "") if whole else ("_float32(", ")")
-    return text.replace("{{", before).replace("}}", after)
 
 
 def _label(label: str) -> str:

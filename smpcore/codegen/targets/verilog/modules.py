@@ -113,7 +113,9 @@ def _serial(quant: QuantModel, name: str) -> str:
         term = f"is_level ? (value_read == level ? weight : {weight_bits}'sd0) : {term}"
     words = {
         "name": name,
-        "inputs": _input_comment(quant),
+        "inputs": "\n".join(
+            f"//   {k}: {one.given.identifier}" for k, one in enumerate(quant.inputs)
+        ),
         "width": width,
         "top_place": place_bits - 1,
         "n_inputs": n,
@@ -151,13 +153,6 @@ def _decision(quant: QuantModel) -> dict[str, str]:
             parts[part] = section(PARTS, name, words)
     parts |= {part: parts[part].removesuffix("\n") for part in ("score", "end")}
     return parts | {"valid": " && !second" * (way == "second pass"), "port": port}
-
-
-def _input_comment(quant: QuantModel) -> str:
-    return "\n".join(
-        f"//   {place}: {one.given.identifier}"
-        for place, one in enumerate(quant.inputs)
-    )
 
 
 def _parallel(quant: QuantModel, name: str) -> str:
