@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -262,15 +263,16 @@ def test_numbers_out_of_range_are_clipped():
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_the_terms_of_a_method_name_its_controls(method):
     assert 2 <= len(method.terms) <= 5
-    labels = {param.name: param.label for param in method.params}
+    symbols = {param.name: param.label.rstrip(")")[-1] for param in method.params}
     for term in method.terms:
         for name in term.params:
-            symbol = labels[name][0]
+            symbol = symbols[name]
             # κ weighs its term by way of ρ, which is calibrated from it.
             assert symbol in term.formula or symbol == "κ", (term, name)
     named = {name for term in method.terms for name in term.params}
     usual = [param for param in method.params if not param.advanced]
-    greek = {param.name for param in usual if "α" <= param.label[0] <= "ω"}
+    greek = {param.name for param in usual if "α" <= symbols[param.name] <= "ω"}
+    assert greek == {p.name for p in usual if re.search(r"\([α-ω]\)$", p.label)}
     # γ belongs to the similarity, which is no term.
     assert greek - named <= {"gamma"}, method.key
 
