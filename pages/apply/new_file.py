@@ -91,24 +91,24 @@ def _expected_matrices(data: cache.Parts) -> None:
 
 def upload(data: cache.Parts) -> OpenFile | None:
     """The file picker, and the file that is open."""
-    given, dataset = bool(data.dataset.matrices), data.dataset
+    is_similarities, dataset = bool(data.dataset.matrices), data.dataset
 
     def read(file: Any) -> pd.DataFrame | None:
         key = file.file_id, dataset.digest
-        if given:
+        if is_similarities:
             return read_file("new_rows", key, read_similarities, file, dataset)
         options = like(dataset)
-        found = read_file("new_rows", key, read_frame, file, file.name, **options)
-        return None if found is None else found[0]
+        frame = read_file("new_rows", key, read_frame, file, file.name, **options)
+        return None if frame is None else frame[0]
 
     return open_file(
         "new_rows",
         data.dataset.digest,
         read,
         "New rows: their similarities to the samples of the data"
-        if given
+        if is_similarities
         else "New rows: a table with the same columns, with or without the target",
-        ["npz"] if given else ENDINGS,
+        ["npz"] if is_similarities else ENDINGS,
         "They stay in memory until you leave or close them, are visible in your "
         "browser only, and join neither the data set nor any export.",
     )

@@ -108,13 +108,13 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
     every = range(first, last + 1)
     state = widget_state.for_value(f"why_row_{division.key}_{part}", every, first)
     number = right.number_input("Row", first, last, **state)
-    found = int(np.searchsorted(numbers, number))
+    place = int(np.searchsorted(numbers, number))
     words = f"One of {len(rows):,} rows. {{}}"
-    if numbers[found] != number:
+    if numbers[place] != number:
         other = f"Row {number} is not a {TITLES[part].lower()} row"
-        words = f"{other}; row {numbers[found]} is shown. {{}}"
+        words = f"{other}; row {numbers[place]} is shown. {{}}"
     words += " The test set is closed." * (not opened)
-    return int(rows[found]), about.empty(), words
+    return int(rows[place]), about.empty(), words
 
 
 def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> None:

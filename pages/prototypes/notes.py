@@ -55,23 +55,23 @@ def fitted(context: ModelContext) -> Notes:
     A note that was written for this very model stays with its number. Any other one
     goes with its prototype, found by similarity, best first, one note to one prototype.
     """
-    found: list[tuple[float, int, Place, Note]] = []
+    candidates: list[tuple[float, int, Place, Note]] = []
     waiting = False
     partners: dict[Any, Any] = {}
     for (key, j), note in _written(context):
         without = tuple(note.get("without", []))
         if (key, list(without)) == (context.notes_key, _forbidden(context)):
             if j < context.model.n_prototypes:
-                found.append((2.0, j, (key, j), note))
+                candidates.append((2.0, j, (key, j), note))
             continue
         if (key, without) not in partners:
             partners[key, without] = _partners(context, key, without)
         pairs = partners[key, without]
         waiting |= pairs is None
         if pairs is not None and j < len(pairs[0]):
-            found.append((pairs[1][j], int(pairs[0][j]), (key, j), note))
+            candidates.append((pairs[1][j], int(pairs[0][j]), (key, j), note))
     result = Notes(waiting=waiting)
-    for similarity, j, place, note in sorted(found, key=lambda one: -one[0]):
+    for similarity, j, place, note in sorted(candidates, key=lambda one: -one[0]):
         if not similarity >= SAME_PROTOTYPE or j in result.of:
             result.lost.append(note)
             continue

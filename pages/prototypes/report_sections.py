@@ -80,7 +80,7 @@ def sections(context: ModelContext, real: bool) -> list[Section]:
     names = [one.name for one, is_used in inputs if is_used]
     checked = [part for part in context.open_parts if part != "train"]
     of_classes, calibration = model.classes is not None, model.calibration
-    found = (
+    every = (
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
@@ -93,4 +93,4 @@ def sections(context: ModelContext, real: bool) -> list[Section]:
         _numbers(context, real),
         versions_section(model, preparation),
     )
-    return [section for section in found if section is not None]
+    return [section for section in every if section is not None]
