@@ -35,21 +35,6 @@ def alternatives(kind):
     return [*values, *(word for word in split if word)]
 
 
-@pytest.mark.parametrize(
-    "kind, found",
-    [
-        ("int or None, default=None", ["int", "None"]),
-        ('None, "balanced" or dict, default=None', ["None", '"balanced"', "dict"]),
-        ('{"labels", "teacher"} or estimator', ['"labels"', '"teacher"', "estimator"]),
-        ("bool or (str, str, str)", ["bool", "(str, str, str)"]),
-        ("(low, high) of ndarray of shape (n,), optional", ["(low, high) of ndarray"]),
-        ("ndarray of int, shape (1,), optional", ["ndarray of int"]),
-    ],
-)
-def test_types_are_cut_apart(kind, found):
-    assert alternatives(kind) == found
-
-
 #: Documented type -> a value of it, of settings whose default is another one.
 SETTINGS = {
     "row_code_size": {"int": 5},

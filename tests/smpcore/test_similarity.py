@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from smpcore import SmpcoreError, similarity
-from smpcore.similarity import SIMILARITIES, Similarity
+from smpcore.similarity import Similarity
 
 RNG = np.random.default_rng(0)
 X, Z = RNG.uniform(size=(7, 4)), RNG.uniform(size=(3, 4))
@@ -27,10 +27,6 @@ def _similarity(kind):
     if kind == "callable":
         more = {"function": lambda X, A: np.tanh(np.outer(X[:, 0], A[:, 1]))}
     return Similarity(kind, gamma=0.7, degree=3, coef0=0.5, **more)
-
-
-def test_every_similarity_is_tested():
-    assert set(SIMILARITIES) >= set(WORDS)
 
 
 @pytest.mark.parametrize("kind", WORDS)
