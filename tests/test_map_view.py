@@ -50,6 +50,16 @@ def test_a_drag_paints_the_model_behind_every_place(digits):
     np.testing.assert_array_equal(picture["winner"].ravel(), answers)
 
 
+def test_the_picture_behind_a_place_is_its_input(digits):
+    behind = Browser(data="digits").scene["behind"]
+    n = len(behind)
+    assert behind.shape == (n, n, 64) and behind.size <= 200_000
+    view = digits.view
+    x, y = np.linspace(*view.x, n)[20], np.linspace(*view.y, n)[33]
+    expected = view.lift(np.array([[x, y]]))[0] / 16 * 255
+    np.testing.assert_allclose(behind[33, 20], expected, atol=0.51)
+
+
 def test_bundled_places_are_those_of_the_table(digits):
     """Else its file would be of other rows, and the map be laid out anew each time."""
     assert map_jobs.stored(resolve(Choice(data="digits")).data).exists()

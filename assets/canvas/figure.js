@@ -5,6 +5,7 @@
  * the trigger "msg". Knots of a solved path are kept here and painted without a message.
  */
 
+import { Behind } from "./behind.js";
 import { Codes } from "./codes.js";
 import { Controls, nearestIndex } from "./controls.js";
 import { el } from "./elements.js";
@@ -52,6 +53,7 @@ class LiveFigure {
     this.ruler = new Ruler();
     this.plot = new Plot(this);
     this.codes = new Codes(this);
+    this.behind = new Behind(this);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
     this.controls = new Controls(this);
@@ -65,7 +67,7 @@ class LiveFigure {
 
   build() {
     const { plot, hand, report, controls, strip, stepper, prototypes } = this;
-    plot.box.append(report.news, report.job);
+    plot.box.append(report.news, report.job, this.behind.canvas);
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.ends.append(this.present.button);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },

@@ -218,6 +218,7 @@ export class Report {
     this.app.codes.show(place && star < 0 && this.app.hand.tool === "look" ? index : -1);
     if (star >= 0) lines = this.starText(star, shown, scene);
     else if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
+    this.app.behind.show(place);
     setText(this.first, lines[0]);
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from pages.state.session import Live
 from pages.work import cache
 from pages.work.parts import PARTS
 from smpcore import figures
-from smpcore.datasets import only_compared, shorten_name
+from smpcore.datasets import in_place, only_compared, shorten_name
 from smpcore.evaluation import class_numbers
 
 #: Rows that are drawn, at most; scores always count all of them.
 SHOWN_ROWS = 2000
+#: Pixels behind a map that are sent, at most: its first message is so much longer.
+MOST_BEHIND = 200_000
 
 
 class Scene:
@@ -80,6 +83,7 @@ class Scene:
                 "far": _far(view),
             },
             "image": _image_shape(data),
+            "behind": _behind(view, data),
             "features": [shorten_name(n, 80) for n in data.preparation.feature_names],
             "alt": f"Decision regions on {data.dataset.name}",
         }
@@ -103,6 +107,21 @@ def _far(view: figures.View) -> np.ndarray | None:
     if not isinstance(view, figures.MapView):
         return None
     return view.far(100).reshape(100, 100).astype(np.uint8)
+
+
+def _behind(view: figures.View, data: cache.Parts) -> np.ndarray | None:
+    """Pictures behind the nodes of a map, so many as a message can carry."""
+    shape = _image_shape(data)
+    if shape is None or not isinstance(view, figures.MapView):
+        return None
+    n_nodes = min(50, int((MOST_BEHIND / math.prod(shape)) ** 0.5))
+    if n_nodes < 2:
+        return None
+    rows = data.of("train")[0]
+    low, high = rows.min(), rows.max()
+    grey = 255 * (view.nodes(n_nodes) - low) / max(high - low, 1e-300)
+    pixels = in_place(data.dataset, np.clip(np.rint(grey), 0, 255), 0.0)
+    return pixels.astype(np.uint8).reshape(n_nodes, n_nodes, -1)
 
 
 def _image_shape(data: cache.Parts) -> list[int] | None:
