@@ -6,13 +6,11 @@ from pages.explore import convergence, live, series
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import address, lesson_run, session
 from pages.state.context import resolve
-from pages.ui import exports, lesson_bar, notices, pin, progress, qr
+from pages.ui import exports, lesson_bar, notices, pin, qr
 from pages.ui.file_download import download
-from pages.work import cache, visitors, warmup
+from pages.work import visitors, warmup
 from smpcore import METHODS
 from smpcore.datasets import plural
-
-LAYING_OUT = "Laying out a map of all features"
 
 
 def _store_message() -> None:
@@ -39,19 +37,8 @@ def _figure() -> None:
 @st.fragment(key="below")
 def _below() -> None:
     """What stands still in a drag: it would take longer than the picture."""
-    _map()
     if not lesson_run.current():
         _about_model()
-
-
-def _map() -> None:
-    """How far the map is; the page runs again when it is there."""
-    context = session.resolved()
-    asked = context.choice.view.get("kind", "map")
-    job = cache.map_of(context.data) if asked == "map" else None
-    if job and not progress.is_waiting(job, 0.0, LAYING_OUT, stoppable=False):
-        if job.problem and context.view["kind"] == "map":
-            st.warning(job.problem)
 
 
 def _about_model() -> None:

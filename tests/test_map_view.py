@@ -10,6 +10,8 @@ from pages.work import cache, map_jobs
 from smpcore import SMPClassifier, load_dataset, prepare, split
 from tests.test_live import Browser, kernels  # noqa: F401
 
+WORDS = "A map of all features is being laid out: 40 %."
+
 
 @pytest.fixture(scope="module")
 def digits():
@@ -88,6 +90,20 @@ def test_other_tables_open_as_before(data):
         job.result()
         assert not job.opens
     assert context.view["kind"] != "map"
+
+
+def test_the_figure_says_how_far_a_map_is_and_looks_again(monkeypatch):
+    choice = {"data": "wine", "view": {"kind": "map"}}
+    job = cache.map_of(resolve(Choice(**choice)).data)
+    job.result()
+    assert Browser(**choice).last["laying_out"] is None
+    monkeypatch.setattr(job, "view", None)
+    job.progress[0] = 0.4
+    said = Browser(**choice).last["laying_out"]
+    assert said == {"words": WORDS, "share": 0.4}
+    monkeypatch.setattr(job, "problem", "There is no map.")
+    said = Browser(**choice).last["laying_out"]
+    assert said == {"words": "There is no map.", "share": None}
 
 
 def test_until_it_is_there_the_main_plane_is_shown(monkeypatch):

@@ -166,6 +166,7 @@ class LiveFigure {
     if (header.kind !== "knots") this.delay(header.kind !== "notice" && !header.picture && !header.job);
     if (header.kind === "knots") this.asked = header.knots.length ? null : this.asked;
     else this.job = header.job;
+    if ("laying_out" in header) this.layingOut = header.laying_out;
     this.report.progress(this.job);
     this.schedule(header.kind === "knots" ? "strip" : "picture");
   }
@@ -378,7 +379,8 @@ class LiveFigure {
     this.stepper.fetch();
     this.fetchKnots();
     clearTimeout(this.poll);
-    if (this.job) this.poll = setTimeout(() => this.messenger.busy || this.messenger.send({ kind: "poll" }), POLL);
+    const looksAgain = this.job || (this.layingOut?.share ?? null) !== null;
+    if (looksAgain) this.poll = setTimeout(() => this.messenger.busy || this.messenger.send({ kind: "poll" }), POLL);
   }
 
   /** What tests and benches read: state on the canvas, a mark on the timeline. */

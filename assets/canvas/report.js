@@ -172,7 +172,7 @@ export class Report {
       : `${percent(own)} of the rows; the others are hollow.`;
     const hollow = `The picture ${what} for ${whose}`;
     const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;
-    setText(this.note, [note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
+    setText(this.note, [this.app.layingOut?.words, note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
   }
 

@@ -21,7 +21,7 @@ from pages.explore import gate, path, previews, steps
 from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
-from pages.explore.scene import Scene, scene_of
+from pages.explore.scene import Scene, laying_out, scene_of
 from pages.state import address, session, undo
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
@@ -202,6 +202,7 @@ def _respond(
     known = message.get("have") == scene.header["id"]
     header |= {"kind": "picture"} if known else full
     if not dragging:
+        header["laying_out"] = laying_out(context)
         address.show(context.choice)
 
 

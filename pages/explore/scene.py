@@ -109,6 +109,24 @@ def _far(view: figures.View) -> np.ndarray | None:
     return view.far(100).reshape(100, 100).astype(np.uint8)
 
 
+def laying_out(context: Context) -> dict[str, Any] | None:
+    """What there is to say of a map that is not there yet; None if nothing.
+
+    The browser looks again while it has a share that is done.
+    """
+    chosen = context.choice.view.get("kind")
+    job = cache.map_of(context.data) if chosen in (None, "map") else None
+    if job is None or job.view is not None:
+        return None
+    if job.was_left:  # by everybody, before it was done
+        job.start()
+    if job.problem:
+        return {"words": job.problem if chosen else "", "share": None}
+    share = float(job.progress[0])
+    words = f"A map of all features is being laid out: {100 * share:.0f} %."
+    return {"words": words, "share": share}
+
+
 def _behind(view: figures.View, data: cache.Parts) -> np.ndarray | None:
     """Pictures behind the nodes of a map, so many as a message can carry."""
     shape = _image_shape(data)
