@@ -14,6 +14,9 @@ const KINDS = [{ target: true }, { star: true }, { star: true, off: true }, { wa
   { way: true }, { sign: "dashed" }, { sign: "cross" }];
 const MANY = 12; // classes: from here on the legend scrolls
 
+/** A place by its coordinates; a map has none. */
+const whereOf = ({ xlabel, ylabel, far }, x, y) => (far ? "" : `${xlabel} ${say(x)} · ${ylabel} ${say(y)}`);
+
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
   constructor(app) {
@@ -248,7 +251,7 @@ export class Report {
     const hollow = picture.hollow[index] ? " · the background colour differs from the prediction" : "";
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
-      [this.app.codes.text, `${view.xlabel} ${say(points.x[index])}`, `${view.ylabel} ${say(points.y[index])}${hollow}`].filter(Boolean).join(" · "),
+      [this.app.codes.text, whereOf(view, points.x[index], points.y[index]) + hollow].filter(Boolean).join(" · "),
     ];
   }
 
@@ -270,7 +273,7 @@ export class Report {
     const reason = "Farther from every training row than 95 % of training rows are from their nearest neighbour";
     return [
       `Prototype ${j + 1}, invented case · ${does} · weight ${signed(weight[j])}${away ? " · far from all data" : ""}`,
-      away ? reason : `${view.xlabel} ${say(marks[2 * j])} · ${view.ylabel} ${say(marks[2 * j + 1])}`,
+      away ? reason : whereOf(view, marks[2 * j], marks[2 * j + 1]),
     ];
   }
 
@@ -280,7 +283,7 @@ export class Report {
       const place = `${view.xlabel} ${say(x)}${target.curve ? "" : `, ${view.ylabel} ${say(y)}`}`;
       return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, place];
     }
-    const where = `${view.xlabel} ${say(x)}, ${view.ylabel} ${say(y)}`;
+    const where = whereOf(view, x, y);
     if (!picture.lines) {
       const [gx, gy] = picture.grid;
       const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
