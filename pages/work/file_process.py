@@ -39,6 +39,8 @@ class NotReadError(SmpcoreError):
 class ReaderPool(ProcessPool):
     """Processes that read files: tables have no other form than pickled objects."""
 
+    asks_again = False  # it is the file that has ended a process
+
     def __init__(self, most_idle: int) -> None:
         super().__init__([sys.executable, "-c", _SCRIPT], most_idle, cwd=_ROOT)
 

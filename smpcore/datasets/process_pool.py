@@ -36,6 +36,9 @@ class ProcessPool:
         Of each process, as for `subprocess.Popen`.
     """
 
+    #: Whether another process is asked where an idle one ends before it answers.
+    asks_again = True
+
     def __init__(
         self, command: Sequence[object], most_idle: int = 1, **options: Any
     ) -> None:
@@ -62,8 +65,7 @@ class ProcessPool:
         """
         if idle := self._take():
             answered = yield from self._exchange(idle, request)
-            # An idle process may end by itself just before it reads the request.
-            if answered or idle.returncode:
+            if answered or not self.asks_again:
                 return
         yield from self._exchange(self._start(), request)
 
