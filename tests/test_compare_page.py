@@ -156,3 +156,9 @@ def test_a_link_brings_who_is_compared_and_no_pinned_model():
     baselines.set_value(baselines.value[:1]).run()
     settled(other)
     assert other.selectbox(key="compare_b").value in other.selectbox[1].options
+
+
+def test_a_linked_threshold_that_a_model_cannot_have_is_left_out():
+    query = {"data": "breast_cancer", "method": "imkpl", "threshold": "0.5"}
+    page = settled(opened(query, "compare.py"))
+    assert not page.exception and "Threshold moved" not in said(page)

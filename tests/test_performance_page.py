@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import confusion_matrix, roc_auc_score
 from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
@@ -16,6 +16,7 @@ from pages.state import table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Session
+from pages.ui import exports
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
@@ -279,3 +280,28 @@ def test_without_validation_rows_the_page_says_that_training_rows_are_kind():
     app = opened({"data": "breast_cancer", "validation": "0"}, "performance.py")
     assert app.selectbox(key="performance_part").value == "train"
     assert "fitted on these rows" in said(app)
+
+
+def test_predictive_values_follow_the_prevalence_which_stays():
+    app = opened({"data": "breast_cancer"}, "performance.py")
+    model, X, y = _reference("breast_cancer")
+    counts = confusion_matrix(y, model.predict(X), labels=["malignant", "benign"])
+    app.number_input(key="prevalence").set_value(5.0).run()
+    share, alarms = counts[0, 0] / counts[0].sum(), counts[1, 0] / counts[1].sum()
+    wanted = 0.95 * (1 - alarms) / (0.95 * (1 - alarms) + 0.05 * (1 - share))
+    line = _tables(sound(app))[1].set_index("measure").loc["Negative predictive value"]
+    assert line["value"] == f"{100 * wanted:.1f} %"
+    assert line["rows"] == "at a prevalence of 5.0 %"
+    app.switch_page("pages/apply.py").run()
+    app.switch_page("pages/performance.py").run()
+    assert sound(app).number_input(key="prevalence").value == 5.0
+
+
+def test_a_threshold_moves_the_exported_models_intercept():
+    choice = Choice(data="breast_cancer")
+    choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
+    made = exports.compiled(resolve(choice))
+    plain = exports.compiled(resolve(Choice(data="breast_cancer")))
+    moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
+    np.testing.assert_allclose(moved, [0, -0.5])
+    assert made.compiled.provenance["operating_point"]["threshold"] == 0.5

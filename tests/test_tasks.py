@@ -181,3 +181,12 @@ def test_what_goes_wrong_is_said_and_logged(caplog):
     assert "a secret of the program" in caplog.text
     with pytest.raises(SmpcoreError, match="see the server log"):
         task.result()
+
+
+def test_what_everybody_left_begins_anew_for_who_starts_it():
+    work = Held()
+    task = Task(work)
+    task.leave()
+    task.start("other")
+    work.go.set()
+    assert ended(task).result() == "done"

@@ -242,3 +242,23 @@ def test_a_process_keeps_what_tasks_add_until_another_study_comes():
 def test_a_task_of_a_study_that_is_over_does_nothing(processes):
     nobodys = elsewhere.do_task, Path("of_nobody"), b"", (1,)
     assert processes.submit(*nobodys).result() is None
+
+
+@pytest.mark.parametrize("executor", KINDS, indirect=True)
+def test_few_tasks_are_taken_before_they_are_wanted(executor):
+    taken = []
+    tasks = (taken.append(i) or (i,) for i in range(100))
+    run = _run(_double, {}, tasks, executor)
+    next(run)
+    assert len(taken) <= 4
+    run.close()
+
+
+def _huge(shared, task):
+    return threading.Lock()
+
+
+def test_an_answer_that_does_not_travel_is_told(processes):
+    with pytest.raises(Exception, match="pickle"):
+        list(_run(_huge, {}, _numbers(3), processes))
+    assert [n for n, _ in _run(_double, {}, [(4,)], processes)] == [8]

@@ -105,3 +105,11 @@ def test_neighbours_in_time_are_a_cluster():
     assert clusters(load_dataset("iris"), np.arange(9)) is None
     grouped = _grouped(7)
     np.testing.assert_array_equal(clusters(grouped, np.arange(60)), grouped.groups)
+
+
+def test_a_class_smaller_than_the_folds_is_spread():
+    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["a"] * 27 + ["b"] * 3})
+    roles = {"x": "feature", "y": "target"}
+    dataset = Dataset(frame=frame, roles=roles, task="classification", name="rare")
+    for fold in folds(dataset, np.arange(30), 5):
+        assert fold.held_out.size == 6

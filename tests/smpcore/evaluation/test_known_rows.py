@@ -69,3 +69,8 @@ def test_rows_in_no_part_are_told_apart():
     division = split(dataset).without_row(0)
     found = parts_of(dataset, dataset.frame.iloc[[149, 0]], division)
     assert found[0] == "left out"
+
+
+def test_without_any_value_nothing_is_compared(small):
+    frame = pd.DataFrame({"y": ["yes", "no"]})
+    assert (parts_of(small, frame) == "").all()

@@ -16,6 +16,7 @@ from smpcore.datasets import CleaningStep, forbid, make_dataset, read_frame
 from smpcore.errors import DatasetError
 from smpcore.evaluation import (
     answer_rows,
+    carry_columns,
     labelled,
     match_columns,
     suggest_carried,
@@ -203,3 +204,35 @@ def test_columns_that_tell_rows_apart_are_carried(patients):
     columns = list(patients.frame)
     assert suggest_carried(patients, columns) == ["id", "patient"]
     assert suggest_carried(patients, ["patient", "other"]) == ["patient"]
+
+
+def test_two_columns_that_claim_one_place_are_not_taken(learned):
+    dataset, preparation, _ = learned
+    name = dataset.feature_columns[0]
+    rows = dataset.frame.rename(columns={name: name.upper()})
+    rows[name.replace(" ", "_")] = 0.0
+    with pytest.raises(DatasetError, match="no column"):
+        match_columns(rows, preparation, dataset.target)
+
+
+def test_words_in_place_of_numbers_are_counted(learned):
+    dataset, preparation, model = learned
+    name = dataset.feature_columns[0]
+    rows = dataset.frame.iloc[:3].astype({name: "object"})
+    rows.loc[1, name] = "<script>"
+    matched = match_columns(rows, preparation, dataset.target)
+    assert any("1 of 3 values are none" in words for words in matched.notices)
+    table = answer_rows(model, preparation, matched.frame)
+    assert table["missing"].tolist() == ["", name, ""]
+
+
+def test_carried_columns_stand_first_with_names_of_their_own():
+    answers = pd.DataFrame({"answer": [1, 2], "x (file)": 0}, pd.RangeIndex(1, 3))
+    frame = pd.DataFrame(
+        {"answer": ["u", "v"], "answer (file)": [3, 4], "x": [5, 6]}, index=[7, 9]
+    )
+    carried = carry_columns(frame, ["answer", "answer (file)", "x"], answers)
+    names = ["answer (file) (file)", "answer (file)", "x"]
+    assert list(carried) == [*names, "answer", "x (file)"]
+    assert carried.index.tolist() == [1, 2]
+    assert carried[names].to_numpy().tolist() == [["u", 3, 5], ["v", 4, 6]]

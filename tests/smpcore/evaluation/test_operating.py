@@ -180,3 +180,10 @@ def test_the_interval_of_the_area_covers_it(lead, size):
         _, low, high = roc_area(margin, truth, clusters)
         inside += low <= real <= high
     assert 930 <= inside <= 985
+
+
+def test_an_area_of_one_has_an_interval_of_few_rows():
+    margin, truth = np.arange(40.0), np.arange(40) >= 30
+    area, low, high = roc_area(margin, truth)
+    assert (area, high) == (1.0, 1.0) and low == pytest.approx(0.722, abs=0.001)
+    assert roc_area(-margin, truth)[:2] == (0.0, 0.0)

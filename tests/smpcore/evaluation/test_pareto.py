@@ -111,3 +111,9 @@ def test_the_best_of_other_points_that_are_smaller_and_as_good():
     )
     nothing = smaller_and_as_good(points, others[:0], "n_nonzeros")
     np.testing.assert_array_equal(nothing, -1)
+
+
+def test_equal_scores_tell_nothing_and_a_constant_lead_tells_all():
+    assert corrected_t_test(np.zeros(5), 80, 20) == 1.0
+    assert corrected_t_test(np.array([0.1]), 80, 20) == 1.0
+    assert corrected_t_test(np.full(5, 0.1), 80, 20) < 1e-9

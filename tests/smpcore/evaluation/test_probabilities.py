@@ -97,3 +97,13 @@ def test_the_coverage_of_intervals_is_counted():
         assert line["half_width"] == pytest.approx(half)
         low, high = wilson(line["covered"], 50)
         assert (line["low"], line["high"]) == pytest.approx((low, high))
+
+
+def test_few_rows_and_equal_probabilities_have_fewer_bins():
+    assert len(reliability(P[:20], TRUTH[:20])) == 1
+    assert len(reliability(P[:40], TRUTH[:40])) == 2
+    steps = np.repeat([0.2, 0.8], [90, 10])
+    table = reliability(steps, TRUTH[:100])
+    np.testing.assert_allclose(table["probability"], [0.2, 0.8])
+    off = abs(TRUTH[:90].mean() - 0.2), abs(TRUTH[90:100].mean() - 0.8)
+    assert calibration_error(table) == pytest.approx(0.9 * off[0] + 0.1 * off[1])

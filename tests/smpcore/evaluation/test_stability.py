@@ -167,3 +167,15 @@ def test_a_prototype_that_is_gone_has_no_partner_or_an_unlike_one(fitted):
     assert partners[gone] == -1 and np.isnan(similarities[gone])
     np.testing.assert_allclose(similarities[rest], 1.0)
     np.testing.assert_array_equal(rest[partners[rest]], rest)
+
+
+def test_features_are_matched_by_name():
+    dataset = load_dataset("iris")
+    frame = dataset.frame[dataset.feature_columns]
+    method = METHODS["smp"]
+    model = method.estimator(method.defaults()).fit(frame, dataset.y).model_
+    turned = method.estimator(method.defaults())
+    turned = turned.fit(frame[frame.columns[::-1]], dataset.y).model_
+    assert (match_prototypes(model, turned)[1] > 0.99).all()
+    fewer = method.estimator(method.defaults()).fit(frame.iloc[:, 1:], dataset.y).model_
+    assert np.isfinite(match_prototypes(model, fewer)[1]).all()

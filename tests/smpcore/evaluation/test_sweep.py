@@ -81,6 +81,9 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
                 scores = evaluate(model, X[fold.held_out], dataset.y[fold.held_out])
                 assert row["accuracy"] == scores.accuracy
                 assert row["balanced_accuracy"] == scores.balanced_accuracy
+            else:
+                off = model.predict(X[fold.held_out]) - dataset.y[fold.held_out]
+                assert row["mae"] == pytest.approx(np.abs(off).mean())
             assert row["n_nonzeros"] == model.n_nonzeros
             assert row["n_prototypes"] == model.n_prototypes
             assert row["n_features"] == model.support.sum()
