@@ -14,7 +14,6 @@ from smpcore.evaluation.differences import (
     simultaneous_differences,
 )
 from smpcore.evaluation.engine import edition, engine
-from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.executors import end_with_parent
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.known_rows import known_rows
@@ -66,7 +65,8 @@ from smpcore.evaluation.rates import (
     predictive_values,
     rate,
 )
-from smpcore.evaluation.results import Subject, read_results
+from smpcore.evaluation.regression_scores import RegressionScores
+from smpcore.evaluation.result_files import Subject, read_results
 from smpcore.evaluation.scores import (
     Scores,
     class_numbers,

@@ -33,7 +33,7 @@ from smpcore.evaluation.engine import edition, engine
 from smpcore.evaluation.folds import folds
 from smpcore.evaluation.journal import Journal
 from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
-from smpcore.evaluation.results import Subject
+from smpcore.evaluation.result_files import Subject
 from smpcore.evaluation.sweep import sweep
 from smpcore.methods import METHODS
 

@@ -14,7 +14,7 @@ from smpcore.datasets import Dataset, prepare
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.prepared_rows import PreparedRows
 from smpcore.errors import DatasetError
-from smpcore.evaluation.errors import RegressionScores
+from smpcore.evaluation.regression_scores import RegressionScores
 from smpcore.evaluation.scores import Scores, score_answers
 
 #: Rows that are predicted at once.

@@ -17,7 +17,7 @@ from typing import Any
 
 from smpcore.datasets import shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.results import (
+from smpcore.evaluation.result_files import (
     TEXTS,
     VERSION,
     DamagedError,

@@ -11,7 +11,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import effective_rows, normal_quantile
-from smpcore.evaluation.errors import RegressionScores
+from smpcore.evaluation.regression_scores import RegressionScores
 from smpcore.model import PrototypeModel
 
 

@@ -22,10 +22,10 @@ import pandas as pd
 from smpcore.baselines import BASELINES, fit_weighted
 from smpcore.datasets import Dataset, Preparation, censoring_weights, prepare
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.errors import RegressionScores
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.paths import ParameterPath
+from smpcore.evaluation.regression_scores import RegressionScores
 from smpcore.evaluation.scores import class_numbers, count_answers
 from smpcore.evaluation.sizes import SIZES, measure, measure_baseline
 from smpcore.methods import METHODS

@@ -32,7 +32,8 @@ from smpcore.methods.shared.paper_steps import PrintedStep, as_step
 from smpcore.papers import comparison, imkpl, mprotsvm, small, smp, supersparse
 from smpcore.papers.comparison import Comparison, compared
 from smpcore.papers.experiment import Experiment, by_name
-from smpcore.papers.results import (
+from smpcore.papers.table import compare, overview, table_of
+from smpcore.papers.trial_files import (
     SHIPPED,
     Measured,
     Place,
@@ -41,7 +42,6 @@ from smpcore.papers.results import (
     read_measured,
     run_experiment,
 )
-from smpcore.papers.table import compare, overview, table_of
 
 _ALGORITHMS = {
     key: import_module(f"smpcore.methods.{key}.paper_algorithm") for key in METHODS

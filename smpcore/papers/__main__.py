@@ -34,7 +34,7 @@ from smpcore.papers import (
     run_experiment,
     table_of,
 )
-from smpcore.papers.results import MEASURED_HERE, begin_process, together
+from smpcore.papers.trial_files import MEASURED_HERE, begin_process, together
 
 
 def main(arguments: list[str] | None = None) -> int:

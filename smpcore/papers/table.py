@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.papers.experiment import Experiment, Reported
-from smpcore.papers.results import (
+from smpcore.papers.trial_files import (
     SHIPPED,
     Measured,
     Place,

@@ -8,7 +8,7 @@ import pytest
 
 from smpcore import METHODS
 from smpcore.papers import EXPERIMENTS, Place, missing_data
-from smpcore.papers.results import MEASURED_HERE, path_of
+from smpcore.papers.trial_files import MEASURED_HERE, path_of
 from tests.bench.classroom import ROOT
 
 

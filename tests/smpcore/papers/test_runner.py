@@ -10,7 +10,7 @@ import pytest
 from smpcore import load_dataset
 from smpcore.papers import compare
 from smpcore.papers.experiment import CLAIMS, Claim, Outcome, Trial, holding
-from smpcore.papers.results import Measured
+from smpcore.papers.trial_files import Measured
 from tests.smpcore.papers.toy import TOY
 
 MOONS = load_dataset("moons", n_samples=40)

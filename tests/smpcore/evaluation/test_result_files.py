@@ -22,11 +22,11 @@ from smpcore.evaluation import (
     folds,
     method_path,
     read_results,
-    results,
+    result_files,
     sweep_table,
 )
 from smpcore.evaluation.journal import Journal
-from smpcore.evaluation.results import Subject, write_results
+from smpcore.evaluation.result_files import Subject, write_results
 from tests.clusters import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -231,7 +231,7 @@ def _changed(found, change):
     ],
 )
 def test_a_changed_file_is_refused_in_words(found, change, words, monkeypatch):
-    monkeypatch.setattr(results, "MOST_BYTES", 400_000)
+    monkeypatch.setattr(result_files, "MOST_BYTES", 400_000)
     with pytest.raises(SmpcoreError, match=words):
         read_results(_changed(found, change), "r.parquet")
 
