@@ -40,6 +40,7 @@ REQUIRED |= {
     "joblib",
     "tqdm",
     "threadpoolctl",
+    "charset_normalizer",
     "openpyxl",
 }
 #: Only who has a cluster installs it.

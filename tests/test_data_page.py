@@ -176,6 +176,17 @@ def test_another_reading_can_be_chosen():
     assert facts(page)["Rows"] == "60"
 
 
+def test_what_is_unusual_is_said_with_a_control_for_it():
+    page = bring(opened(), "by us\n" + GOOD + "Source: us\n")
+    read = "1 line skipped, , between cells, names in line 2"
+    words = next(e.label for e in page.expander if e.label.startswith("Read with "))
+    assert words.replace("\\", "").startswith(f"Read with {read}")
+    assert page.code[0].value.splitlines()[:2] == ["by us", GOOD.splitlines()[0]]
+    assert "1 row at the end is left out" in said(page)
+    sound(page.selectbox(key="reading_footer").select(0).run())
+    assert "Too few cells" in said(page)
+
+
 def test_another_target_mends_a_table_with_one_class():
     page = bring(opened(), ONE_CLASS)
     assert "one class only in the target 'class' ('x')" in said(page)
@@ -218,7 +229,7 @@ def test_a_second_file_is_the_test_part():
 BAD = {
     "empty": (b"", "file is empty"),
     "header only": (b"a,b\n", "a header but no rows"),
-    "ragged": (b"a,b\n1\n2,3,4\n", "Line 2 has 1 field"),
+    "ragged": (b"a,b\n1,2\n2,3,4\n", "Line 3 has 3 fields"),
     "zip": (b"PK\x03\x04....", "is a ZIP archive"),
     "Parquet": (b"PAR1....", "Parquet file cannot be read"),
     "ARFF": (b"@relation r\n@attribute a real\n", "no @DATA line"),
@@ -373,7 +384,7 @@ def test_two_classes_of_a_bundled_set_stand_in_its_link_only():
 def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
     (tmp_path / "good.csv").write_text(GOOD)
     (tmp_path / "waves.ts").write_text(TS)
-    (tmp_path / "broken.csv").write_text("a,b\n1\n2,3,4\n")
+    (tmp_path / "broken.csv").write_text("a,b\n1,2\n2,3,4\n")
     (tmp_path / "notes.md").write_text("no table")
     monkeypatch.setenv("SPE_DATA", str(tmp_path))
     page = opened()
@@ -384,7 +395,7 @@ def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
     assert "file:good.csv" in page.query_params["data"]
     assert not resolve(choice(page)).dataset.private
     sound(page.selectbox(key="data_pick").select("file:broken.csv").run())
-    assert "'broken.csv' of this server cannot be read: Line 2 has 1" in said(page)
+    assert "'broken.csv' of this server cannot be read: Line 3 has 3" in said(page)
     sound(page.selectbox(key="data_pick").select("file:waves.ts").run())
     assert facts(page)["Channels"] == "1"
 

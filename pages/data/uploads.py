@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+import msgspec
 import streamlit as st
 
 from pages.data import editor, matrices
@@ -15,12 +16,14 @@ from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.elements import problems_shown
 from pages.ui.file_reading import read_file, stop_reading
-from pages.ui.text import message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import (
     DECIMALS,
     DELIMITERS,
     ENCODINGS,
+    QUOTES,
+    SIGNS,
     TABLE_FORMATS,
     long_roles,
     read_frame,
@@ -28,7 +31,22 @@ from smpcore.datasets import (
 )
 
 _DETECT = "as detected"
-_NAMES = {"\t": "tab", True: "yes", False: "no"}
+#: How a text table is read: name of each part -> what it may be.
+_PARTS: dict[str, Iterable[Any]] = {
+    "delimiter": DELIMITERS,
+    "quote": QUOTES,
+    "escape": ("", "\\"),
+    "decimal": DECIMALS,
+    "encoding": ENCODINGS,
+    "skip": range(101),
+    "header": range(6),
+    "footer": range(101),
+}
+_TITLES = {
+    "skip": "Lines skipped",
+    "header": "Rows of names",
+    "footer": "Rows left out at the end",
+}
 
 
 def uploads() -> None:
@@ -36,7 +54,7 @@ def uploads() -> None:
     number = session.get().editions["uploads"]
     left, right = st.columns(2)
     file = left.file_uploader(
-        "Your table: CSV, ARFF or Parquet; series: also .ts; matrices: .npz",
+        "Your table: CSV, Excel, ARFF or Parquet; series: also .ts; matrices: .npz",
         [*files.ENDINGS, matrices.ENDING],
         key=f"upload_{number}",
         help="It stays in the memory of this server for 30 minutes after your last "
@@ -155,10 +173,12 @@ def _guess(names: list[str]) -> tuple[str, str, str]:
 
 
 def _chosen() -> dict[str, Any]:
-    """Settings of a text table that the visitor has chosen."""
-    names = ("delimiter", "decimal", "encoding", "header")
-    values = {name: st.session_state.get(f"reading_{name}", _DETECT) for name in names}
-    return {name: value for name, value in values.items() if value != _DETECT}
+    """Settings of a text table that the visitor, or a state file, has chosen."""
+    awaited = session.get().awaited
+    noted = awaited.table.reading if awaited is not None else None
+    chosen = {n: st.session_state.get(f"reading_{n}", _DETECT) for n in _PARTS}
+    chosen = {n: value for n, value in chosen.items() if value != _DETECT}
+    return (msgspec.structs.asdict(noted) if noted else {}) | chosen
 
 
 def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
@@ -233,27 +253,35 @@ def same_columns() -> None:
 
 
 def reading_settings(dataset: Dataset) -> None:
-    """How the file was read, each setting to be chosen otherwise."""
+    """How a text file was read, beside its first lines; each part can be changed."""
     source = dataset.reading
-    if source is None or source.format != "CSV":
+    if source is None or not source.words():
         return
-    options = {
-        "delimiter": DELIMITERS,
-        "decimal": DECIMALS,
-        "encoding": ENCODINGS,
-        "header": (True, False),
-    }
     file_is_here = "read" in session.get().results
-    for column, (name, values) in zip(st.columns(4), options.items(), strict=True):
-        used = _NAMES.get(getattr(source, name), getattr(source, name))
-        column.selectbox(
-            f"{name.capitalize()}: {used}",
-            [_DETECT, *values],
-            format_func=lambda value: _NAMES.get(value, str(value)),
-            key=f"reading_{name}",
-            disabled=not file_is_here,
-            help=None if file_is_here else "Upload the file again to change this.",
-        )
+    with st.expander(escape_markdown(f"Read with {source.words()}: change")):
+        st.code("\n".join(source.head), None, line_numbers=True)
+        for place, sign in enumerate(source.close):
+            st.button(
+                escape_markdown(
+                    f"Also possible: {SIGNS.get(sign, sign)} between cells"
+                ),
+                key=f"close_{place}",
+                on_click=st.session_state.__setitem__,
+                args=("reading_delimiter", sign),
+                disabled=not file_is_here,
+            )
+        columns = [*st.columns(4), *st.columns(4)]
+        parts = {n: v for n, v in _PARTS.items() if n in source.options()}
+        for column, (name, values) in zip(columns, parts.items(), strict=False):
+            used = getattr(source, name)
+            column.selectbox(
+                f"{_TITLES.get(name, name.capitalize())}: {SIGNS.get(used, used)}",
+                [_DETECT, *values],
+                format_func=lambda value: SIGNS.get(value, str(value)),
+                key=f"reading_{name}",
+                disabled=not file_is_here,
+                help=None if file_is_here else "Upload the file again to change this.",
+            )
 
 
 def copy(dataset: Dataset) -> None:

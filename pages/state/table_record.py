@@ -1,4 +1,4 @@
-"""What a state file notes of an own table: roles, kinds and steps, never its rows.
+"""What a state file notes of an own table: reading, roles, kinds, steps; never rows.
 
 Levels of a category are noted as digests only, so that a new one can be named from the
 new table, and no value can be read from the file.
@@ -36,6 +36,7 @@ _DIGEST_BYTES = 6
 #: Characters of a name, of a level, a code or a column.
 WORD = 220
 Name = Annotated[str, Meta(max_length=WORD)]
+_Count = Annotated[int, Meta(ge=0, le=10**9)]
 _Bound = Annotated[float, Meta(ge=-1e300, le=1e300)] | None
 
 
@@ -49,10 +50,11 @@ class _Step(Record):
     impute: Imputation = ""
     indicator: bool = False
     fixed: bool = False
+    numbers: bool = False
 
 
 class _Columns(Record):
-    rows: Annotated[int, Meta(ge=0, le=10**9)]
+    rows: _Count
     task: Task
     roles: dict[Name, Role]
     kinds: dict[Name, Kind]
@@ -74,12 +76,26 @@ class _Columns(Record):
         return [name for name in self.roles if name not in added]
 
 
+class _Reading(Record):
+    """How a text table is cut, as `Reading.options` has it."""
+
+    delimiter: Name
+    quote: Name
+    escape: Name
+    decimal: Name
+    encoding: Name
+    skip: _Count
+    header: _Count
+    footer: _Count
+
+
 class TableRecord(Record):
     """What is noted of a table; of a very wide one no columns."""
 
     name: Name
     digest: Name
     columns: _Columns | None
+    reading: _Reading | None = None
 
     def has_columns_of(self, dataset: Dataset) -> bool:
         """Whether a table has the columns that were noted, and no others."""
@@ -90,6 +106,9 @@ class TableRecord(Record):
 def record_of(dataset: Dataset) -> TableRecord:
     """What is noted of a table."""
     record = TableRecord(dataset.name[:WORD], dataset.digest, None)
+    if dataset.reading is not None and dataset.reading.format == "CSV":
+        options = dataset.reading.options()
+        record.reading = _Reading(**{n: options[n] for n in _Reading.__struct_fields__})
     if dataset.origin is None or len(dataset.roles) > MOST_COLUMNS:
         return record
     columns = _Columns(

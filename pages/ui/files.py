@@ -12,6 +12,7 @@ from pages.state import session
 from pages.ui.text import message, short_label
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import TABLE_FORMATS
+from smpcore.evaluation import suggest_carried
 
 ENDINGS = [end[1:] for row in reversed(TABLE_FORMATS.values()) for end in row.endings]
 
@@ -83,8 +84,13 @@ def _close(name: str) -> None:
 
 
 def like(dataset: Dataset) -> dict[str, Any]:
-    """Settings that make series of another file join those of a data set."""
+    """Settings that make rows of another file join those of a data set.
+
+    What tells rows apart stays as it is written; series get the same length.
+    """
     if not dataset.channels:
-        return {}
+        apart = suggest_carried(dataset, dataset.frame.columns)
+        written = [name for name in apart if dataset.roles[name] != "time"]
+        return {"written": tuple(written)} if written else {}
     series = dataset.reading.series if dataset.reading else ()
     return {"series": series or False, "n_times": dataset.sample_shape[1]}

@@ -27,7 +27,7 @@ from smpcore.datasets.cleaning import (
 from smpcore.datasets.cleaning_words import describe_steps
 from smpcore.datasets.columns import Kind, Role, Task, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS
+from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS, QUOTES
 from smpcore.datasets.display_names import (
     list_names,
     listed,
@@ -67,7 +67,7 @@ from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.datasets.parquet_statistics import FileStatistics, file_statistics
 from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.process_pool import ProcessPool
-from smpcore.datasets.reading import Reading, ReadingOptions
+from smpcore.datasets.reading import SIGNS, Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.tables import (
     TABLE_FORMATS,
@@ -91,6 +91,8 @@ __all__ = [
     "MAX_ROWS",
     "MOST_FORBIDDEN",
     "MOST_WEIGHT",
+    "QUOTES",
+    "SIGNS",
     "TABLE_FORMATS",
     "TABLE_WRITERS",
     "CleaningStep",

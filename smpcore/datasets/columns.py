@@ -26,6 +26,7 @@ Task = Literal["classification", "regression"]
 # Pictures and exported C hold numbers in single precision (largest 3.4e38).
 LARGEST = 1e37
 _FEW_TEXTS = 30
+_WHOLE = r"^\d+([eE]\d+)?$"
 
 _STORED = (np.dtype("int64"), np.dtype("float64"), pd.Series(dtype="str").dtype)
 
@@ -160,6 +161,23 @@ def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:
     if fitting.dtype == column.dtype and not huge.size:
         return column, notices
     return pd.Series(fitting, column.index, name=column.name), notices
+
+
+def are_codes(texts: pa.Array) -> bool:
+    """Whether whole numbers name something: 00123, more than 15 digits, 12E5 of some.
+
+    Two digits with a zero in front are a month, or an hour.
+    """
+    if not next(filter(None, texts[:100].to_pylist()), "")[:1].isdecimal():
+        return False
+    sizes = pc.binary_length(texts)
+    zero_first = pc.and_(pc.starts_with(texts, "0"), pc.greater(sizes, 1))
+    if pc.all(pc.ascii_is_decimal(texts)).as_py():
+        coded = pc.or_(zero_first, pc.greater(sizes, 15))
+        return bool(pc.any(coded).as_py() and pc.max(sizes).as_py() > 2)
+    if not pc.all(pc.match_substring_regex(texts, _WHOLE)).as_py():
+        return False
+    return not pc.all(pc.match_substring_regex(texts, "[eE]")).as_py()
 
 
 def narrowed(values: np.ndarray) -> np.ndarray:

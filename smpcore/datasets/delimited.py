@@ -1,11 +1,11 @@
 """Text tables: CSV and its relatives, whatever the delimiter, decimals and encoding."""
 
-import csv
-import io
 import math
 import re
-from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,25 @@ import pyarrow.compute as pc
 from pandas.api.extensions import ExtensionArray
 
 from smpcore.datasets.cells import NUMBER, parse_cell
-from smpcore.datasets.columns import framed, narrowed, parsed_numbers
-from smpcore.datasets.display_names import shown
+from smpcore.datasets.columns import (
+    are_codes,
+    framed,
+    narrowed,
+    parsed_numbers,
+)
+from smpcore.datasets.display_names import plural, shown
+from smpcore.datasets.layout import (
+    DELIMITERS,
+    MISSING_WORDS,
+    QUOTES,
+    Layout,
+    cells_of,
+    decimal_of,
+    find_layout,
+    fitted_cells,
+    joint,
+    kind_of,
+)
 from smpcore.datasets.limits import MAX_COLUMNS, check_size
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.text import (
@@ -28,63 +45,102 @@ from smpcore.datasets.text import (
 )
 from smpcore.errors import DatasetError
 
-# "whitespace": any run of blanks and tabs.
-DELIMITERS = ("\t", ";", "|", ",", "whitespace")
 DECIMALS = (".", ",")
-MISSING_WORDS = (
-    *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan"),
-    *("null", "NULL", "Null"),
-)
 _MISSING = pa.array(MISSING_WORDS)
-_SAMPLE_ROWS = 200
 # A longer head is looked at if the usual one has fewer lines: names of many columns.
 _SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
-_COMMA_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+\s*")
-_POINT_NUMBER = re.compile(r"\s*[+-]?(\d{1,3}(,\d{3})+|\d+)\.\d+\s*")
+#: Rows of another width, at most; more of them are no accident.
+_MOST_RAGGED = 10_000
+#: Lines of notes below a table, and empty rows below which another one may begin.
+_MOST_NOTES = 50
 # 1,5  1.234,5  1.234  ,5
-_WITH_COMMA = r"^[+-]?((\d{1,3}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
-_EXPECTED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+_WITH_COMMA = r"^[+-]?(([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
+_OPEN_QUOTE = (
+    "A quotation mark is opened and never closed; correct the file, or choose another "
+    "quotation mark."
+)
+_REPLACED = "\ufffd".encode()
 
 
 def read_delimited(
     data: bytes, options: ReadingOptions
-) -> tuple[pd.DataFrame, Reading]:
-    """Read a text table; every option that is None is detected."""
+) -> tuple[pd.DataFrame, Reading, list[str]]:
+    """Read a text table; every option that is None is detected, and notices say what.
+
+    The notices are about what is left out of the table, and what is changed in it.
+    """
     _check_options(options)
     text, encoding = as_utf8(data, options.encoding)
     text, announced = _without_announcement(text)
-    sample = _sample(text)
-    delimiter = options.delimiter or announced or _detect_delimiter(sample[:HEAD_BYTES])
-    check_size(1, _count_fields(text, delimiter))
-    if delimiter == "whitespace":
-        text = _with_tabs(text)
-        sample = _sample(text)
-    separator = "\t" if delimiter == "whitespace" else delimiter
-    rows = _rows_of(sample, separator)
-    if not rows:
-        raise DatasetError("The file is empty; choose a file with a table.")
-    decimal = options.decimal or _detect_decimal(rows, separator)
-    width = Counter(len(row) for row in rows).most_common(1)[0][0]
-    if len(rows[0]) == width - 1:
-        text = _completed(text, separator, rows)
-        rows = _rows_of(_sample(text), separator)
-    check_size(count_line_ends(text), width)
-    columns = _parsed(text, separator, width)
-    header = options.header
-    if header is None:
-        header = _detect_header(rows, decimal)
-    names = [f"column {number}" for number in range(1, width + 1)]
-    if header:
-        names = [column[0].as_py() for column in columns]
-        columns = [column.slice(1) for column in columns]
-    if not len(columns[0]):
+    options = replace(options, delimiter=options.delimiter or announced)
+    layout, close, rows = find_layout(_sample(text), options)
+    check_size(1, layout.width)
+    check_size(count_line_ends(text), layout.width)
+    decimal = options.decimal or decimal_of(rows, layout)
+    notices = _spoilt(text) if encoding == "utf-8" and _REPLACED not in data else []
+    table, footer, changes = _parsed(text, layout, options.footer)
+    if not len(table):
         raise DatasetError(
             "The file has a header but no rows; choose a file with rows of data."
+            if layout.header
+            else "The file is empty; choose a file with a table."
         )
+    columns = [column.combine_chunks() for column in table.columns]
+    del table
     columns.reverse()  # each is given up as soon as it is converted
-    values = [_values(columns.pop(), decimal) for _ in range(width)]
-    frame = framed(values, names)
-    return frame, Reading("CSV", delimiter, decimal, encoding, header)
+    values = [
+        _written(columns.pop())
+        if name in options.written
+        else _values(columns.pop(), decimal)
+        for name in layout.names[: layout.width]
+    ]
+    values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
+    names = layout.names
+    if not layout.header:
+        names = [f"column {number}" for number in range(1, len(names) + 1)]
+    reading = Reading(
+        "CSV",
+        layout.delimiter,
+        decimal,
+        encoding,
+        layout.header,
+        quote=layout.quote,
+        escape=layout.escape,
+        skip=layout.skip,
+        footer=footer,
+        row_names="row" if layout.row_names else "",
+        close=close,
+        head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
+    )
+    return framed(values, names), reading, [*notices, *_about(layout), *changes]
+
+
+def _cut(line: bytes) -> str:
+    return line[:400].decode(errors="replace")[:100]
+
+
+def _about(layout: Layout) -> list[str]:
+    """What is unusual in the lines above the rows."""
+    notices = []
+    if layout.skip:
+        notices.append(
+            f"{plural(layout.skip, 'line')} above the table {_are(layout.skip)} "
+            "skipped."
+        )
+    if layout.header > 1:
+        notices.append(f"The names are joined from {layout.header} rows.")
+    if layout.row_names:
+        notices.append(
+            "The rows have one cell more than there are names: the first column holds "
+            "names of rows."
+        )
+    if (more := len(layout.names) - layout.width) > 0:
+        notices.append(f"{plural(more, 'name')} more than the rows have cells.")
+    return notices
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
 
 
 def _check_options(options: ReadingOptions) -> None:
@@ -96,12 +152,15 @@ def _check_options(options: ReadingOptions) -> None:
             f"delimiter={shown(delimiter)} should be one sign such as ',' or ';', a "
             "tab, or 'whitespace'."
         )
-    if decimal not in (None, *DECIMALS):
-        raise DatasetError(f"decimal={shown(decimal)} should be '.' or ','.")
-    if encoding not in (None, *ENCODINGS):
-        raise DatasetError(
-            f"encoding={shown(encoding)} should be one of {', '.join(ENCODINGS)}."
-        )
+    for name, value, allowed in (
+        ("decimal", decimal, DECIMALS),
+        ("encoding", encoding, ENCODINGS),
+        ("quote", options.quote, QUOTES),
+        ("escape", options.escape, ("", "\\")),
+    ):
+        if value not in (None, *allowed):
+            words = ", ".join(map(repr, allowed))
+            raise DatasetError(f"{name}={shown(value)} should be one of {words}.")
 
 
 def _without_announcement(text: bytes) -> tuple[bytes, str | None]:
@@ -109,22 +168,6 @@ def _without_announcement(text: bytes) -> tuple[bytes, str | None]:
     first = text[:20].decode(errors="ignore")
     match = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
     return (text[len(match[0].encode()) :], match[1]) if match else (text, None)
-
-
-def _with_tabs(text: bytes) -> bytes:
-    """Runs of blanks and tabs made one tab each."""
-    check_size(count_line_ends(text), 1)
-    fields = (line.decode().split(None, MAX_COLUMNS) for line in lines(text))
-    return b"\n".join("\t".join(row).encode() for row in fields)
-
-
-def _count_fields(text: bytes, delimiter: str) -> int:
-    """Fields of the first line, which may be far too long to be taken apart."""
-    first = next((line for line in lines(text) if line.strip()), b"")
-    if delimiter == "whitespace":
-        words = blocks(first.replace(b"\t", b" "), b" ")
-        return sum(len(block.split()) for block in words)
-    return re.sub(b'"[^"]*"', b"", first).count(delimiter.encode()) + 1
 
 
 def _sample(text: bytes) -> str:
@@ -138,152 +181,307 @@ def _sample(text: bytes) -> str:
     return sample.decode(errors="ignore")
 
 
-def _rows_of(sample: str, separator: str) -> list[list[str]]:
-    lines = io.StringIO(sample, newline="")
-    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True)
-    rows = []
-    try:
-        for row in reader:
-            if any(field.strip() for field in row) or len(row) > 1:
-                rows.append(row)
-            if len(rows) == _SAMPLE_ROWS:
-                break
-    except csv.Error as error:
-        raise DatasetError(
-            f"The file is not a text table (line {reader.line_num}: {error}); save the "
-            "table as CSV."
-        ) from error
-    return rows
+def _spoilt(text: bytes) -> list[str]:
+    """Say where bytes that are no text stood."""
+    n = text.count(_REPLACED)
+    if not n:
+        return []
+    place = text.find(_REPLACED)
+    start = max(text.rfind(b"\n", 0, place), text.rfind(b"\r", 0, place)) + 1
+    line = _cut(text[start : start + 400].splitlines()[0])
+    number = text.count(b"\n", 0, place) + 1
+    where = f"line {number} ({shown(line)})"
+    return [
+        f"{plural(n, 'byte')} that {_are(n)} no UTF-8, shown as \ufffd, the first in "
+        f"{where}; choose another encoding if the whole file is in one."
+    ]
 
 
-def _detect_delimiter(sample: str) -> str:
-    """The first delimiter that cuts all sampled rows alike; else the most even one."""
-    best, evenness = ",", 0.0
-    for delimiter in DELIMITERS:
-        if delimiter == "whitespace":
-            rows = [line.split() for line in re.split("[\r\n]", sample) if line.strip()]
-        else:
-            rows = _rows_of(sample, delimiter)
-        widths = Counter(len(row) for row in rows[1:] or rows)
-        width, count = widths.most_common(1)[0] if widths else (0, 0)
-        share = count / max(1, widths.total())
-        if width > 1 and share > evenness:
-            best, evenness = delimiter, share
-    return best
-
-
-def _detect_decimal(rows: list[list[str]], separator: str) -> str:
-    if separator == ",":
-        return "."
-    fields = [field for row in rows for field in row]
-    commas = sum(_COMMA_NUMBER.fullmatch(field) is not None for field in fields)
-    points = sum(_POINT_NUMBER.fullmatch(field) is not None for field in fields)
-    return "," if commas > points else "."
-
-
-def _completed(text: bytes, separator: str, rows: list[list[str]]) -> bytes:
-    """Give a header that is one name short its missing name.
-
-    The rows end with a delimiter, or begin with row names (as R writes them).
-    """
-    ends_empty = all(not row[-1].strip() for row in rows[1:])
-    end = len(next(lines(text)))
-    sign = separator.encode()
-    if ends_empty:
-        return text[:end] + sign + text[end:]
-    return b"row" + sign + text
-
-
-def _detect_header(rows: list[list[str]], decimal: str) -> bool:
-    """Whether the first row is unlike the rows below it."""
-    first, below = rows[0], rows[1:]
-    columns = list(zip(*(row for row in below if len(row) == len(first)), strict=True))
-    if not columns:
-        return True
-    numeric = [_share_of_numbers(column, decimal) > 0.5 for column in columns]
-    looks_like_value = [_share_of_numbers([field], decimal) > 0 for field in first]
-    if any(numeric):
-        return not any(
-            value and number
-            for value, number in zip(looks_like_value, numeric, strict=True)
-        )
-    repeats = any(
-        field.strip() and field in column
-        for field, column in zip(first, columns, strict=True)
-    )
-    return not repeats
-
-
-def _share_of_numbers(fields: list[str] | tuple[str, ...], decimal: str) -> float:
-    present = [field.strip() for field in fields]
-    present = [field for field in present if field not in MISSING_WORDS]
-    points = [field.replace(",", ".") if decimal == "," else field for field in present]
-    numbers = sum(not math.isnan(parse_cell(field)) for field in points)
-    return numbers / max(1, len(present))
-
-
-def _parsed(text: bytes, separator: str, width: int) -> list[pa.Array]:
-    # A blank before a quoted field would hide its quotes: `1, "a, b"`.
-    sign = separator.encode()
-    if sign + b' "' in text:
-        hidden = re.compile(re.escape(sign) + b' +"')
-        cut = blocks(text, sign)
-        text = b"".join(hidden.sub(sign + b'"', block) for block in cut)
-    try:
-        table = _arrow_table(text, separator, width)
-    except pa.ArrowInvalid as error:
-        raise DatasetError(_ragged(str(error), text, separator)) from error
-    return [column.combine_chunks() for column in table.columns]
-
-
-def _arrow_table(data: bytes, separator: str, width: int) -> pa.Table:
+def _parsed(
+    text: bytes, layout: Layout, footer: int | None
+) -> tuple[pa.Table, int, list[str]]:
+    """The rows as text, how many were left out at the end, and what was changed."""
     from pyarrow import csv as arrow_csv
 
-    names = [str(number) for number in range(width)]
-    return arrow_csv.read_csv(
-        pa.BufferReader(data),
-        read_options=arrow_csv.ReadOptions(
-            column_names=names, use_threads=False, block_size=len(data) + 1
-        ),
-        parse_options=arrow_csv.ParseOptions(
-            delimiter=separator, newlines_in_values=True
-        ),
-        convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
-        ),
-    )
+    offset = 0
+    for _, line in zip(range(layout.body), lines(text), strict=False):
+        offset += len(line)
+        offset += 2 if text[offset : offset + 2] == b"\r\n" else 1
+    text = text[offset:] if offset else text
+    if not text[:HEAD_BYTES].strip() and not text.strip():
+        return pa.table({"0": pa.array([], pa.string())}), 0, []
+    separator = layout.delimiter
+    if separator == "whitespace":
+        text, separator = _with_tabs(text, layout), "\t"
+    # A blank before a quoted field would hide its quotes: `1, "a, b"`.
+    sign, quote = separator.encode(), layout.quote.encode()
+    if quote and separator != " " and sign + b" " + quote in text:
+        hidden = re.compile(re.escape(sign) + b" +" + quote)
+        cut = blocks(text, sign)
+        text = b"".join(hidden.sub(sign + quote, block) for block in cut)
+    ragged = []
+
+    def keep(row: arrow_csv.InvalidRow) -> str:
+        ragged.append((row.number, row.text))
+        return "skip" if len(ragged) <= _MOST_RAGGED else "error"
+
+    names = [str(number) for number in range(layout.width)]
+    try:
+        table = arrow_csv.read_csv(
+            pa.BufferReader(text),
+            read_options=arrow_csv.ReadOptions(
+                column_names=names, use_threads=False, block_size=len(text) + 1
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=separator,
+                quote_char=layout.quote or False,
+                escape_char=layout.escape or False,
+                newlines_in_values=True,
+                invalid_row_handler=keep,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                strings_can_be_null=False,
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        raise DatasetError(_uncut(text, layout, ragged)) from error
+    last = [row for _, row in ragged[-1:]]
+    last += [column[-1].as_py() for column in table.columns if len(table)]
+    if quote and text.count(quote) % 2 and any("\n" in cell for cell in last):
+        raise DatasetError(_OPEN_QUOTE)
+    cut = layout._replace(delimiter=separator)
+    cells = {number - 1: fitted_cells(row, cut) for number, row in ragged}
+    return _arranged(table, cells, layout, footer)
 
 
-def _ragged(message: str, text: bytes, separator: str) -> str:
-    if text.count(b'"') % 2:
-        return "A quotation mark is opened and never closed; correct the file."
-    match = _EXPECTED.search(message)
-    if not match:
+def _with_tabs(text: bytes, layout: Layout) -> bytes:
+    """Runs of blanks and tabs made one tab each."""
+    check_size(count_line_ends(text), 1)
+    if layout.quote and layout.quote.encode() in text:
+        rows: Iterable[list[str]] = (row for _, row in cells_of(text.decode(), layout))
+        rows = ([" ".join(cell.split()) for cell in row] for row in rows)
+    else:
+        rows = (line.decode().split(None, MAX_COLUMNS) for line in lines(text))
+    return b"\n".join("\t".join(row).encode() for row in rows)
+
+
+def _uncut(text: bytes, layout: Layout, ragged: list[tuple[int, str]]) -> str:
+    quote = layout.quote.encode()
+    if quote and text.count(quote) % 2:
+        return _OPEN_QUOTE
+    if not ragged:
         return "The file cannot be cut into rows and columns; save the table as CSV."
-    line, usual, fields = match.groups()
+    number, row = ragged[0]
+    return _too_long(layout, number, next(cells_of(row, layout))[1])
+
+
+def _too_long(layout: Layout, number: int, cells: list[str]) -> str:
     return (
-        f"Line {line} has {fields} field{'s' * (fields != '1')}, most lines have "
-        f"{usual}; correct that line, or choose another delimiter than {separator!r}."
+        f"Line {layout.body + number} has {plural(len(cells), 'field')}, most lines "
+        f"have {layout.width}; correct that line, or choose another delimiter than "
+        f"{layout.delimiter!r} or other quotation marks than {layout.quote or 'none'}."
     )
+
+
+def _arranged(
+    table: pa.Table, ragged: dict[int, list[str]], layout: Layout, footer: int | None
+) -> tuple[pa.Table, int, list[str]]:
+    """Rows of another width in their places, and none that belongs to no table."""
+    n_rows, width, notices = len(table) + len(ragged), layout.width, []
+    blank = _blank(table)
+    end = n_rows
+    if footer is None:
+        end = _end(table, ragged, layout, blank)
+        if end < n_rows:
+            first = ragged.get(end) or _cells(table, ragged, end)
+            notices.append(
+                f"{plural(n_rows - end, 'row')} at the end {_are(n_rows - end)} left "
+                f"out, as another table or a note ({shown(' '.join(first).strip())})."
+            )
+    else:
+        end = max(0, n_rows - footer)
+    short = []
+    joined = []
+    for place, cells in sorted(ragged.items()):
+        if place >= end:
+            break
+        if any(cell.strip() for cell in cells[width:]):
+            at = joint(cells, layout)
+            if at is None:
+                raise DatasetError(_too_long(layout, place + 1, cells))
+            joined.append(place)
+            sign = " " if layout.delimiter == "whitespace" else layout.delimiter
+            after = at + len(cells) - width + 1
+            cells = [*cells[:at], sign.join(cells[at:after]), *cells[after:]]
+        if len(cells) < width and any(map(str.strip, cells)):
+            short.append(place)
+        ragged[place] = (cells + [""] * width)[:width]
+    for places, words in (
+        (short, "Too few cells, the others count as missing"),
+        (joined, "Too many cells, those of a text without quotation marks are joined"),
+    ):
+        if places:
+            first = shown(layout.delimiter.join(ragged[places[0]]))
+            rest = f" and {len(places) - 1:,} more" * (len(places) > 1)
+            notices.append(f"{words}: row {places[0] + 1:,} ({first}){rest}.")
+    if ragged:
+        inside = [(place, cells) for place, cells in ragged.items() if place < end]
+        columns = zip(*(cells for _, cells in inside), strict=True)
+        added = pa.table(
+            [pa.array(column, pa.string()) for column in columns]
+            or [pa.array([], pa.string())] * width,
+            names=table.column_names,
+        )
+        regular = np.setdiff1d(np.arange(end), [place for place, _ in inside])
+        order = np.empty(end, np.int64)
+        order[regular] = np.arange(regular.size)
+        order[[place for place, _ in inside]] = regular.size + np.arange(len(inside))
+        table = pa.concat_tables([table.slice(0, regular.size), added]).take(order)
+        blank = _blank(table)
+    table, blank = table.slice(0, end), blank[:end]
+    if blank.any():
+        n = int(blank.sum())
+        notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
+        table = table.filter(pa.array(~blank))
+    return table, n_rows - end, notices
+
+
+def _blank(table: pa.Table) -> np.ndarray:
+    """Which rows have no value at all."""
+    blank = np.ones(len(table), dtype=bool)
+    for column in table.columns:
+        rows = np.flatnonzero(blank)
+        if not rows.size:
+            break
+        part = column if rows.size == len(table) else column.take(rows)
+        empty = pc.or_(pc.equal(part, ""), pc.utf8_is_space(part))
+        blank[rows] = empty.to_numpy()
+    return blank
+
+
+def _cells(table: pa.Table, ragged: dict[int, list[str]], place: int) -> list[str]:
+    """Cells of a row by its place in the file."""
+    if place in ragged:
+        return ragged[place]
+    at = place - sum(other < place for other in ragged)
+    return [column[at].as_py() for column in table.columns]
+
+
+def _end(
+    table: pa.Table, ragged: dict[int, list[str]], layout: Layout, blank: np.ndarray
+) -> int:
+    """Where the table offset: before names that come again, other tables and notes."""
+    n_rows = len(table) + len(ragged)
+    cells = partial(_cells, table, ragged)
+    end = min(
+        n_rows,
+        _other_table(ragged, n_rows),
+        _names_again(table, ragged, layout.names),
+        _names_below(table, ragged, layout, blank),
+    )
+    note = end
+    while note > max(end - _MOST_NOTES, 1):
+        filled = [cell for cell in cells(note - 1) if cell.strip()]
+        alone = note - 1 in ragged or not any(map(str.strip, cells(note - 2)))
+        if len(filled) > 1 or (filled and not alone):
+            break
+        note -= 1
+    # Rows without any value are no note.
+    return note if any(map(str.strip, cells(note) if note < n_rows else [])) else end
+
+
+def _names_below(
+    table: pa.Table, ragged: dict[int, list[str]], layout: Layout, blank: np.ndarray
+) -> int:
+    """The first empty row below which words stand in place of numbers or dates."""
+    cells = partial(_cells, table, ragged)
+    n_rows = len(table) + len(ragged)
+    empty = [place for place, row in ragged.items() if not any(map(str.strip, row))]
+    if not ragged:
+        empty += np.flatnonzero(blank)[:_MOST_NOTES].tolist()
+    for place in sorted(empty):
+        for below in range(place + 1, min(place + 8, n_rows)):
+            row = [cell.strip() for cell in cells(below)]
+            kinds = [
+                kind_of(cell)
+                for cell, kind in zip(row, layout.kinds, strict=False)
+                if kind != "text" and cell
+            ]
+            if {*kinds} - {"text", ""}:
+                break
+            if "text" in kinds and sum(map(bool, row)) > 1:
+                return place
+    return n_rows
+
+
+def _other_table(ragged: dict[int, list[str]], n_rows: int) -> int:
+    """The first row of names of another width with such rows below it."""
+    for place, cells in sorted(ragged.items()):
+        below = ragged.get(place + 1, [])
+        words = sum(kind_of(cell.strip()) == "text" for cell in cells)
+        values = any(kind_of(cell.strip()) in ("number", "date") for cell in below)
+        if words == len(cells) == len(below) > 1 and values:
+            return place
+    return n_rows
+
+
+def _names_again(
+    table: pa.Table, ragged: dict[int, list[str]], names: Iterable[str]
+) -> int:
+    """The first row in which all names stand once more."""
+    again = np.ones(len(table), dtype=bool)
+    named = [(c, n) for c, n in zip(table.columns, names, strict=False) if n]
+    for column, name in named:
+        rows = np.flatnonzero(again)
+        if not rows.size:
+            break
+        part = column if rows.size == len(table) else column.take(rows)
+        again[rows] = pc.equal(part, name).to_numpy()
+    if not named or not again.any():
+        return len(table) + len(ragged)
+    place = int(again.argmax())
+    for other in sorted(ragged):
+        place += other <= place
+    return place
+
+
+def _written(texts: pa.Array) -> ExtensionArray:
+    """Cells as they stand in the file."""
+    empty = pc.equal(texts, "")
+    return pd.array(pc.if_else(empty, pa.scalar(None, pa.string()), texts), dtype="str")
 
 
 def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
-    """Numbers if every value is one, else text; missing words are missing."""
+    """Numbers if every value is one and no code, else text."""
     texts = pc.utf8_trim_whitespace(texts)
     missing = pc.is_in(texts, value_set=_MISSING)
     texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
     if decimal == ",":
         texts = _with_points(texts)
-    if pc.all(pc.match_substring_regex(texts, NUMBER)).as_py() is not False:
+    first = next(filter(None, texts[:99].to_pylist()), "0")
+    if math.isnan(parse_cell(first)):
+        return pd.array(texts, dtype="str")
+    numbers = None
+    if first.isdecimal() and _all(pc.ascii_is_decimal(texts)):
+        numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
+    elif _all(pc.match_substring_regex(texts, NUMBER)):
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
         with suppress(pa.ArrowInvalid):  # a number beyond all floats
             numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
-            return narrowed(numbers)
-    column = pd.Series(pd.array(texts, dtype="str"))
-    numbers = parsed_numbers(column)
-    n_present = len(texts) - texts.null_count
-    all_numbers = np.count_nonzero(~np.isnan(numbers)) == n_present
-    return narrowed(numbers) if all_numbers else column.array
+    if numbers is None:
+        numbers = parsed_numbers(pd.Series(pd.array(texts, dtype="str")))
+        n_present = len(texts) - texts.null_count
+        if np.count_nonzero(~np.isnan(numbers)) < n_present:
+            return pd.array(texts, dtype="str")
+    values = narrowed(numbers)
+    whole = values.dtype.kind == "i" or np.nanmax(np.abs(values), initial=0.0) >= 1e15
+    return pd.array(texts, dtype="str") if whole and are_codes(texts) else values
+
+
+def _all(matches: pa.Array) -> bool:
+    """Whether all hold that are not missing."""
+    return pc.all(matches).as_py() is not False
 
 
 def _with_points(texts: pa.Array) -> pa.Array:

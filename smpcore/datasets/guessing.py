@@ -12,6 +12,7 @@ from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
+    are_codes,
     arrow_texts,
     in_rows,
     is_numeric,
@@ -61,7 +62,7 @@ def guess_kinds(
             continue
         parsed = parsed_numbers(column)
         number = ~np.isnan(parsed)
-        if not number.any():
+        if not number.any() or are_codes(arrow_texts(column)):
             continue
         present = int(column.notna().sum())
         if 2 * number.sum() <= present:
@@ -120,7 +121,8 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     if not text and not whole:
         return ""
     different = pd.unique(present).size
-    if _ID_NAMES.fullmatch(str(column.name)):
+    codes = text and are_codes(coded.dictionary)
+    if codes or _ID_NAMES.fullmatch(str(column.name)):
         if different == present.size:
             return "it looks like an identifier"
         return (

@@ -3,6 +3,11 @@
 from dataclasses import dataclass
 from typing import Any
 
+from smpcore.datasets.display_names import plural
+
+#: Names of signs that are hard to see.
+SIGNS = {"\t": "tab", " ": "one blank", "whitespace": "blanks", "": "none"}
+
 
 @dataclass(frozen=True)
 class ReadingOptions:
@@ -10,10 +15,14 @@ class ReadingOptions:
 
     Attributes
     ----------
-    delimiter, decimal, encoding : str, optional
+    delimiter, decimal, encoding, quote, escape : str, optional
         Of a text table, see `read_delimited`.
-    header : bool, optional
-        Whether the first row of a text table holds the column names.
+    header : int, optional
+        Rows of a text table that hold the column names, mostly 1 or 0.
+    skip, footer : int, optional
+        Lines above the names, and rows at the end, that belong to no table.
+    written : tuple of str
+        Columns of a text table whose cells stay as they are written, numbers too.
     series : bool or (str, str, str)
         The table is long: a row per sample and time, with columns "sample" and "time",
         channels and a label, see `from_long`; it becomes a row per sample. Three names
@@ -29,7 +38,12 @@ class ReadingOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
-    header: bool | None = None
+    header: int | None = None
+    quote: str | None = None
+    escape: str | None = None
+    skip: int | None = None
+    footer: int | None = None
+    written: tuple[str, ...] = ()
     series: bool | tuple[str, str, str] = False
     n_times: int | None = None
     sample: bool = False
@@ -41,12 +55,20 @@ class Reading:
 
     Attributes
     ----------
-    format : {"CSV", "ARFF", "Parquet", "ts"}
+    format : {"CSV", "Excel", "LibSVM", "ARFF", "Parquet", "ts"}
         File format; "CSV" stands for every text table.
-    delimiter, decimal, encoding : str
+    delimiter, decimal, encoding, quote, escape : str
         Empty where the format leaves no choice.
-    header : bool
-        Whether the first row holds the column names.
+    header : int
+        Rows that hold the column names.
+    skip, footer : int
+        Lines above the names, and rows at the end, that were left out.
+    row_names : str
+        Column of names of rows, which has no name in the file; mostly there is none.
+    close : tuple of str
+        Other delimiters that may be right.
+    head : tuple of str
+        The first lines as they stand in the file.
     series : tuple of str
         Columns of the sample, the time and the label of a long table of series; empty
         if the table is not long.
@@ -62,15 +84,50 @@ class Reading:
     delimiter: str = ""
     decimal: str = ""
     encoding: str = ""
-    header: bool = True
+    header: int = 1
+    quote: str = ""
+    escape: str = ""
+    skip: int = 0
+    footer: int = 0
+    row_names: str = ""
+    close: tuple[str, ...] = ()
+    head: tuple[str, ...] = ()
     series: tuple[str, ...] = ()
     n_times: int | None = None
     filename: str = ""
     sampled_from: int = 0
 
+    def words(self) -> str:
+        """How the text is cut, in a sentence without its end; empty if it is no text.
+
+        Returns
+        -------
+        str
+        """
+        if self.format not in ("CSV", "Excel"):
+            return ""
+        first, last = self.skip + 1, self.skip + self.header
+        lines = f"line {first}" if last == first else f"lines {first} to {last}"
+        parts = [
+            f"{plural(self.skip, 'line')} skipped" * bool(self.skip),
+            f"{SIGNS.get(self.delimiter, self.delimiter)} between cells"
+            * bool(self.delimiter),
+            f"quotation marks {self.quote}" * (self.quote == "'"),
+            "backslash before quotation marks" * bool(self.escape),
+            "decimal comma" * (self.decimal == ","),
+            f"names in {lines}" if self.header else "no names",
+            f"{plural(self.footer, 'row')} at the end left out" * bool(self.footer),
+            f"encoding {self.encoding}" * bool(self.encoding),
+        ]
+        return ", ".join(filter(None, parts))
+
     def options(self) -> dict[str, Any]:
         """Arguments with which `read_table` reads the file the same way again."""
-        names = ("delimiter", "decimal", "encoding", "series", "n_times")
+        names = ["delimiter", "decimal", "encoding", "series", "n_times"]
         options = {name: getattr(self, name) for name in names if getattr(self, name)}
         options |= {"sample": True} if self.sampled_from else {}
-        return options if self.header else options | {"header": False}
+        if self.format in ("CSV", "Excel"):
+            names = ["header", "skip", "footer"]
+            names += ["quote", "escape"] if self.format == "CSV" else []
+            options |= {name: getattr(self, name) for name in names}
+        return options

@@ -34,11 +34,17 @@ from smpcore.datasets.long_tables import from_long, long_roles
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.series import Shape, is_ts, read_ts
+from smpcore.datasets.sheets import (
+    is_libsvm,
+    is_workbook,
+    read_libsvm,
+    read_workbook,
+)
 from smpcore.datasets.text import as_utf8, first_word, lines
 from smpcore.errors import DatasetError
 
 _FOREIGN = {
-    b"PK\x03\x04": "a ZIP archive (Excel workbooks are such archives, too)",
+    b"PK\x03\x04": "a ZIP archive",
     b"PK\x05\x06": "a ZIP archive",
     b"\x1f\x8b": "a gzip archive",
     b"BZh": "a bzip2 archive",
@@ -106,7 +112,7 @@ def read_table(
             f"The table has one column only ({shown(frame.columns[0])}), a target and "
             f"features are needed; {remedy}."
         )
-    if reading.format != "CSV":  # the file itself says what is a number
+    if reading.format not in ("CSV", "Excel"):  # the file itself says what is a number
         texts = [name for name in frame if not is_numeric(frame[name])]
         kinds = {**dict.fromkeys(texts, "category"), **(kinds or {})}
     if shape:
@@ -183,8 +189,19 @@ def _read_ts(data: bytes, options: ReadingOptions) -> _Read:
     return _Read(frame, reading, tuple(notices), shape)
 
 
+def _read_workbook(data: bytes, options: ReadingOptions) -> _Read:
+    frame, reading, notices = read_workbook(data, options)
+    return _Read(frame, reading, tuple(notices), ())
+
+
+def _read_libsvm(data: bytes, options: ReadingOptions) -> _Read:
+    frame, notices = read_libsvm(data)
+    return _Read(frame, Reading("LibSVM"), tuple(notices), ())
+
+
 def _read_delimited(data: bytes, options: ReadingOptions) -> _Read:
-    return _Read(*read_delimited(data, options), (), ())
+    frame, reading, notices = read_delimited(data, options)
+    return _Read(frame, reading, tuple(notices), ())
 
 
 class TableFormat(NamedTuple):
@@ -217,10 +234,30 @@ TABLE_FORMATS = {
         (".arff",), lambda data: first_word(data, b"%") == b"@relation", _read_arff
     ),
     "ts": TableFormat((".ts",), is_ts, _read_ts, holds_series=True),
+    "Excel": TableFormat((".xlsx",), is_workbook, _read_workbook),
+    "LibSVM": TableFormat((".libsvm", ".svm"), is_libsvm, _read_libsvm),
     "CSV": TableFormat(
         (".csv", ".tsv", ".txt", ".data"), lambda data: True, _read_delimited
     ),
 }
+
+
+def _foreign(data: bytes) -> str:
+    """What a file is that is no table, and what to do; empty: it may be one."""
+    if b"opendocument.spreadsheet" in data[:100]:
+        return "an OpenDocument sheet, which is not read; save it as .xlsx or CSV"
+    if data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
+        return (
+            "a web page, perhaps an error message, not a table; open its address in "
+            "a browser and save the table itself"
+        )
+    for beginning, thing in _FOREIGN.items():
+        if data.startswith(beginning):
+            return (
+                f"{thing}, not a table; unpack it, or save the table as CSV, ARFF or "
+                "Parquet"
+            )
+    return ""
 
 
 def _sampled(source: bytes | BinaryIO) -> _Read | None:
@@ -246,12 +283,9 @@ def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _
     if options.sample and (sample := _sampled(source)):
         return _named(sample, filename)
     data = read_bytes(source)
-    for beginning, thing in _FOREIGN.items():
-        if data.startswith(beginning):
-            raise DatasetError(
-                f"The file {shown(filename)} is {thing}, not a table; unpack it, or "
-                "save the table as CSV, ARFF or Parquet."
-            )
+    thing = _foreign(data)
+    if thing and not is_workbook(data):
+        raise DatasetError(f"The file {shown(filename)} is {thing}.")
     ending = PurePath(filename).suffix.lower()
     file_format = next(
         row
@@ -292,7 +326,7 @@ def _line_numbers(data: bytes, reading: Reading, n_rows: int) -> np.ndarray | No
     text, _ = as_utf8(data, reading.encoding)
     numbered = enumerate(lines(text), start=1)
     filled = [number for number, line in numbered if line.strip(b" \t")]
-    first = int(reading.header) + text[:4].lower().startswith(b"sep=")
+    first = reading.skip + reading.header + text[:4].lower().startswith(b"sep=")
     return np.array(filled[first:]) if len(filled) == first + n_rows else None
 
 

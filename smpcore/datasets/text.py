@@ -7,10 +7,16 @@ which they have not within one call that goes over 50 MB.
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 from smpcore.errors import DatasetError
 
-ENCODINGS = ("utf-8", "utf-16", "utf-32", "cp1252", "latin-1")
+ENCODINGS = (
+    *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"),
+    *("cp1250", "cp1251", "shift_jis", "gb18030"),
+)
+#: Among these is the encoding of a file that is not Unicode.
+_REGIONAL = ["cp1252", "cp1250", "cp1251", "shift_jis", "gb18030"]
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -26,26 +32,68 @@ HEAD_BYTES = 65_536
 
 def as_utf8(data: bytes, encoding: str | None) -> tuple[bytes, str]:
     """Return the text of a file and the encoding that fits (or was asked for)."""
-    marked = next(
-        (name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None
-    )
-    tried = (
-        [encoding or marked] if encoding or marked else ["utf-8", "cp1252", "latin-1"]
-    )
-    for name in tried:
-        try:
+    name = encoding or _unicode_of(data)
+    try:
+        text = _recoded(data, name or "utf-8")
+        name = name or "utf-8"
+    except UnicodeError as error:
+        if name in (None, "utf-8") and _is_mostly_utf8(part := _first_bad(data)):
+            name, text = "utf-8", data.decode("utf-8", "replace").encode()
+        elif name is None:
+            name = _regional_of(data, part)
             text = _recoded(data, name)
-        except UnicodeError:
-            continue
-        if b"\0" in text:
-            break
-        return text.removeprefix(codecs.BOM_UTF8), name
-    else:
-        raise DatasetError(f"The file is not {tried[0]} text; choose another encoding.")
-    raise DatasetError(
-        "The file is not a text table: it has zero bytes; save the table as CSV, in "
-        "UTF-8."
-    )
+        else:
+            raise DatasetError(
+                f"The file is not {name} text; choose another encoding."
+            ) from error
+    if b"\0" in text:
+        raise DatasetError(
+            "The file is not a text table: it has zero bytes; save the table as CSV, "
+            "in UTF-8."
+        )
+    return text.removeprefix(codecs.BOM_UTF8), name
+
+
+def _unicode_of(data: bytes) -> str | None:
+    """The encoding that a mark, or zeros in every other byte, tell."""
+    for mark, name in _BYTE_ORDER_MARKS:
+        if data.startswith(mark):
+            return name
+    n_zeros = [data[place:HEAD_BYTES:2].count(0) for place in (0, 1)]
+    if min(n_zeros) == 0 and 3 * max(n_zeros) > len(data[:HEAD_BYTES]):
+        return "utf-16-be" if n_zeros[0] else "utf-16-le"
+    return None
+
+
+def _first_bad(data: bytes) -> bytes:
+    """The text around the first byte that is no UTF-8."""
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return data[max(0, error.start - HEAD_BYTES) : error.start + HEAD_BYTES]
+    return b""
+
+
+def _is_mostly_utf8(part: bytes) -> bool:
+    text = part.decode("utf-8", "replace")
+    n_bad = text.count("\ufffd")
+    return len(text) - len(text.encode("ascii", "ignore")) >= 2 * n_bad
+
+
+def _regional_of(data: bytes, part: bytes) -> str:
+    """The encoding of a text that is not in Unicode, by a part of it."""
+    from charset_normalizer import from_bytes
+
+    match = from_bytes(part, cp_isolation=_REGIONAL).best()
+    likely = match.encoding if match else "cp1252"
+    # What two encodings read alike has the more common name.
+    if part.decode("cp1252", "replace") == part.decode(likely, "replace"):
+        likely = "cp1252"
+    for name in (likely, "cp1252"):
+        with suppress(UnicodeError):
+            _recoded(data, name)
+            return name
+    return "latin-1"
 
 
 def _recoded(data: bytes, encoding: str) -> bytes:

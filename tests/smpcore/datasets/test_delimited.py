@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.datasets import DELIMITERS, ENCODINGS, read_table
+from smpcore.datasets import DELIMITERS, ENCODINGS, read_frame, read_table
 from smpcore.errors import DatasetError
 
 TEXT = "length,width,kind\n" + "".join(
@@ -85,7 +85,7 @@ def test_every_setting_can_be_overridden():
     words=st.lists(st.text("abcé ,;|\t\"'\n.0", max_size=6), min_size=20, max_size=20),
     delimiter=st.sampled_from([d for d in DELIMITERS if d != "whitespace"]),
     decimal=st.sampled_from([".", ","]),
-    encoding=st.sampled_from(ENCODINGS),
+    encoding=st.sampled_from([e for e in ENCODINGS if "é".encode(e, "ignore")]),
     line_end=st.sampled_from(["\n", "\r\n"]),
 )
 def test_round_trip(numbers, words, delimiter, decimal, encoding, line_end):
@@ -144,7 +144,7 @@ def test_header_is_detected(text, header):
         with pytest.raises(DatasetError, match="a header but no rows"):
             read(text)
     else:
-        assert read(text).reading.header is header
+        assert read(text).reading.header == header
 
 
 def test_missing_words_and_missing_fields():
@@ -173,7 +173,136 @@ def test_rows_that_end_with_a_delimiter():
         assert data.target == "y"
 
 
-def test_whole_numbers_beyond_the_exact_ones_stay_real():
-    data = read("a,b,y\n9007199254740992,1,p\n1,2,q\n")
-    assert data.frame["a"].dtype == np.float64
-    assert data.frame["b"].dtype == np.int64
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["0012345", "12345", "7"],
+        ["9007199254740993", "9007199254740992", "1"],
+        ["1205", "12E5", "1299"],
+    ],
+)
+def test_numbers_that_name_something_stay_as_they_are_written(cells):
+    rows = [cells[i % 3] for i in range(12)]
+    data = read(
+        "key,b,y\n" + "".join(f"{c},{i},{'pq'[i % 2]}\n" for i, c in enumerate(rows))
+    )
+    assert data.whole["key"].tolist() == rows
+    assert data.roles["key"] == "ignore"
+    assert any("it looks like an identifier that repeats" in n for n in data.notices)
+    grouped = data.with_roles(roles={"key": "group"})
+    assert len(set(grouped.groups)) == 3
+    frame, *_ = read_frame(b"key,b\n1e3,1\n1.50,2\n", "t.csv", written=("key",))
+    assert frame["key"].tolist() == ["1e3", "1.50"]
+
+
+#: Kind of file -> its text, and the names, rows and part of a notice that it becomes.
+KINDS = {
+    "delimiter inside text": ('a,t,y\n1,"u; v",p\n2,"w; v",q\n', "a t y", 2, ""),
+    "apostrophes": ("a,t,y\n1,'u, v',p\n2,'w, v',q\n", "a t y", 2, ""),
+    "backslashes": ('a,t,y\n1,"u \\"v\\", w",p\n2,"w, v",q\n', "a t y", 2, ""),
+    "quotes between blanks": ('a t\n1 "u v"\n2 "w x"\n3 y\n', "a t", 3, ""),
+    "colons": ("a:b:y\n1:2:p\n3:4:q\n", "a b y", 2, ""),
+    "titles": ("Report,,\n,,\na,b,y\n1,2,p\n3,4,q\n", "a b y", 2, "2 lines above"),
+    "comments": ("# by us\n# v2\na,b,y\n1,2,p\n3,4,q\n", "a b y", 2, "2 lines above"),
+    "names in a comment": ("# a, b\n0.1, 2\n0.3, 4\n", "# a|b", 2, ""),
+    "two rows of names": (
+        "length,width,y\ncm,mm,-\n1,2,p\n3,4,q\n5,6,p\n",
+        "length cm|width mm|y -",
+        3,
+        "joined from 2 rows",
+    ),
+    "years as names": (
+        "land,1990,1991,1992\nu,1.5,2.5,3\nv,2.5,1.5,4\n",
+        "land 1990 1991 1992",
+        2,
+        "",
+    ),
+    "missing at the top": (
+        "1/2/2008,1:00,NaN\n1/2/2008,2:00,NaN\n1/2/2008,3:00,5.5\n1/2/2008,4:00,6\n",
+        "column 1|column 2|column 3",
+        4,
+        "",
+    ),
+    "a note below": (
+        "a,b,y\n1,2,p\n3,4,q\nSource: us\n",
+        "a b y",
+        2,
+        "1 row at the end",
+    ),
+    "a short last row": ("a,b,y\n1,2,p\n3,4,q\n5,6\n", "a b y", 3, "Too few cells"),
+    "another table": (
+        "a,b,y\n1,2,p\n3,4,q\nk,m\n5,6\n7,8\n",
+        "a b y",
+        2,
+        "3 rows at the end are left out, as another table",
+    ),
+    "the names again": (
+        "a,b,y\n1,2,p\n3,4,q\na,b,y\n5,6,p\n",
+        "a b y",
+        2,
+        "2 rows at the end are left out, as another table",
+    ),
+    "one name too few": ("a,y\nr1,2,p\nr2,4,q\n", "row a y", 2, "names of rows"),
+    "one name too many": (
+        "a,b,y,z\n1,2,p\n3,4,q\n5,6,p\n",
+        "a b y z",
+        3,
+        "1 name more",
+    ),
+    "a text without quotes": (
+        "a,t,b\n1,u,2\n2,v,3\n3,w, x,4\n4,z,5\n",
+        "a t b",
+        4,
+        "those of a text without quotation marks are joined: row 3",
+    ),
+    "empty rows": ("a,b,y\n1,2,p\n,,\n3,4,q\n", "a b y", 2, "1 row without any value"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "n_rows", "words"), KINDS.values(), ids=KINDS
+)
+def test_a_file_of_any_kind_is_read_and_what_is_unusual_is_said(
+    text, names, n_rows, words
+):
+    frame, reading, notices = read_frame(text.encode(), "t.csv")
+    assert list(frame) == names.split("|" if "|" in names else " ")
+    assert len(frame) == n_rows
+    assert words in " ".join(notices) and bool(words) == bool(notices)
+    again, *_ = read_frame(text.encode(), "t.csv", **reading.options())
+    pd.testing.assert_frame_equal(again, frame)
+
+
+ENCODED = {
+    "cp1250": "č,n\n1,Žena\n2,muž\n",
+    "cp1251": "имя,n\n1,жена\n2,муж\n3,дети и ещё слова\n",
+    "shift_jis": "値,数\n1,東\n2,西\n",
+    "gb18030": "数值,名称\n1,北京市民\n2,上海市民\n",
+    "utf-16-le": "a,b\n1,é\n2,è\n",
+    "utf-16-be": "a,b\n1,é\n2,è\n",
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+def test_an_encoding_without_a_mark_is_found(encoding):
+    text = ENCODED[encoding]
+    frame, reading, _ = read_frame(text.encode(encoding), "t.csv")
+    assert reading.encoding == encoding
+    assert list(frame) == text.splitlines()[0].split(",")
+
+
+def test_a_byte_that_is_no_utf_8_is_named_and_the_rest_stays():
+    data = "a,y\n1,café\n2,cafX\n".encode().replace(b"X", b"\xe9")
+    frame, reading, notices = read_frame(data, "t.csv")
+    assert frame["y"].tolist() == ["café", "caf\ufffd"]
+    assert reading.encoding == "utf-8" and "line 3 ('2,caf" in notices[0]
+
+
+def test_decimal_commas_stand_in_some_columns_and_thousands_beside_them():
+    frame, reading, _ = read_frame(
+        b"x;n;m;y\n1.234;1,5;0.125;a\n2.345;2,5;0.5;b\n", "t.csv"
+    )
+    assert reading.decimal == ","
+    assert frame["x"].tolist() == [1234, 2345]
+    assert frame["n"].tolist() == [1.5, 2.5]
+    assert frame["m"].tolist() == [0.125, 0.5]

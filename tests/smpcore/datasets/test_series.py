@@ -317,9 +317,9 @@ REFUSED_TABLES = {
     "dates": (LONG.replace("s2,2", "s2,1.1.2020"), "Line 3 holds text .* 'time'"),
     "channels missing": (
         LONG.replace("s2,2,20,0.5,up", "s2,2,20,up"),
-        "Line 3 has 4 fields, most lines have 5",
+        "Line 3 has nothing in the column 'label'",
     ),
-    "cut": (LONG[:-8], "Line 7 has 3 fields, most lines have 5"),
+    "cut": (LONG[:-8], "Line 7 has nothing in the column 'label'"),
     "behind blank lines": (
         LONG.replace("\ns1,1,5,0,down", "\n\n\ns1,1,5,0,"),
         "Line 7 has nothing in the column 'label'",

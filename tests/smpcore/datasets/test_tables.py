@@ -5,6 +5,7 @@ import zipfile
 from dataclasses import replace
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -66,7 +67,11 @@ REFUSED_FILES = {
     "blank": (b"\n \n\n", "t.csv", "The file is empty"),
     "header only": (b"a,b,class\n", "t.csv", "a header but no rows"),
     "one column": (b"a\n1\n2\n", "t.csv", "one column only.*another delimiter"),
-    "ragged": (b"a,b\n1,2\n3\n4,5\n", "t.csv", "Line 3 has 1 field, most lines have 2"),
+    "ragged": (
+        b"a,b\n1,2\n3,4,5\n4,5\n",
+        "t.csv",
+        "Line 3 has 3 fields, most lines have 2",
+    ),
     "open quote": (b'a,b\n"1,2\n3,4\n', "t.csv", "quotation mark is opened and never"),
     "zip": (zip_of(GOOD), "t.csv", "'t.csv' is a ZIP archive"),
     "gzip": (b"\x1f\x8b\x08\x00", "t.csv", "is a gzip archive"),
@@ -133,7 +138,7 @@ REFUSED_SETTINGS = [
     ({"delimiter": '"'}, "should be one sign"),
     ({"delimiter": ";"}, "another delimiter than ';'"),
     ({"decimal": "x"}, "decimal='x' should be"),
-    ({"encoding": "zip"}, "encoding='zip' should be one of utf-8"),
+    ({"encoding": "zip"}, "encoding='zip' should be one of 'utf-8'"),
     ({"roles": {"q": "target"}}, "roles names 'q'.*its columns are 'a', 'b', 'class'"),
     ({"roles": {"b": "label"}}, r"roles\['b'\]='label' should be one of"),
     ({"roles": {"a": "target", "b": "target"}}, "role target should be given once"),
@@ -503,3 +508,47 @@ def test_a_damaged_file_is_a_table_or_a_sentence(filename, cuts, pieces):
         assert str(error).endswith(".")
     else:
         assert np.isfinite(X).all()
+
+
+def workbook(*rows):
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def test_the_first_sheet_of_a_workbook_is_a_table_like_any_other():
+    rows = [[f"00{i}", 0.5 * i, "pq"[i % 2]] for i in range(12)]
+    data = read_table(workbook(["Report"], ["key", "x", "y"], *rows), "t.xlsx")
+    assert data.reading.format == "Excel" and data.reading.skip == 1
+    assert data.whole["key"].tolist() == [row[0] for row in rows]
+    assert data.whole["x"].tolist() == [row[1] for row in rows]
+
+
+def test_rows_of_libsvm_are_read_with_zeros_where_nothing_stands():
+    data = read_table(b"+1 1:0.5 3:1.2\n-1 2:0.1 3:0.7\n+1 1:0.9\n", "t.data")
+    assert data.whole.to_numpy().tolist() == [
+        [0.5, 0.0, 1.2, 1],
+        [0.0, 0.1, 0.7, -1],
+        [0.9, 0.0, 0.0, 1],
+    ]
+    assert (data.target, data.reading.format) == ("target", "LibSVM")
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"<!DOCTYPE html><html>404, not found</html>", "a web page.*save the table"),
+        (
+            b"PK\x03\x04" + b"\0" * 26 + b"mimetypeapplication/vnd.oasis.opendocument"
+            b".spreadsheet",
+            "OpenDocument sheet.*save it as .xlsx",
+        ),
+        (b"PK\x03\x04 xl/workbook.xml", "damaged, or locked; save its sheet as CSV"),
+    ],
+)
+def test_files_that_are_no_table_are_named_with_a_remedy(data, words):
+    with pytest.raises(DatasetError, match=words):
+        read_table(data, "t.csv" if data[:1] == b"<" else "t.xlsx")
