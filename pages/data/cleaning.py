@@ -69,7 +69,7 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
         left, right = st.columns([4, 1], vertical_alignment="center")
         message(left.markdown, one.reason)
         right.button(
-            "Treat as missing",
+            "Read as numbers" if one.step.numbers else "Treat as missing",
             key=f"suggested_{place}",
             on_click=_accept,
             args=(dataset, one),

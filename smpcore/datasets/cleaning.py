@@ -5,6 +5,7 @@ training table was. What has to be learned (the value that replaces a missing on
 learned by `Preparation` on the training rows of each fold; a step only names it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -28,6 +29,14 @@ from smpcore.errors import DatasetError
 
 #: The level of a category that stands for a missing value.
 MISSING_LEVEL = "missing"
+
+#: Different texts that are looked at for units, the share of them that must be
+#: numbers, and how many units there may be.
+_LOOKED_AT, _MOSTLY, _MOST_UNITS = 500, 0.8, 3
+_DRESSED = re.compile(
+    r"[<>≤≥~]?\s*([$€£¥])?\s*([+-]?(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d{3})+|\d+)?"
+    r"(?:[.,]\d+)?)(?<=\d)\s*(%|[$€£¥]|[^\W\d][\w/%·²³^*-]{0,11})?"
+)
 
 Imputation = Literal["", "most frequent", "own level"]
 
@@ -57,6 +66,9 @@ class CleaningStep:
         A further column says "yes" where the value is missing, else "no".
     fixed : bool
         The column cannot be changed (age, sex): counterfactuals keep its value.
+    numbers : bool
+        Before all else, numbers are read out of texts such as 12 %, $1, 1,200, 104 mmHg
+        or <0.1.
     """
 
     column: str
@@ -68,6 +80,7 @@ class CleaningStep:
     impute: Imputation = ""
     indicator: bool = False
     fixed: bool = False
+    numbers: bool = False
 
     def __post_init__(self):
         put = self.__dict__.update  # as every frozen dataclass sets its own fields
@@ -139,9 +152,8 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
     cleaned: dict[str, pd.Series] = {}
     for step in steps:
         if step.column in frame:
-            column = in_range(
-                renamed(without_codes(frame[step.column], step), step), step
-            )
+            column = undressed(frame[step.column], step)
+            column = in_range(renamed(without_codes(column, step), step), step)
             gone = column.isna()
             if step.indicator:
                 words = np.where(gone, "yes", "no")
@@ -150,6 +162,52 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
                 column = as_text(column).fillna(MISSING_LEVEL)
             cleaned[step.column] = column
     return frame.assign(**cleaned) if cleaned else frame.copy(deep=False)
+
+
+def undressed(column: pd.Series, step: CleaningStep) -> pd.Series:
+    """The column with the numbers of its texts, and other texts as they are."""
+    if not step.numbers or is_numeric(column):
+        return column
+    codes, texts = pd.factorize(column)
+    numbers = [parse_dressed(text)[0] for text in texts]
+    written = as_text(pd.Series(numbers, dtype="float64"))
+    bare = pd.Series(
+        [*written.fillna(pd.Series(texts, dtype="str")), None], dtype="str"
+    )
+    column = bare.take(codes).set_axis(column.index).rename(column.name)
+    numbers = parsed_numbers(column)
+    if np.isnan(numbers).sum() > column.isna().sum():
+        return column
+    return pd.Series(narrowed(numbers), column.index, name=column.name)
+
+
+def are_dressed(texts: Sequence[str]) -> bool:
+    """Whether most texts are numbers with a few units, and not all of them bare."""
+    texts = [text for text in texts[:_LOOKED_AT] if text.strip(" ?-.")]
+    parsed = [parse_dressed(text) for text in texts]
+    n_numbers = sum(number == number for number, _ in parsed)
+    cells = [
+        parse_cell(text)
+        for text, (number, _) in zip(texts, parsed, strict=True)
+        if number == number
+    ]
+    bare = all(cell == cell for cell in cells)
+    few = len({unit for _, unit in parsed}) <= _MOST_UNITS
+    return 0 < _MOSTLY * len(parsed) <= n_numbers and few and not bare
+
+
+def parse_dressed(text: str) -> tuple[float, str]:
+    """The number of a text such as 12 %, $1, 1,200 or 104 mmHg, and its unit."""
+    match = _DRESSED.fullmatch(text.strip())
+    if match is None:
+        return float("nan"), ""
+    before, digits, after = match.groups()
+    whole, point, decimals = re.fullmatch(r"(.*?)(?:([.,])(\d*))?", digits).groups()
+    if point == "," and len(decimals) == 3:  # 1,200
+        whole, point = whole + decimals, None
+    whole = re.sub(r"[^\d+-]", "", whole)
+    number = float(f"{whole or 0}.{decimals}" if point else whole)
+    return number, (before or after or "").strip()
 
 
 def without_codes(column: pd.Series, step: CleaningStep) -> pd.Series:

@@ -12,9 +12,11 @@ from smpcore.datasets.cleaning import (
     in_range,
     outside_range,
     renamed,
+    undressed,
     where_one_of,
     without_codes,
 )
+from smpcore.datasets.columns import as_text
 from smpcore.datasets.display_names import plain_number, shown
 
 
@@ -58,13 +60,17 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
     """What a step does, each with the rows that it does it to; empty: not counted."""
     none = np.zeros(0, dtype=bool)
     column = pd.Series([], dtype="str") if column is None else column
-    known = without_codes(column, step)
+    numbers = undressed(column, step)
+    known = without_codes(numbers, step)
     as_called = renamed(known, step)
     parts = []
+    if step.numbers:
+        changed = as_text(numbers).to_numpy() != as_text(column).to_numpy()
+        parts.append(("numbers are read out of texts", changed & ~column.isna()))
     if step.codes:
         verb = "is" if len(step.codes) == 1 else "are"
         words = f"{values_in_words(step.codes)} {verb} missing"
-        parts.append((words, where_one_of(column, step.codes)))
+        parts.append((words, where_one_of(numbers, step.codes)))
     merged: dict[str, list[str]] = {}
     for old, new in step.levels:
         merged.setdefault(new, []).append(old)

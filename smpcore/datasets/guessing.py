@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from smpcore.datasets.cleaning import are_dressed
 from smpcore.datasets.columns import (
     Kind,
     Role,
@@ -132,6 +133,8 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
     if text and _share_of_dates(coded) > 0.9:
         return "it looks like a date (as time, it orders the rows into blocks)"
     if column.size < ENOUGH_ROWS:
+        return ""
+    if text and are_dressed(coded.dictionary[:500].to_pylist()):
         return ""
     if text and different == present.size:
         return "every value is different, like a name"

@@ -10,11 +10,13 @@ import pandas as pd
 from smpcore.datasets.cleaning import (
     CleaningStep,
     apply_steps,
+    are_dressed,
+    parse_dressed,
     step_of,
     where_one_of,
 )
 from smpcore.datasets.cleaning_words import values_in_words
-from smpcore.datasets.columns import as_numbers, as_text
+from smpcore.datasets.columns import as_numbers, as_text, is_numeric
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.guessing import FEW_VALUES
 
@@ -67,7 +69,14 @@ def suggest_codes(dataset: Dataset) -> list[Suggestion]:
         At most one for each column that is not ignored.
     """
     frame = apply_steps(dataset.whole, dataset.cleaning)
-    return [
+    dressed = [
+        suggestion
+        for name, column in frame.items()
+        if dataset.roles[name] in ("feature", "target")
+        if dataset.kinds[name] == "category"
+        if (suggestion := _dressed(dataset, column))
+    ]
+    return dressed + [
         _suggestion(dataset, column, codes)
         for name, column in frame.items()
         if dataset.roles[name] != "ignore"
@@ -88,6 +97,20 @@ def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Sugges
     words = f"{name}: {values_in_words(codes)} in {rows}"
     reason = f"{words} {looks} for a missing value."
     return Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
+
+
+def _dressed(dataset: Dataset, column: pd.Series) -> Suggestion | None:
+    """Numbers with a unit, a currency or separated thousands."""
+    texts = [] if is_numeric(column) else column.dropna().unique().tolist()
+    if not are_dressed(texts):
+        return None
+    name = str(column.name)
+    step = step_of(dataset.cleaning, name)
+    units = {unit for _, unit in map(parse_dressed, texts) if unit}
+    unit = units.pop() if len(units) == 1 else step.unit
+    looks = f"{name}: {values_in_words(texts[:2])} … are numbers"
+    reason = f"{looks} in {unit}." if unit else f"{looks} written as texts."
+    return Suggestion(replace(step, numbers=True, unit=unit), reason, True)
 
 
 def _words(column: pd.Series) -> Iterator[str]:

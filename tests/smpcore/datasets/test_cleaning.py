@@ -341,3 +341,31 @@ def test_a_second_run_changes_nothing(cells, codes, levels, bounds, more):
     for i in range(len(cells)):
         row = apply_steps(frame.iloc[[i]], [step])
         pd.testing.assert_frame_equal(row, once.iloc[[i]], check_dtype=False)
+
+
+@pytest.mark.parametrize(
+    ("cells", "numbers", "unit"),
+    [
+        (["12%", "13.5 %", "9%"], [12.0, 13.5, 9.0], "%"),
+        (["$1", "$2.5", "$1,200"], [1.0, 2.5, 1200.0], "$"),
+        (["1,200", "3,400", "12,000"], [1200, 3400, 12000], ""),
+        (["1 200", "3\u202f400,5", "12\u00a0000"], [1200.0, 3400.5, 12000.0], ""),
+        (["104 mmHg", "98 mmHg", "?"], [104.0, 98.0, np.nan], "mmHg"),
+        (["5 mg/dl", "<0.1 mg/dl", "7"], [5.0, 0.1, 7.0], "mg/dl"),
+    ],
+)
+def test_numbers_in_other_clothes_are_proposed_and_read_with_their_unit(
+    cells, numbers, unit
+):
+    frame = pd.DataFrame({"x": cells * 4, "y": list("pqp") * 4})
+    dataset = make_dataset(frame, "t", private=True)
+    assert dataset.roles["x"] == "feature" and dataset.kinds["x"] == "category"
+    suggestion = next(s for s in suggest_codes(dataset) if s.step.column == "x")
+    assert suggestion.step.unit == unit
+    step = suggestion.step
+    if "?" in cells:
+        step = replace(step, codes=("?",))
+    cleaned = dataset.with_roles(kinds={"x": "number"}, cleaning=(step,))
+    np.testing.assert_array_equal(cleaned.frame["x"][:3], numbers)
+    assert "numbers are read out of texts" in " ".join(describe_steps([step], frame))
+    assert steps_from_json(steps_to_json([step])) == (step,)
