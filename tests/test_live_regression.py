@@ -94,7 +94,7 @@ def test_the_picture_is_what_the_model_predicts(data):
 def test_one_feature_of_many_is_a_curve_with_the_others_standing():
     browser = _open("diabetes")
     kinds = [o["value"] for o in browser.control("v.kind")["options"]]
-    assert kinds == ["pca", "axes", "curve"]
+    assert kinds == ["pca", "map", "axes", "curve"]
     browser.drag(**{"v.kind": "curve"}, release=True)
     browser.drag(**{"v.first": 2}, release=True)
     parts, model = browser.context.data, browser.fitted.model_
