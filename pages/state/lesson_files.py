@@ -211,8 +211,8 @@ def state_of(
 ) -> Choice:
     """The choice that a step begins with; of drawn points all but their table."""
     query = {**step.get("state", {}), **(then or {})}
-    if own := query.keys() & {"mine", "opened", "open"}:
-        json_files.refuse(name, f"sets {min(own)}, which each visitor has anew")
+    if of_visit := query.keys() & {"mine", "opened", "open"}:
+        json_files.refuse(name, f"sets {min(of_visit)}, which each visitor has anew")
     return links.read_all(query, name)
 
 
@@ -226,21 +226,21 @@ def listed() -> dict[str, Lesson | str]:
     The operator's are the files of the folder ``SPE_LESSONS``. They are only read, and
     links that lead out of the folder are left out.
     """
-    found: dict[str, Lesson | str] = {}
+    lessons: dict[str, Lesson | str] = {}
     for folder in (str(HOME), os.environ.get("SPE_LESSONS", "")):
         for path in _files(folder):
             try:
                 if path.stat().st_size > MOST_BYTES:
                     json_files.refuse("lesson file", "should have at most 1 MB")
-                found[path.name] = _read_once(path.read_bytes())
+                lessons[path.name] = _read_once(path.read_bytes())
             except SmpcoreError as problem:
-                found[path.name] = str(problem)
+                lessons[path.name] = str(problem)
             except OSError:
-                found[path.name] = "It cannot be opened; contact the operator."
+                lessons[path.name] = "It cannot be opened; contact the operator."
             except Exception:  # one file, whatever is in it, keeps no lesson away
                 log.exception("the lesson file %s cannot be read", path)
-                found[path.name] = "It cannot be read; contact the operator."
-    return found
+                lessons[path.name] = "It cannot be read; contact the operator."
+    return lessons
 
 
 def _files(folder: str) -> list[Path]:

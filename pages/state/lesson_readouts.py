@@ -12,12 +12,13 @@ from smpcore.readouts import READOUTS
 
 
 def holds(
-    conditions: list[Mapping[str, Any]] | None, found: Mapping[str, Mapping[str, float]]
+    conditions: list[Mapping[str, Any]] | None,
+    readouts: Mapping[str, Mapping[str, float]],
 ) -> bool:
     """Whether all conditions hold; None holds never."""
     if conditions is None:
         return False
-    values = [found[one.get("of", "after")][one["measure"]] for one in conditions]
+    values = [readouts[one.get("of", "after")][one["measure"]] for one in conditions]
     limits = [
         (one.get("at_least", -np.inf), one.get("at_most", np.inf)) for one in conditions
     ]
@@ -26,15 +27,15 @@ def holds(
     return all(low - 1e-9 <= value <= high + 1e-9 for value, (low, high) in pairs)
 
 
-def filled(text: str, found: Mapping[str, Mapping[str, float]]) -> str:
+def filled(text: str, readouts: Mapping[str, Mapping[str, float]]) -> str:
     """A text with read-outs in place of its placeholders."""
 
     def value(match: Any) -> str:
         moment, name = match.groups()
         if moment == "change":
             row = READOUTS[name]
-            return row.change(found["before"][name], found["after"][name])
-        return READOUTS[name].text(found[moment][name])
+            return row.change(readouts["before"][name], readouts["after"][name])
+        return READOUTS[name].text(readouts[moment][name])
 
     return PLACEHOLDER.sub(value, text)
 
@@ -50,7 +51,7 @@ def places(question: Mapping[str, Any], before: Any, after: Any) -> list[list[fl
     return new.tolist()
 
 
-def nearest(mark: list[float], found: list[list[float]]) -> float:
+def nearest(mark: list[float], prototypes: list[list[float]]) -> float:
     """Distance of a mark to the nearest place; infinite if there is none."""
-    away = np.array(found or [[np.inf, np.inf]]) - np.array(mark)
+    away = np.array(prototypes or [[np.inf, np.inf]]) - np.array(mark)
     return float(np.hypot(*away.T).min())

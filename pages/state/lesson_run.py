@@ -28,7 +28,7 @@ class Run:
     ----------
     home : Choice
         What was chosen before the lesson.
-    answers, tokens, found, places : dict
+    answers, tokens, values, places : dict
         Step -> the visitor's answer (a number, or the place of a choice); the table of
         its drawing; its read-outs, as the drawing may change; the places asked for.
     name : str
@@ -43,7 +43,7 @@ class Run:
     answers: dict[int, Any] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
     tokens: dict[int, str] = field(default_factory=dict)
-    found: dict[int, dict[str, dict[str, float]]] = field(default_factory=dict)
+    values: dict[int, dict[str, dict[str, float]]] = field(default_factory=dict)
     student: Student | None = None
     name: str = ""
     mark: list[float] | None = None
@@ -110,19 +110,19 @@ class Run:
 
     def readouts(self) -> dict[str, dict[str, float]]:
         """Read-outs before and after the answer, and their change, of real fits."""
-        if self.at not in self.found:
-            found, models = {}, []
+        if self.at not in self.values:
+            values, models = {}, []
             for moment in ("before", "after"):
                 context = resolve(self.choice_of(moment))
                 estimator = context.fit().finished()
                 models.append(estimator.model_)
-                found[moment] = self.measured(context, estimator)
+                values[moment] = self.measured(context, estimator)
             if self.asks_place:
                 self.places[self.at] = places(self.question, *models)
-            after, before = found["after"], found["before"]
-            found["change"] = {name: after[name] - before[name] for name in after}
-            self.found[self.at] = found
-        return self.found[self.at]
+            after, before = values["after"], values["before"]
+            values["change"] = {name: after[name] - before[name] for name in after}
+            self.values[self.at] = values
+        return self.values[self.at]
 
     def measured(self, context: Context, estimator: Any) -> dict[str, float]:
         """Read-outs of a fit, among them all that the step names."""
@@ -133,26 +133,26 @@ class Run:
         """Read-outs that the reveal shows before and after."""
         return list((self.question or {}).get("show", _USUAL))
 
-    def right_choices(self, found: Mapping[str, Mapping[str, float]]) -> list[int]:
+    def right_choices(self, values: Mapping[str, Mapping[str, float]]) -> list[int]:
         """Places of the choices whose conditions hold for the read-outs."""
         choices = (self.question or {}).get("choices", ())
-        return [i for i, one in enumerate(choices) if holds(one.get("when"), found)]
+        return [i for i, one in enumerate(choices) if holds(one.get("when"), values)]
 
-    def right_number(self, found: Mapping[str, Mapping[str, float]]) -> float:
+    def right_number(self, values: Mapping[str, Mapping[str, float]]) -> float:
         """The number that the question asks for."""
         asked = self.question["number"]
-        return found[asked.get("of", "after")][asked["measure"]]
+        return values[asked.get("of", "after")][asked["measure"]]
 
-    def is_right(self, found: Mapping[str, Mapping[str, float]]) -> bool:
+    def is_right(self, values: Mapping[str, Mapping[str, float]]) -> bool:
         """Whether the visitor's answer agrees with the read-outs."""
         answer = self.answers[self.at]
         if "choices" in self.question:
-            return answer in self.right_choices(found)
+            return answer in self.right_choices(values)
         if self.asks_place:
             far = nearest(answer, self.places[self.at])
             return far <= self.question["point"]["within"]
         within = self.question["number"].get("within", 0.0)
-        return bool(abs(answer - self.right_number(found)) <= within + 1e-9)
+        return bool(abs(answer - self.right_number(values)) <= within + 1e-9)
 
 
 def current() -> Run | None:
@@ -228,8 +228,8 @@ def check_task() -> bool | None:
     fit = context.fit()
     if not fit.wait(0.0):
         return run.at in run.reached or None
-    found = run.measured(context, fit.estimator)
-    if holds(run.step["task"]["reach"], {"after": found, "before": found}):
+    values = run.measured(context, fit.estimator)
+    if holds(run.step["task"]["reach"], {"after": values, "before": values}):
         run.reached.add(run.at)
         if run.student:
             run.student.reached.add(run.at)

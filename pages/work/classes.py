@@ -170,8 +170,8 @@ def start(lesson: Any, teacher: str) -> Classroom:
 def _make_room(begun_at: str) -> None:
     """End a class that nobody uses, where an address or the server has too many."""
     every = _classes.values()
-    own = [one for one in every if one.address == begun_at]
-    for known, most in (own, MOST_OF_ADDRESS), (every, MOST_CLASSES):
+    of_address = [one for one in every if one.address == begun_at]
+    for known, most in (of_address, MOST_OF_ADDRESS), (every, MOST_CLASSES):
         if len(known) < most:
             continue
         left = next((one for one in known if not one.is_used), None)
