@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from typing import Self
 
@@ -12,7 +11,6 @@ import numpy as np
 
 from smpcore.methods.imkpl.factors import (
     FactoredMix,
-    HeldRows,
     held_rows,
     mixed_product,
     thin_product,
@@ -36,7 +34,6 @@ LEAST_SPREAD = 0.02
 MOST_HALVINGS = 3
 
 
-@dataclass(eq=False)
 class Alternation:
     """Prototypes U, codes and kernel weights beta on their way to a minimum.
 
@@ -45,35 +42,26 @@ class Alternation:
     in a prototype and `most_in_code` in a code, none below 0.
     """
 
-    problem: IMKPLProblem
-    parameters: IMKPLParameters
-    stop: np.ndarray  # (1,)
-    #: The end of another alternation, to go on from where its shapes fit
-    start: InitVar[IMKPLState | None] = None
-    is_warm: bool = field(init=False)  # Whether it goes on from another one
-    K: np.ndarray | FactoredMix = field(init=False)
-    U: np.ndarray = field(init=False)
-    KU: np.ndarray = field(init=False)
-    codes: np.ndarray = field(init=False)
-    overlap: np.ndarray = field(init=False)
-    beta: np.ndarray = field(init=False)
-    spread: float = field(init=False, default=0.0)
-    _across_U: np.ndarray | None = field(init=False, default=None)
-    _gram: np.ndarray | None = field(init=False, default=None)
-    _held: HeldRows | None = field(init=False, default=None)
-
-    def __post_init__(self, start: IMKPLState | None) -> None:
-        self.K, self.beta = self.problem.K, self.problem.even_weights
+    def __init__(
+        self,
+        problem: IMKPLProblem,
+        parameters: IMKPLParameters,
+        stop: np.ndarray,
+        start: IMKPLState | None = None,
+    ) -> None:
+        self.problem, self.parameters, self.stop = problem, parameters, stop
+        self.K, self.beta, self.spread = problem.K, problem.even_weights, 0.0
+        self._across_U = self._gram = self._held = None
         self.is_warm = start is not None and self._fits(start)
         if self.is_warm:
             self.U = start.U.copy()
-            self.spread = start.spread if start.key == self.parameters.key else 0.0
-            if not math.isinf(self.parameters.kappa):
+            self.spread = start.spread if start.key == parameters.key else 0.0
+            if not math.isinf(parameters.kappa):
                 self.beta = start.beta.copy()
-            if (self.beta != self.problem.even_weights).any():
-                self.K = self.problem.kernels.mix(self.beta, self.stop)
+            if (self.beta != problem.even_weights).any():
+                self.K = problem.kernels.mix(self.beta, stop)
         else:
-            self.U = self.problem.U.copy()
+            self.U = problem.U.copy()
         self.KU = mixed_product(self.U, self.K)
         if self.is_warm:
             lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
@@ -153,7 +141,7 @@ class Alternation:
             self._held = held_rows(self.K, self.parameters.code_size, likely)
         self._across_U = self._gram = None
         update_prototypes(
-            *self._held,
+            self._held,
             self.U,
             self.KU,
             codes,

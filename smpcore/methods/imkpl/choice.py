@@ -61,25 +61,9 @@ class Choice(NamedTuple):
         return {key: line for key, line in lines.items() if line[1]}
 
 
-class _Remembered:
-    """The last choices, by a digest of all that they depend on."""
-
-    def __init__(self) -> None:
-        self._choices: dict[bytes, Choice] = {}
-        self._lock = threading.Lock()
-
-    def get(self, key: bytes) -> Choice | None:
-        with self._lock:
-            return self._choices.get(key)
-
-    def keep(self, key: bytes, choice: Choice) -> None:
-        with self._lock:
-            self._choices[key] = choice
-            if len(self._choices) > MOST_CHOICES:
-                del self._choices[next(iter(self._choices))]
-
-
-_remembered = _Remembered()
+#: The last choices, by a digest of all that they depend on.
+_remembered: dict[bytes, Choice] = {}
+_lock = threading.Lock()
 
 
 class Fold:
@@ -169,7 +153,10 @@ def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice
         quick = type(estimator)(**kernels, n_prototypes=COUNTS[-1], standardize=False)
         choice = _chosen(problem, quick, stop)
         if not stop[0]:
-            _remembered.keep(key, choice)
+            with _lock:
+                _remembered[key] = choice
+                if len(_remembered) > MOST_CHOICES:
+                    del _remembered[next(iter(_remembered))]
     return choice
 
 

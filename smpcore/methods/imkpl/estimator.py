@@ -239,6 +239,22 @@ class IMKPLClassifier(PrototypeClassifier):
         """
         return {"n_prototypes": (1, float(np.bincount(problem.y_encoded).max()))}
 
+    def sample_shape(self, problem: IMKPLProblem) -> tuple[int, ...]:
+        """Channels and times of a series, or the number of features.
+
+        Parameters
+        ----------
+        problem : IMKPLProblem
+            Training rows, made by `problem` of this estimator.
+
+        Returns
+        -------
+        tuple of int
+        """
+        if self.kernels != "gak":
+            return (problem.n_features,)
+        return int(self.n_channels), problem.n_features // int(self.n_channels)
+
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> IMKPLProblem:
         """Compute and screen the kernels, and find neighbours and first prototypes."""
         if issparse(X) and self.takes_sparse:
@@ -337,9 +353,7 @@ class IMKPLClassifier(PrototypeClassifier):
         self._report(run[0], lambda: f"{reached} {remedy}")
         self.kappa_ = parameters.kappa
         self.n_prototypes_ = choice.n_prototypes
-        shape = (problem.n_features,)
-        if self.kernels == "gak":
-            shape = self.n_channels, problem.n_features // self.n_channels
+        shape = self.sample_shape(problem)
         build = partial(fitted_state, problem, self.kernels, shape)
         trace, steps = Trace(), (run[2].states, run[2].places)
         if options.record:

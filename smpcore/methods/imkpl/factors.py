@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
-from smpcore.methods.imkpl.kernel import rows_tried
+from smpcore.methods.imkpl.kernel import HeldRows, RowSource, rows_tried
 from smpcore.methods.imkpl.kernel_products import factor_products, sparse_product
 from smpcore.methods.imkpl.kernel_start import eliminate
 
@@ -45,13 +45,12 @@ class FeatureFactors:
     @classmethod
     def of(cls, Z: np.ndarray, widths: np.ndarray) -> Self:
         """Factors by Cholesky's elimination, the row of largest error first."""
-        columns, room = np.empty((USUAL_RANK, Z.shape[1])), np.empty((2, Z.shape[1]))
-        bits, parts, ranks = room[1].view(np.int64), [], []
+        columns, parts, ranks = np.empty((USUAL_RANK, Z.shape[1])), [], []
         for z, width in zip(Z, widths, strict=True):
-            rank = eliminate(z, width, ROUNDING, columns, room, bits)
+            rank = eliminate(z, width, ROUNDING, columns)
             while rank == len(columns):
                 columns = np.empty((2 * rank, Z.shape[1]))
-                rank = eliminate(z, width, ROUNDING, columns, room, bits)
+                rank = eliminate(z, width, ROUNDING, columns)
             parts.append(columns[:rank].copy())
             ranks.append(rank)
         L = np.ascontiguousarray(np.concatenate(parts).T)
@@ -124,18 +123,6 @@ class FactoredMix:
         return self[:].astype(dtype or np.float64)
 
 
-class RowSource(NamedTuple):
-    """What a row of a mixed kernel is computed of; see `kernel`."""
-
-    levels: np.ndarray  # (n_pairs, n_samples)
-    tables: np.ndarray  # (2 * n_pairs, most_levels, most_levels)
-    sizes: np.ndarray  # (2 * n_pairs,)
-    #: (n_others, n_samples): Features that have too many values for a table
-    Z: np.ndarray
-    weights: np.ndarray  # (n_others,)
-    widths: np.ndarray  # (n_others,)
-
-
 class FeatureLevels:
     """Features with few distinct values, and the kernels of these."""
 
@@ -181,26 +168,19 @@ class FeatureLevels:
 #: The source where all rows are held.
 NO_SOURCE = FeatureLevels(np.empty((0, 0)), np.empty(0)).source(np.empty(0))
 
-#: The part of it that is looked up.
-NO_LEVELS = NO_SOURCE[:3]
-
-#: Rows of a mixed kernel that are held, where each is and how many, and the source of
-#: the others: what `kernel.update_prototypes` begins with.
-HeldRows = tuple[np.ndarray, ...]
-
 
 def held_rows(K: np.ndarray | FactoredMix, size: int, likely: np.ndarray) -> HeldRows:
     """All rows of a mix that is an array; of a product of factors the likely ones."""
     n = len(K)
     if not isinstance(K, FactoredMix):
-        return K, np.arange(n), np.array([n]), *NO_SOURCE
+        return HeldRows(K, np.arange(n), np.array([n]), NO_SOURCE)
     tried = rows_tried(min(size, n))
     room = min(n, max(tried, ROW_BYTES // (8 * n)))
     if room < min(n, len(likely) + tried):  # they would be forgotten at once
         likely = likely[:0]
     rows, place = np.empty((room, n)), np.full(n, -1)
     rows[: len(likely)], place[likely] = K[likely], np.arange(len(likely))
-    return rows, place, np.array([len(likely)]), *K.levels.source(K.weights)
+    return HeldRows(rows, place, np.array([len(likely)]), K.levels.source(K.weights))
 
 
 def thin_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:

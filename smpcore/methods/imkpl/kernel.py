@@ -28,6 +28,7 @@ G w G'    overlap     (c, c)      Gamma diag(w) Gamma'
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
@@ -37,6 +38,15 @@ from smpcore.solvers.nqp import ZERO, enter, entrant, start_slope
 
 #: Squared length of a row of codes that nothing uses.
 DEAD = 1e-14
+
+
+#: What a row of a mixed kernel is computed of; see the table of symbols.
+RowSource = namedtuple("RowSource", "levels tables sizes Z weights widths")
+#: Rows of a mixed kernel that are held, and the source of the others.
+HeldRows = namedtuple("HeldRows", "K place held source")
+#: Work space of `mixed_row`, and of the search for a prototype.
+Room = namedtuple("Room", "x e bits looked_up")
+Search = namedtuple("Search", "c support x slope factor blocked z best_support best_x")
 
 
 @kernel
@@ -49,57 +59,73 @@ def pair_sums(i, level, first, second, n_first, n_second, sums):
 
 
 @kernel
-def mix_features(
-    levels, tables, sizes, Z, weights, widths, counts, K, sums, room, bits, looked_up,
-    stop,
-):  # fmt: skip
+def new_room(n, source):
+    """Work space for rows of n entries."""
+    e = np.empty(n)
+    looked_up = np.empty(source.tables.shape[1] ** 2)
+    return Room(np.empty(n), e, e.view(np.int64), looked_up)
+
+
+@kernel
+def mixed_row(i, row, source, counts, sums, room):
+    """Write the first entries of row i of the mixed kernel, as many as `row` has.
+
+    Of pairs of features with few values, sums of their tables are looked up by the
+    level of each column. Sums of length 0 are not asked for; else there are no pairs,
+    `row` ends at its diagonal, and what it adds to counts' K_l counts is added.
+    """
+    n = row.size
+    x, e, bits = room.x[:n], room.e[:n], room.bits[:n]
+    row[:] = 0.0
+    for p in range(source.levels.shape[0]):
+        level = source.levels[p]
+        pair_sums(
+            i, level, source.tables[2 * p], source.tables[2 * p + 1],
+            source.sizes[2 * p], source.sizes[2 * p + 1], room.looked_up,
+        )  # fmt: skip
+        for j in range(n):
+            row[j] += room.looked_up[level[j]]
+    for l in range(source.Z.shape[0]):
+        z, factor, weight = source.Z[l], -1.0 / source.widths[l], source.weights[l]
+        if weight > 0.0:
+            here = z[i]
+            for j in range(n):
+                apart = here - z[j]
+                x[j] = factor * apart * apart
+            exponentials(x, e, bits)
+            for j in range(n):
+                row[j] += weight * e[j]
+            if sums.size > 0:
+                half = -0.5 * counts[i]
+                for j in range(n):
+                    half += counts[j] * e[j]
+                sums[l] += 2.0 * counts[i] * half
+
+
+@kernel
+def mix_features(source, counts, K, sums, stop):
     """Write sum_l weights_l K_l into K, and into sums counts' K_l counts if weights_l.
 
-    Sums of length 0 are not asked for; otherwise there are no levels. `room` is (3, N)
-    numbers, `bits` its last row seen as integers, `looked_up` room for a pair of
-    features.
+    Sums of length 0 are not asked for; otherwise there are no levels.
     """
-    f, N = Z.shape
-    x, total, e = room[0], room[1], room[2]
-    for l in range(sums.size):
-        sums[l] = 0.0
+    N = source.Z.shape[1]
+    room, total = new_room(N, source), np.empty(N)
+    sums[:] = 0.0
     for i in range(N):
         if stop[0] != 0:
             return
-        for j in range(i + 1):
-            total[j] = 0.0
-        for p in range(levels.shape[0]):
-            level = levels[p]
-            pair_sums(
-                i, level, tables[2 * p], tables[2 * p + 1], sizes[2 * p],
-                sizes[2 * p + 1], looked_up,
-            )  # fmt: skip
-            for j in range(i + 1):
-                total[j] += looked_up[level[j]]
-        for l in range(f):
-            if weights[l] > 0.0:
-                z, here, factor = Z[l], Z[l, i], -1.0 / widths[l]
-                for j in range(i + 1):
-                    apart = here - z[j]
-                    x[j] = factor * apart * apart
-                exponentials(x[: i + 1], e[: i + 1], bits[: i + 1])
-                for j in range(i + 1):
-                    total[j] += weights[l] * e[j]
-                if sums.size > 0:
-                    half = -0.5 * counts[i]
-                    for j in range(i + 1):
-                        half += counts[j] * e[j]
-                    sums[l] += 2.0 * counts[i] * half
+        mixed_row(i, total[: i + 1], source, counts, sums, room)
         for j in range(i + 1):
             K[i, j] = total[j]
             K[j, i] = total[j]
 
 
 @kernel
-def feature_products(Z, use, widths, rows, W, products, room, bits, stop):
+def feature_products(Z, use, widths, rows, W, products, stop):
     """Write <K_l[rows], W> into products for the features in use."""
     f, N = Z.shape
-    x, total, e = room[0], room[1], room[2]
+    x, total, e = np.empty(N), np.empty(N), np.empty(N)
+    bits = e.view(np.int64)
     for l in range(f):
         products[l] = 0.0
         if use[l]:
@@ -121,45 +147,13 @@ def feature_products(Z, use, widths, rows, W, products, room, bits, stop):
 
 
 @kernel
-def mixed_row(i, row, levels, tables, sizes, Z, weights, widths, sums, room, bits):
-    """Write row i of the mixed kernel: of pairs of features with few values, and of Z.
-
-    A pair has a table of kernel values for each of its features; sums of their entries
-    are looked up by the level of each column.
-    """
-    for j in range(row.size):
-        row[j] = 0.0
-    for p in range(levels.shape[0]):
-        level = levels[p]
-        pair_sums(
-            i, level, tables[2 * p], tables[2 * p + 1], sizes[2 * p], sizes[2 * p + 1],
-            sums,
-        )  # fmt: skip
-        for j in range(row.size):
-            row[j] += sums[level[j]]
-    x, e = room[0], room[1]
-    for l in range(Z.shape[0]):
-        z, factor, weight = Z[l], -1.0 / widths[l], weights[l]
-        here = z[i]
-        for j in range(row.size):
-            apart = here - z[j]
-            x[j] = factor * apart * apart
-        exponentials(x, e, bits)
-        for j in range(row.size):
-            row[j] += weight * e[j]
-
-
-@kernel
-def hold_row(
-    i, K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits
-):
+def hold_row(i, rows, room):
     """Compute row i of the mixed kernel where it is not held."""
-    if place[i] < 0:
-        place[i] = held[0]
-        held[0] += 1
-        mixed_row(
-            i, K[place[i]], levels, tables, sizes, Z, weights, widths, sums, room, bits
-        )
+    if rows.place[i] < 0:
+        rows.place[i] = rows.held[0]
+        rows.held[0] += 1
+        none = room.x[:0]
+        mixed_row(i, rows.K[rows.place[i]], rows.source, none, none, room)
 
 
 @kernel
@@ -200,37 +194,31 @@ def set_prototype(K, place, i, support, x, size, U, KU):
 
 
 @kernel
-def best_prototype(
-    K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits,
-    diagonal, linear, curvature, tau, least, path, c, support, x, slope, factor,
-    blocked, z, best_support, best_x,
-):  # fmt: skip
+def best_prototype(rows, room, diagonal, linear, curvature, tau, least, path, search):
     """Find a prototype whose objective is below `least`; return its size, 0 if none.
 
     Tried are the solution with tau inside (equation 9) and, with `path`, every step on
     the way to the one without: tau inside acts on a length that scaling undoes.
     """
+    c, support, x = search.c, search.support, search.x
     best_size = 0
     for attempt in range(2 if path else 1):
         inside = tau if attempt == 0 else 0.0
         for s in range(c.size):
             c[s] = (linear[s] + inside) / (2.0 * curvature)
-        flat = start_slope(c, slope)
+        flat = start_slope(c, search.slope)
         size, value, n_blocked, more, steps = ZERO, 0.0, ZERO, True, 0
         while more and steps < 4 * support.size + 20:
             j, n_blocked = entrant(
-                K, place, diagonal, flat, support, size, slope, factor, blocked,
-                n_blocked,
+                rows.K, rows.place, diagonal, flat, support, size, search.slope,
+                search.factor, search.blocked, n_blocked,
             )  # fmt: skip
             more = j >= 0
             if more:
-                hold_row(
-                    j, K, place, held, levels, tables, sizes, Z, weights, widths, sums,
-                    room, bits,
-                )  # fmt: skip
+                hold_row(j, rows, room)
                 size, value, more = enter(
-                    K, place, diagonal, j, c, support, x, size, value, slope, factor,
-                    blocked, n_blocked, z,
+                    rows.K, rows.place, diagonal, j, c, support, x, size, value,
+                    search.slope, search.factor, search.blocked, n_blocked, search.z,
                 )  # fmt: skip
             steps += 1
             if attempt == 1 or not more:
@@ -238,7 +226,7 @@ def best_prototype(
                 if found < least:
                     least, best_size = found, size
                     for r in range(size):
-                        best_support[r], best_x[r] = support[r], x[r]
+                        search.best_support[r], search.best_x[r] = support[r], x[r]
     return best_size
 
 
@@ -249,10 +237,7 @@ def rows_tried(limit):
 
 
 @kernel
-def update_prototypes(
-    K, place, held, levels, tables, sizes, Z, weights, widths, U, KU, codes, pull,
-    overlap, worst, tau, limit, path,
-):  # fmt: skip
+def update_prototypes(rows, U, KU, codes, pull, overlap, worst, tau, limit, path):
     """Improve the prototypes one after the other; none gets worse.
 
     What a prototype's length loses its codes gain, so that H stays. One that no row
@@ -262,15 +247,16 @@ def update_prototypes(
     """
     n_prototypes, N = U.shape
     limit = min(limit, N)
-    room, sums = np.empty((2, N)), np.empty(tables.shape[1] ** 2)
-    bits, diagonal = room[1].view(np.int64), np.ones(N)
+    K, place, held, diagonal = rows.K, rows.place, rows.held, np.ones(N)
     if held[0] == N:
         for s in range(N):
             diagonal[s] = K[place[s], s]
-    support, best_support = np.empty(limit, np.int64), np.empty(limit, np.int64)
-    x, best_x, z = np.empty(limit), np.empty(limit), np.empty(limit)
-    factor, blocked = np.empty((limit, limit)), np.empty(N, np.int64)
-    linear, c, slope = np.empty(N), np.empty(N), np.empty(N)
+    room, linear = new_room(N, rows.source), np.empty(N)
+    search = Search(
+        np.empty(N), np.empty(limit, np.int64), np.empty(limit), np.empty(N),
+        np.empty((limit, limit)), np.empty(N, np.int64), np.empty(limit),
+        np.empty(limit, np.int64), np.empty(limit),
+    )  # fmt: skip
     changed, n_dead = 0, 0
     for i in range(n_prototypes):
         curvature = overlap[i, i]
@@ -279,12 +265,11 @@ def update_prototypes(
             for s in range(N):
                 place[s] = -1
         if curvature <= DEAD:
-            best_support[0], best_x[0] = worst[n_dead], 1.0
-            hold_row(
-                worst[n_dead], K, place, held, levels, tables, sizes, Z, weights,
-                widths, sums, room, bits,
-            )  # fmt: skip
-            set_prototype(K, place, i, best_support, best_x, ZERO + 1, U, KU)
+            search.best_support[0], search.best_x[0] = worst[n_dead], 1.0
+            hold_row(worst[n_dead], rows, room)
+            set_prototype(
+                K, place, i, search.best_support, search.best_x, ZERO + 1, U, KU
+            )
             n_dead += 1
             continue
         for s in range(N):
@@ -300,14 +285,15 @@ def update_prototypes(
                 length += U[i, s] * KU[i, s]
                 least += (linear[s] + tau) * U[i, s]
         size = best_prototype(
-            K, place, held, levels, tables, sizes, Z, weights, widths, sums, room, bits,
-            diagonal, linear, curvature, tau, least + curvature * length, path, c,
-            support, x, slope, factor, blocked, z, best_support, best_x,
+            rows, room, diagonal, linear, curvature, tau, least + curvature * length,
+            path, search,
         )  # fmt: skip
         if size == 0:
             continue
         changed += 1
-        length = set_prototype(K, place, i, best_support, best_x, size, U, KU)
+        length = set_prototype(
+            K, place, i, search.best_support, search.best_x, size, U, KU
+        )
         for s in range(N):
             codes[i, s] *= length
             pull[i, s] *= length

@@ -19,23 +19,24 @@ from smpcore.solvers.losses import exponentials
 
 
 @kernel
-def eliminate(z, width, rounding, columns, room, bits):
+def eliminate(z, width, rounding, columns):
     """Write columns of L by Cholesky's elimination, the row of largest error first.
 
     Returns how many; as many as there is room for if some errors may be larger than
-    `rounding`. `room` is (2, N) numbers, `bits` its last row seen as integers.
+    `rounding`.
     """
-    residual = np.ones(z.size)
+    residual, x, e = np.ones(z.size), np.empty(z.size), np.empty(z.size)
+    bits = e.view(np.int64)
     for step in range(columns.shape[0]):
         pivot = residual.argmax()
         if residual[pivot] <= rounding:
             return step
-        x, column, factor = room[0], columns[step], -1.0 / width
+        column, factor = columns[step], -1.0 / width
         for i in range(z.size):
             apart = z[i] - z[pivot]
             x[i] = factor * apart * apart
-        exponentials(x, room[1], bits)
-        column[:] = room[1]
+        exponentials(x, e, bits)
+        column[:] = e
         for t in range(step):
             v = columns[t, pivot]
             for i in range(z.size):

@@ -12,7 +12,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.imkpl.factors import (
-    NO_LEVELS,
+    NO_SOURCE,
     FactoredMix,
     FeatureFactors,
     FeatureLevels,
@@ -33,6 +33,10 @@ FACTORED_NUMBERS, SMALL_FACTORS = 2 * 10**6, 2**18
 
 #: Rows from which a mix of kernels is a product of factors, if these are thin.
 FACTORED_ROWS, THIN = 1000, 0.5
+
+
+#: Of a mix whose kernels are not summed.
+NO_SUMS = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,9 +93,19 @@ class FeatureKernels:
             return FactoredMix(self.low_rank, weights, self.levels)
         return self.mixed(weights, stop)
 
-    def mixed(self, weights: np.ndarray, stop: np.ndarray | None = None) -> np.ndarray:
-        """Mix the kernels."""
-        return self._mixed(weights, np.empty(0), stop)
+    def mixed(
+        self,
+        weights: np.ndarray,
+        stop: np.ndarray | None = None,
+        sums: np.ndarray = NO_SUMS,
+    ) -> np.ndarray:
+        """Mix the kernels; sum the entries of those with a weight, if asked to."""
+        K = np.empty((self.Z.shape[1], self.Z.shape[1]))
+        source = NO_SOURCE._replace(Z=self.Z, weights=weights, widths=self.widths)
+        if not len(sums) and self.low_rank is not None and self.levels.is_most:
+            source = self.levels.source(weights)
+        mix_features(source, self.counts, K, sums, _flag(stop))
+        return K
 
     def mix_and_means(
         self, weights: np.ndarray
@@ -103,20 +117,8 @@ class FeatureKernels:
         if self.low_rank is not None:
             return None, self.low_rank.means(self.counts)
         sums = np.empty(len(weights))
-        K = self._mixed(weights, sums, None)
+        K = self.mixed(weights, sums=sums)
         return K, sums / self.counts.sum() ** 2
-
-    def _mixed(
-        self, weights: np.ndarray, sums: np.ndarray, stop: np.ndarray | None
-    ) -> np.ndarray:
-        n = self.Z.shape[1]
-        K, room = np.empty((n, n)), np.empty((3, n))
-        source: tuple[np.ndarray, ...] = (*NO_LEVELS, self.Z, weights, self.widths)
-        if not len(sums) and self.low_rank is not None and self.levels.is_most:
-            source = self.levels.source(weights)
-        work = room, room[2].view(np.int64), np.empty(source[1].shape[1] ** 2)
-        mix_features(*source, self.counts, K, sums, *work, _flag(stop))
-        return K
 
     def products(
         self,
@@ -126,11 +128,8 @@ class FeatureKernels:
         stop: np.ndarray | None = None,
     ) -> np.ndarray:
         """Sum of ``K_l[rows] * W`` for the kernels in use, 0 for the others."""
-        products, room = np.empty(len(use)), np.empty((3, self.Z.shape[1]))
-        bits = room[2].view(np.int64)
-        feature_products(
-            self.Z, use, self.widths, rows, W, products, room, bits, _flag(stop)
-        )
+        products = np.empty(len(use))
+        feature_products(self.Z, use, self.widths, rows, W, products, _flag(stop))
         return products
 
     def pair_sums(

@@ -258,16 +258,8 @@ def _step(
         fallback=problem.most_frequent,
         code_size=terms.size,
         gram=U @ K @ U.T,
-        sample_shape=_sample_shape(estimator, problem),
+        sample_shape=estimator.sample_shape(problem),
     )
     assignment = codes.argmax(axis=0)[problem.place]
     arrays = {"U": U, "codes": codes, "beta": beta}
     return PrintedStep(t, phase, value, arrays, assignment, model)
-
-
-def _sample_shape(estimator: Any, problem: IMKPLProblem) -> tuple[int, ...]:
-    """Channels and times of a series, or the number of features."""
-    if estimator.kernels == "gak":
-        channels = int(estimator.n_channels)
-        return channels, problem.n_features // channels
-    return (problem.n_features,)

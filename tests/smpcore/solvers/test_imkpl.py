@@ -5,7 +5,7 @@ import pytest
 
 from smpcore.methods.imkpl import factors
 from smpcore.methods.imkpl.factors import (
-    NO_LEVELS,
+    NO_SOURCE,
     FactoredMix,
     FeatureFactors,
     FeatureLevels,
@@ -33,15 +33,9 @@ def features():
     )
 
 
-def room(n, levels=1):
-    numbers = np.empty((3, n))
-    return numbers, numbers[2].view(np.int64), np.empty(levels**2)
-
-
-def mix_rows(K, *source):
+def mix_rows(K, source, stop):
     """The mixed kernel of features with few values and of others."""
-    work = room(len(K), source[1].shape[1])
-    mix_features(*source[:-1], np.ones(K.shape[1]), K, np.empty(0), *work, source[-1])
+    mix_features(source, np.ones(K.shape[1]), K, np.empty(0), stop)
 
 
 def test_a_mix_is_the_sum_of_the_kernels(features):
@@ -49,15 +43,14 @@ def test_a_mix_is_the_sum_of_the_kernels(features):
     counts = np.random.default_rng(2).uniform(0.1, 3.0, 37)
     weights = np.array([0.1, 0.0, 0.4, 0.2, 0.0, 0.3])
     K, sums = np.empty((37, 37)), np.empty(6)
-    mix_features(*NO_LEVELS, Z, weights, widths, counts, K, sums, *room(37), RUN)
+    source = NO_SOURCE._replace(Z=Z, weights=weights, widths=widths)
+    mix_features(source, counts, K, sums, RUN)
     np.testing.assert_allclose(K, np.tensordot(weights, kernels, 1), rtol=1e-14)
     np.testing.assert_array_equal(K, K.T)
     expected = np.where(weights > 0, kernels @ counts @ counts, 0.0)
     np.testing.assert_allclose(sums, expected, rtol=1e-14)
     alone = np.empty_like(K)
-    mix_features(
-        *NO_LEVELS, Z, weights, widths, counts, alone, np.empty(0), *room(37), RUN
-    )
+    mix_features(source, counts, alone, np.empty(0), RUN)
     np.testing.assert_array_equal(alone, K)
 
 
@@ -71,10 +64,10 @@ def test_rows_are_looked_up_where_features_have_few_values():
     kernels = np.exp(-((Z[:, :, None] - Z[:, None]) ** 2) / widths[:, None, None])
     K, levels = np.empty((40, 40)), FeatureLevels(Z, widths)
     for some in (weights, np.where(np.arange(7) < 3, weights, 0.0)):
-        mix_rows(K, *levels.source(some), RUN)
+        mix_rows(K, levels.source(some), RUN)
         np.testing.assert_allclose(K, np.tensordot(some, kernels, 1), rtol=1e-14)
         np.testing.assert_array_equal(K, K.T)
-    mix_rows(before := np.full((40, 40), -1.0), *levels.source(weights), STOP)
+    mix_rows(before := np.full((40, 40), -1.0), levels.source(weights), STOP)
     assert (before == -1.0).all()
     assert levels.most_columns <= 5 * 7 + 2 * 24 and levels.is_most
 
@@ -107,8 +100,8 @@ class Step:
         pull, overlap = self.codes @ self.B, self.codes @ self.codes.T
         worst = np.array(worst, dtype=np.int64)
         return update_prototypes(
-            *(held or held_rows(self.K, limit, NONE)), self.U, self.KU, self.codes,
-            pull, overlap, worst, self.tau, limit, path,
+            held or held_rows(self.K, limit, NONE), self.U, self.KU, self.codes, pull,
+            overlap, worst, self.tau, limit, path,
         )  # fmt: skip
 
 
@@ -148,7 +141,7 @@ def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room(monkeyp
     levels = FeatureLevels(Z, widths)
     mix = FactoredMix(FeatureFactors.of(Z, widths), weights, levels)
     steps = [Step(1, n=1200, c=9, dead=(4,)) for _ in range(3)]
-    mix_rows(K := np.empty((1200, 1200)), *levels.source(weights), RUN)
+    mix_rows(K := np.empty((1200, 1200)), levels.source(weights), RUN)
     for step in steps:
         step.K = K
         step.U /= np.sqrt(np.einsum("ij,ij->i", step.U @ K, step.U))[:, None]
@@ -157,7 +150,7 @@ def test_rows_are_computed_when_asked_for_and_forgotten_for_want_of_room(monkeyp
     held = held_rows(mix, 5, NONE)
     steps[1].sweep(worst=[7], held=held)
     assert 0 < held[2][0] < 1200 and (held[1] >= 0).sum() == held[2][0]
-    tight = (np.empty((rows_tried(5), 1200)), *held_rows(mix, 5, NONE)[1:])
+    tight = held_rows(mix, 5, NONE)._replace(K=np.empty((rows_tried(5), 1200)))
     steps[2].sweep(worst=[7], held=tight)
     assert tight[2][0] < held[2][0]
     for step in steps[1:]:
