@@ -75,22 +75,21 @@ class Descent:
     def load(self, state: SVMState) -> None:
         """Start from another's dual, scaled to these limits."""
         self.assign = state.assignment.copy()
-        self.count = state.count.copy()
-        self.room = state.count.copy()
-        self.first = np.cumsum(self.count) - self.count
-        self.used = np.array([len(state.index)])
-        room = (
-            len(state.index)
-            + 2 * len(self.assign)
-            + 4 * len(self.problem.prototype_labels)
-        )
-        self.index = np.zeros(room, dtype=np.int32)
-        self.value = np.zeros(room)
-        self.index[: len(state.index)] = state.index
-        factor = np.repeat(self.limits / state.limits, self.count)
-        self.value[: len(state.index)] = state.value * factor
+        factor = np.repeat(self.limits / state.limits, state.count)
+        self._unpack(state, state.value * factor)
         if len(state.index):
             self.renew()
+
+    def _unpack(self, state: SVMState, value: np.ndarray, more: int = 0) -> None:
+        """Lists of a packed dual, with room behind them for what they grow by."""
+        n_used = len(state.index)
+        self.count, self.room = state.count.copy(), state.count.copy()
+        self.first = np.cumsum(self.count) - self.count
+        self.used = np.array([n_used])
+        spare = 2 * len(self.assign) + 4 * len(self.problem.prototype_labels)
+        room = n_used + more + spare
+        self.index, self.value = np.zeros(room, dtype=np.int32), np.zeros(room)
+        self.index[:n_used], self.value[:n_used] = state.index, value
 
     def save(self) -> SVMState:
         """The dual without unused places."""
@@ -133,7 +132,8 @@ class Descent:
             )  # fmt: skip
             if reached == len(order) or self.stop[0]:
                 break
-            self._tidy()
+            state = self.save()
+            self._unpack(state, state.value, len(state.index))
         if self.n_sweeps % RENEWED == 0:
             self.renew()
 
@@ -177,19 +177,6 @@ class Descent:
         """Tie rows to other prototypes of their class; their masses go along."""
         self.assign = assign.copy()
         self.renew()
-
-    def _tidy(self) -> None:
-        """Pack the lists and double the room."""
-        state = self.save()
-        self.first = np.cumsum(self.count) - self.count
-        self.room[:] = self.count
-        n_used = len(state.index)
-        self.used[0] = n_used
-        room = (
-            2 * n_used + 2 * len(self.assign) + 4 * len(self.problem.prototype_labels)
-        )
-        self.index, self.value = np.zeros(room, dtype=np.int32), np.zeros(room)
-        self.index[:n_used], self.value[:n_used] = state.index, state.value
 
 
 def _compiled(problem: SVMProblem) -> tuple[tuple[np.ndarray, ...], tuple[Any, Any]]:

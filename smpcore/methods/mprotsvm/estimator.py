@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,9 +22,9 @@ from smpcore.methods.mprotsvm.problem import (
     SVMState,
     refuse_oblong,
 )
-from smpcore.methods.mprotsvm.result import fitted_state, recorded_trace
+from smpcore.methods.mprotsvm.result import solve_in_memory
 from smpcore.methods.mprotsvm.rows import draw_rows, in_memory_problem, total_weight
-from smpcore.methods.mprotsvm.starts import affordable_inits, best_fit
+from smpcore.methods.mprotsvm.starts import affordable_inits
 from smpcore.methods.shared.allowed_values import Number, OneOf
 from smpcore.methods.shared.base import Fitted
 from smpcore.methods.shared.classifier import PrototypeClassifier
@@ -35,7 +34,6 @@ from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.scaling import gamma_range
 from smpcore.model import History
 from smpcore.similarity import Similarity
-from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
 @dataclass(eq=False, repr=False)
@@ -288,7 +286,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         state: SVMState | None,
         options: SolverOptions,
     ) -> Fitted:
-        """Fit from all starts, keep the best, and leave out prototypes without rows."""
+        """Solve the rows, or those drawn and then all of them."""
         many = isinstance(problem, ManyRowsProblem)
         in_memory = problem.drawn if many else problem
         self._refuse_price(in_memory)
@@ -296,35 +294,21 @@ class MultiPrototypeSVC(PrototypeClassifier):
         parameters = self._parameters(n_init)
         if many:
             fitted, certificate = solve_many_rows(problem, parameters, options)
-            history = fitted.model.history
-            limited = history.n_iter == self.max_iter
-            self._report(history.status, lambda: self._shortfall(history, limited))
-            self.free_objective_ = certificate.free
-            automatic = {"n_init": n_init} if self.n_init is None else {}
-            return replace(fitted, automatic=automatic)
-        found = best_fit(problem, parameters, options, state)
-        options.progress[0] = 1.0
-        build = partial(fitted_state, problem)
-        status = STOPPED if options.stopped else ITERATION_LIMIT
-        history = found.monitor.history(
-            CONVERGED if found.finished else status,
-            found.n_sweeps,
-            options.seconds,
-            recorded_trace(problem, found.monitor.recorder, build),
-        )
-        self._report(history.status, lambda: self._shortfall(history))
-        self.free_objective_ = found.certificate.free
+        else:
+            fitted, certificate = solve_in_memory(problem, parameters, options, state)
+        history = fitted.model.history
+        limited = not many or history.n_iter == self.max_iter
+        self._report(history.status, lambda: self._shortfall(history, limited))
+        self.free_objective_ = certificate.free
         values: dict[str, float] = {"n_init": n_init}
-        if problem.landmarks is not None:
+        if in_memory.landmarks is not None:
             values["landmarks"] = N_LANDMARKS
-        if problem.similarity.kind != "linear":
+        if in_memory.similarity.kind != "linear":
             values["gamma"] = 1.0 / problem.n_features
         automatic = {
             name: value for name, value in values.items() if getattr(self, name) is None
         }
-        fitted = fitted_state(problem, (found.state, found.scores), history)
-        state = replace(found.state, n_asked=fitted.n_asked)
-        return replace(fitted, state=state, automatic=automatic)
+        return replace(fitted, automatic=automatic)
 
     def _refuse_price(self, problem: SVMProblem) -> None:
         """Refuse a price of slack that leaves no digits for the margin."""
@@ -335,7 +319,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
                 "should be above 0 and at most 1e+12; scale sample_weight or change C."
             )
 
-    def _shortfall(self, history: History, limited: bool = True) -> str:
+    def _shortfall(self, history: History, limited: bool) -> str:
         """How far a fit is from `tol`, in words, and whether `max_iter` ended it."""
         gap = history.gap[-1] / history.objective[-1]
         if not limited:

@@ -31,7 +31,6 @@ from smpcore.methods.shared.dask_rows import over_rows, row_values
 from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
 from smpcore.methods.shared.row_blocks import map_blocks
 from smpcore.model import History
-from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rows in memory are many beyond this number; rows elsewhere always are.
 MANY_ROWS = 200_000
@@ -181,14 +180,9 @@ def solve_many_rows(
     )
     monitor.add(certificate, descent.n_passes, lambda: tuple(ended), last=True)
     options.progress[0] = 1.0
-    status = STOPPED if options.stopped else ITERATION_LIMIT
     build = partial(_fitted, problem, labels)
-    history = monitor.history(
-        CONVERGED if finished and not options.stopped else status,
-        descent.n_passes,
-        options.seconds,
-        recorded_trace(problem, monitor.recorder, build),
-    )
+    trace = recorded_trace(problem, monitor.recorder, build)
+    history = monitor.history(finished, descent.n_passes, trace)
     return build(tuple(ended), history), certificate
 
 

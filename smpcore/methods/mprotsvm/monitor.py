@@ -11,6 +11,7 @@ import numpy as np
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.recorded import Recorder
 from smpcore.model import History, Trace
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
 @dataclass(frozen=True)
@@ -52,18 +53,17 @@ class Monitor:
             far = self.span[0] + self.span[1] * min(far, 0.99)
             self.options.progress[0] = max(self.options.progress[0], far)
 
-    def history(
-        self, status: int, n_iter: int, seconds: float, steps: Trace
-    ) -> History:
-        """All certificates as a history."""
+    def history(self, finished: bool, n_iter: int, steps: Trace) -> History:
+        """All certificates as a history, and how the fit ended."""
         iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
+        status = CONVERGED if finished else ITERATION_LIMIT
         return History(
             iteration=iteration,
             objective=objective,
             gap=gap,
             steps=steps,
-            status=status,
+            status=STOPPED if self.options.stopped else status,
             n_iter=n_iter,
-            seconds=seconds,
+            seconds=self.options.seconds,
             phases=tuple(self.phases),
         )

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from smpcore.methods.mprotsvm.kernel_gram import gather_gram
+from smpcore.methods.mprotsvm.monitor import Certificate
 from smpcore.methods.mprotsvm.problem import (
+    SVMParameters,
     SVMProblem,
     SVMState,
     best_of_class,
     support_rows,
 )
+from smpcore.methods.mprotsvm.starts import best_fit
 from smpcore.methods.shared.base import Fitted
-from smpcore.methods.shared.problem import Problem
+from smpcore.methods.shared.problem import Problem, SolverOptions
 from smpcore.methods.shared.recorded import Recorder, spread_trace
 from smpcore.model import History, PrototypeModel, Trace
 
@@ -30,6 +35,24 @@ def recorded_trace(
     if not states:
         return Trace()
     return spread_trace(problem, states, places, build, "best assignments")
+
+
+def solve_in_memory(
+    problem: SVMProblem,
+    parameters: SVMParameters,
+    options: SolverOptions,
+    state: SVMState | None,
+) -> tuple[Fitted, Certificate]:
+    """Fit from all starts, keep the best, and leave out prototypes without rows."""
+    best = best_fit(problem, parameters, options, state)
+    options.progress[0] = 1.0
+    trace = recorded_trace(
+        problem, best.monitor.recorder, partial(fitted_state, problem)
+    )
+    history = best.monitor.history(best.finished, best.n_sweeps, trace)
+    fitted = fitted_state(problem, (best.state, best.scores), history)
+    state = replace(best.state, n_asked=fitted.n_asked)
+    return replace(fitted, state=state), best.certificate
 
 
 def fitted_state(
