@@ -17,6 +17,7 @@ gradient of all rows, and the trace is set to 1 at the end.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -65,14 +66,13 @@ def mean_cost(
     return float(weights @ ((plus - minus) / total)), of_Z, of_omega
 
 
+@dataclass(eq=False, repr=False)
 class GMLVQ(ClassifierMixin, BaseEstimator):
     """Nearest prototype in a learned distance; from the centres of clusters."""
 
-    def __init__(
-        self, n_prototypes: int = 1, max_iter: int = 200, random_state: int = 0
-    ) -> None:
-        self.n_prototypes, self.max_iter = n_prototypes, max_iter
-        self.random_state = random_state
+    n_prototypes: int = 1  # of each class
+    max_iter: int = 200
+    random_state: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GMLVQ:
         """Move prototypes and distance from the centres of clusters."""

@@ -13,6 +13,7 @@ kernel for a bound of that.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -158,16 +159,12 @@ class _OnSimilarities(BaseEstimator):
         return u / u.sum()
 
 
+@dataclass(eq=False, repr=False)
 class _ChosenByPlaces(_OnSimilarities):
-    def __init__(
-        self,
-        way: str = "kmedians",
-        n_prototypes: int = 10,
-        lam: float = 1e-4,
-        random_state: int = 0,
-    ) -> None:
-        self.way, self.n_prototypes, self.lam = way, n_prototypes, lam
-        self.random_state = random_state
+    way: str = "kmedians"
+    n_prototypes: int = 10
+    lam: float = 1e-4
+    random_state: int = 0
 
     def _select(self, X: np.ndarray, Y: np.ndarray, u: np.ndarray) -> None:
         """Ridge regression on the similarities to selected rows."""
@@ -219,13 +216,13 @@ class SelectedRegressor(RegressorMixin, _ChosenByPlaces):
         return self._values(X)[:, 0]
 
 
+@dataclass(eq=False, repr=False)
 class FewVectorSVC(_OfClasses):
     """An RBF-SVM, one against the rest, whose decision has few vectors."""
 
-    def __init__(
-        self, way: str = "selected", n_prototypes: int = 10, C: float = 1.0
-    ) -> None:
-        self.way, self.n_prototypes, self.C = way, n_prototypes, C
+    way: str = "selected"
+    n_prototypes: int = 10
+    C: float = 1.0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FewVectorSVC:
         """Fit an SVM for each output, then their vectors, which they share."""

@@ -17,7 +17,7 @@ from smpcore.methods.shared.base import Fitted, PrototypeEstimator
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.recorded import spread_trace
-from smpcore.methods.shared.scaling import scaled_as_read, scaled_copy
+from smpcore.methods.shared.scaling import is_large, scaled_as_read, scaled_copy
 from smpcore.methods.shared.sparse_rows import dense_rows
 from smpcore.methods.shared.starts import count_distinct
 from smpcore.methods.supersparse.blackbox import CheckedFunction
@@ -38,12 +38,11 @@ from smpcore.methods.supersparse.problem import (
     SQUARED,
     AnyProblem,
     Objective,
-    Solution,
     SuperSparseState,
 )
 from smpcore.methods.supersparse.removal import REMOVALS
 from smpcore.methods.supersparse.result import fitted_state
-from smpcore.methods.supersparse.rows import Rows, rows_in_blocks
+from smpcore.methods.supersparse.rows import Rows, rows_in_blocks, standard_rows
 from smpcore.methods.supersparse.selection import refuse_oblong
 from smpcore.methods.supersparse.strings import refuse_non_strings
 from smpcore.methods.supersparse.teachers import Teacher
@@ -56,6 +55,7 @@ class SuperSparseEstimator(PrototypeEstimator):
     """What classifier and regressor share."""
 
     state_class: ClassVar[type] = SuperSparseState
+    problem_class: ClassVar[type]
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, integer=True, optional=True),
         "lam": Number(0.0, 1e12),
@@ -179,43 +179,10 @@ class SuperSparseEstimator(PrototypeEstimator):
         random = check_random_state(self.random_state)
         solution, Z = fit_rows(objective, recipe, box, options, random, state)
         warn_if_unfinished(solution, self.max_iter)
-        invented = kind != "precomputed"
-        kind_of_prototype = "invented case" if invented else "real case"
-        return self.fitted(
-            problem, objective, solution, Z, options.seconds, kind_of_prototype
-        )
-
-    def fitted(
-        self,
-        problem: AnyProblem,
-        objective: Objective,
-        solution: Solution,
-        start: np.ndarray,
-        seconds: float,
-        kind_of_prototype: str = "invented case",
-    ) -> Fitted:
-        """The attributes of a fit with a given solution, such as selected rows.
-
-        Parameters
-        ----------
-        problem : SuperSparseProblem or SuperSparseRegression
-        objective : Objective
-        solution : Solution
-        start : ndarray of shape (n_prototypes, n_features)
-            Where the prototypes started, scaled units.
-        seconds : float
-            Time that it took.
-        kind_of_prototype : str, default="invented case"
-            Or "real case".
-
-        Returns
-        -------
-        Fitted
-        """
         refuse_diverged(solution)
         self.gamma_ = objective.similarity.gamma
         self.dual_coef_ = solution.B
-        build = partial(fitted_state, problem, objective, start, kind_of_prototype)
+        build = partial(fitted_state, problem, objective, Z)
         trace = Trace()
         if self.record:
             steps = solution.steps, solution.places
@@ -227,7 +194,7 @@ class SuperSparseEstimator(PrototypeEstimator):
             steps=trace,
             status=solution.status,
             n_iter=solution.n_iter,
-            seconds=seconds,
+            seconds=options.seconds,
         )
         fitted = build(solution.Z, history, (solution.B, solution.intercept))
         defaults = self.resolve_defaults(problem)
@@ -265,39 +232,51 @@ class SuperSparseEstimator(PrototypeEstimator):
         """Rows as the kernels take them; what is not taken is refused later."""
         return dense_rows(X) if issparse(X) and self.takes_sparse else X
 
-    def _distinct_rows(
-        self, X: np.ndarray, labels: np.ndarray, sample_weight: Any
-    ) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        """First of each set of equal rows, their weights, and entries of the problem.
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> AnyProblem:
+        """Scale the rows and bring targets to standard units; equal rows are one."""
+        X, entries, values, places = self._targets(X, y, sample_weight)
+        if self.reads_blocks and is_large(X):
+            more = self._rows_in_blocks(X, entries, (values, places), sample_weight)
+        else:
+            more = self._distinct_rows(X, entries, (values, places), sample_weight)
+        return self.problem_class(**(entries | more))
 
-        The entry `rows` are the rows alone, scaled; their targets are still missing.
-        """
+    def _distinct_rows(
+        self,
+        X: np.ndarray,
+        entries: dict[str, Any],
+        targets: tuple[np.ndarray, np.ndarray],
+        sample_weight: Any,
+    ) -> dict[str, Any]:
+        """Entries of a problem of the first of each set of equal rows."""
         if self._kind == "strings":
             refuse_non_strings(X)
         if self._kind == "precomputed":
             refuse_oblong(X)
         if self._kind == "callable":
             CheckedFunction(self.similarity).refuse_asymmetric(X)
-        first, masses, _ = joined_rows(X, labels, sample_weight)
-        weights = sample_weights(masses, len(masses))
+        values, places = targets
+        first, masses, _ = joined_rows(X, places, sample_weight)
+        weights, places = sample_weights(masses, len(masses)), places[first]
         standardize = bool(self.standardize) and SIMILARITIES[self._kind].standardised
         scaled, center, scale = scaled_copy(
             X[first], weights, standardize, False, SIMILARITIES[self._kind].vanishes
         )
-        entries = {"X": (X - center) / scale, "center": center, "scale": scale}
-        return first, weights, entries | {"rows": scaled, "mass": float(masses.sum())}
+        units = {"X": (X - center) / scale, "center": center, "scale": scale}
+        weights = self._weighed(weights, entries, places)
+        rows = standard_rows(scaled, values[places], weights, self._kind)
+        return units | {"rows": rows, "mass": float(masses.sum())}
 
-    def _entries_in_blocks(
+    def _rows_in_blocks(
         self,
         X: Any,
         entries: dict[str, Any],
         targets: tuple[np.ndarray, np.ndarray],
         sample_weight: Any,
     ) -> dict[str, Any]:
-        """All entries of a problem whose rows are read in blocks.
+        """As `_distinct_rows`, of rows that are read in blocks.
 
-        Equal rows stay apart; starts see them as one. The targets are as
-        `rows_in_blocks` takes them.
+        Equal rows stay apart; starts see them as one.
         """
         X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
         first, masses, _ = joined_rows(X, targets[1], sample_weight)
@@ -306,7 +285,7 @@ class SuperSparseEstimator(PrototypeEstimator):
         weights = self._weighed(entries["weights"].copy(), entries, targets[1])
         rows = rows_in_blocks(X_scaled, targets, weights, (first, joined))
         units = {"X": X_scaled, "center": center, "scale": scale}
-        return entries | units | {"rows": rows, "mass": mass}
+        return units | {"rows": rows, "mass": mass}
 
     def _weighed(
         self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray

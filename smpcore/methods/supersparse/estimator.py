@@ -12,14 +12,12 @@ from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.allowed_values import Number, OneOf, weigh_classes
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.regressor import PrototypeRegressor
-from smpcore.methods.shared.scaling import is_large
 from smpcore.methods.supersparse.base import SuperSparseEstimator
 from smpcore.methods.supersparse.problem import (
     SQUARED,
     SuperSparseProblem,
     SuperSparseRegression,
 )
-from smpcore.methods.supersparse.rows import standard_rows
 from smpcore.methods.supersparse.teachers import Teacher
 
 
@@ -151,23 +149,16 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         "class_weight",
     )
     targets: ClassVar[tuple[str, ...]] = ("labels", "teacher")
+    problem_class: ClassVar[type] = SuperSparseProblem
 
     class_weight: Any = None
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseProblem:
-        """Scale the distinct rows and make targets of their labels."""
+    def _targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        """Checked rows, entries, a target of each class, and the class of each row."""
         X, entries = self._labelled_rows(self._dense(X), y, sample_weight)
-        y_encoded, n_classes = entries["y_encoded"], len(entries["classes"])
+        n_classes = len(entries["classes"])
         hot = np.eye(n_classes)[:, 1:] if n_classes == 2 else np.eye(n_classes)
-        targets = 2.0 * hot - 1.0
-        if self.reads_blocks and is_large(X):
-            parts = (targets, y_encoded), sample_weight
-            return SuperSparseProblem(**self._entries_in_blocks(X, entries, *parts))
-        first, weights, scaling = self._distinct_rows(X, y_encoded, sample_weight)
-        places = y_encoded[first]
-        weights = self._weighed(weights, entries, places)
-        rows = standard_rows(scaling["rows"], targets[places], weights, self._kind)
-        return SuperSparseProblem(**(entries | scaling | {"rows": rows}))
+        return X, entries, 2.0 * hot - 1.0, entries["y_encoded"]
 
     def _weighed(
         self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray
@@ -235,6 +226,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
 
     problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
     targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso", "svr")
+    problem_class: ClassVar[type] = SuperSparseRegression
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         **SuperSparseEstimator.allowed,
         "loss": OneOf(("squared", "epsilon-insensitive")),
@@ -284,17 +276,11 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
                 f"{self._kind!r}; use loss='squared'."
             )
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SuperSparseRegression:
-        """Scale the distinct rows and bring their targets to standard units."""
+    def _targets(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, ...]:
+        """Checked rows, entries, distinct targets, and which each row has."""
         X, entries = self._numbered_rows(self._dense(X), y, sample_weight)
-        y = entries["y"]
-        if self.reads_blocks and is_large(X):
-            values, places = np.unique(y, return_inverse=True)
-            parts = (values[:, None], places), sample_weight
-            return SuperSparseRegression(**self._entries_in_blocks(X, entries, *parts))
-        first, weights, scaling = self._distinct_rows(X, y, sample_weight)
-        rows = standard_rows(scaling["rows"], y[first, None], weights, self._kind)
-        return SuperSparseRegression(**(entries | scaling | {"rows": rows}))
+        values, places = np.unique(entries["y"], return_inverse=True)
+        return X, entries, values[:, None], places
 
     def _n_asked(self, problem: SuperSparseRegression) -> int:
         """Prototypes asked for."""

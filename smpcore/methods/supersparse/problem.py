@@ -78,8 +78,13 @@ class Objective:
 
     @cached_property
     def kernel(self) -> tuple[int, float, int, float]:
-        """The similarity as `kernel_similarity` gives it."""
-        return kernel_similarity(self.similarity)
+        """A similarity with a gradient as its kernels want it."""
+        return (
+            SIMILARITIES[self.similarity.kind].kernel,
+            float(self.similarity.gamma),
+            int(self.similarity.degree),
+            float(self.similarity.coef0),
+        )
 
     def similarities(self, Z: np.ndarray) -> np.ndarray:
         """Similarity of each row to each prototype, (n_samples, n_prototypes)."""
@@ -150,16 +155,6 @@ class Solution:
     #: (n_recorded,): Entry of `objective` that belongs to each
     places: np.ndarray | Sequence[int] = ()
     pairs: Any = None  # What the solver by blocks knows of curvature
-
-
-def kernel_similarity(similarity: Similarity) -> tuple[int, float, int, float]:
-    """Give a similarity with a gradient as its kernels want it."""
-    return (
-        SIMILARITIES[similarity.kind].kernel,
-        float(similarity.gamma),
-        int(similarity.degree),
-        float(similarity.coef0),
-    )
 
 
 def evaluate(

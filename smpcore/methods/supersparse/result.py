@@ -22,7 +22,6 @@ def fitted_state(
     problem: SuperSparseProblem | SuperSparseRegression,
     objective: Objective,
     start: np.ndarray,
-    kind_of_prototype: str,
     Z: np.ndarray,
     history: History,
     coefficients: tuple[np.ndarray, np.ndarray] | None = None,
@@ -49,11 +48,10 @@ def fitted_state(
         pooling="sum",
         intercept=intercept,
         counts=counts,
-        kind_of_prototype=kind_of_prototype,
+        kind_of_prototype="real case" if by_column else "invented case",
     )
     off_data, measures = None, {}
-    invented = kind_of_prototype == "invented case"
-    if invented and SIMILARITIES[similarity.kind].by_distance:
+    if not by_column and SIMILARITIES[similarity.kind].by_distance:
         off_data = off_the_data(problem.rows, model.anchors)
         measures["far_cases"] = (
             f"{off_data.sum()} of {model.n_prototypes}",
