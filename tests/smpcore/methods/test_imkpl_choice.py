@@ -93,12 +93,6 @@ def test_one_kernel_has_no_evenness():
     assert reason.startswith("chosen on 5 folds of 178 training rows: ")
 
 
-def test_a_class_in_many_places_gets_many_prototypes():
-    X = np.random.default_rng(0).uniform(0, 6, size=(400, 1))
-    y = X[:, 0].astype(int) % 2
-    assert IMKPLClassifier().fit(X, y).n_prototypes_ >= 5
-
-
 def test_of_path_and_cold_start_the_lower_objective_is_kept():
     X, y = WINE
     problem = IMKPLClassifier().problem(X, y)

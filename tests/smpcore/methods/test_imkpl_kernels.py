@@ -206,20 +206,6 @@ def test_series_are_told_apart_by_the_channel_that_matters():
     np.testing.assert_array_equal(codes.argmax(axis=1), fitted.assignment_)
 
 
-def test_kernels_that_memory_would_not_hold_are_refused_with_their_size():
-    X, y = waves(0, n=20)
-    many = np.repeat(X, 125, axis=0), np.repeat(y, 125)
-    many[0][:, 0] += np.arange(5000)  # equal rows are one
-    estimator = IMKPLClassifier(kernels="gak", n_channels=6, standardize=False)
-    with pytest.raises(SmpcoreError, match=r"9 tables of 5000 x 5000 .* 1.68 GiB"):
-        estimator.fit(*many)
-    wide = np.zeros((400, 400 * 1000), dtype=np.float32), np.arange(400) % 2
-    wide[0][:, 0] = np.arange(400)
-    listed = IMKPLClassifier(kernels="precomputed", standardize=False)
-    with pytest.raises(SmpcoreError, match=r"1003 tables of 400 x 400 .* 1.2 GiB"):
-        listed.fit(*wide)
-
-
 def test_series_that_do_not_fit_are_refused():
     X, y = waves(0)
     with pytest.raises(SmpcoreError, match="n_channels=5 should divide the 72 columns"):

@@ -80,12 +80,6 @@ def test_a_far_row_leaves_no_other_landmark_out():
     assert fitted.objective_ == pytest.approx(whole.objective_, rel=0.01)
 
 
-def test_rows_that_are_like_nothing_have_landmarks_too():
-    X, y = np.zeros((40, 3)), np.arange(40) % 2
-    fitted = MultiPrototypeSVC(kernel="poly", coef0=0.0, landmarks=10).fit(X, y)
-    assert not fitted.model_.mixing.any()
-
-
 def test_too_many_rows_to_compare_get_landmarks_and_a_caution(no_gram, monkeypatch):
     X, y = IRIS
     with pytest.warns(Caution, match="mixes of 20 landmarks; raise landmarks to come"):

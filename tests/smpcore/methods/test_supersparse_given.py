@@ -56,17 +56,6 @@ def test_a_prediction_needs_the_similarities_to_the_prototypes_only():
     np.testing.assert_array_equal(found.predict(new), found.predict(noise))
 
 
-def test_a_warm_start_ends_where_no_exchange_helps_either():
-    few = SuperSparseClassifier(3, similarity="precomputed")
-    many = SuperSparseClassifier(6, similarity="precomputed")
-    problem = few.problem(S, LABELS)
-    state = many.solve(problem).state_
-    down = few.solve(problem, state)
-    up = many.solve(problem, down.state_)
-    assert len(down.anchor_rows_) == 3 and len(set(up.anchor_rows_)) == 6
-    assert up.objective_ < down.objective_
-
-
 @pytest.mark.parametrize(
     ("X", "options", "words"),
     [

@@ -10,7 +10,6 @@ from smpcore.methods.supersparse import fit as supersparse_fit
 from smpcore.methods.supersparse.problem import SuperSparseState
 from smpcore.methods.supersparse.pruning import removal_costs
 from smpcore.methods.supersparse.removal import DEAD, IDLE
-from smpcore.methods.supersparse.starts import cluster_start
 
 MOONS = make_moons(200, noise=0.2, random_state=0)
 
@@ -62,15 +61,3 @@ def test_an_idle_prototype_gets_another_place(monkeypatch):
     costs = removal_costs(left, problem)
     assert costs.min() < IDLE * np.median(costs)
     assert left.n_iter_ < steps and low < 0.7 * left.objective_
-
-
-def test_k_means_looks_at_the_targets_too():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(300, 2))
-    y = (X[:, 0] > 0).astype(int)
-    problem = SuperSparseClassifier(2).problem(X, y)
-    random = np.random.RandomState(0)
-    centres = np.sort(cluster_start(problem.rows, 2, random)[:, 0])
-    assert centres[0] < -0.5 and centres[1] > 0.5
-    fitted = SuperSparseClassifier(2, start="kmeans").solve(problem)
-    np.testing.assert_array_equal(np.sort(fitted.start_[:, 0]), centres)

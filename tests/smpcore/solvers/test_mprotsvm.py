@@ -148,12 +148,6 @@ def test_the_price_grows_to_C_with_a_dual_in_its_box(kernel):
     assert one.objective == pytest.approx(other.objective, rel=2e-6)
 
 
-def test_a_price_that_is_low_already_does_not_grow():
-    descent = make_descent(q=1, C=0.01)
-    warm_start(descent)
-    assert not descent.count.any() and descent.n_sweeps == 0
-
-
 @given(st.integers(0, 10**6), st.floats(1e-12, 1e9))
 @settings(max_examples=100)
 def test_chances_of_prototypes(seed, temperature):
@@ -207,12 +201,3 @@ def test_sweeps_end_where_none_of_them_helps():
     descent.tol = -1.0  # never met
     *_, finished = alternate(descent, 1500, Monitor(SolverOptions(), (0.0, 1.0)))
     assert not finished and 1500 <= descent.n_sweeps <= 1520
-
-
-def test_stretches_of_a_sweep_hold_every_row_once():
-    descent = make_descent(q=1)
-    for n in (1, 7, 8, 9, 60):
-        rows = 3 * np.arange(n)
-        mixed = descent.shuffled(rows)
-        np.testing.assert_array_equal(np.sort(mixed), rows)
-    assert (mixed != rows).any()
