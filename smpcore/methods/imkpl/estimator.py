@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError
 from smpcore.methods.imkpl.alternation import Alternation
 from smpcore.methods.imkpl.base_kernels import base_kernels, kernel_columns
-from smpcore.methods.imkpl.choice import COUNTS, KERNEL_WEIGHTS, choose
+from smpcore.methods.imkpl.fold_choice import COUNTS, KERNEL_WEIGHTS, choose
 from smpcore.methods.imkpl.landmarks import landmark_rows
 from smpcore.methods.imkpl.measures import (
     discrimination,

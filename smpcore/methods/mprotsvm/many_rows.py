@@ -74,7 +74,7 @@ class Pass:
     gradient: np.ndarray  # (n_columns, n_prototypes): Of the smooth objective
 
 
-class Descent:
+class NewtonDescent:
     """Prototypes that Newton steps move, and the assignments they are certified for."""
 
     def __init__(
@@ -174,7 +174,7 @@ def solve_many_rows(
     alive = np.unique(begun.state.assignment)
     labels = begun.state.prototype_labels[alive]
     monitor = Monitor(options, (0.5, 0.5))
-    descent = Descent(problem, labels, parameters.C, options, monitor)
+    descent = NewtonDescent(problem, labels, parameters.C, options, monitor)
     *ended, certificate, finished = descent.solve(
         np.ascontiguousarray(begun.scores[:, alive])
     )
@@ -195,7 +195,7 @@ def _fitted(
     """Wrap prototypes without those that no row is tied to."""
     (Mt, tied), (X, y_encoded) = solved, (problem.X, problem.y_encoded)
     at = {"Mt": tied, "prototype_labels": prototype_labels}
-    assignment = row_values(best_of_class, X, y_encoded, **at)
+    assignment = row_values(rows_best_of_class, X, y_encoded, **at)
     n_tied = over_rows(np.bincount, assignment, minlength=len(prototype_labels))
     kept = np.flatnonzero(n_tied)
     at = {"Mt": Mt[:, kept], "prototype_labels": prototype_labels[kept]}
@@ -214,7 +214,7 @@ def _fitted(
     )
 
 
-def best_of_class(
+def rows_best_of_class(
     X: Any, y_encoded: np.ndarray, *, Mt: np.ndarray, prototype_labels: np.ndarray
 ) -> np.ndarray:
     """Best prototype of its own class for each row."""
@@ -229,5 +229,5 @@ def best_of_class(
 def _wins(X: Any, y_encoded: np.ndarray, **prototypes: np.ndarray) -> np.ndarray:
     n_prototypes = len(prototypes["prototype_labels"])
     return np.bincount(
-        best_of_class(X, y_encoded, **prototypes), minlength=n_prototypes
+        rows_best_of_class(X, y_encoded, **prototypes), minlength=n_prototypes
     )

@@ -11,7 +11,7 @@ from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.supersparse.problem import Box, Objective, Solution
 from smpcore.methods.supersparse.rows import Rows
-from smpcore.methods.supersparse.trace import Trace
+from smpcore.methods.supersparse.step_log import StepLog
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 #: Rounds over all prototypes, at most.
@@ -75,7 +75,7 @@ def solve_blackbox(
     Z = np.array(Z, dtype=np.float64)
     rows, S = objective.rows, objective.similarities(Z)
     F, B, _, residuals = objective.refit(S)
-    trace = Trace(F, Z, options)
+    trace = StepLog(F, Z, options)
     length = np.full(len(Z), FIRST)
     status, sweeps = ITERATION_LIMIT, min(options.max_iter, MOST_SWEEPS)
     for _ in range(sweeps):

@@ -20,7 +20,7 @@ from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.row_blocks import map_blocks
 from smpcore.methods.supersparse import kernel as solvers
 from smpcore.methods.supersparse.problem import Box, Objective, Solution
-from smpcore.methods.supersparse.trace import Trace
+from smpcore.methods.supersparse.step_log import StepLog
 from smpcore.solvers import similarity as forms
 
 #: Numbers in the rows on which prototypes are moved before all rows are read.
@@ -132,7 +132,7 @@ class BlockObjective(Objective):
         Z, limits = _copy(Z), (box.low, box.high, float(box.radius))
         solvers.clip(Z, *limits)
         refit = self.refitted(Z)
-        trace, pairs = Trace(refit.F, Z, options), pairs or Pairs(Z.shape)
+        trace, pairs = StepLog(refit.F, Z, options), pairs or Pairs(Z.shape)
         before, recent = None, 0
         for k in range(int(options.max_iter) + 1):
             F, progress = refit.F, options.progress

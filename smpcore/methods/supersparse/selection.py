@@ -12,8 +12,8 @@ from smpcore.methods.supersparse.problem import (
     SuperSparseState,
 )
 from smpcore.methods.supersparse.removal import kept_columns
+from smpcore.methods.supersparse.step_log import StepLog
 from smpcore.methods.supersparse.strings import LEAST, objectives_with
-from smpcore.methods.supersparse.trace import Trace
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
 
@@ -46,7 +46,7 @@ def fit_columns(
     while len(chosen) < n_prototypes:
         chosen = np.append(chosen, _best_column(objective, chosen)[0])
     start = _selectors(chosen, X.shape[1])
-    trace = Trace(objective.refit(X[:, chosen])[0], start, options)
+    trace = StepLog(objective.refit(X[:, chosen])[0], start, options)
     status = CONVERGED if objective.rows.constant else ITERATION_LIMIT
     for _ in range(0 if objective.rows.constant else options.max_iter):
         before = trace.values[-1]

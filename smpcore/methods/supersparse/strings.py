@@ -14,7 +14,7 @@ from smpcore.methods.supersparse.problem import (
     Solution,
     normal_matrix,
 )
-from smpcore.methods.supersparse.trace import Trace
+from smpcore.methods.supersparse.step_log import StepLog
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.strings import neighbour_distances
 
@@ -179,7 +179,7 @@ def solve_strings(
     Z[:, LONGEST:] = PADDING
     S = objective.similarities(Z.astype(np.float64))
     F = objective.refit(S)[0]
-    trace, status = Trace(F, Z, options), ITERATION_LIMIT
+    trace, status = StepLog(F, Z, options), ITERATION_LIMIT
     for _ in range(options.max_iter):
         before = F
         for j in range(len(Z)):

@@ -6,7 +6,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from smpcore import IMKPLClassifier, load_dataset, prepare, split
-from smpcore.methods.imkpl.choice import COUNTS, KAPPAS
+from smpcore.methods.imkpl.fold_choice import COUNTS, KAPPAS
 
 WINE = load_wine(return_X_y=True)
 

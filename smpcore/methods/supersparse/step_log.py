@@ -9,7 +9,7 @@ from smpcore.methods.shared.recorded import Recorder
 from smpcore.methods.supersparse.problem import Objective, Solution
 
 
-class Trace:
+class StepLog:
     """Objective after each step, and every so-many-th position of the prototypes."""
 
     def __init__(self, F: float, Z: np.ndarray, options: SolverOptions) -> None:

@@ -37,7 +37,7 @@ HOPELESS = 3.0
 MOST_CHOICES = 256
 
 
-class Choice(NamedTuple):
+class FoldChoice(NamedTuple):
     """Evenness and prototypes of a class; why in a sentence, "" for a given value."""
 
     kappa: float
@@ -62,7 +62,7 @@ class Choice(NamedTuple):
 
 
 #: The last choices, by a digest of all that they depend on.
-_remembered: dict[bytes, Choice] = {}
+_remembered: dict[bytes, FoldChoice] = {}
 _lock = threading.Lock()
 
 
@@ -111,7 +111,7 @@ class Fold:
 
 def choose(
     estimator: Any, problem: IMKPLProblem, state: IMKPLState | None, stop: np.ndarray
-) -> Choice:
+) -> FoldChoice:
     """Evenness and prototypes of a class: those given, the others chosen on folds.
 
     Folds of the training rows are predicted along a path from even weights to few
@@ -127,10 +127,10 @@ def choose(
     if kappa is None and problem.active.sum() == 1:
         kappa = math.inf
     if kappa is not None and count is not None:
-        return Choice(kappa, count, "", "")
+        return FoldChoice(kappa, count, "", "")
     if state is not None:
         why = "as in the fit that this one started from"
-        choice = Choice(state.kappa, state.n_prototypes(problem), why, why)
+        choice = FoldChoice(state.kappa, state.n_prototypes(problem), why, why)
     else:
         choice = _on_folds(estimator, problem, stop)
     if kappa is not None:
@@ -140,7 +140,7 @@ def choose(
     return choice
 
 
-def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> Choice:
+def _on_folds(estimator: Any, problem: IMKPLProblem, stop: np.ndarray) -> FoldChoice:
     """The choice for these rows and kernels, from memory if it was made before."""
     kernels = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
     digest = hashlib.blake2b(repr((kernels, problem.X.shape)).encode())
@@ -185,12 +185,12 @@ def _folds(problem: IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
     return folds, len(rows)
 
 
-def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
+def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> FoldChoice:
     """Compare values of kappa, then numbers of prototypes at the chosen one."""
     folds, n_rows = _folds(problem, quick)
     if not folds:
         why = "too few training rows for folds"
-        return Choice(
+        return FoldChoice(
             float(KAPPAS[0]), COUNTS[-1], f"{why}: kernels weigh nearly alike", why
         )
     one_kernel = problem.active.sum() == 1
@@ -209,12 +209,12 @@ def _chosen(problem: IMKPLProblem, quick: Any, stop: np.ndarray) -> Choice:
         rates[count] = np.average(np.concatenate(fewer), weights=weights)
     if stop[0]:
         why = "stopped before one was chosen"
-        return Choice(float(KAPPAS[0]), COUNTS[-1], why, why)
+        return FoldChoice(float(KAPPAS[0]), COUNTS[-1], why, why)
     best = max(rates, key=lambda count: (rates[count], -count))
     start = f"chosen on {len(folds)} folds of {n_rows} training rows: "
     others = [f"{100 * rates[n]:.1f} % with {n}" for n in COUNTS if n != best]
     right_of = f"{100 * rates[best]:.1f} % right; {', '.join(others)}"
-    return Choice(kappa, best, start + reason, start + right_of)
+    return FoldChoice(kappa, best, start + reason, start + right_of)
 
 
 def _best_kappa(
