@@ -187,22 +187,10 @@ class PrototypeEstimator(
         stop: np.ndarray | None = None,
         progress: np.ndarray | None = None,
     ) -> Self:
-        """Solve a problem and keep the model.
+        """Solve a problem of this family with the same `problem_params`.
 
-        Parameters
-        ----------
-        problem : Problem
-            Made by `problem` of this family with the same `problem_params`.
-        state : object, optional
-            `state_` of another fit, to start from; ignored if it does not fit.
-        stop : ndarray of int64, shape (1,), optional
-            The solver stops within a step after this becomes non-zero.
-        progress : ndarray of float64, shape (1,), optional
-            Rises from 0 to 1.
-
-        Returns
-        -------
-        self
+        It starts from the `state` of another fit, if that fits; it stops within a step
+        after ``stop[0]`` becomes non-zero, and ``progress[0]`` rises from 0 to 1.
         """
         self._check_parameters()
         if not (isinstance(state, self.state_class) and state.fits(problem)):
@@ -218,18 +206,9 @@ class PrototypeEstimator(
         return self
 
     def at_step(self, step: Step) -> Self:
-        """Copy the estimator as it stood at a recorded state of its fit.
+        """Copy the estimator as it stood at a state of ``history_.state``.
 
-        Parameters
-        ----------
-        step : Step
-            Of ``history_.state``.
-
-        Returns
-        -------
-        PrototypeEstimator
-            A copy with the attributes of that state; what a family measures beyond
-            those of `Fitted` is that of the fit.
+        What a family measures beyond the fields of `Fitted` is that of the whole fit.
         """
         check_is_fitted(self)
         earlier = copy.copy(self)

@@ -71,7 +71,6 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows of the features that `fit` saw, in user's units.
 
         Returns
         -------

@@ -40,9 +40,8 @@ def joined_rows(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Find rows that are equal, targets too, and weigh them together.
 
-    What remains is in an order of its own. So a whole weight is that many equal rows
-    to the last bit, however the rows are ordered: the problem is not convex, and
-    rounding errors would grow over the steps.
+    What remains is in an order of its own, so that a whole weight is that many equal
+    rows to the last bit: the problem is not convex, and rounding errors would grow.
     """
     weights = (
         np.ones(X.shape[0]) if sample_weight is None else np.asarray(sample_weight)

@@ -17,24 +17,14 @@ from smpcore.parameters import TASKS, Param, Values
 
 
 class Term(NamedTuple):
-    """A term of what a method minimises, and what it moves in the figure.
+    """A term of what a method minimises, and what it moves in the figure."""
 
-    Attributes
-    ----------
-    formula : str
-        The term with ``_`` and ``^`` before what stands below and above:
-        ``"λ ∑_{i<j} ‖w_i − w_j‖_∞"``.
-    words : str
-        Its name.
-    marks : {"rows", "prototypes", "weights"}
-        What it moves.
-    params : tuple of str
-        Controls that weigh it.
-    """
-
+    #: With ``_`` and ``^`` before what is below and above: ``"∑_{i<j} ‖w_i − w_j‖_∞"``.
     formula: str
     words: str
+    #: What it moves.
     marks: Literal["rows", "prototypes", "weights"]
+    #: Controls that weigh it.
     params: tuple[str, ...] = ()
 
 
@@ -191,13 +181,7 @@ class Method:
         return self.estimator(values, dataset.task, preview)
 
     def warm_up(self, every_option: bool = False) -> None:
-        """Compile or load this method's machine code by fitting a tiny data set.
-
-        Parameters
-        ----------
-        every_option : bool
-            Also the code that only some options of the choices need.
-        """
+        """Compile or load machine code, of some or all options, by tiny fits."""
         X = np.random.default_rng(0).normal(size=(24, 5))
         labels = [X[:, 0] > 0]
         if every_option:
@@ -218,20 +202,7 @@ class Method:
                     estimator(**setting).fit(X, y)
 
     def bounds(self, problem: Any, values: Values) -> dict[str, tuple[float, float]]:
-        """Range of every number control for these data.
-
-        Parameters
-        ----------
-        problem : Problem
-            Of the training rows.
-        values : mapping
-            Current values of the controls.
-
-        Returns
-        -------
-        dict
-            Name -> (low, high).
-        """
+        """Name -> range of every number control, for these rows at these values."""
         ranges = {
             param.name: (param.low, param.high)
             for param in self.controls(problem.task)

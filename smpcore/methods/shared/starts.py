@@ -50,10 +50,7 @@ def cluster_rows(
     seed: Any,
     only: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """k-means in every class, the best of five starts.
-
-    A class with fewer distinct rows than its `n_clusters` gets one cluster for each.
-    """
+    """k-means in every class, the best of five starts; of few rows one for each."""
     random = check_random_state(seed)
     wanted = np.broadcast_to(n_clusters, int(y_encoded.max()) + 1).tolist()
     codes = range(len(wanted)) if only is None else [only]
@@ -155,9 +152,8 @@ def count_distinct(X: np.ndarray, enough: int) -> int:
 def seeding(weights: np.ndarray, n_trials: int = 1) -> Callable[..., np.ndarray]:
     """k-means++ that draws the same centres however rows are ordered or repeated.
 
-    scikit-learn's own draws by position. Here rows are lined up along a random
-    direction, so that a row of weight 3 covers the same stretch as three equal rows.
-    Of `n_trials` draws for each centre the one that leaves the least is taken.
+    Rows are lined up along a random direction, where a row of weight 3 covers the same
+    stretch as three equal ones; of `n_trials` draws the best is taken.
     """
 
     def seeds(

@@ -262,8 +262,7 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
     """A random support: a feature is in with its share as probability.
 
     Systematic sampling: features lie along a line in random order, as long as their
-    shares; those are chosen that a comb with unit spacing hits. So a prototype never
-    gets more than the sum of its shares, rounded up.
+    shares; a comb with unit spacing hits no more than their sum, rounded up.
     """
     order = random.uniform(size=share.shape).argsort(axis=1)
     ends = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)

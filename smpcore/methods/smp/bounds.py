@@ -60,9 +60,8 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
 def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     """Smallest mu, nearly, for which all feature weights are certainly zero.
 
-    Without features the rows of a prototype are alike, so that only the bias of each
-    prototype is left to solve for; mu must reach the largest gradient there. The bias
-    itself depends on mu through its ridge: a fixed point.
+    Without features only the bias of each prototype is left to solve for; mu must reach
+    the largest gradient there. The bias depends on mu by its ridge: a fixed point.
     """
     n_prototypes, n = problem.n_prototypes, problem.n_features
     sums = np.zeros((n_prototypes, problem.X.shape[1]))
