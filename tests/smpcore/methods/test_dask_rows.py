@@ -259,10 +259,6 @@ REFUSED = {
         lambda t: (in_chunks(t)[0].astype(object), t[1]),
         "X is of type object and should hold numbers only",
     ),
-    "types of y": (
-        lambda t: (in_chunks(t)[0], np.array([0, "a"] * (ROWS // 2), dtype=object)),
-        "y holds values of several types",
-    ),
     "types of y across chunks": (
         lambda t: (in_chunks(t)[0], np.repeat(np.array([0, "a"], object), ROWS // 2)),
         "y holds values of several types",
@@ -279,10 +275,7 @@ REFUSED = {
         lambda t: (with_value(t, np.nan), t[1]),
         "X holds NaN or an infinite value in one of the rows 14000 to 20999",
     ),
-    "infinity": (lambda t: (with_value(t, np.inf), t[1]), "X holds NaN or an inf"),
     "size": (lambda t: (with_value(t, 1e200), t[1]), "too large to be scaled"),
-    "one class": (lambda t: (in_chunks(t)[0], np.zeros(ROWS)), "one class only"),
-    "numbers": (lambda t: (in_chunks(t)[0], t[0][:, 0]), "Unknown label type"),
     "weights": (lambda t: (in_chunks(t)[0], t[1], -t[2]), "should be finite and not n"),
     "weights of a class": (
         lambda t: (in_chunks(t)[0], t[1], t[1] != "up"),

@@ -30,6 +30,19 @@ def test_folder_follows_the_settings_and_the_sources(no_settings, monkeypatch):
     assert solvers.cache_folder() == str(no_settings / "numba" / "smpcore" / digest)
 
 
+def run(script, folder=pathlib.Path(__file__).parents[3], **environment):
+    """What a script writes in a process of its own: numbers, and its log."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error::RuntimeWarning", "-c", script],
+        env=os.environ | environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return [float(number) for number in done.stdout.split()], done.stderr
+
+
 MAKER = "from smpcore.solvers import kernel\n"
 HELPER = MAKER + "@kernel\ndef times(x):\n    return {} * x\n"
 CALLER = MAKER + "from smpcore.{} import times\n"
@@ -51,15 +64,7 @@ def test_an_edit_of_another_file_changes_the_answer(tmp_path, helper):
     answers = []
     for factor in (1, 3):
         edited.write_text(HELPER.format(factor))
-        done = subprocess.run(
-            [sys.executable, "-c", RUN],
-            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "numba")},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        answers.append(float(done.stdout))
+        answers += run(RUN, tmp_path, NUMBA_CACHE_DIR=str(tmp_path / "numba"))[0]
     assert answers == [7.0, 17.0]
 
 
@@ -70,24 +75,24 @@ def test_the_digest_covers_every_file_that_makes_a_kernel():
 
 
 @posix
-def test_a_folder_that_others_can_write_to_is_not_used(no_settings):
-    shared = no_settings / "own" / "smpcore"
-    shared.mkdir(parents=True)
-    shared.chmod(0o777)
+@pytest.mark.parametrize("obstacle", ["writable by others", "a link", "none"])
+def test_only_a_private_folder_is_used(no_settings, obstacle):
+    """Neither one that others can write to nor a link that somebody has planted."""
+    own, temporary = no_settings / "own", no_settings / "temp"
+    planted = temporary / f"smpcore-{os.getuid()}"
+    theirs = no_settings / "theirs"
+    theirs.mkdir()
+    if obstacle == "writable by others":
+        (own / "smpcore").mkdir(parents=True)
+        (own / "smpcore").chmod(0o777)
+    elif obstacle == "a link":
+        own.write_text("a file, so that no folder can be made")
+        temporary.mkdir()
+        planted.symlink_to(theirs)
     folder = pathlib.Path(solvers.cache_folder())
-    assert folder.parent == no_settings / "temp" / f"smpcore-{os.getuid()}"
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-@posix
-def test_a_link_planted_in_the_shared_temporary_folder_is_not_followed(no_settings):
-    (no_settings / "own").write_text("a file, so that no folder can be made")
-    (no_settings / "temp").mkdir()
-    (no_settings / "theirs").mkdir()
-    planted = no_settings / "temp" / f"smpcore-{os.getuid()}"
-    planted.symlink_to(no_settings / "theirs")
-    folder = pathlib.Path(solvers.cache_folder())
-    assert not any((no_settings / "theirs").iterdir())
+    places = {"writable by others": planted, "none": own / "smpcore"}
+    assert folder.parent == places.get(obstacle, folder.parent)
+    assert not any(theirs.iterdir())
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
 
 
@@ -102,17 +107,7 @@ for loss in ("smooth", "max", "hinge"):
 
 def test_kernels_run_without_the_compiler():
     """Plain Python checks every index and gives the same numbers."""
-    outputs = []
-    for disabled in "01":
-        done = subprocess.run(
-            [sys.executable, "-W", "error::RuntimeWarning", "-c", SCRIPT],
-            env=os.environ | {"NUMBA_DISABLE_JIT": disabled},
-            cwd=pathlib.Path(__file__).parents[3],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        outputs.append([float(number) for number in done.stdout.split()])
+    outputs = [run(SCRIPT, NUMBA_DISABLE_JIT=disabled)[0] for disabled in "01"]
     assert len(outputs[0]) == 6
     assert outputs[1] == pytest.approx(outputs[0], rel=1e-6)
 
@@ -148,15 +143,9 @@ def test_kernels_run_where_no_file_can_be_written(tmp_path):
         "from tests.smpcore.solvers.test_cache_folder import _double\n"
         "print(solvers.kernel(_double)(2.0))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | {"XDG_CACHE_HOME": str(tmp_path)},
-        cwd=pathlib.Path(__file__).parents[3],
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "4.0\n", done.stderr
-    assert "cannot be kept" in done.stderr
+    numbers, log = run(script, XDG_CACHE_HOME=str(tmp_path))
+    assert numbers == [4.0]
+    assert "cannot be kept" in log
 
 
 @posix
