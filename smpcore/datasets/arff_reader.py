@@ -6,6 +6,7 @@ tries several ways to cut a list of names takes hours for a line of forty.
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,12 @@ from smpcore.datasets.reading import Reading
 from smpcore.datasets.text import as_utf8, count_line_ends, lines
 from smpcore.errors import DatasetError
 
-_NAMED = re.compile(r"""(["'])(.*?)(?<!\\)\1\s+(.*)|([^\s"'{}%,]+)\s+(.*)""")
+_NAMED = re.compile(r"""(["'])(.*?)(?<!\\)\1\s+(.*)|([^\s"'{}%,][^\s"'{},]*)\s+(.*)""")
+#: A comment behind a declaration.
+_COMMENT = re.compile(r"(?<=[}\w\]])\s+%[^'\"]*$")
 # No repeat gives back what it has taken ("++"), so that a line is read once.
-_VALUE = re.compile(r"""\s*+(?:'([^'\\]*+)'|"([^"\\]*+)"|([^\s,"'{}]*+))\s*+(,|$)""")
+_BARE = r"""[^\s,"'{}]*+(?:[ \t]++[^\s,"'{}]++)*+"""
+_VALUE = re.compile(rf"""\s*+(?:'([^'\\]*+)'|"([^"\\]*+)"|({_BARE}))\s*+(,|$)""")
 _CLOSING = {q: re.compile(rf"(?:[^{q}\\]++|\\.)*+{q}", re.DOTALL) for q in "'\""}
 _BLANKS = re.compile(r"\s*+")
 _NOT_PLAIN = re.compile(r"""["'{}\s]""")
@@ -57,7 +61,9 @@ def read_arff(data: bytes, encoding: str | None = None) -> tuple[pd.DataFrame, R
     """Read a dense or sparse ARFF file."""
     text, encoding = as_utf8(data, encoding)
     numbered = enumerate(lines(text), start=1)
-    attributes, number = _header(numbered)
+    attributes, number, first = _header(numbered)
+    if first and not first.startswith(b"%"):  # on the line of @data
+        numbered = chain([(number, first)], numbered)
     check_size(max(0, count_line_ends(text) - number), len(attributes))
     pieces: list[list[np.ndarray | pa.Array]] = [[] for _ in attributes]
     for numbers, rows in _chunks(numbered, attributes):
@@ -88,8 +94,10 @@ def _refuse(number: int, words: str) -> DatasetError:
     )
 
 
-def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], int]:
-    """Attributes, and the line of @data; the lines up to it are taken."""
+def _header(
+    numbered: Iterator[tuple[int, bytes]],
+) -> tuple[list[_Attribute], int, bytes]:
+    """Attributes, and number and rest of the line of @data, the last one taken."""
     attributes: list[_Attribute] = []
     seen: dict[str, int] = {}
     problem: DatasetError | None = None
@@ -103,7 +111,7 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> tuple[list[_Attribute], in
         if re.match(rb"@data\b", start) and (attributes or problem):
             if problem:  # said now: a file that is cut off has another one
                 raise problem
-            return attributes, number
+            return attributes, number, line.strip()[len("@data") :].strip()
         if not re.match(rb"@attribute\s", start):
             continue  # the name of the relation
         try:
@@ -130,6 +138,7 @@ def _attribute(words: str) -> _Attribute:
         raise _Wrong("Bad @ATTRIBUTE format")
     _, quoted, first, bare, second = named.groups()
     name, kind = (quoted, first) if bare is None else (bare, second)
+    kind = _COMMENT.sub("", kind)
     if kind.startswith("{") and kind.endswith("}"):
         if kind.count(",") >= _MOST_LEVELS:
             raise _Wrong(f"more than {_MOST_LEVELS:,} levels; call it a string")
@@ -138,7 +147,7 @@ def _attribute(words: str) -> _Attribute:
     word, _, rest = kind.partition("[")[0].lower().partition(" ")
     if word in ("real", "numeric", "integer") and not rest.strip():
         return _Attribute(name, True, None, "0")
-    if word == "date" or (word == "string" and not rest.strip()):
+    if word == "date" or (word in ("string", "unknown") and not rest.strip()):
         return _Attribute(name, False, None, "0")
     raise _Wrong("Bad @ATTRIBUTE type")
 
@@ -171,6 +180,8 @@ def _row(line: bytes, attributes: list[_Attribute]) -> Cells:
     sparse = line.startswith(b"{") and line.endswith(b"}")
     # Counted before they are cut apart: one long line would become millions of texts.
     most = len(attributes)
+    if line.endswith(b",") and line.count(b",") == most:
+        line = line[:-1]
     if line.count(b",") >= most and not any(sign in line for sign in b"'\""):
         raise _Wrong(f"{line.count(b',') + 1:,} values for {most} attributes")
     text = line.decode()

@@ -232,7 +232,7 @@ def _with_lines(layout: Layout, rows: list[_Row], options: ReadingOptions) -> La
     if options.header is None:
         n_header = _count_names(rows[first:], width, kinds)
     else:
-        n_header = int(options.header)
+        n_header = min(int(options.header), len(rows) - first)
     names = [row.cells for row in rows[first : first + n_header]]
     body = rows[first + n_header :]
     joined, row_names = _names(names, body, width)

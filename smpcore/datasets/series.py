@@ -45,6 +45,9 @@ class Table(NamedTuple):
     notices: list[str]
 
 
+_COMMENTS = (b"#", b"%")
+
+
 class _Header(NamedTuple):
     """What a .ts file says about itself; None where it says nothing."""
 
@@ -52,12 +55,13 @@ class _Header(NamedTuple):
     n_times: int | None
     equal: bool
     numbers: bool
-    labels: dict[str, None]
+    labels: dict[str | float, str]
+    stamped: bool
 
 
 def is_ts(data: bytes) -> bool:
     """Whether a file begins like a .ts file."""
-    return first_word(data, b"#").decode(errors="replace") in _TAGS
+    return first_word(data, _COMMENTS).decode(errors="replace") in _TAGS
 
 
 def read_ts(
@@ -72,7 +76,7 @@ def read_ts(
     names: dict[str | float, str | float] = {}  # so that equal labels are kept once
     for number, line in numbered:
         line = line.strip()
-        if not line or line.startswith(b"#"):
+        if not line or line.startswith(_COMMENTS):
             continue
         sample, label = _sample(line, number, header)
         header = header._replace(n_channels=len(sample))
@@ -95,7 +99,7 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> _Header:
     tags: dict[str, tuple[int, list[str]]] = {}
     for number, line in numbered:
         words = line.decode().split(None, MAX_COLUMNS)
-        if not words or words[0].startswith("#"):
+        if not words or line.lstrip().startswith(_COMMENTS):
             continue
         tag = words[0].lower()
         if re.match(r"@data\b", tag):
@@ -114,11 +118,6 @@ def _header(numbered: Iterator[tuple[int, bytes]]) -> _Header:
 
 
 def _checked(tags: dict[str, tuple[int, list[str]]]) -> _Header:
-    if _flag(tags, "@timestamps"):
-        raise DatasetError(
-            f"Line {tags['@timestamps'][0]} of the .ts file says that values have time "
-            "stamps, which are not read; save the values alone, or a long CSV table."
-        )
     numbers = _flag(tags, "@targetlabel")
     if not numbers and not _flag(tags, "@classlabel"):
         raise DatasetError(
@@ -128,9 +127,12 @@ def _checked(tags: dict[str, tuple[int, list[str]]]) -> _Header:
     n_channels = _count(tags, "@dimension")
     if n_channels is None and _flag(tags, "@univariate"):
         n_channels = 1
-    names = {} if numbers else dict.fromkeys(tags["@classlabel"][1][1:])
+    words = [] if numbers else tags["@classlabel"][1][1:]
+    # A label 1.0 is the class 1.
+    names = {parse_cell(word): word for word in words} | {w: w for w in words}
     equal = _flag(tags, "@equallength")
-    return _Header(n_channels, _count(tags, "@serieslength"), equal, numbers, names)
+    n_times, stamped = _count(tags, "@serieslength"), _flag(tags, "@timestamps")
+    return _Header(n_channels, n_times, equal, numbers, names, stamped)
 
 
 def _flag(tags: dict[str, tuple[int, list[str]]], tag: str) -> bool:
@@ -175,6 +177,8 @@ def _sample(
             f"have {n_channels + 1}, {n_channels} channel{'s' * (n_channels != 1)} and "
             "a label",
         )
+    if header.stamped:
+        parts[:-1] = [_without_stamps(part, number) for part in parts[:-1]]
     channels = [_values(part, number, j) for j, part in enumerate(parts[:-1], 1)]
     lengths = [channel.size for channel in channels]
     expected = lengths[0]
@@ -188,12 +192,15 @@ def _sample(
                 f"have {expected}, as "
                 + ("@seriesLength says" if lengths[0] != expected else "channel 1"),
             )
-    if header.labels and label not in header.labels:
-        _refuse(
-            number,
-            f"has the label {shown(label)}, which @classLabel does not name "
-            f"({listed(header.labels)})",
-        )
+    if header.labels:
+        name = header.labels.get(label) or header.labels.get(parse_cell(label))
+        if name is None:
+            _refuse(
+                number,
+                f"has the label {shown(label)}, which @classLabel does not name "
+                f"({listed(dict.fromkeys(header.labels.values()))})",
+            )
+        label = name
     return np.array(channels), _target(label, number) if header.numbers else label
 
 
@@ -202,6 +209,19 @@ def _refuse(number: int, words: str) -> NoReturn:
         f"Line {number} of the .ts file {words}; correct that line, or fetch the file "
         "again if it is cut off."
     )
+
+
+def _without_stamps(part: str, number: int) -> str:
+    """Values of (time,value) pairs whose times are equally spaced."""
+    pairs = re.findall(r"\(([^(),]*),([^(),]*)\)", part)
+    steps = np.diff([parse_cell(time) for time, _ in pairs])
+    if not pairs or np.isnan(steps).any() or not np.allclose(steps, steps[:1]):
+        _refuse(
+            number,
+            "has time stamps that are no equally spaced numbers; save the values "
+            "alone, or a long CSV table",
+        )
+    return ",".join(value for _, value in pairs)
 
 
 def _values(part: str, number: int, channel: int) -> np.ndarray:

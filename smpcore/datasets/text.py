@@ -130,7 +130,7 @@ def blocks(text: bytes, sign: bytes) -> Iterator[bytes]:
         start = end
 
 
-def first_word(data: bytes, comment: bytes) -> bytes:
+def first_word(data: bytes, comment: bytes | tuple[bytes, ...]) -> bytes:
     """First word of a file in lower case, comment lines skipped."""
     for line in lines(data[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8)):
         words = line.split(None, 1)

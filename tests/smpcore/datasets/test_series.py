@@ -217,7 +217,7 @@ REFUSED = {
     "no word": (TS.replace("true up down", ""), "Line 9 .* true or false after @class"),
     "time stamps": (
         TS.replace("@timeStamps false", "@timeStamps true"),
-        "Line 3 of the .ts file says that values have time stamps",
+        "Line 11 .* has time stamps that are no equally spaced numbers",
     ),
     "dimensions": (
         TS.replace("@dimensions 2", "@dimensions two"),
@@ -513,3 +513,13 @@ def test_channels_are_those_of_series_only():
     series = load_dataset("series", n_times=10)
     assert len(series.channels) == 9
     assert series.with_roles({series.feature_columns[3]: "ignore"}).channels == []
+
+
+def test_ts_is_read_as_other_programs_write_it():
+    head = "%# a note\n@problemName x\n@univariate true\n@classLabel true 1 2\n"
+    rows = "(0,1.5),(5,2.5):1.0\n(0,3.5),(5,4.5):2\n"
+    stamped = ts(f"{head}@timeStamps true\n@data\n{rows}", "t.ts")
+    assert stamped.whole.to_numpy().tolist() == [[1.5, 2.5, "1"], [3.5, 4.5, "2"]]
+    uneven = rows.replace("(5,2.5)", "(5,2.5),(6,1)")
+    with pytest.raises(DatasetError, match=r"Line 7 .* equally spaced"):
+        ts(f"{head}@timeStamps true\n@data\n{uneven}", "t.ts")

@@ -552,3 +552,39 @@ def test_rows_of_libsvm_are_read_with_zeros_where_nothing_stands():
 def test_files_that_are_no_table_are_named_with_a_remedy(data, words):
     with pytest.raises(DatasetError, match=words):
         read_table(data, "t.csv" if data[:1] == b"<" else "t.xlsx")
+
+
+ARFF_AS_WRITTEN = {
+    "a comma at the end": (
+        "@attribute a real\n@attribute y {p,q}\n@data\n1,p,\n2,q,\n",
+        [[1, "p"], [2, "q"]],
+    ),
+    "a comment behind": (
+        "@attribute a real %{<=5, >5}\n@attribute y {p,q} % of b\n@data\n1,p\n2,q\n",
+        [[1, "p"], [2, "q"]],
+    ),
+    "per cent in a name": (
+        "@attribute pct% real\n@attribute y {p,q}\n@data\n1,p\n2,q\n",
+        [[1, "p"], [2, "q"]],
+    ),
+    "blanks in levels": (
+        "@attribute a real\n@attribute y {new york, q }\n@data\n1,new york\n2, q\n",
+        [[1, "new york"], [2, "q"]],
+    ),
+    "rows from @data on": (
+        "@attribute a real\n@attribute y {p,q}\n@data 1,p\n2,q\n",
+        [[1, "p"], [2, "q"]],
+    ),
+    "unknown": (
+        "@attribute a real\n@attribute y unknown\n@data\n1,p\n2,q\n",
+        [[1, "p"], [2, "q"]],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"), ARFF_AS_WRITTEN.values(), ids=ARFF_AS_WRITTEN
+)
+def test_arff_is_read_as_other_programs_write_it(text, rows):
+    data = read_table(f"@relation r\n{text}".encode(), "t.arff")
+    assert data.whole.to_numpy().tolist() == rows
