@@ -184,7 +184,17 @@ def test_ids_and_groups_are_carried_and_announced(grouped):
     table = page.dataframe[-1].value
     assert list(table)[:3] == ["visit", "patient", "answer"]
     assert table.index.tolist() == list(range(1, 570))
-    assert table["patient"].tolist() == frame["patient"].tolist()
+    # As they are written: 007 and 1e3 would be no numbers.
+    assert table["patient"].tolist() == [str(one) for one in frame["patient"]]
+
+
+def test_what_is_carried_stays_as_it_is_written(grouped):
+    query, frame = grouped
+    page = opened(query, "apply.py")
+    written = ["0012345", "12E5", "9007199254740993", "1e3"]
+    rows = moved(frame).iloc[:4].assign(patient=written)
+    bring(page, rows)
+    assert page.dataframe[-1].value["patient"].tolist() == written
 
 
 @pytest.mark.parametrize("title", TABLE_WRITERS)
