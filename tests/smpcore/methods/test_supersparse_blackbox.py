@@ -85,9 +85,10 @@ def misspelt(n=80, seed=0):
 def test_strings_are_learned_by_edits():
     X, y, alphabet, texts = misspelt()
     assert decode_strings(X, alphabet) == texts
-    fitted = SuperSparseClassifier(4, similarity="strings").fit(X, y)
+    fitted = SuperSparseClassifier(4, similarity="strings", record=1).fit(X, y)
     assert fitted.score(X, y) > 0.9
     history = fitted.history_
+    assert [*history.steps.places] == [*range(fitted.n_iter_ + 1)]
     assert (np.diff(history.objective) <= 0).all()
     assert history.objective[-1] < history.objective[0]
     assert history.status_text == "converged"
