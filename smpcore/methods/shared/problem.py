@@ -84,6 +84,20 @@ class ClassificationProblem(Problem):
     classes: np.ndarray
     task: ClassVar[str] = "classification"
 
+    def linear_model(
+        self,
+        W: np.ndarray,
+        prototype_labels: np.ndarray,
+        history: History,
+        **parts: Any,
+    ) -> PrototypeModel:
+        """Wrap prototypes that are rows of weights, and of a bias if there is one."""
+        n, votes = self.n_features, self.class_votes(prototype_labels)
+        bias = W[:, n:].sum(axis=1)
+        return self.model(
+            np.ascontiguousarray(W[:, :n]), votes, history, bias=bias, **parts
+        )
+
     def class_votes(self, prototype_labels: np.ndarray) -> np.ndarray:
         """Votes of prototypes for their classes, shape (n_prototypes, n_classes)."""
         return np.eye(len(self.classes))[prototype_labels]

@@ -283,13 +283,8 @@ def _step(
     """A state with its objective and its model; the other class has a prototype 0."""
     W, (labels, order) = saddle.prototypes(shares, S), problem.voters
     value = saddle.objective(W, saddle.k)
-    n, full = saddle.n_features, np.r_[np.zeros((1, W.shape[1])), W][order]
-    model = problem.model(
-        np.ascontiguousarray(full[:, :n]),
-        problem.class_votes(labels[order]),
-        history_at(t, value),
-        bias=full[:, n:].sum(axis=1),
-    )
+    full = np.r_[np.zeros((1, W.shape[1])), W][order]
+    model = problem.linear_model(full, labels[order], history_at(t, value))
     arrays = {"shares": shares, "S": S, "W": W}
     assignment = np.argsort(order)[problem.tasks[0].assignment]
     return PrintedStep(t, phase, value, arrays, assignment, model)

@@ -22,13 +22,8 @@ from smpcore.model import History, Trace
 
 def fitted_state(problem: SMaLLProblem, W: np.ndarray, history: History) -> Fitted:
     """Wrap the prototypes of a state."""
-    n, (labels, order) = problem.n_features, problem.voters
-    model = problem.model(
-        np.ascontiguousarray(W[:, :n]),
-        problem.class_votes(labels[order]),
-        history,
-        bias=W[:, n].copy(),
-    )
+    labels, order = problem.voters
+    model = problem.linear_model(W, labels[order], history)
     return Fitted(
         model,
         state=None,

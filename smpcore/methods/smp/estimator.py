@@ -287,13 +287,8 @@ def _fitted(
     W = merged_rows(solved, merged, n)
     prototype_labels = np.empty(len(W), dtype=np.int64)
     prototype_labels[merged] = problem.prototype_labels
-    model = problem.model(
-        np.ascontiguousarray(W[:, :n]),
-        problem.class_votes(prototype_labels),
-        history,
-        bias=W[:, n:].sum(axis=1),
-        counts=np.bincount(merged),
-    )
+    counts = np.bincount(merged)
+    model = problem.linear_model(W, prototype_labels, history, counts=counts)
     return Fitted(
         model,
         state=None,

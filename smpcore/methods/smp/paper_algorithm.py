@@ -200,12 +200,7 @@ def _step(
     problem: SMPProblem, estimator: Any, t: int, W: np.ndarray, V: np.ndarray
 ) -> PrintedStep:
     """A state with its objective and its model."""
-    value, n = objective(problem, estimator, W), problem.n_features
-    model = problem.model(
-        np.ascontiguousarray(W[:, :n]),
-        problem.class_votes(problem.prototype_labels),
-        history_at(t, value),
-        bias=W[:, n:].sum(axis=1),
-    )
+    value = objective(problem, estimator, W)
+    model = problem.linear_model(W, problem.prototype_labels, history_at(t, value))
     phase = "primal-dual step" if t else "start"
     return PrintedStep(t, phase, value, {"W": W, "V": V}, problem.assignment, model)
