@@ -27,8 +27,8 @@ from smpcore.codegen.program import Features, WeightedSums
 from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
+from tests.smpcore.codegen.c_programs import answers_in_c, case
 from tests.smpcore.codegen.kernel_models import kernel_model, svm_model
-from tests.smpcore.codegen.toolchain import answers_in_c
 
 #: The chips whose flash is told.
 SIZED = ["ATmega328P", "Cortex-M0"]
@@ -64,8 +64,8 @@ def fitted(key: str, method):
 
 def _agreeing(model, preparation, compiled, table) -> str:
     expected = model.predict(preparation.transform(table))
-    _, winners = answers_in_c(compiled, compiled.rows(table))
-    return f"{(model.classes[winners] == expected).sum()}/{len(table)}"
+    (found,) = answers_in_c([case(compiled, compiled.rows(table))])
+    return f"{(model.classes[found['predict']] == expected).sum()}/{len(table)}"
 
 
 def svm(X: np.ndarray, y: np.ndarray, kind: str):

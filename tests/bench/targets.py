@@ -35,10 +35,10 @@ from smpcore.codegen.targets.onnx.source import emit_onnx
 from smpcore.codegen.targets.verilog.modules import emit_verilog
 from smpcore.codegen.targets.verilog.testbench import emit_testbench
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.integers.chips import integer_answers
+from tests.smpcore.codegen.c_programs import answers_in_c, case
 from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script
 from tests.smpcore.codegen.test_scripts import _rows
-from tests.smpcore.codegen.toolchain import answers_in_c, run, write_sources
+from tests.smpcore.codegen.toolchain import run, write_sources
 
 #: Simulated chips take long: so many rows of all kinds.
 _ON_CHIPS = 150
@@ -66,17 +66,13 @@ def _same(model: Any, rows: np.ndarray, scores: Any, winners: Any = None) -> int
 
 
 def _host(model: Any, rows: np.ndarray, folder: Path) -> Cell:
-    if model.is_integer:
-        values = np.zeros(rows.shape, np.float32)
-        found = integer_answers(model, rows, values)
-        scores, winners = found.scores, found.winners
-    else:
-        scores, winners = answers_in_c(model, rows)
+    (found,) = answers_in_c([case(model, rows)])
+    winners = None if model.is_regression else found["predict"]
     write_sources(folder, model)
     flags = ["-std=c99", "-Os", "-ffp-contract=off"]
     run("gcc", *flags, "-c", "mdl.c", "-o", "mdl.o", cwd=folder)
     size = run("size", "mdl.o", cwd=folder).decode().split()
-    return Cell(_same(model, rows, scores, winners), len(rows), int(size[6]))
+    return Cell(_same(model, rows, found["scores"], winners), len(rows), int(size[6]))
 
 
 def _chip(chip: Any, model: Any, rows: np.ndarray, folder: Path) -> Cell:

@@ -41,6 +41,13 @@ def random_linear(
     return PrototypeModel(**{**parts, **changes})
 
 
+def one_value(make, m, seed=0, **changes):
+    """The regression model that a maker of classifiers makes of m prototypes."""
+    random = np.random.default_rng(seed)
+    parts = {"pooling": "sum", "classes": None, "votes": random.normal(size=(m, 1))}
+    return make(**{"intercept": np.array([40.0]), **parts, **changes})
+
+
 def mixed_table():
     """A table of numbers and categories with missing values, and its preparation."""
     random = np.random.default_rng(0)

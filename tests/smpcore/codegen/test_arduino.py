@@ -12,7 +12,7 @@ import pytest
 from smpcore import codegen
 from smpcore.codegen import compile_model, quantise, sample
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.random_models import one_value
 from tests.smpcore.codegen.toolchain import run
 from tests.smpcore.codegen.zips import bundle
 
@@ -38,7 +38,7 @@ def model_of(mixed_model, random_model):
     made = {
         "mixed": lambda: mixed_model,
         "not sure": lambda: replace(mixed_model, band=50.0),
-        "value": lambda: compile_model(_one_value(random_model, 6)),
+        "value": lambda: compile_model(one_value(random_model, 6)),
         "rbf": lambda: compile_model(random_kernel_model()),
         "code": lambda: compile_model(coded_model()),
     }
@@ -103,25 +103,6 @@ def _asked(tool, board, model, rows, folder):
     return [line for line in told if re.match(r"class|value|A row", line)]
 
 
-@pytest.mark.parametrize("prefix", ["mdl", "setup", "a" * 14])
-@pytest.mark.parametrize("width", [32, 8])
-def test_the_properties_are_as_specified(model_of, tmp_path, width, prefix):
-    library, names = _unpacked(model_of("mixed", width), tmp_path, prefix)
-    lines = (library / "library.properties").read_text("utf-8").splitlines()
-    told = dict(line.split("=", 1) for line in lines)
-    assert tuple(told) == PROPERTIES and all(told.values())
-    assert re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", told["name"])
-    assert not told["name"].lower().startswith("arduino")
-    assert not told["maintainer"].lower().startswith("arduino")
-    assert re.fullmatch(r"(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}", told["version"])
-    assert re.fullmatch(r"[^<>]+ <[^<>@\s]+@[^<>@\s]+>", told["maintainer"])
-    assert told["category"] == "Data Processing"
-    assert re.fullmatch(r"https?://\S+", told["url"])
-    assert told["architectures"] == "*"
-    assert (library / "src" / told["includes"]).is_file()
-    assert {name.split("/")[0] for name in names} == {told["name"]}
-
-
 def test_the_layout_is_as_specified(model_of, tmp_path):
     library, names = _unpacked(model_of("mixed", 8), tmp_path)
     inside = {name.split("/", 1)[1] for name in names}
@@ -138,15 +119,6 @@ def test_the_layout_is_as_specified(model_of, tmp_path):
         assert kind == ("LITERAL1" if word.isupper() else "KEYWORD2")
         assert re.search(rf"\b{word}\b", header)
     assert "mdl_predict\tKEYWORD2" in (library / "keywords.txt").read_text()
-
-
-def test_a_library_is_always_the_same(model_of):
-    model = model_of("mixed", 16)
-    vectors = codegen.test_vectors(model)
-    packed = bundle(model, vectors, target="arduino")
-    assert packed == bundle(model, vectors, "mdl", "arduino")
-    dates = {entry.date_time for entry in zipfile.ZipFile(io.BytesIO(packed)).filelist}
-    assert dates == {(1980, 1, 1, 0, 0, 0)}
 
 
 @pytest.mark.parametrize("board", BOARDS)
@@ -231,26 +203,6 @@ def test_names_of_arduino_may_be_prefixes(model_of, tool, tmp_path, prefix):
         tool, "host", library, library / "examples/Ask/Ask.ino", '"1 0 0 4\\n"'
     )
     assert _said(tool, "host", program)[0].startswith("class ")
-
-
-def test_two_models_live_in_one_sketch(model_of, tool, tmp_path):
-    one, _ = _unpacked(model_of("mixed", 8), tmp_path, "one")
-    two, _ = _unpacked(model_of("value", 32), tmp_path, "two")
-    sketch = tmp_path / "both.ino"
-    sketch.write_text("""
-    #include <one.h>
-    #include <two.h>
-    void setup()
-    {
-        static const int8_t x[ONE_N] = {0};
-        static const float y[TWO_N] = {0};
-        Serial.println(one_predict(x) < ONE_CLASSES && two_predict(y) < 1e9f ? 1 : 0);
-        Serial.read();
-    }
-    void loop() {}
-    """)
-    program = _built(tool, "host", one, sketch, '""', two)
-    assert _said(tool, "host", program) == ["1"]
 
 
 @pytest.mark.parametrize("width", [32, 8])

@@ -1,11 +1,22 @@
+"""Bundles: the vectors of every kind of row, the files, and what the README says."""
+
+import json
+from dataclasses import replace
+
+import jsonschema
 import numpy as np
 import pytest
 
-from smpcore import codegen
-from smpcore.codegen import CompiledModel, compile_model
+from smpcore import SMaLLClassifier, codegen, load_dataset
+from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise, sample
+from smpcore.codegen.json_text import schema
+from smpcore.codegen.neighbours import neighbours
+from smpcore.codegen.quant_inputs import container_ends
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.programs import changed
-from tests.smpcore.codegen.toolchain import STRICT, run, unnoticed
+from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.models import every_kind
+from tests.smpcore.codegen.programs import changed, part
+from tests.smpcore.codegen.random_models import one_value
 from tests.smpcore.codegen.zips import bundle, readme, unpack
 
 FILES = [
@@ -26,7 +37,10 @@ FILES = [
 ]
 
 #: What is compiled beside the model for its self-test.
-HOST_C = ["mdl_example.c", "mdl_selftest.c"]
+
+
+#: Further files of integers.
+WHOLE = ["mdl_quantise.c", "mdl_selftest_quantise.c"]
 
 
 def _real_rows(mixed, compiled):
@@ -59,13 +73,6 @@ def test_vectors_are_synthetic_unless_real_rows_are_given(mixed, mixed_model):
     assert not own & {row.tobytes() for row in found.rows}
 
 
-def test_vectors_are_the_same_every_time(mixed_model):
-    first, second = (codegen.test_vectors(mixed_model, seed=3) for _ in "ab")
-    assert first.rows.tobytes() == second.rows.tobytes()
-    other = codegen.test_vectors(mixed_model, seed=4)
-    assert first.rows.tobytes() != other.rows.tobytes()
-
-
 def test_vectors_end_where_no_other_rows_exist(mixed_model):
     first = mixed_model.inputs[1]
     few = changed(
@@ -86,80 +93,6 @@ def test_vectors_end_where_no_other_rows_exist(mixed_model):
 def test_the_number_of_vectors_is_limited(mixed_model, n):
     with pytest.raises(ExportError, match=f"n={n} should be from 1 to 64"):
         codegen.test_vectors(mixed_model, n=n)
-
-
-def test_a_bundle_is_complete_and_always_the_same(mixed_model, tmp_path):
-    vectors = codegen.test_vectors(mixed_model)
-    packed = bundle(mixed_model, vectors)
-    assert packed == bundle(mixed_model, vectors, name="mdl")
-    assert unpack(packed, tmp_path) == FILES
-    model = CompiledModel.from_json((tmp_path / "mdl.json").read_text())
-    assert bundle(model, vectors) == packed
-
-
-@pytest.mark.parametrize("prefix", ["mdl", "iris_2"])
-def test_the_self_test_of_a_bundle_runs(mixed_model, tool, tmp_path, prefix):
-    vectors = codegen.test_vectors(mixed_model, n=64)
-    unpack(bundle(mixed_model, vectors, prefix), tmp_path)
-    said = run(tool("make"), "CC=" + tool("gcc"), cwd=tmp_path)
-    assert b"selftest: 0 of 64 differ" in said
-
-
-@pytest.mark.parametrize(
-    ("target", "compiler"),
-    [
-        ("avr", "avr-gcc"),
-        ("cortex-m0", "arm-none-eabi-gcc"),
-        ("cortex-m4f", "arm-none-eabi-gcc"),
-    ],
-)
-def test_the_chips_of_the_makefile_compile(
-    mixed_model, tool, tmp_path, target, compiler
-):
-    tool(compiler)
-    unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
-    assert b"text" in run(tool("make"), target, cwd=tmp_path)
-
-
-def test_the_examples_are_strict_c(mixed_model, tool, tmp_path):
-    unpack(bundle(mixed_model, codegen.test_vectors(mixed_model)), tmp_path)
-    for compiler in ("gcc", "clang"):
-        command = [tool(compiler), *STRICT, "-o", "host", *HOST_C, "mdl.c"]
-        run(*command, cwd=tmp_path)
-
-
-def test_the_self_test_catches_what_is_wrong(random_model, tool, tmp_path):
-    tool("gcc")
-    compiled = compile_model(random_model(n_features=4, n_classes=2, density=0.7))
-    unpack(bundle(compiled, codegen.test_vectors(compiled, n=64)), tmp_path)
-    every, unseen = unnoticed(tmp_path, [*HOST_C, "mdl.c"])
-    assert len(every) > 30
-    assert unseen == []
-
-
-def test_two_models_live_in_one_program(mixed_model, random_model, tool, tmp_path):
-    other = compile_model(random_model())
-    parts = {"one": mixed_model, "two": other}
-    objects = []
-    for prefix, compiled in parts.items():
-        folder = tmp_path / prefix
-        folder.mkdir()
-        for name, content in codegen.emit_c99(compiled, prefix).items():
-            (folder / name).write_bytes(content)
-        run(tool("gcc"), "-c", f"{prefix}.c", "-o", f"../{prefix}.o", cwd=folder)
-        objects.append(f"{prefix}.o")
-    main = """
-    #include "one/one.h"
-    #include "two/two.h"
-    int main(void)
-    {
-        float x[ONE_N] = {0}, y[TWO_N] = {0};
-        return one_predict(x) < ONE_CLASSES && two_predict(y) < TWO_CLASSES ? 0 : 1;
-    }
-    """
-    (tmp_path / "main.c").write_text(main)
-    run(tool("gcc"), "-o", "both", "main.c", *objects, cwd=tmp_path)
-    run(tmp_path / "both")
 
 
 def test_the_readme_says_what_matters(mixed, random_model):
@@ -189,3 +122,128 @@ def test_the_readme_says_what_matters(mixed, random_model):
     assert "Test vectors: synthetic." in synthetic
     assert "ABC_IN_SIZE_CM" in synthetic
     assert "MDL" not in synthetic
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_bundle_is_complete_and_always_the_same(tmp_path, number):
+    model = every_kind()["linear", number]
+    vectors = codegen.test_vectors(model, seed=3)
+    packed = bundle(model, vectors)
+    assert packed == bundle(model, codegen.test_vectors(model, seed=3))
+    assert packed != bundle(model, codegen.test_vectors(model, seed=4))
+    assert unpack(packed, tmp_path) == sorted(FILES + WHOLE * model.is_integer)
+    text = (tmp_path / "mdl.json").read_text()
+    again = type(model).from_json(text)
+    told = {"name": "mdl", "id": codegen.model_id(model)}
+    assert json.loads(text) == told | json.loads(again.to_json())
+    jsonschema.validate(json.loads(text), schema(model))
+    assert bundle(again, vectors) == packed
+
+
+@pytest.fixture(scope="module", params=[8, 16])
+def quant(request, mixed_model):
+    """An integer model of a table with numbers, categories and missing values."""
+    return quantise(mixed_model, request.param)
+
+
+def test_vectors_of_integers_try_every_kind_of_row(quant, mixed):
+    real = quant.rows(mixed[0].frame)
+    found = codegen.test_vectors(quant, real, n=64, source="mixed")
+    kinds = {"real", "missing", "corner", "boundary", "random"}
+    assert kinds <= set(found.kinds) <= {*kinds, "tie"}
+    assert found.rows.dtype == f"int{quant.width}"
+    assert len(found.rows) == len(np.unique(found.rows, axis=0)) == 64
+    own = {row.tobytes() for row in quant.quantise(real)}
+    rows, why = found.rows.astype(np.int64), np.array(found.kinds)
+    assert all(row.tobytes() in own for row in rows[why == "real"])
+    np.testing.assert_array_equal(found.scores, quant.scores(rows))
+    assert (quant.margins(rows[why == "tie"]) == 0).all()
+    tried = {tuple(row) for row in rows}
+    number = [one.is_number for one in quant.inputs]
+    ends = np.array([rows.min(axis=0), rows.max(axis=0)])[:, number].T
+    assert (ends == container_ends(quant.width)).all()
+    assert tuple(quant.saturating_row) in tried
+
+
+def test_boundary_rows_have_a_neighbour_with_another_label(quant):
+    drawn = quant.quantise(sample(quant.source, 256))
+    rows = np.array(neighbours(quant, drawn, 16)["boundary"])
+    assert len(rows) == 32
+    assert (np.abs(rows[::2] - rows[1::2]).sum(axis=1) == 1).all()
+    assert (quant.winners(rows[::2]) != quant.winners(rows[1::2])).all()
+    found = codegen.test_vectors(quant, n=64)
+    near = np.array(found.kinds) == "boundary"
+    assert near.sum() > 10 and set(found.winners[near]) == {0, 1}
+
+
+def test_ties_are_found(fitted_iris):
+    quant = quantise(fitted_iris, 8)
+    found = codegen.test_vectors(quant)
+    tied = found.rows[np.array(found.kinds) == "tie"]
+    assert len(tied) > 3 and (quant.margins(tied.astype(np.int64)) == 0).all()
+
+
+@pytest.fixture(scope="module")
+def fitted_iris():
+    """A linear model of iris, compiled."""
+    dataset = load_dataset("iris")
+    X = dataset.frame[dataset.feature_columns].to_numpy(np.float64)
+    return compile_model(SMaLLClassifier().fit(X, dataset.y).model_)
+
+
+@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_changed_number_changes_a_score(random_model, width, seed):
+    compiled = compile_model(random_model(8, 3, 2, 0.6, seed=seed))
+    quant = quantise(compiled, width)
+    found = codegen.test_vectors(quant)
+    rows, survivors = found.rows.astype(np.int64), []
+    for name in ("weight", "bias"):
+        for place in range(len(part(quant, name))):
+            numbers = part(quant, name).copy()
+            numbers[place] -= np.sign(numbers[place]) or 1  # towards 0: never too large
+            other = changed(quant, **{name: numbers})
+            if np.array_equal(other.scores(rows), found.scores):
+                survivors.append((name, place))
+    assert survivors == []
+
+
+def test_the_readme_of_integers_says_what_matters(mixed_model):
+    measured = {"rows": 143, "hits": 138, "interval_95": [0.92, 0.98]}
+    measured |= {"same_as_float64": 141, "proved_the_same": 120, "saturated_rows": 3}
+    provenance = {
+        "as_exported": {"format": "int8", "parts": {"test": measured}},
+        "test_set_opened": 2,
+    }
+    source = replace(mixed_model, provenance=provenance, band=0.5)
+    given = {"size, cm": SensorRange(0, 300, unit="cm*")}
+    quant = quantise(source, 8, given)
+    text = readme(quant, codegen.test_vectors(quant), "abc")
+    row = "| test | 143 | 138 | 0.92 to 0.98 |"
+    assert f"{row} 141 | 120 | 3 |" in text
+    assert "was opened 2 times" in text
+    assert "| `ABC_IN_SIZE_CM` | size, cm | cm\\* | 0 to 300 | (value - 150) ×" in text
+    assert f"at most {quant.not_sure} (`ABC_NOT_SURE`)" in text
+    assert f"larger than {quant.largest:,} in size" in text
+    more = codegen.conversion(quant, "Cortex-M0")
+    assert f"| Cortex-M0 | {more.flash:,} bytes | {more.count:,} instr" in text
+    assert "Whole-number inputs avoid it" in text
+    assert (
+        "`abc.c`, `abc.h` and `abc_quantise.c`" in text and "-ffp-contract=off" in text
+    )
+    assert "BLAKE2b" in text and "MDL" not in text
+    plain = quantise(mixed_model, 8)
+    without = readme(plain, codegen.test_vectors(plain))
+    assert "Not sure" not in without and "How good" not in without
+
+
+def test_the_page_speaks_of_a_value():
+    compiled = compile_model(one_value(random_kernel_model, 6))
+    vectors = codegen.test_vectors(compiled, codegen.sample(compiled, 50), source="x")
+    assert vectors.n_real == 11
+    assert (np.diff(vectors.scores[:11, 0]) >= 0).all()
+    text = readme(compiled, vectors)
+    assert "# A regression model of" in text
+    assert "A sum of 7 similarities to anchors of 5 features (rbf similarity)" in text
+    assert "float value = mdl_predict(x);" in text
+    assert "On the test vectors it is proved to be within" in text

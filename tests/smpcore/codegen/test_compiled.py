@@ -1,69 +1,18 @@
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from smpcore.codegen import (
     CompiledInput,
-    CompiledModel,
     agreement,
     compile_model,
-    error_bound,
     sample,
 )
 from smpcore.errors import ExportError
 from smpcore.similarity import SIMILARITIES, Similarity
-from tests.smpcore.codegen.programs import changed, part, spoiled
+from tests.smpcore.codegen.programs import changed
 from tests.smpcore.codegen.random_models import random_linear
-
-
-@given(
-    n_features=st.integers(1, 300),
-    n_classes=st.integers(2, 5),
-    per_class=st.integers(1, 4),
-    exponent=st.integers(-6, 6),
-    away=st.integers(0, 5),
-    size=st.sampled_from([1e-7, 1e-3, 1.0, 1e7]),
-    seed=st.integers(0, 2**32 - 1),
-)
-@settings(max_examples=40, deadline=None)
-def test_scores_stay_within_the_bound(
-    random_model, n_features, n_classes, per_class, exponent, away, size, seed
-):
-    model = random_model(n_features, n_classes, per_class, 0.3, seed)
-    scale = model.scale * 10.0**exponent
-    center = model.center * 10.0 ** (exponent + away)
-    ends = {"low": center - 2 * scale, "high": center + 2 * scale}
-    # Columns with fewer steps of a float are refused, see the test of offsets.
-    assume((4 * scale > 64 * np.spacing(np.abs(center).astype(np.float32) * 2)).all())
-    anchors = model.anchors * size
-    model = replace(model, anchors=anchors, scale=scale, center=center, **ends)
-    compiled = compile_model(model)
-    X = center + scale * np.random.default_rng(seed).normal(size=(200, n_features))
-    exact, rows = model.scores(X), compiled.rows(X)
-    assert (np.abs(compiled.scores(rows) - exact) <= error_bound(compiled, rows)).all()
-    assert agreement(compiled, model, X).n_broken == 0
-
-
-def test_the_bound_is_tight_enough_to_certify(random_model):
-    model = random_model()
-    X = np.random.default_rng(1).uniform(model.low, model.high, (10_000, 6))
-    found = agreement(compile_model(model), model, X)
-    assert found.n_certified >= 9_990
-    assert found.n_equal >= found.n_certified
-    assert 0 < found.score_error <= found.score_bound < 1e-4
-
-
-def test_a_broken_model_is_noticed(random_model):
-    model = random_model()
-    compiled = compile_model(model)
-    bias = part(compiled, "bias") + np.float32([1, 0, 0, 0, 0, 0])
-    wrong = changed(compiled, bias=bias)
-    X = np.random.default_rng(1).uniform(model.low, model.high, (1000, 6))
-    assert agreement(wrong, model, X).n_broken > 0
 
 
 def test_far_from_zero_an_offset_saves_the_digits(random_model):
@@ -99,18 +48,6 @@ def test_what_is_unused_is_dropped(random_model):
     assert compiled.n_terms == 9
     X = np.random.default_rng(0).normal(size=(500, 5)) * 4
     assert agreement(compiled, model, X).n_equal == 500
-
-
-def test_sum_pooling_adds_up_to_one_row_per_class(random_model):
-    votes = np.random.default_rng(0).normal(size=(6, 3))
-    intercept = np.array([0.1, -0.2, 0.3])
-    model = random_model(pooling="sum", votes=votes, intercept=intercept)
-    compiled = compile_model(model)
-    assert compiled.n_rows == 3
-    X = np.random.default_rng(1).normal(size=(500, 6)) * 4
-    found = agreement(compiled, model, X)
-    assert found.n_equal == 500
-    assert found.score_error < 1e-5
 
 
 def test_max_pooling_takes_the_intercept_and_shared_prototypes(random_model):
@@ -161,21 +98,6 @@ def test_a_preparation_of_another_model_is_refused(mixed, random_model):
         compile_model(random_model(n_features=7), mixed[1])
 
 
-def test_equal_scores_go_to_the_lowest_class(random_model):
-    model = random_model(n_features=1, n_classes=3, per_class=1)
-    model = replace(model, anchors=np.ones((3, 1)), bias=np.zeros(3))
-    assert compile_model(model).winners(np.zeros((1, 1))).tolist() == [0]
-    model = replace(model, bias=np.array([-1.0, 0.0, 0.0]))
-    assert compile_model(model).predict(np.zeros((1, 1))).tolist() == ["class 1"]
-
-
-def test_an_input_without_any_score_gets_the_fallback(random_model):
-    compiled = compile_model(random_model(density=1.0, fallback=2))
-    rows = np.full((1, 6), np.nan)
-    assert compiled.predict(rows).tolist() == ["class 2"]
-    assert (compiled.scores(rows) == -np.finfo(np.float32).max).all()
-
-
 def test_random_rows_stay_in_range_and_whole(mixed, random_model):
     _, preparation = mixed
     model = random_model(
@@ -191,71 +113,6 @@ def test_random_rows_stay_in_range_and_whole(mixed, random_model):
         found = np.unique(rows[:, column])
         assert (found[0], found[-1]) == (entry.low, entry.high)
     np.testing.assert_array_equal(rows, sample(compiled, 1000))
-
-
-def test_json_gives_the_model_back_bit_for_bit(mixed, random_model, same_bits):
-    _, preparation = mixed
-    model = random_model(n_features=6, density=1.0, classes=np.array([-1, 0, 10]))
-    compiled = compile_model(model, preparation, {"data": "abc", "accuracy": [1, 2]})
-    back = CompiledModel.from_json(compiled.to_json())
-    assert back.to_json() == compiled.to_json()
-    assert back.inputs == compiled.inputs
-    assert back.classes == (-1, 0, 10)
-    assert back.provenance == {"data": "abc", "accuracy": [1, 2]}
-    rows = sample(compiled, 100)
-    same_bits(back.scores(rows), compiled.scores(rows))
-
-
-def _n_terms(content):
-    return len(content["operations"][0]["weight"])
-
-
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [
-        (lambda c: "{", "not valid JSON"),
-        (lambda c: "[1]", "schema should be 2"),
-        (lambda c: spoiled(c, schema=1), "schema should be 2"),
-        (lambda c: spoiled(c, extra=1), "wrong entry: .*extra"),
-        (lambda c: spoiled(c, inputs=[]), "inputs should not be empty"),
-        (lambda c: spoiled(c, inputs=[{"name": "a"}]), "wrong entry: .*missing"),
-        (lambda c: spoiled(c, bias=["a"]), "wrong entry"),
-        (lambda c: spoiled(c, bias=[0.0] * 5), "start should lead"),
-        (lambda c: spoiled(c, bias=[1e300] * 6), "finite"),
-        (
-            lambda c: spoiled(c, prototype_labels=[0, 0, 1, 1, 2, 3]),
-            "prototype_labels should name a class",
-        ),
-        (lambda c: spoiled(c, prototype_labels=[0, 0, 1, 1, 1, 1]), "and every class"),
-        (lambda c: spoiled(c, prototype_labels=[1, 0, 1, 1, 2, 2]), "ascending"),
-        (
-            lambda c: spoiled(c, input=[99] * _n_terms(c)),
-            "index of inputs",
-        ),
-        (
-            lambda c: spoiled(c, level=[0] * _n_terms(c)),
-            "level of its input",
-        ),
-        (
-            lambda c: spoiled(c, weight=[1.0] * (_n_terms(c) - 1)),
-            "a level and a weight",
-        ),
-        (lambda c: spoiled(c, fallback=3), "fallback should be a class index"),
-    ],
-)
-def test_spoiled_json_is_refused_in_words(random_model, spoil, words):
-    content = json.loads(compile_model(random_model()).to_json())
-    with pytest.raises(ExportError, match=words):
-        CompiledModel.from_json(spoil(content))
-
-
-def test_no_identifier_comes_in_by_the_back_door(random_model):
-    content = json.loads(compile_model(random_model()).to_json())
-    content["inputs"][0]["identifier"] = 'x */ #include "evil.h"'
-    with pytest.raises(
-        ExportError, match=r"identifier=.* should be a short identifier"
-    ):
-        CompiledModel.from_json(json.dumps(content))
 
 
 @pytest.mark.parametrize(

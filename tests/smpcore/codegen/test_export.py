@@ -1,10 +1,8 @@
 """Models as zips: one call, an identity, and files that a stranger can use."""
 
-import csv
 import io
 import json
 import re
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -32,20 +30,16 @@ from smpcore.codegen import (
     emit_c99,
     model_id,
     quantise,
-    sample,
 )
 from smpcore.codegen.counts import in_counts, table_in_counts
-from smpcore.codegen.targets.c99.inputs import training_ranges
 from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.models import every_kind
 from tests.smpcore.codegen.programs import changed, part
-from tests.smpcore.codegen.test_regression import _one_value
-from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, write
+from tests.smpcore.codegen.toolchain import CommandFailed, run, write
 from tests.smpcore.codegen.zips import bundle, contents, unpack
 
 PETAL = "petal length (cm)"
-IN_C = [key for key, target in TARGETS.items() if target.in_c]
 
 
 @pytest.fixture(scope="module")
@@ -57,23 +51,6 @@ def iris():
     X = preparation.transform(dataset.frame)[parts.train]
     model = SMPClassifier().fit(X, dataset.y[parts.train]).model_
     return model, preparation, dataset.frame.iloc[parts.train]
-
-
-@pytest.fixture(scope="module")
-def every_kind(mixed_model, random_model):
-    """Models of each form in each number format."""
-    compiled = {
-        "linear": mixed_model,
-        "value": compile_model(_one_value(random_model, 6)),
-        "sums": compile_model(random_kernel_model()),
-        "coded": compile_model(coded_model()),
-    }
-    found = {}
-    for kind, model in compiled.items():
-        for number, width in NUMBERS.items():
-            if kind != "coded" or not width:
-                found[kind, number] = quantise(model, width) if width else model
-    return found
 
 
 def test_one_call_gives_a_zip_for_every_target(iris):
@@ -149,11 +126,11 @@ def test_names_of_data_sets_become_names_of_models(data, name):
     assert codegen.names.check_prefix(name) == name
 
 
-def test_an_id_is_that_of_all_that_decides(every_kind):
-    seen = {model_id(model): kind for kind, model in every_kind.items()}
-    assert len(seen) == len(every_kind)
+def test_an_id_is_that_of_all_that_decides():
+    seen = {model_id(model): kind for kind, model in every_kind().items()}
+    assert len(seen) == len(every_kind())
     assert all(re.fullmatch("[0-9a-f]{8}", number) for number in seen)
-    model = every_kind["linear", "float32"]
+    model = every_kind()["linear", "float32"]
     told = replace(model, provenance={"data": {"name": "other"}})
     assert model_id(told) == model_id(model)
     entry = model.inputs[0]
@@ -170,8 +147,8 @@ def test_an_id_is_that_of_all_that_decides(every_kind):
     assert len({model_id(one) for one in (model, *others)}) == len(others) + 1
 
 
-def test_the_identity_is_in_every_file(every_kind, tool, tmp_path):
-    for place, ((kind, number), model) in enumerate(every_kind.items()):
+def test_the_identity_is_in_every_file(tmp_path):
+    for place, ((kind, number), model) in enumerate(every_kind().items()):
         folder = tmp_path / str(place)
         unpack(bundle(model, codegen.test_vectors(model), "abc"), folder)
         told = f"/* Model abc, ID {model_id(model)}, {number}, format 2. */"
@@ -181,24 +158,17 @@ def test_the_identity_is_in_every_file(every_kind, tool, tmp_path):
         for line in (f'ID "{model_id(model)}"', 'NAME "abc"', "FORMAT 2"):
             assert f"#define ABC_{line}" in header
         assert not re.search(r"\bMDL|\bmdl|MODEL_H", header)
-    told = run(tool("make"), "CC=" + tool("gcc"), cwd=folder).decode()
-    assert f"abc {model_id(model)} format 2 selftest: 0 of" in told
 
 
-@pytest.mark.parametrize(
-    ("compiler", "flags"), [("gcc", STRICT), ("g++", ["-x", "c++", "-std=c++98"])]
-)
-def test_two_models_of_each_kind_live_in_one_program(
-    every_kind, tool, tmp_path, compiler, flags
-):
+def test_two_models_of_each_kind_live_in_one_program_of_cpp(tool, tmp_path):
     """No two names are equal, and every model still passes its own self-test."""
     names = []
-    for place, model in enumerate(every_kind.values()):
+    for place, model in enumerate(every_kind().values()):
         for name in (f"a{place}", f"b_{place}"):
             package = Package(model, codegen.test_vectors(model, n=8), name)
             files = package.sources | package.tests
             write(tmp_path, {path: text.encode() for path, text in files.items()})
-            names.append((name, package.is_whole))
+            names.append((name, package.model.is_integer))
     include = "".join(
         f'#include "{name}.h"\n#include "{name}_selftest.h"\n' for name, _ in names
     )
@@ -208,90 +178,9 @@ def test_two_models_of_each_kind_live_in_one_program(
     (tmp_path / "main.c").write_text(main)
     sources = sorted(tmp_path.glob("*.c"))
     assert len(sources) > 60
-    command = [tool(compiler), *flags, "-ffp-contract=off", "-o", "all"]
+    command = [tool("g++"), "-x", "c++", "-std=c++98", "-ffp-contract=off", "-o", "all"]
     run(*command, *sources, cwd=tmp_path)
     run(tmp_path / "all")
-
-
-_CHECKER = """
-#include <stdio.h>
-#include "mdl.h"
-int main(void)
-{
-    static INPUT x[MDL_N];
-    static uint8_t bits[(MDL_N + 7) / 8];
-    while (fread(x, sizeof x, 1, stdin) == 1) {
-#ifdef MANY
-        const uint32_t found = mdl_check_inputs(x, bits);
-#else
-        const uint32_t found = mdl_check_inputs(x);
-#endif
-        fwrite(&found, sizeof found, 1, stdout);
-        fwrite(bits, sizeof bits, 1, stdout);
-    }
-    return 0;
-}
-"""
-
-
-def _checked(model, rows, tool, folder, many):
-    """What the compiled check says of rows: the number, and the bits."""
-    kind = f"int{model.width}" if model.is_integer else "float32"
-    write(folder, {**emit_c99(model), "main.c": _CHECKER.encode()})
-    c_kind = "float" if kind == "float32" else f"{kind}_t"
-    flags = [f"-DINPUT={c_kind}", *(["-DMANY"] if many else [])]
-    files = ["main.c", "mdl_inputs.c"]
-    run(tool("gcc"), *STRICT, *flags, "-o", "check", *files, cwd=folder)
-    n_bytes = (len(model.inputs) + 7) // 8
-    record = np.dtype([("found", "u4"), ("bits", "u1", (n_bytes,))])
-    return np.frombuffer(
-        run(folder / "check", given=rows.astype(kind).tobytes()), record
-    )
-
-
-def _outside(model, rows, may_miss):
-    low, high = training_ranges(model)
-    outside = (rows < low) | (rows > high)
-    return outside if may_miss else outside | np.isnan(rows)
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_inputs_outside_the_training_range_have_a_bit_each(
-    every_kind, tool, tmp_path, number
-):
-    model = every_kind["linear", number]
-    values = sample(model.source, 200)
-    values[::3, 0] *= 1.5
-    values[1::3, 1] = -1  # a level that is none
-    values[2::5, 0] = np.nan
-    values[::7, -1] = np.inf
-    rows = model.quantise(values) if number != "float32" else values.astype(np.float32)
-    outside = _outside(model, rows, may_miss=True)
-    told = _checked(model, rows, tool, tmp_path, many=False)
-    wanted = (outside << np.arange(outside.shape[1])).sum(axis=1)
-    np.testing.assert_array_equal(told["found"], wanted)
-    assert 20 < (wanted > 0).sum() and len(set(wanted.tolist())) > 3
-
-
-@pytest.mark.parametrize("n", [32, 33, 300])
-def test_many_inputs_are_counted(random_model, tool, tmp_path, n):
-    model = compile_model(random_model(n, density=1.0))
-    rows = np.float32(sample(model, 50))
-    low, high = training_ranges(model)
-    rows[::2, ::3] = high[::3] + 1
-    rows[::4, 1] = np.nan  # without a preparation none may be missing
-    outside = _outside(model, rows, may_miss=False)
-    told = _checked(model, rows, tool, tmp_path, many=n > 32)
-    if n <= 32:
-        wanted = (outside << np.arange(n)).sum(axis=1)
-        np.testing.assert_array_equal(told["found"], wanted)
-        return
-    np.testing.assert_array_equal(told["found"], outside.sum(axis=1))
-    bits = np.unpackbits(told["bits"], axis=1, bitorder="little")[:, :n]
-    np.testing.assert_array_equal(bits, outside)
-    # Neither a training row nor an end of a range is outside.
-    ends = np.float32([low, high])
-    assert not _checked(model, ends, tool, tmp_path, many=True)["found"].any()
 
 
 def test_the_header_tells_range_and_unit_of_each_input(mixed_model):
@@ -323,11 +212,11 @@ def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_test_vectors_are_a_table_too(every_kind, target):
+def test_test_vectors_are_a_table_too(target):
     number = TARGETS[target].numbers[-1]
     if target == "onnx":
         pytest.importorskip("onnx")
-    model = every_kind["linear", number]
+    model = every_kind()["linear", number]
     vectors = codegen.test_vectors(model)
     files = contents(bundle(model, vectors, target=target))
     (text,) = (c.decode() for n, c in files.items() if n.endswith("vectors.csv"))
@@ -342,8 +231,8 @@ def test_test_vectors_are_a_table_too(every_kind, target):
 
 
 @pytest.mark.parametrize("number", NUMBERS)
-def test_a_cmake_project_builds_and_tests_itself(every_kind, tool, tmp_path, number):
-    model = every_kind["linear", number]
+def test_a_cmake_project_builds_and_tests_itself(tool, tmp_path, number):
+    model = every_kind()["linear", number]
     unpack(bundle(model, codegen.test_vectors(model), target="cmake"), tmp_path / "mdl")
     run(tool("cmake"), "-B", "build", cwd=tmp_path / "mdl")
     run(tool("cmake"), "--build", "build", cwd=tmp_path / "mdl")
@@ -395,8 +284,8 @@ target_link_libraries(app model)
 
 
 @pytest.mark.parametrize("number", ["float32", "int8"])
-def test_a_zephyr_module_has_what_a_build_looks_for(every_kind, tool, tmp_path, number):
-    model = every_kind["linear", number]
+def test_a_zephyr_module_has_what_a_build_looks_for(tool, tmp_path, number):
+    model = every_kind()["linear", number]
     files = unpack(
         bundle(model, codegen.test_vectors(model), target="zephyr"), tmp_path / "mdl"
     )
@@ -421,29 +310,9 @@ def test_a_zephyr_module_has_what_a_build_looks_for(every_kind, tool, tmp_path, 
         run(tool("cmake"), "--build", "build", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
-@pytest.mark.parametrize("kind", ["linear", "value", "sums", "coded"])
-def test_a_python_module_tests_itself(every_kind, tmp_path, kind, number):
-    model = every_kind.get((kind, number), every_kind[kind, "float32"])
-    unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
-    command = [sys.executable, "mdl_selftest.py"]
-    said = run(*command, cwd=tmp_path).decode()
-    assert re.fullmatch(
-        rf"mdl {model_id(model)} format 2 selftest: 0 of \d+ differ\n", said
-    )
-    table = tmp_path / "mdl_test_vectors.csv"
-    lines = [*csv.reader(table.open())]
-    wrong = float(lines[1][-1]) + 1
-    lines[1][-1] = str(int(wrong) if model.is_integer else wrong)
-    with table.open("w", newline="") as file:
-        csv.writer(file).writerows(lines)
-    with pytest.raises(CommandFailed, match="selftest: 1 of"):
-        run(*command, cwd=tmp_path)
-
-
-def test_the_self_test_of_python_reads_decimals_exactly(every_kind, tmp_path):
+def test_the_self_test_of_python_reads_decimals_exactly(tmp_path):
     """By integers: where floats have 32 bits, `float` need not give the nearest."""
-    model = every_kind["linear", "float32"]
+    model = every_kind()["linear", "float32"]
     unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
     text = (tmp_path / "mdl_selftest.py").read_text()
     module = {}
@@ -469,67 +338,6 @@ def test_python_takes_texts_as_the_app_reads_them(mixed_model):
     for text in ("", "?", "0x10", "1_0", "1e300"):
         found = module["scores"]([text, *numbers[1:]])
         assert found == module["scores"]([nan, *numbers[1:]])
-
-
-@pytest.mark.parametrize("target", IN_C)
-def test_a_readme_shows_a_program_that_compiles(every_kind, tool, tmp_path, target):
-    """What stands in its code block, with a number where there are dots."""
-    for place, model in enumerate(every_kind.values()):
-        number = model.number
-        assert number in TARGETS[target].numbers
-        folder = tmp_path / str(place)
-        package = Package(model, codegen.test_vectors(model), "mdl")
-        unpack(TARGETS[target].zip(package), folder)
-        readme = (folder / "README.md").read_text()
-        (block,) = re.findall(r"```c\n(.*?)```", readme, re.S)
-        include, _, body = block.partition("\n")
-        body = body.replace("...", "1")
-        body = body.replace(
-            "Serial.println((const __FlashStringHelper *)", "puts((const char *)"
-        )
-        used = " + ".join(re.findall(r"^float (value)\b", body, re.M))
-        main = f"#include <stdio.h>\n{include}\nint main(void)\n{{\n{body}"
-        main += f"    return {used or 0} > 1e30f;\n}}\n"
-        (folder / "main.c").write_text(main)
-        sources = [
-            path
-            for path in folder.rglob(f"{package.name}*.c")
-            if not re.search("test|example|board", path.name)
-        ]
-        flags = ["-std=c99", "-Wall", "-Werror", f"-I{folder}", f"-I{folder}/src"]
-        run(tool("gcc"), *flags, "-o", "main", "main.c", *sources, cwd=folder)
-        run(folder / "main")
-
-
-@pytest.mark.parametrize(
-    ("goal", "tools"),
-    [
-        ("simavr", ("avr-gcc", "simavr")),
-        ("qemu", ("arm-none-eabi-gcc", "qemu-system-arm")),
-    ],
-)
-def test_a_simulated_chip_runs_the_self_test_of_a_zip(
-    every_kind, tool, tmp_path, goal, tools
-):
-    """By the command of the README, in the folder as it was unpacked."""
-    for name in tools:
-        tool(name)
-    for place, model in enumerate(every_kind.values()):
-        folder = tmp_path / str(place)
-        package = Package(model, codegen.test_vectors(model, n=16), "abc")
-        unpack(TARGETS["c99"].zip(package), folder)
-        assert f"`make {goal}`" in re.sub(
-            " and", "", (folder / "README.md").read_text()
-        )
-        said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
-        assert package.words["passed"] in said, said
-        assert "warning" not in said
-    vectors = folder / "abc_test_vectors.h"
-    text = vectors.read_text()
-    at = text.index("{", text.index("{", text.index("abc_test_scores")) + 1) + 1
-    vectors.write_text(f"{text[:at]}1 + {text[at:]}")
-    said = run("sh", "-c", f"make {goal} 2>&1", cwd=folder).decode()
-    assert "selftest: 1 of 16 differ" in said
 
 
 #: A converter of 10 bits for each column of iris.

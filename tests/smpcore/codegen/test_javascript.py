@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +12,14 @@ from smpcore.codegen.program import SparseCode, WeightedInputs, WeightedSums
 from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets.javascript.source import emit_javascript
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.random_models import one_value
 from tests.smpcore.codegen.scripts import answers_of_script
-from tests.smpcore.codegen.test_regression import _one_value
-from tests.smpcore.codegen.toolchain import CommandFailed, run
-from tests.smpcore.codegen.zips import bundle, readme, unpack
+from tests.smpcore.codegen.toolchain import run
+from tests.smpcore.codegen.zips import bundle, unpack
 
 
 def test_contributions_add_up_to_the_scores(tool, tmp_path, mixed_model, random_model):
-    floats = [mixed_model, compile_model(_one_value(random_model, 6))]
+    floats = [mixed_model, compile_model(one_value(random_model, 6))]
     models = [*floats, *(quantise(one, 16) for one in floats)]
     tasks = []
     for model in models:
@@ -48,7 +47,7 @@ def test_terms_of_anchors_and_of_a_code_add_up_to_the_scores(tool, tmp_path):
     for model in [*sums, compile_model(coded_model())]:
         parts = model.find(SparseCode) or model.find(WeightedSums)
         n = getattr(parts, "n_prototypes", 0) or parts.n_anchors
-        given = model.to_inputs(sample(getattr(model, "source", model), 200))
+        given = model.to_inputs(sample(model.source, 200))
         tasks.append((model, given, {"contributions": model.n_rows * n}))
     told = answers_of_script("javascript", tasks, tool, tmp_path)
     for (model, rows, _), found in zip(tasks, told, strict=True):
@@ -117,47 +116,6 @@ def test_a_page_can_show_the_inputs(tool, tmp_path, mixed_model):
             if key != "unit":
                 assert value == json.loads(json.dumps(getattr(entry, key)))
     assert [one["levels"] for one in inputs if one["levels"]]
-
-
-def _zips(mixed_model, random_model):
-    value = compile_model(_one_value(random_model, 6))
-    sums = compile_model(random_kernel_model())
-    floats = {"linear": mixed_model, "value": value, "sums": sums}
-    whole = {f"{k}, int8": quantise(model, 8) for k, model in floats.items()}
-    band = replace(mixed_model, band=0.1)
-    return {**floats, **whole, "code": compile_model(coded_model()), "band": band}
-
-
-def test_every_zip_tests_itself(tool, tmp_path, mixed_model, random_model):
-    for name, model in _zips(mixed_model, random_model).items():
-        folder, vectors = tmp_path / name, codegen.test_vectors(model)
-        files = unpack(bundle(model, vectors, target="javascript"), folder)
-        assert {"mdl.mjs", "mdl_selftest.mjs", "mdl.json", "LICENSE"} < set(files)
-        # From another folder.
-        said = run(tool("node"), folder / "mdl_selftest.mjs", cwd=tmp_path).decode()
-        expected = f"mdl {codegen.model_id(model)} selftest: 0 of {len(vectors.rows)}"
-        assert said == f"{expected} differ\n"
-        # The lines of the README run as they are.
-        text = readme(model, vectors, target="javascript")
-        (block,) = re.findall(r"```js\n(.*?)```", text, re.S)
-        (folder / "own.mjs").write_text(block)
-        assert run(tool("node"), "own.mjs", cwd=folder).strip()
-        assert ("Not sure" in text) == (name == "band")
-        part = {"code": "prototype"}.get(name, "anchor" if "sums" in name else "input")
-        assert f"`contributions(x)` tells how much each {part} adds" in text
-
-
-@pytest.mark.parametrize("kind", ["value", "sums", "value, int8", "sums, int8"])
-def test_a_wrong_weight_is_noticed(tool, tmp_path, mixed_model, random_model, kind):
-    model = _zips(mixed_model, random_model)[kind]
-    unpack(bundle(model, codegen.test_vectors(model), target="javascript"), tmp_path)
-    module = tmp_path / "mdl.mjs"
-    head, weights = module.read_text().split("const WEIGHT = ")
-    first = re.search(r"\[\s*([^,]+)", weights)[1]
-    wrong = int(first) + 1 if model.is_integer else float(first) * 1.00001
-    module.write_text(f"{head}const WEIGHT = {weights.replace(first, str(wrong), 1)}")
-    with pytest.raises(CommandFailed, match=r"selftest: [1-9]\d* of 32 differ"):
-        run(tool("node"), "mdl_selftest.mjs", cwd=tmp_path)
 
 
 def test_what_is_no_number_is_missing(tool, tmp_path, mixed_model):

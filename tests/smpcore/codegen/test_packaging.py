@@ -146,25 +146,6 @@ def test_an_arduino_library_keeps_the_rules(model, tmp_path, name):
     assert [rule for rule, keeps in ARDUINO.items() if not keeps(library, told)] == []
 
 
-SPOILS = {
-    "LibraryInvalid": lambda lib: [path.unlink() for path in lib.glob("src/*.h")],
-    "LibraryPropertiesNameFieldHeaderMismatch": lambda lib: (
-        lib / "src/mdl.h"
-    ).unlink(),
-    "LibraryHasExe": lambda lib: (lib / "src/a.exe").touch(),
-    "LicenseFileMissing": lambda lib: (lib / "LICENSE").unlink(),
-    "SketchNameMismatch": lambda lib: (lib / "examples/Ask").rename(lib / "examples/B"),
-    "IncorrectLibrarySrcFolderNameCase": lambda lib: (lib / "src").rename(lib / "Src"),
-}
-
-
-@pytest.mark.parametrize("rule", SPOILS)
-def test_a_broken_rule_is_noticed(model, tmp_path, rule):
-    library = _library(model, tmp_path, "arduino")
-    SPOILS[rule](library)
-    assert not ARDUINO[rule](library, _properties(library))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_manifest_is_as_platformio_validates_it(model, tmp_path, name):
     library = _library(model, tmp_path, "platformio", name)

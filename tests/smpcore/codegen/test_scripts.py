@@ -1,7 +1,6 @@
 """JavaScript, Python and MicroPython answer as the emulator does, bit for bit."""
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -16,12 +15,10 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.program import LOWEST, SparseCode, WeightedInputs
 from smpcore.codegen.quant_inputs import container_ends
-from smpcore.codegen.similarities import SIMILARITIES
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.kernel_models import random_kernel_model
+from tests.smpcore.codegen.models import groups
 from tests.smpcore.codegen.programs import changed, farthest_rows, part, whole_distances
 from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script
-from tests.smpcore.codegen.test_codes import _models as coded_models
-from tests.smpcore.codegen.test_regression import _one_value
 
 
 @pytest.fixture(params=LANGUAGES)
@@ -42,7 +39,14 @@ def _names(model):
     if model.is_regression:
         return {"row_scores": 1, "predict": 1, "value": 1}
     rows, classes = model.n_rows, model.n_outputs
-    return {"row_scores": rows, "scores": classes, "predict": 1, "margin": 1, "sure": 1}
+    found = {
+        "row_scores": rows,
+        "scores": classes,
+        "predict": 1,
+        "margin": 1,
+        "sure": 1,
+    }
+    return found | ({"probability": 1} if model.probability else {})
 
 
 def _rows(model, n=200):
@@ -88,38 +92,16 @@ def _compare(answers, models):
         band = model.not_sure if model.is_integer else np.float32(model.band or -1)
         has_score = (scores > LOWEST).any(axis=1)
         _equal(found["sure"], has_score & (margins > band))
-        yield model, rows, scores
+        if model.probability:
+            _equal(found["probability"], model.probability.of_scores(scores))
 
 
-def _all(answers, models):
-    """How many models were compared, with their rows."""
-    found = list(_compare(answers, models))
-    assert all(len(rows) > len(range(400)[answers.rows]) for _, rows, _ in found)
-    return found
-
-
-def test_linear_models_give_the_same_bits(answers, random_model, mixed_model):
-    models = [
-        compile_model(random_model(7, density=density, seed=seed))
-        for density in (1.0, 0.5, 0.2)
-        for seed in range(3)
-    ]
-    two = compile_model(random_model(4, n_classes=2, per_class=1))
-    wide = compile_model(random_model(80, n_classes=9))
-    found = _all(answers, [*models, two, wide, mixed_model])
-    _, rows, _ = found[-1]
-    assert np.isnan(rows).any() and (rows == -1).any()
-    silent = [(scores == LOWEST).all(axis=1).sum() for *_, scores in found]
-    assert not any(model.band for model, *_ in found) and sum(silent) > 1
-
-
-@pytest.mark.parametrize("density", [1.0, 0.5])
-def test_every_similarity_gives_the_same_bits(answers, density):
-    make = partial(random_kernel_model, density=density)
-    models = [
-        compile_model(make(kind, seed=s)) for kind in SIMILARITIES for s in (0, 1)
-    ]
-    assert len(_all(answers, models)) == 2 * len(SIMILARITIES)
+@pytest.mark.parametrize("group", groups())
+def test_every_model_gives_the_same_bits(answers, group):
+    named = groups()[group].items()
+    # Many classes are long in the emulator, and no other code.
+    models = [one for name, one in named if not {"300", "256"} & {*name.split()}]
+    _compare(answers, models)
 
 
 def _code_of_inputs(n, n_dimensions, seed):
@@ -149,13 +131,6 @@ def _code_of_inputs(n, n_dimensions, seed):
     )
 
 
-def test_sparse_codes_give_the_same_bits(answers):
-    models = dict(coded_models())
-    del models["300 prototypes"]  # long in the emulator, and no other code
-    models["dropped"] = compile_model(coded_model("poly", 30, 12, 1, n_anchors=30))
-    assert len(_all(answers, models.values())) == len(models)
-
-
 def test_any_search_for_a_code_gives_the_same_bits(answers):
     """Dependent prototypes, several that drop out at once, similarities of 0."""
     models = [_code_of_inputs(8, d, seed) for d in (3, 5, 8) for seed in range(3)]
@@ -167,39 +142,12 @@ def test_any_search_for_a_code_gives_the_same_bits(answers):
         _equal(found["row_scores"], model.row_scores(rows))
 
 
-@pytest.mark.parametrize("width", [8, 16])
-def test_integers_are_exact(answers, random_model, mixed_model, width):
-    compiled = [
-        mixed_model,
-        compile_model(random_model(7)),
-        compile_model(random_model(60, density=0.3, n_classes=5)),
-        compile_model(random_model(4, n_classes=2, per_class=1)),
-        *(
-            compile_model(random_kernel_model(kind, n_classes=n, seed=n))
-            for kind in ("rbf", "laplacian")
-            for n in (2, 3)
-        ),
-    ]
-    models = [quantise(one, width) for one in compiled]
-    assert any(model.relative for model in models)
-    assert len(_all(answers, models)) == len(models)
-
-
 def test_distances_above_31_bits_are_exact(answers):
     quant = quantise(compile_model(random_kernel_model("rbf", 40)), 16)
     rows = farthest_rows(quant)
     assert whole_distances(quant, rows).max() > 2**31
     (found,) = answers([(quant, rows, _names(quant))])
     _equal(found["row_scores"], quant.row_scores(rows))
-
-
-@pytest.mark.parametrize("kind", ["linear", *SIMILARITIES])
-def test_a_value_is_the_same(answers, random_model, kind):
-    make = partial(random_kernel_model, kind) if kind in SIMILARITIES else random_model
-    compiled = compile_model(_one_value(make, 6))
-    widths = (8, 16) if kind in ("linear", "rbf", "laplacian") else ()
-    models = [compiled, *(quantise(compiled, width) for width in widths)]
-    assert list(_compare(answers, models)) == []
 
 
 def test_ties_band_and_fallback_are_those_of_the_emulator(answers, random_model):

@@ -11,7 +11,7 @@ from smpcore import codegen
 from smpcore.codegen import TARGETS, compile_model, quantise, templates
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import coded_model
-from tests.smpcore.codegen.test_regression import _one_value
+from tests.smpcore.codegen.random_models import one_value
 from tests.smpcore.codegen.zips import bundle, contents
 
 #: What would be a word of a template, or of another language of templates.
@@ -53,7 +53,7 @@ def test_every_template_is_used(mixed_model, random_model, monkeypatch):
     templates.sections.cache_clear()
     made = [
         replace(mixed_model, band=50.0),
-        compile_model(_one_value(random_model, 6)),
+        compile_model(one_value(random_model, 6)),
         compile_model(coded_model()),
     ]
     for model in [*made, *(quantise(one, 8) for one in made[:2])]:

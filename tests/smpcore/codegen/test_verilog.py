@@ -17,7 +17,7 @@ from smpcore.codegen.targets.verilog.testbench import emit_testbench
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.toolchain import run
-from tests.smpcore.codegen.zips import bundle, unpack
+from tests.smpcore.codegen.zips import bundle
 
 MODELS = {
     "two classes, one score": {"n_classes": 2, "per_class": 1},
@@ -116,18 +116,6 @@ def test_it_can_be_synthesised_for_ice40(quant_of, tool, tmp_path):
         script = f"read_verilog {file}; synth_ice40 -top {file[:-2]}; stat"
         told = run(tool("yosys"), "-p", script, cwd=tmp_path).decode()
         assert int(re.findall(r"SB_LUT4 +(\d+)", told)[-1]) < 1280  # of an hx1k
-
-
-def test_the_commands_of_the_readme_work(quant_of, tool, tmp_path):
-    quant = quant_of("three classes", 8, 0.3)
-    unpack(bundle(quant, codegen.test_vectors(quant), target="verilog"), tmp_path)
-    readme = (tmp_path / "README.md").read_text()
-    command = re.search(r"`(iverilog [^`]*)`", readme)[1]
-    end = re.search(r"ends with\n +`([^`]*)`", readme)[1]
-    tool("iverilog")
-    printed = run("sh", "-c", command, cwd=tmp_path).decode()
-    assert printed.splitlines()[-1] == end
-    assert "selftest: 0 of 32 differ" in end
 
 
 def test_other_forms_are_refused():

@@ -2,12 +2,9 @@
 
 import re
 import subprocess
-import tempfile
-from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from hypothesis import HealthCheck, settings
 
 from smpcore.codegen import emit_c99
 
@@ -19,40 +16,6 @@ STRICT = (
 
 #: Stop at the first undefined behaviour or bad address.
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=all -O1".split()
-
-#: For models that hypothesis draws and a compiler compiles: a fifth of what is usual.
-COMPILED = settings(
-    max_examples=settings.default.max_examples // 5,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-
-_RUNNER = """
-#include <stdio.h>
-#include "mdl.h"
-#ifndef MDL_CLASS
-#define MDL_CLASS mdl_predict
-#endif
-int main(void)
-{
-    static float x[MDL_N], scores[MDL_CLASSES];
-    while (fread(x, sizeof x, 1, stdin) == 1) {
-        const unsigned k = MDL_CLASS(x);
-        mdl_scores(x, scores);
-        fwrite(scores, sizeof scores, 1, stdout);
-        fwrite(&k, sizeof k, 1, stdout);
-    }
-    return 0;
-}
-"""
-
-
-# A model with one value has no scores: what the programs above ask for instead.
-_VALUE = """
-#include "mdl.h"
-#define MDL_CLASSES 1
-#define MDL_CLASS(x) 0
-#define mdl_scores(x, scores) ((void)(*(scores) = mdl_predict(x)))
-"""
 
 
 class CommandFailed(AssertionError):
@@ -69,12 +32,6 @@ def run(*command, cwd=None, given=None) -> bytes:
     return done.stdout
 
 
-def sources(compiled, main="") -> dict[str, bytes]:
-    """The files of a model, and of a program around it."""
-    value = _VALUE if compiled.is_regression else ""
-    return {**emit_c99(compiled), "main.c": (value + main).encode()}
-
-
 def write(folder, files) -> Path:
     """Put files into a folder."""
     folder = Path(folder)
@@ -83,35 +40,9 @@ def write(folder, files) -> Path:
     return folder
 
 
-def write_sources(folder, compiled, main="") -> Path:
-    """Put a model, and a program around it, into a folder."""
-    return write(folder, sources(compiled, main))
-
-
-@lru_cache(maxsize=2)
-def _built(compiler, flags, files):
-    """A folder with these C files, compiled; the next rows may be of the same model."""
-    folder = tempfile.TemporaryDirectory()
-    write(folder.name, dict(files))
-    names = [name for name, _ in files if name.endswith(".c")]
-    run(compiler, *STRICT, *flags, "-o", "run", *names, cwd=folder.name)
-    return folder
-
-
-def told(files, rows, record, compiler, flags):
-    """What a program of these files answers to rows, as an array of records."""
-    folder = _built(compiler, tuple(flags), tuple(files.items()))
-    found = np.frombuffer(run(f"{folder.name}/run", given=rows.tobytes()), record)
-    assert len(found) == len(rows)
-    return found
-
-
-def answers_in_c(compiled, rows, compiler="gcc", flags=()):
-    """Scores and class indices that the compiled C gives."""
-    record = [("scores", np.float32, (compiled.n_outputs,)), ("k", np.uint32)]
-    files, rows = sources(compiled, _RUNNER), np.asarray(rows, np.float32)
-    found = told(files, rows, record, compiler, flags)
-    return found["scores"], found["k"]
+def write_sources(folder, model) -> Path:
+    """Put the C of a model into a folder."""
+    return write(folder, emit_c99(model))
 
 
 def unnoticed(folder, files, source="mdl.c", flags=("-fsanitize=address",)):

@@ -1,0 +1,197 @@
+"""Generated C gives every bit of the emulator, and strict tools find nothing in it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from smpcore.codegen import compile_model, emit_c99, quantise
+from smpcore.codegen.constants import has_tables
+from smpcore.errors import ExportError
+from tests.smpcore.codegen.c_programs import (
+    any_integers,
+    assert_same_in_c,
+    odd_case,
+    union_files,
+)
+from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.models import groups
+from tests.smpcore.codegen.random_models import one_value, random_linear
+from tests.smpcore.codegen.toolchain import (
+    SANITIZE,
+    STRICT,
+    CommandFailed,
+    run,
+    write,
+)
+
+GROUPS = list(groups())
+#: A float that no integer holds is undefined, too.
+CLEAN = [*SANITIZE, "-fsanitize=float-cast-overflow"]
+WAYS = {
+    "gcc": ("gcc", ["-O3"]),
+    "clang": ("clang", ["-O3"]),
+    "gcc, sanitized": ("gcc", CLEAN),
+    "clang, sanitized": ("clang", [*CLEAN, "-O3"]),
+}
+
+
+@pytest.fixture(scope="module", params=GROUPS)
+def cases(request):
+    """About ten models with the rows that they are asked."""
+    models = groups()[request.param].items()
+    return [odd_case(model, 400 if "300" in name else 2000) for name, model in models]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_c_gives_every_bit_of_the_emulator(cases, tool, way):
+    compiler, flags = WAYS[way]
+    assert_same_in_c(cases, tool(compiler), flags)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_products_and_sums_are_rounded_one_by_one(tool, compiler):
+    """Also by an engineer's project that lets its compiler contract them."""
+    if "fma" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this processor has no fused multiply-add")
+    models = [random_linear(), *map(random_kernel_model, ("rbf", "poly"))]
+    cases = [odd_case(compile_model(model), 500) for model in models]
+    fused = ["-std=gnu99", "-O3", "-march=haswell"]
+    fused += ["-ffp-contract=fast" if compiler == "gcc" else "-ffp-contract=on"]
+    assert_same_in_c(cases, tool(compiler), fused)
+
+
+def _drawn(random):
+    """A model of any kind and size, scaled anyhow; of integers sometimes."""
+    kind = random.choice(["linear", "linear", "rbf", "laplacian", "poly", "features"])
+    d, classes, many = (int(random.integers(*r)) for r in ((1, 200), (2, 6), (1, 5)))
+    density, seed = random.choice([0.02, 0.3, 1.0]), int(random.integers(2**32))
+    if kind == "linear":
+        model = random_linear(d, classes, many, density, seed)
+    else:
+        model = random_kernel_model(kind, 1 + d // 4, 3 * many, classes, density, seed)
+    scale = 10.0 ** random.integers(-6, 7)
+    parts = {n: scale * getattr(model, n) for n in ("center", "scale", "low", "high")}
+    compiled = compile_model(replace(model, **parts))
+    width, accumulator = int(random.choice([8, 16])), random.choice([None, 16, 32])
+    if kind not in ("linear", "rbf", "laplacian") or random.random() < 0.4:
+        return compiled
+    try:
+        return quantise(compiled, width, accumulator=accumulator)
+    except ExportError as error:  # narrow sums need not suffice, nor few bits
+        assert accumulator == 16 or "choose 16 bits" in str(error), error
+        return quantise(compiled, 16)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_model_is_clean_under_the_sanitizers(tool, seed):
+    random = np.random.default_rng(seed)
+    models = [_drawn(random) for _ in range(12)]
+    for quant in (one for one in models if one.is_integer):
+        reached = np.abs(quant.row_scores(any_integers(quant, 400))).max()
+        assert reached <= quant.largest <= 2 ** (quant.accumulator - 1) - 1
+    codes = [
+        coded_model("rbf", 4 + seed, 1 + seed, seed),
+        coded_model("ncc", seed=seed),
+    ]
+    models += map(compile_model, codes)
+    assert_same_in_c([odd_case(one, 300, seed) for one in models], tool("gcc"), CLEAN)
+
+
+@pytest.fixture(scope="module")
+def union(tmp_path_factory):
+    """A folder with the C files of all models of `groups`, but for the largest.
+
+    Where rows are written out one by one, cppcheck knows that the last store is one.
+    """
+    named = [pair for group in groups().values() for pair in group.items()]
+    without = "300", "256", "one row", "int8, "
+    models = [one for name, one in named if not any(word in name for word in without)]
+    folder = write(tmp_path_factory.mktemp("union"), union_files(models))
+    return folder, sorted(path.name for path in folder.glob("*.c"))
+
+
+def test_analysers_find_nothing(union, tool, in_turns):
+    folder, files = union
+    ignored = ["--suppress=missingIncludeSystem", "--suppress=unusedFunction"]
+    check = [tool("cppcheck"), "--std=c99", "--enable=all", "--error-exitcode=1"]
+    run(*check, "--quiet", *ignored, *files, cwd=folder)
+    analyse = [tool("clang"), "--analyze", "-Xclang", "-analyzer-werror", "-std=c99"]
+    run(*analyse, *in_turns(files, 0, 4), cwd=folder)
+
+
+def test_an_analyser_that_finds_something_fails(tool, tmp_path):
+    (tmp_path / "bad.c").write_text("int f(void) { int x; return x + 1; }\n")
+    with pytest.raises(CommandFailed):
+        run(tool("cppcheck"), "--error-exitcode=1", "bad.c", cwd=tmp_path)
+    analyse = [tool("clang"), "--analyze", "-Xclang", "-analyzer-werror"]
+    with pytest.raises(CommandFailed):
+        run(*analyse, "bad.c", cwd=tmp_path)
+
+
+WARNINGS = (
+    "-Wall -Wextra -pedantic -Wfloat-equal -Wconversion -Wsign-conversion -Werror"
+)
+LANGUAGES = [
+    ("gcc", "-std=c99"),
+    ("clang", "-std=c99"),
+    ("g++", "-x c++ -std=c++98"),
+    ("g++", "-x c++ -std=c++17 -Wold-style-cast"),
+    ("clang++", "-x c++ -std=c++17 -Wold-style-cast"),
+]
+
+
+@pytest.mark.parametrize(("compiler", "flags"), LANGUAGES)
+def test_no_compiler_warns_in_c_or_in_cpp(union, tool, compiler, flags):
+    folder, files = union
+    strict = [flag for flag in STRICT if flag != "-std=c99"]
+    command = [tool(compiler), *strict, *WARNINGS.split(), *flags.split()]
+    run(*command, "-fsyntax-only", *files, cwd=folder)
+
+
+@pytest.mark.parametrize("turn", range(4))
+def test_it_calls_no_library(union, tool, tmp_path, in_turns, turn):
+    folder, files = union
+    compiler, level = ("gcc", "clang")[turn % 2], ("-Os", "-O3")[turn // 2]
+    flags = [level, "-std=c99", "-ffp-contract=off", "-ffreestanding", "-fno-pic", "-c"]
+    own = [folder / file for file in in_turns(files, turn, 4)]
+    run(tool(compiler), *flags, *own, cwd=tmp_path)
+    unknown = run(tool("nm"), "-u", *tmp_path.glob("*.o")).decode()
+    assert [line for line in unknown.splitlines() if " U " in line] == []
+
+
+@pytest.mark.parametrize("width", [None, 16])
+def test_a_compiler_that_changes_bits_is_stopped_by_the_file(tool, tmp_path, width):
+    compiled = compile_model(random_linear())
+    write(tmp_path, emit_c99(quantise(compiled, width) if width else compiled))
+    name = "mdl_quantise.c" if width else "mdl.c"
+    for flag, words in {
+        "-mfpmath=387": "FLT_EVAL_METHOD is 0",
+        "-ffast-math": "compile without -ffast-math",
+    }.items():
+        with pytest.raises(CommandFailed, match=words):
+            run(tool("gcc"), "-std=gnu99", flag, "-c", name, cwd=tmp_path)
+
+
+def test_names_of_classes_can_be_left_out(tool, tmp_path):
+    write(tmp_path, emit_c99(compile_model(random_linear())))
+    command = [tool("gcc"), "-std=c99", "-c", "mdl.c", "-DMDL_NO_LABELS", "-o", "m.o"]
+    run(*command, cwd=tmp_path)
+    assert b"mdl_label" not in (tmp_path / "m.o").read_bytes()
+
+
+def test_a_value_has_no_class(tool):
+    for make in (random_linear, random_kernel_model):
+        files = emit_c99(compile_model(one_value(make, 6)))
+        assert b"class" not in (files["mdl.c"] + files["mdl.h"]).lower()
+
+
+def test_the_models_take_every_branch():
+    whole = [m for g in groups().values() for m in g.values() if m.is_integer]
+    assert {has_tables(one) for one in whole} == {True, False}
+    assert {(one.width, one.accumulator) for one in whole} == {
+        (8, 16),
+        (8, 32),
+        (16, 32),
+    }
