@@ -39,6 +39,8 @@ D                           number    dual value: minus the entropy of `losses`
 import math
 from collections import namedtuple
 
+import numpy as np
+
 from smpcore.methods.smallk.kernel_support_norm import (
     squared_support_norm,
     sum_largest_squares,
@@ -154,7 +156,8 @@ def solve_smallk(
     and (n_features,). Returns W, status, steps taken, objective and gap after 0, 1, ...
     steps, recorded steps, the curvature L, and `at`.
     """
-    room, first = loss_room(W.shape[0], W.shape[1], 96), form.first
+    # A literal would be another signature, compiled while somebody waits.
+    room, first = loss_room(*W.shape, np.int64(96)), form.first
     smooth, in_memory = ties.kind == SMOOTH, X.shape[0] > 0
     loss_new, entropy, true_loss, true_entropy = losses
     going, T, status, n_iter, extrapolated, L, t, bound, loss, rise = at

@@ -151,7 +151,7 @@ def solve_smallk_mirror_prox(X, ties, form, W, limits, history):
     number is gamma.
     """
     m, (N, n), n_features = ties.weights.size, W.shape, form.n_features
-    miss, room = np.empty(m), loss_room(N, n, 96)
+    miss, room = np.empty(m), loss_room(N, n, np.int64(96))
     sizes, shares = np.empty((2, n_features)), np.empty(n_features)
     G, D, M, ones = (
         np.empty((N, n)),
