@@ -43,7 +43,7 @@ with problems_shown():  # the Python below can be had all the same
     opened = context.choice.open_test, context.times_opened
     key = context.key, context.operating, opened
     made = session.remembered("export", key, partial(exports.compiled, context))
-    place = st.container()
+    decision, place = st.container(), st.container()
     in_floats, made = made, counts.editor(made)
     sensors = ranges.editor(made)
     key = key, tuple(made.counts.items()), tuple(sensors.items())
@@ -52,12 +52,13 @@ with problems_shown():  # the Python below can be had all the same
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
         forms = task.result()
         form = formats.shown(forms, chosen.number_format)
+        decision.markdown(formats.decision(form, chosen.chip))
         with place:
             _compare(form, forms)
             known = boards.section(made, form, chosen.chip, key, in_floats)
             peers.section(made, form, known)
         with problems_shown(st.error):
-            files.section(made, form, chosen, sensors, key)
+            files.section(made, form, chosen, sensors, key, decision)
 with st.expander("The same model in Python"):
     with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")

@@ -36,8 +36,9 @@ def section(
     chosen: settings.Settings,
     ranges: dict[str, SensorRange],
     key: Any,
+    place: Any,
 ) -> None:
-    """Make the zip, offer it, and show what is in it."""
+    """Make the zip, offer it at a place of the page, and show what is in it."""
     real = st.toggle(
         "Include real training rows in the test vectors",
         value=not made.data.dataset.private,
@@ -51,14 +52,15 @@ def section(
     choice = chosen.target, form.name, chosen.name
     make = partial(made.zip, vectors, *choice, ranges, formats.as_exported(form, made))
     packed = session.remembered("files", (vectors_key, choice, calibrated), make)
-    download(
-        "Download the zip",
-        lambda: packed,
-        f"{chosen.name or exports.usual_name(made.context)}.zip",
-        type="primary",
-        key="export_download",
-        help="Includes a self-test, test vectors and a README.",
-    )
+    with place:
+        download(
+            "Download the zip",
+            lambda: packed,
+            f"{chosen.name or exports.usual_name(made.context)}.zip",
+            type="primary",
+            key="export_download",
+            help="Includes a self-test, test vectors and a README.",
+        )
     origin = f"{vectors.n_real} of them real" if vectors.n_real else "all synthetic"
     if n_rows := form.model.n_training_rows:
         origin += f"; the model itself contains {n_rows} training rows"

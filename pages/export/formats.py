@@ -104,6 +104,18 @@ def table(lines: list[dict[str, Any]], chip: str) -> None:
         )
 
 
+def decision(form: ComparedFormat, chip: str) -> str:
+    """Whether a format answers as the model on the screen does, and what it takes."""
+    alike = f"answers {form.n_rows - form.n_differ} of {form.n_rows} open rows as"
+    if form.model.is_regression:
+        most = max(p.same.score_error for p in form.parts.values())
+        alike = f"is at most {most:.1e} off on {form.n_rows} open rows from what"
+    words = f"**{form.name}** {alike} the model on the screen does"
+    if both := estimate_costs(form.model).get(chip):
+        words += f"; on {chip} it takes about {both.linked.flash:,} B of flash"
+    return f"{words}."
+
+
 def _takes(form: ComparedFormat, chip: str) -> dict[str, str]:
     """Estimated costs of a format on a chip."""
     both = estimate_costs(form.model).get(chip)

@@ -74,3 +74,16 @@ def test_every_page_says_what_it_answers(visit):
         question = visit.page.get_by_test_id("stCaptionContainer").first
         in_sight(question)
         assert re.search(r"[?.]$", question.inner_text())
+
+
+def test_the_c_file_is_a_press_away(visit):
+    visit.page.set_viewport_size(SCREEN)
+    visit.open()
+    visit.go("Export")
+    button = visit.page.get_by_role("button", name="Download the zip")
+    in_sight(button)
+    said = visit.page.get_by_text(re.compile(r"answers (\d+) of \1 open rows as"))
+    in_sight(said)
+    with visit.page.expect_download() as saved:
+        button.click()
+    assert saved.value.suggested_filename == "moons.zip"
