@@ -151,7 +151,7 @@ def test_explore_has_a_slider_among_the_data_controls(mine):
     assert context.with_values({"within": 20.0}) is None  # other data, so no drag
     with pytest.raises(SmpcoreError, match="should be a number from"):
         controls.set_values(mine, {"within": "soon"})
-    with pytest.raises(SmpcoreError, match="not a control of this page"):
+    with pytest.raises(SmpcoreError, match="no control of this page"):
         controls.set_values(replace(mine, follow_up=None), {"within": 20.0})
 
 

@@ -5,9 +5,12 @@ import { css } from "./marks.js";
 const NODES = 100;
 const STEP = 7;
 
+/** A canvas off the page; an OffscreenCanvas cannot be written into a picture to save. */
+const drawingOf = (width, height) => Object.assign(document.createElement("canvas"), { width, height });
+
 /** A canvas of 100 x 100 pixels, opaque where no row is near, from high y to low y. */
 function maskOf(far) {
-  const mask = new OffscreenCanvas(NODES, NODES);
+  const mask = drawingOf(NODES, NODES);
   const image = new ImageData(NODES, NODES);
   for (let i = 0; i < NODES; i++)
     for (let j = 0; j < NODES; j++) image.data[4 * (i * NODES + j) + 3] = 255 * far[(NODES - 1 - i) * NODES + j];
@@ -20,7 +23,7 @@ export function drawFar(pen, theme, plot) {
   const { area: { x, y, w, h }, app: { scene: { view } } } = plot;
   if (!view.far) return;
   if (plot.farOf !== view.far) [plot.farOf, plot.farMask] = [view.far, maskOf(view.far)];
-  const hatched = new OffscreenCanvas(Math.ceil(w), Math.ceil(h));
+  const hatched = drawingOf(Math.ceil(w), Math.ceil(h));
   const hatch = hatched.getContext("2d");
   hatch.fillStyle = css(theme.back, 0.75);
   hatch.fillRect(0, 0, w, h);

@@ -31,10 +31,9 @@ export class Play {
   }
 
   step() {
-    // Another path, another page, or the visitor's own hand on the slider.
     const { controls: { scrub } } = this.app;
-    const moved = this.at !== undefined && this.timer && Number(this.scrub.range.value) !== this.at && this.scrub.moved;
-    if (scrub !== this.scrub || !this.button.isConnected || moved || !this.way.length) return this.pause();
+    const gone = scrub !== this.scrub || !this.button.isConnected; // another path, another page
+    if (gone || !this.way.length) return this.pause();
     this.at = this.way.shift();
     scrub.slide(this.at);
   }

@@ -115,6 +115,7 @@ def own_points() -> bytes:
 
 def test_each_tool_of_the_figure_by_mouse(visit):
     visit.open()
+    visit.click("checkbox", "Equal axes")  # the picture fills its canvas
     box = canvas(visit).bounding_box()
 
     def click(x: float, y: float) -> None:

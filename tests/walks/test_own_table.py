@@ -50,7 +50,7 @@ def validated(forbidden: str = "") -> tuple[int, int]:
 def test_roles_groups_and_parts(visit):
     clinic(visit)
     assert facts(visit)["Rows"] == 160 and facts(visit)["Features"] == 6
-    for found in ("Delimiter: ;", "Decimal: ,", "Encoding: cp1252"):
+    for found in ("; between cells", "decimal comma", "encoding cp1252"):
         visit.reads(found)
     give_role(visit, 0, "group")
     dataset, *_ = fitted()

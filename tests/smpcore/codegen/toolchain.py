@@ -22,10 +22,14 @@ class CommandFailed(AssertionError):
     """A command ended with an error; the message is what it said."""
 
 
-def run(*command, cwd=None, given=None) -> bytes:
-    """Run a command and return what it wrote."""
+def run(*command, cwd=None, given=None, seconds=600) -> bytes:
+    """Run a command and return what it wrote; one that never ends has failed."""
     words = [str(word) for word in command]
-    done = subprocess.run(words, cwd=cwd, input=given, capture_output=True)
+    how = {"input": given, "capture_output": True, "timeout": seconds}
+    try:
+        done = subprocess.run(words, cwd=cwd, **how)
+    except subprocess.TimeoutExpired as error:
+        raise CommandFailed(f"{' '.join(words)}\nhas not ended") from error
     if done.returncode:
         said = (done.stdout + done.stderr).decode(errors="replace")
         raise CommandFailed(f"{' '.join(words)}\n{said}")
@@ -63,7 +67,7 @@ def unnoticed(folder, files, source="mdl.c", flags=("-fsanitize=address",)):
             program.write_bytes(right[:at] + changed + right[at + len(changed) :])
             every.append((table, place))
             try:
-                run(program)
+                run(program, seconds=5)  # a wrong end of a loop may be 2^32 off
                 unseen.append((table, place))
             except CommandFailed:
                 pass
