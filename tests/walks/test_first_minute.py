@@ -50,11 +50,14 @@ def test_play_moves_the_slider_to_its_ends_and_space_holds_it(visit):
     visit.open()
     visit.rest()
     slider = visit.slider("Merge prototypes (λ)")
-    start, end = slider.input_value(), slider.get_attribute("max")
+    start = slider.input_value()
+    assert slider.get_attribute("max") == "50" and 10 < int(start) < 40
     button = visit.page.get_by_role("button", name=re.compile("Play|Pause"))
     in_sight(button)
     button.click()
-    expect(slider).to_have_value(end, timeout=30_000)
+    # It is at an end for a moment only.
+    for near in (r"4\d|50", r"\d"):
+        expect(slider).to_have_value(re.compile(f"^({near})$"), timeout=30_000)
     visit.page.keyboard.press(" ")
     held = slider.input_value()
     visit.page.wait_for_timeout(500)

@@ -116,12 +116,13 @@ def own_points() -> bytes:
 def test_each_tool_of_the_figure_by_mouse(visit):
     visit.open()
     visit.click("checkbox", "Equal axes")  # the picture fills its canvas
-    box = canvas(visit).bounding_box()
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        box = canvas(visit).bounding_box()
+        return box["x"] + x * box["width"], box["y"] + y * box["height"]
 
     def click(x: float, y: float) -> None:
-        visit.page.mouse.click(
-            box["x"] + x * box["width"], box["y"] + y * box["height"]
-        )
+        visit.page.mouse.click(*place(x, y))
         visit.rest()
 
     visit.choose("Class of added points", "1")
@@ -139,11 +140,9 @@ def test_each_tool_of_the_figure_by_mouse(visit):
     click(0.8, 0.15)
     assert rows(visit) == (count := count - 1)
     visit.click("button", re.compile(r"^Spray"))
-    visit.page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.2 * box["height"])
+    visit.page.mouse.move(*place(0.8, 0.2))
     visit.page.mouse.down()
-    visit.page.mouse.move(
-        box["x"] + 0.85 * box["width"], box["y"] + 0.3 * box["height"], steps=8
-    )
+    visit.page.mouse.move(*place(0.85, 0.3), steps=8)
     visit.page.mouse.up()
     visit.rest()
     assert rows(visit) > count
