@@ -23,6 +23,16 @@ export function drawFar(pen, theme, plot) {
   const { area: { x, y, w, h }, app: { scene: { view } } } = plot;
   if (!view.far) return;
   if (plot.farOf !== view.far) [plot.farOf, plot.farMask] = [view.far, maskOf(view.far)];
+  const [left, top] = [plot.px(view.x[0]) - x, plot.py(view.y[1]) - y];
+  const size = [plot.px(view.x[1]) - x - left, plot.py(view.y[0]) - y - top];
+  // It stands still while the model changes below it.
+  const key = [w, h, left, top, ...size, ...theme.back, ...theme.muted].join();
+  if (plot.hatchedFor !== key || plot.hatchedOf !== view.far)
+    Object.assign(plot, { hatchedFor: key, hatchedOf: view.far, hatched: hatchedArea(theme, plot, [left, top, ...size]) });
+  pen.drawImage(plot.hatched, x, y);
+}
+
+function hatchedArea(theme, { area: { w, h }, farMask }, place) {
   const hatched = drawingOf(Math.ceil(w), Math.ceil(h));
   const hatch = hatched.getContext("2d");
   hatch.fillStyle = css(theme.back, 0.75);
@@ -35,7 +45,6 @@ export function drawFar(pen, theme, plot) {
   }
   hatch.stroke();
   hatch.globalCompositeOperation = "destination-in";
-  const [left, top] = [plot.px(view.x[0]) - x, plot.py(view.y[1]) - y];
-  hatch.drawImage(plot.farMask, left, top, plot.px(view.x[1]) - x - left, plot.py(view.y[0]) - y - top);
-  pen.drawImage(hatched, x, y);
+  hatch.drawImage(farMask, ...place);
+  return hatched;
 }

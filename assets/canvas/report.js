@@ -123,6 +123,8 @@ export class Report {
 
   /** What the method does, in a sentence or two; the first one leads. */
   lead(words) {
+    if (words === this.led) return; // it comes with every picture of a drag
+    this.led = words;
     const [first, ...rest] = words.split(/(?<=\.) /u);
     this.headline.replaceChildren(el("b", {}, first), ` ${rest.join(" ")}`);
   }

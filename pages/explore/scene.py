@@ -48,7 +48,7 @@ class Scene:
         self.xy = view.places(self.X, y)
         self.lifted = self.left_out = view.lift(self.xy)
         if isinstance(view, figures.MapView):
-            self.left_out = view.left_out(self.X)
+            self.left_out = view.left_out(self.X, self.lifted)
         regression = data.dataset.task == "regression"
         classes = [] if regression else np.unique(data.of("train")[1])
         label = np.full(len(y), -1) if regression else class_numbers(y, classes)

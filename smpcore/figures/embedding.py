@@ -103,10 +103,13 @@ class MapView(View):
             self._grids[n_nodes] = super().nodes(n_nodes)
         return self._grids[n_nodes]
 
-    def left_out(self, X: np.ndarray) -> np.ndarray:
-        """Inputs at the places of rows, from surfaces that did not know these rows."""
+    def left_out(self, X: np.ndarray, lifted: np.ndarray) -> np.ndarray:
+        """Inputs at the places of rows, from surfaces that did not know these rows.
+
+        ``lifted`` are the inputs at their places from all rows.
+        """
         place = {key: i for i, key in enumerate(_keys(self.rows))}
-        inputs = self.lift(self.project(X))
+        inputs = lifted.copy()
         for i, key in enumerate(_keys(X)):
             if key in place:
                 inputs[i] = self.unseen[place[key]]
