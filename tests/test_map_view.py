@@ -112,5 +112,5 @@ def test_until_it_is_there_the_main_plane_is_shown(monkeypatch):
     waiting = type("Waiting", (), {"view": None, "opens": False})()
     monkeypatch.setattr(cache, "map_of", lambda data: waiting)
     flat = cache.view(context.data, context.view)
-    assert not cache.has_map(context.data, context.view)
+    assert flat.far(2) is None
     assert "principal components" in flat.note

@@ -46,9 +46,8 @@ class Scene:
         place[data.split.train] = np.arange(self.n_training)
         self.place_in_training = place[row]
         self.xy = view.places(self.X, y)
-        self.lifted = self.left_out = view.lift(self.xy)
-        if isinstance(view, figures.MapView):
-            self.left_out = view.left_out(self.X, self.lifted)
+        self.lifted = view.lift(self.xy)
+        self.left_out = view.left_out(self.X, self.lifted)
         regression = data.dataset.task == "regression"
         classes = [] if regression else np.unique(data.of("train")[1])
         label = np.full(len(y), -1) if regression else class_numbers(y, classes)
@@ -80,7 +79,7 @@ class Scene:
                 "ylabel": shorten_name(view.y_label, 80),
                 "note": view.note,
                 "alone": only_compared(data.dataset),
-                "far": _far(view),
+                "far": view.far(100),  # as fine as any picture
             },
             "image": _image_shape(data),
             "behind": _behind(view, data),
@@ -100,13 +99,6 @@ class Scene:
         }
         self.header["points"]["value"] = y.astype(np.float32)
         self.header["alt"] = f"Predictions of {name} on {data.dataset.name}"
-
-
-def _far(view: figures.View) -> np.ndarray | None:
-    """Where a map has no row near, on a grid as fine as any picture; None: flat."""
-    if not isinstance(view, figures.MapView):
-        return None
-    return view.far(100).reshape(100, 100).astype(np.uint8)
 
 
 def laying_out(context: Context) -> dict[str, Any] | None:
@@ -130,7 +122,7 @@ def laying_out(context: Context) -> dict[str, Any] | None:
 def _behind(view: figures.View, data: cache.Parts) -> np.ndarray | None:
     """Pictures behind the nodes of a map, so many as a message can carry."""
     shape = _image_shape(data)
-    if shape is None or not isinstance(view, figures.MapView):
+    if shape is None or view.far(2) is None:
         return None
     n_nodes = min(50, int((MOST_BEHIND / math.prod(shape)) ** 0.5))
     if n_nodes < 2:
@@ -155,7 +147,7 @@ def scene_of(context: Context, live: Live) -> Scene:
     choice, data = context.choice, context.data
     asked = sorted(context.view.items())
     parts = (data.dataset.digest, data.split.key, choice.open_test, asked)
-    parts += (lesson_run.hides_numbers(), cache.has_map(data, context.view))
+    parts += (lesson_run.hides_numbers(), cache.view(data, context.view).note)
     key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
     scene = live.scene
     if scene is None or scene.header["id"] != key:

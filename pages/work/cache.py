@@ -147,11 +147,6 @@ def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     return (job and job.view) or _flat_view(data, {**chosen, "kind": "pca"})
 
 
-def has_map(data: Parts, chosen: Mapping[str, Any]) -> bool:
-    """Whether a map that was chosen is there."""
-    return isinstance(view(data, chosen), figures.MapView)
-
-
 @memo(128)
 def _flat_view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
     X, y = data.of("train")

@@ -46,6 +46,8 @@ class MapJob(Task):
         Once it is there.
     places : ndarray of shape (n_laid_out + n_placed, 2)
         Where rows lie, in the order of `laid_out_rows`.
+    smoothing : float
+        Of the surface through them.
     plane_share, map_share : float
         Of the laid out rows: how many the main plane, and the map without these rows,
         show as the default model answers.
@@ -67,17 +69,18 @@ class MapJob(Task):
         rows, file = X[train], stored(self._data)
         if not self._data.dataset.private and file.exists():
             with np.load(file, allow_pickle=False) as saved:
-                places = saved["places"]
+                places, smoothing = saved["places"], float(saved["smoothing"])
         else:
 
             def report(share: float) -> bool:
                 progress[0] = 0.9 * share
                 return bool(stop[0])
 
-            places = figures.lay_out(rows, X[others], report)
+            places, smoothing = figures.lay_out(rows, X[others], report)
         if stop[0]:
             raise SmpcoreError("Stopped.")
-        self.places, view = places, figures.map_view(rows, X[others], places)
+        self.places, self.smoothing = places, smoothing
+        view = figures.map_view(rows, X[others], places, smoothing)
         model, y = self._default_model(train), self._data.y[train]
         spread = 0.0 if model.classes is not None else float(np.ptp(y))
         plane = figures.pca_view(rows)

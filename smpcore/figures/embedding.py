@@ -30,8 +30,12 @@ MOST_FEATURES = 5000
 MOST_VALUES = 5e6
 #: The longer side of the map; smoothing is in its units.
 WIDTH = 100.0
-#: Rows that a point of the surface follows, and how much it may pass beside them.
-NEIGHBOURS, SMOOTHING = 50, 10.0
+#: Rows that a row counts as its neighbours: of these the table takes what fits it best.
+PERPLEXITIES = 10.0, 30.0
+#: How much a surface may pass beside its rows: likewise.
+SMOOTHINGS = 1.0, 10.0, 100.0
+#: Rows that a point of the surface follows.
+NEIGHBOURS = 50
 #: Parts of the rows, of which each is left out once.
 FOLDS = 5
 #: A point is far from the data beyond so many times the distance at which 95 % of the
@@ -58,6 +62,8 @@ class MapView(View):
         Where they lie.
     scale : ndarray of shape (n_features,)
         Unit of each feature; infinite, if it is constant.
+    smoothing : float
+        How much the surface may pass beside the rows.
     unseen : ndarray of shape (n_rows, n_features)
         Inputs at the rows' places, from surfaces that did not know these rows.
     known : dict of bytes to ndarray of shape (2,)
@@ -67,6 +73,7 @@ class MapView(View):
     rows: np.ndarray = field(repr=False, kw_only=True)
     at: np.ndarray = field(repr=False, kw_only=True)
     scale: np.ndarray = field(repr=False, kw_only=True)
+    smoothing: float = field(kw_only=True)
     unseen: np.ndarray = field(repr=False, kw_only=True)
     known: dict[bytes, np.ndarray] = field(repr=False, kw_only=True)
     _grids: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
@@ -95,7 +102,7 @@ class MapView(View):
 
     def lift(self, points: np.ndarray) -> np.ndarray:
         """The inputs of the surface at points of the window."""
-        return _surface(self.at, self.rows, self.scale, points)
+        return _surface(self.at, self.rows, self.scale, self.smoothing, points)
 
     def nodes(self, n_nodes: int) -> np.ndarray:
         """As for a flat window; computed once."""
@@ -104,10 +111,7 @@ class MapView(View):
         return self._grids[n_nodes]
 
     def left_out(self, X: np.ndarray, lifted: np.ndarray) -> np.ndarray:
-        """Inputs at the places of rows, from surfaces that did not know these rows.
-
-        ``lifted`` are the inputs at their places from all rows.
-        """
+        """Inputs at the places of rows, from surfaces that did not know these rows."""
         place = {key: i for i, key in enumerate(_keys(self.rows))}
         inputs = lifted.copy()
         for i, key in enumerate(_keys(X)):
@@ -116,11 +120,12 @@ class MapView(View):
         return inputs
 
     def far(self, n_nodes: int) -> np.ndarray:
-        """Which nodes have no row near them, (n_nodes ** 2,)."""
+        """Which nodes have no row near them."""
         tree = KDTree(self.at)
         usual = np.quantile(tree.query(self.at, k=2)[0][:, 1], 0.95)
         limit = max(FAR * usual, 0.02 * WIDTH)
-        return tree.query(grid(self.x, self.y, n_nodes))[0] > limit
+        far = tree.query(grid(self.x, self.y, n_nodes))[0] > limit
+        return far.reshape(n_nodes, n_nodes).astype(np.uint8)
 
 
 def agreement(
@@ -161,7 +166,11 @@ def _most_nodes(n_features: int) -> int:
 
 
 def _surface(
-    at: np.ndarray, rows: np.ndarray, scale: np.ndarray, points: np.ndarray
+    at: np.ndarray,
+    rows: np.ndarray,
+    scale: np.ndarray,
+    smoothing: float,
+    points: np.ndarray,
 ) -> np.ndarray:
     """Thin-plate splines through the nearest rows, within the range of the rows."""
     varies = np.flatnonzero(np.isfinite(scale))
@@ -169,11 +178,13 @@ def _surface(
     if not len(points) or not varies.size:
         return inputs
     try:
+        if np.linalg.matrix_rank(at - at[0], 1e-6 * WIDTH) < 2:
+            raise np.linalg.LinAlgError  # which rounding may hide
         spline = RBFInterpolator(
             at,
             rows[:, varies] / scale[varies],
             neighbors=min(NEIGHBOURS, len(at)),
-            smoothing=SMOOTHING,
+            smoothing=smoothing,
             kernel="thin_plate_spline",
         )
         values = spline(points) * scale[varies]
@@ -183,6 +194,35 @@ def _surface(
     low, high = rows[:, varies].min(axis=0), rows[:, varies].max(axis=0)
     inputs[:, varies] = np.clip(values, low, high)
     return inputs
+
+
+def _unseen(
+    at: np.ndarray, rows: np.ndarray, scale: np.ndarray, smoothing: float
+) -> np.ndarray:
+    """Inputs at the rows' places, each from a surface through the other parts' rows."""
+    part = np.random.default_rng(0).permutation(len(rows)) % FOLDS
+    unseen = np.empty_like(rows)
+    for k in range(FOLDS):
+        out = part == k
+        known = at[~out], rows[~out]
+        unseen[out] = _surface(*known, scale, smoothing, at[out])
+    return unseen
+
+
+def _best_smoothing(
+    at: np.ndarray, rows: np.ndarray, scale: np.ndarray
+) -> tuple[float, float]:
+    """How far inputs are off where a surface did not know the row, and what with."""
+    return min(
+        (float((((_unseen(at, rows, scale, s) - rows) / scale) ** 2).mean()), s)
+        for s in SMOOTHINGS
+    )
+
+
+def _boxed(at: np.ndarray, beside: np.ndarray) -> np.ndarray:
+    """Places beside others, which begin at (0, 0) and are `WIDTH` wide or high."""
+    unit = WIDTH / max(float(np.ptp(beside, axis=0).max()), 1e-300)
+    return (at - beside.min(axis=0)) * unit
 
 
 def _units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -215,11 +255,13 @@ def lay_out(
     rows: np.ndarray,
     others: np.ndarray,
     report: Callable[[float], Any] | None = None,
-) -> np.ndarray:
+) -> tuple[np.ndarray, float]:
     """Places on a map: rows that are alike beside each other, others among them.
 
     Rows are standardised; their classes are not known here. t-SNE begins with the first
-    two principal components, so that the same rows have the same map.
+    two principal components, so that the same rows have the same map. Of
+    `PERPLEXITIES` and `SMOOTHINGS` the two are taken with which rows that are left out
+    come nearest to their own inputs.
 
     Parameters
     ----------
@@ -233,47 +275,61 @@ def lay_out(
 
     Returns
     -------
-    ndarray of float32, shape (n_rows + n_others, 2)
+    places : ndarray of float32, shape (n_rows + n_others, 2)
         The first rows lie in a box from (0, 0) whose longer side is `WIDTH`.
+    smoothing : float
+        For `map_view`.
 
     Raises
     ------
     SmpcoreError
-        If rows or features are too few or too many.
+        If rows or features are too few or too many, or the rows lie on one line.
     """
     from openTSNE import TSNE  # half a second that a notebook need not wait for
 
     if problem := map_problem(*rows.shape):
         raise SmpcoreError(problem)
     center, scale = _units(rows)
+    tried = sorted({min(value, (len(rows) - 1) / 3.1) for value in PERPLEXITIES})
     steps = {"early_exaggeration_iter": 250, "n_iter": 500}
-    done = [0]
+    n_steps, done, ended = len(tried) * sum(steps.values()), 0, False
 
     def tell(*_: Any) -> bool:
-        done[0] += 25
-        return bool(report and report(min(done[0] / sum(steps.values()), 1.0)))
+        nonlocal done, ended
+        done += 25
+        ended = bool(report and report(done / n_steps))
+        return ended
 
-    embedding = TSNE(
-        perplexity=min(30.0, (len(rows) - 1) / 3.1),
-        initialization="pca",
-        random_state=0,
-        n_jobs=1,
-        callbacks=tell,
-        callbacks_every_iters=25,
-        **steps,
-    ).fit((rows - center) / scale)
+    error, smoothing, embedding = np.inf, SMOOTHINGS[0], None
+    for perplexity in tried:
+        tsne = TSNE(
+            perplexity=perplexity,
+            initialization="pca",
+            random_state=0,
+            n_jobs=1,
+            callbacks=tell,
+            callbacks_every_iters=25,
+            **steps,
+        )
+        one = tsne.fit((rows - center) / scale)
+        at = np.asarray(one)
+        off, fits = _best_smoothing(_boxed(at, at), rows, scale)
+        if off < error:
+            error, smoothing, embedding = off, fits, one
+        if ended:
+            break
     there = np.empty((0, 2))
     if len(others):
         # The fit's own callbacks would count these steps too.
         embedding.gradient_descent_params["callbacks"] = None
         there = np.asarray(embedding.transform((others - center) / scale))
     at = np.asarray(embedding)  # which placing others has moved as a whole
-    unit = WIDTH / max(float(np.ptp(at, axis=0).max()), 1e-300)
-    places = np.vstack([at, there]) - at.min(axis=0)
-    return (places * unit).astype(np.float32)
+    return _boxed(np.vstack([at, there]), at).astype(np.float32), smoothing
 
 
-def map_view(rows: np.ndarray, others: np.ndarray, places: np.ndarray) -> MapView:
+def map_view(
+    rows: np.ndarray, others: np.ndarray, places: np.ndarray, smoothing: float
+) -> MapView:
     """The surface through rows that lie at places.
 
     Parameters
@@ -281,7 +337,8 @@ def map_view(rows: np.ndarray, others: np.ndarray, places: np.ndarray) -> MapVie
     rows, others : ndarray of shape (n_rows, n_features) and (n_others, n_features)
         As for `lay_out`. The surface goes through the first.
     places : ndarray of shape (n_rows + n_others, 2)
-        From `lay_out`.
+    smoothing : float
+        Both from `lay_out`.
 
     Returns
     -------
@@ -295,11 +352,6 @@ def map_view(rows: np.ndarray, others: np.ndarray, places: np.ndarray) -> MapVie
     places = places.astype(float)
     at = places[: len(rows)]
     _, scale = _units(rows)
-    part = np.random.default_rng(0).permutation(len(rows)) % FOLDS
-    unseen = np.empty_like(rows)
-    for k in range(FOLDS):
-        out = part == k
-        unseen[out] = _surface(at[~out], rows[~out], scale, at[out])
     none = np.zeros((2, rows.shape[1]))
     return MapView(
         none[0],
@@ -313,6 +365,7 @@ def map_view(rows: np.ndarray, others: np.ndarray, places: np.ndarray) -> MapVie
         rows=rows,
         at=at,
         scale=scale,
-        unseen=unseen,
+        smoothing=smoothing,
+        unseen=_unseen(at, rows, scale, smoothing),
         known=dict(zip(_keys(np.vstack([rows, others])), places, strict=True)),
     )

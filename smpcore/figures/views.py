@@ -73,9 +73,13 @@ class View:
         """Nodes along each axis of a picture, at most."""
         return 100
 
-    def left_out(self, X: np.ndarray) -> np.ndarray:
-        """Inputs that stand where rows are drawn, found without knowing the rows."""
-        return self.lift(self.project(X))
+    def left_out(self, X: np.ndarray, lifted: np.ndarray) -> np.ndarray:
+        """Inputs where rows are drawn, found without them; `lifted` those with them."""
+        return lifted
+
+    def far(self, n_nodes: int) -> np.ndarray | None:
+        """Which nodes have no row near them, (n_nodes, n_nodes); None: not known."""
+        return None
 
 
 def grid(x: tuple[float, float], y: tuple[float, float], n_nodes: int) -> np.ndarray:

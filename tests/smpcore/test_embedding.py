@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import RBFInterpolator
 
 from smpcore import SMPClassifier, SmpcoreError, load_dataset
 from smpcore.figures import decision_raster, lay_out, map_view
@@ -12,20 +13,20 @@ def wine():
     dataset = load_dataset("wine")
     X = dataset.frame[dataset.feature_columns].to_numpy(float)
     rows, others = X[::2], X[1::2]
-    return rows, others, dataset.y[::2], lay_out(rows, others)
+    return rows, others, dataset.y[::2], *lay_out(rows, others)
 
 
 def test_the_same_rows_have_the_same_map(wine):
-    rows, others, _, places = wine
-    np.testing.assert_array_equal(places, lay_out(rows, others))
-    alone = lay_out(rows, others[:0])
+    rows, others, _, places, _ = wine
+    np.testing.assert_array_equal(places, lay_out(rows, others)[0])
+    alone, _ = lay_out(rows, others[:0])
     np.testing.assert_allclose(places[: len(rows)], alone, atol=1e-3)
     assert places[: len(rows)].min() == 0
     assert np.ptp(places[: len(rows)], axis=0).max() == pytest.approx(100, rel=1e-5)
 
 
 def test_rows_of_a_class_that_it_never_saw_lie_together(wine):
-    rows, _, y, places = wine
+    rows, _, y, places, _ = wine
     at = places[: len(rows)]
     distance = np.linalg.norm(at[:, None] - at, axis=2)
     np.fill_diagonal(distance, np.inf)
@@ -33,8 +34,8 @@ def test_rows_of_a_class_that_it_never_saw_lie_together(wine):
 
 
 def test_the_picture_is_the_models_answer(wine):
-    rows, others, y, places = wine
-    view = map_view(rows, others, places)
+    rows, others, y, *layout = wine
+    view = map_view(rows, others, *layout)
     model = SMPClassifier().fit(rows, y).model_
     raster = decision_raster(model, view, 40)
     x, up = np.linspace(*view.x, 40), np.linspace(*view.y, 40)
@@ -47,8 +48,8 @@ def test_the_picture_is_the_models_answer(wine):
 
 
 def test_rows_lie_where_they_were_placed_and_others_where_inputs_are_alike(wine):
-    rows, others, _, places = wine
-    view = map_view(rows, others, places)
+    rows, others, _, places, smoothing = wine
+    view = map_view(rows, others, places, smoothing)
     given = np.vstack([rows, others])
     np.testing.assert_array_equal(view.project(given), places)
     mixed = (rows[:5] + rows[5:10]) / 2
@@ -61,17 +62,17 @@ def test_rows_lie_where_they_were_placed_and_others_where_inputs_are_alike(wine)
 
 
 def test_what_stands_for_a_row_that_is_left_out_does_not_know_the_row(wine):
-    rows, others, _, places = wine
+    rows, others, _, places, smoothing = wine
 
     def left_out(view, X):
         return view.left_out(X, view.lift(view.project(X)))
 
-    before = left_out(map_view(rows, others, places), rows)[7]
+    before = left_out(map_view(rows, others, places, smoothing), rows)[7]
     changed = rows.copy()
     changed[7] = rows.mean(axis=0) + rows.std(axis=0)
     # Units follow from all rows; here they stay what they were.
     changed[8] = rows[8] + rows[7] - changed[7]
-    view = map_view(changed, others, places)
+    view = map_view(changed, others, places, smoothing)
     assert not np.allclose(view.lift(places[7:8].astype(float)), before)
     assert (
         np.abs(left_out(view, changed)[7] - before).max()
@@ -83,16 +84,40 @@ def test_what_stands_for_a_row_that_is_left_out_does_not_know_the_row(wine):
     )
 
 
+def test_the_smoothing_misses_left_out_rows_least(wine):
+    """A sheet wants a surface close to its rows, noise one through their middle."""
+    rng = np.random.default_rng(0)
+    along, across = rng.uniform(size=(2, 200))
+    sheet = np.column_stack([np.cos(3 * along), np.sin(3 * along), across, along])
+    noise = rng.normal(size=(200, 12))
+    chosen = {}
+    for name, rows in (("sheet", sheet), ("noise", noise), ("wine", wine[0])):
+        places, chosen[name] = lay_out(rows, rows[:0])
+        units = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+        errors = {}
+        for smoothing in (1.0, 10.0, 100.0):
+            missed = []
+            for out in np.array_split(rng.permutation(len(rows)), 10):
+                known = np.setdiff1d(np.arange(len(rows)), out)
+                surface = RBFInterpolator(
+                    places[known], units[known], neighbors=50, smoothing=smoothing
+                )
+                missed.append(((surface(places[out]) - units[out]) ** 2).mean())
+            errors[smoothing] = np.mean(missed)
+        assert errors[chosen[name]] < 1.25 * min(errors.values())
+    assert chosen["sheet"] < chosen["noise"]
+
+
 def test_inputs_stay_within_the_range_of_the_rows(wine):
-    rows, others, _, places = wine
-    nodes = map_view(rows, others, places).nodes(30)
+    rows, others, _, *layout = wine
+    nodes = map_view(rows, others, *layout).nodes(30)
     assert (nodes >= rows.min(axis=0)).all() and (nodes <= rows.max(axis=0)).all()
 
 
 def test_it_says_where_there_are_no_data(wine):
-    rows, others, _, places = wine
-    view = map_view(rows, others, places)
-    far = view.far(50).reshape(50, 50)
+    rows, others, _, places, smoothing = wine
+    view = map_view(rows, others, places, smoothing)
+    far = view.far(50)
     assert 0.05 < far.mean() < 0.9 and far[0, 0]
     step = (
         (places[: len(rows)] - [view.x[0], view.y[0]])
@@ -104,17 +129,17 @@ def test_it_says_where_there_are_no_data(wine):
 
 
 def test_a_constant_feature_stays_what_it_is(wine):
-    rows, others, _, places = wine
+    rows, others, _, *layout = wine
     more = [np.column_stack([X, np.full(len(X), 3.0)]) for X in (rows, others)]
-    view = map_view(*more, places)
+    view = map_view(*more, *layout)
     assert (view.nodes(30)[:, -1] == 3.0).all()
     np.testing.assert_allclose(
-        view.nodes(30)[:, :-1], map_view(rows, others, places).nodes(30)
+        view.nodes(30)[:, :-1], map_view(rows, others, *layout).nodes(30)
     )
 
 
 def test_it_can_be_ended(wine):
-    rows, others, _, _ = wine
+    rows, others, *_ = wine
     shares = []
 
     def report(share):
@@ -122,7 +147,7 @@ def test_it_can_be_ended(wine):
         return len(shares) == 3
 
     lay_out(rows, others, report)
-    assert shares == pytest.approx([25 / 750, 50 / 750, 75 / 750])
+    assert shares == pytest.approx([25 / 1500, 50 / 1500, 75 / 1500])
 
 
 @pytest.mark.parametrize(
@@ -135,4 +160,6 @@ def test_what_has_no_map_is_refused(shape, words):
         lay_out(rows, rows[:0])
     line = np.column_stack([np.arange(30.0), np.arange(30.0)]).astype(np.float32)
     with pytest.raises(SmpcoreError, match="on one line"):
-        map_view(np.random.default_rng(0).normal(size=(30, 3)), np.empty((0, 3)), line)
+        map_view(
+            np.random.default_rng(0).normal(size=(30, 3)), np.empty((0, 3)), line, 1
+        )
