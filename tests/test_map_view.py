@@ -68,6 +68,22 @@ def test_bundled_places_are_those_of_the_table(digits):
     assert digits.opens and digits.plane_share < 0.5
 
 
+def test_the_map_that_a_table_opened_with_stays_and_is_part_of_the_link(digits):
+    browser = Browser(data="digits")
+    assert "v.kind" not in links.write_url(browser.choice)  # nobody did anything
+    browser.drag(mu=0.02, release=True)
+    query = links.write_url(browser.choice)
+    assert query["v.kind"] == "map"
+    browser.drag(data="iris", release=True)
+    assert "v.kind" not in links.write_url(browser.choice)
+    # As on a machine on which the map is not there yet: it waits for it.
+    with pytest.MonkeyPatch.context() as patched:
+        waiting = type("Waiting", (), {"view": None, "opens": False})()
+        patched.setattr(cache, "map_of", lambda data: waiting)
+        assert resolve(links.read_url(query)[0]).view["kind"] == "map"
+        assert resolve(Choice(data="digits")).view["kind"] == "pca"
+
+
 def test_what_was_chosen_stays(digits):
     browser = Browser(data="digits")
     browser.drag(**{"v.kind": "pca"}, release=True)

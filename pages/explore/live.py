@@ -150,7 +150,11 @@ def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, lis
 def _applied(choice: Choice, message: Message, kind: str) -> Choice:
     """Apply what the message changes."""
     if kind == "set":
-        return controls.set_values(choice, message.get("values", {}))
+        values = message.get("values", {})
+        if values and session.get().live.scene.header["view"]["far"] is not None:
+            # A map that a table opened with stays, and goes into the link.
+            choice = replace(choice, view={"kind": "map", **choice.view})
+        return controls.set_values(choice, values)
     if kind == "reset":
         return replace(choice, values={}, view={}, threshold=0.0, band=0.0)
     live = session.get().live
