@@ -53,13 +53,39 @@ def test_a_drag_paints_the_model_behind_every_place(digits):
 
 
 def test_the_picture_behind_a_place_is_its_input(digits):
-    behind = Browser(data="digits").scene["behind"]
+    behind = Browser(data="digits").scene["behind"]["pixels"]
     n = len(behind)
     assert behind.shape == (n, n, 64) and behind.size <= 200_000
     view = digits.view
     x, y = np.linspace(*view.x, n)[20], np.linspace(*view.y, n)[33]
     expected = view.lift(np.array([[x, y]]))[0] / 16 * 255
     np.testing.assert_allclose(behind[33, 20], expected, atol=0.51)
+
+
+def test_a_place_names_the_nearest_row_and_the_columns_that_differ_most_from_it():
+    job = cache.map_of(resolve(Choice(data="wine")).data)
+    job.result()
+    browser = Browser(data="wine", view={"kind": "map"})
+    behind, points = browser.scene["behind"], browser.scene["points"]
+    n = len(behind["row"])
+    dataset = load_dataset("wine")
+    names = browser.scene["features"]
+    raw = dataset.frame[names].to_numpy(float)
+    training = points["part"] == 0
+    xy = np.column_stack([points["x"], points["y"]])[training]
+    x, y = (np.linspace(*browser.scene["view"][axis], n) for axis in "xy")
+    for i, j in ((3, 7), (n // 2, n // 2), (30, 12), (n - 1, 0)):
+        place = np.array([x[j], y[i]])
+        nearest = np.linalg.norm(xy - place, axis=1).argmin()
+        number = points["number"][training][nearest]
+        assert behind["row"][i, j, 0] == number
+        own = raw[number - 1]
+        there = job.view.lift(place[None])[0]
+        train = raw[points["row"][training]]
+        order = np.argsort(-np.abs(there - own) / train.std(axis=0))[:3]
+        np.testing.assert_array_equal(behind["feature"][i, j], order)
+        np.testing.assert_allclose(behind["value"][i, j], there[order], rtol=1e-5)
+        np.testing.assert_allclose(behind["of_row"][i, j], own[order], rtol=1e-6)
 
 
 def test_bundled_places_are_those_of_the_table(digits):

@@ -1,6 +1,23 @@
-/** The input that stands behind a place of a map, as a picture in the figure's corner. */
+/** The input that stands behind a place of a map: a picture in the figure's corner, or a line of words. */
 
-import { clamp, el } from "./elements.js";
+import { brief, clamp, el, say } from "./elements.js";
+
+/** Number of the node of an (n, n, ...) array that is nearest to a place. */
+function nodeAt({ shape: [n] }, { x, y }, view) {
+  const step = (v, [low, high]) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
+  return step(y, view.y) * n + step(x, view.x);
+}
+
+/** In what a place differs most from the nearest row; "" where that is a picture, or no map. */
+export function differences({ behind, view, features }, place) {
+  if (!behind?.row) return "";
+  const { row, feature, value, of_row: own } = behind;
+  const at = nodeAt(row, place, view);
+  const most = feature.shape[2];
+  const parts = Array.from({ length: most }, (_, k) => at * most + k).filter((i) => value[i] !== own[i])
+    .map((i) => `${brief(features[feature[i]])} ${say(value[i])} (row: ${say(own[i])})`);
+  return `Nearest row ${row[at]}${parts.length ? `, largest differences: ${parts.join(" · ")}` : ""}`;
+}
 
 export class Behind {
   constructor(app) {
@@ -11,14 +28,11 @@ export class Behind {
   /** @param {{x: number, y: number} | null} place what the pointer or the crosshair is at */
   show(place) {
     const { scene, prototypes } = this.app;
-    const inputs = scene?.behind;
-    this.canvas.hidden = !inputs || !place;
+    const pixels = scene?.behind?.pixels;
+    this.canvas.hidden = !pixels || !place;
     if (this.canvas.hidden) return;
-    const [n, , size] = inputs.shape;
-    const node = (v, [low, high]) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
-    const at = node(place.y, scene.view.y) * n + node(place.x, scene.view.x);
-    const [h, w] = scene.image;
+    const [at, size, [h, w]] = [nodeAt(pixels, place, scene.view), pixels.shape[2], scene.image];
     Object.assign(this.canvas, { width: w, height: h });
-    prototypes.face(this.canvas, inputs.subarray(at * size, (at + 1) * size), [h, w]);
+    prototypes.face(this.canvas, pixels.subarray(at * size, (at + 1) * size), [h, w]);
   }
 }

@@ -1,5 +1,6 @@
 /** Everything that the figure says in words. */
 
+import { differences } from "./behind.js";
 import { brief, clamp, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
 import { fourOf } from "./present.js";
@@ -15,7 +16,7 @@ const KINDS = [{ target: true }, { star: true }, { star: true, off: true }, { wa
 const MANY = 12; // classes: from here on the legend scrolls
 
 /** A place by its coordinates; a map has none. */
-const whereOf = ({ xlabel, ylabel, far }, x, y) => (far ? "" : `${xlabel} ${say(x)} · ${ylabel} ${say(y)}`);
+const whereOf = ({ xlabel, ylabel, far }, x, y, curve) => (far ? "" : `${xlabel} ${say(x)}${curve ? "" : ` · ${ylabel} ${say(y)}`}`);
 
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
@@ -261,10 +262,9 @@ export class Report {
     const [value, answer] = [points.value[index], predicted[index]];
     const off = answer === undefined ? "" : ` · predicted ${say(answer)} · error ${signed(answer - value)}`;
     const under = hollow[index] ? " · the background colour differs from the prediction" : "";
-    const up = target.curve ? "" : ` · ${view.ylabel} ${say(points.y[index])}`;
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${brief(target.name)} ${say(value)}${off}`,
-      `${view.xlabel} ${say(points.x[index])}${up}${under}`,
+      whereOf(view, points.x[index], points.y[index], target.curve) + under,
     ];
   }
 
@@ -279,13 +279,11 @@ export class Report {
     ];
   }
 
-  scoreText({ x, y }, picture, { classes, view, target }) {
+  scoreText({ x, y }, picture, scene) {
+    const { classes, view, target } = scene;
     const name = (k) => brief(classes[k] ?? "");
-    if (target) {
-      const place = `${view.xlabel} ${say(x)}${target.curve ? "" : `, ${view.ylabel} ${say(y)}`}`;
-      return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, place];
-    }
-    const where = whereOf(view, x, y);
+    const where = whereOf(view, x, y, target?.curve) || differences(scene, { x, y });
+    if (target) return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, where];
     if (!picture.lines) {
       const [gx, gy] = picture.grid;
       const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));

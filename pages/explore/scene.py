@@ -14,6 +14,7 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import Context
 from pages.state.session import Live
 from pages.work import cache
+from pages.work.map_jobs import laid_out_rows
 from pages.work.parts import PARTS
 from smpcore import figures
 from smpcore.datasets import in_place, only_compared, shorten_name
@@ -23,6 +24,8 @@ from smpcore.evaluation import class_numbers
 SHOWN_ROWS = 2000
 #: Pixels behind a map that are sent, at most: its first message is so much longer.
 MOST_BEHIND = 200_000
+#: Features in which a place differs most from the nearest row, that are named.
+MOST_DIFFERENCES = 3
 
 
 class Scene:
@@ -119,19 +122,27 @@ def laying_out(context: Context) -> dict[str, Any] | None:
     return {"words": words, "share": share}
 
 
-def _behind(view: figures.View, data: cache.Parts) -> np.ndarray | None:
-    """Pictures behind the nodes of a map, so many as a message can carry."""
-    shape = _image_shape(data)
-    if shape is None or view.far(2) is None:
+def _behind(view: figures.View, data: cache.Parts) -> dict[str, np.ndarray] | None:
+    """What stands for a node of a map: its picture, or how it differs from a row."""
+    if view.far(2) is None:
         return None
-    n_nodes = min(50, int((MOST_BEHIND / math.prod(shape)) ** 0.5))
-    if n_nodes < 2:
-        return None
-    rows = data.of("train")[0]
-    low, high = rows.min(), rows.max()
-    grey = 255 * (view.nodes(n_nodes) - low) / max(high - low, 1e-300)
-    pixels = in_place(data.dataset, np.clip(np.rint(grey), 0, 255), 0.0)
-    return pixels.astype(np.uint8).reshape(n_nodes, n_nodes, -1)
+    shape, n_nodes = _image_shape(data), min(50, view.most_nodes)
+    if shape is not None:
+        n_nodes = min(n_nodes, int((MOST_BEHIND / math.prod(shape)) ** 0.5))
+        if n_nodes < 2:
+            return None
+        rows = data.of("train")[0]
+        low, high = rows.min(), rows.max()
+        grey = 255 * (view.nodes(n_nodes) - low) / max(high - low, 1e-300)
+        pixels = in_place(data.dataset, np.clip(np.rint(grey), 0, 255), 0.0)
+        return {"pixels": pixels.astype(np.uint8).reshape(n_nodes, n_nodes, -1)}
+    row, *features = view.differences(n_nodes, MOST_DIFFERENCES)
+    number = data.dataset.row_numbers(laid_out_rows(data)[0][row])
+    kinds = {"feature": np.int32, "value": np.float32, "of_row": np.float32}
+    named = zip(kinds.items(), features, strict=True)
+    shown = {name: values.astype(kind) for (name, kind), values in named}
+    shown = {"row": number.astype(np.int32)[:, None], **shown}
+    return {name: v.reshape(n_nodes, n_nodes, -1) for name, v in shown.items()}
 
 
 def _image_shape(data: cache.Parts) -> list[int] | None:

@@ -119,6 +119,22 @@ class MapView(View):
                 inputs[i] = self.unseen[place[key]]
         return inputs
 
+    def differences(self, n_nodes: int, most: int) -> tuple[np.ndarray, ...]:
+        """The row nearest to each node, and where its input differs most.
+
+        Returns
+        -------
+        row : ndarray of shape (n_nodes ** 2,)
+        feature, value, of_row : ndarray of shape (n_nodes ** 2, most)
+            The largest difference in units first, with the input's and the row's value.
+        """
+        inputs = self.nodes(n_nodes)
+        row = KDTree(self.at).query(grid(self.x, self.y, n_nodes))[1]
+        away = np.abs(inputs - self.rows[row]) / self.scale
+        feature = np.argsort(-away, axis=1, kind="stable")[:, :most]
+        values = (np.take_along_axis(X, feature, 1) for X in (inputs, self.rows[row]))
+        return row, feature, *values
+
     def far(self, n_nodes: int) -> np.ndarray:
         """Which nodes have no row near them."""
         tree = KDTree(self.at)
