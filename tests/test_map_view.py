@@ -148,6 +148,24 @@ def test_the_figure_says_how_far_a_map_is_and_looks_again(monkeypatch):
     assert said == {"words": "There is no map.", "share": None}
 
 
+def test_it_is_said_where_neither_picture_is_true():
+    data = resolve(Choice(data="friedman")).data
+    cache.map_of(data).result()
+    browser = Browser(data="friedman")
+    assert browser.scene["view"]["far"] is None
+    rows, y = data.of("train")
+    model = SMPClassifier().fit(rows, y).model_
+    components = np.linalg.svd((rows - rows.mean(0)) / rows.std(0))[2][:2]
+    flat = (rows - rows.mean(0)) / rows.std(0) @ components.T @ components
+    flat = flat * rows.std(0) + rows.mean(0)
+    share = (model.predict(flat) == model.predict(rows)).mean()
+    words = browser.last["laying_out"]["words"]
+    assert f"plane shows {share:.0%} of the training rows" in words
+    assert cache.map_of(data).map_share < 0.95 and "of rows left out" in words
+    browser.drag(**{"v.kind": "pca"}, release=True)
+    assert browser.last["laying_out"] is None
+
+
 def test_until_it_is_there_the_main_plane_is_shown(monkeypatch):
     choice = Choice(data="wine", seed=3, view={"kind": "map"})
     context = resolve(choice)

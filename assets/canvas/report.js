@@ -18,6 +18,10 @@ const MANY = 12; // classes: from here on the legend scrolls
 /** A place by its coordinates; a map has none. */
 const whereOf = ({ xlabel, ylabel, far }, x, y, curve) => (far ? "" : `${xlabel} ${say(x)}${curve ? "" : ` · ${ylabel} ${say(y)}`}`);
 
+/** Where a row lies, and whether another answer is painted there. */
+const under = (view, { x, y }, index, { hollow }, curve) =>
+  [whereOf(view, x[index], y[index], curve), hollow[index] && "the background colour differs from the prediction"];
+
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
   constructor(app) {
@@ -251,20 +255,18 @@ export class Report {
     const name = (k) => brief(classes[k] ?? "unknown");
     const predicted = picture.predicted[index];
     const right = predicted === points.label[index] ? "right" : "wrong";
-    const hollow = picture.hollow[index] ? " · the background colour differs from the prediction" : "";
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
-      [this.app.codes.text, whereOf(view, points.x[index], points.y[index]) + hollow].filter(Boolean).join(" · "),
+      [this.app.codes.text, ...under(view, points, index, picture)].filter(Boolean).join(" · "),
     ];
   }
 
-  valueText(index, { predicted, hollow }, { points, parts, view, target }) {
-    const [value, answer] = [points.value[index], predicted[index]];
+  valueText(index, picture, { points, parts, view, target }) {
+    const [value, answer] = [points.value[index], picture.predicted[index]];
     const off = answer === undefined ? "" : ` · predicted ${say(answer)} · error ${signed(answer - value)}`;
-    const under = hollow[index] ? " · the background colour differs from the prediction" : "";
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${brief(target.name)} ${say(value)}${off}`,
-      whereOf(view, points.x[index], points.y[index], target.curve) + under,
+      under(view, points, index, picture, target.curve).filter(Boolean).join(" · "),
     ];
   }
 

@@ -105,14 +105,20 @@ class Scene:
 
 
 def laying_out(context: Context) -> dict[str, Any] | None:
-    """What there is to say of a map that is not there yet; None if nothing.
+    """What there is to say of a map that is not shown; None if nothing.
 
     The browser looks again while it has a share that is done.
     """
     chosen = context.choice.view.get("kind")
     job = cache.map_of(context.data) if chosen in (None, "map") else None
-    if job is None or job.view is not None:
+    if job is None or (job.view and (chosen or not job.both_miss)):
         return None
+    if job.view:
+        words = (
+            f"For the default model the main plane shows {job.plane_share:.0%} of the "
+            f"training rows as predicted, a map {job.map_share:.0%} of rows left out."
+        )
+        return {"words": words, "share": None}
     if job.was_left:  # by everybody, before it was done
         job.start()
     if job.problem:

@@ -64,6 +64,11 @@ class MapJob(Task):
         """Whether the table opens with its map: decided once."""
         return self.plane_share < PLANE_SHARE and self.map_share >= MAP_SHARE
 
+    @property
+    def both_miss(self) -> bool:
+        """Whether the table opens with the main plane for want of a better picture."""
+        return self.plane_share < PLANE_SHARE and not self.opens
+
     def _lay_out(self, stop: np.ndarray, progress: np.ndarray) -> None:
         X, (train, others) = self._data.X, laid_out_rows(self._data)
         rows, file = X[train], stored(self._data)
