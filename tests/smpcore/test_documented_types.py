@@ -49,6 +49,7 @@ SETTINGS = {
     "class_prototypes": {"dict": {0: 1, 1: 2}},
     "class_lam": {"dict": {0: 1.0, 1: 2.0}},
     "positive_class": {"label": 1},
+    "supports": {"lists": [[0, 1, 2], [0, 1, 2]]},
     "similarity": {"callable": lambda X, anchors: X @ anchors.T},
     "box": {"(low, high)": (-3.0, 3.0)},
     "random_state": {"RandomState": np.random.RandomState(0)},

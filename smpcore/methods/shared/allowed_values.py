@@ -64,6 +64,25 @@ class OneOf:
 FLAG = OneOf((True, False))
 
 
+@dataclass(frozen=True)
+class Lists:
+    """Lists of names or of whole numbers, or None."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise SmpcoreError if the parameter `name` may not have this value."""
+        kinds = list, tuple
+        if value is None or (
+            isinstance(value, kinds)
+            and all(isinstance(part, kinds) for part in value)
+            and all(isinstance(one, str | Integral) for part in value for one in part)
+        ):
+            return
+        raise SmpcoreError(
+            f"{name} should be None or lists of names or whole numbers, as in "
+            f"[[0, 3], [1, 2]]; change {name}."
+        )
+
+
 def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Check weights of rows."""
     if sample_weight is None:

@@ -7,7 +7,8 @@ Algorithm: solve the convex relaxation, round it to k weights, refit, swap featu
 1. `problem`: scaled rows, one convex task or one for each class, and the history.
 2. `rounding`: the relaxation and its bound, the roundings, and the refits.
 3. `swaps`: predicts what exchanging one feature for another would change.
-4. `estimator`: `SMaLLClassifier`, which runs these steps and has the slider ranges.
+4. `alternatives`: every choice of features that is nearly as good, by branch and bound.
+5. `estimator`: `SMaLLClassifier`, which runs these steps and has the slider ranges.
    Compiled: `kernel`, `kernel_mirror_prox` and `kernel_support_norm`.
 """
 

@@ -10,24 +10,26 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError, caution
-from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf
+from smpcore.methods.shared.allowed_values import FLAG, Lists, Number, OneOf
 from smpcore.methods.shared.base import TOO_LARGE, Fitted
 from smpcore.methods.shared.classifier import PrototypeClassifier
 from smpcore.methods.shared.linear import largest_eigenvalue
 from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.recorded import with_tie
 from smpcore.methods.shared.starts import cluster_rows, warn_if_fewer
+from smpcore.methods.smallk.alternatives import Alternatives, Limits, near_best
 from smpcore.methods.smallk.problem import (
     SMaLLParameters,
     SMaLLProblem,
     SMaLLState,
+    Solution,
     Task,
     against_rest,
     one_sided,
-    side_by_side,
 )
-from smpcore.methods.smallk.result import fitted_state, joined_history
-from smpcore.methods.smallk.rounding import relax_all, round_all
-from smpcore.solvers.iterations import DIVERGED
+from smpcore.methods.smallk.result import fitted_as
+from smpcore.methods.smallk.rounding import Start, TaskSearch, relax_all, round_all
+from smpcore.model import PrototypeModel
 from smpcore.solvers.losses import LOSSES
 
 #: Curvature of the loss at least: rows that are all zero have none to step by.
@@ -70,6 +72,9 @@ class SMaLLClassifier(PrototypeClassifier):
         From three classes on: all prototypes at once, or each class against the rest.
     positive_class : label, default=None
         Of two classes the one that has prototypes; None for the second.
+    supports : None or lists, default=None
+        Names or numbers of the k features of each prototype of the positive of two
+        classes, as `alternatives` lists them; None: the fit chooses them.
     n_draws : int, default=10
         Random sets of k features tried besides the k largest; 0 is fastest, more
         can lower the objective.
@@ -133,6 +138,7 @@ class SMaLLClassifier(PrototypeClassifier):
         "loss": OneOf(tuple(LOSSES)),
         "solver": OneOf(("fista", "mirror-prox")),
         "bias": FLAG,
+        "supports": Lists(),
     }
 
     n_prototypes: int = 2
@@ -142,6 +148,7 @@ class SMaLLClassifier(PrototypeClassifier):
     bias: bool = True
     multiclass: str = "joint"
     positive_class: Any = None
+    supports: Any = None
     n_draws: int = 10
     n_swaps: int = 12
     tol: float = 1e-3
@@ -175,6 +182,116 @@ class SMaLLClassifier(PrototypeClassifier):
         """
         return {"k": (1, problem.n_features), "lam": (1e-3, 1.0)}
 
+    def alternatives(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        within: float = 0.05,
+        limit: int = 1000,
+        seconds: float = 600.0,
+    ) -> Alternatives:
+        """Every choice of features whose refit is nearly as good as the best.
+
+        Each prototype gets exactly k features; rows stay tied to their prototypes, as
+        `fit` ties them. By branch and bound, so the list begins with the best choice
+        there is and says whether it is complete. That takes long where the relaxation
+        is loose, with `lam` below 0.03. For two classes and the smooth loss.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Training rows, as those of `fit`.
+        y : array-like of shape (n_samples,)
+            Class of each row.
+        sample_weight : array-like of shape (n_samples,), optional
+            As that of `fit`.
+        within : float
+            How much larger the objective may be than the best, as a part of it.
+        limit : int
+            Most choices that are listed.
+        seconds : float
+            When the search ends with what it has.
+
+        Returns
+        -------
+        Alternatives
+
+        Raises
+        ------
+        SmpcoreError
+            For other classes, losses or rows, and where k leaves no choice.
+        """
+        problem = self.problem(X, y, sample_weight)
+        return self.alternatives_of(problem, Limits(within, limit, seconds))
+
+    def alternatives_of(
+        self,
+        problem: SMaLLProblem,
+        limits: Limits,
+        stop: np.ndarray | None = None,
+        progress: np.ndarray | None = None,
+    ) -> Alternatives:
+        """As `alternatives`, of a problem that is there, and in the background.
+
+        Parameters
+        ----------
+        problem : SMaLLProblem
+            Training rows, made by `problem` of this estimator.
+        limits : Limits
+            The numbers `within`, `limit` and `seconds` of `alternatives`.
+        stop : ndarray, optional
+            As that of `solve`; what was found is returned.
+        progress : ndarray, optional
+            As that of `solve`.
+
+        Returns
+        -------
+        Alternatives
+
+        Raises
+        ------
+        SmpcoreError
+            As `alternatives`.
+        """
+        Number(0.0, 10.0).check("within", limits.within)
+        Number(1, 10**5, integer=True).check("limit", limits.most)
+        self._check_parameters()
+        n, in_memory = problem.n_features, isinstance(problem.X, np.ndarray)
+        if len(problem.classes) > 2 or self.loss != "smooth" or not in_memory:
+            raise SmpcoreError(
+                "Alternatives are found for two classes, loss='smooth' and dense rows "
+                "in memory; change the loss, or join classes."
+            )
+        if not 0 < self.k < n:
+            raise SmpcoreError(
+                f"k={self.k} leaves no choice among {n} features; use a k from 1 to "
+                f"{n - 1}."
+            )
+        signals = {"stop": stop, "progress": progress}
+        signals = {name: flag for name, flag in signals.items() if flag is not None}
+        options = SolverOptions(self.tol, 10 * self.max_iter, **signals)
+        parameters, (task,) = self._parameters(problem), problem.tasks
+        relaxed = relax_all(problem, parameters, options)
+        random = check_random_state(self.random_state)
+        (best,) = round_all(problem, relaxed, parameters, random, options)
+        search = TaskSearch(problem, task, parameters, options)
+        found, complete, ceiling = near_best(search, (*relaxed, best), limits)
+        chosen = [[np.flatnonzero(row).tolist() for row in rows] for rows, _ in found]
+
+        def build(place: int) -> PrototypeModel:
+            fitted = fitted_as(problem, relaxed, [found[place][1]], options)
+            return with_tie(problem, fitted).model
+
+        return Alternatives(
+            [tuple(tuple(features) for features in rows) for rows in chosen],
+            np.array([solution.objective[-1] for _, solution in found]),
+            np.array([solution.W[task.first :, :n] for _, solution in found]),
+            complete,
+            float(ceiling),
+            build,
+        )
+
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMaLLProblem:
         """Tie each row to a prototype and split the classes into convex tasks."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
@@ -198,20 +315,44 @@ class SMaLLClassifier(PrototypeClassifier):
         rounded = []
         if 0 < parameters.k < problem.n_features:
             random = check_random_state(self.random_state)
-            rounded = round_all(problem, relaxed, parameters, random, options, state)
-        history = joined_history(problem, relaxed, rounded, options)
-        if history.status == DIVERGED:
-            raise SmpcoreError(TOO_LARGE)
-        final = rounded or relaxed
-        W = side_by_side([solution.W[None] for solution in final], problem)[0]
+            rounded = self._on_supports(problem, relaxed, options) or round_all(
+                problem, relaxed, parameters, random, options, state
+            )
+        fitted = fitted_as(problem, relaxed, rounded, options)
+        history = fitted.model.history
         self.relaxed_objective_ = float(objective)
         self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
         state = SMaLLState(
             tuple(solution.W for solution in relaxed),
-            tuple(solution.W for solution in final),
+            tuple(solution.W for solution in rounded or relaxed),
             tuple(solution.curvature for solution in relaxed),
         )
-        return replace(fitted_state(problem, W, history), state=state)
+        return replace(fitted, state=state)
+
+    def _on_supports(
+        self, problem: SMaLLProblem, relaxed: list[Solution], options: SolverOptions
+    ) -> list[Solution]:
+        """The refit on `supports`; none if there are none, or they do not fit."""
+        if self.supports is None:
+            return []
+        (task, *more), names = problem.tasks, list(problem.feature_names)
+        places = [
+            {names.index(f) if f in names else f for f in features}
+            for features in self.supports
+        ]
+        n, k = problem.n_features, self._clipped_k(problem.n_features)
+        fit = [len(place) == k and place <= set(range(n)) for place in places]
+        if more or task.first + len(places) != len(task.labels) or not all(fit):
+            caution(
+                "supports do not name k features of these data for each prototype of "
+                "the positive of two classes; the fit chooses the features."
+            )
+            return []
+        support = np.zeros((len(task.labels), n), dtype=bool)
+        for row, features in zip(support[task.first :], places, strict=True):
+            row[list(features)] = True
+        search = TaskSearch(problem, task, self._parameters(problem), options)
+        return [search.refit(support, Start(relaxed[0].W, relaxed[0].curvature))]
 
     def _parameters(self, problem: SMaLLProblem) -> SMaLLParameters:
         k = self._clipped_k(problem.n_features)

@@ -5,8 +5,9 @@ for) is, over the prototypes W,
 
     P(W) = f(W) + sum_j ( lam ||w_j||_k^2 + lam_b bias_j^2 ) / 2
 
-where f is a loss of `losses` and ||.||_k the norm of `support_norm`. On a given support
-the norm is a plain ridge.
+where f is a loss of `losses` and ||.||_k the norm of `support_norm`. A weight may also
+be given: one that is in has a plain ridge and takes one of the k, one that is out is 0,
+and the norm is that of the others. On a given support nothing else is left.
 
 ========  ================  ========  ==================================================
 symbol    name              shape     meaning
@@ -22,8 +23,8 @@ W         W                 (N, n)    rows = prototypes
           n_features        int       columns that k counts; the bias is the one beyond
 k         k                 int       weights a prototype may have
 lam       ridge             (n,)      weight of the norm for features, ridge of the bias
-          support           (N, n)    1 where a weight may be, if `fixed`
-          form              Form      first, n_features, k, fixed, support and lam
+          support           (N, n)    OUT, FREE or IN for each weight of a feature
+          form              Form      first, n_features, k, support and lam
           ties              Ties      y, j, u and the classes, see `losses`
 L_f       lipschitz         number    curvature bound of f: lambda_max(X' diag(u) X) / 2
 Q                           (m, N)    probabilities; Q_ij of rivals are the paper's
@@ -55,39 +56,47 @@ from smpcore.solvers.iterations import (
 )
 from smpcore.solvers.losses import SMOOTH, loss_and_gradient, loss_room
 
-Form = namedtuple("Form", "first n_features k fixed support ridge")
+Form = namedtuple("Form", "first n_features k support ridge")
+
+#: Entries of a support: the weight is 0, may be one of the k, is one of them.
+OUT, FREE, IN = 0.0, 1.0, 2.0
 
 
 @kernel
-def relaxed_penalty(W, form, shares, sizes):
-    """Squared k-support norms and ridge of the bias at W; plain ridge if `fixed`."""
-    first, n_features, k, fixed, _, ridge = form
+def free_weights(weights, support, k, v):
+    """V <- the weights that are free, 0 for the others; how many of them may stay."""
+    for r in range(v.size):
+        v[r] = weights[r] if support[r] == FREE else 0.0
+        if support[r] == IN:
+            k -= 1
+    return max(k, 0)
+
+
+@kernel
+def relaxed_penalty(W, form, v, shares, sizes):
+    """Squared k-support norms and ridge of what is in, and of the bias, at W."""
+    first, n_features, k, support, ridge = form
     total = 0.0
     for j in range(first, W.shape[0]):
-        if fixed:
-            for r in range(n_features):
+        left = free_weights(W[j], support[j], k, v[:n_features])
+        total += ridge[0] * squared_support_norm(v[:n_features], left, shares, sizes)
+        for r in range(W.shape[1]):
+            if r >= n_features or support[j, r] == IN:
                 total += ridge[r] * W[j, r] * W[j, r]
-        else:
-            v = W[j, :n_features]
-            total += ridge[0] * squared_support_norm(v, k, shares, sizes)
-        for r in range(n_features, W.shape[1]):
-            total += ridge[r] * W[j, r] * W[j, r]
     return 0.5 * total
 
 
 @kernel
-def relaxed_conjugate(Z, form, sizes):
-    """Conjugate of `relaxed_penalty` at Z; only the support counts if `fixed`."""
-    first, n_features, k, fixed, support, ridge = form
+def relaxed_conjugate(Z, form, v, sizes):
+    """Conjugate of `relaxed_penalty` at Z."""
+    first, n_features, k, support, ridge = form
     total = 0.0
     for j in range(first, Z.shape[0]):
-        if fixed:
-            for r in range(n_features):
-                total += support[j, r] * Z[j, r] * Z[j, r] / ridge[r]
-        else:
-            total += sum_largest_squares(Z[j, :n_features], k, sizes) / ridge[0]
-        for r in range(n_features, Z.shape[1]):
-            total += Z[j, r] * Z[j, r] / ridge[r]
+        left = free_weights(Z[j], support[j], k, v[:n_features])
+        total += sum_largest_squares(v[:n_features], left, sizes) / ridge[0]
+        for r in range(Z.shape[1]):
+            if r >= n_features or support[j, r] == IN:
+                total += Z[j, r] * Z[j, r] / ridge[r]
     return 0.5 * total
 
 
@@ -97,20 +106,19 @@ def proximal_step(Y, G, L, form, W, v, sizes):
 
     Returns <G, W - Y> + L |W - Y|^2 / 2.
     """
-    first, n_features, k, fixed, support, ridge = form
-    rise = 0.0
+    first, n_features, k, support, ridge = form
+    beta, rise = ridge[0] / L, 0.0
     for j in range(first, W.shape[0]):
         for r in range(W.shape[1]):
-            v[r] = Y[j, r] - G[j, r] / L
-        if fixed:
-            for r in range(n_features):
-                W[j, r] = support[j, r] * v[r] / (1.0 + ridge[r] / L)
-        else:
-            beta = ridge[0] / L
-            support_norm_prox(v[:n_features], beta, k, sizes, W[j, :n_features])
-        for r in range(n_features, W.shape[1]):
-            W[j, r] = v[r] / (1.0 + ridge[r] / L)
+            W[j, r] = Y[j, r] - G[j, r] / L
+        free = v[:n_features]
+        left = free_weights(W[j], support[j], k, free)
+        support_norm_prox(free, beta, left, sizes, free)
         for r in range(W.shape[1]):
+            if r >= n_features or support[j, r] == IN:
+                W[j, r] /= 1.0 + ridge[r] / L
+            else:
+                W[j, r] = v[r]
             d = W[j, r] - Y[j, r]
             rise += d * (G[j, r] + 0.5 * L * d)
     return rise
@@ -140,10 +148,10 @@ def extrapolate(W, W_old, Y, first, t):
 def solve_smallk(
     X, ties, form, lipschitz, W, ceiling, limits, losses, at, miss, spaces, history
 ):
-    """Solve the relaxation, or the ridge on a fixed support, to a gap of ``tol * P``.
+    """Solve the relaxation on a support, to a gap of ``tol * P``.
 
     FISTA with backtracking and restarts. Every gradient gives a dual point; the best
-    bound so far is kept. A refit gives up once its bound reaches `ceiling`: a better
+    bound so far is kept. It gives up once its bound reaches `ceiling`: a better
     model is known. W is the start and is overwritten.
 
     The max loss and the hinge are approached by annealing: whenever the annealed
@@ -170,7 +178,7 @@ def solve_smallk(
                 X, ties, T, point, G_new, miss, room
             )
         limit = lipschitz if smooth else 2.0 * lipschitz / T
-        conjugate = relaxed_conjugate(G_new, form, sizes)
+        conjugate = relaxed_conjugate(G_new, form, v, sizes)
         bound = max(bound, -true_entropy - conjugate)
         slack, look_at_Y = 1e-14 * (1.0 + abs(loss)), False
         if not extrapolated and L < limit and loss_new > loss + rise + slack:
@@ -180,7 +188,7 @@ def solve_smallk(
                 n_iter += 1
                 copy_rows(W, W_old)
                 copy_rows(point, W)
-                costs = relaxed_penalty(W, form, shares, sizes)
+                costs = relaxed_penalty(W, form, v, shares, sizes)
                 P = true_loss + costs
                 gap = P - bound
                 status = note_step(n_iter, P, gap, W, limits, history)

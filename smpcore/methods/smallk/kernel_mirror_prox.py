@@ -152,7 +152,7 @@ def solve_smallk_mirror_prox(X, ties, form, W, limits, history):
     """
     m, (N, n), n_features = ties.weights.size, W.shape, form.n_features
     miss, room = np.empty(m), loss_room(N, n, np.int64(96))
-    sizes, shares = np.empty((2, n_features)), np.empty(n_features)
+    sizes, shares, v = np.empty((2, n_features)), np.empty(n_features), np.empty(n)
     G, D, M, ones = (
         np.empty((N, n)),
         np.empty((m, N)),
@@ -173,9 +173,9 @@ def solve_smallk_mirror_prox(X, ties, form, W, limits, history):
     while True:
         n_iter += 1
         entropy = pull(X, ties, form, mean, D, M)
-        bound = max(bound, -entropy - relaxed_conjugate(mean.Z, form, sizes))
+        bound = max(bound, -entropy - relaxed_conjugate(mean.Z, form, v, sizes))
         P, _, _, _ = loss_and_gradient(X, ties, T, M, G, miss, room)
-        P += relaxed_penalty(M, form, shares, sizes)
+        P += relaxed_penalty(M, form, v, shares, sizes)
         if not P >= least:
             least = P
             copy_rows(M, W)

@@ -6,7 +6,8 @@ from functools import partial
 
 import numpy as np
 
-from smpcore.methods.shared.base import Fitted
+from smpcore.errors import SmpcoreError
+from smpcore.methods.shared.base import TOO_LARGE, Fitted
 from smpcore.methods.shared.linear import count_wins
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.recorded import spread_trace
@@ -14,10 +15,12 @@ from smpcore.methods.smallk.problem import (
     SMaLLProblem,
     Solution,
     recorded_states,
+    side_by_side,
     summed,
     tied_rows,
 )
 from smpcore.model import History, Trace
+from smpcore.solvers.iterations import DIVERGED
 
 
 def fitted_state(problem: SMaLLProblem, W: np.ndarray, history: History) -> Fitted:
@@ -31,6 +34,20 @@ def fitted_state(problem: SMaLLProblem, W: np.ndarray, history: History) -> Fitt
         n_asked=len(W),
         wins=count_wins(problem.X, W[:, : problem.X.shape[1]]),
     )
+
+
+def fitted_as(
+    problem: SMaLLProblem,
+    relaxed: list[Solution],
+    rounded: list[Solution],
+    options: SolverOptions,
+) -> Fitted:
+    """What the relaxation and, if there are some, the refits on k features give."""
+    history = joined_history(problem, relaxed, rounded, options)
+    if history.status == DIVERGED:
+        raise SmpcoreError(TOO_LARGE)
+    W = side_by_side([solution.W[None] for solution in rounded or relaxed], problem)[0]
+    return fitted_state(problem, W, history)
 
 
 def joined_history(

@@ -13,7 +13,7 @@ from smpcore.methods.shared.dask_rows import blocks_of_rows, is_dask, map_to_arr
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
 from smpcore.methods.shared.scaling import some_columns
-from smpcore.methods.smallk.kernel import Form, solve_smallk
+from smpcore.methods.smallk.kernel import FREE, IN, OUT, Form, solve_smallk
 from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
 from smpcore.methods.smallk.problem import (
@@ -77,23 +77,27 @@ class TaskSearch:
                 )
             if 0 < k < n:
                 ridge = problem.ridge(parameters.lam)
-                form = Form(self.task.first, n, k, False, W, ridge)
+                form = Form(self.task.first, n, k, np.full(W.shape, FREE), ridge)
                 rest = self.options.for_kernel(W)
                 solved = solve_smallk_mirror_prox(X, self.ties, form, W, *rest)
                 solution = Solution(*solved)
                 return replace(solution, curvature=0.125 * problem.lipschitz)
-        support = np.ones(W.shape)
+        support = np.full(W.shape, FREE if 0 < k < n else IN)
         if k == 0:
-            support[:, :n] = 0.0
+            support[:, :n] = OUT
             W[:, :n] = 0.0
-        return self._run(X, k, support, start, self.options)
+        return self._run(X, support, start, self.options)
 
     def refit(self, support: np.ndarray, start: Start) -> Solution:
-        """Best prototypes whose weights lie on given supports: a ridge problem.
+        """Best prototypes whose weights lie on given supports: a ridge problem."""
+        return self.solve_on(IN * support, start, REFIT * self.options.tol)
 
-        Only columns that some prototype uses are looked at.
+    def solve_on(self, support: np.ndarray, start: Start, tol: float) -> Solution:
+        """Solve the relaxation where some weights are in and some are out.
+
+        Only columns that some prototype may use are looked at.
         """
-        wide, X, options = np.ones_like(start.W), self.problem.X, self.options
+        wide, X = np.full_like(start.W, IN), self.problem.X
         wide[:, : self.problem.n_features] = support
         columns = np.flatnonzero(wide[self.task.first :].any(axis=0))
         if len(columns) < X.shape[1]:
@@ -105,21 +109,21 @@ class TaskSearch:
             else:
                 X = some_columns(X, columns)
         narrow = np.ascontiguousarray(wide[:, columns])
-        exact = replace(options, tol=REFIT * options.tol, progress=np.zeros(1))
-        at = replace(start, W=narrow * start.W[:, columns])
-        solution = self._run(X, 0, narrow, at, exact)
+        options = replace(self.options, tol=tol, progress=np.zeros(1))
+        at = replace(start, W=(narrow != OUT) * start.W[:, columns])
+        solution = self._run(X, narrow, at, options)
         W = np.zeros_like(start.W)
         W[:, columns] = solution.W
         return replace(solution, W=W, columns=columns)
 
     def _run(
-        self, X: Any, k: int, support: np.ndarray, start: Start, options: SolverOptions
+        self, X: Any, support: np.ndarray, start: Start, options: SolverOptions
     ) -> Solution:
-        """Call the kernel on these columns; with k of 0 the support is fixed."""
+        """Call the kernel on these columns."""
         problem, W, ties = self.problem, start.W, self.ties
         n, n_features = problem.n_features, X.shape[1] - problem.n_bias
         ridge = problem.ridge(self.parameters.lam)[n - n_features :]
-        form = Form(self.task.first, n_features, k, k in (0, n), support, ridge)
+        form = Form(self.task.first, n_features, self.parameters.k, support, ridge)
         limits, history = options.for_kernel(W)
         # What the kernel hands from step to step: whether to go on, T (always 1),
         # status, steps, whether the next point is the extrapolated one, L, t, the

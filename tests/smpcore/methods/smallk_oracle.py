@@ -84,16 +84,16 @@ class SparseCase(TiedRows):
         problem = cp.Problem(cp.Minimize(self.exact_loss(W) + costs), limits)
         return problem.solve(solver=cp.CLARABEL)
 
-    def best_by_enumeration(self):
-        """Objective of the best k-sparse prototypes, each support refitted."""
-        free = len(self.prototype_labels) - self.first
-        rows = [*combinations(range(self.n_features), self.k)]
-        supports = np.zeros((len(rows), self.n_features), dtype=bool)
-        np.put_along_axis(supports, np.array(rows), True, axis=1)
-        frozen = [np.zeros(self.n_features, dtype=bool)] * self.first
-        every = product(supports, repeat=free)
-        found = (self.solve(1e-7, support=np.array([*frozen, *one])) for one in every)
-        return min(solution.objective[-1] for solution in found)
+    def enumerated(self):
+        """Objective of each choice of k features a prototype, refitted."""
+        found, n = {}, self.n_features
+        rows = combinations(range(n), self.k)
+        for one in product(rows, repeat=len(self.prototype_labels) - self.first):
+            support = np.zeros((self.shape[0], n), dtype=bool)
+            for row, features in zip(support[self.first :], one, strict=True):
+                row[list(features)] = True
+            found[one] = self.solve(1e-8, support=support).objective[-1]
+        return found
 
 
 def make_sparse_case(

@@ -1,12 +1,14 @@
 """SMaLLClassifier: bounds, supports, tasks of several classes, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 from smpcore import SmpcoreError
 from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.alternatives import Limits
 from smpcore.methods.smallk.rounding import draw_support, shares
 from tests.smpcore.methods.smallk_oracle import SparseCase
 
@@ -50,21 +52,96 @@ def test_objectives_bound_and_support_are_what_they_say(name):
     assert fitted.objective_ == pytest.approx(best, rel=2e-4)
 
 
-def test_enumeration_finds_hardly_ever_anything_better():
-    ties = []
-    for seed in range(8):
-        rng = np.random.default_rng(seed)
-        X = rng.normal(size=(60, 6))
-        y = X @ rng.normal(size=6) + X[:, 0] * X[:, 1] > 0
-        small = SMaLLClassifier(k=1 + seed % 2, lam=0.02, tol=1e-6)
-        problem = small.problem(X, y)
-        fitted = small.solve(problem)
-        case = SparseCase(problem, small._parameters(problem))
-        best = case.best_by_enumeration()
-        assert fitted.bound_ <= best * (1 + 1e-9)
-        assert fitted.objective_ >= best * (1 - 1e-6)
-        ties.append(fitted.objective_ <= best * (1 + 1e-5))
-    assert sum(ties) >= 7
+def random_table(seed):
+    """Two classes, 6 to 12 features, of which k are chosen, and λ from .03 on."""
+    rng = np.random.default_rng(seed)
+    k = 1 + seed % 3
+    n = int(rng.integers(6, (12, 11, 7)[k - 1] + 1))
+    X = rng.normal(size=(rng.integers(50, 120), n))
+    X = X @ (np.eye(n) + rng.normal(size=(n, n)) / 3)
+    y = X @ rng.normal(size=n) + X[:, 0] * X[:, 1] > 0
+    lam = float(rng.choice([0.03, 0.1]))
+    return X, y, SMaLLClassifier(k=k, lam=lam, bias=seed % 5 > 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_alternatives_are_those_that_enumeration_finds(seed):
+    X, y, small = random_table(seed)
+    problem = small.problem(X, y)
+    every = SparseCase(problem, small._parameters(problem)).enumerated()
+    best, within = min(every.values()), (0.05, 0.1, 0.2)[seed % 3]
+    found = small.alternatives(X, y, within=within, limit=10**5)
+    assert found.complete
+    assert found.ceiling == pytest.approx((1 + within) * best, rel=1e-6)
+    sure, maybe = (
+        {one for one, value in every.items() if value <= (1 + within) * best * edge}
+        for edge in (1 - 1e-6, 1 + 1e-6)
+    )
+    assert sure <= set(found.supports) <= maybe
+    assert len(set(found.supports)) == len(found.supports)
+    values = [every[one] for one in found.supports]
+    np.testing.assert_allclose(found.objectives, values, rtol=1e-6)
+    assert (np.diff(found.objectives) >= 0).all()
+    fitted = small.solve(problem)
+    assert fitted.bound_ <= best * (1 + 1e-9)
+    assert best * (1 - 1e-6) <= fitted.objective_ <= best * 1.001
+
+
+def test_alternatives_that_are_cut_off_are_the_best_ones():
+    X, y, small = random_table(4)
+    every = small.alternatives(X, y)
+    some = small.alternatives(X, y, limit=7)
+    assert len(every.supports) > 7
+    assert (every.complete, some.complete) == (True, False)
+    assert some.supports == every.supports[:7]
+    stop = np.ones(1, dtype=np.int64)
+    stopped = small.alternatives_of(small.problem(X, y), Limits(), stop)
+    late = small.alternatives(X, y, seconds=0.0)
+    assert not (stopped.supports or stopped.complete or late.supports or late.complete)
+
+
+def test_an_alternative_is_the_model_of_its_supports():
+    X, y, small = random_table(3)
+    found = small.alternatives(X, y, within=0.3)
+    names = [f"column {i}" for i in range(X.shape[1])]
+    frame = pd.DataFrame(X, columns=names)
+    for place in (0, len(found.supports) - 1):
+        chosen = found.supports[place]
+        named = [[names[f] for f in features] for features in chosen]
+        fitted = SMaLLClassifier(**small.get_params() | {"tol": 1e-6})
+        fitted = fitted.set_params(supports=named).fit(frame, y)
+        assert fitted.objective_ == pytest.approx(found.objectives[place], rel=1e-6)
+        assert fitted.bound_ <= found.objectives[0]
+        model = found.models[place]
+        np.testing.assert_allclose(fitted.model_.anchors, model.anchors, atol=5e-3)
+        np.testing.assert_array_equal(model.anchors[1:], found.weights[place])
+        used = [tuple(np.flatnonzero(row)) for row in found.weights[place]]
+        assert tuple(used) == chosen
+        again = small.set_params(supports=chosen).fit(X, y)
+        np.testing.assert_allclose(again.model_.anchors, model.anchors, atol=0.05)
+
+
+@pytest.mark.parametrize("supports", [[[0]], [["a"], ["b"]], [[0, 1], [2]], [[0], [9]]])
+def test_supports_that_do_not_fit_are_left_out(supports):
+    small = SMaLLClassifier(k=1, supports=supports)
+    with pytest.warns(UserWarning, match="supports do not name k features .* chooses"):
+        fitted = small.fit(CANCER[0][:, :9], CANCER[1])
+    free = SMaLLClassifier(k=1).fit(CANCER[0][:, :9], CANCER[1])
+    np.testing.assert_array_equal(fitted.model_.anchors, free.model_.anchors)
+
+
+@pytest.mark.parametrize(
+    ("params", "data", "match"),
+    [
+        ({}, IRIS, "found for two classes"),
+        ({"loss": "max"}, CANCER, "found for two classes"),
+        ({"k": 30}, CANCER, "k=30 leaves no choice among 30 features; use a k from 1"),
+        ({"supports": "a"}, CANCER, r"supports should be None or lists .* \[\[0, 3\]"),
+    ],
+)
+def test_alternatives_refuse_what_they_are_not_for(params, data, match):
+    with pytest.raises(SmpcoreError, match=match):
+        SMaLLClassifier(**params).alternatives(*data)
 
 
 def test_no_swap_of_a_feature_lowers_the_objective():

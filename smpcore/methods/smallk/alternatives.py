@@ -1,0 +1,181 @@
+"""Every choice of features of SMaLL's prototypes that is nearly as good as the best.
+
+Branch and bound: a node says of each weight whether it is in, out or free. The
+relaxation there bounds every model below it, and its dual point bounds the models of
+every other node as well: weights that could only be in, or out, are fixed at once.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import softmax, xlogy
+
+from smpcore.methods.smallk.kernel import FREE, IN, OUT
+from smpcore.methods.smallk.problem import Solution
+from smpcore.methods.smallk.rounding import Start, TaskSearch
+from smpcore.model import PrototypeModel
+from smpcore.solvers.iterations import ITERATION_LIMIT
+
+#: Precision of a refit that is listed, and of the bound of a node.
+EXACT, ROUGH = 1e-8, 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Alternatives:
+    """Choices of features whose refit is nearly as good as the best, the best first.
+
+    Parameters
+    ----------
+    supports : list of tuple of tuple of int
+        Features of each prototype of the positive class, as `supports` of the
+        estimator takes them. A prototype keeps its training rows throughout: the same
+        sets in another order are another model.
+    objectives : ndarray of shape (n_alternatives,)
+        Objective of each refit, ascending.
+    weights : ndarray of shape (n_alternatives, n_prototypes, n_features)
+        Refitted weights per standard deviation.
+    complete : bool
+        Whether there are no others: the bound of every open node exceeds `ceiling`.
+    ceiling : float
+        Largest objective that is asked for: 1 + `within` times the best.
+    build : callable
+        Place of an alternative -> its model.
+    """
+
+    supports: list[tuple[tuple[int, ...], ...]]
+    objectives: np.ndarray
+    weights: np.ndarray
+    complete: bool
+    ceiling: float
+    build: Callable[[int], PrototypeModel] = field(repr=False)
+
+    @cached_property
+    def models(self) -> list[PrototypeModel]:
+        """The refitted model of each choice of features."""
+        return [self.build(place) for place in range(len(self.supports))]
+
+
+class Limits(NamedTuple):
+    """How far a search for alternatives goes; see `SMaLLClassifier.alternatives`."""
+
+    within: float = 0.05
+    most: int = 1000
+    seconds: float = 600.0
+
+
+class Cut(NamedTuple):
+    """A lower bound of every model: what each weight that is in may gain."""
+
+    constant: float
+    gains: np.ndarray
+
+    def bound(self, support: np.ndarray, k: int) -> float:
+        """Objective of any model with k weights a prototype on a support, at least."""
+        total = self.constant
+        for gains, row in zip(self.gains, support, strict=True):
+            free = np.sort(gains[row == FREE])
+            left = max(k - np.count_nonzero(row == IN), 0)
+            total -= gains[row == IN].sum() + free[len(free) - left :].sum()
+        return float(total)
+
+    def children(
+        self, support: np.ndarray, k: int, ceiling: float
+    ) -> Iterator[np.ndarray]:
+        """The parts of a node that the bound leaves open.
+
+        Weights whose other value would lift the bound above the ceiling are fixed. Then
+        the one that gains most is in, or out; if none is free, the node is one part.
+        """
+        slack, support = ceiling - self.bound(support, k), support.copy()
+        for gains, row in zip(self.gains, support, strict=True):
+            free, left = np.flatnonzero(row == FREE), k - np.count_nonzero(row == IN)
+            if len(free):
+                order = free[np.argsort(-gains[free], kind="stable")]
+                inside, outside = order[:left], order[left:]
+                row[inside[gains[inside] - gains[outside[0]] > slack]] = IN
+                row[outside[gains[inside[-1]] - gains[outside] > slack]] = OUT
+            _settle(row, k)
+        free = support == FREE
+        if not free.any():
+            yield support
+            return
+        best = np.argmax(np.where(free, self.gains, -1.0))
+        place = np.unravel_index(best, support.shape)
+        for state in (IN, OUT):
+            child = support.copy()
+            child[place] = state
+            _settle(child[place[0]], k)
+            yield child
+
+
+def _settle(row: np.ndarray, k: int) -> None:
+    """Fix the free weights of a prototype where k are in, or only k are left."""
+    if np.count_nonzero(row == IN) == k:
+        row[row == FREE] = OUT
+    elif np.count_nonzero(row) == k:
+        row[row == FREE] = IN
+
+
+def near_best(
+    search: TaskSearch, solutions: tuple[Solution, Solution], limits: Limits
+) -> tuple[list[tuple[np.ndarray, Solution]], bool, float]:
+    """Every support whose refit is within a part of the best objective.
+
+    ``solutions`` are the relaxation and the best refit known. Returns supports with
+    their refits, ascending; whether there are no others; and the largest objective.
+    """
+    (relaxed, best), options = solutions, search.options
+    k, first, number = search.parameters.k, search.task.first, itertools.count()
+    ceiling = (1.0 + limits.within) * best.objective[-1]
+    root = np.full((len(best.W), search.problem.n_features), FREE)
+    root[:first] = OUT
+    found, sure = [], True
+    # Bound, number (it decides ties), support, start; of a leaf its refit.
+    nodes = [(-np.inf, next(number), root, relaxed.W, None)]
+    while nodes and nodes[0][0] <= ceiling and len(found) < limits.most:
+        if options.stopped or options.seconds > limits.seconds:
+            break
+        options.progress[0] = len(found) / limits.most
+        bound, _, support, W, leaf = heapq.heappop(nodes)
+        if leaf is not None:
+            found.append((support[first:] == IN, leaf))
+            continue
+        is_leaf = not (support == FREE).any()
+        tol = EXACT if is_leaf else ROUGH
+        solution = search.solve_on(support, Start(W, relaxed.curvature, ceiling), tol)
+        objective = solution.objective[-1]
+        bound = max(bound, objective - solution.gap[-1])
+        if bound > ceiling:
+            continue
+        if is_leaf:
+            ceiling = min(ceiling, (1.0 + limits.within) * objective)
+            sure &= objective <= ceiling or solution.status != ITERATION_LIMIT
+            place = objective, next(number)
+            heapq.heappush(nodes, (*place, support, W, solution))
+            continue
+        cut = _cut(search, solution.W)
+        for child in cut.children(support, k, ceiling):
+            lower = max(bound, cut.bound(child, k))
+            if lower <= ceiling:
+                heapq.heappush(nodes, (lower, next(number), child, solution.W, None))
+    return found, bool(sure and (not nodes or nodes[0][0] > ceiling)), ceiling
+
+
+def _cut(search: TaskSearch, W: np.ndarray) -> Cut:
+    """The bound by the dual point that belongs to W."""
+    problem, task = search.problem, search.task
+    own = task.assignment[:, None] == np.arange(len(W))
+    rival = task.prototype_labels != task.y_encoded[:, None]
+    Q = softmax(np.where(own | rival, problem.X @ W.T, -np.inf), axis=1)
+    Z = ((Q - own) * problem.weights[:, None]).T @ problem.X
+    gains = Z**2 / (2.0 * problem.ridge(search.parameters.lam))
+    entropy = problem.weights @ xlogy(Q, Q).sum(axis=1)
+    constant = -entropy - gains[task.first :, problem.n_features :].sum()
+    return Cut(constant, gains[:, : problem.n_features])
