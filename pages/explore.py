@@ -1,5 +1,7 @@
 """What does this method do? Drag, and watch regions, prototypes and numbers move."""
 
+from typing import Any
+
 import streamlit as st
 
 from pages.explore import convergence, live, series
@@ -24,12 +26,20 @@ def _store_message() -> None:
         st.rerun(["figure", "below"])
 
 
+def _places() -> list[Any]:
+    """Where a lesson's text goes, and the figure beside it."""
+    if lesson_run.current() is None:
+        return [st.container(), st.container()]
+    return st.container(key="beside").columns([4, 9], gap="small")
+
+
 @st.fragment(key="figure")
 def _figure() -> None:
     message, session.get().message = session.get().message, None
-    above = st.container()  # of the lesson, whose task looks at what follows here
-    live_figure(live.answer(message), key="live_figure", on_msg=_store_message)
-    lesson_bar.show(above)
+    text, figure = _places()  # the lesson's task looks at what follows here
+    with figure:
+        live_figure(live.answer(message), key="live_figure", on_msg=_store_message)
+    lesson_bar.show(text)
     if lesson_run.current():  # its steps change what may be shown
         _about_model()
 

@@ -9,16 +9,14 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from pages.lessons import class_view
 from pages.state import lesson_files
+from pages.state.lesson_run import Run
 from pages.ui import lesson_bar
 from pages.work import addresses, classes, store, visitors
 from smpcore import SmpcoreError
-from tests.app import kernels, opened, session_of, sound
-from tests.test_lessons import NUMBER, control, lesson_with
+from tests.app import kernels, opened, said, session_of, sound
+from tests.test_lessons import NUMBER, SHIPPED, Browser, control, lesson_with
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -208,6 +206,7 @@ def test_another_class_of_the_same_browser_ends_the_first():
 def test_the_first_answer_of_a_browser_counts(monkeypatch):
     monkeypatch.setattr(visitors, "browser", lambda: "cookie")
     classroom = classes.start(lesson(question=NUMBER), "")
+    classroom.move(0, classes.FIRST_VOTE)
     tabs = [opened({"class": classroom.code}) for _ in range(2)]
     for tab, value in zip(tabs, (4, 7), strict=True):
         control(tab, "number_input", "lesson_answer_0").set_value(value)
@@ -218,26 +217,85 @@ def test_the_first_answer_of_a_browser_counts(monkeypatch):
 @pytest.mark.parametrize("value", [1e308, math.nan, "9" * 10_000, True, [1], None])
 def test_an_answer_that_no_field_sends_is_none(value, monkeypatch):
     classroom = classes.start(lesson(question=NUMBER), "")
+    classroom.move(0, classes.FIRST_VOTE)
     student = opened({"class": classroom.code})
     monkeypatch.setattr(lesson_bar.st, "session_state", {"answer": value})
     lesson_bar._answer("answer")
     assert session_of(student).lesson.is_open_question
+    assert not classroom.votes
 
 
-@given(
-    st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=99),
-    st.floats(allow_infinity=False) | st.none(),
-)
-def test_every_number_is_in_a_bin_and_the_right_one_is_marked(values, right):
-    names, counts, marked = class_view._of_numbers(values, right)
-    assert sum(counts) == len(values) and len(names) == len(counts) <= 8
-    if right in values:
-        assert len(marked) == 1 and counts[marked[0]]
+def sent(student, value, key="lesson_answer_0"):
+    """The student's page after an answer was sent."""
+    control(student, "number_input", key).set_value(value)
+    return sound(control(student, "button", f"{key}_sent").click().run())
 
 
-def test_a_few_numbers_that_are_far_away_leave_the_others_apart():
-    assert class_view._of_numbers([1.0, 1.0, 3.0], 3.0) == (["1", "3"], [2, 1], [1])
-    many = [float(i) for i in range(40)]
-    assert max(class_view._of_numbers([*many, 1e9, -1.7e308], math.nan)[1]) < 10
-    names, counts, _ = class_view._of_numbers([5.0] * 90 + many[:9], None)
-    assert (names, counts) == (["below 5", "5 and more"], [5, 94])
+def words(student):
+    return said(student, *student.markdown, *student.success)
+
+
+def test_a_class_votes_discusses_votes_again_and_then_sees_the_answer():
+    asked = NUMBER | {"reveal": "It was {after.n_prototypes}.", "then": {"lam": "0.5"}}
+    classroom = classes.start(lesson(question=asked, state={"data": "circles"}), "")
+    first, second = (opened({"class": classroom.code}) for _ in range(2))
+    for student in first, second:
+        assert "Wait here" in words(student) and not student.number_input
+    classroom.move(0, classes.FIRST_VOTE)
+    sent(first.run(), 4)
+    shown = words(first)
+    assert "Sent: 4. Wait" in shown and "It was" not in shown
+    assert session_of(first).lesson.is_open_question
+    assert session_of(first).choice.values.get("lam") != 0.5
+    classroom.move(0, classes.SECOND_VOTE)
+    assert "Your first answer: 4" in words(first.run())
+    sent(first, 5, "lesson_answer_0_second")
+    assert "Second vote" in words(second.run()), "who sent nothing votes all the same"
+    counts = classroom.counts()
+    assert (counts.answers, counts.second) == ({0: [4.0]}, {0: [5.0]})
+    classroom.move(0, classes.SHOWN)
+    # An answer that was typed before and comes now is said to be late.
+    late = sent(second, 3, "lesson_answer_0_second")
+    figure = late.get("bidi_component")[0].proto
+    assert "too late to be counted" in str(figure)
+    assert "you gave no answer" in words(late) and "It was" in words(late)
+    assert "your prediction: 5" in words(first.run())
+    assert [(vote.vote, vote.answer) for vote in classroom.votes] == [(1, 4), (2, 5)]
+
+
+def test_nothing_of_the_answer_reaches_a_class_before_it_is_shown():
+    browser = Browser()
+    visit = session_of(browser.app)
+    taught = SHIPPED["02-fusion.json"]
+    classroom = classes.start(taught, "")
+    visit.lesson = run = Run(taught, visit.choice, student=classroom.join())
+    lesson_bar.lesson_run._show(run.choice_of("before"))
+    for stage in classes.CLOSED, classes.FIRST_VOTE, classes.SECOND_VOTE:
+        classroom.move(0, stage)
+        run.answers[0] = run.second[0] = 5
+        shown = browser.post(None)
+        assert shown["picture"]["readouts"] == [] and shown["path"] is None
+        assert 2 not in shown["scene"]["points"]["part"]
+    classroom.move(0, classes.SHOWN)
+    assert browser.post(None)["picture"]["readouts"]
+
+
+def test_screens_follow_and_who_is_let_go_stays(monkeypatch):
+    steps = [{"title": t, "text": "x"} for t in ("One", "Two", "Three")]
+    told = []
+    monkeypatch.setattr(classes, "run_again", told.append)
+    content = lesson_with() | {"steps": steps}
+    classroom = classes.start(lesson_files.read(json.dumps(content).encode()), "")
+    student = opened({"class": classroom.code})
+    at = lambda: session_of(student.run()).lesson.at  # noqa: E731
+    classroom.move(2)
+    assert len(told) == 1 and at() == 2
+    control(student, "button", "lesson_back").click().run()
+    assert at() == 1, "a student may look back"
+    classroom.hold(False)
+    classroom.move(0)
+    assert at() == 1
+    classroom.teach(lesson())
+    assert session_of(student.run()).lesson.lesson is classroom.lesson
+    classes.end(classroom)
+    assert "The class is over" in words(student.run()) and len(told) == 5

@@ -28,6 +28,8 @@ import { Strip } from "./strip.js";
 
 const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
+/** Fewer settings than this stand below the picture, as in a lesson that frees one. */
+const FEW = 4;
 const LEAVING_MS = 20_000; // that a page takes at most to begin
 const POLL = 400; // ms between two looks at a fit that takes long
 
@@ -76,9 +78,9 @@ class LiveFigure {
       strip.canvas, controls.methodPlace, report.legend, stepper.node, report.note, strip.legend, this.formula.node,
       hand.flags, this.share.node);
     this.root.append(el("div", { class: "grid" }, this.stage, report.four, report.numbers, prototypes.node, report.twin));
-    this.arrange(false);
+    this.arrange();
     this.resized = new ResizeObserver(() => {
-      this.arrange(this.root.clientWidth < NARROW);
+      this.arrange();
       if (this.scene) plot.resize();
       this.schedule("view");
     });
@@ -101,8 +103,11 @@ class LiveFigure {
     });
   }
 
-  /** On a narrow page the settings belong to the picture, which stays in sight beside them. */
-  arrange(narrow) {
+  /** On a narrow page, or where there are few, settings stand below the picture. */
+  arrange() {
+    const few = this.list?.filter((control) => control.group !== "view").length < FEW;
+    const narrow = few || this.root.clientWidth < NARROW;
+    this.root.classList.toggle("few", few);
     if (narrow === this.narrow) return;
     this.narrow = narrow;
     this.controls.arrange(narrow);
@@ -152,6 +157,7 @@ class LiveFigure {
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
     if (header.headline) report.lead(header.headline);
     this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
+    this.arrange();
     header.knots?.forEach((knot) => this.keep(knot, knot.knot));
     if (this.list) guard.draw("settings", controls.node, () => controls.update(this.list, (name) => this.touched.has(name)));
     this.play.show();

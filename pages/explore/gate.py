@@ -57,7 +57,7 @@ def _marked(run: lesson_run.Run, message: Mapping[str, Any]) -> Mapping[str, Any
     """Keep the place that the message marks; what is left of it changes nothing."""
     place = [message.get("x"), message.get("y")]
     is_place = all(isinstance(v, int | float) and abs(v) < FAR for v in place)
-    if run.is_open_question and run.asks_place and is_place:
+    if run.is_open_question and not run.is_answered and run.asks_place and is_place:
         run.mark = [float(value) for value in place]
     return _setting(message, {})
 
@@ -69,7 +69,7 @@ def _mark(run: lesson_run.Run) -> dict[str, Any]:
     with suppress(SmpcoreError):  # the page shows why a fit has no result
         run.readouts()
     places = run.places.get(run.at, [])
-    return {"open": False, "at": run.answers[run.at], "found": places}
+    return {"open": False, "at": run.answer, "found": places}
 
 
 def redact(header: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def redact(header: dict[str, Any]) -> dict[str, Any]:
     if run is None:
         return header
     if "controls" in header:
-        rows = header["controls"]
+        rows = [row for row in header["controls"] if run.shows(row["name"])]
         rows = [r | {"locked": True} if run.locks(r["name"]) else r for r in rows]
         header = header | {"controls": rows}
     path = header.get("path")

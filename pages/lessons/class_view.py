@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
 from pages.state import lesson_readouts, lesson_run, session
+from pages.state.context import resolve
 from pages.state.lesson_files import Lesson
 from pages.ui import lesson_bar, qr
 from pages.ui.elements import problems_shown, table_popover
+from pages.ui.file_download import download
 from pages.ui.lesson_bar import as_markdown
 from pages.work import classes, visitors
-from pages.work.classes import Classroom
+from pages.work.classes import Classroom, Counts
 from pages.work.slots import poll_interval
 from smpcore import SmpcoreError, figures
-from smpcore.datasets import plain_number, plural
+from smpcore.datasets import as_csv, plain_number, plural
 
-#: Counts are read anew this often; and bins of a histogram of numbers, at most.
-POLL_SECONDS, MOST_BINS = 2.0, 8
+#: Counts are read anew this often.
+POLL_SECONDS = 2.0
 
 
 def current() -> Classroom | None:
@@ -64,13 +64,36 @@ def show(classroom: Classroom) -> None:
             qr.warn_of_local(link)
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
-        st.button(
-            "End the class",
-            key="class_end",
-            on_click=_end,
-            args=(classroom,),
-            help="Counts and answers are forgotten; students can go on alone.",
-        )
+        row = st.container(horizontal=True, vertical_alignment="center")
+        with row:
+            download(
+                "All answers as CSV",
+                lambda: as_csv(_table(classroom)),
+                "answers.csv",
+                key="class_csv",
+            )
+            with st.popover("End the class"):
+                st.markdown("Counts and answers are forgotten; students go on alone.")
+                st.button("End it", key="class_end", on_click=_end, args=(classroom,))
+
+
+def _table(classroom: Classroom) -> pd.DataFrame:
+    """Every answer as it came, also those to lessons before; without names."""
+    rows = []
+    for vote in classroom.votes:
+        step = vote.lesson.steps[vote.step]
+        answer = vote.answer
+        if "choices" in step["question"]:
+            answer = step["question"]["choices"][answer]["text"]
+        elif "point" in step["question"]:
+            answer = "{:g} {:g}".format(*answer)
+        else:
+            answer = f"{answer:g}"
+        at = pd.Timestamp(vote.time, unit="s").isoformat(timespec="seconds") + "Z"
+        number = f"{vote.step + 1}. {step['title']}"
+        rows.append((at, vote.lesson.title, number, vote.vote, answer))
+    names = ["time", "lesson", "step", "vote", "answer"]
+    return pd.DataFrame(rows, columns=names, dtype=object)
 
 
 def join() -> None:
@@ -94,6 +117,7 @@ def _counts(classroom: Classroom) -> None:
         return
     counts, steps = classroom.counts(), classroom.lesson.steps
     answers = counts.answers
+    _steer(classroom)
     st.caption(f"{plural(counts.n_here, 'student')} here, no names are kept.")
     rows = [
         {
@@ -109,74 +133,120 @@ def _counts(classroom: Classroom) -> None:
     )
     st.dataframe(rows, hide_index=True, column_config={"Here": here})
     if asked := [i for i, step in enumerate(steps) if "question" in step]:
-        _answers(classroom, asked, answers)
+        _answers(classroom, asked, counts)
 
 
-def _answers(
-    classroom: Classroom, asked: list[int], answers: Mapping[int, list[Any]]
-) -> None:
-    """A histogram of the answers to a question; the right one when it is wanted."""
+def _steer(classroom: Classroom) -> None:
+    """Hold the class together, and move it on."""
+    key = "class_hold"
+    st.toggle(
+        "Hold the class together",
+        classroom.is_held,
+        key=key,
+        on_change=lambda: classroom.hold(st.session_state[key]),
+        help="All screens follow you: you open a question, may have the class vote "
+        "again after it has discussed, and show what is measured. Without it everybody "
+        "goes on alone.",
+    )
+    if not classroom.is_held:
+        return
+    at, steps = classroom.at, classroom.lesson.steps
+    stage = classroom.stage(at) if "question" in steps[at] else classes.SHOWN
+    st.markdown(f"Now: **{at + 1}. {as_markdown(steps[at]['title'])}**")
+    is_vote = stage in (classes.FIRST_VOTE, classes.SECOND_VOTE)
+    moves = {
+        "Step back": (at - 1, None, at > 0),
+        "Open the question": (at, classes.FIRST_VOTE, stage == classes.CLOSED),
+        "Vote again": (at, classes.SECOND_VOTE, stage == classes.FIRST_VOTE),
+        "Show the answer": (at, classes.SHOWN, is_vote),
+        "Next step": (
+            at + 1,
+            None,
+            stage == classes.SHOWN and at + 1 < len(steps),
+        ),
+    }
+    row = st.container(horizontal=True)
+    for name, (step, new, is_open) in moves.items():
+        if is_open:
+            row.button(
+                name,
+                key=f"class_move_{name.split()[0].lower()}",
+                type="secondary" if name in ("Step back", "Vote again") else "primary",
+                on_click=classroom.move,
+                args=(step, new),
+            )
+
+
+def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
+    """The answers of each vote to a question, and what is right when it is shown."""
     steps = classroom.lesson.steps
     titles = {i: f"{i + 1}. {steps[i]['title']}" for i in asked}
-    step = st.selectbox("Answers to", asked, format_func=titles.get, key="class_step")
-    question, sent = steps[step]["question"], answers.get(step, [])
-    key, right = (classroom.code, classroom.lesson.title, step), None
+    here = classroom.at if classroom.at in asked else asked[0]
+    step = st.selectbox(
+        "Answers to",
+        asked,
+        asked.index(here),
+        format_func=titles.get,
+        key=f"class_step_{here}",
+    )
+    question, key = steps[step]["question"], (classroom.code, classroom.lesson, step)
+    votes = {
+        f"Vote {i}" if counts.second.get(step) else "Answers": sent[step]
+        for i, sent in enumerate((counts.answers, counts.second), 1)
+        if sent.get(step)
+    }
+    right = rows = None
     with problems_shown():
-        values, right = session.remembered(
+        values, right, rows = session.remembered(
             "class_question", key, lambda: _fitted(classroom.lesson, step)
         )
         text = as_markdown(lesson_readouts.filled(question["text"], values))
-        st.caption(f"{plural(len(sent), 'answer')}: {text}")
-        if not st.toggle("Show the right answer", key=f"class_right_{step}"):
-            right = None
-    if "point" in question:
-        if sent or right:
-            figure = figures.answer_places(sent, right or [])
-            words = "Places marked, table below"
-            st.plotly_chart(figure, key="class_answers", alt=words)
-            table_popover(pd.DataFrame(sent, columns=["x", "y"]))
+        sizes = (plural(len(sent), "answer") for sent in votes.values())
+        st.caption(f"{', then '.join(sizes) or 'No answers yet'}: {text}")
+    is_shown = classroom.stage(step) == classes.SHOWN
+    is_wanted = st.toggle("See the right answer here", key=f"class_right_{step}")
+    right = right if is_shown or is_wanted else None
+    if votes or right is not None:
+        _drawn(question, votes or {"Answers": []}, right, rows)
+
+
+def _drawn(
+    question: Mapping[str, Any], votes: Mapping[str, list[Any]], right: Any, rows: Any
+) -> None:
+    """A chart of each vote: choices as bars, places as heat, numbers on a line."""
+    if "choices" not in question and "point" not in question:
+        sent = (
+            f"{name}: {', '.join(map(plain_number, vote))}"
+            for name, vote in votes.items()
+        )
+        figure = figures.answer_numbers(votes, right)
+        st.plotly_chart(figure, key="class_answers", alt="; ".join(sent))
         return
-    if "choices" in question:
-        names = [choice["text"] for choice in question["choices"]]
-        counts, marked = [sent.count(i) for i in range(len(names))], right or []
-    else:
-        names, counts, marked = _of_numbers(sent, right)
-    if sum(counts):
-        words = "; ".join(map("{}: {}".format, names, counts))
-        figure = figures.answer_counts(names, counts, marked)
-        st.plotly_chart(figure, key="class_answers", alt=f"Answers: {words}")
-    elif right is not None:
-        st.caption(f"Right: {', '.join(names[i] for i in marked)}")
+    for part, (name, vote) in zip(st.columns(2), votes.items(), strict=False):
+        part.caption(name)
+        if "point" in question:
+            figure = figures.answer_places(vote, right or [], rows)
+            words = "Places, table below"
+        else:
+            texts = [choice["text"] for choice in question["choices"]]
+            sizes = [vote.count(i) for i in range(len(texts))]
+            figure = figures.answer_counts(texts, sizes, right or [])
+            words = f"{name}: " + "; ".join(map("{}: {}".format, texts, sizes))
+        part.plotly_chart(figure, key=f"class_{name}", alt=words)
+    if "point" in question:
+        sent = [(name, *place) for name, vote in votes.items() for place in vote]
+        table_popover(pd.DataFrame(sent, columns=["vote", "x", "y"]))
 
 
-def _fitted(lesson: Lesson, step: int) -> tuple[lesson_bar.Values, Any]:
-    """Read-outs of a step's fits, and what is right by them."""
+def _fitted(lesson: Lesson, step: int) -> tuple[lesson_bar.Values, Any, Any]:
+    """Read-outs of a step's fits, what is right by them, and rows in the figure."""
     run = lesson_run.Run(lesson, session.get().choice, at=step)
     try:
         values = run.readouts()
+        rows = resolve(run.choice_of("before")).data.of("train")[0]
     finally:
         run.forget_drawings()
     if run.asks_place:
-        return values, run.places[step]
+        return values, run.places[step], rows
     right = run.right_choices if "choices" in run.question else run.right_number
-    return values, right(values)
-
-
-def _of_numbers(
-    sent: list[float], right: float | None
-) -> tuple[list[str], list[int], list[int]]:
-    """Distinct numbers, or bins where there are many: far ones share the outermost."""
-    known = [right] if right is not None and np.isfinite(right) else []
-    values = np.array([*sent, *known])
-    distinct = np.unique(values)
-    if len(distinct) <= MOST_BINS:
-        names = [plain_number(value) for value in distinct]
-        counts = [sent.count(value) for value in distinct]
-        return names, counts, np.flatnonzero(distinct == right).tolist()
-    low, high = np.quantile(values, [0.1, 0.9])
-    edges = np.unique(np.linspace(low, high, MOST_BINS - 1))
-    texts = [plain_number(edge) for edge in edges]
-    names = [f"below {texts[0]}", *map(" to ".join, pairwise(texts))]
-    names.append(f"{texts[-1]} and more")
-    counts = np.bincount(np.digitize(sent, edges), minlength=len(names))
-    return names, counts.tolist(), np.digitize(known, edges).tolist()
+    return values, right(values), None

@@ -28,25 +28,30 @@ class Run:
     ----------
     home : Choice
         What was chosen before the lesson.
-    answers, tokens, values, places : dict
-        Step -> the visitor's answer (a number, or the place of a choice); the table of
-        its drawing; its read-outs, as the drawing may change; the places asked for.
+    answers, second, tokens, values, places : dict
+        Step -> the visitor's answer (a number, or the place of a choice); that of the
+        class's second vote; the table of its drawing; its read-outs, as the drawing may
+        change; the places asked for.
     name : str
         Of the lesson's file, if it is one that everybody finds on the server.
     mark : [x, y] or None
         The place in the figure that the visitor has marked for an open question.
+    turns : int
+        How many moves of the class it has followed.
     """
 
     lesson: Lesson
     home: Choice
     at: int = 0
     answers: dict[int, Any] = field(default_factory=dict)
+    second: dict[int, Any] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
     tokens: dict[int, str] = field(default_factory=dict)
     values: dict[int, dict[str, dict[str, float]]] = field(default_factory=dict)
     student: Student | None = None
     name: str = ""
     mark: list[float] | None = None
+    turns: int = 0
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
     @property
@@ -60,9 +65,28 @@ class Run:
         return self.step.get("question")
 
     @property
+    def answer(self) -> Any:
+        """The visitor's last answer to the question; None if there is none."""
+        return self.second.get(self.at, self.answers.get(self.at))
+
+    @property
+    def stage(self) -> int:
+        """How far the question is: by an answer alone, by the teacher in a class."""
+        room = self.student.classroom if self.student else None
+        if room and room.is_held and not room.has_ended and room.lesson is self.lesson:
+            return room.stage(self.at)
+        return classes.SHOWN if self.at in self.answers else classes.FIRST_VOTE
+
+    @property
     def is_open_question(self) -> bool:
-        """Whether the step asks what was not answered yet."""
-        return self.question is not None and self.at not in self.answers
+        """Whether the step has a question whose answer is not shown yet."""
+        return self.question is not None and self.stage < classes.SHOWN
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether the visitor has voted at this stage of the question."""
+        votes = {classes.FIRST_VOTE: self.answers, classes.SECOND_VOTE: self.second}
+        return self.at in votes.get(self.stage, {})
 
     @property
     def asks_place(self) -> bool:
@@ -84,6 +108,11 @@ class Run:
             return False
         free = self.step.get("free")
         return self.is_open_question or (free is not None and name not in free)
+
+    def shows(self, name: str) -> bool:
+        """Whether a control is there: a step that frees some has no others."""
+        free = self.step.get("free")
+        return free is None or name in free or name.startswith("v.")
 
     def choice_of(self, moment: str) -> Choice:
         """The choice that the step begins with, or that its answer leads to."""
@@ -145,7 +174,9 @@ class Run:
 
     def is_right(self, values: Mapping[str, Mapping[str, float]]) -> bool:
         """Whether the visitor's answer agrees with the read-outs."""
-        answer = self.answers[self.at]
+        answer = self.answer
+        if answer is None:
+            return False
         if "choices" in self.question:
             return answer in self.right_choices(values)
         if self.asks_place:
@@ -171,9 +202,13 @@ def start(lesson: Lesson, student: Student | None = None, name: str = "") -> Non
     leave()
     visit = session.get()
     visit.lesson = run = Run(lesson, visit.choice, student=student, name=name)
+    at = 0
     if student:  # a reload has lost what the visit remembered, the class has not
-        run.answers, run.reached = student.answers.copy(), student.reached.copy()
-    go(student.step if student else 0)
+        room, student.left = student.classroom, False
+        run.answers, run.second = student.answers, student.second
+        run.reached, run.turns = student.reached.copy(), room.turns
+        at = room.at if room.is_held else student.step
+    go(at)
 
 
 def join(code: str) -> None:
@@ -181,6 +216,19 @@ def join(code: str) -> None:
     browser = visitors.browser()
     classroom = classes.find(code, browser)
     start(classroom.lesson, classroom.join(browser))
+
+
+def follow() -> None:
+    """Go where the teacher has brought the class since the page ran last."""
+    run = current()
+    if run is None or run.student is None or run.student.classroom.has_ended:
+        return
+    room = run.student.classroom
+    if room.lesson is not run.lesson:
+        start(room.lesson, run.student)
+    elif room.is_held and room.turns != run.turns:
+        run.turns = room.turns
+        go(room.at)
 
 
 def go(index: int) -> None:
@@ -197,10 +245,14 @@ def go(index: int) -> None:
 def answer(value: Any) -> None:
     """Take the visitor's answer to the question of the step, and show what follows."""
     run = current()
-    run.answers[run.at] = value
-    if run.student:
-        run.student.answers.setdefault(run.at, value)  # of another tab: the first
-    _show(run.choice_of("after"))
+    room = run.student.classroom if run.student else None
+    if room is None or room.has_ended:
+        run.answers[run.at] = value
+    elif not room.take(run.student, run.lesson, run.at, value):
+        session.get().notices.append(
+            "Your answer came too late to be counted: the class had gone on."
+        )
+    _show(run.choice_of("before" if run.is_open_question else "after"))
 
 
 def leave() -> None:

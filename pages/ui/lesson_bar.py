@@ -15,6 +15,7 @@ from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
 from pages.ui.glossary import MEANINGS
 from pages.ui.text import escape_markdown
+from pages.work import classes
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.readouts import READOUTS
@@ -60,29 +61,22 @@ def closes(title: str) -> bool:
     """Whether a page is closed, as it would answer or replace an open question."""
     if title in _OPEN_PAGES or not lesson_run.hides_numbers():
         return False
-    st.info(f"{title} is closed until the question of the lesson is answered.")
+    st.info(f"{title} is closed while a question of the lesson is open.")
     st.page_link("pages/explore.py", label="Back to the lesson")
     return True
 
 
 def _class(run: Run) -> None:
-    """Which class the visitor takes part in, and the way to its next lesson."""
+    """Which class the visitor takes part in, and who moves it on."""
     classroom = run.student.classroom
     if classroom.has_ended:
-        st.caption("The class has ended; you can go on alone.")
-    elif classroom.lesson is not run.lesson:
-        st.button(
-            f"Go on with the class: {as_markdown(classroom.lesson.title)}",
-            key="class_next",
-            type="primary",
-            on_click=begin,
-            args=({"class": classroom.code},),
-        )
-    else:
-        st.caption(
-            f"Class {classroom.code}. Your teacher sees how many are at which step, "
-            "and all answers without names."
-        )
+        st.info("The class is over; you can go on alone.")
+        return
+    moves = "Your teacher moves the class on." if classroom.is_held else ""
+    st.caption(
+        f"Class {classroom.code}. Your teacher sees how many are at which step, and "
+        f"all answers without names. {moves}"
+    )
 
 
 def _open_link(link: Mapping[str, str]) -> None:
@@ -124,20 +118,22 @@ def _texts(run: Run) -> None:
     """Text, task, question or reveal of the step."""
     texts = [run.step["text"], (run.question or run.step.get("task", {})).get("text")]
     is_filled = any("{before." in text for text in texts if text)
-    values = run.readouts() if is_filled or run.at in run.answers else {}
+    is_shown = run.question is not None and not run.is_open_question
+    values = run.readouts() if is_filled or is_shown else {}
     texts = [lesson_readouts.filled(text, values) for text in texts if text]
-    # Beside each other, so that the figure below stays on the screen.
-    left, right = st.columns(2, gap="medium") if len(texts) > 1 else (st, st)
-    left.markdown(f"**{as_markdown(run.step['title'])}**\n\n{as_markdown(texts[0])}")
+    st.markdown(f"**{as_markdown(run.step['title'])}**\n\n{as_markdown(texts[0])}")
     if len(texts) == 1:
         return
-    with right:
-        if run.question is None:
-            _task(texts[1])
-        elif run.is_open_question:
-            _question(run, texts[1])
-        else:
-            _reveal(run, values, texts[1])
+    if run.question is None:
+        _task(texts[1])
+    elif is_shown:
+        _reveal(run, values, texts[1])
+    elif run.stage == classes.CLOSED:
+        st.info("Wait here: your teacher opens the question.")
+    elif run.is_answered:
+        _sent(run, texts[1])
+    else:
+        _question(run, texts[1])
 
 
 def _task(text: str) -> None:
@@ -149,9 +145,28 @@ def _task(text: str) -> None:
         st.success("Done.", icon=":material/check:")
 
 
+def _sent(run: Run, text: str) -> None:
+    """What was answered, until the teacher shows what is right."""
+    st.markdown(as_markdown(text))
+    st.info(f"Sent: {_words(run)}. Wait: your teacher shows what is measured.")
+
+
+def _words(run: Run) -> str:
+    """The visitor's last answer in words."""
+    if "choices" in run.question:
+        return as_markdown(run.question["choices"][run.answer]["text"])
+    if run.asks_place:
+        return "({}, {})".format(*(plain_number(value, 3) for value in run.answer))
+    return plain_number(run.answer)
+
+
 def _question(run: Run, text: str) -> None:
     """The question as a form: Enter answers it."""
     question, key = run.question, f"lesson_answer_{run.at}"
+    if run.stage == classes.SECOND_VOTE:
+        key += "_second"
+        first = "" if run.answer is None else f" Your first answer: {_words(run)}."
+        st.caption(f"Second vote, after the discussion.{first}")
     if run.asks_place:
         _place(run, text, key)
         return
@@ -233,21 +248,24 @@ def _reveal(run: Run, values: Values, text: str) -> None:
 
 def _verdict(run: Run, values: Values, right: bool) -> str:
     """The answer beside what the fits say, in a sentence."""
-    answer, question = run.answers[run.at], run.question
+    question, answer = run.question, run.answer
     if "choices" in question:
         texts = [as_markdown(choice["text"]) for choice in question["choices"]]
-        predicted, true = texts[answer], [texts[i] for i in run.right_choices(values)]
-        true = "; ".join(true) or "none of these"
+        true = "; ".join(texts[i] for i in run.right_choices(values)) or "none of these"
     elif run.asks_place:
-        far = lesson_readouts.nearest(answer, run.places[run.at])
+        far = lesson_readouts.nearest(answer or [0.0, 0.0], run.places[run.at])
         within = plain_number(question["point"]["within"], 3)
         if not math.isfinite(far):
             return "Measured: no prototype has a place in this figure."
+        if answer is None:
+            return "The stars are in the figure; you have marked no place."
         return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
     else:
         row = READOUTS[question["number"]["measure"]]
-        predicted, true = plain_number(answer), row.text(run.right_number(values))
-    agrees = "as predicted" if right else f"your prediction: {predicted}"
+        true = row.text(run.right_number(values))
+    if answer is None:
+        return f"Measured: {true} (you gave no answer)."
+    agrees = "as predicted" if right else f"your prediction: {_words(run)}"
     return f"Measured: {true} ({agrees})."
 
 
@@ -280,7 +298,9 @@ def _way_on(run: Run) -> None:
         help="Your own settings from before the lesson come back.",
     )
     if run.is_open_question:
-        row.caption("Numbers, strip and test rows are hidden until you answer.")
+        row.caption(
+            "Numbers, strip and test rows are hidden until the answer is shown."
+        )
 
 
 def _leave() -> None:

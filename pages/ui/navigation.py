@@ -4,7 +4,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.state import address, session
+from pages.state import address, lesson_run, session
 from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
@@ -91,6 +91,7 @@ def _chosen() -> Choice:
     address.read()
     workspace.current()
     lesson_bar.begin_by_link()
+    lesson_run.follow()
     choice = session.current()
     address.show(choice)
     return choice

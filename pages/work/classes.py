@@ -1,7 +1,9 @@
 """Classes that take a lesson together: who is at which step, and what was answered.
 
 A class is found by a code and lives in memory: counts and answers, no names. It is
-forgotten when its teacher ends it, or hours after its last student came.
+forgotten when its teacher ends it, or hours after its last student came. While it is
+held together, its teacher opens each question, has the class vote again after it has
+discussed, and shows the answer; what the teacher does runs the students' pages anew.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Any
 
 from pages.work.addresses import address
 from pages.work.store import Store
-from pages.work.visitors import is_here, visitor
+from pages.work.visitors import is_here, run_again, visitor
 from smpcore import SmpcoreError
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,8 @@ SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 6
 #: Wrong codes of one address in a minute, then all its codes are refused: a right one
 #: among those that are tried in numbers would else be found. A school has one address.
 MOST_WRONG = 60
+#: Stages of a question.
+CLOSED, FIRST_VOTE, SECOND_VOTE, SHOWN = range(4)
 
 
 @dataclass(eq=False)
@@ -38,6 +42,11 @@ class Student:
     """One visit that takes part; what it does counts until the class ends.
 
     Its browser is known by a cookie, so that it may come back in another tab.
+
+    Parameters
+    ----------
+    answers, second : dict
+        Step -> answer of the first vote, and of the one after the discussion.
     """
 
     classroom: Classroom
@@ -46,6 +55,7 @@ class Student:
     step: int = 0
     left: bool = False
     answers: dict[int, Any] = field(default_factory=dict)
+    second: dict[int, Any] = field(default_factory=dict)
     reached: set[int] = field(default_factory=set)
 
     @property
@@ -57,6 +67,10 @@ class Student:
         """Leave the lesson, unless it goes on in a later tab of the same browser."""
         self.left = self.tab == visitor()
 
+    def begin_anew(self) -> None:
+        """Forget what was done in another lesson."""
+        self.step, self.answers, self.second, self.reached = 0, {}, {}, set()
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -65,18 +79,33 @@ class Counts:
     n_here: int
     steps: Counter[int]
     answers: dict[int, list[Any]]
+    second: dict[int, list[Any]]
     reached: Counter[int]
+
+
+@dataclass(frozen=True)
+class Vote:
+    """An answer as it came: when, in which lesson, to which step and vote of it."""
+
+    time: float
+    lesson: Any
+    step: int
+    vote: int
+    answer: Any
 
 
 class Classroom:
     """A lesson that a class takes.
 
     Its teacher is a browser, which may see the counts and end the class; empty: this
-    visit only.
+    visit only. `turns` counts how often the teacher has moved all students to `at`.
     """
 
     def __init__(self, lesson: Any, teacher: str) -> None:
         self.lesson, self.teacher = lesson, teacher
+        self.is_held, self.at, self.turns = True, 0, 0
+        self.votes: list[Vote] = []
+        self._stages: dict[int, int] = {}
         self.tab, self.address = visitor(), address()
         self.code = "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
         self.has_ended = False
@@ -126,28 +155,71 @@ class Classroom:
         with self._lock:
             students = list(self._students)
         here = [student for student in students if student.is_here]
-        answers: dict[int, list[Any]] = {}
+        votes: tuple[dict[int, list[Any]], ...] = {}, {}
         for student in students:
-            for step, value in dict(student.answers).items():
-                answers.setdefault(step, []).append(value)
+            for sent, vote in zip(
+                (student.answers, student.second), votes, strict=True
+            ):
+                for step, value in dict(sent).items():
+                    vote.setdefault(step, []).append(value)
         return Counts(
             n_here=len(here),
             steps=Counter(student.step for student in here),
-            answers=answers,
+            answers=votes[0],
+            second=votes[1],
             reached=Counter(step for one in students for step in set(one.reached)),
         )
 
-    def teach(self, lesson: Any) -> None:
-        """Go on with another lesson; counts and answers begin anew."""
+    def stage(self, step: int) -> int:
+        """How far the class is with the question of a step."""
+        return self._stages.get(step, CLOSED)
+
+    def take(self, student: Student, lesson: Any, step: int, answer: Any) -> bool:
+        """Count an answer, the first of a vote; False if it came too late."""
         with self._lock:
-            self.lesson = lesson
-            self._students.clear()
+            stage = self.stage(step) if self.is_held else FIRST_VOTE
+            if lesson is not self.lesson or stage not in (FIRST_VOTE, SECOND_VOTE):
+                return False
+            sent = student.answers if stage == FIRST_VOTE else student.second
+            if step not in sent:
+                sent[step] = answer
+                self.votes.append(Vote(time.time(), lesson, step, stage, answer))
+        return True
+
+    def move(self, step: int, stage: int | None = None) -> None:
+        """Bring all students to a step, and its question to a stage."""
+        with self._lock:
+            self.at, self.turns = step, self.turns + 1
+            if stage is not None:
+                self._stages[step] = stage
+        self._tell()
+
+    def hold(self, is_held: bool) -> None:
+        """Keep the class together, or let everybody go on alone."""
+        self.is_held = is_held
+        self._tell()
+
+    def teach(self, lesson: Any) -> None:
+        """Go on with another lesson; counts begin anew."""
+        with self._lock:
+            self.lesson, self.at, self._stages = lesson, 0, {}
+            for student in self._students:
+                student.begin_anew()
+        self._tell()
 
     def forget(self) -> None:
         """End the class: its students go on alone."""
         with self._lock:
             self.has_ended = True
-            self._students.clear()
+        self._tell()
+        self._students.clear()
+
+    def _tell(self) -> None:
+        """Have the pages of all students run again."""
+        with self._lock:
+            tabs = [one.tab for one in self._students if not one.left]
+        for tab in tabs:
+            run_again(tab)
 
 
 _classes = Store(seconds=KEEP_SECONDS, dropped=Classroom.forget)

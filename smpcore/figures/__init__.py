@@ -27,6 +27,7 @@ from smpcore.figures.maps import (
 )
 from smpcore.figures.performance import (
     answer_counts,
+    answer_numbers,
     answer_places,
     group_values,
     predicted_actual,
@@ -73,6 +74,7 @@ __all__ = [
     "agreement",
     "answer_counts",
     "answer_map",
+    "answer_numbers",
     "answer_places",
     "axis_view",
     "channels",

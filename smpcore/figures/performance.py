@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -122,17 +122,82 @@ def answer_counts(
     )
 
 
-def answer_places(
-    marked: Sequence[Sequence[float]], right: Sequence[Sequence[float]]
+def answer_numbers(
+    votes: Mapping[str, Sequence[float]], right: float | None
 ) -> go.Figure:
-    """Places that a class has marked, and stars where the right ones are."""
+    """A dot an answer on the line of numbers, a row a vote; the right one as a line.
+
+    What is far from most of them stands at the line's end.
+    """
+    figure, every = go.Figure(), np.array([v for vote in votes.values() for v in vote])
+    known = np.array([right] if right is not None and np.isfinite(right) else [])
+    middle = np.concatenate(
+        [np.quantile(every, [0.1, 0.9]) if every.size else [], known]
+    )
+    low, high = (middle.min(), middle.max()) if middle.size else (0.0, 1.0)
+    room = (high - low) / 2 or 1.0
+    for row, (name, numbers) in enumerate(votes.items()):
+        shown = np.clip(numbers, low - room, high + room)
+        cells = np.round((shown - low + room) / room * 20)
+        nth = [int((cells[:i] == cell).sum()) for i, cell in enumerate(cells)]
+        figure.add_scatter(
+            x=shown,
+            y=row + 0.8 * np.array(nth) / (1 + max(nth, default=0)),
+            mode="markers",
+            name=name,
+            marker={"size": 11, "color": OKABE_ITO[0], "opacity": 0.8},
+            customdata=[f"{number:g}" for number in numbers],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    if known.size:
+        figure.add_vline(
+            x=right,
+            line={"color": OKABE_ITO[2], "width": 3},
+            annotation_text=f"measured: {right:.4g}",
+        )
+    figure.update_xaxes(range=[low - 1.1 * room, high + 1.1 * room], title="answer")
+    figure.update_yaxes(
+        tickvals=[*range(len(votes))],
+        ticktext=[*votes],
+        range=[-0.2, len(votes)],
+        title="vote",
+    )
+    return figure.update_layout(
+        height=90 + 110 * len(votes),
+        margin={"l": 10, "r": 10, "t": 30, "b": 10},
+        showlegend=False,
+    )
+
+
+def answer_places(
+    marked: Sequence[Sequence[float]],
+    right: Sequence[Sequence[float]],
+    rows: np.ndarray,
+) -> go.Figure:
+    """Where a class has marked, as heat over the rows; stars where it is right.
+
+    `rows` are the places of the training rows, (n, 2).
+    """
     figure = go.Figure()
-    kinds = (("marked", marked, "x", 9, 0), ("right", right, "star", 15, 2))
-    for name, places, symbol, size, colour in kinds:
+    if marked:
+        across, up = np.array([*marked]).T
+        figure.add_histogram2dcontour(
+            x=across,
+            y=up,
+            colorscale=[[0, "rgba(230,159,0,0)"], [1, OKABE_ITO[0]]],
+            contours={"showlines": False},
+            showscale=False,
+            hoverinfo="skip",
+        )
+    kinds = (
+        ("rows", rows, {"symbol": "circle", "size": 4, "color": GREY, "opacity": 0.6}),
+        ("marked", marked, {"symbol": "x", "size": 9, "color": OKABE_ITO[0]}),
+        ("right", right, {"symbol": "star", "size": 15, "color": OKABE_ITO[2]}),
+    )
+    for name, places, style in kinds:
         x, y = np.array([*places]).reshape(-1, 2).T
-        style = {"symbol": symbol, "size": size, "color": OKABE_ITO[colour]}
         figure.add_scatter(x=x, y=y, mode="markers", name=name, marker=style)
     figure.update_layout(xaxis_title="across, as on Explore", yaxis_title="up")
     return figure.update_layout(
-        height=340, margin={"l": 10, "r": 10, "t": 10, "b": 10}, showlegend=True
+        height=380, margin={"l": 10, "r": 10, "t": 10, "b": 10}, showlegend=True
     )

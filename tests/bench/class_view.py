@@ -1,8 +1,10 @@
 """A class by a code: ``python -m tests.bench.class_view [--students 30]``.
 
-Students on real websockets take the lesson on fusion for two minutes while a teacher's
-view is open, and answer its first question. Printed are the times from a click to the
-whole page, the time until the teacher's view counts an answer, processor and memory.
+Students on real websockets take the lesson on fusion with a teacher who holds them
+together: at first nothing happens, then the class is moved every six seconds (open,
+vote again, show, next, back) and answers what is asked. Printed are the times from the
+teacher's click to each student's page, from a student's answer to the whole page and
+to the teacher's count, processor and memory.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from tests.bench.classroom import (
 from tests.bench.long_work import Worker
 
 LESSON = "02-fusion.json"
+#: Seconds in which nothing happens.
+QUIET = 20.0
 
 
 class Tab(Worker):
@@ -36,6 +40,9 @@ class Tab(Worker):
         self.texts: dict[str, str] = {}
         self.times: list[float] = []
         self.counted: list[float] = []
+        #: When the lesson's bar came, by whatever brought it.
+        self.moved: list[float] = []
+        self.answered: list[float] = []
 
     async def _rerun(self, trigger: str = "", **how: object) -> None:
         self._query = self.query
@@ -52,6 +59,8 @@ class Tab(Worker):
             )
         elif kind == "number_input":
             self.numbers[element.number_input.id] = delta.fragment_id
+        elif kind == "progress":
+            self.moved.append(time.perf_counter())
         elif kind == "metric":
             self.texts[element.metric.label] = element.metric.body
         elif kind == "markdown":
@@ -81,16 +90,29 @@ class Tab(Worker):
         self.times.append(time.perf_counter() - started)
 
 
-async def _student(tab: Tab, end: float, answered: list[float]) -> None:
-    """Answer once, then go to and fro, as slowly as somebody who reads."""
-    await asyncio.sleep(random.uniform(0, 20))
-    await tab.click("lesson_answer_0_sent", random.randint(1, 8))
-    answered.append(time.perf_counter())
-    while time.perf_counter() < end:
-        await asyncio.sleep(random.uniform(5, 10))
-        await tab.click(random.choice(("lesson_next", "lesson_restart")))
-        await asyncio.sleep(random.uniform(5, 10))
-        await tab.click("lesson_back")
+async def _answer(tab: Tab, key: str) -> None:
+    """Answer what was opened, as slowly as somebody who reads."""
+    await asyncio.sleep(random.uniform(1, 4))
+    await tab.click(key, random.randint(1, 8))
+    tab.answered.append(time.perf_counter())
+
+
+async def _taught(teacher: Tab, students: list[Tab], end: float) -> list[float]:
+    """Seconds from each move of the teacher to the page of each student."""
+    lags = []
+    key = "lesson_answer_0"
+    moves = ("open", f"{key}_sent"), ("vote", f"{key}_second_sent"), ("show", "")
+    for move, answered in (*moves, *[("next", ""), ("step", "")] * 1000):
+        if time.perf_counter() > end:
+            return lags
+        for student in students:
+            student.moved.clear()
+        began = time.perf_counter()
+        await teacher.click(f"class_move_{move}")
+        work = [_answer(student, answered) for student in students if answered]
+        await asyncio.gather(asyncio.sleep(6), *work)
+        lags += [(one.moved or [float("inf")])[0] - began for one in students]
+    return lags
 
 
 async def run(n_students: int, seconds: float) -> None:
@@ -110,31 +132,26 @@ async def run(n_students: int, seconds: float) -> None:
             started = time.perf_counter()
             await student.open()
             opened.append(time.perf_counter() - started)
-        answered: list[float] = []
-        used, began = processor_seconds(server.pid)[0], time.perf_counter()
-        end = began + seconds
-        work = [_student(student, end, answered) for student in students]
-        failed = [
-            repr(one)
-            for one in await asyncio.gather(*work, return_exceptions=True)
-            if one is not None
-        ]
-        took = time.perf_counter() - began
-        used = processor_seconds(server.pid)[0] - used
+        used = -processor_seconds(server.pid)[0]
+        await asyncio.sleep(QUIET)
+        used += processor_seconds(server.pid)[0]
+        lags = await _taught(teacher, students, time.perf_counter() + seconds)
         after = megabytes(server.pid)
     finally:
         server.kill()
     times = [t for student in students for t in student.times]
-    errors = failed + [e for tab in (teacher, *students) for e in tab.errors]
-    print(f"{n_students} students, {took:.0f} s, {len(times)} clicks")
-    for name, values in (("open by link", opened), ("click", times)):
+    answered = sorted(t for student in students for t in student.answered)
+    errors = [e for tab in (teacher, *students) for e in tab.errors]
+    print(f"{n_students} students, {len(lags)} moves of a screen")
+    rows = ("open by link", opened), ("screen follows", lags), ("answer", times)
+    for name, values in rows:
         middle, late = percentile(values, 0.5), percentile(values, 0.95)
         print(f"{name:14} median / p95 {1e3 * middle:.0f} / {1e3 * late:.0f} ms")
     # The n-th answer counted may be another one's than the n-th given: a mean is exact.
-    lags = [b - a for a, b in zip(sorted(answered), teacher.counted, strict=False)]
+    waits = [b - a for a, b in zip(answered, teacher.counted, strict=False)]
     print(f"answers        {len(answered)}, counted by the teacher's view ", end="")
-    print(f"{len(lags)}, {sum(lags) / max(1, len(lags)):.1f} s later on average")
-    print(f"processor      {used / took:.0%} of one core")
+    print(f"{len(waits)}, {sum(waits) / max(1, len(waits)):.1f} s later on average")
+    print(f"nothing moves  {used / QUIET:.0%} of one core")
     print(f"memory         {(after - before) / n_students:.1f} MB a student")
     print(f"errors         {len(errors)} {errors[:3]}")
 

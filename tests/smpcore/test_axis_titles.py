@@ -48,7 +48,10 @@ SIZES = SIZES.assign(**{"front, bytes": True})
 MAKERS = {
     "accuracy_size": lambda: figures.accuracy_size(SIZES, "accuracy", "bytes", ["a"]),
     "answer_counts": lambda: figures.answer_counts(["a", "b"], [1, 2], [1]),
-    "answer_places": lambda: figures.answer_places([(0, 1)], [(1, 1)]),
+    "answer_numbers": lambda: figures.answer_numbers({"vote": [1.0, 2.0]}, 1.0),
+    "answer_places": lambda: figures.answer_places(
+        [(0, 1)], [(1, 1)], np.zeros((2, 2))
+    ),
     "critical_difference": lambda: figures.critical_difference(
         ["a", "b"], [1.2, 1.8], [["a", "b"]], 0.9
     ),

@@ -1,9 +1,10 @@
-"""A teacher and three students, each in a browser of their own."""
+"""A teacher and four students, each in a browser of their own."""
 
 from __future__ import annotations
 
 import re
 
+import pandas as pd
 from playwright.sync_api import expect
 
 from tests.walks.visit import Visit
@@ -26,7 +27,12 @@ def join(visit: Visit, code: str) -> Visit:
     return visit
 
 
-def test_a_class_loses_no_answer_from_the_code_to_the_end(visitors):
+def press(visit: Visit, name: str) -> None:
+    """Press a button of the teacher's, which goes once the class has moved."""
+    visit.click("button", name)
+
+
+def test_a_class_moves_together_and_loses_no_answer(visitors):
     teacher = visitors()()
     teacher.open("lessons")
     teach(teacher, "2 · Fusion")
@@ -37,41 +43,69 @@ def test_a_class_loses_no_answer_from_the_code_to_the_end(visitors):
     linked, third = visitors()(), join(visitors()(), code)
     link = re.search(rf"https?://\S+{code}", teacher.text()).group()
     linked.open(link.split("/", 3)[3]).reads(f"Class {code}")
-    students = (typed, linked, third)
+    students = [typed, linked, third]
     teacher.reads("3 students here")
     teacher.reads("works on this machine only")
-    # A number is asked.
+    # A number is asked: nobody sees the truth before the teacher shows it.
+    for student in students:
+        student.reads("Wait here: your teacher opens the question")
+    press(teacher, "Open the question")
     for student, answer in zip(students, ("5", "6", "5"), strict=True):
         student.fill("Your prediction: prototypes", answer)
-        student.reads("Measured: 5")
+        student.reads(f"Sent: {answer}")
+        assert "Measured" not in student.text()
+        expect(student.page.get_by_role("button", name="Next")).to_be_disabled()
     teacher.reads("3 answers")
-    teacher.click("switch", "Show the right answer")
-    alt = teacher.page.get_by_role("figure", name="Answers: 5: 2; 6: 1")
-    expect(alt).to_be_visible()
+    press(teacher, "Vote again")
+    linked.reads("Your first answer: 6")
+    linked.fill("Your prediction: prototypes", "5")
+    linked.reads("Sent: 5")
+    late = join(visitors()(), code)  # and finds the class where it is
+    students.append(late)
+    late.reads("Second vote")
+    teacher.reads("3 answers, then 1 answer")
     linked.page.reload()
-    linked.rest().reads("your prediction: 6")
-    teacher.reads("3 students here")
-    teacher.reads("3 answers")
-    # A choice is asked.
+    linked.rest().reads("Sent: 5")
+    press(teacher, "Show the answer")
+    for student, words in zip(
+        students,
+        ("as predicted", "as predicted", "as predicted", "no answer"),
+        strict=True,
+    ):
+        student.reads("Measured: 5")
+        student.reads(words)
+    line = teacher.page.get_by_role("figure", name="Vote 1: 5, 5, 6; Vote 2: 5")
+    expect(line).to_be_visible()
+    press(teacher, "Next step")
+    for student in students:
+        student.reads("step 2 of 3")
+    # The next lesson comes by itself; a choice is asked.
     teach(teacher, "3 · Sparsity")
     for student in students:
-        student.click("button", "Next")  # the way to the next lesson comes with a step
-        student.click("button", re.compile("^Go on with the class"))
         student.reads("3 · Sparsity")
-    for student, choice in zip(students, (0, 1, 0), strict=True):
+    press(teacher, "Open the question")
+    for student, choice in zip(students, (0, 1, 0, 0), strict=True):
+        student.reads("Your prediction")
         bar = student.page.locator(".st-key-lesson").get_by_role("radio")
         bar.nth(choice).click(force=True)
         student.rest().click("button", "Answer")
-        student.reads("Measured")
-    teacher.reads("3 answers")
+        student.reads("Sent: ")
+    teacher.reads("4 answers")
     third.page.close()
-    teacher.reads("2 students here")
+    teacher.reads("3 students here")
+    # Who is let go sees the answer at once, as alone.
+    teacher.click("switch", "Hold the class together")
+    typed.reads("Measured")
+    with teacher.page.expect_download() as download:
+        teacher.click("button", "All answers as CSV")
+    table = pd.read_csv(download.value.path())
+    assert list(table) == ["time", "lesson", "step", "vote", "answer"]
+    assert list(table["vote"]) == [1, 1, 1, 2, 1, 1, 1, 1]
+    assert list(table["answer"][:4]) == ["5", "6", "5", "5"]
     # A place is asked.
     teach(teacher, "6 · Invented cases")
-    typed.click("button", "Next")
-    typed.click("button", re.compile("^Go on with the class"))
     typed.reads("6 · Invented cases")
     teacher.click("button", "End the class")
+    teacher.click("button", "End it")
     expect(teacher.page.get_by_text("End the class")).to_have_count(0)
-    linked.click("button", "Next")
-    linked.reads("The class has ended")
+    linked.reads("The class is over")
