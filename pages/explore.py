@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.explore import convergence, live, series
 from pages.explore.canvas import figure_script, live_figure
-from pages.state import address, lesson_run, session
+from pages.state import address, lesson_files, lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, notices, pin, qr
 from pages.ui.file_download import download
@@ -19,6 +19,10 @@ def _store_message() -> None:
     message = (st.session_state.get("live_figure") or {}).get("msg")
     session.get().message = message
     address.read()
+    if isinstance(message, dict) and message.get("kind") == "tour":
+        session.get().message = None  # the figure begins anew with the lesson
+        lesson_bar.begin({"lesson": lesson_files.TOUR})
+        st.rerun()
     if not visitors.runs_fragments():  # another page, or Back, has come meanwhile
         return
     sent = message if isinstance(message, dict) else {}  # it is untrusted

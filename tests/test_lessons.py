@@ -224,6 +224,7 @@ def test_what_changes_after_begin_is_what_the_answer_changes():
 
 #: Values that fulfil a lesson's task.
 SOLUTIONS = {
+    ("00-tour.json", 1): {"lam": 0.2},
     ("01-several-prototypes.json", 1): {"n_prototypes": 3},
     ("02-fusion.json", 2): {"n_prototypes": 4, "lam": 0.02},
     ("03-sparsity.json", 1): {"mu": 0.01},

@@ -132,6 +132,7 @@ def test_numbers_of_the_guide_are_those_of_the_program():
         json.loads(path.read_text("utf-8"))["minutes"]
         for path in sorted(ROOT.glob("assets/lessons/[0-9]*.json"))
     ]
+    assert minutes.pop(0) == 1 and "a tour of a minute" in FLOWING["teaching"]
     shorter = sum(minutes[n - 1] for n in (1, 2, 3, 5, 6))
     teaching, tables, server = (FLOWING[n] for n in ("teaching", "tables", "server"))
     assert len(minutes) == 10 and f"take 1, 2, 3, 5 and 6: {shorter} min" in teaching

@@ -22,7 +22,7 @@ from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
 from pages.explore.scene import Scene, laying_out, scene_of
-from pages.state import address, session, undo
+from pages.state import address, lesson_run, session, undo
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Live
@@ -200,14 +200,23 @@ def _respond(
     scrubs = live.quick and context.method.scrubs(context.values)
     header["path"] = path.grid(context, bounds) if scrubs else None
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
-    header["headline"] = context.method.summary
     header["terms"] = [term._asdict() for term in context.method.terms]
     full = {"kind": "full", "scene": scene.header | {"present": live.present}}
     known = message.get("have") == scene.header["id"]
     header |= {"kind": "picture"} if known else full
     if not dragging:
+        header["headline"] = _headline(context, scene)
         header["laying_out"] = laying_out(context)
         address.show(context.choice)
+
+
+def _headline(context: Context, scene: Scene) -> str:
+    """What the method does; a lesson has its own words."""
+    if lesson_run.current():
+        return ""
+    is_drawn = scene.header["image"] is None and scene.header["view"]["far"] is None
+    arrows = "arrows" if is_drawn else "prototypes"
+    return context.method.summary.format(arrows=arrows)
 
 
 def _pictures(

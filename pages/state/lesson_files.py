@@ -34,6 +34,8 @@ MOST_FILES = 100
 #: What the lists of a lesson call the tools that draw.
 POINTS = "points"
 log = logging.getLogger(__name__)
+#: The first of the lessons, a minute long; Explore offers it.
+TOUR = "00-tour.json"
 HOME = Path(__file__).parents[2] / "assets" / "lessons"
 #: Where a text shows a read-out.
 PLACEHOLDER = re.compile(r"\{(before|after|change)\.(\w+)\}")

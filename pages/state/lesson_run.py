@@ -100,6 +100,14 @@ class Run:
             return {"class": self.student.classroom.code}
         return {"lesson": self.name, "step": str(self.at + 1)} if self.name else {}
 
+    @property
+    def next_lesson(self) -> tuple[str, Lesson] | None:
+        """File and content of what follows this one on the server, alone."""
+        names = iter(listed := lesson_files.listed())
+        following = next(names, "") if self.name in names and not self.student else ""
+        lesson = listed.get(following)
+        return (following, lesson) if isinstance(lesson, Lesson) else None
+
     def locks(self, name: str) -> bool:
         """Whether a control stands still; all but the view's, while a question is
         open.

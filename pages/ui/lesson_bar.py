@@ -39,7 +39,8 @@ def show(place: Any = st) -> None:
         return
     with place.container(border=True, key="lesson", gap="small"):
         n_steps = len(run.lesson.steps)
-        st.progress(
+        head = st.container(horizontal=True, vertical_alignment="center")
+        head.progress(
             (run.at + 1) / n_steps,
             text=f"{as_markdown(run.lesson.title)} · step {run.at + 1} of {n_steps}",
         )
@@ -47,7 +48,7 @@ def show(place: Any = st) -> None:
             _class(run)
         with problems_shown():
             _texts(run)
-        _way_on(run)
+        _way_on(run, head)  # a task that is done has another one
 
 
 #: The largest number that can be answered, as in a lesson's conditions.
@@ -269,9 +270,8 @@ def _verdict(run: Run, values: Values, right: bool) -> str:
     return f"Measured: {true} ({agrees})."
 
 
-def _way_on(run: Run) -> None:
+def _way_on(run: Run, row: Any) -> None:
     """Back, on and out; a question has to be answered before the next step."""
-    row = st.container(horizontal=True, vertical_alignment="center")
     last = run.at == len(run.lesson.steps) - 1
     skips = "task" in run.step and run.at not in run.reached
     row.button(
@@ -288,6 +288,15 @@ def _way_on(run: Run) -> None:
             type="secondary" if skips or run.is_open_question else "primary",
             on_click=_go,
             args=(run.at + 1,),
+            disabled=run.is_open_question,
+        )
+    elif following := run.next_lesson:
+        row.button(
+            f"Start lesson {as_markdown(following[1].title)}",
+            key="lesson_following",
+            type="secondary" if run.is_open_question else "primary",
+            on_click=begin,
+            args=({"lesson": following[0]},),
             disabled=run.is_open_question,
         )
     row.button("Restart step", key="lesson_restart", on_click=_go, args=(run.at,))

@@ -16,7 +16,7 @@ FOCUSED = """(e => e.type === 'radio' ? 'radio'
   : e.getAttribute('aria-label') || e.innerText)(document.activeElement)"""
 LESSONS = [*lesson_files.listed().values()]
 #: Of fusion: the others are walked by `tests/run --all`.
-USUAL = 1
+USUAL = 2
 
 
 def tab_to(page, name):

@@ -39,7 +39,8 @@ class Method:
     title : str
         Name for people, as on a page or in a table.
     summary : str
-        One sentence for someone who has not heard of it.
+        One sentence for someone who has not heard of it; ``{arrows}`` is what
+        prototypes are drawn as.
     estimators : dict
         Task -> estimator class.
     params : tuple of Param

@@ -21,8 +21,8 @@ ROW = Method(
     key="smp",
     title="SMP: sparse multi-prototype",
     summary=(
-        "A few arrows decide: the one that an input follows most wins. Drag λ and "
-        "watch arrows of a class merge."
+        "A few {arrows} decide: the one that an input follows most wins. Drag λ and "
+        "watch {arrows} of a class merge."
     ),
     estimators={"classification": SMPClassifier},
     params=(
