@@ -46,9 +46,18 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-/** A button with a name that says more than its text. */
-export function button(text, name, act) {
-  const node = el("button", { type: "button", "aria-label": name, title: name }, text);
+/** Lines on a field of 24 x 24, as a small picture that has no name of its own. */
+function icon(lines) {
+  const [svg, path] = ["svg", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  svg.setAttribute("viewBox", "0 0 24 24");
+  path.setAttribute("d", lines);
+  svg.append(path);
+  return svg;
+}
+
+/** A button with a name that says more than its text, below an icon if it has one. */
+export function button(text, name, act, lines = "") {
+  const node = el("button", { type: "button", "aria-label": name, title: name }, ...(lines ? [icon(lines), el("span", {}, text)] : [text]));
   node.addEventListener("click", act);
   return node;
 }

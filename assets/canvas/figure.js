@@ -72,10 +72,11 @@ class LiveFigure {
     plot.box.append(report.news, report.job, this.behind.canvas);
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.ends.append(this.present.button);
+    this.view = el("div", { class: "view" }, plot.box);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
-      report.headline, hand.bar, plot.box, plot.keys, report.here, report.spoken,
-      el("div", { class: "path" }, controls.scrubPlace, this.play.button),
-      strip.canvas, controls.methodPlace, report.legend, stepper.node, report.note, strip.legend, this.formula.node,
+      report.headline, hand.bar, this.view, plot.keys, report.here, report.spoken,
+      el("div", { class: "path" }, controls.scrubPlace, el("div", { class: "plays" }, this.play.button, stepper.opener)),
+      strip.canvas, stepper.panel, controls.methodPlace, report.note, strip.legend, this.formula.node,
       hand.flags, this.share.node);
     this.root.append(el("div", { class: "grid" }, this.stage, report.four, report.numbers, prototypes.node, report.twin));
     this.arrange();
@@ -111,7 +112,9 @@ class LiveFigure {
     if (narrow === this.narrow) return;
     this.narrow = narrow;
     this.controls.arrange(narrow);
+    (narrow ? this.controls.methodPlace : this.plot.box).after(this.report.legend);
     this.stage[narrow ? "append" : "after"](this.controls.node);
+    if (this.scene) this.report.idle();
   }
 
   /* -- what the server says -- */
@@ -155,13 +158,13 @@ class LiveFigure {
   take(header) {
     const { guard, formula, controls, report, stepper } = this;
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
-    if (header.headline) report.lead(header.headline);
+    if ("headline" in header) report.lead(header.headline);
     this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
     this.arrange();
     header.knots?.forEach((knot) => this.keep(knot, knot.knot));
     if (this.list) guard.draw("settings", controls.node, () => controls.update(this.list, (name) => this.touched.has(name)));
     this.play.show();
-    if (header.kind === "steps") return guard.draw("the steps", stepper.node, () => stepper.receive(header));
+    if (header.kind === "steps") return guard.draw("the steps", stepper.panel, () => stepper.receive(header));
     if (header.picture || header.kind === "notice") stepper.close();
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture, header.mark);
@@ -368,7 +371,7 @@ class LiveFigure {
       guard.draw("codes", plot.box, () => codes.paint());
     }
     guard.draw("the strip", strip.canvas, () => strip.paint(shown));
-    guard.draw("the curves of the steps", stepper.node, () => stepper.paint());
+    guard.draw("the curves of the steps", stepper.panel, () => stepper.paint());
     if (dirty.has("picture")) {
       guard.draw("prototypes", prototypes.node, () => prototypes.update(shown, this.settled));
       guard.draw("metrics", report.numbers, () => report.update(shown));

@@ -7,6 +7,7 @@ import { TOOLS } from "./tools.js";
 const BROOM = 9; // px: how near a sweep passes the points that it erases
 const CLOUD = 20; // px: how far around the pointer a spray reaches
 const BESIDE = 6; // px: how far two outliers lie from their middle
+const LENS = "M10 3a7 7 0 1 0 .1 0zM15 15l6 6";
 const STEP = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
 
 /**
@@ -31,9 +32,11 @@ export class Hand {
 
   build() {
     const { plot } = this;
-    this.tools = Object.entries(TOOLS).map(([tool, { label, name }]) => {
-      const node = button(label, name, () => this.take(tool));
+    this.tools = Object.entries(TOOLS).map(([tool, { label, name, icon }]) => {
+      const node = button(label, name, () => this.take(tool), icon);
       node.dataset.tool = tool;
+      node.title = `${name}; key ${label[0]}`;
+      node.setAttribute("aria-keyshortcuts", label[0]);
       return node;
     });
     this.classes = el("select", { "aria-label": "Class of added points" });
@@ -48,20 +51,24 @@ export class Hand {
       this.value.value = say(this.given);
       if (!TOOLS[this.tool].adds) this.take("add");
     });
-    this.undo = button("Undo", "Nothing to undo", () => this.takeBack());
+    this.undo = button("Undo", "Nothing to undo", () => this.takeBack(), "M8 4L3 9l5 5M3 9h11a5 5 0 0 1 0 11H8");
     this.undo.disabled = true;
     this.editing = el("span", { class: "group" }, ...this.tools, this.classes, this.value);
     this.zooms = [
-      button("−", "Zoom out", () => plot.zoom(1 / 1.5)),
-      button("+", "Zoom in", () => plot.zoom(1.5)),
-      button("Fit", "Reset the zoom and show everything", () => plot.resetView())];
+      button("Out", "Zoom out", () => plot.zoom(1 / 1.5), `${LENS}M7 10h6`),
+      button("In", "Zoom in", () => plot.zoom(1.5), `${LENS}M7 10h6M10 7v6`),
+      button("Fit", "Reset the zoom and show everything", () => plot.resetView(), "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5")];
     const zoom = el("span", { class: "group" }, ...this.zooms);
     const reset = button("Reset", "Reset all settings, the view and the zoom", () => {
       plot.resetView();
       this.app.reset();
-    });
+    }, "M4 4v6h6M4.6 10a8 8 0 1 1-.4 5");
     this.ends = el("span", { class: "group" }, this.undo, reset);
-    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, zoom);
+    const begin = () => this.app.trigger("msg", { kind: "tour", seq: this.app.messenger.seq });
+    this.tour = button("Take the tour", "Take the tour", begin, "M5 22V3l14 5-14 5");
+    this.tour.className = "tour";
+    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, this.tour, zoom);
+    this.bar.addEventListener("keydown", (event) => event.target.matches("button") && this.pick(event));
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
     const layers = { bands: "Lead bands", arrows: "Prototypes", points: "Points", assignments: "Assignments", equal: "Equal axes" };
@@ -81,6 +88,7 @@ export class Hand {
   setUndo(what) {
     offer(this.undo, !what && "Nothing to undo", `Undo ${what}`);
     this.undo.setAttribute("aria-label", this.undo.title);
+    if (what) this.undo.title += "; keys Ctrl Z";
   }
 
   /** Undo. While a message is on its way nobody knows what is left to undo: then later. */
@@ -100,9 +108,9 @@ export class Hand {
   setZooms(factor) {
     const [out, closer, fit] = this.zooms;
     const whole = factor <= 1 && "Everything is shown";
-    offer(out, whole, "Zoom out");
-    offer(closer, factor >= MAX_ZOOM && "This is the closest zoom", "Zoom in");
-    offer(fit, whole, "Reset the zoom and show everything");
+    offer(out, whole, "Zoom out; key −");
+    offer(closer, factor >= MAX_ZOOM && "This is the closest zoom", "Zoom in; key +");
+    offer(fit, whole, "Reset the zoom and show everything; key 0");
   }
 
   setScene(scene, previous) {
@@ -136,8 +144,17 @@ export class Hand {
     this.value.value = say(this.given);
   }
 
+  /** A letter takes its tool; whether it did. */
+  pick({ key, ctrlKey, metaKey, altKey }) {
+    const tool = Object.keys(TOOLS).find((name) => TOOLS[name].label[0].toLowerCase() === key.toLowerCase());
+    if (!tool || this.editing.hidden || ctrlKey || metaKey || altKey) return false;
+    this.take(tool);
+    return true;
+  }
+
   take(tool) {
     this.tool = tool;
+    this.bar.classList.toggle("looks", tool === "look");
     this.dragged = null;
     if (this.app.scene) this.app.report.idle();
     for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
@@ -401,6 +418,7 @@ export class Hand {
     else if (key === "+" || key === "=") plot.zoom(1.5);
     else if (key === "-") plot.zoom(1 / 1.5);
     else if (key === "0") plot.resetView();
+    else if (this.pick(event)) event.stopPropagation();
     else if (!editable && !plot.lesson.guess.isOpen) return;
     else if (key === "Enter" || key === " ") this.act(plot.cursor ?? plot.middle, plot.underCursor(40));
     else if (key === "Delete" || key === "Backspace") this.erase(plot.underCursor(1e4));

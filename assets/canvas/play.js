@@ -26,7 +26,7 @@ export class Play {
     const at = Number(scrub.range.value);
     if (!this.way?.length || this.at !== at) this.way = wayOf(at, path.values.length - 1);
     scrub.held = true;
-    setText(this.button, "⏸ Pause");
+    setText(this.button, "‖ Pause");
     this.timer = setInterval(() => this.step(), STEP_MS);
   }
 

@@ -1,6 +1,6 @@
 /** Present mode: figure, strip and four numbers on one screen, in large type. */
 
-import { el, setText } from "./elements.js";
+import { button, setText } from "./elements.js";
 
 const PAGE = "spe-present"; // on the document: assets/style.css hides what is not the figure
 
@@ -19,18 +19,18 @@ export class Present {
   constructor(app) {
     this.app = app;
     this.on = false;
-    this.button = el("button", { type: "button", "aria-pressed": "false" }, "Present");
-    this.button.addEventListener("click", () => {
+    this.button = button("Present", "Present", () => {
       this.set(!this.on);
       app.messenger.send({ kind: "set", values: {}, dragging: false });
-    });
+    }, "M3 4h18v12H3zM12 16v4M8 20h8");
     this.set(false);
   }
 
   set(on) {
     this.on = on;
     this.button.setAttribute("aria-pressed", String(on));
-    setText(this.button, on ? "Leave" : "Present");
+    setText(this.button.lastElementChild, on ? "Leave" : "Present");
+    this.button.setAttribute("aria-label", on ? "Leave" : "Present");
     this.button.title = on ? "Leave present mode" : "Show figure, strip and four numbers on one screen, in large type";
     this.app.root.classList.toggle("present", on);
     document.documentElement.classList.toggle(PAGE, on);

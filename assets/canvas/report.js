@@ -101,7 +101,7 @@ export class Report {
     const { marks, marks_label: label = "training row used in prototypes", mark_size: stars, mark_off: off, mark_start: start } =
       (this.app.plot.show.arrows && picture.prototypes) || {};
     const words = [!stars && marks && label, stars && label, stars && off && "invented case far from all data", start && "path from its starting position",
-      this.app.plot.show.arrows && picture.lines && "prototype: direction in which its score rises, from the data mean",
+      this.app.plot.show.arrows && picture.lines && "prototype: its score rises along the arrow",
       this.app.plot.show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class",
       picture.codes && "on pointing at a row: line to each training row of its code, as wide as its weight",
       ...this.app.plot.lesson.words];
@@ -130,6 +130,7 @@ export class Report {
   lead(words) {
     if (words === this.led) return; // it comes with every picture of a drag
     this.led = words;
+    this.headline.hidden = this.app.hand.tour.hidden = !words; // in a lesson
     const [first, ...rest] = words.split(/(?<=\.) /u);
     this.headline.replaceChildren(el("b", {}, first), ` ${rest.join(" ")}`);
   }
@@ -163,14 +164,13 @@ export class Report {
     if (this.bandScale.hidden) return;
     const tints = TINTS[theme.dark ? "dark" : "light"];
     const edges = [0, ...BANDS, 1].map((share) => say(share * most, 2));
-    const boxes = keepChildren(this.bandScale, 6, () => el("span"));
-    setText(boxes[0], "Lead over the runner-up");
+    const boxes = keepChildren(this.bandScale, 5, () => el("span"));
+    setText(boxes[0], `Lead over the runner-up, to ${edges[4]}; pale: hardly any`);
     const colour = classColour(0, theme);
     for (let band = 0; band < 4; band++) {
       setText(boxes[band + 1], edges[band]);
       boxes[band + 1].style.backgroundColor = css(mix(theme.back, colour, tints[band]));
     }
-    setText(boxes[5], `to ${edges[4]}`);
     this.bandScale.title = `Score of the winner minus score of the runner-up, shown for class ${scene.classes[0]}; not a probability`;
   }
 
@@ -223,7 +223,8 @@ export class Report {
 
   write(place, index, speak) {
     const { shown, scene } = this.app;
-    let lines = hintOf(this.app.hand.tool, scene?.target);
+    const hint = hintOf(this.app.hand.tool, scene?.target);
+    let lines = this.app.narrow ? [hint[0].replace(/^(Point at|Click)/u, "Tap"), ""] : hint; // no keyboard there
     const star = place ? this.app.plot.starAt(place, index) : -1;
     this.app.codes.show(place && star < 0 && this.app.hand.tool === "look" ? index : -1);
     if (star >= 0) lines = this.starText(star, shown, scene);

@@ -10,6 +10,7 @@ const CHUNK = 16; // states asked for at a time
 const POLL = 400; // ms between two looks at a fit that takes long
 const MOST_PHASES = 8; // whose beginnings are marked: more would be a fence
 const SPEEDS = [2, 5, 10, 20]; // steps in a second
+const PLAY = "▶ Play the fit";
 const MOVES = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10, Home: -Infinity, End: Infinity };
 
 /** Where each phase begins: [index, name]. */
@@ -33,13 +34,12 @@ export class Stepper {
     Object.assign(this, { app, isOpen: false });
     this.forget();
     this.comparison = new Comparison(this);
-    this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true }, "Step through the fit");
-    this.opener.addEventListener("click", () => (this.isOpen ? this.close() : this.open()));
-    this.toggle = button("Play", "Play", () => this.play(!this.playing));
+    this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true }, PLAY);
+    this.opener.addEventListener("click", () => (this.isOpen ? this.play(!this.playing) : this.open()));
     this.back = button("‹", "Step back", () => this.move(-1));
     this.next = button("›", "Step", () => this.move(1));
     this.range = el("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "State of the fit" });
-    this.range.addEventListener("input", () => this.seek(Number(this.range.value)));
+    this.range.addEventListener("input", () => this.move(Number(this.range.value) - this.at));
     this.speed = el("select", { "aria-label": "Speed" }, ...SPEEDS.map((n) => el("option", { value: n }, `${n} per second`)));
     this.speed.selectedIndex = 1;
     this.words = el("p", { class: "sentence", "aria-live": "polite" });
@@ -47,13 +47,12 @@ export class Stepper {
     this.curve = el("canvas", { class: "curve", "aria-hidden": "true" });
     for (const kind of ["pointerdown", "pointermove"])
       this.curve.addEventListener(kind, (event) => event.buttons & 1 && this.point(event));
-    const bar = el("div", { class: "group" }, this.toggle, this.back, this.next, this.speed, this.comparison.switch, this.comparison.sides,
+    const bar = el("div", { class: "group" }, this.back, this.next, this.speed, this.comparison.switch, this.comparison.sides,
       button("Close", "Close the steps", () => this.close()));
     this.panel = el("div", { class: "steps", id: newId(), role: "group", "aria-label": "Steps of the fit", tabindex: -1, hidden: true },
       bar, this.range, this.comparison.beside, this.words, this.comparison.difference, this.where, this.curve, this.comparison.axes);
     this.panel.addEventListener("keydown", (event) => this.key(event));
     this.opener.setAttribute("aria-controls", this.panel.id);
-    this.node = el("div", { class: "stepper" }, this.opener, this.panel);
   }
 
   /* -- open and closed -- */
@@ -66,7 +65,7 @@ export class Stepper {
     this.comparison.turn(false);
     setText(this.words, "Recording the states of the fit");
     setText(this.where, "");
-    for (const node of [this.toggle, this.back, this.next]) offer(node, "The states are on their way");
+    for (const node of [this.back, this.next]) offer(node, "The states are on their way");
     this.reveal();
     this.range.focus();
     this.fetch();
@@ -116,6 +115,7 @@ export class Stepper {
     if (printed && first) this.comparison.say(trace.difference);
     if (set !== this.chosen) return first ? this.goTo(this.time) : this.paint();
     if (first || !this.shows) this.seek(this.at);
+    if (first && set === this.chosen) this.play(true);
   }
 
   /** Ask for the states that are missing while nothing else is going on. */
@@ -230,7 +230,6 @@ export class Stepper {
     setText(this.where, place);
     this.range.setAttribute("aria-valuetext", place);
     setText(this.words, picture?.step.sentence ?? "This state is on its way");
-    offer(this.toggle, "", this.toggle.textContent);
     offer(this.back, this.at === 0 && "This is the first state", "Step back");
     offer(this.next, this.at === this.count - 1 && "This is the last state", "Step");
     this.paint();
@@ -243,10 +242,7 @@ export class Stepper {
   play(yes) {
     clearTimeout(this.timer);
     this.playing = yes && this.count > 0;
-    const name = this.playing ? "Pause" : "Play";
-    setText(this.toggle, name);
-    this.toggle.title = name;
-    this.toggle.setAttribute("aria-label", name);
+    setText(this.opener, this.playing ? "‖ Pause the fit" : PLAY);
     // A sentence every tenth of a second is too much to listen to.
     this.words.setAttribute("aria-live", this.playing ? "off" : "polite");
     if (!this.playing) return;
@@ -288,7 +284,7 @@ export class Stepper {
     const { shown, job } = this.app;
     // Its curves and sentences would answer a lesson's question.
     const why = isAsked(shown) ? "Answer the question first" : this.isOpen || (shown?.canonical && !job) ? "" : "The fit is not done yet";
-    offer(this.opener, why);
+    offer(this.opener, why, "Show how the solver gets there, state by state. Space pauses.");
     if (!this.isOpen || !this.count || !this.curve.clientWidth) return;
     const { theme } = this.app;
     const { em } = theme;

@@ -114,7 +114,7 @@ def _range(name: str) -> str:
 def _step(page: Page, places: list[float]) -> None:
     """Print how long a recorded state takes to be painted, scrubbed to and fro."""
     canvas = page.locator("canvas[data-paint-count]").first
-    page.get_by_role("button", name="Step through the fit").click()
+    page.get_by_role("button", name="Play the fit").click()
     page.wait_for_function(
         "({dataset: {steps, stepsWanted}}) => steps > 0 && steps === stepsWanted",
         arg=canvas.element_handle(),

@@ -128,9 +128,7 @@ def test_without_a_path_there_is_no_hole(visit):
     page = visit()
     way_d(page)
     expect(page.locator(".scrub")).to_be_hidden()
-    boxes = [
-        page.locator(name).bounding_box() for name in (".here", ".legend", ".stepper")
-    ]
+    boxes = [page.locator(name).bounding_box() for name in (".here", ".plays", ".note")]
     for above, below in pairwise(boxes):
         assert below["y"] - above["y"] - above["height"] < 12
     moves = heard_drags(page, slider(page, "lam"))

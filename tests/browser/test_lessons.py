@@ -91,7 +91,7 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
         if "question" in step:
             # Predict first: no number of the model is on the screen.
             expect(page.locator(".numbers > div")).to_have_count(0)
-            steps_of_fit = page.get_by_role("button", name="Step through the fit")
+            steps_of_fit = page.get_by_role("button", name="Play the fit")
             expect(steps_of_fit).to_be_disabled()
             answer(page, step["question"])
             said = "Your mark is" if "point" in step["question"] else "Measured: "

@@ -4,7 +4,7 @@ import test from "node:test";
 
 import { TOOLS, hintOf } from "../../assets/canvas/tools.js";
 
-const ENTRIES = { label: "string", name: "string", cursor: "string", adds: "boolean", hint: "object", act: "function", drag: "function" };
+const ENTRIES = { label: "string", name: "string", icon: "string", cursor: "string", adds: "boolean", hint: "object", act: "function", drag: "function" };
 
 test("everything is said of every tool, and no two are called the same", () => {
   for (const [tool, entry] of Object.entries(TOOLS)) {
@@ -13,12 +13,12 @@ test("everything is said of every tool, and no two are called the same", () => {
     for (const target of [undefined, { curve: false }, { curve: true }]) {
       const lines = hintOf(tool, target);
       assert.equal(lines.length, 2);
-      assert.ok(lines.every((line) => /^\S.*[;.]$/.test(line)), `${tool}: ${lines}`);
-      assert.match(lines[1], /^keyboard: /);
+      assert.ok(lines.every((line) => /^\S.*\.$/.test(line)), `${tool}: ${lines}`);
+      assert.match(lines[1], /^Keyboard: /);
     }
   }
-  for (const name of ["label", "name"]) {
-    const all = Object.values(TOOLS).map((entry) => entry[name]);
+  for (const of of [({ name }) => name, ({ icon }) => icon, ({ label }) => label[0]]) {
+    const all = Object.values(TOOLS).map(of);
     assert.equal(new Set(all).size, all.length);
   }
 });

@@ -26,11 +26,12 @@ EXCEPTIONS = {
     "sidebar": "has one button, which a state of its own presses",
 }
 #: There only while something lasts: pressed where it is met, and by walks.
-_PASSING = re.compile("^(Stop|Cancel|Saved|Link copied|Pause)$")
+_PASSING = re.compile("^(Stop|Cancel|Saved|Link copied|(‖ )?Pause( the fit)?)$")
 #: Pressed late: what they close, or where they lead to, hides other controls.
 _CLOSING = re.compile(r"^(Close|Back|Hide|Stop|Remove|Clear)")
 _LEAVING = re.compile(
-    r"^(Delete|Leave|End|Forget|Reset all|Present|Start|Teach|Use this|Join)"
+    r"^(Delete|Leave|End|Forget|Reset all|Present|Start|Take the tour|Teach|Use this"
+    r"|Join)"
 )
 _RANKS = ("expander", "link", "button", "checkbox", "switch", "radio", "tab")
 #: Rows of a list repeat a control: so many of one name are pressed.

@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 from playwright.sync_api import Locator, expect
 
 from tests.walks.test_newcomer import expected_hits, hits
@@ -52,7 +53,7 @@ def test_play_moves_the_slider_to_its_ends_and_space_holds_it(visit):
     slider = visit.slider("Merge prototypes (λ)")
     start = slider.input_value()
     assert slider.get_attribute("max") == "50" and 10 < int(start) < 40
-    button = visit.page.get_by_role("button", name=re.compile("Play|Pause"))
+    button = visit.page.locator("button.play")
     in_sight(button)
     button.click()
     # It is at an end for a moment only.
@@ -63,6 +64,88 @@ def test_play_moves_the_slider_to_its_ends_and_space_holds_it(visit):
     visit.page.wait_for_timeout(500)
     assert slider.input_value() == held != start
     expect(button).to_have_text("▶ Play")
+
+
+def test_the_fit_is_played_beside_it_and_space_holds_it(visit):
+    visit.page.set_viewport_size(SCREEN)
+    visit.open()
+    visit.finish()
+    fitted = main_number(visit, "Non-zeros").inner_text()
+    button = visit.page.get_by_role("button", name="▶ Play the fit")
+    in_sight(button)
+    button.click()
+    in_sight(visit.page.get_by_role("slider", name="State of the fit"))
+    # The solver begins with weights of 0, and its first states are other models.
+    expect(visit.page.locator(".sentence")).to_contain_text("Step 0: 2 prototypes")
+    assert main_number(visit, "Non-zeros").inner_text() == "0" != fitted
+    where = visit.page.locator(".where")
+    expect(where).to_contain_text(re.compile("State [3-9] of"), timeout=30_000)
+    visit.page.keyboard.press(" ")
+    held = where.inner_text()
+    visit.page.wait_for_timeout(700)
+    assert where.inner_text() == held
+    visit.page.keyboard.press("End")
+    expect(main_number(visit, "Non-zeros")).to_have_text(fitted)
+
+
+def test_the_tour_has_five_stops_and_leads_to_the_first_lesson(visit):
+    visit.page.set_viewport_size(SCREEN)
+    visit.open("?mu=0.02")
+    offer = visit.page.get_by_role("button", name="Take the tour")
+    in_sight(offer)
+    offer.click()
+    bar = visit.page.locator(".st-key-lesson")
+    for stop in range(1, 5):
+        expect(bar).to_contain_text(f"step {stop} of 5", timeout=30_000)
+        expect(offer).to_be_hidden()
+        visit.finish()
+        slider = visit.slider("Merge prototypes (λ)")
+        in_sight(slider)
+        if stop == 2:
+            assert bar.get_by_text("Done.").count() == 0
+            visit.drag("Merge prototypes (λ)", 0.3, 1.0)
+            expect(bar).to_contain_text("Done.", timeout=30_000)
+        visit.click("button", "Next")
+    expect(bar).to_contain_text("step 5 of 5", timeout=30_000)
+    visit.click("button", re.compile("^Start lesson 1 · "))
+    expect(bar).to_contain_text("1 · Why several prototypes? · step 1", timeout=30_000)
+    visit.click("button", "Leave lesson")
+    expect(bar).to_have_count(0)
+    assert "mu=0.02" in visit.page.url
+
+
+def shape(visit: Visit) -> tuple[dict[str, float], float]:
+    """Where the map of the figure is drawn, and its height by its width."""
+    box = visit.page.locator("canvas.raster").bounding_box()
+    return box, box["height"] / box["width"]
+
+
+def test_figure_and_numbers_fill_the_screen_that_is_presented(visit):
+    visit.page.set_viewport_size(SCREEN)
+    visit.open()
+    box, ratio = shape(visit)
+
+    def place(right: float, down: float) -> np.ndarray:
+        at = box["x"] + right * box["width"], box["y"] + down * box["height"]
+        visit.page.mouse.move(*at)
+        said = visit.page.locator(".here").inner_text().replace("−", "-")
+        return np.array(re.search(r"x1 (\S+) · x2 (\S+)", said).groups(), float)
+
+    # A unit of x1 is as long as one of x2, in pixels of both screens.
+    wide, high = np.abs(place(0.05, 0.05) - place(0.95, 0.95))
+    assert abs(high / wide - ratio) < 0.02
+    visit.click("button", "Present")
+    assert abs(shape(visit)[1] - ratio) < 0.01
+    figure = visit.page.locator(".figure")
+    in_sight(figure)
+    box = figure.bounding_box()
+    assert box["width"] * box["height"] >= 0.6 * SCREEN["width"] * SCREEN["height"]
+    legend = visit.page.locator(".legend")
+    for text in ("its score rises along the arrow", "Lead over the runner-up"):
+        in_sight(legend.get_by_text(text))
+    assert legend.bounding_box()["height"] < 30  # one line
+    in_sight(main_number(visit, "Non-zeros"))
+    in_sight(visit.page.locator("canvas.strip"))
 
 
 def test_every_page_says_what_it_answers(visit):
