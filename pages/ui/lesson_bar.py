@@ -39,8 +39,7 @@ def show(place: Any = st) -> None:
         return
     with place.container(border=True, key="lesson", gap="small"):
         n_steps = len(run.lesson.steps)
-        head = st.container(horizontal=True, vertical_alignment="center")
-        head.progress(
+        st.progress(
             (run.at + 1) / n_steps,
             text=f"{as_markdown(run.lesson.title)} · step {run.at + 1} of {n_steps}",
         )
@@ -48,7 +47,7 @@ def show(place: Any = st) -> None:
             _class(run)
         with problems_shown():
             _texts(run)
-        _way_on(run, head)  # a task that is done has another one
+        _way_on(run)
 
 
 #: The largest number that can be answered, as in a lesson's conditions.
@@ -270,8 +269,9 @@ def _verdict(run: Run, values: Values, right: bool) -> str:
     return f"Measured: {true} ({agrees})."
 
 
-def _way_on(run: Run, row: Any) -> None:
+def _way_on(run: Run) -> None:
     """Back, on and out; a question has to be answered before the next step."""
+    row = st.container(horizontal=True, vertical_alignment="center")
     last = run.at == len(run.lesson.steps) - 1
     skips = "task" in run.step and run.at not in run.reached
     row.button(
