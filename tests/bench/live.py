@@ -1,6 +1,6 @@
 """Live loops in a real browser: scrub, steps of a fit, commit, a four-second drag.
 
-    python -m tests.bench.live [method ...]
+    python -m tests.bench.live [method ...] [data ...]
 
 Times are from the slider's input event to the painted picture, in the page. A commit
 goes to the server and back; a scrub or a step sends nothing.
@@ -33,9 +33,12 @@ COMMITTED = {
     "supersparse": "lam",
     "imkpl": "tau",
 }
-#: Data sets to measure on; a method takes those of its tasks.
+#: Data sets to measure on, with their picture; a method takes those of its tasks.
 DATA = {
-    "classification": ("moons", "iris", "breast_cancer", "digits"),
+    "classification": (
+        *("moons", "iris", "breast_cancer"),
+        *("digits&v.kind=pca", "digits&v.kind=map"),
+    ),
     "regression": ("sine", "hills", "diabetes"),
 }
 
@@ -182,7 +185,10 @@ def measure(page: Page, address: str, method: str, data: str) -> None:
 
 
 def main() -> None:
-    """Measure the methods named, or all."""
+    """Measure the methods and data named, or all."""
+    names = sys.argv[1:]
+    methods = [name for name in COMMITTED if name in names] or COMMITTED
+    wanted = set(names) - COMMITTED.keys()
     port = free_port()
     server = start_server(port)
     try:
@@ -197,9 +203,9 @@ def main() -> None:
                 page.wait_for_timeout(1000)
                 page.reload()
                 page.locator("canvas[data-paint-count]").first.wait_for()
-            for method in sys.argv[1:] or COMMITTED:
+            for method in methods:
                 for task in METHODS[method].estimators:
-                    for data in DATA[task]:
+                    for data in (d for d in DATA[task] if d in (wanted or DATA[task])):
                         measure(page, f"http://127.0.0.1:{port}/", method, data)
             browser.close()
     finally:
