@@ -15,6 +15,7 @@ from pages.work import file_process
 from pages.work.fair_line import FairLine
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, read_table
+from smpcore.datasets import read_frame
 from smpcore.errors import DatasetError
 
 TABLE = b"a,b,class\n1,2.5,x\n3,4.5,y\n"
@@ -67,6 +68,12 @@ def test_what_is_wrong_with_a_file_is_said_and_the_process_stays(line):
     with pytest.raises(RuntimeError, match="nobody expects this"):
         file_process.read(fail, table())
     assert file_process.read(process_of, table()) == before
+
+
+def test_a_table_too_wide_for_pages_is_refused_before_it_comes_back(line, monkeypatch):
+    wide = ",".join(["0.5"] * 30_000) + "\n"
+    with pytest.raises(SmpcoreError, match=r"has 30,001 columns, a page shows 30,000"):
+        file_process.read(read_frame, io.BytesIO((f"1,{wide}" * 2).encode()), "t.csv")
 
 
 def test_a_path_is_opened_there(tmp_path):

@@ -142,7 +142,7 @@ def test_numbers_of_the_guide_are_those_of_the_program():
     assert classes.KEEP_SECONDS == 4 * 3600 and "four hours after" in teaching
     megabytes = f"{limits.MAX_BYTES / 1e6:.0f} MB"
     assert f"at most {megabytes}, {limits.MAX_ROWS:,} rows and" in tables
-    assert f"and {limits.MAX_CELLS:,} cells" in tables
+    assert f"and {limits.MAX_TABLE_BYTES / 1e6:.0f} MB in memory" in tables
     assert f"at most {parquet_sample.MOST_ROWS:,} of its rows" in tables
     assert table_store.KEEP_SECONDS == 30 * 60 and "until half an hour" in tables
     held = f"{middleware.SESSION_BYTES / 1e6:.0f} MB of uploaded files, all tabs"

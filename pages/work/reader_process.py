@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 NICENESS = 5
 #: Address space that a file may take, beyond that of the process itself.
 MEMORY_BYTES = 3_000_000_000
+#: A page spends a tenth of a millisecond on each.
+MOST_COLUMNS = 30_000
 
 
 def serve() -> None:
@@ -54,6 +56,17 @@ def serve() -> None:
             give_back()
 
 
+def _refuse_wide(table: Any) -> None:
+    """Refuse what would keep all visitors waiting: pages go through all columns."""
+    frame = table[0] if isinstance(table, tuple) else table
+    n_columns = getattr(frame, "shape", (0, 0))[-1]
+    if n_columns > MOST_COLUMNS:
+        raise SmpcoreError(
+            f"The table has {n_columns:,} columns, a page shows {MOST_COLUMNS:,} at "
+            "most; take fewer of them, or shorter series."
+        )
+
+
 def _answer(
     reader: Callable[..., Any],
     source: bytes | Path,
@@ -67,7 +80,9 @@ def _answer(
             if isinstance(source, Path)
             else io.BytesIO(source) as file
         ):
-            return {"done": reader(file, *args, **options)}
+            done = reader(file, *args, **options)
+            _refuse_wide(getattr(done, "frame", done))
+            return {"done": done}
     except MemoryError:
         return {"failed": "memory"}
     except (SmpcoreError, OSError) as error:

@@ -52,7 +52,7 @@ from smpcore.datasets.forbidding import (
 )
 from smpcore.datasets.inputs import Input
 from smpcore.datasets.kernels import KernelFile, Matrix, read_kernels
-from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_COLUMNS, MAX_ROWS
+from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES
 from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.matrices import (
     make_matrices,
@@ -85,10 +85,9 @@ __all__ = [
     "DELIMITERS",
     "ENCODINGS",
     "MAX_BYTES",
-    "MAX_CELLS",
     "MAX_CLASSES",
-    "MAX_COLUMNS",
     "MAX_ROWS",
+    "MAX_TABLE_BYTES",
     "MOST_FORBIDDEN",
     "MOST_WEIGHT",
     "QUOTES",

@@ -33,7 +33,7 @@ from smpcore.datasets.layout import (
     joint,
     kind_of,
 )
-from smpcore.datasets.limits import MAX_COLUMNS, check_size
+from smpcore.datasets.limits import check_size
 from smpcore.datasets.reading import Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,
@@ -258,11 +258,12 @@ def _parsed(
 def _with_tabs(text: bytes, layout: Layout) -> bytes:
     """Runs of blanks and tabs made one tab each."""
     check_size(count_line_ends(text), 1)
+    most = layout.width + 1_000  # one long line would become millions of texts
     if layout.quote and layout.quote.encode() in text:
         rows: Iterable[list[str]] = (row for _, row in cells_of(text.decode(), layout))
         rows = ([" ".join(cell.split()) for cell in row] for row in rows)
     else:
-        rows = (line.decode().split(None, MAX_COLUMNS) for line in lines(text))
+        rows = (line.decode().split(None, most) for line in lines(text))
     return b"\n".join("\t".join(row).encode() for row in rows)
 
 

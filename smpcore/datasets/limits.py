@@ -6,8 +6,11 @@ from smpcore.errors import DatasetError
 
 MAX_BYTES = 50_000_000
 MAX_ROWS = 1_000_000
-MAX_COLUMNS = 10_000
-MAX_CELLS = 20_000_000
+#: Of a file of series, which is read line by line.
+MAX_SERIES_BYTES = 1_000_000_000
+#: Of a table in memory: its values, and what is kept of each column besides.
+MAX_TABLE_BYTES = 800_000_000
+COLUMN_BYTES = 2_000
 # The values of a compressed file, once they are numbers and text in memory.
 MAX_EXPANDED = 250_000_000
 
@@ -25,11 +28,11 @@ def read_bytes(source: bytes | BinaryIO) -> bytes:
     return data
 
 
-def check_bytes(size: int) -> None:
-    """Refuse a file of more than ``MAX_BYTES``, and one of none."""
-    if size > MAX_BYTES:
+def check_bytes(size: int, most: int = MAX_BYTES) -> None:
+    """Refuse a file of too many bytes, and one of none."""
+    if size > most:
         raise DatasetError(
-            f"The file has {size / 1e6:,.0f} MB, at most {MAX_BYTES / 1e6:.0f} MB are "
+            f"The file has {size / 1e6:,.0f} MB, at most {most / 1e6:,.0f} MB are "
             "read; take fewer rows or columns, or save it as Parquet."
         )
     if size == 0:
@@ -37,14 +40,16 @@ def check_bytes(size: int) -> None:
 
 
 def check_size(n_rows: int, n_columns: int) -> None:
-    """Refuse a table with too many rows, columns or cells."""
-    for name, size, most in (
-        ("rows", n_rows, MAX_ROWS),
-        ("columns", n_columns, MAX_COLUMNS),
-        ("cells", n_rows * n_columns, MAX_CELLS),
-    ):
-        if size > most:
-            raise DatasetError(
-                f"The table has {size:,} {name}, at most {most:,} are read; take fewer "
-                "rows or columns."
-            )
+    """Refuse a table with too many rows, or that takes too much memory."""
+    if n_rows > MAX_ROWS:
+        raise DatasetError(
+            f"The table has {n_rows:,} rows, at most {MAX_ROWS:,} are read; take fewer "
+            "rows."
+        )
+    size = n_columns * (8 * n_rows + COLUMN_BYTES)
+    if size > MAX_TABLE_BYTES:
+        raise DatasetError(
+            f"The table has {n_columns:,} columns and would take {size / 1e6:,.0f} MB "
+            f"in memory, at most {MAX_TABLE_BYTES / 1e6:.0f} MB are kept; take fewer "
+            "rows or columns, or shorter series."
+        )

@@ -1,4 +1,4 @@
-"""Series in a long table: a row per sample and time, and a column per channel."""
+"""Series in text tables: a row per sample and time, or a row per series."""
 
 import re
 from collections.abc import Callable
@@ -6,12 +6,50 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.columns import parsed_numbers
+from smpcore.datasets.columns import as_text, is_numeric, parsed_numbers
 from smpcore.datasets.display_names import listed, shown
-from smpcore.datasets.series import Table, side_by_side
+from smpcore.datasets.series import Table, side_by_side, without_end
 from smpcore.errors import DatasetError
 
+#: Values of one series lie in one range: spreads of columns differ by no more.
+_MOST_SPREAD = 20.0
 _LABELS = re.compile(r"(?i)(class|target|labels?)")
+
+
+def is_row_per_series(frame: pd.DataFrame) -> bool:
+    """Whether a table without names is as those of the UCR archive.
+
+    The first column holds whole numbers that repeat, the others numbers of one scale.
+    """
+    if frame.shape[1] < 4 or not all(is_numeric(frame[name]) for name in frame):
+        return False
+    label, X = frame.iloc[:, 0], frame.iloc[:, 1:].to_numpy(np.float64)
+    last = X[:, -1][~np.isnan(X[:, -1])]
+    whole = not (label % 1).any() and not label.isna().any()
+    if not whole or not 2 <= label.nunique() <= len(label) / 2:
+        return False
+    spread = pd.DataFrame(X).std()
+    alike = spread.max() <= _MOST_SPREAD * spread.median()
+    return bool(alike and (last % 1).any())
+
+
+def from_rows(frame: pd.DataFrame, n_times: int | None) -> Table:
+    """Series of one channel, a row each: the label, then the values."""
+    if texts := [name for name in frame.iloc[:, 1:] if not is_numeric(frame[name])]:
+        raise DatasetError(
+            f"Behind the label each row should hold the numbers of a series, there is "
+            f"text in {listed(texts)}; correct it, or read the file as a table."
+        )
+    X = frame.iloc[:, 1:].to_numpy(np.float64)
+    label = as_text(frame.iloc[:, 0]).rename("class")
+    series = [without_end(row[None]) for row in X]
+    frame, shape, notices = side_by_side(series, ["c1"], label, n_times)
+    words = (
+        "Without names, and with a label before numbers of one scale: each row is read "
+        "as one series, as in the UCR archive; give another column the role target if "
+        "the first is none."
+    )
+    return Table(frame, shape, [words, *notices])
 
 
 def from_long(

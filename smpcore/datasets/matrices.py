@@ -17,7 +17,6 @@ from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import plain_number, shown
 from smpcore.datasets.guessing import guess_task
 from smpcore.datasets.kernels import Matrix, unpack_kernels
-from smpcore.datasets.limits import MAX_CELLS, MAX_COLUMNS
 from smpcore.datasets.names import clean_names
 from smpcore.errors import DatasetError
 
@@ -28,6 +27,8 @@ Indefinite = Literal["refuse", "shift", "keep"]
 ROUNDING = 1e-6
 #: Negative eigenvalue, for each row, that counts as rounding.
 _EIGENVALUE_ROUNDING = 1e-8
+#: Values of all matrices, and those of a row.
+MAX_CELLS, MAX_COLUMNS = 20_000_000, 10_000
 #: Columns of the labels and of the rows' names.
 _TARGET, _NAME = "y", "name"
 

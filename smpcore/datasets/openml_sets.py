@@ -24,7 +24,7 @@ import pandas as pd
 from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import shown
-from smpcore.datasets.limits import MAX_BYTES, MAX_CELLS, MAX_ROWS, read_bytes
+from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES, read_bytes
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.tables import make_dataset
@@ -202,13 +202,14 @@ def fetch_openml(
             f"number={shown(number)} should be a whole number above 0, as OpenML "
             "numbers its data sets."
         )
-    limits = {"number": int(number), "max_rows": MAX_ROWS, "max_cells": MAX_CELLS}
+    most = MAX_TABLE_BYTES // 8
+    limits = {"number": int(number), "max_rows": MAX_ROWS, "max_cells": most}
     done = _ask("fetch", limits, what, seconds, stop, doing)
     if "too_large" in done:
         n_rows, n_cells = done["too_large"]
         raise DatasetError(
             f"OpenML's {what} has {n_rows:,.0f} rows and {n_cells:,.0f} cells, at most "
-            f"{MAX_ROWS:,} rows and {MAX_CELLS:,} cells are read; choose a smaller one."
+            f"{MAX_ROWS:,} rows and {most:,} cells are read; choose a smaller one."
         )
     doing("Reading the rows")
     try:

@@ -63,7 +63,14 @@ def plain_frame(
     """Check what was read of a file, and store it as every table is."""
     table.validate(full=True)
     _check_bytes(text_bytes(table))
-    columns = [plain_column(column) for column in table.columns]
+    columns, names = [], []
+    left_out = [field.name for field in fields if not _is_flat(field.type)]
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        try:
+            columns.append(plain_column(column).array)
+            names.append(name)
+        except pa.ArrowInvalid:  # bytes that are no text, such as pictures
+            left_out.append(name)
     if not columns:
         raise DatasetError(
             "No column of the Parquet file holds numbers or text; save it with plain "
@@ -71,11 +78,8 @@ def plain_frame(
         )
     if not table.num_rows:
         raise DatasetError("The Parquet file has no rows; choose a file with rows.")
-    nested = [field.name for field in fields if not _is_flat(field.type)]
-    notices = []
-    if nested:
-        notices.append(f"Left out, because neither numbers nor text: {listed(nested)}.")
-    return framed([column.array for column in columns], table.column_names), notices
+    words = f"Left out, because neither numbers nor text: {listed(left_out)}."
+    return framed(columns, names), [words] * bool(left_out)
 
 
 def check_directory_size(size: int) -> None:
@@ -128,23 +132,16 @@ def _check_bytes(size: int) -> None:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether cells hold texts, however long these may become."""
-    return (
-        pa.types.is_string(kind)
-        or pa.types.is_large_string(kind)
-        or pa.types.is_string_view(kind)
-    )
+    """Whether cells hold texts, marked so or not, however long these may become."""
+    tests = pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view
+    tests += pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+    return any(test(kind) for test in tests)
 
 
 def _is_flat(kind: pa.DataType) -> bool:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    is_nested_or_bytes = pa.types.is_nested(kind) or pa.types.is_binary(kind)
-    return not (
-        is_nested_or_bytes
-        or pa.types.is_large_binary(kind)
-        or pa.types.is_fixed_size_binary(kind)
-    )
+    return not (pa.types.is_nested(kind) or pa.types.is_fixed_size_binary(kind))
 
 
 def text_bytes(table: pa.Table) -> int:

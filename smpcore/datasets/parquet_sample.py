@@ -32,6 +32,8 @@ from smpcore.errors import DatasetError
 
 #: Rows of a sample, and its values: a wide table gets fewer rows, but not too few.
 MOST_ROWS, MOST_VALUES, LEAST_ROWS = 20_000, 1_000_000, 1_000
+#: Values of a table that is read as a whole.
+MOST_WHOLE = 20_000_000
 #: Bytes of the row groups that are read for it, once they are unpacked.
 MOST_READ = 300_000_000
 #: Bytes that one row group may have.
@@ -78,7 +80,7 @@ def is_too_large(source: BinaryIO) -> bool:
     return (
         size > limits.MAX_BYTES
         or n_rows > limits.MAX_ROWS
-        or n_rows * n_columns > limits.MAX_CELLS
+        or n_rows * n_columns > MOST_WHOLE
         or _group_bytes(metadata).sum() > limits.MAX_EXPANDED
     )
 

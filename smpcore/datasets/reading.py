@@ -1,7 +1,11 @@
 """How a file is to be read, and how it was read."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
 
 from smpcore.datasets.display_names import plural
 
@@ -23,11 +27,11 @@ class ReadingOptions:
         Lines above the names, and rows at the end, that belong to no table.
     written : tuple of str
         Columns of a text table whose cells stay as they are written, numbers too.
-    series : bool or (str, str, str)
+    series : bool, "rows" or (str, str, str)
         The table is long: a row per sample and time, with columns "sample" and "time",
         channels and a label, see `from_long`; it becomes a row per sample. Three names
-        say which columns are the sample, the time and the label. A .ts file holds
-        series in any case.
+        say which columns are the sample, the time and the label; "rows": each row is a
+        label and the values of one series. A .ts file holds series in any case.
     n_times : int, optional
         Series are resampled to this length; by default to their median length.
     sample : bool
@@ -44,7 +48,7 @@ class ReadingOptions:
     skip: int | None = None
     footer: int | None = None
     written: tuple[str, ...] = ()
-    series: bool | tuple[str, str, str] = False
+    series: bool | str | tuple[str, str, str] = False
     n_times: int | None = None
     sample: bool = False
 
@@ -69,9 +73,9 @@ class Reading:
         Other delimiters that may be right.
     head : tuple of str
         The first lines as they stand in the file.
-    series : tuple of str
-        Columns of the sample, the time and the label of a long table of series; empty
-        if the table is not long.
+    series : tuple of str or "rows"
+        Columns of the sample, the time and the label of a long table of series, or
+        that each row was a series; empty if the table holds none.
     n_times : int, optional
         Length that was asked for, to which series were resampled.
     filename : str
@@ -92,7 +96,7 @@ class Reading:
     row_names: str = ""
     close: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
-    series: tuple[str, ...] = ()
+    series: tuple[str, ...] | str = ()
     n_times: int | None = None
     filename: str = ""
     sampled_from: int = 0
@@ -131,3 +135,29 @@ class Reading:
             names += ["quote", "escape"] if self.format == "CSV" else []
             options |= {name: getattr(self, name) for name in names}
         return options
+
+
+class FileTable(NamedTuple):
+    """What a file holds, and what it says about that.
+
+    Parameters
+    ----------
+    frame : DataFrame of shape (n_rows, n_columns)
+    reading : Reading
+    notices : sequence of str
+        What was changed.
+    shape : tuple of int
+        Channels and times, if every row is a series.
+    numbers : ndarray of int, optional
+        Number of each row in the file, from 1, where only some of them were read.
+    roles, kinds : mapping of int to str
+        Of columns by their places, as far as the file names them.
+    """
+
+    frame: pd.DataFrame
+    reading: Reading
+    notices: Sequence[str] = ()
+    shape: tuple[int, int] | tuple[()] = ()
+    numbers: np.ndarray | None = None
+    roles: Mapping[int, str] = {}
+    kinds: Mapping[int, str] = {}

@@ -26,14 +26,19 @@ from smpcore.datasets.columns import (
     is_numeric,
 )
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.delimited import read_delimited
 from smpcore.datasets.display_names import shown
 from smpcore.datasets.guessing import guess_kinds, guess_roles
-from smpcore.datasets.limits import read_bytes
-from smpcore.datasets.long_tables import from_long, long_roles
+from smpcore.datasets.limits import MAX_BYTES, read_bytes
+from smpcore.datasets.long_tables import (
+    from_long,
+    from_rows,
+    is_row_per_series,
+    long_roles,
+)
 from smpcore.datasets.names import clean_names
-from smpcore.datasets.reading import Reading, ReadingOptions
-from smpcore.datasets.series import Shape, is_ts, read_ts
+from smpcore.datasets.orange import read_text
+from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
+from smpcore.datasets.series import is_ts, read_ts
 from smpcore.datasets.sheets import (
     is_libsvm,
     is_workbook,
@@ -103,7 +108,10 @@ def read_table(
         only.
     """
     reading_options = ReadingOptions(**options)
-    frame, reading, notices, shape, numbers = _read(source, filename, reading_options)
+    table = _read(source, filename, reading_options)
+    frame, reading = table.frame, table.reading
+    roles = _of_file(table, table.roles, roles)
+    kinds = _of_file(table, table.kinds, kinds)
     if frame.shape[1] < 2:
         remedy = "add a target or features"
         if reading.format == "CSV":
@@ -114,23 +122,34 @@ def read_table(
         )
     if reading.format not in ("CSV", "Excel"):  # the file itself says what is a number
         texts = [name for name in frame if not is_numeric(frame[name])]
-        kinds = {**dict.fromkeys(texts, "category"), **(kinds or {})}
-    if shape:
-        roles = _series_roles(list(frame), dict(roles or {}))
+        kinds = {**dict.fromkeys(texts, "category"), **kinds}
+    if table.shape:
+        roles = _series_roles(list(frame), roles)
     return make_dataset(
         frame,
         PurePath(filename).stem[:80] or "table",
         kinds=kinds,
         roles=roles,
         task=task,
-        notices=notices,
+        notices=table.notices,
         cleaning=cleaning,
         source=f"file {shown(PurePath(filename).name)}",
         private=True,
         reading=reading,
-        sample_shape=shape,
-        numbers=numbers,
+        sample_shape=table.shape,
+        numbers=table.numbers,
     )
+
+
+def _of_file(
+    table: FileTable, named: Mapping[int, str], chosen: Mapping[str, str] | None
+) -> dict[str, str]:
+    """Roles or kinds that a file names, below those that are asked for."""
+    chosen = dict(chosen or {})
+    target = "target" in chosen.values()  # there is one only
+    names = list(table.frame)
+    of_file = {names[i]: word for i, word in named.items()}
+    return {n: w for n, w in of_file.items() if not (target and w == "target")} | chosen
 
 
 def _series_roles(names: list[str], chosen: dict[str, Role]) -> dict[str, Role]:
@@ -164,44 +183,16 @@ def read_frame(
     return frame, reading, notices
 
 
-class _Read(NamedTuple):
-    frame: pd.DataFrame
-    reading: Reading
-    notices: tuple[str, ...]
-    shape: Shape | tuple[()]
-    #: Number of each row in the file, from 1, where only some of them were read.
-    numbers: np.ndarray | None = None
-
-
-def _read_parquet(data: bytes, options: ReadingOptions) -> _Read:
+def _read_parquet(data: bytes, options: ReadingOptions) -> FileTable:
     from smpcore.datasets.parquet import read_parquet
 
     frame, notices = read_parquet(data)
-    return _Read(frame, Reading("Parquet"), tuple(notices), ())
+    return FileTable(frame, Reading("Parquet"), notices)
 
 
-def _read_arff(data: bytes, options: ReadingOptions) -> _Read:
-    return _Read(*read_arff(data, options.encoding), (), ())
-
-
-def _read_ts(data: bytes, options: ReadingOptions) -> _Read:
-    (frame, shape, notices), reading = read_ts(data, options.encoding, options.n_times)
-    return _Read(frame, reading, tuple(notices), shape)
-
-
-def _read_workbook(data: bytes, options: ReadingOptions) -> _Read:
-    frame, reading, notices = read_workbook(data, options)
-    return _Read(frame, reading, tuple(notices), ())
-
-
-def _read_libsvm(data: bytes, options: ReadingOptions) -> _Read:
+def _read_libsvm(data: bytes, options: ReadingOptions) -> FileTable:
     frame, notices = read_libsvm(data)
-    return _Read(frame, Reading("LibSVM"), tuple(notices), ())
-
-
-def _read_delimited(data: bytes, options: ReadingOptions) -> _Read:
-    frame, reading, notices = read_delimited(data, options)
-    return _Read(frame, reading, tuple(notices), ())
+    return FileTable(frame, Reading("LibSVM"), notices)
 
 
 class TableFormat(NamedTuple):
@@ -214,14 +205,14 @@ class TableFormat(NamedTuple):
     begins_so : callable
         Content -> whether it is of this format, whatever the file's name.
     read : callable
-        Content and `ReadingOptions` -> the table.
+        Content and `ReadingOptions` -> what a `FileTable` is made of.
     holds_series : bool
         Whether every sample is a series.
     """
 
     endings: tuple[str, ...]
     begins_so: Callable[[bytes], bool]
-    read: Callable[[bytes, ReadingOptions], _Read]
+    read: Callable[[bytes, ReadingOptions], tuple[Any, ...]]
     holds_series: bool = False
 
 
@@ -231,13 +222,18 @@ TABLE_FORMATS = {
         (".parquet", ".pq"), lambda data: data.startswith(b"PAR1"), _read_parquet
     ),
     "ARFF": TableFormat(
-        (".arff",), lambda data: first_word(data, b"%") == b"@relation", _read_arff
+        (".arff",), lambda data: first_word(data, b"%") == b"@relation", read_arff
     ),
-    "ts": TableFormat((".ts",), is_ts, _read_ts, holds_series=True),
-    "Excel": TableFormat((".xlsx",), is_workbook, _read_workbook),
+    "ts": TableFormat(
+        (".ts",),
+        is_ts,
+        lambda data, options: read_ts(BytesIO(data), options),
+        holds_series=True,
+    ),
+    "Excel": TableFormat((".xlsx",), is_workbook, read_workbook),
     "LibSVM": TableFormat((".libsvm", ".svm"), is_libsvm, _read_libsvm),
     "CSV": TableFormat(
-        (".csv", ".tsv", ".txt", ".data"), lambda data: True, _read_delimited
+        (".csv", ".tsv", ".tab", ".txt", ".data"), lambda data: True, read_text
     ),
 }
 
@@ -260,7 +256,7 @@ def _foreign(data: bytes) -> str:
     return ""
 
 
-def _sampled(source: bytes | BinaryIO) -> _Read | None:
+def _sampled(source: bytes | BinaryIO) -> FileTable | None:
     """Some rows of a Parquet file that is too large; None of any other."""
     source = BytesIO(source) if isinstance(source, bytes) else source
     if not source.seekable():  # rows are fetched from all over a file
@@ -276,40 +272,46 @@ def _sampled(source: bytes | BinaryIO) -> _Read | None:
         return None
     sample = sample_parquet(source)
     reading = Reading("Parquet", sampled_from=sample.n_rows)
-    return _Read(sample.frame, reading, sample.notices, (), sample.rows + 1)
+    return FileTable(sample.frame, reading, sample.notices, (), sample.rows + 1)
 
 
-def _read(source: bytes | BinaryIO, filename: str, options: ReadingOptions) -> _Read:
+def _read(
+    source: bytes | BinaryIO, filename: str, options: ReadingOptions
+) -> FileTable:
     if options.sample and (sample := _sampled(source)):
         return _named(sample, filename)
+    ending = PurePath(filename).suffix.lower()
+    is_file = not isinstance(source, bytes) and source.seekable()
+    if is_file and source.seek(0, 2) > MAX_BYTES and ending == ".ts":
+        return _named(read_ts(source, options), filename)
     data = read_bytes(source)
     thing = _foreign(data)
     if thing and not is_workbook(data):
         raise DatasetError(f"The file {shown(filename)} is {thing}.")
-    ending = PurePath(filename).suffix.lower()
     file_format = next(
         row
         for row in TABLE_FORMATS.values()
         if ending in row.endings or row.begins_so(data)
     )
-    table = _named(file_format.read(data, options), filename)
-    shape, series = table.shape, False
-    if options.series and not shape:
-        series = options.series
+    table = _named(FileTable(*file_format.read(data, options)), filename)
+    series, n_times = options.series, options.n_times
+    if table.reading.format == "CSV" and not (series or table.reading.header):
+        series = "rows" if is_row_per_series(table.frame) else False
+    if table.shape or not series:
+        return table
+    if series == "rows":
+        frame, shape, changes = from_rows(table.frame, n_times)
+    else:
+        series = long_roles(list(table.frame)) if series is True else tuple(series)
         numbers = _line_numbers(data, table.reading, len(table.frame))
-    frame, reading, notices = table.frame, table.reading, [*table.notices]
-    if series:
-        roles = long_roles(list(frame)) if series is True else tuple(series)
-        frame, shape, resampled = from_long(frame, numbers, options.n_times, roles)
-        reading = replace(reading, series=roles)
-        names, again = clean_names(frame.columns)
-        frame = frame.set_axis(names, axis=1)
-        notices += [*resampled, *again]
-    reading = replace(reading, n_times=options.n_times if shape else None)
-    return _Read(frame, reading, tuple(notices), shape)
+        frame, shape, changes = from_long(table.frame, numbers, n_times, series)
+    reading = replace(table.reading, series=series, n_times=n_times)
+    return _named(
+        FileTable(frame, reading, [*table.notices, *changes], shape), filename
+    )
 
 
-def _named(table: _Read, filename: str) -> _Read:
+def _named(table: FileTable, filename: str) -> FileTable:
     """A table with clean names, and the name of its file."""
     names, renamed = clean_names(table.frame.columns)
     return table._replace(

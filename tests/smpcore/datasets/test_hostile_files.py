@@ -29,10 +29,10 @@ FILES = (
     ),
     (
         b"@attribute a string\n@attribute y {p,q}\n@data\n'"
-        + b"x\\'" * 1_000_000
+        + b"x\\'" * 1_000_001
         + b"',p\n' ',q\n",
         "t.arff",
-        "more than 1,000,000 signs",
+        "more than 1,000,000 escaped signs",
     ),
 )
 
@@ -120,8 +120,8 @@ def test_a_quoted_value_ends_at_the_first_mark_that_is_not_escaped(sign, monkeyp
     table = HEADER.replace(b"a real", b"a string") + b"Qx\\Q, \\\\Q,p\nv,q\n"
     table = table.replace(b"Q", sign.encode())
     assert read_table(table, "t.arff").frame["a"][0] == f"x{sign}, \\"
-    monkeypatch.setattr("smpcore.datasets.arff_reader._MOST_CHARACTERS", 4)
-    with pytest.raises(DatasetError, match="more than 4 signs"):
+    monkeypatch.setattr("smpcore.datasets.arff_reader._MOST_ESCAPED", 1)
+    with pytest.raises(DatasetError, match="more than 1 escaped signs"):
         read_table(table, "t.arff")
 
 

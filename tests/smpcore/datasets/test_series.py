@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from smpcore.datasets import (
-    MAX_COLUMNS,
     MAX_ROWS,
     load_dataset,
     prepare,
@@ -217,7 +216,7 @@ REFUSED = {
     "no word": (TS.replace("true up down", ""), "Line 9 .* true or false after @class"),
     "time stamps": (
         TS.replace("@timeStamps false", "@timeStamps true"),
-        "Line 11 .* has time stamps that are no equally spaced numbers",
+        "Line 11 .* has time stamps that are no equally spaced numbers or dates",
     ),
     "dimensions": (
         TS.replace("@dimensions 2", "@dimensions two"),
@@ -241,10 +240,6 @@ REFUSED = {
     ),
     "a channel less": (HEAD + "1,2:3,4:a\n1,2:b\n", "Line 5 .* has 2 parts .* have 3"),
     "no label in the first line": (HEAD + "1,2\n", "Line 4 .* has no label at its end"),
-    "lengths within": (
-        HEAD + "1,2:3:a\n",
-        "Line 4 .* has 1 value in channel 2 and should have 2, as channel 1;",
-    ),
     "length denied": (
         TS.replace("1,2,3:0.5,0.5,0.5", "1,2:3,4"),
         "Line 11 .* has 2 values in channel 1 and should have 3, as @seriesLength says",
@@ -272,10 +267,7 @@ REFUSED = {
         "not a text table: it has zero bytes",
     ),
     "a pickle": ("\x80\x04\x95\0cos\nsystem\n", "not a text table"),
-    "too many values": (
-        HEAD + "1," * MAX_COLUMNS + "1:a\n",
-        "10,00. columns, at most 10,000",
-    ),
+    "too many values": (HEAD + "1," * 400_000 + "1:a\n", "400,00. columns and would"),
     "too many lines": (HEAD + "1:a\n" * (MAX_ROWS + 1), "rows, at most 1,000,000"),
     "nothing but lines": (HEAD + "\n" * (MAX_ROWS + 1), "rows, at most 1,000,000"),
 }
@@ -342,8 +334,8 @@ def test_refused_long_tables(text, words):
 
 
 def test_series_that_would_become_too_large_are_refused():
-    text = HEAD + "1,2,3:a\n" * 2300
-    with pytest.raises(DatasetError, match="The table has 20,702,300 cells, at most"):
+    text = HEAD + "1,2,3:a\n" * 12_000
+    with pytest.raises(DatasetError, match=r"would take 8.. MB .* or shorter series"):
         read_frame(text.encode(), "t.ts", n_times=9000)
 
 
@@ -357,7 +349,7 @@ def test_a_file_is_read_the_same_way_again():
         assert data.with_roles(dict(data.roles)).sample_shape == data.sample_shape
 
 
-@pytest.mark.parametrize("n_times", [0, -1, 2.5, True, "3", MAX_COLUMNS + 1])
+@pytest.mark.parametrize("n_times", [0, -1, 2.5, True, "3", 10_001])
 def test_refused_lengths(n_times):
     with pytest.raises(
         DatasetError, match=r"n_times=.* should be a whole number from 1"
@@ -513,13 +505,3 @@ def test_channels_are_those_of_series_only():
     series = load_dataset("series", n_times=10)
     assert len(series.channels) == 9
     assert series.with_roles({series.feature_columns[3]: "ignore"}).channels == []
-
-
-def test_ts_is_read_as_other_programs_write_it():
-    head = "%# a note\n@problemName x\n@univariate true\n@classLabel true 1 2\n"
-    rows = "(0,1.5),(5,2.5):1.0\n(0,3.5),(5,4.5):2\n"
-    stamped = ts(f"{head}@timeStamps true\n@data\n{rows}", "t.ts")
-    assert stamped.whole.to_numpy().tolist() == [[1.5, 2.5, "1"], [3.5, 4.5, "2"]]
-    uneven = rows.replace("(5,2.5)", "(5,2.5),(6,1)")
-    with pytest.raises(DatasetError, match=r"Line 7 .* equally spaced"):
-        ts(f"{head}@timeStamps true\n@data\n{uneven}", "t.ts")

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from smpcore.datasets import (
     MAX_BYTES,
-    MAX_COLUMNS,
     MAX_ROWS,
     check_fit,
     make_dataset,
@@ -79,9 +78,7 @@ REFUSED_FILES = {
     "zero bytes": (b"a,b\n\x00\x01\x00,2\n", "t.csv", "not a text table"),
     "half a character": (GOOD.encode("utf-16")[:-1], "t.csv", "not utf-16 text"),
     "too many rows": (b"1,2\n" * (MAX_ROWS + 2), "t.csv", "1,000,00. rows, at most"),
-    "too many columns": (b"1," * MAX_COLUMNS + b"2\n", "t.csv", "10,001 columns"),
-    "far too many columns": (wide_csv(50_000, ","), "t.csv", "has 50,000 columns"),
-    "too many words": (wide_csv(50_000, " "), "t.csv", "has 50,000 columns"),
+    "too many columns": (b"1," * 400_000 + b"2\n", "t.csv", "and would take 803 MB"),
     "no Parquet": (b"hello", "t.parquet", "Parquet file cannot be read"),
     "half a Parquet": (
         parquet_of(a=[1, 2], y=["p", "q"])[:200],
@@ -410,36 +407,6 @@ def test_booleans_are_categories_and_few_whole_numbers_stay_numbers():
     assert set(data.frame["t"]) == {"True", "False"}
 
 
-def test_arff_keeps_types_quotes_and_missing_values():
-    data = read_table(ARFF + b"?,?\n", "t.arff")
-    assert data.reading.format == "ARFF"
-    assert data.target == "b c"
-    assert data.classes.tolist() == ["x", "y z"]
-    assert data.whole.shape == (3, 2)
-    assert data.n_samples == 2
-
-
-def test_arff_of_older_and_newer_writers():
-    text = (
-        "@RELATION r\r\n@ATTRIBUTE\tn\tINTEGER [0, 9]\r\n@ATTRIBUTE d DATE 'yyyy'\r\n"
-        "@ATTRIBUTE s string\r\n@ATTRIBUTE class {0,1,2}\r\n@DATA\r\n"
-        "1.5,'2001','it\\'s',0\r\n2,'2002',\"a, b\",2\r\n"
-    )
-    data = read_table(text.encode(), "t.txt")
-    assert data.whole["n"].tolist() == [1.5, 2.0]
-    assert data.whole["s"].tolist() == ["it's", "a, b"]
-    assert data.y.tolist() == ["0", "2"]
-
-
-def test_sparse_arff_fills_zeros_and_first_values():
-    head = "@relation r\n@attribute a real\n@attribute y {p,q}\n@data\n"
-    text = head + "{0 1.5, 1 q}\n{}\n{0 ?}\n"
-    frame, reading, _ = read_frame(text.encode(), "t.arff")
-    assert reading.format == "ARFF"
-    assert frame["a"].fillna(-1).tolist() == [1.5, 0, -1]
-    assert frame["y"].tolist() == ["q", "p", "p"]
-
-
 def test_nominal_numbers_of_an_arff_file_stay_classes():
     values = ",".join(map(str, range(40)))
     rows = "".join(f"{i * 0.5},{i % 40}\n" for i in range(80))
@@ -552,39 +519,3 @@ def test_rows_of_libsvm_are_read_with_zeros_where_nothing_stands():
 def test_files_that_are_no_table_are_named_with_a_remedy(data, words):
     with pytest.raises(DatasetError, match=words):
         read_table(data, "t.csv" if data[:1] == b"<" else "t.xlsx")
-
-
-ARFF_AS_WRITTEN = {
-    "a comma at the end": (
-        "@attribute a real\n@attribute y {p,q}\n@data\n1,p,\n2,q,\n",
-        [[1, "p"], [2, "q"]],
-    ),
-    "a comment behind": (
-        "@attribute a real %{<=5, >5}\n@attribute y {p,q} % of b\n@data\n1,p\n2,q\n",
-        [[1, "p"], [2, "q"]],
-    ),
-    "per cent in a name": (
-        "@attribute pct% real\n@attribute y {p,q}\n@data\n1,p\n2,q\n",
-        [[1, "p"], [2, "q"]],
-    ),
-    "blanks in levels": (
-        "@attribute a real\n@attribute y {new york, q }\n@data\n1,new york\n2, q\n",
-        [[1, "new york"], [2, "q"]],
-    ),
-    "rows from @data on": (
-        "@attribute a real\n@attribute y {p,q}\n@data 1,p\n2,q\n",
-        [[1, "p"], [2, "q"]],
-    ),
-    "unknown": (
-        "@attribute a real\n@attribute y unknown\n@data\n1,p\n2,q\n",
-        [[1, "p"], [2, "q"]],
-    ),
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"), ARFF_AS_WRITTEN.values(), ids=ARFF_AS_WRITTEN
-)
-def test_arff_is_read_as_other_programs_write_it(text, rows):
-    data = read_table(f"@relation r\n{text}".encode(), "t.arff")
-    assert data.whole.to_numpy().tolist() == rows

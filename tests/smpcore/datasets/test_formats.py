@@ -1,0 +1,309 @@
+"""ARFF, .ts, Orange's and UCR's files as their own programs write them.
+
+Each table is drawn from a seed and written in a random manner that its program has;
+what is read should equal what was drawn.
+"""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from smpcore.datasets import limits, read_frame, read_table
+from smpcore.errors import DatasetError
+
+#: Levels that need quotation marks in some manner of writing, and those that do not.
+QUOTED = ["new york", "it's", 'a "b"', "x,y", "5 %", "{z}", "back\\slash", "tab\there"]
+BARE = ["p", "q-r", "<=5", "é", "1.0"]
+
+
+def drawn(random, n_rows=8):
+    """Columns of numbers, levels and texts, with gaps."""
+    levels = [*random.permutation(BARE)[:3], *random.permutation(QUOTED)[:2]]
+    numbers = np.round(random.normal(size=n_rows), 3)
+    numbers[random.random(n_rows) < 0.2] = np.nan
+    texts = random.choice([*QUOTED, *BARE], n_rows)
+    words = np.where(random.random(n_rows) < 0.2, None, random.choice(levels, n_rows))
+    return {"a 1": numbers, "text": texts, "b%": words}, levels
+
+
+def quoted(value, random, always=False):
+    """A value as WEKA writes it."""
+    if value is None or value != value:
+        return "?"
+    text = str(value)
+    if not always and text.replace(".", "").replace("-", "").isalnum():
+        return text
+    sign = random.choice(["'", '"'])
+    for plain, escaped in (("\\", "\\\\"), (sign, "\\" + sign), ("\t", "\\t")):
+        text = text.replace(plain, escaped)
+    return sign + text + sign
+
+
+def arff_of(columns, levels, random):
+    """A table in one of the manners of WEKA, MOA and openSMILE; weights of its rows."""
+    word = random.choice([str.upper, str.lower, str.title])
+    names = [quoted(name, random, " " in name) for name in columns]
+    kind = ", ".join(quoted(level, random, level not in BARE) for level in levels)
+    kinds = [word("numeric"), "string", "{" + kind + "}"]
+    if random.random() < 0.3:  # an attribute's own weight, as new WEKAs have it
+        kinds[0] += " {2.5}"
+    if random.random() < 0.3:
+        kinds[2] = kinds[2].replace(", ", ",\n  ", 1)
+    if random.random() < 0.5:
+        kinds[0] += "  % in mm"
+    sign = random.choice([",", ", ", "\t", " "])
+    weighted = random.random() < 0.4 and "," in sign
+    weights = random.integers(1, 9, len(columns["text"])) / 2
+    rows = []
+    for row, weight in zip(zip(*columns.values(), strict=True), weights, strict=True):
+        cells = [quoted(cell, random, isinstance(cell, str)) for cell in row]
+        if random.random() < 0.3:
+            pairs = enumerate(cells)
+            line = "{" + ", ".join(f"{place} {cell}" for place, cell in pairs) + "}"
+            line += f", {{{weight}}}" * weighted
+        else:
+            line = sign.join(cells) + f",{{ {weight} }}" * weighted
+            line += "," * (not weighted and "," in sign and random.random() < 0.3)
+            line += " % seen" * (random.random() < 0.2 and "5 %" not in levels)
+        rows += [line] + [""] * (random.random() < 0.1) + ["% note"]
+    head = [f"{word('@relation')} r", ""]
+    both = zip(names, kinds, strict=True)
+    head += [f"{word('@attribute')}\t{name} {kind}" for name, kind in both]
+    end = random.choice(["\n", "\r\n"])
+    data = f"{word('@data')}{random.choice([' ', end])}"
+    text = end.join(["% by hand", *head, data]) + end.join(rows)
+    return text, weights if weighted else None
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_arff_of_any_program_is_the_table_that_it_wrote(seed):
+    random = np.random.default_rng(seed)
+    columns, levels = drawn(random)
+    text, weights = arff_of(columns, levels, random)
+    frame, _, notices = read_frame(text.encode(), "t.arff")
+    if weights is not None and (weights != 1).any():
+        assert any("no method here uses them" in words for words in notices)
+        assert frame.pop("instance weight").tolist() == weights.tolist()
+    expected = pd.DataFrame(columns)
+    assert list(frame) == list(expected), text
+    np.testing.assert_array_equal(frame["a 1"], expected["a 1"], text)
+    for name in ("text", "b%"):
+        as_read = frame[name].fillna("missing").tolist()
+        assert as_read == [value or "missing" for value in columns[name]], text
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_tables_of_a_relational_attribute_are_series(seed):
+    """Rows are times, or channels where the attributes are numbered times."""
+    random = np.random.default_rng(seed)
+    by_row = seed % 2
+    n_channels, n_times = int(random.integers(2, 4)), int(random.integers(5, 9))
+    X = np.round(random.normal(size=(6, n_channels, n_times)), 2)
+    names = [f"att{t}" for t in range(n_times)] if by_row else ["x", "y", "z"]
+    tables = X if by_row else X.transpose(0, 2, 1)
+    inner = "\n".join(f"  @attribute {name} numeric" for name in names[: len(tables.T)])
+    lines = [
+        "\\n".join(",".join(map(str, row)) for row in table)
+        for table in tables.tolist()
+    ]
+    rows = "\n".join(f"m{i % 3},'{line}',{'ab'[i % 2]}" for i, line in enumerate(lines))
+    text = (
+        "@relation r\n@attribute who {m0,m1,m2}\n@attribute bag relational\n"
+        f"{inner}\n@end bag\n@attribute class {{a,b}}\n@data\n{rows}\n"
+    )
+    data = read_table(text.encode(), "t.arff")
+    assert data.sample_shape == (n_channels, n_times)
+    values = data.frame[data.feature_columns].to_numpy().reshape(X.shape)
+    np.testing.assert_array_equal(values, X)
+    assert data.y.tolist() == list("ababab") and data.roles["who"] == "ignore"
+    what = "channels, its attributes times" if by_row else "times, its attributes"
+    assert any(f"the rows of 'bag' are {what}" in words for words in data.notices)
+    shorter = read_table(text.encode(), "t.arff", n_times=3)
+    assert shorter.sample_shape == (n_channels, 3) and shorter.reading.n_times == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("numeric\n@end", "string\n@end"), "line 4 .a relational attr.* numbers only"),
+        (("@attribute class {a,b}\n", ""), "line 7 .*2 values for 1 attributes"),
+        (("1\\n2", "1\\nx"), "line 7 .*Invalid numerical value 'x' of 'f'"),
+        (("1\\n2", "1\\n2,3"), "line 7 .*2 values for 1 attributes in 'bag'"),
+        (("'1\\n2'", "?"), "line 7 .*'bag' has no rows"),
+    ],
+)
+def test_relational_attributes_that_are_no_series(change, words):
+    text = (
+        "@relation r\n@attribute bag relational\n@attribute f numeric\n@end bag\n"
+        "@attribute class {a,b}\n@data\n'1\\n2',a\n'3',b\n"
+    )
+    words = words.replace("line 7", "line [67]")
+    with pytest.raises(DatasetError, match=words):
+        read_table(text.replace(*change).encode(), "t.arff")
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_ts_of_any_program_is_the_series_that_it_wrote(seed):
+    """Time stamps, padded ends, comments, and labels written as numbers."""
+    random = np.random.default_rng(seed)
+    n_channels, lengths = int(random.integers(1, 4)), random.integers(3, 9, 6)
+    series = [np.round(random.normal(size=(n_channels, n)), 3) for n in lengths]
+    manner = ["plain", "stamps", "dates", "padded"][seed % 4]
+    days = pd.date_range("2024-02-27 22:30", periods=9, freq="45min")
+    lines = []
+    for number, sample in enumerate(series):
+        if manner == "padded":
+            gap = np.full((n_channels, 9 - sample.shape[1]), np.nan)
+            sample = np.hstack([sample, gap])
+        times = days if manner == "dates" else np.arange(9) * 0.5
+        parts = [
+            ",".join(
+                str(value) if manner in ("plain", "padded") else f"({time},{value})"
+                for time, value in zip(times, channel, strict=False)
+            )
+            for channel in sample.tolist()
+        ]
+        label = ["1", "1.0", "2"][number % 3]
+        lines += [":".join([*parts, label])] + ["% note"] * (number == 2)
+    stamps = str(manner in ("stamps", "dates")).lower()
+    head = f"%# a note\n@problemName x\n@timeStamps {stamps}\n@classLabel true 1 2\n"
+    text = f"{head}@univariate {str(n_channels == 1).lower()}\n@data\n" + "\n".join(
+        lines
+    )
+    data = read_table(text.encode(), "t.ts", n_times=5)
+    values = data.frame[data.feature_columns].to_numpy().reshape(6, n_channels, 5)
+    for row, sample in zip(values, series, strict=True):
+        at = np.linspace(0, sample.shape[1] - 1, 5)
+        for channel, known in zip(row, sample, strict=True):
+            expected = np.interp(at, np.arange(known.size), known)
+            np.testing.assert_allclose(channel, expected, atol=1e-12)
+    assert data.y.tolist() == ["1", "1", "2"] * 2
+    span = f"Series have {lengths.min()} to {lengths.max()} values in time"
+    assert any(words.startswith(span) for words in data.notices)
+
+
+def test_channels_of_several_rates_are_one_span_of_time_and_a_mark_alone_is_none():
+    text = "@dimensions 2\n@targetLabel true\n@data\n0,1,2,3:0,3:5\n1,2,3,4:?:6\n"
+    data = read_table(text.encode(), "t.ts")
+    values = data.frame[data.feature_columns].to_numpy().reshape(2, 2, 4)
+    gone = np.full(4, np.nan)
+    expected = [[range(4), range(4)], [range(1, 5), gone]]
+    np.testing.assert_array_equal(values, [[[*c] for c in s] for s in expected])
+    assert any("of 1 series have different lengths" in n for n in data.notices)
+    uneven = "@timeStamps true\n" + text.replace("0,1,2,3", "(0,1),(1,2),(3,4)")
+    with pytest.raises(
+        DatasetError, match=r"Line 5 .* equally spaced numbers or dates"
+    ):
+        read_table(uneven.encode(), "t.ts")
+
+
+def test_series_of_a_large_file_are_read_line_by_line(tmp_path, monkeypatch):
+    rows = "".join(f"{i},{i + 1},{i + 2}:{'ab'[i % 2]}\r\n" for i in range(50))
+    text = f"@univariate true\n@classLabel true a b\n@data\n{rows}".encode()
+    (tmp_path / "t.ts").write_bytes(text)
+    whole = read_table(text, "t.ts")
+    for module in ("tables", "series"):
+        monkeypatch.setattr(f"smpcore.datasets.{module}.MAX_BYTES", 300)
+    with (tmp_path / "t.ts").open("rb") as file:
+        assert read_table(file, "t.ts").digest == whole.digest
+    monkeypatch.setattr(limits, "MAX_TABLE_BYTES", 4 * limits.COLUMN_BYTES + 900)
+    with (tmp_path / "t.ts").open("rb") as file:
+        with pytest.raises(DatasetError, match=r"in memory, .* or shorter series"):
+            read_table(file, "t.ts")
+        assert read_table(file, "t.ts", n_times=2).sample_shape == (1, 2)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_header_of_orange_names_kinds_and_roles(seed):
+    random = np.random.default_rng(seed)
+    columns = {  # name: type, flag, cells, kind, role
+        "age": ("continuous", "", ["30", "?", "51", "4"], "number", "feature"),
+        "sex": ("f m", "", ["m", "f", "f", "m"], "category", "feature"),
+        "code": ("discrete", "", ["3", "1", "1", "2"], "category", "feature"),
+        "who": ("string", "meta", ["Jo", "Al", "Bo", "Ed"], "category", "ignore"),
+        "odd": ("continuous", "ignore", ["7", "8", "7", "9"], "number", "ignore"),
+        "ill é": ("discrete", "class", ["0", "1", "0", "1"], "category", "target"),
+    }
+    order = random.permutation(list(columns))
+    types, flags, cells, kinds, roles = zip(*(columns[n] for n in order), strict=True)
+    short = {"continuous": "C", "string": "S"}
+    if seed % 2:
+        prefixes = [
+            f"{flag[:1]}{short.get(kind, 'D')}#"
+            if flag or random.random() < 0.9
+            else ""
+            for kind, flag in zip(types, flags, strict=True)
+        ]
+        kept = [kind if p else "" for kind, p in zip(kinds, prefixes, strict=True)]
+        head = [[p + name for p, name in zip(prefixes, order, strict=True)]]
+    else:
+        some = random.random() < 0.5
+        kept, flags = kinds, [f"{flag} x=y".strip() if flag else "" for flag in flags]
+        types = [kind[:1] if some and " " not in kind else kind for kind in types]
+        head = [order, types, flags]
+    sign = "\t" if seed % 4 else [",", "\t"][seed % 2]
+    rows = [*head, *zip(*cells, strict=True)]
+    text = "\n".join(sign.join(row) for row in rows)
+    data = read_table(text.encode(), "t.tab", header=None)
+    assert list(data.roles) == list(order) and data.n_samples == 4
+    for name, kind, role in zip(order, kept, roles, strict=True):
+        assert data.roles[name] == role, (name, text)
+        assert not kind or data.kinds[name] == kind, (name, text)
+    assert data.y.tolist() == ["0", "1", "0", "1"]
+    again = read_table(text.encode(), "t.tab", **data.reading.options())
+    assert again.digest == data.digest
+    plain = read_table(text.encode(), "t.tab", header=2)  # which is Orange's no more
+    assert set(plain.roles) != set(order)
+
+
+def test_letters_below_a_name_are_no_header_of_orange():
+    rows = "".join(f"{'cds'[i % 3]}\t{'cm'[i % 2]}\t{'wi'[i % 2]}\n" for i in range(12))
+    data = read_table(f"u\tv\tz\n{rows}".encode(), "t.tab")
+    assert data.n_samples == 12 and data.target == "z"
+
+
+@pytest.mark.parametrize("sign", ["\t", ",", "  "])
+def test_a_file_of_the_ucr_archive_is_a_label_and_a_series(sign):
+    random = np.random.default_rng(len(sign))
+    X = np.round(random.normal(size=(30, 12)).cumsum(axis=1), 4)
+    y = np.resize([1, 2, -1], 30)
+    rows = [sign.join(map(str, [a, *x])) for a, x in zip(y, X.tolist(), strict=True)]
+    data = read_table("\n".join(rows).encode(), "Toy_TRAIN.tsv")
+    assert data.sample_shape == (1, 12) and data.target == "class"
+    assert data.y.tolist() == y.astype(str).tolist()
+    np.testing.assert_array_equal(data.frame[data.feature_columns], X)
+    again = read_table("\n".join(rows).encode(), "t.tsv", **data.reading.options())
+    assert again.digest == data.digest
+    ended = sign.join(rows[3].split(sign)[:9] + ["NaN"] * 4)
+    shorter = read_table("\n".join([*rows[:3], ended, *rows[4:]]).encode(), "t.tsv")
+    expected = np.interp(np.linspace(0, 7, 12), np.arange(8), X[3, :8])
+    np.testing.assert_allclose(shorter.frame.iloc[3, :12].astype(float), expected)
+
+
+def test_measurements_of_several_scales_behind_a_label_are_no_series():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 6)) * [1, 1, 1, 1, 1, 300] + [0, 1, 0, 2, 0, 900]
+    rows = [",".join(map(str, [i % 3, *x])) for i, x in enumerate(X.round(2).tolist())]
+    data = read_table("\n".join(rows).encode(), "wine.data")
+    assert data.sample_shape == (6,) and "column 1" in data.roles
+
+
+def test_bytes_of_parquet_are_texts_where_they_are_utf8():
+    table = pa.table(
+        {
+            "x": [0.5, 1.5, 2.5],
+            "word": pa.array(["ä".encode(), None, b"b"], pa.binary()),
+            "picture": pa.array([b"\xff\xd8", b"\xff\xd9", b"x"], pa.binary()),
+            "y": pa.array([b"p", b"q", b"p"], pa.large_binary()),
+        }
+    )
+    file = io.BytesIO()
+    pq.write_table(table, file, store_schema=False)
+    data = read_table(file.getvalue(), "t.parquet")
+    assert data.whole["word"].fillna("").tolist() == ["ä", "", "b"]
+    assert data.target == "y" and "picture" not in data.roles
+    assert "Left out, because neither numbers nor text: 'picture'." in data.notices
