@@ -7,7 +7,7 @@ import pandas as pd
 
 from smpcore.datasets.cleaning import Imputation
 from smpcore.datasets.columns import Kind, as_text
-from smpcore.datasets.display_names import shown
+from smpcore.datasets.display_names import plain_number, shown
 from smpcore.errors import DatasetError
 
 # One model feature per level: more of them is a text, or an identifier.
@@ -64,6 +64,14 @@ class Input:
     dropped: int = -1
     unit: str = ""
     fixed: bool = False
+
+    def beyond(self, value: float) -> str:
+        """Say that a number is outside of the training range; empty if it is not."""
+        if value > self.high:
+            return f"above what was seen: max {plain_number(self.high, 6)}"
+        if value < self.low:
+            return f"below what was seen: min {plain_number(self.low, 6)}"
+        return ""
 
     @property
     def features(self) -> slice:

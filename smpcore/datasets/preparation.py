@@ -14,6 +14,7 @@ from smpcore.datasets.columns import LARGEST, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import listed, plain_number, shorten_name
 from smpcore.datasets.inputs import Input, learn_category, learn_numbers
+from smpcore.datasets.personal import is_personal
 from smpcore.datasets.text_columns import learn_text, letter_codes
 from smpcore.errors import DatasetError
 
@@ -49,10 +50,16 @@ class Preparation:
         added = added_columns(self.cleaning)
         return {i.name: added[i.name] for i in self.inputs if i.name in added}
 
+    @cached_property
+    def fixed_columns(self) -> list[str]:
+        """Columns that cannot be changed: by the user's word, and an age or a sex."""
+        return [one.name for one in self.inputs if one.fixed or is_personal(one)]
+
     @property
     def fixed_features(self) -> list[int]:
         """Features of the columns that cannot be changed."""
-        return [f for spec in self.inputs if spec.fixed for f in spec.positions]
+        names = set(self.fixed_columns)
+        return [f for one in self.inputs if one.name in names for f in one.positions]
 
     def source_columns(self, names: Iterable[str]) -> list[str]:
         """Columns of a raw table that some inputs need.
@@ -212,9 +219,9 @@ class Preparation:
         Returns
         -------
         dict of str to ndarray of str, shape (n_samples,)
-            ``out of range`` ("chol = 420 (126 to 394)"), ``missing`` ("chol") and
-            ``unseen`` ("site = west"), as for `report`: empty where there is none,
-            several joined by "; ", at most `MOST_NAMED` of them.
+            ``out of range`` ("chol = 420 (above what was seen: max 394)"), ``missing``
+            ("chol") and ``unseen`` ("site = west"), as for `report`: empty where there
+            is none, several joined by "; ", at most `MOST_NAMED` of them.
         """
         self._require(frame)
         named = {what: _Named(len(frame)) for what in ("missing", "unseen", "range")}
@@ -223,7 +230,6 @@ class Preparation:
                 continue
             column, name = frame[spec.name], shorten_name(spec.name, 50)
             missing, unseen, out = _mended(column, spec)
-            limits = f"{plain_number(spec.low, 6)} to {plain_number(spec.high, 6)}"
             named["missing"].add(missing, lambda some, name=name: [name] * len(some))
             named["unseen"].add(
                 unseen,
@@ -233,9 +239,9 @@ class Preparation:
             )
             named["range"].add(
                 out,
-                lambda some, name=name, column=column, limits=limits, spec=spec: (
+                lambda some, name=name, column=column, spec=spec: (
                     [
-                        f"{name} = {plain_number(value, 6)} ({limits})"
+                        f"{name} = {plain_number(value, 6)} ({spec.beyond(value)})"
                         for value in as_numbers(column.iloc[some])
                     ]
                     if spec.kind == "number"

@@ -12,11 +12,11 @@ from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.explain.least_change import MARGIN, Grid, HalfSpaces, nearest
 from smpcore.explain.rounding import rounded
-from smpcore.explain.search import search
+from smpcore.explain.search import reduced
 from smpcore.model import PrototypeModel
 
 #: A search looks at so many of the nearest rows with another answer.
-_MOST_STARTS = 40
+_MOST_STARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +54,7 @@ def counterfactual(
     frozen: Sequence[int] | None = None,
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
+    few: int = 0,
 ) -> Counterfactual | None:
     """Find the smallest change of x with which the answer would change.
 
@@ -80,6 +81,9 @@ def counterfactual(
         answer.
     X : ndarray of shape (n_samples, n_features), optional
         Training rows, for the search.
+    few : int, default 0
+        If the smallest change takes more columns of `preparation` than this, the
+        smallest one is given that takes no more, where there is any. 0: any number.
 
     Returns
     -------
@@ -100,9 +104,9 @@ def counterfactual(
         frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)
     if model.is_linear and not model.code_size:
-        result = _linear(model, x, limits, _grid(model, x, preparation))
+        result = _linear(model, x, limits, _grid(model, x, preparation), few)
     else:
-        result = _searched(model, x, limits, preparation, X)
+        result = _searched(model, x, limits, preparation, X, few)
     if result is None:
         return None
     moved, exact, description = result
@@ -207,7 +211,7 @@ def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def _linear(model, x, limits, grid) -> tuple[np.ndarray, bool, str] | None:
+def _linear(model, x, limits, grid, few) -> tuple[np.ndarray, bool, str] | None:
     """One program per piece of a rival; the shortest of their answers."""
     weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
@@ -233,25 +237,33 @@ def _linear(model, x, limits, grid) -> tuple[np.ndarray, bool, str] | None:
         return None
     if not grid.steps.any():
         return x + rivals[0][3] * model.scale, True, "the smallest change there is"
-    return _on_grid(model, x, rivals, grid)
+    result = _on_grid(model, x, rivals, grid)
+    if few and result and grid.columns @ (result[0] != x) > few:
+        return _on_grid(model, x, rivals, grid, few) or result
+    return result
 
 
-def _on_grid(model, x, rivals, grid) -> tuple[np.ndarray, bool, str] | None:
+def _on_grid(model, x, rivals, grid, few=np.inf) -> tuple[np.ndarray, bool, str] | None:
     """The shortest move to the grid; rivals are sorted by their lower bounds."""
     best, shortest, proved = None, np.inf, True
     for bound, _, borders, _ in rivals:
         if bound >= shortest:
             break
-        move, is_proved = nearest(borders, grid)
+        move, is_proved = nearest(borders, grid, few=few)
         proved &= is_proved
         if move is not None and (length := float(np.abs(move).sum())) < shortest:
             best, shortest = x + move * model.scale, length
     if best is None:
         return None
+    of = _of_few(few)
     if proved:
-        return best, True, "the smallest change there is in the columns' digits"
+        return best, True, f"the smallest change there is in the columns' digits{of}"
     gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
-    return best, False, f"at most {gap:.0f} % above the smallest change there is"
+    return best, False, f"at most {gap:.0f} % above the smallest change there is{of}"
+
+
+def _of_few(few: float) -> str:
+    return f" that takes at most {few} columns" if 0 < few < np.inf else ""
 
 
 def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
@@ -266,7 +278,7 @@ def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, limits, preparation, X):
+def _searched(model, x, limits, preparation, X, few):
     """Search from the nearest rows that have another answer."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
@@ -287,8 +299,31 @@ def _searched(model, x, limits, preparation, X):
             starts[odd, part] = x[part]
     starts = starts[flips(starts)]
     order = np.argsort(length(starts - x), kind="stable")[:_MOST_STARTS]
-    moved = search(flips, x, starts[order], blocks, length)
-    return None if moved is None else (moved, False, "the smallest that was found")
+    rows = [_grown(model, before, x, start, blocks) for start in starts[order]]
+    rows = [reduced(flips, x, row, blocks, length) for row in rows]
+    if not rows:
+        return None
+    counts = [sum((row[part] != x[part]).any() for part, _ in blocks) for row in rows]
+    lengths = length(np.array(rows) - x)
+    words, best = "the smallest that was found", int(lengths.argmin())
+    if few and counts[best] > few >= min(counts):
+        lengths[np.array(counts) > few] = np.inf
+        words, best = words + _of_few(few), int(lengths.argmin())
+    return rows[best], False, words
+
+
+def _grown(model, own, x, start, blocks) -> np.ndarray:
+    """As many columns of a start as change the answer, those that help most first."""
+    parts = [part for part, _ in blocks if (start[part] != x[part]).any()]
+    alone = np.repeat(x[None], len(parts), axis=0)
+    for row, part in zip(alone, parts, strict=True):
+        row[part] = start[part]
+    scores = model.scores(alone)
+    lead = np.delete(scores, own, axis=1).max(axis=1) - scores[:, own]
+    together = np.repeat(x[None], len(parts), axis=0)
+    for place, part in enumerate(np.argsort(-lead, kind="stable")):
+        together[place:, parts[part]] = start[parts[part]]
+    return together[(model.decide(model.scores(together)) != own).argmax()]
 
 
 def _blocks(x: np.ndarray, preparation: Preparation | None) -> list[tuple[slice, bool]]:

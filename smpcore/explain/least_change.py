@@ -57,13 +57,22 @@ class Grid:
     offsets: np.ndarray
     groups: tuple[tuple[int, int], ...]
 
+    @property
+    def columns(self) -> np.ndarray:
+        """What a changed feature counts: of a category's levels two change."""
+        columns = np.ones(len(self.steps))
+        for first, width in self.groups:
+            columns[first : first + width] = 0.5
+        return columns
+
 
 def nearest(
-    borders: HalfSpaces, grid: Grid, relaxed: bool = False
+    borders: HalfSpaces, grid: Grid, relaxed: bool = False, few: float = np.inf
 ) -> tuple[np.ndarray | None, bool]:
     """Shortest move beyond the borders, to the grid unless that is relaxed.
 
-    Also whether it is proved the shortest, or that there is none.
+    At most so many columns change. Also whether it is proved the shortest, or that
+    there is none.
     """
     m, n = borders.G.shape
     used = (borders.G != 0).any(axis=0)
@@ -74,7 +83,7 @@ def nearest(
     steps, offsets = sparse.diags_array(grid.steps[places]), grid.offsets[places]
     limits = np.stack([borders.low, borders.high])
     # Unknowns: the way up and the way down, each at least 0; then how many steps, and
-    # whether a value that is not on the grid is left.
+    # whether a value is left: one that is not on the grid need not be.
     low, high = np.hstack([limits, -limits[::-1]]).clip(0.0)
     counts = ((limits[:, places] - offsets) / grid.steps[places]).clip(-_FAR, _FAR)
     least, most = np.ceil(counts[0] - _ROUNDING), np.floor(counts[1] + _ROUNDING)
@@ -94,6 +103,10 @@ def nearest(
         levels = (places >= first) & (places < first + width)
         sums = np.r_[np.zeros(2 * n), levels, np.zeros(many)]
         rows.append(LinearConstraint(sums, 0.0, 0.0))
+    if few < np.inf:
+        counted = np.r_[np.zeros(2 * n + many), grid.columns[places]]
+        rows.append(LinearConstraint(counted, ub=few))
+        on_grid = np.zeros(many)
     solution = milp(
         np.r_[np.ones(2 * n), np.zeros(2 * many)],
         integrality=np.r_[np.zeros(2 * n), np.full(2 * many, not relaxed)],

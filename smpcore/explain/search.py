@@ -6,51 +6,24 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-_STARTS = 12
-_HALVINGS = 40
+#: A border is located among so many values at once, and again between two of them.
+_POINTS, _ROUNDS = 8, 7
 _SWEEPS = 3
 
 Flips = Callable[[np.ndarray], np.ndarray]
 
 
-def search(
+def reduced(
     flips: Flips,
     x: np.ndarray,
-    starts: np.ndarray,
+    row: np.ndarray,
     blocks: Sequence[tuple[slice, bool]],
     length: Callable[[np.ndarray], np.ndarray],
-) -> np.ndarray | None:
-    """Walk from rows with another answer towards x, as far as the answer stays other.
+) -> np.ndarray:
+    """Give blocks of features back their own values as far as the answer stays another.
 
-    First along the straight line (where every feature may take any value), then one
-    block of features at a time.
+    The longest moves are the last to be touched.
     """
-    starts = starts[flips(starts)] if len(starts) else starts
-    if not len(starts):
-        return None
-    order = np.argsort(length(starts - x), kind="stable")[:_STARTS]
-    candidates = starts[order]
-    if all(free for _, free in blocks):
-        candidates = _along(flips, x, candidates)
-        candidates = candidates[
-            np.argsort(length(candidates - x), kind="stable")[: _STARTS // 3]
-        ]
-    reduced = np.array([_reduce(flips, x, row, blocks, length) for row in candidates])
-    return reduced[length(reduced - x).argmin()]
-
-
-def _along(flips: Flips, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Halve the way between x and each row, as long as the answer is another."""
-    near, far = np.zeros(len(rows)), np.ones(len(rows))
-    for _ in range(_HALVINGS):
-        middle = (near + far) / 2
-        other = flips(x + middle[:, None] * (rows - x))
-        far, near = np.where(other, middle, far), np.where(other, near, middle)
-    return x + far[:, None] * (rows - x)
-
-
-def _reduce(flips, x, row, blocks, length) -> np.ndarray:
-    """Give features back their own values, the longest moves last to be touched."""
     row = row.copy()
     for _ in range(_SWEEPS):
         before = row.copy()
@@ -72,17 +45,14 @@ def _give_back(flips, x, row, part: slice, free: bool) -> np.ndarray:
     whole = not free and part.stop - part.start == 1
     if not (free or whole):
         return row
-    far, near = row[part].copy(), x[part].copy()
-    for _ in range(_HALVINGS):
-        middle = (far + near) / 2
-        if whole:
-            middle = near + np.trunc((far - near) / 2)
-        if (middle == near).all() or (middle == far).all():
-            break
-        trial[part] = middle
-        if flips(trial[None])[0]:
-            far = middle
-        else:
-            near = middle
+    near, far = x[part], row[part]
+    rows = np.repeat(row[None], _POINTS, axis=0)
+    for _ in range(_ROUNDS):
+        steps = np.linspace(0.0, 1.0, _POINTS + 1)[1:, None] * (far - near)
+        points = near + (np.ceil(np.abs(steps)) * np.sign(steps) if whole else steps)
+        points[-1] = far
+        rows[:, part] = points
+        first = int(flips(rows).argmax())
+        near, far = points[first - 1] if first else near, points[first]
     trial[part] = far
     return trial

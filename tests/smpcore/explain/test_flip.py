@@ -267,6 +267,13 @@ def test_no_change_in_the_columns_digits_is_smaller(seed):
             assert flip.exact
             assert flip.length == pytest.approx(lengths.min(), rel=2e-4, abs=1e-9)
             assert (rows[other] == flip.x).all(axis=1).any()
+            few = counterfactual(
+                model, x, preparation=preparation, bounds=bounds, few=1
+            )
+            takes = preparation.sum_by_column(rows[other] != x) > 0
+            single = takes.sum(axis=1) <= 1
+            expected = lengths[single].min() if single.any() else flip.length
+            assert few.length == pytest.approx(expected, rel=2e-4, abs=1e-9)
 
 
 def test_a_search_ends_at_the_border():
