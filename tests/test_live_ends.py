@@ -11,8 +11,8 @@ from tests.test_live import Browser, kernels
 
 fixtures = (kernels,)
 
-#: At this weight of sparsity, Merge prototypes (λ) ends at 0.084 on these data.
-CHOSEN = {"lam": 0.102, "mu": 0.001}
+#: At this weight of sparsity, Merge prototypes (λ) ends at 0.334 on these data.
+CHOSEN = {"lam": 0.408, "mu": 0.001}
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_undo_brings_back_a_value_beyond_the_end(browser):
     assert browser.control("lam")["high"] == CHOSEN["lam"]
 
 
-@pytest.mark.parametrize("values", [CHOSEN, {"lam": 0.1, "mu": 0.001}])
+@pytest.mark.parametrize("values", [CHOSEN, {"lam": 0.4, "mu": 0.001}])
 def test_a_link_gives_the_model_bit_for_bit(browser, values):
     """Also where the link leaves a value out that is as usual."""
     browser.drag(**values, release=True)
@@ -95,7 +95,7 @@ def test_a_link_gives_the_model_bit_for_bit(browser, values):
 
 def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
     browser.drag(data="digits", release=True)
-    browser.drag(lam=0.09, release=True)
+    browser.drag(lam=0.6, release=True)
     header = browser.drag(data="breast_cancer", release=True)
     lam = browser.control("lam")
     assert lam["low"] < lam["value"] < lam["high"] == _natural(browser.choice)

@@ -65,7 +65,7 @@ def test_undo_takes_settings_back_by_button_and_key(visit):
         slider(page, name).focus()
         page.keyboard.press("ArrowRight")
         page.wait_for_function(f"() => location.search.includes('{name}=')")
-    expect(undo).to_have_attribute("title", "Undo Merge prototypes (λ)")
+    expect(undo).to_have_attribute("title", "Undo Merge prototypes (λ); keys Ctrl Z")
     undo.click()
     page.wait_for_function("() => !location.search.includes('lam=')")
     assert "mu=" in page.url

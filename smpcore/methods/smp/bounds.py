@@ -100,10 +100,14 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     return mu
 
 
+#: The last prototypes often merge at `lam_max` only: not at the very end of the slider.
+BEYOND = 4.0
+
+
 def slider_ranges(
     problem: SMPProblem, parameters: SMPParameters, start: str
 ) -> dict[str, tuple[float, float]]:
-    """Useful ranges of `lam` and `mu`, up to `lam_max` and `mu_max`.
+    """Useful ranges of `lam` and `mu`, up to `BEYOND` times `lam_max` and to `mu_max`.
 
     At prototypes of 0 the hinge pulls a row away from its rivals with weight 1, where
     the smooth loss does with 1 - 1 / |K| of its |K| prototypes, at least 1 / 2: the
@@ -115,7 +119,7 @@ def slider_ranges(
             "sample of the rows of the Dask array."
         )
     highest = {
-        "lam": lam_max(problem, parameters.mu, parameters.eta),
+        "lam": BEYOND * lam_max(problem, parameters.mu, parameters.eta),
         "mu": mu_max(problem, parameters.lam, parameters.eta)
         * (2.0 if parameters.loss == "hinge" else 1.0),
     }

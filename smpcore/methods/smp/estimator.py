@@ -167,11 +167,11 @@ class SMPClassifier(PrototypeClassifier):
     def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `lam` and `mu` for these rows.
 
-        From the upper end of `lam` on, all prototypes of a class are equal at the
-        optimum, given the current `mu` and `eta`; from that of `mu` on, all feature
-        weights are zero there, given the current `lam` and `eta`. Both are proved for
-        the smooth loss, and a guide for the other losses. A solution within its gap may
-        still differ: Algorithm 2's prototypes may stay apart.
+        From a quarter of the upper end of `lam` on, all prototypes of a class are equal
+        at the optimum, given the current `mu` and `eta`; from that of `mu` on, all
+        feature weights are zero there, given the current `lam` and `eta`. Both are
+        proved for the smooth loss, and a guide for the other losses. A solution within
+        its gap may still differ: Algorithm 2's prototypes may stay apart.
 
         Parameters
         ----------

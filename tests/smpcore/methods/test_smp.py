@@ -13,6 +13,7 @@ from smpcore.methods.shared import scaling
 from smpcore.methods.shared.linear import largest_eigenvalue
 from smpcore.methods.shared.starts import cluster_rows, each_row
 from smpcore.methods.smp.assignment import equal_prototypes, merged_rows
+from smpcore.methods.smp.bounds import BEYOND
 from tests.smpcore.methods.smp_oracle import Case
 
 IRIS = load_iris(return_X_y=True)
@@ -136,7 +137,7 @@ def test_a_prototype_per_row_and_fusion_decides():
     each = SMPClassifier(start="each")
     problem = each.problem(X, y)
     assert len(problem.prototype_labels) == len(X)
-    high, left = each.bounds(problem)["lam"][1], []
+    high, left = each.bounds(problem)["lam"][1] / BEYOND, []
     for share in (0.01, 0.3, 1.0):
         fitted = each.set_params(lam=share * high).solve(problem)
         left.append(len(fitted.model_.counts))
@@ -190,7 +191,7 @@ def test_recorded_steps_are_prototypes(bias):
 def test_model_merges_what_fusion_made_equal():
     estimator = SMPClassifier(3, tol=1e-6)
     problem = estimator.problem(*IRIS)
-    high = estimator.bounds(problem)["lam"][1]
+    high = estimator.bounds(problem)["lam"][1] / BEYOND
     fitted = estimator.set_params(lam=0.6 * high).solve(problem)
     model, labels = fitted.model_, problem.prototype_labels
     assert 3 < model.n_prototypes < 9
