@@ -107,7 +107,8 @@ class LiveFigure {
   /** On a narrow page, or where there are few, settings stand below the picture. */
   arrange() {
     const few = this.list?.filter((control) => control.group !== "view").length < FEW;
-    const narrow = few || this.root.clientWidth < NARROW;
+    this.phone = this.root.clientWidth < NARROW;
+    const narrow = few || this.phone;
     this.root.classList.toggle("few", few);
     if (narrow === this.narrow) return;
     this.narrow = narrow;

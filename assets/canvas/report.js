@@ -224,7 +224,7 @@ export class Report {
   write(place, index, speak) {
     const { shown, scene } = this.app;
     const hint = hintOf(this.app.hand.tool, scene?.target);
-    let lines = this.app.narrow ? [hint[0].replace(/^(Point at|Click)/u, "Tap"), ""] : hint; // no keyboard there
+    let lines = this.app.phone ? [hint[0].replace(/^(Point at|Click)/u, "Tap"), ""] : hint; // no keyboard there
     const star = place ? this.app.plot.starAt(place, index) : -1;
     this.app.codes.show(place && star < 0 && this.app.hand.tool === "look" ? index : -1);
     if (star >= 0) lines = this.starText(star, shown, scene);
