@@ -13,10 +13,6 @@ from smpcore.papers import EXPERIMENTS, by_name, overview
 #: Of experiments that are of no single paper.
 OWN = "Our own comparisons"
 
-st.caption(
-    "Reproduced: both means are within the tolerance of the experiment, or "
-    "within two standard deviations."
-)
 titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}
 papers = [key for key in titles if any(one.paper == key for one in EXPERIMENTS)]
 here = session.current().method
@@ -27,7 +23,7 @@ if paper in METHODS:
 chosen = [one for one in EXPERIMENTS if one.paper == paper]
 lines = overview([(one, paper_runs.table(one)) for one in chosen])
 lines.insert(1, "title", [one.title for one in chosen])
-shown = lines[["title", "where", "status", "reported", "measured"]]
+shown = lines[["title", "where", "conclusions", "numbers", "status"]]
 table(shown.loc[:, (shown != "").any()])
 names = {one.name: f"{one.where}: {one.title}" for one in chosen}
 of = st, "Experiment", names, "papers_experiment"

@@ -1,4 +1,4 @@
-"""An experiment of a paper, declared: data, models, claims; and what runs a trial."""
+"""An experiment of a paper, declared: data, models, conclusions; it runs a trial."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
+from smpcore.papers.conclusions import Check, Conclusion, conclusions_of
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source
-
-#: Model of a trial that measures what is claimed of all others.
-CLAIMS = "claims"
 
 
 class Trial(NamedTuple):
@@ -50,19 +48,6 @@ class Reported:
     source: str = ""
 
 
-def holding(
-    data: Iterable[str], models: Iterable[str], *claims: str
-) -> tuple[Reported, ...]:
-    """What a paper says of each of some models on each of some data sets: 1 each."""
-    models = (*models,)
-    return tuple(
-        Reported(one, model, claim, 1.0)
-        for one in data
-        for model in models
-        for claim in claims
-    )
-
-
 def printed_lines(
     lines: Mapping[str, str],
     columns: Iterable[str],
@@ -81,7 +66,7 @@ def printed_lines(
 
 @dataclass(frozen=True)
 class Case:
-    """A trial of an experiment with its data set: what is measured, or claimed of."""
+    """A trial of an experiment with its data set."""
 
     experiment: Experiment
     trial: Trial
@@ -98,26 +83,12 @@ class Case:
         return self.experiment.divide(self.dataset, self.trial.repetition)
 
     def of(self, model: str) -> Outcome:
-        """What another model has measured, of the same repetition or on average."""
-        return self.experiment.compared_with(self, model)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A model's measure is in relation to ``factor * measure + more`` of each rival."""
-
-    model: str
-    relation: Callable[[float, float], bool]
-    rivals: tuple[str, ...]
-    measure: str
-    factor: float = 1.0
-    more: float = 0.0
-
-    def __call__(self, case: Case) -> bool:
-        """Whether it holds for each rival."""
-        value = case.of(self.model).measures[self.measure]
-        others = (case.of(rival).measures[self.measure] for rival in self.rivals)
-        return all(self.relation(value, self.factor * x + self.more) for x in others)
+        """What another model has measured on the same division."""
+        other = replace(self, trial=self.trial._replace(model=model))
+        key = self.experiment.measure, self.dataset.digest, other.trial
+        if key not in _known:
+            _known[key] = self.experiment.measure(other)
+        return _known[key]
 
 
 def _means(numbers: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
@@ -137,8 +108,7 @@ def _mean_outcome(each: Sequence[Outcome]) -> Outcome:
     return replace(each[0], measures=measures, curves=curves)
 
 
-#: What trials of experiments with claims have measured in this process: claims are
-#: about the same fits as their models.
+#: What trials have measured in this process: models ask for others of their division.
 _known: dict[tuple[Any, ...], Outcome] = {}
 
 
@@ -174,18 +144,12 @@ class Experiment:
         Divisions that a trial is the mean over; then each has one repetition.
     summary : callable, optional
         More measures of a trial, from its outcome.
-    claims : mapping of str to callable
-        What the paper says of several models -> ``claim(case)``: whether it holds, or
-        a number; None where it is not about the data set.
-    claims_of : {"repetition", "means", "means, once"}
-        What a claim compares: each repetition by itself, or the means of all.
-    claimed : mapping of str to tuple of str, optional
-        Data set -> claims that the paper makes of it; None: all of each.
+    checks : mapping of str to callable
+        What tests the sentences of ``conclusions.csv``, by their names there.
     reported : tuple of Reported
-        Numbers that the paper prints, without `claims`.
-    tolerance : float
-        A measured mean this near to a reported number reproduces it, whatever the
-        spreads; 0: only the same number does.
+        Numbers that the paper prints.
+    settings : tuple of str
+        Measures that are passed in, or are facts of the data: no results.
     axis : str
         What curves go along, with its unit; empty if there are none.
     elsewhere : tuple of str
@@ -212,11 +176,9 @@ class Experiment:
     repetitions: int = 1
     n_halves: int = 1
     summary: Callable[[Outcome], Mapping[str, float]] | None = None
-    claims: Mapping[str, Callable[[Case], float | None]] = field(default_factory=dict)
-    claims_of: Literal["repetition", "means", "means, once"] = "repetition"
-    claimed: Mapping[str, tuple[str, ...]] | None = None
+    checks: Mapping[str, Check] = field(default_factory=dict)
     reported: tuple[Reported, ...] = ()
-    tolerance: float = 0.02
+    settings: tuple[str, ...] = ()
     axis: str = ""
     elsewhere: tuple[str, ...] = ()
     ranked: str = ""
@@ -230,55 +192,27 @@ class Experiment:
         needs = "".join(dict.fromkeys(s.option for s in self.data.values()))
         return f"python -m smpcore.papers run {self.name}{needs}"
 
+    @property
+    def conclusions(self) -> list[Conclusion]:
+        """What the paper concludes from it, and what tests that here."""
+        return conclusions_of(self.name, self.checks)
+
     def trials(self) -> list[Trial]:
         """All trials; of one data set the repetitions come last."""
         return [
             Trial(data, model, repetition)
             for repetition in range(self.repetitions)
             for data in self.data
-            for model in self.all_models
+            for model in self.models
         ]
 
-    @property
-    def all_models(self) -> tuple[str, ...]:
-        """Models of its trials: those that are fitted, and the claims."""
-        return (*self.models, *[CLAIMS] * bool(self.claims))
-
-    @property
-    def printed(self) -> tuple[Reported, ...]:
-        """All that the paper prints: numbers, and claims that hold."""
-        claimed = self.claimed
-        if claimed is None:
-            claimed = dict.fromkeys(self.data, (*self.claims,))
-        pairs = (holding((one,), (CLAIMS,), *claims) for one, claims in claimed.items())
-        return self.reported + sum(pairs, ())
-
     def run(self, trial: Trial, dataset: Dataset) -> Outcome:
-        """Measure one of the trials, or what is claimed, on its loaded data."""
-        if trial.model != CLAIMS:
-            return self._mean(trial, dataset)
-        if trial.repetition and self.claims_of == "means, once":
-            return Outcome({})
-        case = Case(self, trial, dataset)
-        held = {words: claim(case) for words, claim in self.claims.items()}
-        return Outcome({words: x for words, x in held.items() if x is not None})
-
-    def compared_with(self, case: Case, model: str) -> Outcome:
-        """What a model has measured that a claim, or another model, asks for."""
-        trial = case.trial._replace(model=model)
-        if case.trial.model != CLAIMS:
-            return self._once(trial, case.dataset)
-        if self.claims_of == "repetition":
-            return self._mean(trial, case.dataset)
-        trials = (trial._replace(repetition=r) for r in range(self.repetitions))
-        return _mean_outcome([self._once(one, case.dataset) for one in trials])
-
-    def _mean(self, trial: Trial, dataset: Dataset) -> Outcome:
-        """The outcome of a trial, over its divisions of the rows."""
-        outcome = self._once(trial, dataset)
+        """Measure one of the trials, over its divisions of the rows of loaded data."""
+        outcome = self.measure(Case(self, trial, dataset))
         if self.n_halves > 1:
-            trials = (trial._replace(repetition=r) for r in range(self.n_halves))
-            each = [self._once(one, dataset) for one in trials]
+            others = (trial._replace(repetition=r) for r in range(1, self.n_halves))
+            more = [self.measure(Case(self, one, dataset)) for one in others]
+            each = [outcome, *more]
             outcome = _mean_outcome(each)
             spread = {
                 f"{name}, standard deviation": float(
@@ -291,15 +225,6 @@ class Experiment:
             return outcome
         more = self.summary(outcome)
         return replace(outcome, measures={**outcome.measures, **more})
-
-    def _once(self, trial: Trial, dataset: Dataset) -> Outcome:
-        """The outcome on one division; it is remembered where claims ask again."""
-        if not self.claims:
-            return self.measure(Case(self, trial, dataset))
-        key = self.name, self.measure, dataset.digest, trial
-        if key not in _known:
-            _known[key] = self.measure(Case(self, trial, dataset))
-        return _known[key]
 
 
 def of_paper(paper: str, *modules: Any) -> tuple[Experiment, ...]:

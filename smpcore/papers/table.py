@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from smpcore.papers.conclusions import FAILS, HOLDS, IN_PART, NOT_TESTED, finding_of
 from smpcore.papers.experiment import Experiment, Reported
 from smpcore.papers.trial_files import (
     SHIPPED,
@@ -17,6 +18,7 @@ from smpcore.papers.trial_files import (
     read_measured,
     together,
 )
+from smpcore.papers.verdicts import MARGINS, verdicts
 
 #: Columns of `compare`.
 COLUMNS = (
@@ -32,9 +34,6 @@ COLUMNS = (
     "seconds",
     "status",
 )
-#: So many standard deviations, of both together, may lie between equal numbers.
-WITHIN_SD = 2.0
-
 #: What tells a number of an experiment from the others.
 Key = tuple[str, str, str, float | None]
 
@@ -59,11 +58,10 @@ def compare(
     -------
     DataFrame
         With the columns `COLUMNS`, a row for each number that the paper prints or that
-        was measured. ``at`` is the place on the experiment's axis.
-        A measured mean reproduces a reported one if it is within the tolerance of the
-        experiment, or within `WITHIN_SD` standard deviations of repetitions.
+        was measured. ``at`` is the place on the experiment's axis, ``n`` the divisions
+        of the rows. What is decided of numbers that have both is in `verdicts`.
     """
-    printed = {_key(one): one for one in experiment.printed}
+    printed = {_key(one): one for one in experiment.reported}
     values, seconds = _values(measured)
     rows = []
     for key in _in_order(experiment, {**printed, **dict.fromkeys(values)}):
@@ -71,6 +69,10 @@ def compare(
         sample = np.array(values.get(key, ()), dtype=np.float64)
         reported = printed.get(key)
         row = dict(zip(COLUMNS[:4], key, strict=True)) | _numbers(sample, reported)
+        # A trial of several divisions says itself how far these are spread.
+        spread = values.get((*key[:2], f"{measure}, standard deviation", None), [])
+        if len(sample) == 1 and spread:
+            row |= {"measured_sd": spread[0], "n": experiment.n_halves}
         row["at"] = np.nan if key[3] is None else key[3]
         row["seconds"] = np.mean(seconds[key[:2]]) if key[:2] in seconds else np.nan
         if len(sample):
@@ -110,7 +112,7 @@ def _key(reported: Reported) -> Key:
 
 def _in_order(experiment: Experiment, keys: Iterable[Key]) -> list[Key]:
     """Data sets and models in the order of the experiment, curves along their axis."""
-    data, models = [*experiment.data], [*experiment.all_models]
+    data, models = [*experiment.data], [*experiment.models]
 
     def place(key: Key) -> tuple:
         places = (
@@ -151,16 +153,14 @@ def _numbers(sample: np.ndarray, reported: Reported | None) -> dict[str, Any]:
 
 
 def _status(row: Mapping[str, Any], experiment: Experiment, measure: str) -> str:
-    """Whether a measured number reproduces the reported one."""
+    """What a measured number is beside the reported one."""
+    if measure in experiment.settings:
+        return "a setting, no result"
     if np.isnan(row["reported"]):
-        return "measured, not printed" if experiment.printed else "measured"
+        return "measured, not printed" if experiment.reported else "measured"
     if measure in experiment.elsewhere:
         return "measured on another machine"
-    spread = np.hypot(*np.nan_to_num([row["reported_sd"], row["measured_sd"]]))
-    # A claim that holds or not has no tolerance: no spread excuses a repetition.
-    near = max(experiment.tolerance, WITHIN_SD * spread) if experiment.tolerance else 0
-    close = abs(row["measured"] - row["reported"]) <= near + 1e-9
-    return "reproduced" if close else "differs"
+    return "compared" if measure in MARGINS else "measured, no margin"
 
 
 def overview(tables: Sequence[tuple[Experiment, pd.DataFrame]]) -> pd.DataFrame:
@@ -174,21 +174,22 @@ def overview(tables: Sequence[tuple[Experiment, pd.DataFrame]]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns ``paper, experiment, where, command, reported, measured, status``;
-        ``reported`` and ``measured`` are means over the numbers that have both, or
-        counts of numbers where none has.
+        Columns ``paper, experiment, where, command, conclusions, numbers, status``: how
+        many conclusions hold, which verdicts numbers have, and what is missing.
     """
     return pd.DataFrame([_line(*one) for one in tables])
 
 
 def _line(experiment: Experiment, table: pd.DataFrame) -> dict[str, str]:
+    each = [finding_of(one, table).verdict for one in experiment.conclusions]
+    counts = {one: each.count(one) for one in (HOLDS, IN_PART, FAILS, NOT_TESTED)}
     return {
         "paper": experiment.paper,
         "experiment": experiment.name,
         "where": experiment.where,
         "command": "" if experiment.impossible else experiment.command,
-        "reported": _means(table, "reported"),
-        "measured": _means(table, "measured"),
+        "conclusions": "; ".join(f"{n} {one}" for one, n in counts.items() if n),
+        "numbers": verdicts(table).short,
         "status": experiment.impossible or _in_short(table["status"]),
     }
 
@@ -197,9 +198,7 @@ def _in_short(statuses: pd.Series) -> str:
     """How many numbers have which status; what is missing comes last, together."""
     missing = statuses[statuses.str.startswith("needs")]
     counts = statuses.drop(missing.index).value_counts(sort=False)
-    order = ("reproduced", "differs")
-    counts = counts.reindex([*order, *counts.index.difference(order, sort=False)])
-    parts = [f"{n:.0f} {_plural(status, n)}" for status, n in counts.dropna().items()]
+    parts = [f"{n} {status}" for status, n in counts.items()]
     if len(missing):
         is_file = missing.str.startswith("needs the file")
         needs = together(missing.mask(is_file, "needs --data FOLDER"))
@@ -207,17 +206,3 @@ def _in_short(statuses: pd.Series) -> str:
             needs = needs.replace("needs", "need")
         parts.append(f"{len(missing)} {needs}")
     return "; ".join(parts) or "not measured"
-
-
-def _plural(status: str, n: float) -> str:
-    return "differ" if status == "differs" and n > 1 else status
-
-
-def _means(table: pd.DataFrame, column: str) -> str:
-    """Mean of each measure over the numbers that have both, or how many there are."""
-    both = table.dropna(subset=["reported", "measured"])
-    if both.empty:
-        n = int(table[column].notna().sum())
-        return f"{n} number{'s' * (n != 1)}" if n else ""
-    means = both.groupby("measure", sort=False)[column].mean()
-    return "; ".join(f"{name} {value:.4g}" for name, value in means.items())

@@ -6,12 +6,14 @@ ProtoNN and Bonsai were made for bytes.
 
 from __future__ import annotations
 
+from operator import ge
 from typing import Any
 
 import numpy as np
 
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smp import SMPClassifier
+from smpcore.papers.conclusions import Claim
 from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.protocols import (
     Fit,
@@ -26,6 +28,7 @@ from smpcore.papers.small.protonn import ProtoNN
 from smpcore.papers.small.thresholded import n_bytes
 from smpcore.papers.sources import Source, bundled
 
+RIVALS = "ProtoNN", "Bonsai"
 #: Bytes of weights that a model may have, the experiment's axis.
 BUDGETS = (32, 64, 128, 256, 512, 1024, 2048)
 N_FOLDS = 3
@@ -101,5 +104,9 @@ EXPERIMENTS = (
         divide=standardised_halves,
         repetitions=2,
         axis="bytes of weights",
+        checks={
+            f"{size}": Claim("SMaLL", ge, RIVALS, f"accuracy, {size} bytes")
+            for size in (64, 256)
+        },
     ),
 )

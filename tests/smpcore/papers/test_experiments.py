@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from io import BytesIO
+from operator import ge, gt
 
 import numpy as np
 import pytest
@@ -16,12 +17,15 @@ from smpcore.papers import (
     Place,
     by_name,
     compare,
+    conclusions,
     missing_data,
     overview,
     read_measured,
     run_experiment,
+    verdicts,
 )
 from smpcore.papers.__main__ import main
+from smpcore.papers.conclusions import Claim
 from smpcore.papers.experiment import Reported
 from smpcore.papers.sources import MissingDataError, Source
 from tests.clusters import ROOT
@@ -40,35 +44,34 @@ def test_each_number_stands_beside_what_was_measured(tmp_path):
     share = rows["moons", "one", "share", -1]
     # Shares .5, 1.5 and 2.5 over the three repetitions.
     assert share[0] == 1.5 and share[2:5] == [1.5, 1.0, 3]
-    assert share[-1] == "reproduced"
-    assert rows["moons", "one", "along", 1.0][-1] == "differs"
+    assert share[-1] == "measured, no margin"
+    assert rows["moons", "one", "along", 1.0][-1] == "measured, no margin"
     assert rows["moons", "two", "along", 2.0][-1] == "measured, not printed"
     assert rows["moons", "one", "seconds", -1][-1] == "measured on another machine"
     assert rows["gone", "one", "share", -1][-1] == "needs OpenML ID 31"
     assert table["data"].tolist() == ["moons"] * (len(table) - 1) + ["gone"]
 
 
-def test_numbers_within_two_standard_deviations_are_the_same(tmp_path):
-    def status(**reported):
-        experiment = replace(TOY, reported=(Reported("moons", "one", **reported),))
-        table = compare(experiment, found)
-        return table.loc[(table.measure == "share") & (table.model == "one")].iloc[0]
-
+def test_the_overview_has_a_line_for_each_experiment(tmp_path, monkeypatch):
     measured(tmp_path)
-    found = [*read_measured(TOY, tmp_path).values()]
-    assert status(measure="share", value=3.4).status == "reproduced"
-    assert status(measure="share", value=3.6).status == "differs"
-    assert status(measure="share", value=3.6, spread=1.0).status == "reproduced"
-
-
-def test_the_overview_has_a_line_for_each_experiment(tmp_path):
-    measured(tmp_path)
-    table = compare(TOY, read_measured(TOY, tmp_path).values())
-    never = replace(TOY, impossible="not possible here: the data are lost")
-    line, other = overview([(TOY, table), (never, compare(never, ()))]).itertuples()
+    line = {"experiment": "toy", "where": "Section 1", "main": "yes", "reading": ""}
+    said = [line | {"words": f"it {one}", "check": one} for one in ("is", "is not")]
+    monkeypatch.setattr(conclusions, "_lines", lambda: said)
+    checks = {
+        "is": Claim("two", ge, ("one",), "share"),
+        "is not": Claim("two", gt, ("one",), "share"),
+    }
+    monkeypatch.setitem(verdicts.MARGINS, "share", 9.0)
+    toy = replace(TOY, checks=checks)
+    table = compare(toy, read_measured(TOY, tmp_path).values())
+    never = replace(
+        TOY, name="never", impossible="not possible here: the data are lost"
+    )
+    line, other = overview([(toy, table), (never, compare(never, ()))]).itertuples()
     assert line.command == "python -m smpcore.papers run toy --download"
-    assert "1 reproduced" in line.status and "1 not measured" in line.status
-    assert line.measured.startswith("share 1.5")
+    assert line.numbers == "1 reproduced; 0 differs; 0 undecided"
+    assert "1 compared" in line.status and "1 measured on another" in line.status
+    assert line.conclusions == "1 holds; 1 does not hold"
     assert other.status == "not possible here: the data are lost"
 
 
@@ -86,10 +89,8 @@ def test_a_status_counts_numbers_and_says_together_what_the_others_need(tmp_path
     measured(tmp_path)
     share, other = ("moons", "one", "share"), ("moons", "two", "share")
     away = [(name, "one", "share", 1.0) for name in ("gone", "lost", "file")]
-    assert status((*share, 9.0)).startswith("1 differs; ")
     both = status((*share, 9.0), (*other, 9.0))
-    assert both == "2 differ; 6 measured, not printed"
-    assert status((*share, 1.5)) == "1 reproduced; 7 measured, not printed"
+    assert both == "2 measured, no margin; 6 measured, not printed"
     assert status() == "8 measured"
     assert status(away[0]).endswith("; 1 needs OpenML ID 31")
     assert status(*away).endswith("; 3 need OpenML ID 31, 7; need --data FOLDER")
@@ -182,9 +183,9 @@ def test_every_experiment_is_whole():
             assert reason.startswith("not possible here: "), one.name
         assert one.n_halves == 1 or one.repetitions == 1
         assert pickle.loads(pickle.dumps(one)).trials() == one.trials()
-        for reported in one.printed:
+        for reported in one.reported:
             assert reported.data in one.data, (one.name, reported)
-            models = {*one.all_models, *one.omitted}
+            models = {*one.models, *one.omitted}
             assert reported.model in models, (one.name, reported)
             assert np.isnan(reported.at) or one.axis, (one.name, reported)
 
@@ -192,7 +193,7 @@ def test_every_experiment_is_whole():
 def test_list_prints_a_line_of_csv_for_each_experiment(capsys):
     assert main(["list", "--format", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    head = "paper,experiment,where,command,reported,measured,status"
+    head = "paper,experiment,where,command,conclusions,numbers,status"
     assert lines[0] == head and len(lines) == len(EXPERIMENTS) + 1
 
 

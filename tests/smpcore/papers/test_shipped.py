@@ -29,6 +29,8 @@ def test_every_shipped_line_is_a_trial_of_its_experiment():
     for one in EXPERIMENTS:
         path = path_of(one.name, SHIPPED)
         lines = path.read_bytes().splitlines() if path.is_file() else []
+        # What was claimed of a data set was once measured as a trial of its own.
+        lines = [line for line in lines if b'"model": "claims"' not in line]
         assert len(read_measured(one, SHIPPED)) == len(lines), one.name
         files.discard(one.name)
     assert not files

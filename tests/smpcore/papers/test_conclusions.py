@@ -1,0 +1,81 @@
+"""What papers conclude: their words, and what is made of the numbers here."""
+
+from __future__ import annotations
+
+from operator import gt
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore.papers import EXPERIMENTS, SHIPPED, Place, table_of
+from smpcore.papers.conclusions import Claim, Conclusion, Holds, _lines, finding_of
+
+CASES = [(one, line) for one in EXPERIMENTS for line in one.conclusions]
+
+
+def test_each_sentence_has_a_check_and_each_check_a_sentence():
+    named = {(line["experiment"], line["check"]) for line in _lines()}
+    assert named == {(one.name, key) for one in EXPERIMENTS for key in one.checks}
+    assert len(named) == len(_lines()) > 50
+    for _, line in CASES:
+        assert line.where.startswith(
+            ("Abstract", "Section ", "Figure ", "Proposition ", "Theorem ")
+        )
+        assert 3 <= len(line.words.split()) <= 25, "short enough to quote"
+    assert 20 <= sum(line.is_main for _, line in CASES) <= 30
+
+
+@pytest.mark.parametrize(("one", "line"), CASES, ids=lambda x: getattr(x, "name", ""))
+def test_the_papers_own_numbers_do_not_contradict_it(one, line):
+    """A claim that the printed table refutes is not the paper's."""
+    finding = finding_of(line, table_of(one, Place(SHIPPED)))
+    assert finding.printed_held > 0.5 * finding.printed_n or not finding.printed_n
+
+
+def numbers(values, column="measured"):
+    """A table of a model a and its rival b, by data set."""
+    rows = [
+        {"data": data, "model": model, "measure": "m", "at": np.nan, column: value}
+        for data, pair in enumerate(values)
+        for model, value in zip("ab", pair, strict=True)
+    ]
+    other = {"measured": "reported", "reported": "measured"}[column]
+    return pd.DataFrame(rows).assign(**{other: np.nan})
+
+
+def concluded(check, *tables):
+    return finding_of(Conclusion("", "", check, "", True), pd.concat(tables))
+
+
+ABOVE = Claim("a", gt, ("b",), "m")
+
+
+@pytest.mark.parametrize(
+    ("claim", "pair", "holds"),
+    [
+        (ABOVE, (2, 1), 1),
+        (ABOVE, (1, 1), 0),
+        (Claim("a", gt, ("b",), "m", factor=2.0), (2, 1), 0),
+        (Claim("a", gt, ("b",), "m", factor=2.0, more=-0.1), (2, 1), 1),
+        (Claim("a", gt, ("b", "a"), "m"), (2, 1), 0),
+    ],
+)
+def test_a_claim_is_about_each_rival(claim, pair, holds):
+    assert concluded(claim, numbers([pair]))[1:3] == (holds, 1)
+
+
+def test_it_holds_in_part_from_half_on_and_as_often_as_printed():
+    def verdict(*pairs, printed=()):
+        tables = [numbers(pairs)]
+        tables += [numbers(printed, "reported")] if printed else []
+        return concluded(ABOVE, *tables).verdict
+
+    up, down, gone = (2, 1), (1, 2), (2, np.nan)
+    assert verdict(up, up, gone) == "holds"
+    assert verdict(up, down) == "holds in part"
+    assert verdict(up, down, down) == "does not hold"
+    assert verdict(gone) == "not tested here"
+    assert verdict(up, down, printed=[down, up]) == "holds"
+    shares = numbers([(0.25, 1.0)])
+    assert concluded(Holds("m", ("a", "b")), shares)[1:3] == (1.25, 2)

@@ -1,0 +1,137 @@
+"""Reproduced, differs or undecided; and which measured numbers are results."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+from pytest import approx
+from scipy import stats
+
+from smpcore.papers import EXPERIMENTS, SHIPPED, Place, read_measured, table_of
+from smpcore.papers.verdicts import LEVEL, MARGINS, MOST_PLACEBOS, SPLITS, verdicts
+
+MODELS, SETS = [*"abcd"], [f"set {i}" for i in range(20)]
+#: Printed means of the models, further apart than the margin of accuracies.
+PRINTED = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}
+
+
+def table(measured, sd=0.05, n=SPLITS, printed_sd=0.04):
+    """Printed and measured accuracies of four models on all sets."""
+    rows = [
+        {
+            "data": data,
+            "model": model,
+            "measure": "accuracy",
+            "reported": PRINTED[model],
+            "reported_sd": printed_sd,
+            "measured": measured[model],
+            "measured_sd": sd,
+            "n": n,
+            "status": "compared",
+        }
+        for model in MODELS
+        for data in SETS
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_both_tests_are_welchs_with_the_corrected_variance():
+    """Inflated spreads give SciPy's test the variance of Nadeau and Bengio."""
+    n, near = 12, PRINTED["a"] - 0.02
+    one = table(PRINTED | {"a": near}, n=n).iloc[:1]
+    row = verdicts(one).rows.iloc[0]
+    samples = 0.05 * np.sqrt(1 + n), n, 0.9, 0.04 * np.sqrt(1 + SPLITS), SPLITS
+    options = {"equal_var": False}
+    both = stats.ttest_ind_from_stats(near, *samples, **options)
+    assert row["p different"] == approx(both.pvalue)
+    above = stats.ttest_ind_from_stats(
+        near + MARGINS["accuracy"], *samples, alternative="greater", **options
+    )
+    assert row["p not equal"] == approx(above.pvalue)
+    shift = (row["high"] - row["low"]) / 2 - (row["difference"] - row["low"])
+    assert shift == approx(0) and row["difference"] == approx(-0.02)
+
+
+def test_a_number_without_a_spread_is_as_sure_as_its_last_digit():
+    one = table(PRINTED, printed_sd=np.nan).iloc[:1]
+    row = verdicts(one).rows.iloc[0]
+    error = np.sqrt(0.05**2 * (1 / SPLITS + 1) + 0.1**2 / 12)
+    freedom = error**4 / ((0.05**2 * (1 / SPLITS + 1)) ** 2 / (SPLITS - 1))
+    half = stats.t.ppf(1 - LEVEL, freedom) * error
+    assert row["high"] == approx(half, rel=1e-6)
+
+
+def test_equal_means_are_reproduced_and_others_differ():
+    found = verdicts(table(PRINTED | {"d": 0.75}))
+    assert dict(zip(found.rows["model"], found.rows["verdict"], strict=True)) == {
+        **dict.fromkeys("abc", "reproduced"),
+        "d": "differs",
+    }
+    assert found.power > 0.9
+    few = table(PRINTED)
+    assert {*verdicts(few[few["data"] == "set 0"]).rows["verdict"]} == {"undecided"}
+
+
+def test_a_rule_that_does_not_tell_models_apart_is_not_used():
+    """Measured is what is printed of another model: the old rule took it."""
+    swapped = {"a": 0.9, "b": 0.9, "c": 0.9, "d": 0.9}
+    found = verdicts(table(swapped))
+    assert found.placebo > MOST_PLACEBOS and not found.is_used
+    assert {*found.rows["verdict"]} == {"undecided"}
+    assert "so the rule is not used" in found.summary
+    assert verdicts(table(PRINTED)).placebo == 0.0
+
+
+def test_means_that_are_the_margin_apart_are_seldom_called_reproduced():
+    random, called = np.random.default_rng(0), []
+    for _ in range(60):
+        shifted = {m: x + MARGINS["accuracy"] for m, x in PRINTED.items()}
+        one = table(shifted)
+        for name, sd in (("measured", 0.05), ("reported", 0.04)):
+            # As if each paper had drawn rows of its own, which the correction is for.
+            noise = random.normal(size=len(one)) * sd * np.sqrt(1 / SPLITS + 1)
+            one[name] += noise
+        called += [*(verdicts(one).rows["p not equal"] < LEVEL)]
+    assert np.mean(called) < 0.09
+
+
+@cache
+def shipped(name):
+    return table_of(next(e for e in EXPERIMENTS if e.name == name), Place(SHIPPED))
+
+
+WITH_SPREADS = [
+    one.name for one in EXPERIMENTS if any(x.spread > 0 for x in one.reported)
+]
+
+
+@pytest.mark.parametrize("name", WITH_SPREADS)
+def test_a_verdict_is_given_only_by_a_rule_that_placebos_fail(name):
+    found = verdicts(shipped(name))
+    assert found.is_used or {*found.rows["verdict"]} == {"undecided"}
+    if name == "smp-table-1":  # with all of its data sets
+        assert found.power >= 0.8 and found.placebo <= MOST_PLACEBOS
+
+
+@pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)
+def test_settings_and_facts_of_the_data_are_no_results(one):
+    """What never changes with the division of the rows was passed in, or is known."""
+    numbers = {}
+    for each in read_measured(one, SHIPPED).values():
+        for measure, value in each.outcome.measures.items():
+            key = each.trial.data, measure
+            numbers.setdefault(key, {}).setdefault(each.trial.repetition, set())
+            numbers[key][each.trial.repetition].add(value)
+    known = {measure for _, measure in numbers}
+    assert {*one.settings} <= known or not known
+    for (data, measure), by_repetition in numbers.items():
+        if measure in one.settings:
+            assert len(set.union(*by_repetition.values())) == 1, (data, measure)
+    results = shipped(one.name)
+    results = results[results["status"] == "compared"]
+    assert not {*results["measure"]} & {*one.settings}
+    for model, rows in results.groupby("model"):
+        assert rows["measured"].nunique() > 1 or rows["measured_sd"].max() > 0, model
