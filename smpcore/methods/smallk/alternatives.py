@@ -65,9 +65,9 @@ class Alternatives:
 class Limits(NamedTuple):
     """How far a search for alternatives goes; see `SMaLLClassifier.alternatives`."""
 
-    within: float = 0.05
-    most: int = 1000
-    seconds: float = 600.0
+    within: float
+    most: int
+    seconds: float
 
 
 class Cut(NamedTuple):
@@ -149,7 +149,7 @@ def near_best(
             continue
         is_leaf = not (support == FREE).any()
         tol = EXACT if is_leaf else ROUGH
-        solution = search.solve_on(support, Start(W, relaxed.curvature, ceiling), tol)
+        solution = search.refit(support, Start(W, relaxed.curvature, ceiling), tol)
         objective = solution.objective[-1]
         bound = max(bound, objective - solution.gap[-1])
         if bound > ceiling:

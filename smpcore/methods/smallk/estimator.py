@@ -223,12 +223,14 @@ class SMaLLClassifier(PrototypeClassifier):
             For other classes, losses or rows, and where k leaves no choice.
         """
         problem = self.problem(X, y, sample_weight)
-        return self.alternatives_of(problem, Limits(within, limit, seconds))
+        return self.alternatives_of(problem, within, limit, seconds)
 
     def alternatives_of(
         self,
         problem: SMaLLProblem,
-        limits: Limits,
+        within: float,
+        limit: int,
+        seconds: float,
         stop: np.ndarray | None = None,
         progress: np.ndarray | None = None,
     ) -> Alternatives:
@@ -238,8 +240,12 @@ class SMaLLClassifier(PrototypeClassifier):
         ----------
         problem : SMaLLProblem
             Training rows, made by `problem` of this estimator.
-        limits : Limits
-            The numbers `within`, `limit` and `seconds` of `alternatives`.
+        within : float
+            As that of `alternatives`.
+        limit : int
+            As that of `alternatives`.
+        seconds : float
+            As that of `alternatives`.
         stop : ndarray, optional
             As that of `solve`; what was found is returned.
         progress : ndarray, optional
@@ -254,8 +260,8 @@ class SMaLLClassifier(PrototypeClassifier):
         SmpcoreError
             As `alternatives`.
         """
-        Number(0.0, 10.0).check("within", limits.within)
-        Number(1, 10**5, integer=True).check("limit", limits.most)
+        Number(0.0, 10.0).check("within", within)
+        Number(1, 10**5, integer=True).check("limit", limit)
         self._check_parameters()
         n, in_memory = problem.n_features, isinstance(problem.X, np.ndarray)
         if len(problem.classes) > 2 or self.loss != "smooth" or not in_memory:
@@ -276,6 +282,7 @@ class SMaLLClassifier(PrototypeClassifier):
         random = check_random_state(self.random_state)
         (best,) = round_all(problem, relaxed, parameters, random, options)
         search = TaskSearch(problem, task, parameters, options)
+        limits = Limits(within, limit, seconds)
         found, complete, ceiling = near_best(search, (*relaxed, best), limits)
         chosen = [[np.flatnonzero(row).tolist() for row in rows] for rows, _ in found]
 

@@ -88,17 +88,19 @@ class TaskSearch:
             W[:, :n] = 0.0
         return self._run(X, support, start, self.options)
 
-    def refit(self, support: np.ndarray, start: Start) -> Solution:
-        """Best prototypes whose weights lie on given supports: a ridge problem."""
-        return self.solve_on(IN * support, start, REFIT * self.options.tol)
+    def refit(
+        self, support: np.ndarray, start: Start, tol: float | None = None
+    ) -> Solution:
+        """Best prototypes whose weights lie on given supports: a ridge problem.
 
-    def solve_on(self, support: np.ndarray, start: Start, tol: float) -> Solution:
-        """Solve the relaxation where some weights are in and some are out.
-
-        Only columns that some prototype may use are looked at.
+        A support of OUT, FREE and IN has the relaxation solved. Only columns that some
+        prototype may use are looked at.
         """
         wide, X = np.full_like(start.W, IN), self.problem.X
         wide[:, : self.problem.n_features] = support
+        if support.dtype == bool:
+            wide[:, : self.problem.n_features] *= IN
+        tol = REFIT * self.options.tol if tol is None else tol
         columns = np.flatnonzero(wide[self.task.first :].any(axis=0))
         if len(columns) < X.shape[1]:
             if isinstance(X, np.ndarray):

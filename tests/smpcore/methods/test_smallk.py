@@ -8,7 +8,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from smpcore import SmpcoreError
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.methods.smallk.alternatives import Limits
 from smpcore.methods.smallk.rounding import draw_support, shares
 from tests.smpcore.methods.smallk_oracle import SparseCase
 
@@ -95,7 +94,7 @@ def test_alternatives_that_are_cut_off_are_the_best_ones():
     assert (every.complete, some.complete) == (True, False)
     assert some.supports == every.supports[:7]
     stop = np.ones(1, dtype=np.int64)
-    stopped = small.alternatives_of(small.problem(X, y), Limits(), stop)
+    stopped = small.alternatives_of(small.problem(X, y), 0.05, 9, 9.0, stop)
     late = small.alternatives(X, y, seconds=0.0)
     assert not (stopped.supports or stopped.complete or late.supports or late.complete)
 
