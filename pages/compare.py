@@ -43,7 +43,8 @@ def _panels(scored: list[candidates.Scored], regions: maps.Maps) -> None:
             st.markdown(f"**{escape_markdown(name)}**")
             alt, key = f"Regions of {name}", f"map {one.entry}"
             st.plotly_chart(regions.of(one), key=key, alt=alt, config=BARE)
-            message(st.caption, candidates.summary(one, data))
+            words = candidates.summary(one, data) + regions.agreement(one)
+            message(st.caption, words)
 
 
 def _two(scored: list[candidates.Scored], regions: maps.Maps, part: str) -> None:

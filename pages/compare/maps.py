@@ -26,6 +26,7 @@ class Maps:
         chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         self._X, self._chosen = X[chosen], chosen
         self.xy = self.view.places(self._X, y[chosen])
+        self._shown = self.view.left_out(self._X, self.view.lift(self.xy))
         self.classes = data.dataset.classes
         self._nodes = self.view.nodes(NODES)
         known = self.classes is not None
@@ -46,6 +47,14 @@ class Maps:
         return figures.answer_map(
             self.view, answers, self.xy, self.truth, wrong, self.classes
         )
+
+    def agreement(self, one: Scored) -> str:
+        """How true a map of classes is, in a sentence; empty for other pictures."""
+        if self.classes is None or self.view.far(2) is None:
+            return ""
+        answers = one.candidate.answers
+        share = (answers(self._shown) == answers(self._X)).mean()
+        return f" The map did not know these rows and shows {share:.0%} as predicted."
 
     def difference(self, a: Scored, b: Scored) -> Any:
         """Where two candidates differ, and who is right."""

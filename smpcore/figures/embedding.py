@@ -46,7 +46,7 @@ NEAR = 0.05
 
 _NOTE = (
     "A curved surface through the rows: those that are alike lie beside each other "
-    "(t-SNE, without their classes). Distances are not to scale."
+    "(t-SNE, without their classes). Distances are not to scale. Faded: no row is near."
 )
 
 

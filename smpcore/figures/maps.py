@@ -83,7 +83,12 @@ def _heat(view: View, values: np.ndarray, **style: Any) -> go.Figure:
         np.linspace(*limits, n)
         for limits, n in zip((view.x, view.y), values.shape[::-1], strict=True)
     )
-    return go.Figure(go.Heatmap(x=x, y=y, z=values, showscale=False, **style))
+    figure = go.Figure(go.Heatmap(x=x, y=y, z=values, showscale=False, **style))
+    if (far := view.far(len(values))) is not None:  # faded, as on Explore
+        veil = {"colorscale": [[0, _GREY], [1, _GREY]], "opacity": 0.8}
+        z = np.where(far, 1.0, np.nan)
+        figure.add_heatmap(x=x, y=y, z=z, showscale=False, hoverinfo="skip", **veil)
+    return figure
 
 
 def class_legend(classes: np.ndarray) -> go.Figure:
@@ -147,12 +152,14 @@ def _rows(
 
 
 def _window(figure: go.Figure, view: View) -> go.Figure:
+    scaled = view.far(2) is None  # distances on a map are not to scale
     for update, limits, label in (
         (figure.update_xaxes, view.x, view.x_label),
         (figure.update_yaxes, view.y, view.y_label),
     ):
         title = {"text": words(label), "font_size": 12, "standoff": 4}
-        update(range=limits, showgrid=False, zeroline=False, title=title)
+        more = {"showgrid": False, "zeroline": False, "showticklabels": scaled}
+        update(range=limits, title=title, **more)
     return figure.update_layout(
         height=_HEIGHT, showlegend=False, margin={"l": 45, "r": 5, "t": 5, "b": 40}
     )

@@ -14,6 +14,7 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.tradeoff import charts
 from pages.ui import exports
+from pages.work import cache
 from smpcore.codegen import Counts
 from smpcore.evaluation import SIZES
 from smpcore.readouts import READOUTS
@@ -85,6 +86,31 @@ def test_who_is_right_where_two_models_differ():
     assert sizes["only A correct"] == (a < b).sum() > 0
     assert sizes["only B correct"] == (b < a).sum() > 0
     assert sizes["both correct or both wrong"] == (a == b).sum() > 0
+
+
+def test_compare_paints_models_on_the_map_that_is_shown():
+    """Answers at inputs of the map, faded where no row is near, agreement counted."""
+    context = resolve(Choice(data="wine", view={"kind": "map"}))
+    cache.map_of(context.data).result()
+    view = cache.view(context.data, context.view)
+    fit = context.fit().finished()
+    one = SimpleNamespace(loss=np.zeros(36), candidate=SimpleNamespace())
+    one.candidate.answers = fit.model_.predict
+    maps = Maps(context, "validation")
+    painted, veil, *_ = maps.of(one).data
+    x, y = np.meshgrid(painted.x, painted.y)
+    nodes = np.column_stack([x.ravel(), y.ravel()])
+    there = view.lift(nodes)
+    expected = np.searchsorted(fit.classes_, fit.model_.predict(there))
+    np.testing.assert_array_equal(np.ravel(painted.z), expected)
+    X, _ = context.data.of("train")
+    apart = np.linalg.norm(nodes[:, None] - view.project(X), axis=2)
+    near = np.isnan(np.ravel(np.array(veil.z, dtype=float)))
+    assert apart.min(axis=1)[near].max() < apart.min(axis=1)[~near].min()
+    rows, _ = context.data.of("validation")
+    same = fit.model_.predict(view.lift(view.project(rows))) == fit.model_.predict(rows)
+    assert f"shows {same.mean():.0%} as predicted" in maps.agreement(one)
+    assert not Maps(resolve(Choice(data="wine")), "validation").agreement(one)
 
 
 def test_ranges_and_counts_of_a_converter():
