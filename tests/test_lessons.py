@@ -230,6 +230,7 @@ SOLUTIONS = {
     ("03-sparsity.json", 1): {"mu": 0.01},
     ("05-local-optima.json", 1): {"temperature": 10.0},
     ("06-invented-cases.json", 2): {"n_prototypes": 3},
+    ("11-a-picture-of-64-features.json", 2): {"mu": 0.005},
 }
 
 

@@ -135,9 +135,9 @@ def test_numbers_of_the_guide_are_those_of_the_program():
     assert minutes.pop(0) == 1 and "a tour of a minute" in FLOWING["teaching"]
     shorter = sum(minutes[n - 1] for n in (1, 2, 3, 5, 6))
     teaching, tables, server = (FLOWING[n] for n in ("teaching", "tables", "server"))
-    assert len(minutes) == 10 and f"take 1, 2, 3, 5 and 6: {shorter} min" in teaching
+    assert len(minutes) == 11 and f"take 1, 2, 3, 5 and 6: {shorter} min" in teaching
     several = f"{min(minutes)} to {max(minutes)} minutes, {sum(minutes)} in all"
-    assert f"ten lessons of {several}" in teaching
+    assert f"eleven lessons of {several}" in teaching
     assert f"{classes.MOST_WRONG} wrong codes in a minute" in teaching
     assert classes.KEEP_SECONDS == 4 * 3600 and "four hours after" in teaching
     megabytes = f"{limits.MAX_BYTES / 1e6:.0f} MB"
