@@ -2,6 +2,7 @@
 
 import json
 import re
+from base64 import b64decode
 from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
@@ -473,3 +474,30 @@ def test_columns_may_be_named_as_the_tables_own():
     token = table_store.keep(make_dataset(frame, name="Mine", roles=roles, **task))
     at("One by one", {"data": MINE, "mine": token, "method": "imkpl"})
     table_store.delete(token)
+
+
+def test_a_change_is_a_way_across_the_border_of_the_map():
+    """From the row's place to one at which the model answers otherwise."""
+    chosen = Choice(data="digits", view={"kind": "map"})
+    context = resolve(chosen)
+    cache.map_of(context.data).result()
+    page = at("Why this prediction", {"data": "digits", "v.kind": "map"})
+    charts = [
+        json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")
+    ]
+    (way,) = [one[-1] for one in charts if one[-1].get("mode") == "lines+markers"]
+    ends = [np.frombuffer(b64decode(way[axis]["bdata"])) for axis in "xy"]
+    start, end = np.column_stack(ends)
+    row = context.data.X[[context.data.split.train.min()]]
+    view, model = cache.view(context.data, context.view), context.model()
+    np.testing.assert_allclose(start, view.project(row)[0])
+    (answer,) = model.predict(view.lift(end[None]))
+    assert answer != model.predict(row)[0]
+
+
+def test_a_change_has_no_map_where_there_is_a_plane():
+    page = at("Why this prediction", {"data": "iris", "v.kind": "pca"})
+    charts = [
+        json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")
+    ]
+    assert not [one for one in charts if one[-1].get("mode") == "lines+markers"]

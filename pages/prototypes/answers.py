@@ -17,7 +17,8 @@ from pages.ui.elements import signed_bars, table
 from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, message, short_label
-from smpcore import contributions
+from pages.work import cache
+from smpcore import contributions, figures
 from smpcore.datasets import only_compared, plain_number, text_features
 from smpcore.explain import Contributions, certainty
 
@@ -86,9 +87,30 @@ def _change(
     message(st.markdown, case.change)
     if case.changed is not None:
         draw(context, np.stack([x, case.changed]), ["before", "after"], "flipped")
+        _on_map(context, x, case.changed)
     if case.changes:
         table(case.changes)
     return amount
+
+
+def _on_map(context: ModelContext, x: np.ndarray, changed: np.ndarray) -> None:
+    """The change as a way across a border, where the table is shown as a map."""
+    view, model = cache.view(context.data, context.view), context.model
+    if view.far(2) is None or model.classes is None:
+        return
+    end = view.place_answered(model, changed)
+    if end is None:
+        return
+    answers = figures.decision_raster(model, view, view.most_nodes).winner
+    way = np.vstack([view.project(x[None]), end])
+    figure = figures.change_map(view, answers, way, model.classes)
+    alt = "The change on the map: from the row across the border"
+    st.plotly_chart(figure, key="change_map", alt=alt, config={"displayModeBar": False})
+    st.caption(
+        "Circle: the row. Star: of the places with the new prediction, the one whose "
+        "input is nearest to the changed row. The line between them stands for no "
+        f"inputs. {view.note}"
+    )
 
 
 def _picked(context: ModelContext) -> tuple[int, Any, str]:

@@ -21,6 +21,7 @@ from smpcore.figures.embedding import (
 )
 from smpcore.figures.maps import (
     answer_map,
+    change_map,
     class_legend,
     difference_map,
     similarity_map,
@@ -77,6 +78,7 @@ __all__ = [
     "answer_numbers",
     "answer_places",
     "axis_view",
+    "change_map",
     "channels",
     "chip_peers",
     "class_balance",

@@ -46,7 +46,8 @@ NEAR = 0.05
 
 _NOTE = (
     "A curved surface through the rows: those that are alike lie beside each other "
-    "(t-SNE, without their classes). Distances are not to scale. Faded: no row is near."
+    "(t-SNE, without their classes). Distances are not to scale. Faded or "
+    "blank: no row is near."
 )
 
 
@@ -99,6 +100,15 @@ class MapView(View):
         parts = np.array_split(X / self.scale, -(-len(X) // 100))
         nearest = [(sizes - 2 * part @ nodes.T).argmin(axis=1) for part in parts]
         return grid(self.x, self.y, self.most_nodes)[np.concatenate(nearest)]
+
+    def place_answered(self, model: PrototypeModel, x: np.ndarray) -> np.ndarray | None:
+        """Where the model answers as it does to x: the place with the nearest input."""
+        nodes, far = self.nodes(self.most_nodes), self.far(self.most_nodes).ravel()
+        same = model.predict(nodes) == model.predict(x[None])
+        away = (((nodes - x) / self.scale) ** 2).sum(axis=1)
+        best = np.where(same & (far == 0), away, np.inf).argmin()
+        place = grid(self.x, self.y, self.most_nodes)[best]
+        return place if same[best] and not far[best] else None
 
     def lift(self, points: np.ndarray) -> np.ndarray:
         """The inputs of the surface at points of the window."""

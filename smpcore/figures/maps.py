@@ -46,6 +46,23 @@ def answer_map(
     return _window(figure, view)
 
 
+def change_map(
+    view: View, answers: np.ndarray, way: np.ndarray, classes: np.ndarray
+) -> go.Figure:
+    """Regions of a classifier, and a way across a border: a place in each row."""
+    nothing = np.zeros(0, dtype=int)
+    figure = answer_map(view, answers, way[:0], nothing, nothing > 0, classes)
+    style = {"symbol": ["circle", "star"], "size": [11, 15], "color": _RING}
+    return figure.add_scatter(
+        x=way[:, 0],
+        y=way[:, 1],
+        mode="lines+markers",
+        line={"color": _RING, "width": 2},
+        marker=style | {"line": {"color": "white", "width": 1.5}},
+        hoverinfo="skip",
+    ).update_layout(height=340)
+
+
 def difference_map(
     view: View, differ: np.ndarray, xy: np.ndarray, only: np.ndarray, names: list[str]
 ) -> go.Figure:
@@ -78,17 +95,14 @@ def difference_map(
 
 
 def _heat(view: View, values: np.ndarray, **style: Any) -> go.Figure:
-    """Values at the nodes of a grid over a window."""
+    """Values at the nodes of a grid over a window, but where a map has no row near."""
     x, y = (
         np.linspace(*limits, n)
         for limits, n in zip((view.x, view.y), values.shape[::-1], strict=True)
     )
-    figure = go.Figure(go.Heatmap(x=x, y=y, z=values, showscale=False, **style))
-    if (far := view.far(len(values))) is not None:  # faded, as on Explore
-        veil = {"colorscale": [[0, _GREY], [1, _GREY]], "opacity": 0.8}
-        z = np.where(far, 1.0, np.nan)
-        figure.add_heatmap(x=x, y=y, z=z, showscale=False, hoverinfo="skip", **veil)
-    return figure
+    if (far := view.far(len(values))) is not None:
+        values = np.where(far, np.nan, values)
+    return go.Figure(go.Heatmap(x=x, y=y, z=values, showscale=False, **style))
 
 
 def class_legend(classes: np.ndarray) -> go.Figure:

@@ -1,5 +1,7 @@
 """The map: what is painted at a place is the model's answer to an input of its own."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.interpolate import RBFInterpolator
@@ -59,6 +61,23 @@ def test_rows_lie_where_they_were_placed_and_others_where_inputs_are_alike(wine)
     np.testing.assert_allclose(view.lift(view.project(mixed)), nearest, atol=1e-6)
     together = view.project(np.vstack([mixed[:1], rows[:1]]))
     np.testing.assert_array_equal(together[1], places[0])
+
+
+def test_an_answer_has_the_place_with_the_nearest_input(wine):
+    rows, others, y, *layout = wine
+    view = map_view(rows, others, *layout)
+    model = SMPClassifier().fit(rows, y).model_
+    x = np.linspace(*view.x, 100), np.linspace(*view.y, 100)
+    points = np.array([(across, up) for up in x[1] for across in x[0]])
+    near = view.far(100).ravel() == 0
+    for row in others[:5]:
+        place = view.place_answered(model, row)
+        same = points[near & (model.predict(view.lift(points)) == model.predict([row]))]
+        gaps = np.linalg.norm((view.lift(same) - row) / rows.std(axis=0), axis=1)
+        np.testing.assert_allclose(place, same[gaps.argmin()])
+    # A far input alone has another answer: there is no such place.
+    only = SimpleNamespace(predict=lambda X: np.max(X, axis=1) > 1e6)
+    assert view.place_answered(only, np.full(rows.shape[1], 1e9)) is None
 
 
 def test_what_stands_for_a_row_that_is_left_out_does_not_know_the_row(wine):
