@@ -12,11 +12,13 @@ from contextlib import suppress
 from smpcore.errors import DatasetError
 
 ENCODINGS = (
-    *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252", "latin-1"),
-    *("cp1250", "cp1251", "shift_jis", "gb18030"),
+    *("utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"),
+    *("cp1252", "latin-1", "cp1250", "cp1251", "shift_jis", "gb18030"),
 )
 #: Among these is the encoding of a file that is not Unicode.
 _REGIONAL = ["cp1252", "cp1250", "cp1251", "shift_jis", "gb18030"]
+#: Letters and signs of Western Europe that stand for rare ones in other encodings.
+_WESTERN = frozenset("äöüÄÖÜßàâçèéêëîïñôùûáíóúåæøÀÇÈÉÊÑÅÆØ’‘“”«»–—…€£§°µ©®")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -24,6 +26,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+_NO_TEXT = re.compile("[\\0-\\x08\ufffd]")
 _LINE = re.compile(rb"([^\r\n]*)(\r\n?|\n)?")
 _BLOCK_BYTES = 262_144
 #: Where a file says what it is.
@@ -55,14 +59,21 @@ def as_utf8(data: bytes, encoding: str | None) -> tuple[bytes, str]:
 
 
 def _unicode_of(data: bytes) -> str | None:
-    """The encoding that a mark, or zeros in every other byte, tell."""
+    """The encoding that a mark, or zeros between the signs of a table, tell."""
     for mark, name in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return name
-    n_zeros = [data[place:HEAD_BYTES:2].count(0) for place in (0, 1)]
-    if min(n_zeros) == 0 and 3 * max(n_zeros) > len(data[:HEAD_BYTES]):
-        return "utf-16-be" if n_zeros[0] else "utf-16-le"
-    return None
+    head = data[: HEAD_BYTES // 4 * 4]
+    if b"\0" not in head:
+        return None
+    texts = {name: head.decode(name, "replace") for name in _WIDE}
+    # Of one that fits, the signs of a table are ASCII and no zero is left.
+    n = {
+        name: len(text.encode("ascii", "ignore")) * (not _NO_TEXT.search(text))
+        for name, text in texts.items()
+    }
+    best = max(n, key=n.__getitem__)
+    return best if n[best] else None
 
 
 def _first_bad(data: bytes) -> bytes:
@@ -84,11 +95,16 @@ def _regional_of(data: bytes, part: bytes) -> str:
     """The encoding of a text that is not in Unicode, by a part of it."""
     from charset_normalizer import from_bytes
 
-    match = from_bytes(part, cp_isolation=_REGIONAL).best()
-    likely = match.encoding if match else "cp1252"
-    # What two encodings read alike has the more common name.
-    if part.decode("cp1252", "replace") == part.decode(likely, "replace"):
-        likely = "cp1252"
+    likely, western = "cp1252", part.decode("cp1252", "replace")
+    signs = "".join(re.findall(r"[^\0-\x7f]+", western))
+    # Of a few words the detector takes "señor" for Polish; no Polish text is without
+    # letters that are none here, and no Cyrillic one without long runs of them.
+    if not {*signs} <= _WESTERN or re.search(r"[^\0-\x7f]{3}", western):
+        match = from_bytes(part, cp_isolation=_REGIONAL).best()
+        likely = match.encoding if match else likely
+        # What two encodings read alike has the more common name.
+        if western == part.decode(likely, "replace"):
+            likely = "cp1252"
     for name in (likely, "cp1252"):
         with suppress(UnicodeError):
             _recoded(data, name)
