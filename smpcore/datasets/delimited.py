@@ -2,10 +2,10 @@
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from itertools import islice
 
 import numpy as np
 import pandas as pd
@@ -26,12 +26,15 @@ from smpcore.datasets.layout import (
     MISSING_WORDS,
     QUOTES,
     Layout,
+    are_names,
+    belongs,
     cells_of,
     decimal_of,
     find_layout,
     fitted_cells,
+    is_short,
     joint,
-    kind_of,
+    typed_kinds,
 )
 from smpcore.datasets.limits import check_size
 from smpcore.datasets.reading import Reading, ReadingOptions
@@ -59,6 +62,7 @@ _OPEN_QUOTE = (
     "A quotation mark is opened and never closed; correct the file, or choose another "
     "quotation mark."
 )
+_EMPTY_LINES = re.compile(rb"\n\r?(?=\n)|\r(?=\r)")
 _REPLACED = "\ufffd".encode()
 
 
@@ -213,12 +217,9 @@ def _parsed(
     separator = layout.delimiter
     if separator == "whitespace":
         text, separator = _with_tabs(text, layout), "\t"
-    # A blank before a quoted field would hide its quotes: `1, "a, b"`.
-    sign, quote = separator.encode(), layout.quote.encode()
-    if quote and separator != " " and sign + b" " + quote in text:
-        hidden = re.compile(re.escape(sign) + b" +" + quote)
-        cut = blocks(text, sign)
-        text = b"".join(hidden.sub(sign + quote, block) for block in cut)
+    quote = layout.quote.encode()
+    if quote and separator != " " and separator.encode() + b" " + quote in text:
+        text = b"".join(_without_blanks(text, separator.encode(), quote))
     ragged = []
 
     def keep(row: arrow_csv.InvalidRow) -> str:
@@ -237,6 +238,7 @@ def _parsed(
                 quote_char=layout.quote or False,
                 escape_char=layout.escape or False,
                 newlines_in_values=True,
+                ignore_empty_lines=False,
                 invalid_row_handler=keep,
             ),
             convert_options=arrow_csv.ConvertOptions(
@@ -252,7 +254,22 @@ def _parsed(
         raise DatasetError(_OPEN_QUOTE)
     cut = layout._replace(delimiter=separator)
     cells = {number - 1: fitted_cells(row, cut) for number, row in ragged}
-    return _arranged(table, cells, layout, footer)
+    n_empty = len(_EMPTY_LINES.findall(text)) + (text[:1] in b"\r\n")
+    return _arranged(table, cells, layout, footer, n_empty)
+
+
+def _without_blanks(text: bytes, sign: bytes, quote: bytes) -> Iterator[bytes]:
+    """No blanks before a quoted cell, which hide its quotes: `1, "a, b"`."""
+    hidden = re.compile(
+        b"(%b[^%b]*%b)|(%b) +(?=%b)" % (quote, quote, quote, re.escape(sign), quote)
+    )
+    held = b""
+    for block in blocks(text, b"\n"):
+        held += block
+        if held.count(quote) % 2 == 0:  # it ends in no quoted cell
+            yield hidden.sub(rb"\1\2", held)
+            held = b""
+    yield held
 
 
 def _with_tabs(text: bytes, layout: Layout) -> bytes:
@@ -286,66 +303,66 @@ def _too_long(layout: Layout, number: int, cells: list[str]) -> str:
 
 
 def _arranged(
-    table: pa.Table, ragged: dict[int, list[str]], layout: Layout, footer: int | None
+    table: pa.Table,
+    ragged: dict[int, list[str]],
+    layout: Layout,
+    footer: int | None,
+    n_empty: int,
 ) -> tuple[pa.Table, int, list[str]]:
     """Rows of another width in their places, and none that belongs to no table."""
-    n_rows, width, notices = len(table) + len(ragged), layout.width, []
+    width, notices = layout.width, []
+    fitted = {place: _fitted(cells, layout) for place, cells in ragged.items()}
+    if fitted:
+        added = [
+            pa.array(column, pa.string())
+            for column in zip(*fitted.values(), strict=True)
+        ]
+        places = np.setdiff1d(np.arange(len(table) + len(fitted)), [*fitted])
+        order = np.argsort([*places, *fitted])
+        added = pa.table(added, names=table.column_names)
+        table = pa.concat_tables([table, added]).take(order)
     blank = _blank(table)
-    end = n_rows
+    n_rows = len(table)
     if footer is None:
         end = _end(table, ragged, layout, blank)
-        if end < n_rows:
-            first = ragged.get(end) or _cells(table, ragged, end)
+        if rest := [*islice(_below(table, ragged, end), 1)]:
+            n, first = n_rows - end, shown(" ".join(rest[0][1]).strip())
             notices.append(
-                f"{plural(n_rows - end, 'row')} at the end {_are(n_rows - end)} left "
-                f"out, as another table or a note ({shown(' '.join(first).strip())})."
+                f"{plural(n, 'row')} at the end {_are(n)} left out, as another table "
+                f"or a note ({first})."
             )
     else:
         end = max(0, n_rows - footer)
-    short = []
-    joined = []
-    for place, cells in sorted(ragged.items()):
-        if place >= end:
-            break
-        if any(cell.strip() for cell in cells[width:]):
-            at = joint(cells, layout)
-            if at is None:
-                raise DatasetError(_too_long(layout, place + 1, cells))
-            joined.append(place)
-            sign = " " if layout.delimiter == "whitespace" else layout.delimiter
-            after = at + len(cells) - width + 1
-            cells = [*cells[:at], sign.join(cells[at:after]), *cells[after:]]
-        if len(cells) < width and any(map(str.strip, cells)):
-            short.append(place)
-        ragged[place] = (cells + [""] * width)[:width]
+    inside = [(place, cells) for place, cells in sorted(ragged.items()) if place < end]
+    short = [place for place, cells in inside if len(cells) < width and any(cells)]
+    joined = [place for place, cells in inside if any(cells[width:])]
+    for place in joined:
+        if joint(ragged[place], layout) is None:
+            raise DatasetError(_too_long(layout, place + 1, ragged[place]))
     for places, words in (
         (short, "Too few cells, the others count as missing"),
         (joined, "Too many cells, those of a text without quotation marks are joined"),
     ):
         if places:
-            first = shown(layout.delimiter.join(ragged[places[0]]))
+            first = shown(layout.delimiter.join(fitted[places[0]]))
             rest = f" and {len(places) - 1:,} more" * (len(places) > 1)
             notices.append(f"{words}: row {places[0] + 1:,} ({first}){rest}.")
-    if ragged:
-        inside = [(place, cells) for place, cells in ragged.items() if place < end]
-        columns = zip(*(cells for _, cells in inside), strict=True)
-        added = pa.table(
-            [pa.array(column, pa.string()) for column in columns]
-            or [pa.array([], pa.string())] * width,
-            names=table.column_names,
-        )
-        regular = np.setdiff1d(np.arange(end), [place for place, _ in inside])
-        order = np.empty(end, np.int64)
-        order[regular] = np.arange(regular.size)
-        order[[place for place, _ in inside]] = regular.size + np.arange(len(inside))
-        table = pa.concat_tables([table.slice(0, regular.size), added]).take(order)
-        blank = _blank(table)
     table, blank = table.slice(0, end), blank[:end]
-    if blank.any():
-        n = int(blank.sum())
+    if (n := int(blank.sum()) - n_empty) > 0:
         notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
+    if blank.any():
         table = table.filter(pa.array(~blank))
     return table, n_rows - end, notices
+
+
+def _fitted(cells: list[str], layout: Layout) -> list[str]:
+    """Cells of a row of another width, as many as the others have."""
+    more = len(cells) - layout.width
+    if any(cells[layout.width :]) and (at := joint(cells, layout)) is not None:
+        sign = " " if layout.delimiter == "whitespace" else layout.delimiter
+        after = at + more + 1
+        cells = [*cells[:at], sign.join(cells[at:after]), *cells[after:]]
+    return (cells + [""] * -more)[: layout.width]
 
 
 def _blank(table: pa.Table) -> np.ndarray:
@@ -361,90 +378,50 @@ def _blank(table: pa.Table) -> np.ndarray:
     return blank
 
 
-def _cells(table: pa.Table, ragged: dict[int, list[str]], place: int) -> list[str]:
-    """Cells of a row by its place in the file."""
-    if place in ragged:
-        return ragged[place]
-    at = place - sum(other < place for other in ragged)
-    return [column[at].as_py() for column in table.columns]
+def _below(
+    table: pa.Table, ragged: dict[int, list[str]], place: int, step: int = 1
+) -> Iterator[tuple[int, list[str]]]:
+    """Rows with a value from a place on, a few at most."""
+    last = min(max(place + step * _MOST_NOTES, -1), len(table))
+    for at in range(place, last, step):
+        cells = ragged.get(at) or [column[at].as_py() for column in table.columns]
+        if any(cells := [cell.strip() for cell in cells]):
+            while len(cells) > len(table.columns) and not cells[-1]:
+                cells.pop()
+            yield at, cells
 
 
 def _end(
     table: pa.Table, ragged: dict[int, list[str]], layout: Layout, blank: np.ndarray
 ) -> int:
-    """Where the table offset: before names that come again, other tables and notes."""
-    n_rows = len(table) + len(ragged)
-    cells = partial(_cells, table, ragged)
-    end = min(
-        n_rows,
-        _other_table(ragged, n_rows),
-        _names_again(table, ragged, layout.names),
-        _names_below(table, ragged, layout, blank),
-    )
-    note = end
-    while note > max(end - _MOST_NOTES, 1):
-        filled = [cell for cell in cells(note - 1) if cell.strip()]
-        alone = note - 1 in ragged or not any(map(str.strip, cells(note - 2)))
-        if len(filled) > 1 or (filled and not alone):
-            break
-        note -= 1
-    # Rows without any value are no note.
-    return note if any(map(str.strip, cells(note) if note < n_rows else [])) else end
-
-
-def _names_below(
-    table: pa.Table, ragged: dict[int, list[str]], layout: Layout, blank: np.ndarray
-) -> int:
-    """The first empty row below which words stand in place of numbers or dates."""
-    cells = partial(_cells, table, ragged)
-    n_rows = len(table) + len(ragged)
-    empty = [place for place, row in ragged.items() if not any(map(str.strip, row))]
-    if not ragged:
-        empty += np.flatnonzero(blank)[:_MOST_NOTES].tolist()
-    for place in sorted(empty):
-        for below in range(place + 1, min(place + 8, n_rows)):
-            row = [cell.strip() for cell in cells(below)]
-            kinds = [
-                kind_of(cell)
-                for cell, kind in zip(row, layout.kinds, strict=False)
-                if kind != "text" and cell
-            ]
-            if {*kinds} - {"text", ""}:
-                break
-            if "text" in kinds and sum(map(bool, row)) > 1:
-                return place
-    return n_rows
-
-
-def _other_table(ragged: dict[int, list[str]], n_rows: int) -> int:
-    """The first row of names of another width with such rows below it."""
-    for place, cells in sorted(ragged.items()):
-        below = ragged.get(place + 1, [])
-        words = sum(kind_of(cell.strip()) == "text" for cell in cells)
-        values = any(kind_of(cell.strip()) in ("number", "date") for cell in below)
-        if words == len(cells) == len(below) > 1 and values:
+    """Where the table ends: before its names again, another table, or notes."""
+    again = [
+        np.flatnonzero(pc.equal(column, name).to_numpy())[:_MOST_NOTES]
+        for column, name in zip(table.columns, layout.names, strict=False)
+        if name
+    ][:1]
+    empty = np.flatnonzero(blank)[:_MOST_NOTES]
+    typed = {*layout.kinds} != {"text"}
+    breaks = np.unique(np.concatenate([[*ragged], empty, *again])).astype(int)
+    for place in breaks.tolist():
+        some = islice(_below(table, ragged, place), 8 if place else None)
+        rows = [cells for _, cells in some]
+        first = next((cells for cells in rows if sum(map(bool, cells)) > 1), [])
+        if first == layout.names and not blank[place]:
             return place
-    return n_rows
-
-
-def _names_again(
-    table: pa.Table, ragged: dict[int, list[str]], names: Iterable[str]
-) -> int:
-    """The first row in which all names stand once more."""
-    again = np.ones(len(table), dtype=bool)
-    named = [(c, n) for c, n in zip(table.columns, names, strict=False) if n]
-    for column, name in named:
-        rows = np.flatnonzero(again)
-        if not rows.size:
+        if not any(belongs(cells, layout) for cells in rows):
+            if not rows or not all(is_short(cells, layout) for cells in rows):
+                return place
+        elif (blank[place] or typed) and are_names(first, layout):
+            return place
+    end = len(table)
+    for place, cells in _below(table, ragged, end - 1, -1):
+        wrong = any(kind == "text" for kind, _ in typed_kinds(cells, layout))
+        alone = layout.width > 2 or place - 1 in empty or wrong
+        if sum(map(bool, cells)) > 1 or not cells[0] or not alone:
             break
-        part = column if rows.size == len(table) else column.take(rows)
-        again[rows] = pc.equal(part, name).to_numpy()
-    if not named or not again.any():
-        return len(table) + len(ragged)
-    place = int(again.argmax())
-    for other in sorted(ragged):
-        place += other <= place
-    return place
+        end = place
+    return end
 
 
 def _written(texts: pa.Array) -> ExtensionArray:

@@ -12,10 +12,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
+from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.reading import ReadingOptions
 from smpcore.datasets.text import HEAD_BYTES
 from smpcore.errors import DatasetError
@@ -30,6 +32,14 @@ MISSING_WORDS = (
 _SAMPLE_ROWS = 200
 #: Lines of names, at most, and a candidate this near to the best is offered.
 _MOST_HEADER, _CLOSE = 5, 0.75
+#: Widths of rows that are compared, and rows that are a table and settle its kinds.
+_MOST_WIDTHS, _FEWEST_ROWS, _ENOUGH_ROWS = 4, 3, 20
+#: A table this near to the best of a file is as good, and the first one is taken.
+_SAME = 0.8
+#: Cells of another kind than their column's tell against a table.
+_PURITY = 4
+#: Runs of blanks stand in many texts that have another delimiter.
+_BLANKS = 0.6
 _NUMBER = re.compile(
     r"[<>]?[-+]?[$€£¥]? ?[-+]?(\d{1,3}([., '’\xa0\u202f]\d{3})+([.,]\d+)?|\d+([.,]\d*)?"
     r"|[.,]\d+)([eE][-+]?\d+)? ?[%€]?|[-+]?inf(inity)?",
@@ -80,11 +90,15 @@ class Layout(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row that is not empty, and the number of lines before and up to it."""
+    """A row that is not empty, and the number of lines before and up to it.
+
+    ``apart``: an empty row stands above it.
+    """
 
     before: int
     end: int
     cells: list[str]
+    apart: bool
 
 
 def find_layout(
@@ -92,11 +106,11 @@ def find_layout(
 ) -> tuple[Layout, tuple[str, ...], list[_Row]]:
     """The best way to cut a text, other delimiters that may be right, and its rows."""
     head = sample[:HEAD_BYTES]
-    scored = [
-        (_score(rows), layout)
-        for layout in _candidates(head, options)
-        if (rows := _cut(head, layout))
-    ]
+    scored = []
+    for layout in _candidates(head, options):
+        if rows := _cut(head, layout):
+            blanks = layout.delimiter in (" ", "whitespace")
+            scored.append((_score(rows)[0] * (_BLANKS if blanks else 1), layout))
     if not scored:
         raise DatasetError("The file is empty; choose a file with a table.")
     scored.sort(key=lambda one: -one[0])  # equal ones stay in their order
@@ -104,6 +118,7 @@ def find_layout(
     near = [other.delimiter for score, other in scored if score > _CLOSE * best > 0]
     rows = _cut(sample, layout)
     close = tuple(dict.fromkeys(near[1:]).keys() - {layout.delimiter})
+    layout = layout._replace(width=_score(rows)[1])
     return _with_lines(layout, rows, options), close, rows
 
 
@@ -171,12 +186,13 @@ def joint(cells: list[str], layout: Layout) -> int | None:
 
 
 def _cut(sample: str, layout: Layout) -> list[_Row]:
-    rows, before = [], 0
+    rows, before, apart = [], 0, False
     try:
         for end, cells in cells_of(sample, layout):
             cells = [cell.strip() for cell in cells]
             if any(cells):
-                rows.append(_Row(before, end, cells))
+                rows.append(_Row(before, end, cells, apart))
+            apart = not any(cells)
             before = end
             if len(rows) == _SAMPLE_ROWS:
                 break
@@ -185,21 +201,37 @@ def _cut(sample: str, layout: Layout) -> list[_Row]:
     return rows
 
 
-def _score(rows: list[_Row]) -> float:
-    width, share = _usual_width(rows)
-    body = [row.cells for row in rows if len(row.cells) == width]
-    counts = Counter(cell for cells in body for cell in cells)
-    telling = sum(_telling(cell) * n for cell, n in counts.items())
-    return share * (1 - 1 / width) * telling / counts.total()
+def _score(rows: list[_Row]) -> tuple[float, int]:
+    """How much a table the rows are, and its width.
 
-
-def _usual_width(rows: list[_Row]) -> tuple[int, float]:
-    """The width that most rows have, and their share of rows and of letters."""
+    That is the share of rows and of letters in rows of this width, times the share of
+    cells that look like one, times the share that are of their column's kind.
+    """
     sizes = [sum(map(len, row.cells)) + 1 for row in rows]
     weights: Counter[int] = Counter()
     for row, size in zip(rows, sizes, strict=True):
         weights[len(row.cells)] += size / sum(sizes) / 2 + 1 / len(rows) / 2
-    return weights.most_common(1)[0]
+    scores = {
+        width: share * (1 - 1 / width) * _evenness(rows, width)
+        for width, share in weights.most_common(_MOST_WIDTHS)
+    }
+    best = max(scores.values())
+    widths = (len(row.cells) for row in rows)
+    return best, next(
+        width for width in widths if scores.get(width, -1) >= _SAME * best
+    )
+
+
+def _evenness(rows: list[_Row], width: int) -> float:
+    body = [row.cells for row in rows if len(row.cells) == width]
+    counts = Counter(cell for cells in body for cell in cells)
+    telling = sum(_telling(cell) * n for cell, n in counts.items()) / counts.total()
+    pure = 0.0
+    for column in zip(*body[len(body) > 1 :], strict=True):  # names are no values
+        kinds = Counter(filter(None, map(kind_of, column)))
+        # As if two more were of the commonest kind: a few rows say little.
+        pure += (max(kinds.values(), default=0) + 2) / (kinds.total() + 2) / width
+    return telling * pure**_PURITY
 
 
 @lru_cache(50_000)
@@ -226,27 +258,57 @@ def _with_lines(layout: Layout, rows: list[_Row], options: ReadingOptions) -> La
     """The same with its skipped lines, its names and where its rows begin."""
     if options.skip is not None:
         rows = [row for row in rows if row.before >= options.skip] or rows[-1:]
-    width, _ = _usual_width(rows)
-    kinds = _kinds(rows, width)
-    first = 0 if options.skip is not None else _first(rows, width, kinds)
-    if options.header is None:
-        n_header = _count_names(rows[first:], width, kinds)
-    else:
-        n_header = min(int(options.header), len(rows) - first)
-    names = [row.cells for row in rows[first : first + n_header]]
-    body = rows[first + n_header :]
-    joined, row_names = _names(names, body, width)
-    skip = rows[first].before if options.skip is None else options.skip
-    end = rows[first + n_header - 1].end if n_header else rows[first].before
+    start, layout = _first_table(rows, layout)
+    fitting = (i for i in range(start, len(rows)) if belongs(rows[i].cells, layout))
+    first, body = _names_and_body(rows, next(fitting, start), layout)
+    if options.skip is not None:
+        first, body = 0, body if first == 0 else int(body > first)
+    if options.header is not None:
+        body = min(first + int(options.header), len(rows))
+    header = [row.cells for row in rows[first:body]]
+    names, row_names = _names(header, rows[body:], layout.width)
     return layout._replace(
-        skip=skip,
-        header=n_header,
-        body=end,
-        width=width,
-        names=joined,
+        skip=rows[first].before if options.skip is None else options.skip,
+        header=body - first,
+        body=rows[body - 1].end if body > first else rows[first].before,
+        names=names,
         row_names=row_names,
-        kinds=kinds,
     )
+
+
+def _first_table(rows: list[_Row], layout: Layout) -> tuple[int, Layout]:
+    """Where the first of the tables in a file begins, with its width and kinds.
+
+    Empty rows part them, if those below are not like those above.
+    """
+    starts = [0, *(i for i, row in enumerate(rows) if row.apart and i), len(rows)]
+    parts = list(pairwise(starts))
+    each = [_part(rows[start:end], layout) for start, end in parts]
+    best = max(quality for quality, _ in each)
+    main = next(i for i, (quality, _) in enumerate(each) if quality >= _SAME * best)
+    (start, end), layout = parts[main], each[main][1]
+    for _, following in parts[main + 1 :]:
+        other = end - start > 2 and not belongs(rows[end].cells, layout)
+        if other or end - start > _ENOUGH_ROWS:
+            break
+        end = following
+        layout = layout._replace(kinds=_kinds(rows[start:end], layout.width))
+    return start, layout
+
+
+def _part(rows: list[_Row], layout: Layout) -> tuple[float, Layout]:
+    """How sure rows between empty ones are a table, with its width and kinds."""
+    widths = Counter(len(row.cells) for row in rows)
+    width = layout.width
+    if widths[width] < _FEWEST_ROWS:
+        width = widths.most_common(1)[0][0]
+    part = layout._replace(width=width, kinds=_kinds(rows, width))
+    fitting = [place for place, row in enumerate(rows) if belongs(row.cells, part)]
+    few = len(fitting) < max(_FEWEST_ROWS, len(rows) / 3)
+    if few or {*part.kinds} == {"text"}:
+        kinds = _kinds(rows, layout.width)
+        return 1e-6 * widths[layout.width], layout._replace(kinds=kinds)
+    return _evenness(rows[fitting[0] :], width), part
 
 
 def _kinds(rows: list[_Row], width: int) -> list[str]:
@@ -258,88 +320,99 @@ def _kinds(rows: list[_Row], width: int) -> list[str]:
         present = Counter(filter(None, map(kind_of, column)))
         kind, n = present.most_common(1)[0] if present else ("text", 1)
         kinds.append(kind if 2 * n > present.total() else "text")
-    return kinds
+    return kinds or ["text"] * width
 
 
-def _first(rows: list[_Row], width: int, kinds: list[str]) -> int:
-    """The first row that is no title, comment or other table."""
-    usual = np.median([sum(map(bool, r.cells)) for r in rows if len(r.cells) == width])
-    start = 0
-    while start < len(rows) - 1:
-        cells = rows[start].cells
-        filled = [cell for cell in cells if cell]
-        title = len(filled) == 1 < usual and kind_of(filled[0]) == "text"
-        comment = all(row.cells[0][:1] == "#" for row in rows[start : start + 2])
-        other = len(cells) != width and not _names_rows(rows[start:], width, kinds)
-        if not (title or comment or other):
+def belongs(cells: Sequence[str], layout: Layout) -> bool:
+    """Whether a row is one of the table: values stand where the others have them."""
+    if len(cells) != layout.width:
+        return False
+    if _has_values(cells, layout):
+        return True
+    others = any(kind for kind, _ in typed_kinds(cells, layout))
+    return not others and sum(map(bool, cells)) > 1
+
+
+def _has_values(cells: Sequence[str], layout: Layout) -> bool:
+    """Whether numbers or dates stand where the others have them."""
+    return any(kind == wanted for kind, wanted in typed_kinds(cells, layout))
+
+
+def is_short(cells: Sequence[str], layout: Layout) -> bool:
+    """Whether a row of the table lacks its last cells."""
+    words = any(kind == "text" for kind, _ in typed_kinds(cells, layout))
+    return len(cells) < layout.width and _has_values(cells, layout) and not words
+
+
+def typed_kinds(cells: Sequence[str], layout: Layout) -> list[tuple[str, str]]:
+    """Kinds of cells in columns of numbers and dates, each with its column's."""
+    pairs = zip(cells, layout.kinds, strict=False)
+    return [(kind_of(cell.strip()), kind) for cell, kind in pairs if kind != "text"]
+
+
+def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, int]:
+    """The first row of names, and the first of the body: both one if there is none."""
+    headers: list[int] = []
+    for place in range(body - 1, max(-1, body - 1 - _MOST_HEADER), -1):
+        cells = rows[place].cells
+        if are_names(cells, layout, bool(headers)):
+            headers.append(place)
+        elif len(cells) != layout.width and not _has_values(cells, layout):
             break
-        start += 1
-    return start if start < len(rows) - 1 else 0
+    below = [row.cells for row in rows[body:]]
+    if headers:
+        inside = (cells for cells in below if belongs(cells, layout))
+        words = any(
+            kind == "text" for cells in inside for kind, _ in typed_kinds(cells, layout)
+        )
+        last = headers[-1] if words else headers[0]
+        while (
+            last + 1 < body and not words and _is_unlike(rows[last + 1].cells, layout)
+        ):
+            last += 1  # a row of units of a few columns
+        return headers[-1], last + 1
+    if {*layout.kinds} != {"text"}:
+        return body, body + _counts_up(below, layout)
+    columns = zip(*(row for row in below[1:] if len(row) == layout.width), strict=True)
+    pairs = zip(below[0], columns, strict=False)
+    again = (cell and cell in column for cell, column in pairs)
+    return body, body + (not any(again))
 
 
-def _names_rows(rows: list[_Row], width: int, kinds: list[str]) -> bool:
-    """Whether a row of another width holds the names of the rows below it."""
-    first, below = rows[0].cells, [row.cells for row in rows[1:4]]
-    words = all(kind_of(cell) in ("text", "") for cell in first)
-    if not words or 2 * len(first) < width or any(len(row) != width for row in below):
-        return False
-    return any(
-        kind != "text" and kind_of(cell) == kind
-        for cell, kind in zip(below[0], kinds, strict=True)
-    ) or (abs(len(first) - width) == 1 and "text" in kinds and len({*kinds}) == 1)
+def are_names(cells: Sequence[str], layout: Layout, further: bool = False) -> bool:
+    """Whether a row holds names: words where the rows below have numbers or dates.
 
-
-def _count_names(rows: list[_Row], width: int, kinds: list[str]) -> int:
-    """How many of the first rows hold names: they are unlike the rows below."""
-    if len(rows[0].cells) != width:
-        return 1
-    typed = [place for place, kind in enumerate(kinds) if kind != "text"]
-    if typed:
-        count = 0
-        while count < min(_MOST_HEADER, len(rows) - 1):
-            if not _are_names(rows[count:], width, kinds, further=count > 0):
-                break
-            count += 1
-        return count or int(_counts_up(rows, typed))
-    first, below = rows[0].cells, [row.cells for row in rows[1:]]
-    columns = list(zip(*(row for row in below if len(row) == width), strict=True))
-    both = zip(first, columns, strict=True) if columns else ()
-    return int(not any(cell and cell in column for cell, column in both))
-
-
-def _are_names(rows: list[_Row], width: int, kinds: list[str], further: bool) -> bool:
-    """Whether the first row has no value in the columns of numbers and dates.
-
-    One of several rows of names has words there, and the rows below have none.
+    A further row above the names has more of them.
     """
-    cells, below = rows[0].cells, [row.cells for row in rows[_MOST_HEADER:]]
-    typed = [place for place, kind in enumerate(kinds) if kind != "text"]
+    n_filled, width = sum(map(bool, cells)), layout.width
     if len(cells) != width:
+        words = all(kind_of(cell) in ("text", "") for cell in cells)
+        return words and not further and 2 * len(cells) >= width > 1 < n_filled
+    kinds = [kind for kind, _ in typed_kinds(cells, layout)]
+    if n_filled < min(width, 2) or not _is_unlike(cells, layout):
         return False
-    first_kinds = [kind_of(cells[place]) for place in typed]
-    if any(one == kinds[place] for one, place in zip(first_kinds, typed, strict=True)):
-        return False
-    n_words = first_kinds.count("text")
-    if not further:
-        return n_words > 0 or not any(first_kinds)
-    words_below = any(
-        kind_of(row[i]) == "text" for row in below for i in typed if i < len(row)
-    )
-    return n_words > 1 and 2 * n_words >= len(typed) and not words_below
+    n = sum(map(bool, kinds))
+    return not further or (cells[0][:1] != "#" and n > 1 and 2 * n >= len(kinds))
 
 
-def _counts_up(rows: list[_Row], typed: list[int]) -> bool:
+def _is_unlike(cells: Sequence[str], layout: Layout) -> bool:
+    """Whether other values stand in columns of numbers and dates, and none of these."""
+    others = any(kind for kind, _ in typed_kinds(cells, layout))
+    return others and not _has_values(cells, layout)
+
+
+def _counts_up(rows: list[list[str]], layout: Layout) -> bool:
     """Whether the first row names columns by years, or other numbers that count up."""
 
-    def steps(row: _Row) -> set[float]:
-        texts = [row.cells[place] for place in typed if place < len(row.cells)]
-        numbers = [float(text) for text in texts if text.isdigit()]
-        whole = len(numbers) == len(texts) > 1
-        return set(np.diff(numbers)) if whole else {0.0, 1.0}
+    def steps(cells: list[str]) -> set[float]:
+        pairs = zip(cells, layout.kinds, strict=False)
+        numbers = [parse_cell(cell) for cell, kind in pairs if kind != "text"]
+        few = len(numbers) < 3 and not all(map(str.isdigit, cells))
+        return set() if few else set(np.diff(numbers).round(9))
 
     first = steps(rows[0])
-    differ = all(steps(row) != first for row in rows[1:])
-    return len(first) == 1 and 0.0 not in first and differ
+    even = len(first) == 1 and first != {0.0} and first == first
+    return even and all(steps(cells) != first for cells in rows[1:])
 
 
 def _names(
@@ -359,7 +432,7 @@ def _names(
     full = [row.cells for row in body if len(row.cells) == width]
     if len(names) == width - 1 and full:
         first = [cells[0] for cells in full]
-        if all(cells[-1] for cells in full[:1]) and len({*first}) == len(first):
+        if any(cells[-1] for cells in full) and len({*first}) == len(first):
             return ["row", *names], True
     while len(names) > width and not names[-1]:
         names = names[:-1]
