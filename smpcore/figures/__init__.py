@@ -2,7 +2,6 @@
 
 from smpcore.figures.charts import (
     OKABE_ITO,
-    SYMBOLS,
     class_balance,
     convergence,
     missing_values,
@@ -66,7 +65,6 @@ __all__ = [
     "NEAR",
     "OKABE_ITO",
     "OUTSIDE",
-    "SYMBOLS",
     "MapView",
     "MarkedModel",
     "Raster",

@@ -20,6 +20,8 @@ OKABE_ITO = (
     "#D55E00",
     "#F0E442",
 )
+#: Grey that is told from both backgrounds.
+GREY = "#7F858C"
 #: Of classes: then four that differ from those in hue or lightness, as on Explore.
 CLASS_COLORS = (*OKABE_ITO, "#882255", "#8C8C33", "#6A4FC9", "#8C510A")
 
@@ -93,6 +95,20 @@ def bars_layout(
     """Give lying bars the height they need, the first one on top."""
     figure.update_yaxes(autorange="reversed", type="category")
     return layout(figure, 110 + 24 * n_bars, x_title, y_title)
+
+
+def guide(figure: go.Figure, x: object, y: object, name: str, **line: object) -> None:
+    """A dotted grey line to compare points with."""
+    line = {"color": GREY, "dash": "dot", **line}
+    figure.add_scatter(x=x, y=y, mode="lines", name=name, line=line, hoverinfo="skip")
+
+
+def marks(
+    figure: go.Figure, xy: object, name: str, style: dict, **more: object
+) -> None:
+    """Marks of one kind, at places (x, y)."""
+    x, y = np.reshape(xy, (-1, 2)).T
+    figure.add_scatter(x=x, y=y, mode="markers", name=name, marker=style, **more)
 
 
 def class_balance(dataset: Dataset, division: Split) -> go.Figure:

@@ -59,24 +59,24 @@ class MapView(View):
     ----------
     rows : ndarray of shape (n_rows, n_features)
         Rows that the surface goes through, in the user's units.
-    at : ndarray of shape (n_rows, 2)
-        Where they lie.
+    positions : ndarray of shape (n_known, 2)
+        Where they lie, and others whose places are known.
     scale : ndarray of shape (n_features,)
         Unit of each feature; infinite, if it is constant.
     smoothing : float
         How much the surface may pass beside the rows.
     unseen : ndarray of shape (n_rows, n_features)
         Inputs at the rows' places, from surfaces that did not know these rows.
-    known : dict of bytes to ndarray of shape (2,)
-        Places of rows, by their values.
+    known : dict of bytes to int
+        Which of the positions is that of a row with these values.
     """
 
     rows: np.ndarray = field(repr=False, kw_only=True)
-    at: np.ndarray = field(repr=False, kw_only=True)
+    positions: np.ndarray = field(repr=False, kw_only=True)
     scale: np.ndarray = field(repr=False, kw_only=True)
     smoothing: float = field(kw_only=True)
     unseen: np.ndarray = field(repr=False, kw_only=True)
-    known: dict[bytes, np.ndarray] = field(repr=False, kw_only=True)
+    known: dict[bytes, int] = field(repr=False, kw_only=True)
     _grids: dict[int, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
@@ -86,29 +86,33 @@ class MapView(View):
 
     def project(self, X: np.ndarray) -> np.ndarray:
         """Where rows lie; of other inputs the point whose input is nearest."""
-        places = [self.known.get(key) for key in _keys(X)]
-        other = np.array([place is None for place in places], dtype=bool)
-        xy = np.zeros((len(X), 2))
-        xy[~other] = [place for place in places if place is not None] or xy[:0]
-        if other.any():
-            xy[other] = self._nearest_points(X[other])
+        index = self._indices(X)
+        xy = self.positions[index]
+        if (index < 0).any():
+            xy[index < 0] = self._nearest_points(X[index < 0])
         return xy
 
-    def _nearest_points(self, X: np.ndarray) -> np.ndarray:
-        nodes = self.nodes(self.most_nodes) / self.scale
+    def _indices(self, X: np.ndarray) -> np.ndarray:
+        """Which of the places is that of each row; -1: its place is not known."""
+        return np.array([self.known.get(key, -1) for key in _keys(X)], dtype=int)
+
+    @property
+    def at(self) -> np.ndarray:
+        """Where the rows lie that the surface goes through."""
+        return self.positions[: len(self.rows)]
+
+    def _nearest_points(self, X: np.ndarray, among: Any = slice(None)) -> np.ndarray:
+        nodes = self.nodes(self.most_nodes)[among] / self.scale
         sizes = np.einsum("ij,ij->i", nodes, nodes)
         parts = np.array_split(X / self.scale, -(-len(X) // 100))
         nearest = [(sizes - 2 * part @ nodes.T).argmin(axis=1) for part in parts]
-        return grid(self.x, self.y, self.most_nodes)[np.concatenate(nearest)]
+        return grid(self.x, self.y, self.most_nodes)[among][np.concatenate(nearest)]
 
     def place_answered(self, model: PrototypeModel, x: np.ndarray) -> np.ndarray | None:
         """Where the model answers as it does to x: the place with the nearest input."""
-        nodes, far = self.nodes(self.most_nodes), self.far(self.most_nodes).ravel()
-        same = model.predict(nodes) == model.predict(x[None])
-        away = (((nodes - x) / self.scale) ** 2).sum(axis=1)
-        best = np.where(same & (far == 0), away, np.inf).argmin()
-        place = grid(self.x, self.y, self.most_nodes)[best]
-        return place if same[best] and not far[best] else None
+        same = model.predict(self.nodes(self.most_nodes)) == model.predict(x[None])
+        among = same & (self.far(self.most_nodes).ravel() == 0)
+        return self._nearest_points(x[None], among)[0] if among.any() else None
 
     def lift(self, points: np.ndarray) -> np.ndarray:
         """The inputs of the surface at points of the window."""
@@ -122,11 +126,9 @@ class MapView(View):
 
     def left_out(self, X: np.ndarray, lifted: np.ndarray) -> np.ndarray:
         """Inputs at the places of rows, from surfaces that did not know these rows."""
-        place = {key: i for i, key in enumerate(_keys(self.rows))}
-        inputs = lifted.copy()
-        for i, key in enumerate(_keys(X)):
-            if key in place:
-                inputs[i] = self.unseen[place[key]]
+        inputs, index = lifted.copy(), self._indices(X)
+        within = (index >= 0) & (index < len(self.rows))
+        inputs[within] = self.unseen[index[within]]
         return inputs
 
     def differences(self, n_nodes: int, most: int) -> tuple[np.ndarray, ...]:
@@ -378,6 +380,7 @@ def map_view(
     places = places.astype(float)
     at = places[: len(rows)]
     _, scale = _units(rows)
+    keys = [*enumerate(_keys(np.vstack([rows, others])))]
     none = np.zeros((2, rows.shape[1]))
     return MapView(
         none[0],
@@ -389,9 +392,9 @@ def map_view(
         "map",
         _NOTE,
         rows=rows,
-        at=at,
+        positions=places,
         scale=scale,
         smoothing=smoothing,
         unseen=_unseen(at, rows, scale, smoothing),
-        known=dict(zip(_keys(np.vstack([rows, others])), places, strict=True)),
+        known={key: i for i, key in reversed(keys)},  # of equal rows the first
     )

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO, class_mark, words
+from smpcore.figures.charts import GREY, OKABE_ITO, class_mark, marks, words
 from smpcore.figures.views import View
 
 #: Seen on both backgrounds.
-_GREY, _RING = "#8A8F98", "#D1242F"
+_RING = "#D1242F"
 #: Pixels beside each other on the narrowest screen.
 _PHONE = 340
 _HEIGHT = 250
@@ -53,13 +53,11 @@ def change_map(
     nothing = np.zeros(0, dtype=int)
     figure = answer_map(view, answers, way[:0], nothing, nothing > 0, classes)
     style = {"symbol": ["circle", "star"], "size": [11, 15], "color": _RING}
-    return figure.add_scatter(
-        x=way[:, 0],
-        y=way[:, 1],
-        mode="lines+markers",
-        line={"color": _RING, "width": 2},
-        marker=style | {"line": {"color": "white", "width": 1.5}},
-        hoverinfo="skip",
+    style["line"] = {"color": "white", "width": 1.5}
+    marks(figure, way, "", style, hoverinfo="skip")
+    line = {"color": _RING, "width": 2}
+    return figure.update_traces(
+        {"mode": "lines+markers", "line": line}, -1
     ).update_layout(height=340)
 
 
@@ -76,18 +74,11 @@ def difference_map(
     scale |= {"zmax": max(float(differ.max()), 1e-300), "opacity": 0.5}
     figure = _heat(view, differ, **scale, hoverinfo="skip")
     styles = [("triangle-up", OKABE_ITO[0], 10), ("triangle-down", OKABE_ITO[1], 10)]
-    for j, (symbol, color, size) in enumerate([*styles, ("circle", _GREY, 5)]):
-        selected = only == j
+    for j, (symbol, color, size) in enumerate([*styles, ("circle", GREY, 5)]):
         style = {"symbol": symbol, "color": color, "size": size}
-        figure.add_scatter(
-            x=xy[selected, 0],
-            y=xy[selected, 1],
-            mode="markers",
-            name=names[j],
-            marker=style,
-        )
+        marks(figure, xy[only == j], names[j], style)
     style = {"symbol": "square", "color": OKABE_ITO[5], "size": 11, "opacity": 0.5}
-    figure.add_scatter(x=[None], y=[None], mode="markers", name=names[3], marker=style)
+    marks(figure, [None, None], names[3], style)
     _window(figure, view)
     # From the bottom up: on a phone its lines stand below each other, above the map.
     legend = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
@@ -109,9 +100,8 @@ def class_legend(classes: np.ndarray) -> go.Figure:
     """Which colour and shape is which class, for several maps at once."""
     figure = go.Figure()
     for j, label in enumerate(classes):
-        text = words(str(label)[:24])
         style = {**class_mark(j), "size": 9}
-        figure.add_scatter(x=[None], y=[None], mode="markers", name=text, marker=style)
+        marks(figure, [None, None], words(str(label)[:24]), style)
     none = {"visible": False}
     # Of its own, a lying legend takes half the height and hides the rest.
     lines = _lines([trace.name for trace in figure.data])
@@ -156,13 +146,7 @@ def _rows(
         marker = {**style, "size": 9 if ring else 6, "line": line}
         if np.ndim(style["color"]):
             marker["color"] = style["color"][rows]
-        figure.add_scatter(
-            x=xy[rows, 0],
-            y=xy[rows, 1],
-            mode="markers",
-            marker=marker,
-            hoverinfo="skip",
-        )
+        marks(figure, xy[rows], "", marker, hoverinfo="skip")
 
 
 def _window(figure: go.Figure, view: View) -> go.Figure:
@@ -196,8 +180,8 @@ def similarity_map(K: np.ndarray, labels: np.ndarray, rows: np.ndarray) -> go.Fi
     figure = go.Figure(heat)
     breaks = np.flatnonzero(labels[order][1:] != labels[order][:-1]) + 0.5
     for place in breaks if len(breaks) < len(K) / 4 else ():
-        figure.add_hline(place, line={"color": _GREY, "width": 1})
-        figure.add_vline(place, line={"color": _GREY, "width": 1})
+        figure.add_hline(place, line={"color": GREY, "width": 1})
+        figure.add_vline(place, line={"color": GREY, "width": 1})
     axis = {"showticklabels": False, "constrain": "domain", "title": "row"}
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis, autorange="reversed", scaleanchor="x")

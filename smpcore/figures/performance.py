@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO, layout, words
-from smpcore.figures.tradeoff import GREY
+from smpcore.figures.charts import GREY, OKABE_ITO, guide, layout, marks, words
 
 #: Points that are drawn at most: the worst, and evenly spread others.
 _MOST_POINTS = 2000
@@ -30,14 +29,8 @@ def predicted_actual(
         order = np.concatenate([order[:half], order[spread]])
     figure = go.Figure()
     both = np.concatenate([truth, answers])
-    figure.add_scatter(
-        x=[both.min(), both.max()],
-        y=[both.min(), both.max()],
-        mode="lines",
-        name="predicted = actual",
-        line={"color": GREY, "dash": "dot"},
-        hoverinfo="skip",
-    )
+    ends = [both.min(), both.max()]
+    guide(figure, ends, ends, "predicted = actual")
     figure.add_scatter(
         x=truth[order],
         y=answers[order],
@@ -195,8 +188,7 @@ def answer_places(
         ("right", right, {"symbol": "star", "size": 15, "color": OKABE_ITO[2]}),
     )
     for name, places, style in kinds:
-        x, y = np.array([*places]).reshape(-1, 2).T
-        figure.add_scatter(x=x, y=y, mode="markers", name=name, marker=style)
+        marks(figure, [*places], name, style)
     figure.update_layout(xaxis_title="across, as on Explore", yaxis_title="up")
     return figure.update_layout(
         height=380, margin={"l": 10, "r": 10, "t": 10, "b": 10}, showlegend=True

@@ -8,7 +8,15 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from smpcore.figures.charts import OKABE_ITO, bars_layout, class_mark, layout, words
+from smpcore.figures.charts import (
+    GREY,
+    OKABE_ITO,
+    bars_layout,
+    class_mark,
+    layout,
+    marks,
+    words,
+)
 from smpcore.model.portraits import as_image
 
 _FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
@@ -187,15 +195,15 @@ def densities(
     y_encoded: np.ndarray,
     classes: np.ndarray,
     x_title: str,
-    marks: Sequence[tuple[float, str]] = (),
+    limits: Sequence[tuple[float, str]] = (),
 ) -> go.Figure:
     """How one number is spread in each of the first 12 classes, by a normal kernel.
 
-    Marks are upright lines with their names.
+    Limits are upright lines with their names.
     """
     figure = go.Figure()
     low, high = float(values.min()), float(values.max())
-    for place, _ in marks:
+    for place, _ in limits:
         low, high = min(low, place), max(high, place)
     room = 0.08 * (high - low) or 1.0
     grid = np.linspace(low - room, high + room, _NODES)
@@ -213,9 +221,9 @@ def densities(
             "dash": _DASHES[c % len(_DASHES)],
         }
         figure.add_scatter(x=grid, y=density, name=words(label), line=style)
-    for place, name in marks:
+    for place, name in limits:
         figure.add_vline(
-            x=place, line_dash="dot", line_color="#8A8F98", annotation_text=words(name)
+            x=place, line_dash="dot", line_color=GREY, annotation_text=words(name)
         )
     return layout(figure, 260, words(x_title), "density")
 
@@ -228,18 +236,8 @@ def embeddings(
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for col, points in enumerate((before, after), start=1):
         for c, label in enumerate(classes):
-            in_class = y_encoded == c
             style = {**class_mark(c), "size": 7}
-            figure.add_scatter(
-                x=points[in_class, 0],
-                y=points[in_class, 1],
-                mode="markers",
-                name=words(label),
-                legendgroup=str(c),
-                showlegend=col == 1,
-                marker=style,
-                row=1,
-                col=col,
-            )
+            more = {"legendgroup": str(c), "showlegend": col == 1, "row": 1, "col": col}
+            marks(figure, points[y_encoded == c, :2], words(label), style, **more)
     _edge_titles(figure, 1, 2, "first principal axis", "second principal axis")
     return layout(figure, 380).update_layout(legend_y=1.12)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO
-from smpcore.figures.tradeoff import GREY, beside_others
+from smpcore.figures.charts import GREY, OKABE_ITO, guide
+from smpcore.figures.tradeoff import beside_others
 
 #: What is below the net benefit of an odd threshold is not drawn.
 _LOWEST = -0.1
@@ -21,8 +21,7 @@ def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
     others to compare with.
     """
     figure = go.Figure()
-    style = {"color": GREY, "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=style, name="exact")
+    guide(figure, [0, 1], [0, 1], "exact")
     for number, (name, table) in enumerate(tables.items()):
         first = number == 0
         color = OKABE_ITO[0] if first else GREY

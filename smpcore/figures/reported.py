@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import CLASS_COLORS, SYMBOLS
-from smpcore.figures.tradeoff import GREY
+from smpcore.figures.charts import CLASS_COLORS, class_mark, guide
 
 #: Pixels of a line of numbers, and of what is around all of them.
 _LINE, _AROUND = 22, 130
@@ -26,7 +25,7 @@ def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.F
     several = table["data"].nunique() > 1
     groups = ["data", "model"] if axis and several else ["model"]
     for place, (names, part) in enumerate(table.groupby(groups, sort=False)):
-        style = CLASS_COLORS[place % len(CLASS_COLORS)], SYMBOLS[place % len(SYMBOLS)]
+        style = class_mark(place)
         for kind in ("reported", "measured"):
             shown = part[np.isfinite(part[kind])]
             if len(shown):
@@ -54,10 +53,10 @@ def _series(
     figure: go.Figure,
     part: pd.DataFrame,
     what: tuple[str, str, bool],
-    style: tuple[str, str],
+    style: dict[str, str],
 ) -> None:
     """Numbers of one model of one kind, on an axis or a line for each data set."""
-    (kind, title, on_axis), (color, symbol) = what, style
+    kind, title, on_axis = what
     is_open = kind == "reported"
     bars = {"array": part[f"{kind}_sd"].fillna(0.0), "thickness": 1, "width": 2}
     places = {"x": part["at"], "y": part[kind], "error_y": bars}
@@ -69,8 +68,8 @@ def _series(
         name=title,
         line={"dash": "dot" if is_open else "solid"},
         marker={
-            "color": color,
-            "symbol": f"{symbol}-open" if is_open else symbol,
+            "color": style["color"],
+            "symbol": style["symbol"] + "-open" * is_open,
             "size": 9,
         },
     )
@@ -130,16 +129,10 @@ def accuracy_size(
     """
     figure = go.Figure()
     front = means[means[f"front, {size}"]].sort_values(size)
-    figure.add_scatter(
-        x=front[size],
-        y=front[score],
-        mode="lines",
-        line={"color": GREY, "dash": "dot", "shape": "hv"},
-        name="Pareto front",
-        hoverinfo="skip",
-    )
+    guide(figure, front[size], front[score], "Pareto front", shape="hv")
     for place, name in enumerate(means.index):
-        symbol = SYMBOLS[place % len(SYMBOLS)]
+        style = class_mark(place)
+        style["symbol"] += "-open" * (name not in ours)
         figure.add_scatter(
             x=means.loc[[name], size],
             y=means.loc[[name], score],
@@ -147,11 +140,7 @@ def accuracy_size(
             text=str(place + 1),
             textposition="top right",
             hovertemplate="%{x:,.0f}, %{y:.3f}",
-            marker={
-                "color": CLASS_COLORS[place % len(CLASS_COLORS)],
-                "symbol": symbol if name in ours else f"{symbol}-open",
-                "size": 11,
-            },
+            marker=style | {"size": 11},
             name=f"{place + 1} {name}",
         )
     title = f"{size} (geometric mean over data sets)"

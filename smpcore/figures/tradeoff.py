@@ -9,10 +9,8 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets.display_names import plain_number
-from smpcore.figures.charts import OKABE_ITO, SYMBOLS, layout
+from smpcore.figures.charts import GREY, OKABE_ITO, SYMBOLS, guide, layout
 
-#: Grey that is told from both backgrounds.
-GREY = "#7F858C"
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
     "front": ("", 11, 1.0, "on the Pareto front"),
@@ -59,7 +57,9 @@ def tradeoff(
     if wide:
         shown = _cut(shown, shown["x"] > 0)
     figure = go.Figure()
-    _front_line(figure, _cut(shown, shown["front"]))
+    front = _cut(shown, shown["front"])
+    front = _cut(front, np.lexsort((front["mean"], front["x"])))
+    guide(figure, front["x"], front["mean"], "front", shape="hv")
     for column, symbol, words in _RINGS:
         figure.add_scatter(
             x=shown["x"][shown[column]],
@@ -108,18 +108,6 @@ def _texts(columns: _Columns) -> np.ndarray:
     return np.array(["<br>".join(text) for text in lists], dtype=object)
 
 
-def _front_line(figure: go.Figure, front: _Columns) -> None:
-    front = _cut(front, np.lexsort((front["mean"], front["x"])))
-    figure.add_scatter(
-        x=front["x"],
-        y=front["mean"],
-        mode="lines",
-        name="front",
-        line={"color": GREY, "dash": "dot", "shape": "hv"},
-        hoverinfo="skip",
-    )
-
-
 def _family(
     figure: go.Figure, columns: _Columns, name: str, style: dict[str, str]
 ) -> None:
@@ -156,8 +144,7 @@ def _family(
 def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
     """Sensitivity against false alarms, from `operating_points`."""
     figure = go.Figure()
-    style = {"color": GREY, "dash": "dot"}
-    figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", line=style, name="chance")
+    guide(figure, [0, 1], [0, 1], "chance")
     points = points.assign(alarms=1 - points["specificity"])
     _curve(figure, points, "alarms", "sensitivity", threshold)
     figure.update_xaxes(

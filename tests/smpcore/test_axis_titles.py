@@ -69,6 +69,7 @@ MAKERS = {
     ),
     "decision_curve": lambda: figures.decision_curve(decision_curve(*EVENTS)),
     "densities": lambda: figures.densities(np.arange(3.0), CODES, CLASSES, "lead"),
+    "change_map": lambda: figures.change_map(VIEW, CODES[None], X[:2, :2], CLASSES),
     "difference_map": lambda: figures.difference_map(
         VIEW, np.zeros((4, 4)), XY, CODES, ["a", "b", "c", "d"]
     ),
