@@ -5,7 +5,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.ui.elements import choose_one
+from pages.state import widget_state
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "assets" / "guide"
@@ -27,8 +27,11 @@ def _page(path: Path) -> tuple[str, str]:
 
 
 chapters = dict([_five_minutes(), *map(_page, sorted(FOLDER.glob("*.md")))])
-unlabelled = {"label_visibility": "collapsed"}
-chapter = choose_one(st, "Chapter", "guide_chapter", chapters, **unlabelled)
+chapter = widget_state.choose_one(
+    *(st, "Chapter", chapters, "guide_chapter"),
+    buttons=True,
+    label_visibility="collapsed",
+)
 before, *pictures = PICTURE.split(chapters[chapter])
 st.markdown(before)
 for meaning, address, after in zip(*[iter(pictures)] * 3, strict=True):

@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.papers import runs
 from pages.state import session, widget_state
-from pages.ui.elements import choose_one, table
+from pages.ui.elements import table
 from pages.ui.text import message
 from pages.work import paper_runs
 from smpcore import METHODS
@@ -17,7 +17,12 @@ titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}
 papers = [key for key in titles if any(one.paper == key for one in EXPERIMENTS)]
 here = session.current().method
 here = here if here in papers else None
-paper = choose_one(st, "Paper", "papers_paper", papers, here, format_func=titles.get)
+paper = widget_state.choose_one(
+    *(st, "Paper", papers, "papers_paper"),
+    buttons=True,
+    default=here,
+    format_func=titles.get,
+)
 if paper in METHODS:
     st.caption(METHODS[paper].reference)
 chosen = [one for one in EXPERIMENTS if one.paper == paper]
@@ -27,7 +32,7 @@ shown = lines[["title", "where", "conclusions", "numbers", "status"]]
 table(shown.loc[:, (shown != "").any()])
 names = {one.name: f"{one.where}: {one.title}" for one in chosen}
 of = st, "Experiment", names, "papers_experiment"
-name = widget_state.selectbox(*of, format_func=names.get)
+name = widget_state.choose_one(*of, format_func=names.get)
 experiment = by_name(EXPERIMENTS, name)
 st.markdown(f"**{experiment.where}: {experiment.title}**")
 message(st.markdown, experiment.protocol or experiment.impossible)

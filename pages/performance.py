@@ -6,7 +6,7 @@ from pages.performance import confusion, errors, probabilities, subgroups, thres
 from pages.performance.rows import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import quality
-from pages.ui.elements import choose_one, problems_shown, trained_on
+from pages.ui.elements import problems_shown, trained_on
 from pages.ui.readouts import TITLES
 from pages.ui.text import message
 
@@ -33,11 +33,14 @@ used = context.with_threshold(estimator).model_
 message(st.caption, quality.quality_of(used, data))
 sections = SECTIONS[data.dataset.task]
 left, right = st.columns([5, 2], vertical_alignment="center")
-unlabelled = {"label_visibility": "collapsed"}
-shown = choose_one(left, "Show", "performance_section", sections, **unlabelled)
+shown = widget_state.choose_one(
+    *(left, "Show", sections, "performance_section"),
+    buttons=True,
+    label_visibility="collapsed",
+)
 # Rows that fitted the model judge it too kindly: they come last.
 parts = [p for p in ("validation", "test", "train") if p in context.open_parts]
-part = widget_state.selectbox(
+part = widget_state.choose_one(
     *(right, "Rows", parts, "performance_part"),
     format_func=TITLES.get,
     label_visibility="collapsed",

@@ -13,9 +13,9 @@ from pages.prototypes import (
     stability,
 )
 from pages.prototypes.context import with_model
-from pages.state import session
+from pages.state import session, widget_state
 from pages.ui import quality, readouts
-from pages.ui.elements import choose_one, problems_shown, trained_on
+from pages.ui.elements import problems_shown, trained_on
 from pages.ui.text import message
 
 SECTIONS = {
@@ -34,8 +34,11 @@ with problems_shown(st.error, stop=True):
     model = context.model()
 trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")
 message(st.caption, quality.quality_of(model, data))
-unlabelled = {"label_visibility": "collapsed"}
-shown = choose_one(st, "Show", "prototypes_section", SECTIONS, **unlabelled)
+shown = widget_state.choose_one(
+    *(st, "Show", SECTIONS, "prototypes_section"),
+    buttons=True,
+    label_visibility="collapsed",
+)
 of_model = with_model(context, model)
 notes.caption(of_model)
 SECTIONS[shown](of_model)

@@ -71,14 +71,12 @@ def controls(context: Context) -> tuple[list[Entry], bool]:
             [context.method.key] if context.method.key in methods else methods[:1],
         ),
     )
-    search = right.segmented_control(
-        "Settings",
-        [False, True],
+    search = widget_state.choose_one(
+        *(right, "Settings", (False, True), "compare_search"),
+        buttons=True,
         format_func=lambda yes: (
             f"best of {BUDGET} (cross-validated)" if yes else CURRENT_SETTINGS
         ),
-        required=True,
-        **widget_state.for_buttons("compare_search", (False, True), False),
         help="Current settings: your method as on Explore, the others at default "
         f"settings. Cross-validated: each tries {BUDGET} settings on the same folds "
         "of the training rows; the best is refitted on all training rows.",
@@ -109,9 +107,9 @@ def two(entries: list[Entry], candidates: list[Scored]) -> tuple[Scored, Scored]
     fitted = {one.entry.title: one for one in candidates}
     names = [entry.title for entry in entries]
     left, right = st.columns(2)
-    a = widget_state.selectbox(left, "A", names, "compare_a")
+    a = widget_state.choose_one(left, "A", names, "compare_a")
     others = [name for name in names if name != a]
-    b = widget_state.selectbox(right, "B", others, "compare_b")
+    b = widget_state.choose_one(right, "B", others, "compare_b")
     if waited := [name for name in (a, b) if name not in fitted]:
         message(st.caption, f"{waited[0]} is not fitted yet.")
         return None

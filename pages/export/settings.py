@@ -43,24 +43,21 @@ class Settings(NamedTuple):
 def controls(default_name: str) -> Settings:
     """Let the visitor choose; links and other pages keep it."""
     columns = st.columns([3, 2, 2, 2], vertical_alignment="bottom")
-    number_format = columns[0].segmented_control(
-        "Number format",
-        list(NUMBERS),
-        required=True,
-        **widget_state.for_buttons("export_format", NUMBERS, "float32"),
+    number_format = widget_state.choose_one(
+        *(columns[0], "Number format", NUMBERS, "export_format"),
+        buttons=True,
+        default="float32",
         help=_FORMAT_HELP,
     )
-    target = columns[1].selectbox(
-        "Target",
-        list(TARGETS),
+    target = widget_state.choose_one(
+        *(columns[1], "Target", TARGETS, "export_target"),
+        default="c99",
         format_func=lambda key: TARGETS[key].title,
-        **widget_state.for_selectbox("export_target", TARGETS, "c99"),
         help=_TARGET_HELP,
     )
-    chip = columns[2].selectbox(
-        "Costs on",
-        list(CHIPS),
-        **widget_state.for_selectbox("export_chip", CHIPS, "Cortex-M0"),
+    chip = widget_state.choose_one(
+        *(columns[2], "Costs on", CHIPS, "export_chip"),
+        default="Cortex-M0",
         help=_CHIP_HELP,
     )
     name = columns[3].text_input(

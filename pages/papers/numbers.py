@@ -26,7 +26,7 @@ def show(experiment: Experiment, table: pd.DataFrame) -> None:
         ranks.show(experiment, table)
     measure = measures[0]
     if len(measures) > 1:
-        measure = widget_state.selectbox(st, "Measure", measures, "papers_measure")
+        measure = widget_state.choose_one(st, "Measure", measures, "papers_measure")
     rows = table[table["measure"] == measure]
     if rows[["reported", "measured"]].notna().any(axis=None):
         models = [*rows["model"].unique()]

@@ -32,13 +32,8 @@ def show(experiment: Experiment, table: pd.DataFrame) -> None:
 
 def _against_size(experiment: Experiment, found: Comparison) -> None:
     """Mean scores against a size that can be chosen."""
-    score, sizes = experiment.ranked, list(experiment.sizes)
-    size = st.segmented_control(
-        "Size",
-        sizes,
-        required=True,
-        **widget_state.for_buttons("papers_size", sizes, sizes[0]),
-    )
+    score, of = experiment.ranked, (st, "Size", experiment.sizes, "papers_size")
+    size = widget_state.choose_one(*of, buttons=True)
     message(st.markdown, found.fronts[size])
     st.plotly_chart(
         figures.accuracy_size(found.means, score, size, found.ours),

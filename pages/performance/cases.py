@@ -54,7 +54,7 @@ def _picked(numbers: np.ndarray) -> None:
 def _open(rows: EvaluatedRows, numbers: list[int]) -> None:
     """The twin of a click on a line, and the button."""
     left, right = st.columns([2, 6], vertical_alignment="bottom")
-    number = widget_state.selectbox(left, "Row", numbers, "case")
+    number = widget_state.choose_one(left, "Row", numbers, "case")
     right.button(
         "Open in Why this prediction",
         key="open_case",

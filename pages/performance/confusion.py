@@ -38,7 +38,7 @@ def section(rows: EvaluatedRows) -> None:
         matrix = of_two_classes(rows, positive)
     else:
         of = controls[0], "Classes", [ALL, *rows.names], "one_class"
-        chosen = widget_state.selectbox(*of, format_func=short_label)
+        chosen = widget_state.choose_one(*of, format_func=short_label)
         positive = None if chosen == ALL else rows.names.index(chosen)
         matrix = of_classes(rows, positive)
     left, right = st.columns([5, 6])
@@ -147,7 +147,7 @@ def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
 
     left, right = st.columns([3, 5], vertical_alignment="bottom")
     of = left, "Rows of the cell", cells, "confusion_cell"
-    chosen = widget_state.selectbox(*of, format_func=label)
+    chosen = widget_state.choose_one(*of, format_func=label)
     inside = matrix.inside(cells[chosen])
     right.caption(f"{plural(len(inside), 'row')}, the least sure first.")
     said = np.array(rows.names)[rows.answers[inside]]

@@ -51,7 +51,7 @@ def positive_class(place: Any, rows: EvaluatedRows) -> int:
     shares = [float((y == name).mean()) for name in model.classes]
     rarer = int(shares[1] <= shares[0])
     key = f"positive {rows.data.dataset.digest}"
-    positive = widget_state.selectbox(
+    positive = widget_state.choose_one(
         *(place, "Positive class", (rarer, 1 - rarer), key),
         format_func=lambda number: short_label(model.classes[number]),
         help="The class to detect. Default: the rarer one in the training rows.",

@@ -39,7 +39,7 @@ def section(rows: EvaluatedRows) -> None:
     names = _columns(rows)
     digest = rows.data.dataset.digest
     first = session.remembered("first_column", digest, lambda: _default(rows, names))
-    column = widget_state.selectbox(
+    column = widget_state.choose_one(
         *(left, "Column", names, "subgroup_column"),
         default=first,
         format_func=short_label,
@@ -48,7 +48,7 @@ def section(rows: EvaluatedRows) -> None:
     )
     measures = _measures(rows)
     options = [measure.name for measure in measures]
-    chosen = widget_state.selectbox(
+    chosen = widget_state.choose_one(
         *(right, "Measure", options, "subgroup_measure"),
         format_func=short_label,
         help=define("Calibration-in-the-large"),

@@ -132,7 +132,7 @@ def _rule(
     None: by hand.
     """
     ways = WAYS[:1] if rows.fitted.code_size else WAYS
-    way = widget_state.selectbox(columns[0], "Choose the threshold by", ways, "way")
+    way = widget_state.choose_one(columns[0], "Choose the threshold by", ways, "way")
     if way == WAYS[1]:
         wanted = columns[1].number_input(
             "Minimum sensitivity, %",

@@ -118,12 +118,8 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
     division, opened = context.data.split, context.open_test
     parts = context.open_parts
     left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
-    part = left.selectbox(
-        "Rows",
-        parts,
-        format_func=TITLES.get,
-        **widget_state.for_selectbox("why_part", parts, parts[0]),
-    )
+    of = left, "Rows", parts, "why_part"
+    part = widget_state.choose_one(*of, format_func=TITLES.get)
     rows = np.sort(getattr(division, part))
     numbers = context.data.dataset.row_numbers(rows)
     first, last = int(numbers[0]), int(numbers[-1])

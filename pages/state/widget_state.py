@@ -7,7 +7,7 @@ taken only where the control itself could have that value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import streamlit as st
@@ -15,40 +15,35 @@ import streamlit as st
 from pages.state import session
 
 
-def for_selectbox(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
-    """Arguments of a selectbox that keeps its value."""
-    value = _option(key, options, default)
-    return {"key": key, "index": list(options).index(value)}
-
-
-def selectbox(
-    place: Any, label: str, options: Collection[Any], key: str, **more: Any
+def choose_one(
+    place: Any, label: str, options: Iterable[Any], key: str, **more: Any
 ) -> Any:
-    """A selectbox that keeps its value; at first the first option, or ``default``."""
-    default = more.pop("default", next(iter(options)))
-    state = for_selectbox(key, options, default)
-    return place.selectbox(label, list(options), **state, **more)
+    """One of several, kept; at first the first one, or ``default``.
 
-
-def for_buttons(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
-    """Arguments of a row of buttons; as `for_selectbox`."""
-    return {"key": key, "default": _option(key, options, default)}
+    It is chosen from a list, or with ``buttons`` in a row of them.
+    """
+    options, default = list(options), more.pop("default", None)
+    start = _option(key, options, options[0] if default is None else default)
+    if more.pop("buttons", False):
+        more |= {"required": True, "default": start}
+        return place.segmented_control(label, options, key=key, **more)
+    return place.selectbox(label, options, options.index(start), key=key, **more)
 
 
 def for_value(key: str, options: Collection[Any], default: Any) -> dict[str, Any]:
-    """Arguments of a toggle or a number; as `for_selectbox`."""
+    """Arguments of a toggle or a number that keeps its value."""
     return {"key": key, "value": _option(key, options, default)}
 
 
 def for_text(key: str, longest: int, default: str) -> dict[str, Any]:
-    """Arguments of a text of at most so many characters; as `for_selectbox`."""
+    """Arguments of a text of at most so many characters; as `for_value`."""
     return {"key": key, "value": _remember(key, default, lambda t: t[:longest], str)}
 
 
 def for_multiselect(
     key: str, options: Collection[str], default: list[str]
 ) -> dict[str, Any]:
-    """Arguments of a list of options; as `for_selectbox`."""
+    """Arguments of a list of options; as `for_value`."""
 
     def read(text: str) -> list[str] | None:
         names = dict.fromkeys(filter(None, text.split(",")))

@@ -29,12 +29,12 @@ def choose(context: Context) -> SweepRequest:
         format_func=lambda key: METHODS[key].title,
         **widget_state.for_multiselect(f"sweep_methods_{task}", able, first),
     )
-    score = widget_state.selectbox(
+    score = widget_state.choose_one(
         *(columns[1], "Score", SCORES[task], f"sweep_score_{task}"),
         format_func=_label,
         help=MEANINGS["balanced_accuracy" if task == "classification" else "r2"],
     )
-    size = widget_state.selectbox(
+    size = widget_state.choose_one(
         *(columns[2], "Against", SIZES, "sweep_size"),
         format_func=_label,
         help="Flash and cycles of integer formats exclude the conversion of float "

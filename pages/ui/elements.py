@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import session, widget_state
+from pages.state import session
 from pages.state.context import Context
 from pages.ui.glossary import help_of
 from pages.ui.text import escape_markdown
@@ -37,16 +37,6 @@ def trained_on(context: Context, more: str = "") -> None:
     """Say which method a page's model is of, and which data."""
     name = escape_markdown(context.data.dataset.name)
     st.caption(f"{context.method.title}, trained on {name}.{more}")
-
-
-def choose_one(
-    place: Any, label: str, key: str, options: Iterable[Any], start: Any = None, **more
-) -> Any:
-    """A row of buttons with one chosen: at first ``start``, or the first one."""
-    options = list(options)
-    start = options[0] if start is None else start
-    state = widget_state.for_buttons(key, options, start)
-    return place.segmented_control(label, options, required=True, **state, **more)
 
 
 def want_dialog(name: str) -> None:
