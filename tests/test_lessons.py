@@ -340,13 +340,11 @@ def test_only_the_lesson_stays_open_during_a_question(page):
     assert "is closed while" not in said(sound(app.run()))
 
 
-def test_a_question_hides_downloads_and_convergence():
+def test_a_question_hides_downloads():
     app = started(SHIPPED["02-fusion.json"])
-    keys = {one.key for one in (*app.button, *app.toggle)}
-    assert not keys & {"qr", "show_convergence", "pin"}
+    assert not {one.key for one in app.button} & {"qr", "pin"}
     session_of(app).lesson.answers[0] = 5.0
-    keys = {one.key for one in (*app.run().button, *app.toggle)}
-    assert {"qr", "show_convergence"} <= keys
+    assert {"qr", "pin"} <= {one.key for one in app.run().button}
 
 
 def test_a_link_opens_a_lesson_at_its_step():

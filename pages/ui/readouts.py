@@ -20,7 +20,6 @@ from smpcore.datasets import (
     used_matrices,
 )
 from smpcore.evaluation import RegressionScores, Scores
-from smpcore.model import History
 from smpcore.readouts import READOUTS
 
 #: What a prototype of each kind is.
@@ -240,17 +239,12 @@ def solver_readouts(fitted: Any) -> list[dict[str, str]]:
         value = f"≤ {share} %"
         detail = f"{estimator.certificate} can have an objective more than {share} % "
         detail += f"lower than {plain_number(estimator.objective_, 5)}"
-    seconds = history.seconds
+    seconds, steps = history.seconds, plural(history.n_iter, "iteration")
     spent = f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
     return [
         _text("gap", value, detail),
-        _text("solver", spent, convergence_summary(history)),
+        _text("solver", spent, f"{steps}, {history.status_text}"),
     ]
-
-
-def convergence_summary(history: History) -> str:
-    """Number of iterations, and how the solver ended."""
-    return f"{plural(history.n_iter, 'iteration')}, {history.status_text}"
 
 
 def _text(key: str, value: str, detail: str) -> dict[str, str]:

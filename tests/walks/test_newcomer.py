@@ -260,4 +260,3 @@ def test_a_newcomer_presents_steps_and_takes_the_link_along(visit):
     visit.finish()
     assert (hits(visit, "Training"), hits(visit, "Validation")) == figures
     visit.unfold("What is minimised").unfold("Show as a table").unfold("How it works")
-    visit.click("switch", "Show convergence")
