@@ -27,18 +27,20 @@ SECTIONS = {
     "Report": report.section,
 }
 
+above = st.container()
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
     forbidden.control(context)
     model = context.model()
-trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")
-message(st.caption, quality.quality_of(model, data))
-shown = widget_state.choose_one(
-    *(st, "Show", SECTIONS, "prototypes_section"),
-    buttons=True,
-    label_visibility="collapsed",
-)
-of_model = with_model(context, model)
-notes.caption(of_model)
-SECTIONS[shown](of_model)
+with above:
+    shown = widget_state.choose_one(
+        *(st, "Show", SECTIONS, "prototypes_section"),
+        buttons=True,
+        label_visibility="collapsed",
+    )
+    of_model = with_model(context, model)
+    notes.caption(of_model)
+    SECTIONS[shown](of_model)
+    message(st.caption, quality.quality_of(model, data))
+    trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")

@@ -87,6 +87,9 @@ def _results() -> None:
 with problems_shown(stop=True):
     context = session.resolved()
     data = context.data
-request = controls.choose(context)
+top, results, below = (st.container() for _ in range(3))
+with top:
+    request = controls.choose(context, below)
 polling = sweeps.poll_interval(request.jobs())
-st.fragment(_results, run_every=polling)()
+with results:
+    st.fragment(_results, run_every=polling)()

@@ -13,7 +13,7 @@ from pages.ui import readouts
 from pages.ui.elements import signed_bars, table_popover
 from pages.ui.elements import table as show_table
 from pages.ui.glossary import define
-from pages.ui.text import short_label
+from pages.ui.text import escape_markdown, short_label
 from pages.work import slots
 from smpcore import figures
 from smpcore.datasets import plain_number
@@ -26,6 +26,8 @@ MOST_DRAWN, MOST_LINES = 20, 6
 #: two stand beside each other on a phone.
 _PICTURE = 150
 _EMBEDDED = 200
+#: Of a table: bars in a portrait, and its width; four stand beside each other.
+_BARS, _BARS_WIDTH = 6, 290
 
 
 @slots.interactive_slot()
@@ -74,6 +76,31 @@ def draw(
     )
 
 
+@slots.interactive_slot()
+def _bars(context: ModelContext, n: int) -> None:
+    """What is largest in each of the first prototypes of a table, beside each other."""
+    values, model = context.portraits.values, context.model
+    title = "weights per standard deviation"
+    if not context.portraits.signed:
+        values = (values - model.center) / model.scale
+        title = "standard deviations from the training mean"
+    most, n_bars = np.abs(values[:n]).max(), min(_BARS, values.shape[1])
+    with st.container(horizontal=True, gap="small"):
+        for j in range(n):
+            with st.container(width=_BARS_WIDTH, gap=None):
+                st.markdown(f"**{escape_markdown(context.name(j))}**")
+                figure = figures.signed_bars(
+                    values[j], model.feature_names, "", most=_BARS, y_title=""
+                )
+                figure.update_layout(height=60 + 24 * n_bars, margin_t=8)
+                figure.update_xaxes(range=[-most, most])  # bars can be compared
+                words = f"The largest of {context.name(j)}: {title}"
+                config = {"displayModeBar": False}
+                key = f"bars_{j}"
+                st.plotly_chart(figure, key=key, config=config, alt=short_label(words))
+    st.caption(f"The largest {title}, at most {_BARS} of a prototype, on one scale.")
+
+
 def lines(context: ModelContext) -> list[dict[str, Any]]:
     """The prototypes as lines of a table."""
     merged, texts = context.merged_from, context.texts
@@ -92,6 +119,8 @@ def gallery(context: ModelContext) -> None:
     n = min(model.n_prototypes, MOST_LINES if context.channels else MOST_DRAWN)
     names, shown = [context.name(j) for j in range(n)], context.portraits
     draw(context, shown.values[:n], names, "gallery", shown.signed)
+    if len(context.shape) == 1 and not context.texts:
+        _bars(context, n)
     if len(context.shape) > 1:
         more = model.n_prototypes - n
         more_text = f" {more} more in the table and under One by one." if more else ""

@@ -18,8 +18,8 @@ from smpcore.evaluation import SCORES, SIZES, baseline_paths, title_of
 from smpcore.readouts import READOUTS
 
 
-def choose(context: Context) -> SweepRequest:
-    """Have the visitor choose what to sweep."""
+def choose(context: Context, below: Any) -> SweepRequest:
+    """Have the visitor choose what to sweep, or open a file below the results."""
     data, task, able = context.data, context.task, list(context.methods)
     first = [context.method.key] if context.method.key in able else able[:1]
     columns = st.columns([4, 2, 2, 1])
@@ -42,7 +42,8 @@ def choose(context: Context) -> SweepRequest:
     )
     groups = () if text_features(data.dataset) else _baselines(task)
     values = {key: _values(context, key) for key in chosen}
-    opened = batch.section(data)
+    with below:
+        opened = batch.section(data)
     n_folds = _folds(columns[3], opened)
     return SweepRequest(data, values, score, size, n_folds, groups, opened)
 

@@ -73,8 +73,9 @@ def run() -> None:
         lesson_bar.show()
     if not lesson_bar.closes(page.title):
         if question := _PAGES[page.title][1]:
-            st.subheader(page.title)
-            st.caption(question)
+            head = st.container(horizontal=True, vertical_alignment="bottom")
+            head.subheader(page.title, width="content")
+            head.caption(question, width="content")
         page.run()
     # Values set on this page are linked and kept too.
     address.show(session.current())
