@@ -47,6 +47,10 @@ _IMPUTED = {
 }
 
 
+#: A button for what a date becomes.
+_BUTTONS = {"days": "Read as days", "weekday": "Weekday", "hours": "Read as hours"}
+
+
 def clean(dataset: Dataset) -> None:
     """Let the visitor clean the columns of an own table, step by step."""
     if not dataset.private or dataset.origin is None or len(dataset.sample_shape) > 1:
@@ -69,7 +73,8 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
         left, right = st.columns([4, 1], vertical_alignment="center")
         message(left.markdown, one.reason)
         right.button(
-            "Read as numbers" if one.step.numbers else "Treat as missing",
+            _BUTTONS.get(one.step.date_use)
+            or ("Read as numbers" if one.step.numbers else "Treat as missing"),
             key=f"suggested_{place}",
             on_click=_accept,
             args=(dataset, one),
@@ -80,8 +85,9 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
 
 
 def _accept(dataset: Dataset, one: Suggestion) -> None:
-    kinds = {one.step.column: "number"} if one.as_number else {}
-    _change(dataset, lambda: one.step, kinds)
+    name, is_date = one.step.column, bool(one.step.date_use)
+    kinds = {name: "number"} if one.as_number else {name: "category"} if is_date else {}
+    _change(dataset, lambda: one.step, kinds, {name: "feature"} if is_date else {})
 
 
 def _done(dataset: Dataset) -> None:
@@ -105,8 +111,8 @@ def _done(dataset: Dataset) -> None:
         st.button("Undo", key="undo_cleaning", icon=":material/undo:", on_click=_undo)
 
 
-def _undo_stack(dataset: Dataset) -> list[tuple[Any, Mapping[str, Any]]]:
-    """Steps and kinds before each change of this table, the latest last."""
+def _undo_stack(dataset: Dataset) -> list[dict[str, Any]]:
+    """Steps, kinds and roles before each change of this table, the latest last."""
     about = id(dataset.origin)  # the same object whatever the roles and steps
     return session.remembered("cleaning_undo", about, list)
 
@@ -114,14 +120,14 @@ def _undo_stack(dataset: Dataset) -> list[tuple[Any, Mapping[str, Any]]]:
 def _undo() -> None:
     dataset, _ = editor.shown()
     if stack := _undo_stack(dataset):
-        steps, kinds = stack.pop()
-        editor.keep(dataset.with_roles(kinds=kinds, cleaning=steps))
+        editor.keep(dataset.with_roles(**stack.pop()))
 
 
 def _change(
     dataset: Dataset,
     step: Callable[[], CleaningStep],
     kinds: Mapping[str, Any] | None = None,
+    roles: Mapping[str, Any] | None = None,
 ) -> None:
     """Clean a column with this step, unless nothing could learn from the table then."""
     visit = session.get()
@@ -129,7 +135,7 @@ def _change(
     visit.editions["cleaning"] += 1
     try:
         steps = with_step(dataset.cleaning, step())
-        cleaned = dataset.with_roles(kinds=kinds, cleaning=steps)
+        cleaned = dataset.with_roles(roles, kinds=kinds, cleaning=steps)
         problem = editor.fit_problem(cleaned)
         if problem and not editor.fit_problem(dataset):
             raise SmpcoreError(problem)
@@ -138,9 +144,12 @@ def _change(
         words = f"{error} The step was not applied."
         visit.results["cleaning_problem"] = dataset.digest, words
         return
-    before = {name: dataset.kinds[name] for name in dataset.origin.frame}
+    before = {"cleaning": dataset.cleaning}
+    for part in ("kinds", "roles"):
+        values = getattr(dataset, part)
+        before[part] = {name: values[name] for name in dataset.origin.frame}
     stack = _undo_stack(dataset)
-    stack.append((dataset.cleaning, before))
+    stack.append(before)
     del stack[:-MOST_UNDONE]
 
 

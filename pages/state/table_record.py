@@ -17,6 +17,7 @@ from pages.work.json_files import Record
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import (
     CleaningStep,
+    DateUse,
     Imputation,
     Kind,
     Role,
@@ -51,6 +52,8 @@ class _Step(Record):
     indicator: bool = False
     fixed: bool = False
     numbers: bool = False
+    date_use: DateUse = ""
+    date_form: Name = ""
 
 
 class _Columns(Record):

@@ -77,7 +77,7 @@ from smpcore.datasets.tables import (
 )
 from smpcore.datasets.text_columns import only_compared, text_features
 from smpcore.datasets.time_to_event import event_within
-from smpcore.datasets.times import distinct_times, read_times
+from smpcore.datasets.times import DateUse, distinct_times, read_times
 from smpcore.datasets.writers import TABLE_WRITERS, as_csv
 
 __all__ = [
@@ -97,6 +97,7 @@ __all__ = [
     "CleaningStep",
     "Dataset",
     "DatasetInfo",
+    "DateUse",
     "FileStatistics",
     "FollowUp",
     "Imputation",

@@ -25,6 +25,7 @@ from smpcore.datasets.columns import (
     parsed_numbers,
 )
 from smpcore.datasets.display_names import listed, plain_number, shown
+from smpcore.datasets.times import DateUse, date_values
 from smpcore.errors import DatasetError
 
 #: The level of a category that stands for a missing value.
@@ -69,6 +70,10 @@ class CleaningStep:
     numbers : bool
         Before all else, numbers are read out of texts such as 12 %, $1, 1,200, 104 mmHg
         or <0.1.
+    date_use : {"", "days", "weekday", "hours"}
+        Likewise of dates: days since 2000-01-01, the weekday, hours of the day.
+    date_form : str
+        How dates are written: ISO8601, or with signs such as %d/%m/%Y.
     """
 
     column: str
@@ -81,6 +86,8 @@ class CleaningStep:
     indicator: bool = False
     fixed: bool = False
     numbers: bool = False
+    date_use: DateUse = ""
+    date_form: str = ""
 
     def __post_init__(self):
         put = self.__dict__.update  # as every frozen dataclass sets its own fields
@@ -95,9 +102,10 @@ class CleaningStep:
             self._refuse(
                 f"low={plain_number(low)} should be at most high={plain_number(high)}"
             )
-        if self.impute not in get_args(Imputation):
-            allowed = ", ".join(map(repr, get_args(Imputation)))
-            self._refuse(f"impute={shown(self.impute)} should be one of {allowed}")
+        for name, words in (("impute", Imputation), ("date_use", DateUse)):
+            if (value := getattr(self, name)) not in get_args(words):
+                allowed = ", ".join(map(repr, get_args(words)))
+                self._refuse(f"{name}={shown(value)} should be one of {allowed}")
         if self.indicator and self.impute == "own level":
             self._refuse("an indicator says the same as a level of its own; choose one")
         # Then a second run changes nothing, whichever table is cleaned already.
@@ -165,15 +173,17 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
 
 
 def undressed(column: pd.Series, step: CleaningStep) -> pd.Series:
-    """The column with the numbers of its texts, and other texts as they are."""
-    if not step.numbers or is_numeric(column):
+    """The column with the numbers or dates of its texts, other texts as they are."""
+    if not (step.numbers or step.date_use) or is_numeric(column):
         return column
-    codes, texts = pd.factorize(column)
-    numbers = [parse_dressed(text)[0] for text in texts]
-    written = as_text(pd.Series(numbers, dtype="float64"))
-    bare = pd.Series(
-        [*written.fillna(pd.Series(texts, dtype="str")), None], dtype="str"
-    )
+    codes, different = pd.factorize(column)
+    texts = pd.Series(different, dtype="str")
+    if step.date_use:
+        values = date_values(texts, step.date_form, step.date_use)
+    else:
+        numbers = [parse_dressed(text)[0] for text in texts]
+        values = pd.Series(numbers, dtype="float64")
+    bare = pd.Series([*as_text(values).fillna(texts), None], dtype="str")
     column = bare.take(codes).set_axis(column.index).rename(column.name)
     numbers = parsed_numbers(column)
     if np.isnan(numbers).sum() > column.isna().sum():

@@ -19,6 +19,13 @@ from smpcore.datasets.cleaning import (
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.display_names import plain_number, shown
 
+#: What dates become.
+DATE_WORDS = {
+    "days": "dates become days since 2000-01-01",
+    "weekday": "dates become weekdays",
+    "hours": "times become hours of the day",
+}
+
 
 def describe_steps(
     steps: Iterable[CleaningStep],
@@ -64,9 +71,11 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
     known = without_codes(numbers, step)
     as_called = renamed(known, step)
     parts = []
-    if step.numbers:
+    if step.numbers or step.date_use:
         changed = as_text(numbers).to_numpy() != as_text(column).to_numpy()
-        parts.append(("numbers are read out of texts", changed & ~column.isna()))
+        words = DATE_WORDS.get(step.date_use, "numbers are read out of texts")
+        words += f" (written {step.date_form})" * bool(step.date_form)
+        parts.append((words, changed & ~column.isna()))
     if step.codes:
         verb = "is" if len(step.codes) == 1 else "are"
         words = f"{values_in_words(step.codes)} {verb} missing"

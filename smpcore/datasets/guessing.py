@@ -42,7 +42,8 @@ _ID_NAMES = re.compile(
     r"(?i:(.*[ _.-])?(id|uuid|guid)|index|row(names?)?|unnamed.*)|.*[a-z]I[dD]"
 )
 _DATE = (
-    r"^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?$"
+    r"^((\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?"
+    r"|\d{1,2}[- ][A-Za-z]{3}[- ]\d{2,4}|\d{1,2}:\d{2}(:\d{2})?)$"
 )
 
 
@@ -131,7 +132,10 @@ def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
             "together in one part)"
         )
     if text and _share_of_dates(coded) > 0.9:
-        return "it looks like a date (as time, it orders the rows into blocks)"
+        return (
+            "it looks like a date (as time, it orders the rows into blocks; Clean "
+            "reads days, weekdays or hours)"
+        )
     if column.size < ENOUGH_ROWS:
         return ""
     if text and are_dressed(coded.dictionary[:500].to_pylist()):

@@ -15,10 +15,12 @@ from smpcore.datasets.cleaning import (
     step_of,
     where_one_of,
 )
-from smpcore.datasets.cleaning_words import values_in_words
+from smpcore.datasets.cleaning_words import DATE_WORDS, values_in_words
 from smpcore.datasets.columns import as_numbers, as_text, is_numeric
 from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.display_names import shown
 from smpcore.datasets.guessing import FEW_VALUES
+from smpcore.datasets.times import date_forms, date_values
 
 _WORDS = frozenset(
     "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
@@ -28,6 +30,8 @@ _BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888)
 _ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
 #: -1 is an ordinary number where a column has fewer other values.
 _FEWEST_OTHERS = 10
+#: Different texts that are tried as dates, and digits of a date at least.
+_LOOKED_AT, _FEWEST_DIGITS = 500, 3
 #: A code above all others is at least so many times the next one.
 _FAR_ABOVE = 2.0
 
@@ -76,12 +80,22 @@ def suggest_codes(dataset: Dataset) -> list[Suggestion]:
         if dataset.kinds[name] == "category"
         if (suggestion := _dressed(dataset, column))
     ]
-    return dressed + [
-        _suggestion(dataset, column, codes)
+    dated = [
+        suggestion
         for name, column in frame.items()
-        if dataset.roles[name] != "ignore"
-        if (codes := [*_words(column), *_numbers(column)])
+        if dataset.roles[name] in ("feature", "ignore")
+        for suggestion in _dated(dataset, column)
     ]
+    return (
+        dressed
+        + dated
+        + [
+            _suggestion(dataset, column, codes)
+            for name, column in frame.items()
+            if dataset.roles[name] != "ignore"
+            if (codes := [*_words(column), *_numbers(column)])
+        ]
+    )
 
 
 def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Suggestion:
@@ -111,6 +125,30 @@ def _dressed(dataset: Dataset, column: pd.Series) -> Suggestion | None:
     looks = f"{name}: {values_in_words(texts[:2])} … are numbers"
     reason = f"{looks} in {unit}." if unit else f"{looks} written as texts."
     return Suggestion(replace(step, numbers=True, unit=unit), reason, True)
+
+
+def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
+    """Dates and times of day, which are no categories."""
+    name = str(column.name)
+    step = step_of(dataset.cleaning, name)
+    if is_numeric(column) or step.date_use:
+        return
+    texts = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
+    if texts.empty or sum(map(str.isdigit, texts[0])) < _FEWEST_DIGITS:
+        return
+    for form in date_forms(texts):
+        is_clock = form.startswith("%H")
+        first = date_values(texts[:1], form, "hours" if is_clock else "days")[0]
+        day = pd.Timestamp("2000-01-01") + pd.Timedelta(first, "D")
+        for use in ("hours",) if is_clock else ("days", "weekday"):
+            unit = {"days": "days since 2000-01-01", "hours": "h"}.get(use, "")
+            in_words = f"{first:g} h" if is_clock else f"{day:%-d %B %Y}"
+            reason = f"{name}: {shown(texts[0])} is {in_words}; {DATE_WORDS[use]}."
+            yield Suggestion(
+                replace(step, date_use=use, date_form=form, unit=unit),
+                reason,
+                use != "weekday",
+            )
 
 
 def _words(column: pd.Series) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Times of rows: read from a column, and the moments at which rows can be parted."""
 
 import warnings
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,11 @@ from pandas.tseries.api import guess_datetime_format
 from smpcore.datasets.columns import as_numbers, is_numeric
 from smpcore.datasets.display_names import shown
 from smpcore.errors import DatasetError
+
+DateUse = Literal["", "days", "weekday", "hours"]
+#: Ways of writing dates and times of day that pandas does not guess.
+_SHORT_FORMS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%H:%M", "%H:%M:%S")
+_EPOCH = pd.Timestamp("2000-01-01", tz="UTC")
 
 
 def read_times(column: pd.Series) -> np.ndarray:
@@ -80,6 +86,21 @@ def _forms(text: str) -> list[str]:
 
 def _parsed(texts: pd.Series, form: str) -> pd.Series:
     return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
+
+
+def date_forms(texts: pd.Series) -> list[str]:
+    """Ways in which all texts are dates or times of day, such as %d/%m/%Y."""
+    forms = (*_forms(texts.iloc[0]), *_SHORT_FORMS)
+    return [form for form in forms if _parsed(texts, form).notna().all()]
+
+
+def date_values(texts: pd.Series, form: str, use: DateUse) -> pd.Series:
+    """Days since 2000, weekdays or hours of the day; what is no date is missing."""
+    dates = _parsed(texts, form)
+    if use == "weekday":
+        return dates.dt.day_name()
+    start, unit = (_EPOCH, "D") if use == "days" else (dates.dt.normalize(), "h")
+    return (dates - start) / pd.Timedelta(1, unit)
 
 
 def distinct_times(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:

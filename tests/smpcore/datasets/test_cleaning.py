@@ -3,6 +3,7 @@
 import json
 import pickle
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 import numpy as np
 import pandas as pd
@@ -369,3 +370,42 @@ def test_numbers_in_other_clothes_are_proposed_and_read_with_their_unit(
     np.testing.assert_array_equal(cleaned.frame["x"][:3], numbers)
     assert "numbers are read out of texts" in " ".join(describe_steps([step], frame))
     assert steps_from_json(steps_to_json([step])) == (step,)
+
+
+@pytest.mark.parametrize(
+    "form", ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%H:%M", "%d/%m/%Y %H:%M"]
+)
+def test_dates_are_days_weekdays_or_hours_and_never_silently_a_category(form):
+    rng = np.random.default_rng(0)
+    moments = [
+        datetime(2000, 1, 1) + timedelta(minutes=int(n))
+        for n in rng.integers(0, 12_000_000, 60)
+    ]
+    texts = [moment.strftime(form) for moment in moments]
+    rows = "".join(f"{t},{i % 7},{'pq'[i % 2]}\n" for i, t in enumerate(texts))
+    data = read_table(f"when,n,y\n{rows}".encode(), "t.csv")
+    assert data.roles["when"] == "ignore"
+    suggestions = [one for one in suggest_codes(data) if one.step.column == "when"]
+    uses = {"hours"} if form == "%H:%M" else {"days", "weekday"}
+    assert {one.step.date_use for one in suggestions} == uses
+    start = datetime(2000, 1, 1)
+    for one in suggestions:
+        cleaned = data.with_roles(
+            {"when": "feature"},
+            kinds={"when": "number" if one.as_number else "category"},
+            cleaning=[one.step],
+        )
+        read = [datetime.strptime(text, form) for text in texts]
+        wanted = {
+            "days": [(moment - start) / timedelta(days=1) for moment in read],
+            "hours": [moment.hour + moment.minute / 60 for moment in read],
+            "weekday": [moment.strftime("%A") for moment in read],
+        }[one.step.date_use]
+        got = cleaned.frame["when"].tolist()
+        if one.as_number:
+            np.testing.assert_allclose(got, wanted)
+        else:
+            assert got == wanted
+        again = apply_steps(apply_steps(data.whole, [one.step]), [one.step])
+        assert again["when"].tolist() == got
+        assert steps_from_json(steps_to_json([one.step])) == (one.step,)
