@@ -27,14 +27,11 @@ _NAMED = re.compile(r"""(["'])(.*?)(?<!\\)\1\s+(.*)|([^\s"'{}%,][^\s"'{},]*)\s+(
 _COMMENT = re.compile(r"(?<=[}\w\]])\s+%[^'\"]*$")
 # No repeat gives back what it has taken ("++"), so that a line is read once.
 _BARE = r"""[^\s,"'{}]*+(?:[ \t]++[^\s,"'{}]++)*+"""
-_VALUE = re.compile(rf"""\s*+(?:'([^'\\]*+)'|"([^"\\]*+)"|({_BARE}))\s*+(,|$)""")
-_MARKS = {q: re.compile(rf"\\.|{q}", re.DOTALL) for q in "'\""}
-_QUOTED = re.compile(
-    rb"""(?<![^\s,])(?:'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+")(?![^\s,}])"""
-)
-_WORDS = re.compile(_QUOTED.pattern + rb"|\S+")
+_SINGLE, _DOUBLE = (rf"{q}((?:[^{q}\\]++|\\.)*+){q}" for q in "'\"")
+_VALUE = re.compile(rf"\s*+(?:{_SINGLE}|{_DOUBLE}|({_BARE}))\s*+(,|$)", re.DOTALL)
+_QUOTED = re.compile(rf"(?<![^\s,])(?:{_SINGLE}|{_DOUBLE})(?![^\s,}}])".encode())
+_WORDS = re.compile(rf"{_SINGLE}|{_DOUBLE}|\S+".encode())
 _WEIGHT = re.compile(rb"\s*([0-9.eE+-]+)\s*\}")
-_BLANKS = re.compile(r"\s*+")
 _NOT_PLAIN = re.compile(r"""["'{}\s]""")
 _KEY = re.compile(r"\s*+(\d{1,9})\s++(?=[^\s,])")
 _ESCAPED = re.compile(r"\\([0-9]{1,3}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -42,8 +39,6 @@ _ESCAPES = dict(zip("tnrbf", "\t\n\r\b\f", strict=True))
 _CELLS_AT_ONCE = 500_000
 #: That one attribute may name; the commas inside quotation marks count, too.
 _MOST_LEVELS = 200_000
-#: Escaped signs of a value in quotation marks.
-_MOST_ESCAPED = 1_000_000
 #: Of a declaration that goes over several lines.
 _MOST_CHARACTERS = 1_000_000
 #: Lines before @data, at most: comments among them.
@@ -328,30 +323,15 @@ def _values(text: str, most: int | None = None) -> Cells:
 def _value(text: str, place: int) -> tuple[str | None, int, bool]:
     """The value at a place, the place behind it, and whether a comma stands there."""
     match = _VALUE.match(text, place)
-    if match is not None:
-        single, double, bare, comma = match.groups()
-        if bare is not None:
-            single = None if bare in ("", "?") else bare
-        return (double if double is not None else single), match.end(), comma == ","
-    start = _BLANKS.match(text, place).end()
-    if text[start] not in ("'", '"'):
-        raise _Wrong(f"{shown(text[start:])} should be quoted or end at a comma")
-    end = _closing(text, start)
-    after = _VALUE.match(text, end + 1)
-    if after is None or after[3] != "":
-        raise _Wrong(f"no comma after {shown(text[start : end + 1])}")
-    return _unescaped(text[start + 1 : end]), after.end(), after[4] == ","
-
-
-def _closing(text: str, start: int) -> int:
-    """Where the quotation mark stands that closes the one at a place."""
-    for count, mark in enumerate(_MARKS[text[start]].finditer(text, start + 1)):
-        if mark[0] == text[start]:
-            return mark.start()
-        if count >= _MOST_ESCAPED:
-            words = f"has more than {_MOST_ESCAPED:,} escaped signs"
-            raise _Wrong(f"{shown(text[start:])} {words}")
-    raise _Wrong(f"{shown(text[start:])} has no closing quotation mark")
+    if match is None:
+        rest = shown(text[place:].lstrip())
+        raise _Wrong(f"{rest} should be a value, quoted or not, up to a comma")
+    single, double, bare, comma = match.groups()
+    if bare is not None:
+        value = None if bare in ("", "?") else bare
+    else:
+        value = _unescaped(double if single is None else single)
+    return value, match.end(), comma == ","
 
 
 def _unescaped(text: str) -> str:
