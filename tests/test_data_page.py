@@ -274,19 +274,6 @@ def test_delete_forgets_the_table_at_once():
     assert facts(page)["Rows"] == "300"
 
 
-def test_rows_of_one_patient_are_counted_and_kept_together():
-    rows = "".join(f"p{i * 2 // 3},{i % 7},{i % 5},{'xy'[i % 2]}\n" for i in range(150))
-    page = bring(opened(), "Patient ID,a,b,class\n" + rows)
-    warnings = " ".join(warning.value for warning in page.warning)
-    assert "validation and test rows have a Patient ID that is also in" in (
-        warnings.replace("\\", "")
-    )
-    button = next(b for b in page.button if "together" in b.label)
-    sound(button.click().run())
-    assert resolve(choice(page)).table.roles["Patient ID"] == "group"
-    assert not any("together" in b.label for b in page.button)
-
-
 def test_a_leak_and_repeated_rows_are_named():
     rows = "".join(f"{i % 20},{i % 2},{'xy'[i % 2]}\n" for i in range(100))
     page = bring(opened(), "a,leak,class\n" + rows)

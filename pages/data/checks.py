@@ -4,13 +4,13 @@ import streamlit as st
 
 from pages.data import editor, roles, time_to_event
 from pages.state import session
-from pages.ui.text import escape_markdown, message, short_label
+from pages.ui.text import escape_markdown, message
 from smpcore import Dataset
 from smpcore.datasets import (
+    Proposal,
     Split,
     find_duplicates,
-    leaky_features,
-    rows_of_known_groups,
+    find_structure,
 )
 
 
@@ -21,41 +21,39 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
         message(st.warning, words, icon=":material/block:")
     if words := time_to_event.hint(dataset):
         message(st.warning, words, icon=":material/schedule:")
-    repeated, telling, groups = session.remembered(
+    repeated, proposals = session.remembered(
         "checked",
         (dataset.digest, division.key),
         lambda: (
             find_duplicates(dataset, division),
-            leaky_features(dataset, division),
-            rows_of_known_groups(dataset, division),
+            find_structure(dataset, division),
         ),
     )
-    for name, known in groups:
-        _offer_group(table, division, name, known)
     if repeated:
         st.warning(
             f"Rows of the validation and test parts that also stand in training: "
             f"{repeated:,}. The model may have memorised them."
         )
-    for name, share in telling:
-        words = f"{short_label(name)} alone predicts {share:.1%} of the training rows"
-        leakage = "Possible target leakage: is it known before the target?"
-        message(st.warning, f"{words}. {leakage}")
+    for proposal in proposals:
+        _offer(table, proposal)
     notices = [*dataset.notices, *division.notices]
     if notices:
         st.info("\n".join(f"- {escape_markdown(notice)}" for notice in notices))
 
 
-def _offer_group(table: Dataset, division: Split, name: str, known: int) -> None:
-    """Say how many rows a model may know by their patient, and how to mend it."""
-    held_out = division.validation.size + division.test.size
-    message(
-        st.warning,
-        f"{known:,} of {held_out:,} validation and test rows have a "
-        f"{short_label(name)} that is also in the training rows: possible leakage, "
-        "which makes the scores optimistic.",
-    )
-    if table.private:
-        words = escape_markdown(f"Keep the rows of one {short_label(name)} together")
-        if st.button(words, key=f"group_{name}", icon=":material/group_work:"):
-            roles.apply_roles(table, roles={name: "group"})
+def _offer(table: Dataset, proposal: Proposal) -> None:
+    """Say what the values of a table show, with a button that does something for it."""
+    if not (proposal.is_leak or table.private):
+        return
+    left, right = st, None
+    if table.private and proposal.action:
+        left, right = st.columns([3, 1])
+    message(left.warning if proposal.is_leak else left.info, proposal.words)
+    if right is not None and right.button(
+        escape_markdown(proposal.action),
+        key=f"proposal_{proposal.action}",
+        icon=":material/auto_fix_high:",
+        width="stretch",
+    ):
+        changes = {"roles": proposal.roles, "cleaning": proposal.cleaning}
+        roles.change_roles(table, **changes)

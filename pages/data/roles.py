@@ -51,7 +51,7 @@ def roles(dataset: Dataset) -> None:
     changed = edited["role"] != table["role"], edited["read as"] != table["read as"]
     new_roles = dict(edited[changed[0]][["column", "role"]].to_numpy())
     new_kinds = dict(edited[changed[1]][["column", "read as"]].to_numpy())
-    apply_roles(dataset, roles=new_roles, kinds=new_kinds)
+    change_roles(dataset, roles=new_roles, kinds=new_kinds)
 
 
 def _overview(dataset: Dataset) -> pd.DataFrame:
@@ -79,14 +79,14 @@ def task(dataset: Dataset) -> None:
         key=f"task_{dataset.digest}",
     )
     _cut(dataset)
-    apply_roles(dataset, task=None if chosen == dataset.task else chosen)
+    change_roles(dataset, task=None if chosen == dataset.task else chosen)
 
 
 def _fixed(dataset: Dataset) -> list[str]:
     return [] if dataset.private else ["role", "read as"]
 
 
-def apply_roles(dataset: Dataset, **changes: Any) -> None:
+def change_roles(dataset: Dataset, **changes: Any) -> None:
     if not any(changes.values()):
         return
     with problems_shown(st.error):

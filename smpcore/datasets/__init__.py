@@ -12,7 +12,6 @@ from smpcore.datasets.checks import (
     check_fit,
     find_duplicates,
     leaky_features,
-    rows_of_known_groups,
 )
 from smpcore.datasets.cleaning import (
     CleaningStep,
@@ -69,6 +68,7 @@ from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import SIGNS, Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
+from smpcore.datasets.structure import Proposal, find_structure
 from smpcore.datasets.tables import (
     TABLE_FORMATS,
     make_dataset,
@@ -109,6 +109,7 @@ __all__ = [
     "ParquetRows",
     "Preparation",
     "ProcessPool",
+    "Proposal",
     "Reading",
     "ReadingOptions",
     "Role",
@@ -131,6 +132,7 @@ __all__ = [
     "file_statistics",
     "find_duplicates",
     "find_openml",
+    "find_structure",
     "forbid",
     "forbiddable",
     "guess_follow_up",
@@ -156,7 +158,6 @@ __all__ = [
     "read_similarities",
     "read_table",
     "read_times",
-    "rows_of_known_groups",
     "search_openml",
     "shorten_name",
     "shown",

@@ -8,7 +8,6 @@ import pandas as pd
 from smpcore.datasets.columns import as_numbers
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import shown
-from smpcore.datasets.guessing import names_groups
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
 
@@ -115,33 +114,6 @@ def find_duplicates(dataset: Dataset, split: Split) -> int:
     keys = pd.util.hash_pandas_object(features, index=False).to_numpy()
     others = np.concatenate([split.validation, split.test])
     return int(np.isin(keys[others], keys[split.train]).sum())
-
-
-def rows_of_known_groups(dataset: Dataset, split: Split) -> list[tuple[str, int]]:
-    """Count the rows outside training whose patient, machine ... is in training too.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Columns that it ignores and whose names are those of identifiers are looked at.
-    split : Split
-        Row numbers of training, validation and test.
-
-    Returns
-    -------
-    list of (str, int)
-        Column, and rows of the validation and test parts that have a value of it that
-        stands in training; none where no row has.
-    """
-    others = np.concatenate([split.validation, split.test])
-    notices = []
-    for name, role in dataset.roles.items():
-        column = dataset.frame[name]
-        if role == "ignore" and names_groups(column):
-            held_out = column.iloc[others].dropna()
-            known = int(held_out.isin(column.iloc[split.train]).sum())
-            notices += [(name, known)] * bool(known)
-    return notices
 
 
 def leaky_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:

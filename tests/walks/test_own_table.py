@@ -76,6 +76,44 @@ def test_roles_groups_and_parts(visit):
     visit.unfold("Clean").choose("Column", "Alter", exact=False)
 
 
+def test_what_the_values_show_is_proposed_and_done(visit):
+    """Each proposal is pressed; the grid of columns and the parts follow."""
+    random = np.random.default_rng(3)
+    who = np.repeat(random.permutation(50), random.integers(2, 6, 50))
+    sick = random.random(who.size) < 0.45
+    days = pd.date_range("2023-01-03", periods=who.size).strftime("%d.%m.%Y")
+    seen = sick & (random.random(who.size) < 0.6)
+    frame = pd.DataFrame(
+        {
+            "Пациент": who + 200,
+            "Datum": days,
+            "Gewicht (kg)": np.round(random.normal(75, 11, who.size), 1),
+            "Geschlecht": np.where(random.random(50) < 0.5, "m", "f")[who],
+            "Todestag": np.where(seen, random.integers(1, 99, who.size), None),
+            "Befund": np.where(sick, "krank", "gesund"),
+        }
+    )
+    data = frame.to_csv(index=False).encode()
+    upload(visit, "klinik.csv", data)
+    parts = split(read_table(data, "klinik.csv"))
+    others = np.r_[parts.validation, parts.test]
+    n_known = np.isin(who[others], who[parts.train]).sum()
+    visit.reads(f"{n_known} of {others.size} validation and test rows")
+    visit.click("button", re.compile("Take these units"))
+    visit.reads("Gewicht (kg): in kg.")
+    before = facts(visit)["Features"]
+    visit.click("button", re.compile("Do not use Todestag"))
+    visit.reads(re.compile(r"Datum orders the rows in time, from 03.01.2023 to"))
+    assert facts(visit)["Features"] == before - 1
+    visit.click("button", re.compile("Split by time: Datum"))
+    visit.reads("The parts are blocks in time")
+    visit.click("button", re.compile("Keep the rows of one Пациент together"))
+    visit.reads("The same in all rows of one Пациент: Geschlecht")
+    chosen = {"Пациент": "group", "Datum": "time", "Todestag": "ignore"}
+    grouped = split(read_table(data, "klinik.csv", roles=chosen))
+    assert facts(visit)["Training"] == grouped.train.size
+
+
 def n_printed(visit: Visit, text: str) -> int:
     """Sheets of paper that a document takes."""
     context = visit.page.context.browser.new_context(offline=True)

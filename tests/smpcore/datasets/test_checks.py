@@ -9,7 +9,6 @@ from smpcore.datasets import (
     leaky_features,
     load_dataset,
     make_dataset,
-    rows_of_known_groups,
     split,
 )
 
@@ -107,19 +106,6 @@ def test_a_feature_far_better_than_the_next_is_named():
     ((name, share),) = leaky_features(data, split(data))
     assert name == "treatment after diagnosis"
     assert 0.9 < share < 0.97
-
-
-def test_rows_of_patients_in_training_are_counted():
-    frame = clinic()
-    data = make_dataset(frame, "t", roles={"y": "target"})
-    parts = split(data)
-    known = set(frame["Patient ID"].iloc[parts.train])
-    others = frame["Patient ID"].iloc[np.r_[parts.validation, parts.test]]
-    expected = sum(name in known for name in others)
-    assert expected > 20
-    assert rows_of_known_groups(data, parts) == [("Patient ID", expected)]
-    grouped = data.with_roles({"Patient ID": "group"})
-    assert rows_of_known_groups(grouped, split(grouped)) == []
 
 
 def test_a_rare_class_does_not_make_every_feature_telling():

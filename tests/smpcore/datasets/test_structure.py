@@ -1,0 +1,160 @@
+"""What the values of a table say about its rows, whatever its columns are called."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore.datasets import find_structure, load_dataset, make_dataset, split
+from smpcore.datasets.structure import repeated_keys, unit_of
+
+
+def proposals(frame, **roles):
+    data = make_dataset(frame, "t", roles=roles)
+    return data, {p.action: p for p in find_structure(data, split(data))}
+
+
+def visits(seed, key, effect=1.2, n=60):
+    """Two to five visits of each patient, whose values differ by patient."""
+    random = np.random.default_rng(seed)
+    who = np.repeat(random.permutation(n), random.integers(2, 6, n))
+    of_patient = random.normal(size=(n, 2))
+    columns = {
+        "age": random.integers(20, 80, who.size),
+        key: who + 1000 if seed % 3 else [f"Fall {number:02d}" for number in who],
+        "a": effect * of_patient[who, 0] + random.normal(size=who.size),
+        "b": random.normal(size=who.size),
+        "y": random.choice(["ill", "well"], who.size),
+    }
+    if seed % 2:
+        columns["y"] = np.where(of_patient[who, 1] > 0, "ill", "well")
+    return pd.DataFrame(columns).sample(frac=1, random_state=seed)
+
+
+@pytest.mark.parametrize("key", ["Patient", "Pat_Nr", "Пациент", "x1"])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_repeated_key_is_a_group_with_the_share_of_rows_that_leak(seed, key):
+    frame = visits(seed, key)
+    data, proposed = proposals(frame, y="target")
+    proposal = proposed.pop(f"Keep the rows of one {key} together")
+    parts, who = split(data), frame[key].to_numpy()
+    others = np.r_[parts.validation, parts.test]
+    n_known = sum(value in {*who[parts.train]} for value in who[others])
+    words = f"{n_known} of {others.size} validation and test rows"
+    assert proposal.words.startswith(f"{words} ({n_known / others.size:.0%}) have a")
+    assert not any(action.startswith("Keep") for action in proposed)
+    grouped = data.with_roles(proposal.roles)
+    told = [p.words for p in find_structure(grouped, split(grouped)) if not p.action]
+    cases = [words for words in told if "'y'" in words or "y. There are 60" in words]
+    assert bool(cases) == bool(seed % 2), "the label is constant within patients"
+
+
+def test_keys_that_say_nothing_are_known_by_how_they_are_written():
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "block": np.repeat(random.permutation(25), 4),
+            "even": random.permutation(np.repeat(np.arange(25) * 7, 4)),
+            "code": random.choice([f"Q-{i}" for i in range(20)], 100),
+            "hour": np.resize(np.arange(24), 100),
+            "word": random.choice([f"{c}{d}" for c in "abcde" for d in "xyz"], 100),
+            "pulse": random.integers(50, 90, 100),
+        }
+    )
+    assert repeated_keys(frame, frame) == ["block", "even", "code"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_measurement_with_many_equal_values_is_no_key(seed):
+    """Neighbouring ages are as alike as equal ones; many zeros are one value."""
+    random = np.random.default_rng(seed)
+    age = random.integers(20, 80, 300)
+    smoked = np.where(random.random(300) < 0.4, 0, random.integers(1, 40, 300))
+    frame = pd.DataFrame(
+        {
+            "age": age,
+            "smoked": smoked,
+            "years": np.where(smoked > 0, random.integers(1, 40, 300), 0),
+            "group": pd.cut(age, 4).astype(str),
+            "height": 0.1 * age + random.normal(size=300),
+            "squared": age**2.0 + 0.5,
+        }
+    )
+    assert repeated_keys(frame, frame) == []
+
+
+@pytest.mark.parametrize("key", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
+def test_bundled_sets_have_neither_keys_nor_dates(key):
+    data = load_dataset(key)
+    actions = {p.action for p in find_structure(data, split(data))}
+    assert actions <= {"Take these units"}
+
+
+def test_a_column_that_only_one_class_has_is_recorded_after_the_outcome():
+    random = np.random.default_rng(0)
+    dead = random.random(300) < 0.4
+    known = dead & (random.random(300) < 0.6)
+    frame = pd.DataFrame(
+        {
+            "причина": np.where(known, random.choice(["x", "y"], 300), None),
+            "t": np.where(known, random.normal(size=300), np.nan),
+            "gaps": np.where(random.random(300) < 0.8, random.normal(size=300), np.nan),
+            "few": np.where(np.cumsum(dead) * dead % 50 == 7, 1.5, np.nan),
+            "y": np.where(dead, "dead", "alive"),
+        }
+    )
+    data, proposed = proposals(frame, y="target")
+    assert set(proposed) == {"Do not use причина", "Do not use t"}
+    n_known = int(known[split(data).train].sum())
+    words = f"has a value in {n_known} training rows, all of the class dead"
+    assert words in proposed["Do not use t"].words
+    assert proposed["Do not use t"].roles == {"t": "ignore"}
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%Y-%m-%d %H:%M"])
+def test_dates_that_order_the_rows_offer_a_split_by_time(form):
+    random = np.random.default_rng(0)
+    days = pd.date_range("2021-01-29", periods=90).strftime(form)
+    frame = pd.DataFrame({"Tag": random.permutation(days), "a": random.normal(size=90)})
+    frame["y"] = random.choice(["p", "q"], 90)
+    data, proposed = proposals(frame, y="target")
+    proposal = proposed["Split by time: Tag"]
+    assert f"from {days[0]} to {days[-1]}" in proposal.words
+    timed = data.with_roles(proposal.roles)
+    parts = split(timed)
+    assert timed.times[parts.train].max() < timed.times[parts.test].min()
+    assert not any("Split" in p.action for p in find_structure(timed, parts))
+
+
+UNITS = {
+    "weight (kg)": "kg",
+    "Temp [°C]": "°C",
+    "height_cm": "cm",
+    "glucose_mg/dl": "mg/dl",
+    "BMI (kg/m^2)": "kg/m^2",
+    "HbA1c (mmol/mol)": "mmol/mol",
+    "age years": "years",
+    "share (%)": "%",
+    "speed.km/h": "km/h",
+    **dict.fromkeys(
+        ("a (1)", "x_min", "class_a", "farm", "V1", "T_max", "m", "p (no)"), ""
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "unit"), UNITS.items())
+def test_a_unit_at_the_end_of_a_name(name, unit):
+    assert unit_of(name) == unit
+
+
+def test_units_of_names_become_cleaning_steps():
+    random = np.random.default_rng(0)
+    names = ["weight (kg)", "height_cm", "kind (g)", "y"]
+    frame = pd.DataFrame(random.normal(size=(40, 4)), columns=names)
+    frame["kind (g)"] = random.choice(["u", "v"], 40)
+    data, proposed = proposals(frame, y="target")
+    data = data.with_roles(cleaning=proposed["Take these units"].cleaning)
+    assert [(s.column, s.unit) for s in data.cleaning] == [
+        ("weight (kg)", "kg"),
+        ("height_cm", "cm"),
+    ]
+    assert find_structure(data, split(data)) == []
