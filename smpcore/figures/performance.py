@@ -31,13 +31,12 @@ def predicted_actual(
     both = np.concatenate([truth, answers])
     ends = [both.min(), both.max()]
     guide(figure, ends, ends, "predicted = actual")
-    figure.add_scatter(
-        x=truth[order],
-        y=answers[order],
-        mode="markers",
-        name="rows",
+    marks(
+        figure,
+        np.column_stack([truth, answers])[order],
+        "rows",
+        {"color": OKABE_ITO[0], "size": 7, "opacity": 0.7},
         customdata=numbers[order],
-        marker={"color": OKABE_ITO[0], "size": 7, "opacity": 0.7},
         unselected={"marker": {"opacity": 0.7}},
         hovertemplate="row %{customdata}: actual %{x:.4~r}, predicted %{y:.4~r}"
         "<extra></extra>",
@@ -65,18 +64,17 @@ def group_values(
     for name, shown, color, symbol in kinds:
         part = table[shown]
         if len(part):
-            figure.add_scatter(
-                x=part["value"],
-                y=places[shown],
-                mode="markers",
-                name=name,
+            marks(
+                figure,
+                np.column_stack([part["value"], places[shown]]),
+                name,
+                {"color": color, "symbol": symbol, "size": 11},
                 error_x={
                     "symmetric": False,
                     "array": part["high"] - part["value"],
                     "arrayminus": part["value"] - part["low"],
                     "thickness": 1.5,
                 },
-                marker={"color": color, "symbol": symbol, "size": 11},
                 text=part["group"].map(words),
                 hovertemplate="%{text}: %{x:.3~r}",
             )

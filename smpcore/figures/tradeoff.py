@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets.display_names import plain_number
-from smpcore.figures.charts import GREY, OKABE_ITO, SYMBOLS, guide, layout
+from smpcore.figures.charts import GREY, OKABE_ITO, SYMBOLS, guide, layout, marks
 
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
@@ -61,14 +61,9 @@ def tradeoff(
     front = _cut(front, np.lexsort((front["mean"], front["x"])))
     guide(figure, front["x"], front["mean"], "front", shape="hv")
     for column, symbol, words in _RINGS:
-        figure.add_scatter(
-            x=shown["x"][shown[column]],
-            y=shown["mean"][shown[column]],
-            mode="markers",
-            name=words,
-            marker={"symbol": symbol, "size": 20, "color": GREY, "line": {"width": 2}},
-            hoverinfo="skip",
-        )
+        style = {"symbol": symbol, "size": 20, "color": GREY, "line": {"width": 2}}
+        at = np.column_stack([shown["x"], shown["mean"]])[shown[column].astype(bool)]
+        marks(figure, at, words, style, hoverinfo="skip")
     methods = [name for name in names if name not in reference]
     for key in names:
         number = methods.index(key) if key in methods else list(reference).index(key)
@@ -187,14 +182,8 @@ def _curve(
         name="rows",
     )
     here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
-    figure.add_scatter(
-        x=here[x],
-        y=here[y],
-        mode="markers",
-        marker={"size": 13, "color": OKABE_ITO[5], "symbol": "diamond"},
-        hoverinfo="skip",
-        name="in use",
-    )
+    style = {"size": 13, "color": OKABE_ITO[5], "symbol": "diamond"}
+    marks(figure, here[[x, y]].to_numpy(), "in use", style, hoverinfo="skip")
 
 
 def beside_others(figure: go.Figure) -> go.Figure:
