@@ -3,6 +3,7 @@
 import streamlit as st
 
 from pages.prototypes import (
+    alternatives,
     answers,
     detail,
     forbidden,
@@ -33,6 +34,8 @@ with problems_shown(st.error, stop=True):
     data = context.data
     forbidden.control(context)
     model = context.model()
+if alternatives.are_there(context):
+    SECTIONS |= {"Alternatives": alternatives.section}
 with above:
     shown = widget_state.choose_one(
         *(st, "Show", SECTIONS, "prototypes_section"),

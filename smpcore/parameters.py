@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,8 +27,9 @@ class Param:
         Of the parameter it sets.
     label : str
         What the control is called on a page.
-    scale : {"linear", "log", "int", "choice", "flag", "class"}
-        "class" is one of the data's classes, or None for the method's own choice.
+    scale : {"linear", "log", "int", "choice", "flag", "class", "lists"}
+        "class" is one of the data's classes, "lists" are lists of features of the data;
+        None is the method's own choice.
     low, high : float
         Widest range of a number; a method narrows it for given data.
     start : object
@@ -52,7 +54,7 @@ class Param:
 
     name: str
     label: str
-    scale: Literal["linear", "log", "int", "choice", "flag", "class"]
+    scale: Literal["linear", "log", "int", "choice", "flag", "class", "lists"]
     low: float = 0.0
     high: float = 1.0
     start: Any = None
@@ -86,6 +88,8 @@ class Param:
             raise SmpcoreError(f"{self.name} should be one of: {allowed}.")
         if self.scale == "class":
             return str(value) if value not in (None, "") else None
+        if self.scale == "lists":
+            return self._clean_lists(value)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -98,3 +102,16 @@ class Param:
             return 0.0
         number = min(max(number, self.low), self.high)
         return round(number) if self.scale == "int" else number
+
+    def _clean_lists(self, value: Any) -> tuple[tuple[str | int, ...], ...] | None:
+        """Lists, or their JSON, as tuples, which can be part of a key."""
+        if value in (None, ""):
+            return None
+        try:
+            lists = json.loads(value) if isinstance(value, str) else value
+            clean = tuple(tuple(names) for names in lists)
+        except (ValueError, TypeError, RecursionError):
+            clean = ((None,),)
+        if all(isinstance(name, str | int) for names in clean for name in names):
+            return clean
+        raise SmpcoreError(f'{self.name} should be as in [["age", "height"], ["age"]].')

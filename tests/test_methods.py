@@ -72,7 +72,7 @@ def _settings(method, problem):
         elif param.scale == "choice":
             ends = [value for value, _ in param.options]
             ends = [value for value in ends if value not in param.series_options]
-        elif param.scale == "class":
+        elif param.scale in ("class", "lists"):
             ends = [None]
         else:
             ends = method.bounds(problem, defaults)[param.name]

@@ -12,13 +12,14 @@ import pandas as pd
 import pytest
 import streamlit as st
 
+from pages.export.python_lines import python_of_choice
 from pages.prototypes import detail, notes, report, report_sections
 from pages.prototypes.context import with_model
-from pages.state import table_store
+from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
-from pages.ui import exports
+from pages.ui import exports, workspace
 from pages.work import cache, fits
 from pages.work.memo import pairs
 from smpcore import METHODS, Dataset, prepare, split
@@ -95,6 +96,44 @@ def test_refits_run_as_a_job_and_their_table_comes():
     table = page.dataframe[0].value
     assert table["recovered %"].between(0, 100).all()
     assert "100 refits" in words(page)
+
+
+def test_an_alternative_is_the_model_of_every_page_link_file_and_script():
+    page = at("Alternatives", {"data": "breast_cancer", "method": "smallk", "k": "2"})
+    page.button(key="find_alternatives").click().run()
+    until(page, lambda page: [b for b in page.selectbox if b.key == "alternative"])
+    assert re.search(r"\*\*[\d,]+ choices of features\*\* .* no others", words(page))
+    choices = page.dataframe[-1].value
+    sound(page.selectbox(key="alternative").set_value(4).run())
+    sound(page.button(key="use_alternative").click().run())
+    assert "were picked here" in said(page)
+    context = resolve(session_of(page).choice)
+    model = context.model()
+    shown = choices.iloc[3, 3:].tolist()
+    names = np.array(model.feature_names)
+    used = [", ".join(names[row != 0]) for row in model.weights if row.any()]
+    assert used == shown
+    accuracy = np.mean(
+        model.predict(context.data.of("validation")[0])
+        == context.data.of("validation")[1]
+    )
+    assert choices.iloc[3, 2] == pytest.approx(100 * accuracy)
+    link = links.write_url(context.choice)
+    kept = state_file.read(state_file.write(workspace.gather(context.choice, False)))
+    for again in (links.read_url(link), links.read_url(kept.link)):
+        assert again[1] == []
+        assert resolve(again[0]).key == context.key
+    script: dict = {}
+    exec(python_of_choice(context), script)
+    np.testing.assert_array_equal(script["model"].model_.weights, model.weights)
+    assert opened(link, "explore.py")  # its control says so, and takes it back
+    without = replace(context.choice, forbidden=(names[model.weights[1] != 0][0],))
+    assert resolve(without).values["supports"] is None
+    page.button[
+        [b.label for b in page.button].index("Let the fit choose")
+    ].click().run()
+    assert session_of(page).choice.values["supports"] is None
+    assert "were picked here" not in said(page)
 
 
 @pytest.fixture

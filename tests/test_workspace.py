@@ -60,7 +60,9 @@ def inside(param):
 
 def choice_of(method, data):
     task = resolve(Choice(data=data)).task
-    numbers = [p for p in METHODS[method].controls(task) if p.scale != "class"]
+    numbers = [
+        p for p in METHODS[method].controls(task) if p.scale not in ("class", "lists")
+    ]
     values = {param.name: param.clean(inside(param)) for param in numbers}
     shares = {"validation": 0.1 + 0.2, "test": 1 / 7, "seed": 3}
     return Choice(data=data, method=method, values=values, **shares)

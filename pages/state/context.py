@@ -96,6 +96,8 @@ class Context:
         for param in self.params:
             if param.scale == "class" and values[param.name] is not None:
                 values[param.name] = self._label(values[param.name])
+            if param.scale == "lists" and values[param.name] is not None:
+                values[param.name] = self._feature_numbers(values[param.name])
         return {**values, **self.method.data_params(self.dataset, values)}
 
     @property
@@ -187,6 +189,17 @@ class Context:
         """The class that reads like this; None if the data have no such class."""
         matches = [c for c in self.dataset.classes.tolist() if str(c) == str(text)]
         return matches[0] if matches else None
+
+    def _feature_numbers(
+        self, lists: tuple[tuple[str, ...], ...]
+    ) -> tuple[tuple[int, ...], ...] | None:
+        """Lists of features by their numbers; None if the data lack one of them."""
+        numbers = {
+            name: i for i, name in enumerate(self.data.preparation.feature_names)
+        }
+        if any(name not in numbers for names in lists for name in names):
+            return None
+        return tuple(tuple(numbers[name] for name in names) for names in lists)
 
     def with_values(self, values: Mapping[str, Any]) -> Context | None:
         """The same with new values of sliders; None if one of them is not a slider."""

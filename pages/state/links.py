@@ -248,4 +248,6 @@ def _read_view(left: dict[str, str], notices: list[str]) -> dict[str, Any]:
 
 def as_text(value: Any) -> str:
     """A value as links have it, with every digit: a link gives the very same model."""
+    if isinstance(value, tuple):
+        return _as_json(value)
     return repr(float(value)) if isinstance(value, float) else str(value)

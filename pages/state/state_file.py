@@ -173,8 +173,10 @@ def _check_pin(pin: Pin) -> None:
     method = METHODS[pin.key]
     params = {p.name: p for task in method.estimators for p in method.controls(task)}
     pin.values = {n: v for n, v in pin.values.items() if n not in method.removed}
-    for name, value in pin.values.items():
+    for name, value in list(pin.values.items()):
         param = params.get(name)
+        if param is not None and param.scale == "lists":
+            pin.values[name] = value = param.clean(value)
         if param is None or (param.scale != "class" and param.clean(value) != value):
             _wrong(f"pins a model whose {name[:40]!r} is not here or out of its range")
 

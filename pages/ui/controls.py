@@ -18,6 +18,7 @@ from pages.state.choice import (
     view_kinds,
 )
 from pages.state.context import Context, SliderRanges, resolve
+from pages.state.links import as_text
 from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
@@ -130,8 +131,9 @@ def live_controls(
     for param, row in zip(context.params, of_method, strict=True):
         low, high = bounds.get(param.name, (param.low, param.high))
         value = values[param.name]
-        if param.scale == "class":
-            value = "" if value is None else str(value)
+        if param.scale in ("class", "lists"):
+            chosen = context.choice.values.get(param.name)
+            value = "" if value is None else as_text(chosen)
         elif value is None and param.scale not in ("choice", "flag"):
             value = automatic.get(param.name, low)
         shown = row["shown"] and (param.shown_if is None or param.shown_if(values))
@@ -180,9 +182,14 @@ def _method_rows(context: Context) -> list[dict[str, Any]]:
         if param.scale == "class":
             options = (("", "the last one"), *((label, label) for label in labels))
             param = replace(param, scale="choice", options=options)
+        unpicked = param.scale == "lists" and context.values[name] is None
+        if param.scale == "lists":
+            text = as_text(context.choice.values.get(name))
+            options = (("", "chosen by the fit"), (text, "picked on Prototypes"))
+            param = replace(param, scale="choice", options=options)
         row = _control(param, name, "method", None)
         row["scrub"] = name == context.method.path
-        row["shown"] = fewest <= len(labels) <= most or not labels
+        row["shown"] = (fewest <= len(labels) <= most or not labels) and not unpicked
         rows.append(row)
     return rows
 

@@ -30,6 +30,7 @@ from smpcore.figures.performance import (
     answer_numbers,
     answer_places,
     group_values,
+    intervals,
     predicted_actual,
 )
 from smpcore.figures.portraits import (
@@ -91,6 +92,7 @@ __all__ = [
     "difference_map",
     "embeddings",
     "group_values",
+    "intervals",
     "lay_out",
     "map_problem",
     "map_view",

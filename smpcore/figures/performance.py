@@ -52,16 +52,26 @@ def group_values(
 
     The table has the lines of one measure, from `subgroups`.
     """
+    differs, few = table["p_value"] < 0.05, table["few"]
+    kinds = np.where(few, "few rows", "no clear difference")
+    kinds[differs & ~few] = "differs from the rest"
+    names = "no clear difference", "differs from the rest", "few rows"
+    figure = intervals(table.assign(kind=kinds), names, title, overall)
+    return figure.update_xaxes(tickformat=".0%" if percent else None)
+
+
+def intervals(
+    table: pd.DataFrame, kinds: Sequence[str], title: str, line: float
+) -> go.Figure:
+    """A dot with its interval for each row of a table, and an upright line.
+
+    The table has the columns group, rows, value, low, high and kind, one of three.
+    """
     figure = go.Figure()
     places = np.arange(len(table))
-    differs = (table["p_value"] < 0.05).to_numpy()
-    few = table["few"].to_numpy()
-    kinds = (
-        ("no clear difference", ~differs & ~few, OKABE_ITO[0], "circle"),
-        ("differs from the rest", differs & ~few, OKABE_ITO[5], "diamond"),
-        ("few rows", few, GREY, "circle-open"),
-    )
-    for name, shown, color, symbol in kinds:
+    styles = (OKABE_ITO[0], "circle"), (OKABE_ITO[5], "diamond"), (GREY, "circle-open")
+    for name, (color, symbol) in zip(kinds, styles, strict=False):
+        shown = (table["kind"] == name).to_numpy()
         part = table[shown]
         if len(part):
             marks(
@@ -78,18 +88,16 @@ def group_values(
                 text=part["group"].map(words),
                 hovertemplate="%{text}: %{x:.3~r}",
             )
-    figure.add_vline(x=overall, line={"color": GREY, "dash": "dot", "width": 1.5})
+    figure.add_vline(x=line, line={"color": GREY, "dash": "dot", "width": 1.5})
     labels = [
         f"{words(group, 30)} ({n:,})"
         for group, n in zip(table["group"], table["rows"], strict=True)
     ]
-    layout(figure, 120 + 34 * len(table), title, "")
+    layout(figure, 120 + 34 * len(table), title, "group")
     figure.update_yaxes(
-        tickvals=places, ticktext=labels, range=(len(table) - 0.5, -0.5), title="group"
+        tickvals=places, ticktext=labels, range=(len(table) - 0.5, -0.5)
     )
-    return figure.update_xaxes(tickformat=".0%" if percent else None).update_layout(
-        dragmode=False
-    )
+    return figure.update_layout(dragmode=False)
 
 
 def answer_counts(

@@ -7,7 +7,7 @@ from smpcore.datasets import Dataset
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.shared.method import Method, solve_path
-from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk import Alternatives, SMaLLClassifier
 from smpcore.methods.smp import SMPClassifier
 from smpcore.methods.supersparse import (
     SuperSparseClassifier,
@@ -49,6 +49,7 @@ def refusals(dataset: Dataset) -> dict[str, str]:
 
 __all__ = [
     "METHODS",
+    "Alternatives",
     "IMKPLClassifier",
     "Method",
     "MultiPrototypeSVC",

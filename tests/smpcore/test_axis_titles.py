@@ -75,6 +75,9 @@ MAKERS = {
     ),
     "embeddings": lambda: figures.embeddings(XY, XY, CODES, CLASSES),
     "group_values": lambda: figures.group_values(GROUPS, "accuracy", 0.8, True),
+    "intervals": lambda: figures.intervals(
+        GROUPS.assign(kind="core"), ("core",), "weight", 0.0
+    ),
     "missing_values": lambda: figures.missing_values(make_dataset(HOLES, "holes")),
     "picture": lambda: figures.picture(
         np.ones(6), (2, 3), "t", (0.0, 1.0), False, width=90

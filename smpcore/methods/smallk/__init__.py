@@ -12,6 +12,7 @@ Algorithm: solve the convex relaxation, round it to k weights, refit, swap featu
    Compiled: `kernel`, `kernel_mirror_prox` and `kernel_support_norm`.
 """
 
+from smpcore.methods.smallk.alternatives import Alternatives
 from smpcore.methods.smallk.estimator import SMaLLClassifier
 
-__all__ = ["SMaLLClassifier"]
+__all__ = ["Alternatives", "SMaLLClassifier"]

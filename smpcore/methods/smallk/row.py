@@ -57,6 +57,15 @@ ROW = Method(
             n_classes=(2, 2),
         ),
         Param(
+            "supports",
+            "Features",
+            "lists",
+            help="Features that were picked among the alternatives on Prototypes, or "
+            "those that the fit chooses.",
+            advanced=True,
+            n_classes=(2, 2),
+        ),
+        Param(
             "bias",
             "Bias",
             "flag",
