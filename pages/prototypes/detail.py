@@ -11,38 +11,49 @@ from pages.prototypes.portraits import draw
 from pages.state import session
 from pages.state.state_file import NAME, NOTE
 from pages.ui.elements import signed_bars, table
-from pages.ui.text import message, short_label
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names, plain_number, plural
-from smpcore.explain import column_effects, likeness, nearest_examples, wins
+from smpcore.datasets import list_names, only_compared, plain_number, plural
+from smpcore.explain import (
+    deciding_prototypes,
+    likeness,
+    nearest_examples,
+    other_winners,
+    typical_rows,
+    unit_effects,
+)
 
-_NEAREST = 5
+#: Extreme rows, columns of the card, and those that can be forbidden there.
+_NEAREST, _COLUMNS, _OFFERED = 5, 6, 50
 
 
 def single(context: ModelContext) -> None:
-    """One prototype: what it is, what it wins, which rows are similar to it."""
+    """The card of one prototype."""
     model, j = context.model, _picked(context)
-    has_classes = model.classes is not None
+    shown, signed = context.portraits, context.portraits.signed
     _notes(context, j)
+    won = np.array([], dtype=np.int64)
+    if model.classes is not None:
+        won = _won(context, j)
     _oddities(context, j)
-    if context.portraits.signed and not context.portraits.values[j].any():
-        more = ", and it wins where no other prototype has a higher one" * has_classes
+    if signed and not shown.values[j].any():
+        more = ", and it wins where no other prototype has a higher one"
         st.info(
             f"All its weights are 0: its activation is {plain_number(model.bias[j])} "
-            f"for every input{more}."
+            f"for every input{more * (model.classes is not None)}."
         )
     else:
-        shown, name = context.portraits, [context.name(j)]
-        draw(context, shown.values[[j]], name, "portrait", shown.signed)
+        draw(context, shown.values[[j]], [context.name(j)], "portrait", signed)
         if context.texts:
             message(st.markdown, f"Text: **{context.texts[j]}**")
         elif len(context.shape) == 1:
-            _bars(context, j)
+            _effects(context, j)
+    if model.classes is not None and not only_compared(context.data.dataset):
+        _columns(context, j, won)
+    if len(won):
+        _typical(context, j, won)
+    if shown.values[j].any():
         _nearest(context, j)
-    if has_classes:
-        _won(context, j)
-        if not context.portraits.signed or context.portraits.values[j].any():
-            _densities(context, j)
 
 
 def _picked(context: ModelContext) -> int:
@@ -121,97 +132,122 @@ def oddities(context: ModelContext, j: int) -> list[str]:
     return warnings
 
 
-def _bars(context: ModelContext, j: int) -> None:
-    """Sorted weights, or values in standard deviations from the training mean."""
-    if context.portraits.signed and context.data.preparation.has_level_features:
-        if not st.toggle("Show category levels", key="bars_by_level"):
-            _effects(context, j)
-            return
-    values, title = context.portraits.values[j], "weight per standard deviation"
-    if context.data.dataset.matrices:
-        title = "weight of the similarity"
-    if not context.portraits.signed:
-        values = (values - context.model.center) / context.model.scale
-        title = "standard deviations from the training mean"
-    fact = context.facts[j]
-    signed_bars(
-        values,
-        context.model.feature_names,
-        title,
-        "feature",
-        key="weights",
-        alt=f"Prototype {j + 1}: {title}, sorted",
-        marked=fact.opposing if context.portraits.signed else fact.outside,
-    )
+def _effects(context: ModelContext, j: int) -> None:
+    """What its columns add to its score, or its values, the largest first."""
+    model, signed, fact = context.model, context.portraits.signed, context.facts[j]
+    if signed and not context.data.dataset.matrices:
+        output = model.prototype_labels[j]
+        weights = model.weights[j] / model.scale * model.votes[j, output]
+        lines = unit_effects(weights, context.data.preparation, context.rows[0])
+        values = np.array([line.points for line in lines])
+        names = [line.words for line in lines]
+        marked = [i for i, line in enumerate(lines) if line.feature in fact.opposing]
+        title = f"points for {short_label(context.outputs[output])}"
+        if model.classes is None:
+            title = "change of the prediction"
+        st.markdown(f"**What it adds to a score**: {title}, by usual steps of a column")
+    else:
+        values, names = context.portraits.values[j], model.feature_names
+        title, marked = "weight of the similarity", fact.outside
+        if not signed:
+            values = (values - model.center) / model.scale
+            title = "standard deviations from the training mean"
+    alt = f"Prototype {j + 1}: {title}, sorted"
+    signed_bars(values, names, title, "column", key="weights", alt=alt, marked=marked)
     if np.count_nonzero(values) > 25:
         st.caption("The 25 largest; the table has all.")
 
 
-def _effects(context: ModelContext, j: int) -> None:
-    """What each column changes in a prototype's score, its levels together."""
-    model, preparation = context.model, context.data.preparation
-    weights = model.weights[j] / model.scale
-    effects = column_effects(weights, preparation, context.rows[0])
-    names = [column.name for column in preparation.inputs]
-    title = "effect: standard deviation of its contribution to the score"
-    alt = f"Prototype {j + 1}: {title}, sorted"
-    signed_bars(effects, names, title, "column", key="effects", alt=alt)
-    n_used, n_weights = np.count_nonzero(effects), np.count_nonzero(weights)
-    st.caption(f"{n_used} of {len(names)} columns, {n_weights} weights.")
-
-
 def _nearest(context: ModelContext, j: int) -> None:
     """The training rows with its highest activations."""
-    X, dataset = context.rows[0], context.data.dataset
+    X = context.rows[0]
     places = nearest_examples(context.model, X, _NEAREST)[j]
+    title, what = "**Most similar training rows**", "similarity"
+    if context.portraits.signed:
+        title = "**Most extreme training rows**, of the highest activations"
+        what = "activation"
+    about = {what: likeness(context.model, X[places])[:, j]}
+    _rows(context, title, places, about, "nearest")
+
+
+def _rows(
+    context: ModelContext, title: str, places: np.ndarray, about: dict, key: str
+) -> None:
+    """Some training rows, as pictures and as a table."""
+    dataset = context.data.dataset
     rows = context.data.split.train[places]
-    st.markdown("**Most similar training rows**")
+    st.markdown(title)
     numbers = dataset.row_numbers(rows)
     titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
-    draw(context, X[places], titles, "nearest")
-    about = {"similarity": likeness(context.model, X[places])[:, j]}
+    draw(context, context.rows[0][places], titles, key)
     with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
         table(context.table_of(rows, about), hide_index=False)
 
 
-def _won(context: ModelContext, j: int) -> None:
-    """Rows that it decides, by their class."""
-    won = wins(context.model, *context.rows)[j]
-    rows = [
-        {"class": label, "training rows won": int(n)}
-        for label, n in zip(context.outputs, won, strict=True)
-        if n
-    ]
-    st.markdown("**Training rows that it wins**, by class")
-    if rows:
-        table(rows)
-    else:
-        st.caption("None: another prototype always has a higher score.")
+def _won(context: ModelContext, j: int) -> np.ndarray:
+    """Places of the training rows that it wins; how many, and of which classes."""
+    X, codes = context.rows
+    winners = deciding_prototypes(context.model, context.model.activations(X))
+    won = np.flatnonzero(winners == j)
+    counts = np.bincount(codes[won], minlength=len(context.outputs))
+    pairs = zip(context.outputs, counts, strict=True)
+    of = [f"{n:,} of {short_label(output)}" for output, n in pairs if n]
+    words = f"Wins **{len(won):,}** of {len(X):,} training rows"
+    words += f": {escape_markdown(list_names(of, 8, 99))}"
+    if not len(won):
+        words = "Wins no training row: another prototype always has a higher score"
+    side = escape_markdown(short_label(context.side(j)))
+    st.markdown(f"For class **{side}**. {words}.")
+    return won
 
 
-def _densities(context: ModelContext, j: int) -> None:
-    """How its features, and its activation, are distributed in each class."""
-    model, (X, codes) = context.model, context.rows
-    importance = _importance(context, j)
-    order = np.argsort(-np.abs(importance), kind="stable")[:50]
-    if importance.any():
-        feature = st.selectbox(
-            "Feature",
-            [int(f) for f in order if importance[f]],
-            format_func=lambda f: short_label(model.feature_names[f]),
-            key=f"spread_of_{j}",
-        )
+def _columns(context: ModelContext, j: int, won: np.ndarray) -> None:
+    """How the rows won are spread in each column that it uses, beside all rows."""
+    preparation, X = context.data.preparation, context.rows[0]
+    sizes = preparation.sum_by_column(_importance(context, j) ** 2)
+    order = np.argsort(-sizes, kind="stable")[:_OFFERED]
+    inputs = [preparation.inputs[i] for i in order if sizes[i]]
+    if not inputs:
+        return
+    if len(won) and len(context.shape) == 1:
+        st.markdown("**Rows that it wins**, beside all training rows")
+        parts = {"rows won": X[won], "all training rows": X}
+        figure = figures.columns_beside(inputs[:_COLUMNS], parts)
+        alt = "Spread of each used column among the rows won and all training rows"
+        st.plotly_chart(figure, key="beside", alt=alt)
+        st.caption("Numbers: 5 to 95 %, middle half, median. Levels: shares of rows.")
+    left, right = st.columns([2, 3], vertical_alignment="bottom")
+    names = {one.first: short_label(one.name) for one in inputs}
+    feature = left.selectbox("Column", names, format_func=names.get, key=f"column_{j}")
+    with right:
         forbidden.button(context, feature)
-        name = model.feature_names[feature]
-        place = context.portraits.values[j, feature]
-        marks = [] if context.portraits.signed else [(place, "prototype")]
-        figure = figures.densities(X[:, feature], codes, model.classes, name, marks)
-        alt = short_label(f"Density of {name} in each class")
-        st.plotly_chart(figure, key="density", alt=alt)
-    title = f"activation of prototype {j + 1}"
-    activation = likeness(model, X)[:, j]
-    figure = figures.densities(activation, codes, model.classes, title)
-    st.plotly_chart(figure, key="said", alt=f"Density of {title} in each class")
+
+
+def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
+    """Medoids of the rows that it wins, and what would make them another's."""
+    X = context.rows[0]
+    places, shares = typical_rows(context.model, X[won])
+    about = {"stands for % of the rows won": 100 * shares}
+    title = "**Typical rows that it wins**: the others lie near one of these"
+    _rows(context, title, won[places], about, "typical")
+    if len(context.shape) > 1 or context.texts or only_compared(context.data.dataset):
+        return
+    x, preparation = X[won[places[0]]], context.data.preparation
+    lines = [
+        {
+            "column": preparation.inputs[place].name,
+            "from": preparation.inputs[place].text(x),
+            "to": preparation.inputs[place].text(row),
+            "then won by": context.name(winner),
+        }
+        for place, row, winner in other_winners(context.model, preparation, x, X)
+    ]
+    st.markdown("**What would make the first of them another prototype's?**")
+    if lines:
+        table(lines[:_COLUMNS])
+        st.caption("One column at a time, to the nearest value in the training rows.")
+    else:
+        st.caption("No value in the training rows, of one column alone.")
 
 
 def _importance(context: ModelContext, j: int) -> np.ndarray:

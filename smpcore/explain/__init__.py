@@ -9,7 +9,7 @@ from smpcore.explain.contributions import (
 from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
 from smpcore.explain.kernel_plane import embedding
 from smpcore.explain.moves import single_column_changes
-from smpcore.explain.points import column_effects, rule_section
+from smpcore.explain.points import UnitEffect, rule_section, unit_effects
 from smpcore.explain.prototype_facts import (
     Oddities,
     contrasts,
@@ -19,6 +19,7 @@ from smpcore.explain.prototype_facts import (
     nearest_examples,
     wins,
 )
+from smpcore.explain.prototype_rows import other_winners, typical_rows
 from smpcore.explain.prototype_table import (
     heaviest_cases,
     merged_from,
@@ -38,10 +39,10 @@ __all__ = [
     "Oddities",
     "ScoreCard",
     "Section",
+    "UnitEffect",
     "card_section",
     "certainty",
     "changed_columns",
-    "column_effects",
     "contrasts",
     "contributions",
     "counterfactual",
@@ -53,6 +54,7 @@ __all__ = [
     "measures_of_prototypes",
     "merged_from",
     "nearest_examples",
+    "other_winners",
     "prototype_table",
     "prototype_weights",
     "rule_in_words",
@@ -60,5 +62,7 @@ __all__ = [
     "score_card",
     "score_leads",
     "single_column_changes",
+    "typical_rows",
+    "unit_effects",
     "wins",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,10 +64,43 @@ def rule_section(
     return Section("Decision rule", (*sentences, *shown, *left_out, *formula))
 
 
-def column_effects(
+class UnitEffect(NamedTuple):
+    """What a usual step of a number, or a level of a category, adds to a score.
+
+    Parameters
+    ----------
+    column : Input
+        The table's column that the feature is made of.
+    feature : int
+        Number of the feature.
+    step, origin : float
+        Of a number: its step, and a round value near the middle; 0 for a level.
+    level : str
+        Of a category; empty for a number.
+    points : float
+        What the step, or the level, adds.
+    """
+
+    column: Input
+    feature: int
+    step: float
+    origin: float
+    level: str
+    points: float
+
+    @property
+    def words(self) -> str:
+        """The change in the column's own units: "+10 mg/dl chol", "sex = f"."""
+        if self.level:
+            return f"{self.column.name} = {self.level}"
+        unit = f" {self.column.unit}" if self.column.unit else ""
+        return f"{self.column.name}, +{self.step:.10g}{unit}"
+
+
+def unit_effects(
     weights: np.ndarray, preparation: Preparation, X: np.ndarray
-) -> np.ndarray:
-    """How much each column changes a weighted sum of features over rows.
+) -> list[UnitEffect]:
+    """Say what steps and levels of the columns add to a weighted sum of features.
 
     Parameters
     ----------
@@ -74,15 +108,43 @@ def column_effects(
         Weight of each feature in the sum.
     preparation : Preparation
         Preparation that maps features to table columns.
-    X : ndarray of shape (n_samples, n_features)
-        Rows over which the sum varies, usually those of training.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Training rows: they say what step is usual.
 
     Returns
     -------
-    ndarray of shape (n_inputs,)
-        Standard deviation of the column's part of the sum: of a category, the parts of
-        its levels are summed.
+    list of UnitEffect
+        Of each feature with a weight; columns whose part of the sum varies most in X
+        come first.
     """
+    lines = []
+    for place in np.argsort(-column_effects(weights, preparation, X), kind="stable"):
+        spec = preparation.inputs[place]
+        column_weights = weights[spec.features]
+        for i in np.argsort(-np.abs(column_weights), kind="stable")[
+            : np.count_nonzero(column_weights)
+        ]:
+            step, origin, level = 1.0, 0.0, ""
+            if spec.kind == "number":
+                step = usual_step(X[:, spec.first], spec.integer)
+                origin = step * round(spec.fill / step)
+            else:
+                level = spec.levels[spec.feature_levels[i]]
+            part = (
+                spec.first + int(i),
+                step,
+                origin,
+                level,
+                float(column_weights[i] * step),
+            )
+            lines.append(UnitEffect(spec, *part))
+    return lines
+
+
+def column_effects(
+    weights: np.ndarray, preparation: Preparation, X: np.ndarray
+) -> np.ndarray:
+    """Standard deviation over rows of each column's part of a weighted sum."""
     effects = np.zeros(len(preparation.inputs))
     for place, spec in enumerate(preparation.inputs):
         if weights[spec.features].any():
@@ -171,34 +233,22 @@ def _table(
     heads: tuple[str, str],
 ) -> tuple[Section, float, dict[str, str]]:
     """A weighted sum of features, its constant, and what of each column raises it."""
-    effects, start = column_effects(weights, preparation, X), float(constant)
+    start = float(constant)
     lines: list[dict[str, str]] = []
     terms: dict[str, str] = {}
-    for place in np.argsort(-effects, kind="stable"):
-        spec = preparation.inputs[place]
-        column_weights = weights[spec.features]
-        for i in np.argsort(-np.abs(column_weights), kind="stable")[
-            : np.count_nonzero(column_weights)
-        ]:
-            if spec.kind == "number":
-                step = usual_step(X[:, spec.first], spec.integer)
-                origin = step * round(spec.fill / step)
-                start += column_weights[i] * origin
-                what, points = (
-                    _step(spec, step, origin),
-                    float(column_weights[i] * step),
-                )
-                term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
-            else:
-                what, points = (
-                    spec.levels[spec.feature_levels[i]],
-                    float(column_weights[i]),
-                )
-                term = f"{spec.name} {'=' if points > 0 else '≠'} {what}"
-            terms.setdefault(spec.name, term)
-            signs = zip(heads, (points > 0, points < 0), strict=True)
-            both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
-            lines.append({"column": spec.name, "level or step": what, **both})
+    for effect in unit_effects(weights, preparation, X):
+        spec, points = effect.column, effect.points
+        start += weights[effect.feature] * effect.origin
+        if effect.level:
+            what = effect.level
+            term = f"{spec.name} {'=' if points > 0 else '≠'} {what}"
+        else:
+            what = _step(spec, effect.step, effect.origin)
+            term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
+        terms.setdefault(spec.name, term)
+        signs = zip(heads, (points > 0, points < 0), strict=True)
+        both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
+        lines.append({"column": spec.name, "level or step": what, **both})
     order = "sorted by effect on the training rows" if lines else "no column is used"
     words = f"Constant: {_text(start)}; {order}."
     return _section(title, lines, words, len(lines)), start, terms

@@ -36,6 +36,7 @@ from smpcore.figures.performance import (
 from smpcore.figures.portraits import (
     OUTSIDE,
     channels,
+    columns_beside,
     densities,
     embeddings,
     picture,
@@ -82,6 +83,7 @@ __all__ = [
     "chip_peers",
     "class_balance",
     "class_legend",
+    "columns_beside",
     "convergence",
     "coverage",
     "critical_difference",

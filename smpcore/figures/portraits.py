@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from smpcore.datasets import Input
 from smpcore.figures.charts import (
     GREY,
     OKABE_ITO,
@@ -24,6 +25,8 @@ _FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
 _SIGNED = [[0.0, _AGAINST], [0.5, "#E6E6E6"], [1.0, _FOR]]
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _NODES = 160
+#: Levels of a category that are drawn, at most.
+_MOST_LEVELS = 6
 #: Pixels further outside the range of the colours than this share of it are marked.
 OUTSIDE = 0.1
 #: Crosses are seen on either theme, dashes on black, pluses on white.
@@ -188,6 +191,44 @@ def signed_bars(
     )
     bars_layout(figure, len(order), x_title, y_title)
     return figure.update_yaxes(type="linear", tickvals=places, ticktext=labels)
+
+
+def columns_beside(
+    inputs: Sequence[Input], parts: Mapping[str, np.ndarray]
+) -> go.Figure:
+    """Columns of prepared rows of two parts: boxes of numbers, shares of levels."""
+    lanes = [2 if one.kind == "number" else len(one.levels) for one in inputs]
+    lanes = [max(2, min(n, _MOST_LEVELS)) for n in lanes]
+    height = 60 + 70 * len(inputs) + 26 * sum(lanes)
+    figure = make_subplots(
+        len(inputs), 1, row_heights=lanes, vertical_spacing=75 / height
+    )
+    for place, (name, X) in enumerate(parts.items()):
+        color = (OKABE_ITO[0], GREY)[place % 2]
+        for row, one in enumerate(inputs, 1):
+            values, at = X[:, one.features], {"row": row, "col": 1}
+            shown = {"name": name, "legendgroup": name, "marker_color": color}
+            shown |= {"showlegend": row == 1, "orientation": "h"}
+            if one.kind == "number":
+                quantiles = np.percentile(values[:, 0], [5, 25, 50, 75, 95])
+                keys = "lowerfence", "q1", "median", "q3", "upperfence"
+                box = {key: [q] for key, q in zip(keys, quantiles, strict=True)}
+                figure.add_trace(go.Box(**shown, **box, y=[place], width=0.7), **at)
+                figure.update_yaxes(visible=False, **at)
+            else:
+                shares = np.zeros(len(one.levels))
+                shares[list(one.feature_levels)] = values.mean(axis=0)
+                if one.dropped >= 0:
+                    shares[one.dropped] = 1.0 - values.sum(axis=1).mean()
+                levels = [words(level) for level in one.levels[:_MOST_LEVELS]]
+                figure.add_bar(**shown, x=shares[:_MOST_LEVELS], y=levels, **at)
+                figure.update_yaxes(type="category", title="level", **at)
+                figure.update_xaxes(tickformat=".0%", rangemode="tozero", **at)
+            title = words(f"{one.name} {one.unit}".strip())
+            figure.update_xaxes(title=title, title_standoff=2, **at)
+            figure.update_yaxes(autorange="reversed", **at)
+    layout(figure, height)
+    return figure.update_layout(barmode="group", dragmode=False)
 
 
 def densities(

@@ -152,10 +152,11 @@ def test_one_by_one(method, data):
         prototype = model.mixing[:, j]
         among = model.similarity.values(model.anchors, model.anchors)
         alike = likeness(fit)[:, j] / np.sqrt(prototype @ among @ prototype)
-    (table,) = [t.value for t in app.dataframe if "similarity" in t.value]
+    what = "similarity" if "similarity" in str(list(frames(app))) else "activation"
+    (table,) = [t.value for t in app.dataframe if what in t.value]
     nearest = np.argsort(-alike, kind="stable")[:5]
     assert table.index.tolist() == (rows[nearest] + 1).tolist()
-    np.testing.assert_allclose(table["similarity"], alike[nearest], rtol=1e-9)
+    np.testing.assert_allclose(table[what], alike[nearest], rtol=1e-9)
     labels = table[fit.table.target].to_numpy()
     if model.classes is None:
         np.testing.assert_array_equal(labels.astype(float), y[nearest])
@@ -164,11 +165,14 @@ def test_one_by_one(method, data):
     if model.classes is not None:
         mine = winners(fit) == j
         counts = {str(c): int((mine & (y == c)).sum()) for c in model.classes}
-        tables = [t.value for t in app.dataframe if "training rows won" in t.value]
-        shown = {}
-        for table in tables:
-            shown = table.set_index("class")["training rows won"].to_dict()
-        assert shown == {c: n for c, n in counts.items() if n}
+        (words,) = [e.value for e in app.markdown if "For class" in e.value]
+        rest = words.replace("\\", "").partition("rows: ")[2]
+        shown = re.findall(r"([\d,]+) of ([^,]+?)(?:,|\.$)", rest)
+        assert shown == [(str(n), c) for c, n in counts.items() if n]
+        assert f"**{mine.sum()}** of {len(y)} training rows" in words or not mine.any()
+        table = [t.value for t in app.dataframe if "stands for" in t.value.columns[0]]
+        for typical in table:  # each of them is a row that it wins
+            assert mine[np.searchsorted(rows, typical.index - 1)].all()
     if method == "supersparse":
         own = np.median(fit.neighbours)
         words = (
@@ -185,7 +189,7 @@ def test_features_are_offered_by_their_size_in_a_prototype(method):
     fit = oracle.fit(method, "wine")
     app = section(fit, "One by one")
     case = fit.model.anchors[app.selectbox[0].value]
-    (box,) = [b for b in app.selectbox if str(b.key).startswith("spread_of_")]
+    (box,) = [b for b in app.selectbox if str(b.key).startswith("column_")]
     names = np.array(fit.preparation.feature_names)[np.argsort(-np.abs(case))]
     shown = [name.replace("\\", "") for name in box.options]
     assert shown == names.tolist()

@@ -7,7 +7,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from smpcore import figures, load_dataset, split
+from smpcore import figures, load_dataset, prepare, split
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
     decision_curve,
@@ -26,6 +26,8 @@ XY = np.zeros((3, 2))
 CODES, CLASSES = np.array([0, 1, 1]), np.array(["p", "q"])
 CURVES = operating_points(np.array([0.1, 0.6, 0.4, 0.9]), np.array([0, 0, 1, 1]))
 HOLES = pd.DataFrame({"a": [1.0, None, 2.5], "b": [1, 2, 3], "y": ["p", "q", "p"]})
+MIXED = pd.DataFrame({"a": [1.0, 2.0, 3.0, 5.0], "b": list("uvwu"), "y": list("pqpq")})
+MIXED = make_dataset(MIXED, "mixed")
 POINTS = pd.DataFrame(
     {"method": ["a"], "parameter": ["p"], "value": [1.0], "mean": [0.7]}
 ).assign(error=0.1, n_nonzeros=3.0, front=True, undecided=False, best=True)
@@ -72,6 +74,9 @@ MAKERS = {
     "change_map": lambda: figures.change_map(VIEW, CODES[None], X[:2, :2], CLASSES),
     "difference_map": lambda: figures.difference_map(
         VIEW, np.zeros((4, 4)), XY, CODES, ["a", "b", "c", "d"]
+    ),
+    "columns_beside": lambda: figures.columns_beside(
+        prepare(MIXED, np.arange(4)).inputs, {"a": np.eye(4), "all": np.eye(4)}
     ),
     "embeddings": lambda: figures.embeddings(XY, XY, CODES, CLASSES),
     "group_values": lambda: figures.group_values(GROUPS, "accuracy", 0.8, True),

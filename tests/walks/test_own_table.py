@@ -165,7 +165,7 @@ def test_prototypes_are_read_named_and_reported(visit):
         f"Validation accuracy {100 * right / rows:.1f} %: {right} of {rows} rows"
     )
     visit.click("radio", "One by one").fill("Name", NAME)
-    visit.choose("Feature", "Hämoglobin", exact=False)
+    visit.choose("Column", "Hämoglobin", exact=False)
     visit.click("button", "Forbid and refit")
     right, rows = validated("Hämoglobin")
     visit.reads(

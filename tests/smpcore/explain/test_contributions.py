@@ -17,13 +17,12 @@ from smpcore import (
 )
 from smpcore.explain import (
     Section,
-    column_effects,
     contrasts,
     facts_of_prototypes,
     rule_in_words,
     rule_section,
 )
-from smpcore.explain.points import usual_step
+from smpcore.explain.points import column_effects, usual_step
 
 DATA = ("moons", "iris", "digits", "series")
 
