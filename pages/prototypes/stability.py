@@ -20,6 +20,8 @@ from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
 
 N_REFITS = 100
 _MOST_LINES = 50
+#: A prototype of a refit is the same from this cosine on, in the table.
+_BOUND, _MOST_DRAWN = 0.8, 8
 
 
 def section(context: ModelContext) -> None:
@@ -34,7 +36,8 @@ def section(context: ModelContext) -> None:
     st.caption(
         f"{N_REFITS} refits, each on a bootstrap sample of the training rows "
         "(groups and blocks in time stay together), with a new seed if the method "
-        f"is random. {pairs} are matched to the most similar prototype of each refit."
+        f"is random. {pairs} are matched to the most similar prototype of each refit; "
+        "similarity is the cosine, 1 where both are the same direction."
     )
     key, task = session.get().results.get("stability", (None, None))
     if key != context.key:
@@ -88,17 +91,20 @@ def _job(context: ModelContext) -> Task:
 
 def _show(context: ModelContext, result: Stability, by_level: Stability) -> None:
     """The prototypes, and how often columns are selected; levels on request."""
-    model = context.model
     st.caption(f"Of {result.n_refits} refits:")
+    names, shares = context.names, 100 * result.recovered(_BOUND)
+    head = f"recovered %, similarity {_BOUND} or more"
+    medians = np.median(np.nan_to_num(result.cosines), axis=0)
     lines = [
-        {
-            "prototype": context.name(j),
-            "recovered %": 100 * float(result.matched[j]),
-            "similarity to matches": float(result.likeness[j]),
-        }
-        for j in range(model.n_prototypes)
+        {"prototype": name, head: float(share), "median similarity": float(median)}
+        for name, share, median in zip(names, shares, medians, strict=True)
     ]
     table(lines)
+    bounds = np.linspace(0.0, 1.0, 101)
+    shares = np.array([result.recovered(bound) for bound in bounds])
+    figure = figures.recovery(bounds, shares[:, :_MOST_DRAWN], names, _BOUND)
+    alt = "Share of refits that recover each prototype, by how similar it has to be"
+    st.plotly_chart(figure, key="recovery", alt=alt)
     if context.portraits.signed:
         _selected(context, result, by_level)
 

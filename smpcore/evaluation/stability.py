@@ -136,10 +136,8 @@ class Stability:
     ----------
     n_refits : int
         Number of refits that the model is compared with.
-    matched : ndarray of shape (n_prototypes,)
-        Share of refits that have a partner for the prototype.
-    likeness : ndarray of shape (n_prototypes,)
-        Mean cosine between the prototype and its partners.
+    cosines : ndarray of shape (n_refits, n_prototypes)
+        Cosine between the prototype and its partner in each refit; NaN: it has none.
     selected : ndarray of shape (n_prototypes, n_features)
         Share of the partners that use the feature.
     agrees : ndarray of shape (n_prototypes, n_features)
@@ -158,12 +156,15 @@ class Stability:
     """
 
     n_refits: int
-    matched: np.ndarray
-    likeness: np.ndarray
+    cosines: np.ndarray
     selected: np.ndarray
     agrees: np.ndarray
     substitute: np.ndarray
     without: np.ndarray
+
+    def recovered(self, bound: float) -> np.ndarray:
+        """Share of refits with a partner whose cosine is the bound or more."""
+        return (self.cosines >= bound).mean(axis=0)
 
 
 def shapes_of(model: PrototypeModel) -> np.ndarray:
@@ -215,13 +216,12 @@ def stability(
         product = preparation.sum_by_column(rows * shapes)
         used, chosen = map(preparation.used_columns, (used, chosen))
     same = used & (product > 0)
-    cosines = np.where(there, _cosines(np.nan_to_num(rows), shapes), 0.0)
+    cosines = np.where(there, _cosines(np.nan_to_num(rows), shapes), np.nan)
     with np.errstate(invalid="ignore"):
         agrees = same.sum(axis=0) / used.sum(axis=0)
     return Stability(
         len(others),
-        there.mean(axis=0),
-        cosines.sum(axis=0) / number,
+        cosines,
         used.sum(axis=0) / number[:, None],
         agrees,
         np.array([_substitutes(c, used[there[:, j], j]) for j, c in enumerate(chosen)]),

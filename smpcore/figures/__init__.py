@@ -40,6 +40,7 @@ from smpcore.figures.portraits import (
     densities,
     embeddings,
     picture,
+    recovery,
     signed_bars,
 )
 from smpcore.figures.probabilities import decision_curve, reliability
@@ -105,6 +106,7 @@ __all__ = [
     "precision_recall",
     "predicted_actual",
     "prediction_raster",
+    "recovery",
     "reliability",
     "reported_measured",
     "roc",

@@ -282,3 +282,17 @@ def embeddings(
             marks(figure, points[y_encoded == c, :2], words(label), style, **more)
     _edge_titles(figure, 1, 2, "first principal axis", "second principal axis")
     return layout(figure, 380).update_layout(legend_y=1.12)
+
+
+def recovery(
+    bounds: np.ndarray, shares: np.ndarray, names: Sequence[str], bound: float
+) -> go.Figure:
+    """Share of refits that recover each prototype, against how similar it has to be."""
+    figure = go.Figure()
+    for j, column in enumerate(shares.T):
+        style = {"color": OKABE_ITO[j % len(OKABE_ITO)]}
+        style["dash"] = _DASHES[j % len(_DASHES)]
+        figure.add_scatter(x=bounds, y=column, name=words(names[j]), line=style)
+    figure.add_vline(x=bound, line={"color": GREY, "dash": "dot", "width": 1.5})
+    figure.update_yaxes(tickformat=".0%", range=(0.0, 1.02))
+    return layout(figure, 300, "similarity of at least", "refits that recover it")

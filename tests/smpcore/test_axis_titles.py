@@ -91,6 +91,7 @@ MAKERS = {
     "predicted_actual": lambda: figures.predicted_actual(
         np.arange(3.0), np.ones(3), np.arange(3)
     ),
+    "recovery": lambda: figures.recovery(np.ones(2), np.ones((2, 1)), ["a"], 0.8),
     "reliability": lambda: figures.reliability({"a": reliability(*EVENTS)}, "of p"),
     "roc": lambda: figures.roc(CURVES, 0.5),
     "scatter": lambda: figures.scatter(IRIS, ALL, *IRIS.feature_columns[:2]),

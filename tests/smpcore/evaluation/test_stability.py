@@ -27,8 +27,8 @@ def fitted(request):
 def test_a_model_is_stable_beside_itself(fitted):
     model = fitted[3]
     found = stability(model, [model, model])
-    np.testing.assert_array_equal(found.matched, 1.0)
-    np.testing.assert_allclose(found.likeness, 1.0)
+    np.testing.assert_allclose(found.cosines, 1.0)
+    np.testing.assert_array_equal(found.recovered(0.999), 1.0)
     assert set(np.unique(found.selected)) <= {0.0, 1.0}
     known = ~np.isnan(found.agrees)
     np.testing.assert_array_equal(found.agrees[known], 1.0)
