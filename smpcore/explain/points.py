@@ -17,8 +17,8 @@ from smpcore.model import PrototypeModel
 #: Tables, the lines of one, and the terms of a sentence, at most.
 _MOST_TABLES, _MOST_LINES, _MOST_TERMS = 20, 15, 4
 _FORMULA = (
-    "Values are in the original units of the columns. Small terms that are omitted "
-    "here are counted; the model uses them all."
+    "Values are in the original units of the columns. What smaller terms change holds "
+    "within the training range."
 )
 #: A unit at the end of a column's name: "chol (mg/dl)".
 _UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]$")

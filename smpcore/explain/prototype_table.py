@@ -133,13 +133,14 @@ def prototype_table(
     shown = portraits(model)
     measured = measures_of_prototypes(model, X, y_encoded)
     won, table = wins(model, X, y_encoded), []
+    weights = model.votes[np.arange(model.n_prototypes), model.prototype_labels]
     for j, fact in enumerate(facts_of_prototypes(model, X, y_encoded)):
         line = {
-            "weight": float(model.votes[j, model.prototype_labels[j]]),
             "bias": float(model.bias[j]),
-            "merged": int(model.counts[j]),
             READOUTS["n_nonzeros"].column: int(np.count_nonzero(shown.values[j])),
         }
+        if (weights != 1.0).any():
+            line = {"weight": float(weights[j])} | line
         if model.classes is not None:
             line["training rows won"] = int(won[j].sum())
             line["won rows of its class"] = int(won[j, model.prototype_labels[j]])
@@ -148,7 +149,5 @@ def prototype_table(
             line["distance to nearest row"] = fact.distance
             line["median distance between rows"] = fact.median_distance
             line["features out of range"] = len(fact.outside)
-        if shown.signed:
-            line["weights of opposite sign"] = len(fact.opposing)
         table.append(line)
     return table

@@ -25,7 +25,8 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
     -------
     list of str
         Sentences, numbers in the user's units. A sum that names its largest terms only
-        says how many it leaves out.
+        says how many it leaves out, and by how much they change it at most while every
+        feature is in its training range; their middle is part of the constant.
     """
     if model.is_linear and not model.code_size:
         sentences = _linear(model)
@@ -82,11 +83,15 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
         (weights[f], f"{plain_number(abs(weights[f]))} · {model.feature_names[f]}")
         for f in order[:_MOST_TERMS]
     ]
-    if len(order) > _MOST_TERMS:
-        terms.append((1.0, f"{len(order) - _MOST_TERMS} smaller terms"))
+    left = order[_MOST_TERMS:]
+    corners = weights[left] * np.array([model.low[left], model.high[left]])
+    constant += corners.sum() / 2.0
     if constant or not terms:
         terms.append((constant, plain_number(abs(constant))))
     text = " ".join(f"{'−' if size < 0 else '+'} {term}" for size, term in terms)
+    if len(left):
+        most = plain_number(np.abs(corners[1] - corners[0]).sum() / 2.0, 2)
+        text += f" ± at most {most} ({len(left)} smaller terms)"
     return text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
 
 

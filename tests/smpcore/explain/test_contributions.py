@@ -23,6 +23,7 @@ from smpcore.explain import (
     rule_section,
 )
 from smpcore.explain.points import column_effects, usual_step
+from smpcore.explain.words import score_sums
 
 DATA = ("moons", "iris", "digits", "series")
 
@@ -278,3 +279,34 @@ def test_the_points_of_a_regression_sum_to_its_answer(clinic):
     ]
     sums = constant(words) + _added(lines, preparation, X)
     assert np.abs(sums - model.predict(X)).max() < 0.02 * np.ptp(y)
+
+
+def test_what_a_formula_leaves_out_is_within_its_remainder():
+    data = load_dataset("breast_cancer")
+    train = split(data).train
+    X = prepare(data, train).transform(data.frame)[train]
+    model = (
+        METHODS["smallk"]
+        .estimator({"n_prototypes": 1, "k": 20})
+        .fit(X, data.y[train])
+        .model_
+    )
+    weights, _, labels, alone = score_sums(model)
+    (sentence, _) = rule_in_words(model)
+    text, sign, limit = sentence.partition(", if ")[2].rpartition(" ≥ ")
+    text, sign, limit = (text, sign, limit) if sign else sentence[:-1].rpartition(" > ")
+    terms = re.findall(r"([+−]?) ?([\d.e-]+) · (.+?)(?= [+−±] )", text)
+    used = {name: float(n) * (-1 if s == "−" else 1) for s, n, name in terms}
+    assert len(used) == 8
+    rest = text[text.index(terms[-1][2]) + len(terms[-1][2]) :]
+    constant, most, left = re.fullmatch(
+        r" ([+−] [\d.e-]+) ± at most ([\d.e-]+) \((\d+) smaller terms\)", rest
+    ).groups()
+    (j,) = np.flatnonzero(labels != alone)
+    assert int(left) == np.count_nonzero(weights[j]) - 8
+    places = [model.feature_names.index(name) for name in used]
+    shown = X[:, places] @ [*used.values()]
+    shown += float(constant.replace("− ", "-").replace("+ ", ""))
+    apart = np.abs(X @ weights[j] - shown)
+    rounding = 1e-3 * np.abs(X[:, places] * [*used.values()]).sum(axis=1).max()
+    assert float(most) * 0.1 < apart.max() <= float(most) * 1.05 + rounding
