@@ -1,8 +1,8 @@
-"""What did the papers report, and what is measured here? Every table and figure."""
+"""What holds of the papers, and what is measured here of every table and figure?"""
 
 import streamlit as st
 
-from pages.papers import runs
+from pages.papers import conclusions, runs
 from pages.state import session, widget_state
 from pages.ui.elements import table
 from pages.ui.text import message
@@ -13,6 +13,7 @@ from smpcore.papers import EXPERIMENTS, by_name, overview
 #: Of experiments that are of no single paper.
 OWN = "Our own comparisons"
 
+conclusions.of_all_papers()
 titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}
 papers = [key for key in titles if any(one.paper == key for one in EXPERIMENTS)]
 here = session.current().method
@@ -26,6 +27,7 @@ paper = widget_state.choose_one(
 if paper in METHODS:
     st.caption(METHODS[paper].reference)
 chosen = [one for one in EXPERIMENTS if one.paper == paper]
+conclusions.forest(chosen)
 lines = overview([(one, paper_runs.table(one)) for one in chosen])
 lines.insert(1, "title", [one.title for one in chosen])
 shown = lines[["title", "where", "conclusions", "numbers", "status"]]
@@ -35,6 +37,7 @@ of = st, "Experiment", names, "papers_experiment"
 name = widget_state.choose_one(*of, format_func=names.get)
 experiment = by_name(EXPERIMENTS, name)
 st.markdown(f"**{experiment.where}: {experiment.title}**")
+conclusions.of_one(experiment)
 message(st.markdown, experiment.protocol or experiment.impossible)
 if not experiment.impossible:
     runs.show(experiment)

@@ -11,9 +11,10 @@ from pages.papers import ranks
 from pages.state import session, widget_state
 from pages.state.choice import BUNDLED
 from pages.ui.elements import table as show_table
+from pages.ui.text import message
 from pages.work import paper_runs, server_files
 from smpcore import METHODS, figures
-from smpcore.papers import Experiment, Measured
+from smpcore.papers import Experiment, Measured, verdicts
 
 
 def show(experiment: Experiment, table: pd.DataFrame) -> None:
@@ -24,6 +25,8 @@ def show(experiment: Experiment, table: pd.DataFrame) -> None:
         return
     if experiment.ranked:
         ranks.show(experiment, table)
+    if decided := verdicts(table).summary:
+        message(st.caption, decided)
     measure = measures[0]
     if len(measures) > 1:
         measure = widget_state.choose_one(st, "Measure", measures, "papers_measure")
@@ -59,16 +62,16 @@ def _open(experiment: Experiment) -> None:
     }
     if not models:
         return
-    left, button, link = st.columns([5, 2, 2], vertical_alignment="bottom")
+    left, button = st.columns([5, 2], vertical_alignment="bottom")
     name = left.selectbox("Measured model", models, key="papers_model")
-    button.button(
-        "Use this model",
+    if button.button(
+        "Open this model",
         key="papers_use",
         on_click=_use,
         args=(experiment, models[name]),
         help="Explore fits these settings to its own division of the data.",
-    )
-    link.page_link("pages/explore.py", label="Open in Explore")
+    ):
+        st.switch_page("pages/explore.py")
 
 
 def _use(experiment: Experiment, one: Measured) -> None:

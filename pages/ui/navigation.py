@@ -37,7 +37,7 @@ _PAGES = {
         "Does the model fit on the chip, and are its answers the same there?",
     ),
     "Lessons": ("school", "A question first: predict, then see the figure's answer."),
-    "Papers": ("article", "What did the papers report, and what is measured here?"),
+    "Papers": ("article", "What holds of five papers, and what is measured here?"),
     "Guide": ("help", "How is it done? Teaching, tables, exports, the library."),
 }
 

@@ -47,6 +47,7 @@ from smpcore.figures.probabilities import decision_curve, reliability
 from smpcore.figures.reported import (
     accuracy_size,
     critical_difference,
+    mean_differences,
     reported_measured,
 )
 from smpcore.figures.series import series
@@ -99,6 +100,7 @@ __all__ = [
     "lay_out",
     "map_problem",
     "map_view",
+    "mean_differences",
     "missing_values",
     "nearest_view",
     "pca_view",

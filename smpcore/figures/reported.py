@@ -38,6 +38,44 @@ def reported_measured(table: pd.DataFrame, measure: str, axis: str = "") -> go.F
     return _framed(figure, height, measure, "data set")
 
 
+#: Verdict -> colour of its interval.
+_VERDICTS = {
+    "reproduced": CLASS_COLORS[0],
+    "differs": CLASS_COLORS[1],
+    "undecided": GREY,
+}
+
+
+def mean_differences(rows: pd.DataFrame) -> go.Figure:
+    """Measured minus printed means with their intervals, in margins: a forest plot.
+
+    The rows are those of `smpcore.papers.verdicts`.
+    """
+    figure, names = go.Figure(), rows["model"]
+    scaled = rows[["difference", "low", "high"]].div(rows["margin"], axis=0)
+    for verdict, color in _VERDICTS.items():
+        part = scaled[rows["verdict"] == verdict]
+        if len(part):
+            figure.add_scatter(
+                x=part["difference"],
+                y=names[part.index],
+                error_x={
+                    "array": part["high"] - part["difference"],
+                    "arrayminus": part["difference"] - part["low"],
+                    "thickness": 2,
+                },
+                mode="markers",
+                marker={"color": color, "size": 8},
+                name=verdict,
+            )
+    for edge in (-1, 0, 1):
+        figure.add_vline(edge, line={"color": GREY, "dash": "dot" if edge else "solid"})
+    order = {"categoryorder": "array", "categoryarray": [*names]}
+    figure.update_yaxes(autorange="reversed", **order)
+    height = _AROUND + _LINE * len(names)
+    return _framed(figure, height, "measured − printed, in margins", "model")
+
+
 def _framed(figure: go.Figure, height: int, x_title: str, y_title: str) -> go.Figure:
     """Titles of the axes, and the legend below."""
     return figure.update_layout(

@@ -31,7 +31,14 @@ from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
 from smpcore.papers import comparison, imkpl, mprotsvm, small, smp, supersparse
 from smpcore.papers.comparison import Comparison, compared
+from smpcore.papers.conclusions import VERDICTS
 from smpcore.papers.experiment import Experiment, by_name
+from smpcore.papers.findings import (
+    conclusions_table,
+    differences,
+    first_line,
+    summary,
+)
 from smpcore.papers.table import compare, overview, table_of
 from smpcore.papers.trial_files import (
     SHIPPED,
@@ -42,6 +49,7 @@ from smpcore.papers.trial_files import (
     read_measured,
     run_experiment,
 )
+from smpcore.papers.verdicts import Verdicts, verdicts
 
 _ALGORITHMS = {
     key: import_module(f"smpcore.methods.{key}.paper_algorithm") for key in METHODS
@@ -72,19 +80,26 @@ __all__ = [
     "OTHER_OBJECTIVES",
     "PRINTED",
     "SHIPPED",
+    "VERDICTS",
     "Comparison",
     "Experiment",
     "Measured",
     "Place",
     "PrintedStep",
+    "Verdicts",
     "as_step",
     "by_name",
     "compare",
     "compared",
+    "conclusions_table",
+    "differences",
+    "first_line",
     "missing_data",
     "overview",
     "path_of",
     "read_measured",
     "run_experiment",
+    "summary",
     "table_of",
+    "verdicts",
 ]

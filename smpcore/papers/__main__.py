@@ -32,6 +32,7 @@ from smpcore.papers import (
     overview,
     read_measured,
     run_experiment,
+    summary,
     table_of,
 )
 from smpcore.papers.trial_files import MEASURED_HERE, begin_process, together
@@ -57,16 +58,20 @@ def _parser() -> argparse.ArgumentParser:
         description="The experiments of the five papers: reported beside measured. "
         "Stopped or killed, the same command goes on where it was.",
     )
-    commands = parser.add_subparsers(required=True, metavar="list | run | all")
+    commands = parser.add_subparsers(
+        required=True, metavar="list | summary | run | all"
+    )
     listed = commands.add_parser("list", help="all experiments with their status")
     listed.set_defaults(do=_list, again=False)
     listed.add_argument("--format", choices=("text", "csv"), default="text")
+    written = commands.add_parser("summary", help="what holds of the papers")
+    written.set_defaults(do=_summary)
     one = commands.add_parser("run", help="run one experiment, by its name")
     one.set_defaults(do=_run)
     one.add_argument("name")
     every = commands.add_parser("all", help="run all whose data are here")
     every.set_defaults(do=_all)
-    for command in (listed, one, every):
+    for command in (listed, written, one, every):
         command.add_argument("--data", type=Path, help="a folder with data files")
         command.add_argument(
             "--out", type=Path, default=MEASURED_HERE, help="folder of the results"
@@ -98,6 +103,12 @@ def _list(args: argparse.Namespace) -> int:
             print(METHODS[paper].reference if paper in METHODS else "Our own")
         print(f"  {one.name}  {one.where}: {one.title}\n      {status}")
     print("\npython -m smpcore.papers run NAME measures one of them.")
+    return 0
+
+
+def _summary(args: argparse.Namespace) -> int:
+    place = _place(args)
+    print(summary(EXPERIMENTS, lambda one: table_of(one, place)), end="")
     return 0
 
 
@@ -165,7 +176,7 @@ def _run_one(
     table = compare(experiment, read_measured(experiment, place.out).values(), missing)
     print(f"\n{experiment.title} ({experiment.where}), {minutes:.1f} minutes")
     print(experiment.protocol)
-    if experiment.ranked:
+    if experiment.sizes:
         _print_ranks(experiment, table)
         return
     table = table.drop(columns=[] if experiment.axis else ["at"]).round(4)

@@ -14,6 +14,8 @@ import pandas as pd
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 NOT_TESTED = "not tested here"
+#: From the best to the worst.
+VERDICTS = HOLDS, IN_PART, FAILS
 
 
 class Numbers:

@@ -45,6 +45,9 @@ def _series():
 
 RESULTS = pd.DataFrame({"data": ["d"], "model": ["m"], "at": [1.0]})
 RESULTS = RESULTS.assign(reported=0.9, reported_sd=0.1, measured=0.8, measured_sd=0.1)
+DIFFERENCES = pd.DataFrame({"model": ["m"], "margin": [0.05]})
+DIFFERENCES = DIFFERENCES.assign(difference=0.01, low=-0.01, high=0.03)
+DIFFERENCES = DIFFERENCES.assign(verdict="reproduced")
 SIZES = pd.DataFrame({"accuracy": [0.9, 0.8], "bytes": [99.0, 9.0]}, index=["a", "b"])
 SIZES = SIZES.assign(**{"front, bytes": True})
 MAKERS = {
@@ -57,6 +60,7 @@ MAKERS = {
     "critical_difference": lambda: figures.critical_difference(
         ["a", "b"], [1.2, 1.8], [["a", "b"]], 0.9
     ),
+    "mean_differences": lambda: figures.mean_differences(DIFFERENCES),
     "reported_measured": lambda: figures.reported_measured(RESULTS, "accuracy"),
     "answer_map": lambda: figures.answer_map(
         VIEW, np.zeros((4, 4)), XY, CODES, CODES > 1, CLASSES

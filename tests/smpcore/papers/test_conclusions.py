@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from smpcore.papers import EXPERIMENTS, SHIPPED, Place, table_of
+from smpcore.papers.__main__ import main
 from smpcore.papers.conclusions import Claim, Conclusion, Holds, _lines, finding_of
+from tests.guide import GUIDE
 
 CASES = [(one, line) for one in EXPERIMENTS for line in one.conclusions]
 
@@ -79,3 +81,11 @@ def test_it_holds_in_part_from_half_on_and_as_often_as_printed():
     assert verdict(up, down, printed=[down, up]) == "holds"
     shares = numbers([(0.25, 1.0)])
     assert concluded(Holds("m", ("a", "b")), shares)[1:3] == (1.25, 2)
+
+
+def test_the_summary_in_the_guide_is_what_the_numbers_say(capsys, tmp_path):
+    """Where numbers are meant to change, the command writes the page anew."""
+    assert main(["summary", "--out", str(tmp_path)]) == 0
+    page = next(path for path in GUIDE if path.stem == "7-papers")
+    assert capsys.readouterr().out == page.read_text("utf-8")
+    assert page.read_text("utf-8").count("The lead is not found") == 2

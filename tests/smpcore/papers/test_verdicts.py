@@ -112,8 +112,8 @@ WITH_SPREADS = [
 def test_a_verdict_is_given_only_by_a_rule_that_placebos_fail(name):
     found = verdicts(shipped(name))
     assert found.is_used or {*found.rows["verdict"]} == {"undecided"}
-    if name == "smp-table-1":  # with all of its data sets
-        assert found.power >= 0.8 and found.placebo <= MOST_PLACEBOS
+    if name in ("smp-table-1", "small-table-1"):  # with all of their data sets
+        assert found.power >= 0.75 and found.placebo <= MOST_PLACEBOS
 
 
 @pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)
