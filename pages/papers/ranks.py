@@ -34,7 +34,6 @@ def _against_size(experiment: Experiment, found: Comparison) -> None:
     """Mean scores against a size that can be chosen."""
     score, of = experiment.ranked, (st, "Size", experiment.sizes, "papers_size")
     size = widget_state.choose_one(*of, buttons=True)
-    message(st.markdown, found.fronts[size])
     st.plotly_chart(
         figures.accuracy_size(found.means, score, size, found.ours),
         key="papers_sizes",

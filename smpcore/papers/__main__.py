@@ -191,7 +191,7 @@ def _print_ranks(experiment: Experiment, table: pd.DataFrame) -> None:
         print(error)
         return
     print(comparison.means.round(4).to_string())
-    print("\n".join([comparison.conclusion, *comparison.fronts.values()]))
+    print(comparison.conclusion)
 
 
 if __name__ == "__main__":

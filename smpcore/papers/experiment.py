@@ -45,19 +45,17 @@ class Reported:
     value: float
     spread: float = float("nan")
     at: float = float("nan")
-    source: str = ""
 
 
 def printed_lines(
     lines: Mapping[str, str],
     columns: Iterable[str],
     measures: Sequence[str],
-    source: str = "",
 ) -> tuple[Reported, ...]:
     """Numbers of a table as it is printed, a line a model; a dash is none."""
     pairs = [*product(columns, measures)]
     return tuple(
-        Reported(column, model, measure, float(number), source=source)
+        Reported(column, model, measure, float(number))
         for model, line in lines.items()
         for (column, measure), number in zip(pairs, line.split(), strict=True)
         if number != "-"

@@ -119,14 +119,9 @@ EXPERIMENTS = (
             "Numbers are weights, places, thresholds and values of leaves; bytes are "
             "those of a program's tables, 32 bits a number. 45 minutes on two busy "
             "cores. Tried on inner folds of the first outer fold, and left out as it "
-            "gained less than .01: widths of each prototype (accuracy .832) and each "
-            "feature (.824), features scaled by a learned relevance (.834) or by their "
-            "F statistic (.827) in Super-sparse, against .833 without; in the "
-            "Multi-prototype SVM with RBF a width for each class (.841, as the SVM "
-            "with the mean of two kernels that it is for two classes), learned "
-            "relevance (.854) and F statistic (.861), against .856 with C and gamma "
-            "chosen together. The linear one has .823 there, but on the outer folds "
-            "both have .836: RBF is not kept either."
+            "gained less than .01: widths of each prototype or feature and relevance, "
+            "learned or by the F statistic, in Super-sparse and in the Multi-prototype "
+            "SVM; RBF in the latter, which is not better on the outer folds."
         ),
         data={**bundled(*_BUNDLED), **TABLE_1},
         models=KEYS | OTHERS,

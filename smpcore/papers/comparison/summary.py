@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from smpcore.methods import METHODS
-from smpcore.papers.comparison.means import (
-    best_in_words,
-    front_in_words,
-    model_means,
-)
+from smpcore.papers.comparison.means import model_means
 from smpcore.papers.comparison.ranks import Ranks, conclusion, mean_ranks
 from smpcore.papers.experiment import Experiment
 
@@ -30,16 +25,13 @@ class Comparison:
     ours : frozenset of str
         Names of the methods of this program.
     conclusion : str
-        What follows from the ranks and the best means.
-    fronts : mapping of str to str
-        Measure of size -> who is on the front.
+        What follows from the ranks.
     """
 
     ranks: Ranks
     means: pd.DataFrame
     ours: frozenset[str]
     conclusion: str
-    fronts: Mapping[str, str]
 
 
 def _short(title: str) -> str:
@@ -75,6 +67,5 @@ def compared(experiment: Experiment, table: pd.DataFrame) -> Comparison:
         ranks=ranks,
         means=means.assign(**{"mean rank": ranks.mean}),
         ours=frozenset(ours),
-        conclusion=f"{conclusion(ranks, ours)} {best_in_words(means, score, ours)}",
-        fronts={s: front_in_words(means, score, s, ours) for s in experiment.sizes},
+        conclusion=conclusion(ranks, ours),
     )

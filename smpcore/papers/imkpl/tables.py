@@ -274,8 +274,8 @@ EXPERIMENTS = (
         divide=drawn_halves,
         repetitions=3,
         reported=(
-            *printed_lines(_ACC_KERNELS, COLUMNS, (ACC, KERNELS), "Table 3"),
-            *printed_lines(_IP_DR, COLUMNS, (IP, DR), "Table 2"),
+            *printed_lines(_ACC_KERNELS, COLUMNS, (ACC, KERNELS)),
+            *printed_lines(_IP_DR, COLUMNS, (IP, DR)),
         ),
         checks={
             "IP": Claim(OURS, ge, (ISKPL, "AKGLVQ", PS), IP),

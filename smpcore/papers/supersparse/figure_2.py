@@ -56,15 +56,6 @@ _WITHOUT_NUMBERS = (
     "request only; Prototypes shows those of any data as pictures"
 )
 
-#: Figures 5 to 7.
-_PICTURES = tuple(
-    Experiment(name, where, title, "", impossible=_WITHOUT_NUMBERS)
-    for name, where, title in (
-        ("supersparse-figure-5", "Figure 5", "Prototypes of a client"),
-        ("supersparse-figure-6", "Figure 6", "Prototypes of ages"),
-        ("supersparse-figure-7", "Figure 7", "Images for each age"),
-    )
-)
 EXPERIMENTS = (
     Experiment(
         name="supersparse-figure-2",
@@ -85,5 +76,11 @@ EXPERIMENTS = (
         repetitions=5,
         checks={"same": Holds(ALMOST, (OURS,))},
     ),
-    *_PICTURES,
+    Experiment(
+        "supersparse-figures-5-6-7",
+        "Figures 5 to 7",
+        "Prototypes of a client and of ages, and images for each age",
+        "",
+        impossible=_WITHOUT_NUMBERS,
+    ),
 )

@@ -10,10 +10,7 @@ from scipy import stats
 from smpcore import SmpcoreError, load_dataset
 from smpcore.papers import EXPERIMENTS, by_name, compared
 from smpcore.papers.comparison.experiments import OTHERS
-from smpcore.papers.comparison.means import (
-    front_in_words,
-    model_means,
-)
+from smpcore.papers.comparison.means import model_means
 from smpcore.papers.comparison.ranks import conclusion, mean_ranks
 from smpcore.papers.experiment import Trial
 from smpcore.papers.protocols import grid_of
@@ -97,14 +94,6 @@ def test_means_are_over_the_sets_that_all_have_and_sizes_by_ratio():
     assert means["front, bytes"].tolist() == [True, True, False]
 
 
-def test_the_front_in_words_says_which_of_ours_are_beaten():
-    means = model_means(SIZED, "accuracy", ["bytes"])
-    text = front_in_words(means, "accuracy", "bytes", {"poor", "large"})
-    assert "than small (100, 0.700), large (1,000, 0.900)." in text
-    assert text.endswith("Of ours, beaten in both: poor (by small).")
-    assert "Of ours" not in front_in_words(means, "accuracy", "bytes", {"large"})
-
-
 def test_a_summary_names_methods_shortly_and_has_a_row_for_each_model():
     """The numbers are made up: what counts is that all parts agree."""
     experiment = by_name(EXPERIMENTS, "comparison")
@@ -119,7 +108,6 @@ def test_a_summary_names_methods_shortly_and_has_a_row_for_each_model():
     assert found.means.index.tolist() == ["SMP", "RBF-SVM", "Decision tree"]
     assert found.means["mean rank"].tolist() == [1, 2, 3]
     assert "SMP has the best mean rank, 1.00 of 3" in found.conclusion
-    assert found.fronts["bytes"].endswith("than SMP (10, 0.875).")
 
 
 def test_a_model_of_the_comparison_alone_is_chosen_by_folds():
