@@ -312,18 +312,18 @@ def _searched(model, x, limits, preparation, X, few):
     return rows[best], False, words
 
 
-def _grown(model, own, x, start, blocks) -> np.ndarray:
+def _grown(model, answer, x, start, blocks) -> np.ndarray:
     """As many columns of a start as change the answer, those that help most first."""
     parts = [part for part, _ in blocks if (start[part] != x[part]).any()]
     alone = np.repeat(x[None], len(parts), axis=0)
     for row, part in zip(alone, parts, strict=True):
         row[part] = start[part]
     scores = model.scores(alone)
-    lead = np.delete(scores, own, axis=1).max(axis=1) - scores[:, own]
+    lead = np.delete(scores, answer, axis=1).max(axis=1) - scores[:, answer]
     together = np.repeat(x[None], len(parts), axis=0)
     for place, part in enumerate(np.argsort(-lead, kind="stable")):
         together[place:, parts[part]] = start[parts[part]]
-    return together[(model.decide(model.scores(together)) != own).argmax()]
+    return together[(model.decide(model.scores(together)) != answer).argmax()]
 
 
 def _blocks(x: np.ndarray, preparation: Preparation | None) -> list[tuple[slice, bool]]:

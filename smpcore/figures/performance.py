@@ -29,8 +29,8 @@ def predicted_actual(
         order = np.concatenate([order[:half], order[spread]])
     figure = go.Figure()
     both = np.concatenate([truth, answers])
-    ends = [both.min(), both.max()]
-    guide(figure, ends, ends, "predicted = actual")
+    limits = [both.min(), both.max()]
+    guide(figure, limits, limits, "predicted = actual")
     marks(
         figure,
         np.column_stack([truth, answers])[order],

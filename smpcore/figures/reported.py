@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import CLASS_COLORS, class_mark, guide
+from smpcore.figures.charts import CLASS_COLORS, GREY, class_mark, guide
 
 #: Pixels of a line of numbers, and of what is around all of them.
 _LINE, _AROUND = 22, 130
