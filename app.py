@@ -2,8 +2,10 @@
 
 import gc
 import os
+import sys
 import threading
 from importlib import import_module
+from pathlib import Path
 
 import streamlit as st
 
@@ -17,16 +19,36 @@ def _prepare() -> None:
     gc.disable()  # until all is loaded: hardly any of it is garbage
     import_module("pages.ui.navigation")  # and all that it imports
     import_module("pages.work.warmup").start_up()
+    ready.set()
+
+
+def _show_what_comes() -> None:
+    """A picture of the first page while that is prepared, and what is being done."""
+    st.set_page_config(layout="wide")
+    st.markdown(
+        "**Sparse Prototype Explorer is starting.** Libraries are being loaded. After "
+        "an installation the solvers are also compiled, once. This is what comes:"
+    )
+    st.image(Path(__file__).parent / "assets" / "explore.png")
 
 
 if __name__ == "__main__":  # the run of a visitor
+    waiting, server = st.empty(), sys.modules.get("app")
+    if server and not server.ready.is_set():
+        with waiting.container():
+            _show_what_comes()
     from pages.ui import navigation
+    from pages.work import warmup
 
+    warmup.start_up()
+    waiting.empty()
     navigation.run()
 elif __name__ == "app":
     # The server begins; processes of studies import this file under other names.
     from pages.work.middleware import Guard
-    from pages.work.visitors import Middleware, send_at_once
+    from pages.work.visitors import Middleware, send_at_once, set_navigation
 
+    set_navigation()
+    ready = threading.Event()
     app = st.App(__file__, lifespan=send_at_once, middleware=[Middleware(Guard)])
     threading.Thread(target=_prepare, name="start-up", daemon=True).start()

@@ -8,7 +8,7 @@ from pages.state import address, lesson_run, session
 from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
-from pages.work import middleware, warmup
+from pages.work import middleware
 
 #: Title, icon and question of each page, in the order of the bar; the figure of the
 #: first one says what it shows.
@@ -64,7 +64,6 @@ def run() -> None:
         initial_sidebar_state="collapsed",
     )
     st.html(Path("assets/style.css"))
-    warmup.start_up()
     choice = _chosen()
     page = st.navigation(_pages(), position="top")
     session.turn_to(page.url_path)

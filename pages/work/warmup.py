@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import threading
 import warnings
-from contextlib import nullcontext
 from importlib import import_module
 
-import streamlit as st
 from threadpoolctl import threadpool_limits
 
 from pages.work import file_process, study_pool, visitors
@@ -29,10 +27,7 @@ _started = Store()
 
 def start_up() -> None:
     """Have ready what the first page needs, once per process."""
-    is_first = visitors.visitor() and not _started.get("")
-    words = "Preparing the solvers (once after installation) …"
-    with st.spinner(words) if is_first else nullcontext():
-        _started.get_or_make("", _start)
+    _started.get_or_make("", _start)
 
 
 def _start() -> bool:
@@ -42,7 +37,6 @@ def _start() -> bool:
     warnings.filterwarnings("ignore", message=".*raise max_iter or tol")
     # One core a visitor, as app.py says; numpy may have been loaded before it.
     threadpool_limits(1, user_api="blas")
-    visitors.set_navigation()
     visitors.keep_uploads_in_memory()
     gc.disable()  # a compiler makes millions of objects, and hardly any garbage
     next(iter(METHODS.values())).warm_up()
