@@ -86,8 +86,8 @@ def _downloads() -> None:
     if warmup.waiting:
         row.caption(f"Still compiling: {', '.join(warmup.waiting)}.")
     context = session.resolved()
-    if words := notices.sample_words(context.table):
-        row.caption(words)
+    with row:
+        notices.show_sample()
     if context.operating:
         row.caption(f"{context.operating} (set on Performance).")
     if times := context.times_opened:

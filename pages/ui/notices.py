@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import streamlit as st
 
@@ -10,7 +11,7 @@ from pages.state import session, table_store, user_tables
 from pages.state.choice import Choice
 from pages.ui.text import escape_markdown
 from pages.work import visitors
-from smpcore import Dataset, SmpcoreError
+from smpcore import SmpcoreError
 from smpcore.datasets import list_names, plural
 
 #: A warning is shown so long before a table expires.
@@ -48,17 +49,10 @@ def show_forbidden(choice: Choice) -> None:
     st.caption(f":material/block: Trained without {names}, forbidden on Prototypes.")
 
 
-def sample_words(dataset: Dataset) -> str:
-    """Of how many rows of its file a table is a sample; empty if it has them all."""
-    n_rows = dataset.reading.sampled_from if dataset.reading else 0
-    return f"A sample of {dataset.n_samples:,} of {n_rows:,} rows." if n_rows else ""
-
-
 def show_sample() -> None:
     """Say on a page that the data are a sample of the rows of a file."""
-    try:
-        words = sample_words(session.resolved().table)
-    except SmpcoreError:  # the page says so where it needs the data
-        return
-    if words:
-        st.caption(f":material/filter_alt: {words}")
+    with suppress(SmpcoreError):  # the page says so where it needs the data
+        table = session.resolved().table
+        if n_rows := table.reading and table.reading.sampled_from:
+            words = f"A sample of {table.n_samples:,} of {n_rows:,} rows."
+            st.caption(f":material/filter_alt: {words}")
