@@ -258,7 +258,8 @@ def reading_settings(dataset: Dataset) -> None:
     if source is None or not source.words():
         return
     file_is_here = "read" in session.get().results
-    with st.expander(escape_markdown(f"Read with {source.words()}: change")):
+    words = escape_markdown(f"Read with {source.words()}: change")
+    with st.expander(words, key="how_it_is_read"):  # it stays open when words change
         st.code("\n".join(source.head), None, line_numbers=True)
         for place, sign in enumerate(source.close):
             st.button(
@@ -268,6 +269,14 @@ def reading_settings(dataset: Dataset) -> None:
                 key=f"close_{place}",
                 on_click=st.session_state.__setitem__,
                 args=("reading_delimiter", sign),
+                disabled=not file_is_here,
+            )
+        if source.totals:
+            st.button(
+                "Leave out the last row, a total",
+                key="leave_out_totals",
+                on_click=st.session_state.__setitem__,
+                args=("reading_footer", source.footer + source.totals),
                 disabled=not file_is_here,
             )
         columns = [*st.columns(4), *st.columns(4)]

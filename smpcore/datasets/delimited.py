@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -58,6 +58,13 @@ _MOST_RAGGED = 10_000
 _MOST_NOTES = 50
 # 1,5  1.234,5  1.234  ,5
 _WITH_COMMA = r"^[+-]?(([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
+_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+#: A row of totals stands below so many others, at least, or is called so.
+_FEWEST_SUMMED = 3
+_TOTAL = re.compile(
+    r"(grand |sub)?totals?|sum|summe|gesamt|insgesamt|total général|suma|totale|итого",
+    re.IGNORECASE,
+)
 _OPEN_QUOTE = (
     "A quotation mark is opened and never closed; correct the file, or choose another "
     "quotation mark."
@@ -90,6 +97,9 @@ def read_delimited(
             else "The file is empty; choose a file with a table."
         )
     columns = [column.combine_chunks() for column in table.columns]
+    last_row = [column[-1].as_py() for column in columns]
+    if decimal == ",":
+        changes += _about_points(columns, layout.names)
     del table
     columns.reverse()  # each is given up as soon as it is converted
     values = [
@@ -98,6 +108,12 @@ def read_delimited(
         else _values(columns.pop(), decimal)
         for name in layout.names[: layout.width]
     ]
+    totals = int(_is_total(values, last_row))
+    if totals:
+        changes.append(
+            f"The last row ({shown(' '.join(filter(None, last_row)))}) looks like a "
+            "total of the others; leave it out if it is no case."
+        )
     values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
     names = layout.names
     if not layout.header:
@@ -113,10 +129,38 @@ def read_delimited(
         skip=layout.skip,
         footer=footer,
         row_names="row" if layout.row_names else "",
+        totals=totals,
         close=close,
         head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
     )
     return framed(values, names), reading, [*notices, *_about(layout), *changes]
+
+
+def _about_points(columns: list[pa.Array], names: Sequence[str]) -> list[str]:
+    """Say that points part thousands where nothing else in the column tells."""
+    notices = []
+    for name, column in zip(names, columns, strict=False):
+        texts = [text.strip() for text in column[:_MOST_NOTES].to_pylist() if text]
+        if texts and all(map(_POINTS.fullmatch, texts)):
+            notices.append(
+                f"Column {shown(name)}: {texts[0]} is read as "
+                f"{texts[0].replace('.', '')}, as commas stand before decimals in this "
+                "table; choose the decimal point if they do not."
+            )
+    return notices
+
+
+def _is_total(columns: list[np.ndarray | ExtensionArray], last_row: list[str]) -> bool:
+    """Whether the last row sums up the others, or is called so."""
+    if any(_TOTAL.fullmatch(cell.strip(" :")) for cell in last_row):
+        return True
+    sums = []
+    for column in columns:
+        if isinstance(column, np.ndarray) and not np.isnan(column[-1]):
+            rest = column[:-1][~np.isnan(column[:-1])]
+            if np.count_nonzero(rest) >= _FEWEST_SUMMED:
+                sums.append(bool(np.isclose(rest.sum(), column[-1], rtol=1e-9)))
+    return 2 * sum(sums) > len(sums)
 
 
 def _cut(line: bytes) -> str:

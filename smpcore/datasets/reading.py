@@ -69,6 +69,8 @@ class Reading:
         Lines above the names, and rows at the end, that were left out.
     row_names : str
         Column of names of rows, which has no name in the file; mostly there is none.
+    totals : int
+        Rows at the end that look like totals, and were read.
     close : tuple of str
         Other delimiters that may be right.
     head : tuple of str
@@ -94,6 +96,7 @@ class Reading:
     skip: int = 0
     footer: int = 0
     row_names: str = ""
+    totals: int = 0
     close: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
     series: tuple[str, ...] | str = ()

@@ -197,31 +197,13 @@ def test_numbers_that_name_something_stay_as_they_are_written(cells):
 
 #: Kind of file -> its text, and the names, rows and part of a notice that it becomes.
 KINDS = {
-    "delimiter inside text": ('a,t,y\n1,"u; v",p\n2,"w; v",q\n', "a t y", 2, ""),
-    "apostrophes": ("a,t,y\n1,'u, v',p\n2,'w, v',q\n", "a t y", 2, ""),
-    "backslashes": ('a,t,y\n1,"u \\"v\\", w",p\n2,"w, v",q\n', "a t y", 2, ""),
-    "quotes between blanks": ('a t\n1 "u v"\n2 "w x"\n3 y\n', "a t", 3, ""),
-    "colons": ("a:b:y\n1:2:p\n3:4:q\n", "a b y", 2, ""),
     "titles": ("Report,,\n,,\na,b,y\n1,2,p\n3,4,q\n", "a b y", 2, "2 lines above"),
-    "comments": ("# by us\n# v2\na,b,y\n1,2,p\n3,4,q\n", "a b y", 2, "2 lines above"),
     "names in a comment": ("# a, b\n0.1, 2\n0.3, 4\n", "# a|b", 2, ""),
     "two rows of names": (
         "length,width,y\ncm,mm,-\n1,2,p\n3,4,q\n5,6,p\n",
         "length cm|width mm|y -",
         3,
         "joined from 2 rows",
-    ),
-    "years as names": (
-        "land,1990,1991,1992\nu,1.5,2.5,3\nv,2.5,1.5,4\n",
-        "land 1990 1991 1992",
-        2,
-        "",
-    ),
-    "missing at the top": (
-        "1/2/2008,1:00,NaN\n1/2/2008,2:00,NaN\n1/2/2008,3:00,5.5\n1/2/2008,4:00,6\n",
-        "column 1|column 2|column 3",
-        4,
-        "",
     ),
     "a note below": (
         "a,b,y\n1,2,p\n3,4,q\nSource: us\n",
@@ -298,11 +280,30 @@ def test_a_byte_that_is_no_utf_8_is_named_and_the_rest_stays():
     assert reading.encoding == "utf-8" and "line 3 ('2,caf" in notices[0]
 
 
-def test_decimal_commas_stand_in_some_columns_and_thousands_beside_them():
-    frame, reading, _ = read_frame(
+def test_points_part_thousands_beside_decimal_commas_and_that_is_said():
+    frame, reading, notices = read_frame(
         b"x;n;m;y\n1.234;1,5;0.125;a\n2.345;2,5;0.5;b\n", "t.csv"
     )
     assert reading.decimal == ","
     assert frame["x"].tolist() == [1234, 2345]
     assert frame["n"].tolist() == [1.5, 2.5]
     assert frame["m"].tolist() == [0.125, 0.5]
+    assert "'x': 1.234 is read as 1234" in notices[0] and len(notices) == 1
+
+
+@pytest.mark.parametrize(
+    ("last", "is_total"), [("all,15,7.5", 1), ("Total:,99,", 1), ("e,14,7.5", 0)]
+)
+def test_a_row_of_totals_is_said_and_leaves_by_the_footer(last, is_total):
+    text = f"site,n,x\na,1,2.5\nb,2,3.5\nc,3,1\nd,9,0.5\n{last}\n"
+    frame, reading, notices = read_frame(text.encode(), "t.csv")
+    assert (reading.totals, len(frame)) == (is_total, 5)
+    assert ("looks like a total" in " ".join(notices)) == bool(is_total)
+    frame, *_ = read_frame(text.encode(), "t.csv", footer=reading.totals)
+    assert len(frame) == 5 - is_total
+
+
+def test_a_delimiter_and_a_mark_within_a_text_are_left_there():
+    """As JSON in a cell: a wrong reading dropped the blank."""
+    frame, *_ = read_frame(b'a,t\n1,"{""k"": [1, 2], ""m"": 3}"\n2, "u, v"\n', "t.csv")
+    assert frame["t"].tolist() == ['{"k": [1, 2], "m": 3}', "u, v"]

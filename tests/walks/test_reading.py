@@ -1,0 +1,76 @@
+"""Somebody sets by hand how a text file is read, and takes dates and totals as told."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+
+from tests.walks.tables import upload
+from tests.walks.test_own_table import facts
+from tests.walks.visit import Visit
+
+N = 24
+
+
+def _lines() -> list[str]:
+    """Two titles, names, rows with a date and a decimal comma, a total and a note."""
+    rng = np.random.default_rng(3)
+    counts = rng.integers(10, 90, N)
+    rows = [
+        f"{n % 28 + 1:02}/{n % 12 + 1:02}/2021;{count};{n + 1},5;{('ano', 'ne')[n % 2]}"
+        for n, count in enumerate(counts.tolist())
+    ]
+    total = f";{counts.sum()};{sum(n + 1.5 for n in range(N)):g};ne".replace(".", ",")
+    return [
+        "Zpráva;;;",
+        "Ústav;;;",
+        "Den;Počet;Váha;Závěr č",
+        *rows,
+        total,
+        "Zdroj: úřad;;;",
+    ]
+
+
+DATA = "\r\n".join(_lines()).encode("cp1250")
+
+
+def expected(**options) -> pd.DataFrame:
+    """The same file as pandas reads it when it is told everything."""
+    options = {"sep": ";", "encoding": "cp1250", "skiprows": 2, **options}
+    return pd.read_csv(io.BytesIO(DATA), engine="python", dtype=str, **options)
+
+
+def shows(visit: Visit, table: pd.DataFrame) -> None:
+    """Whether the page has the rows and the last name of a table."""
+    visit.reads(f"Target: {table.columns[-1]}")
+    assert facts(visit)["Rows"] == len(table)
+
+
+def test_each_part_of_the_reading_is_set_by_hand_and_dates_become_days(visit):
+    upload(visit, "mereni.csv", DATA)
+    visit.reads("2 lines skipped, ; between cells, decimal comma, names in line 3")
+    shows(visit, expected(skipfooter=1))
+    visit.unfold("Read with")
+    visit.click("button", "Leave out the last row, a total")
+    shows(visit, expected(skipfooter=2))
+    visit.choose("Rows left out at the end", "5")
+    shows(visit, expected(skipfooter=5))
+    visit.choose("Encoding", "cp1252")
+    shows(visit, expected(skipfooter=5, encoding="cp1252"))
+    visit.choose("Encoding", "cp1250")
+    visit.choose("Rows of names", "0")
+    visit.reads("no names")
+    assert facts(visit)["Rows"] == len(expected(skipfooter=5)) + 1
+    visit.choose("Rows of names", "1")
+    visit.choose("Lines skipped", "3")
+    shows(visit, expected(skiprows=3, skipfooter=5))
+    visit.choose("Lines skipped", "2")
+    visit.choose("Delimiter", ",")
+    visit.reads("one cell more")
+    visit.choose("Delimiter", ";")
+    shows(visit, expected(skipfooter=5))
+    visit.click("button", "Read as days")
+    visit.reads("Den: dates become days since 2000-01-01 (written %d/%m/%Y)")
+    visit.click("button", "Undo").reads("is 1 January 2021")
