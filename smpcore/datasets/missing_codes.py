@@ -136,14 +136,18 @@ def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
     texts = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
     if texts.empty or sum(map(str.isdigit, texts[0])) < _FEWEST_DIGITS:
         return
-    for form in date_forms(texts):
+    forms = date_forms(texts)
+    days = pd.DataFrame({form: date_values(texts, form, "days") for form in forms})
+    place = days.nunique(axis=1).idxmax() if forms else 0  # where the forms differ
+    for form in forms:
         is_clock = form.startswith("%H")
-        first = date_values(texts[:1], form, "hours" if is_clock else "days")[0]
+        example = texts[[place]]
+        first = date_values(example, form, "hours" if is_clock else "days")[place]
         day = pd.Timestamp("2000-01-01") + pd.Timedelta(first, "D")
         for use in ("hours",) if is_clock else ("days", "weekday"):
             unit = {"days": "days since 2000-01-01", "hours": "h"}.get(use, "")
             in_words = f"{first:g} h" if is_clock else f"{day:%-d %B %Y}"
-            reason = f"{name}: {shown(texts[0])} is {in_words}; {DATE_WORDS[use]}."
+            reason = f"{name}: {shown(texts[place])} is {in_words}; {DATE_WORDS[use]}."
             yield Suggestion(
                 replace(step, date_use=use, date_form=form, unit=unit),
                 reason,

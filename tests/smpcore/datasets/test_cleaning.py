@@ -409,3 +409,13 @@ def test_dates_are_days_weekdays_or_hours_and_never_silently_a_category(form):
         again = apply_steps(apply_steps(data.whole, [one.step]), [one.step])
         assert again["when"].tolist() == got
         assert steps_from_json(steps_to_json([one.step])) == (one.step,)
+
+
+def test_dates_that_can_be_read_in_two_ways_are_proposed_in_both():
+    rows = "".join(f"0{i % 9 + 1}/0{i % 5 + 2}/2020,{i % 4}\n" for i in range(40))
+    data = read_table(f"when,y\n{rows}".encode(), "t.csv")
+    reasons = {one.reason.split(";")[0] for one in suggest_codes(data)}
+    assert reasons == {
+        "when: '01/02/2020' is 2 January 2020",
+        "when: '01/02/2020' is 1 February 2020",
+    }
