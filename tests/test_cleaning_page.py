@@ -249,7 +249,7 @@ def test_a_fixed_column_is_held_unless_the_mark_is_taken_away():
     )
     token = table_store.keep(data)
     page = at("Why this prediction", {"data": MINE, "mine": token})
-    assert "Cannot be changed, as set on Data: age, sex." in said(page)
+    assert "Held, as set on Data or as an age or a sex: age, sex." in said(page)
     (editor,) = (e.value for e in page.data_editor if "hold" in e.value)
     assert editor.set_index("column")["hold"].to_dict() == {"age": True, "chol": False}
     assert editor.set_index("column")["unit"]["age"] == "years"

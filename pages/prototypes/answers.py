@@ -19,8 +19,8 @@ from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
 from smpcore import contributions, figures
-from smpcore.datasets import only_compared, plain_number, text_features
-from smpcore.explain import Contributions, certainty
+from smpcore.datasets import only_compared
+from smpcore.explain import CaseExplainer, Contributions
 
 _SPLITS = {
     "": "finest exact split",
@@ -45,27 +45,31 @@ def why(context: ModelContext) -> None:
     about.caption(words.format(f"{truth}: **{label}**."))
     x = context.data.preparation.transform(row)[0]
     draw(context, x[None], ["this row"], "this_row")
-    result = contributions(model, x, None, context.data.preparation)
-    _verdict(context, x, result)
-    _parts(context, x)
+    explainer = explanation_sheet.explainer(context, model, True)
+    remarks = () if context.data.dataset.matrices else explainer.remarks(row, x)
+    for remark in remarks:
+        message(st.warning, remark)
+    _verdict(context, x, explainer)
+    _parts(context, row, x, explainer)
     if only_compared(context.data.dataset):
         st.caption(
             "These rows are compared as wholes, not by features that could be changed: "
             "there is no counterfactual here."
         )
         return
-    amount = _change(context, row, x, frozen)
+    without = next(iter(np.flatnonzero(context.data.split.train == place)), -1)
+    of_row = row, "this row", None, frozen, int(without)
+    amount = _change(context, x, explainer, of_row)
     sheets.offer(context, row, place, frozen, changed, amount)
 
 
 def _change(
-    context: ModelContext, row: pd.DataFrame, x: np.ndarray, frozen: list[int]
+    context: ModelContext, x: np.ndarray, explainer: CaseExplainer, of_row: tuple
 ) -> float | None:
     """The smallest change that changes the answer, in the words of the sheet.
 
     Returns how far a predicted number should move.
     """
-    explainer = explanation_sheet.explainer(context, context.model, False)
     amount, title = None, "The smallest change that changes the prediction"
     if context.model.classes is None:
         title = "What moves the prediction: the nearest value of one column"
@@ -80,16 +84,17 @@ def _change(
         if not amount:
             st.info("Choose an amount above 0.")
             return None
-    case = explainer.explain(row, "this row", frozen=frozen, amount=amount)
-    for remark in case.remarks:
-        message(st.warning, remark)
+    case = explainer.explain(*of_row, amount)
     st.markdown(f"**{title}**", help=define("Counterfactual"))
     message(st.markdown, case.change)
     if case.changed is not None:
         draw(context, np.stack([x, case.changed]), ["before", "after"], "flipped")
         _on_map(context, x, case.changed)
-    if case.changes:
-        table(case.changes)
+    for lines in filter(None, (case.changes, case.others)):
+        table(lines)
+    with st.expander("Nearest training rows", icon=":material/table_rows:"):
+        table(case.nearest)
+        st.caption(case.nearest_note)
     return amount
 
 
@@ -135,21 +140,17 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
     return int(rows[place]), about.empty(), words
 
 
-def _verdict(context: ModelContext, x: np.ndarray, result: Contributions) -> None:
+def _verdict(context: ModelContext, x: np.ndarray, explainer: CaseExplainer) -> None:
     """The answer, its lead and probability, and what every prototype says."""
-    model = context.model
-    winner, runner = (context.outputs[i] for i in (result.winner, result.runner_up))
-    labels = [escape_markdown(short_label(name)) for name in (winner, runner)]
-    if model.classes is None:
-        st.markdown(f"Prediction: **{plain_number(result.lead, 5)}**.")
-    else:
-        st.markdown(
-            f"Prediction: **{labels[0]}**. Lead over the runner-up **{labels[1]}**: "
-            f"{plain_number(result.lead)}.",
-            help=define("Lead"),
-        )
-    if sure := [f"{name}: {text}" for name, text in certainty(model, x).items()]:
-        message(st.markdown, ". ".join(sure), help=calibration.help_text(model))
+    split = contributions(context.model, x, None, context.data.preparation)
+    is_class = context.model.classes is not None
+    answer = escape_markdown(short_label(explainer.answer(split)))
+    facts = [f"{name}: {text}" for name, text in explainer.facts(x, split).items()]
+    lead = [escape_markdown(text) for text in facts[:is_class]]
+    words = f"{'. '.join([f'Prediction: **{answer}**', *lead])}."
+    st.markdown(words, help=define("Lead") if is_class else None)
+    if sure := facts[is_class:]:
+        message(st.markdown, ". ".join(sure), help=calibration.help_text(context.model))
     calibration.offer(context)
     _activations(context, x)
 
@@ -177,51 +178,45 @@ def _activations(context: ModelContext, x: np.ndarray) -> None:
             table(columns)
 
 
-def _parts(context: ModelContext, x: np.ndarray) -> None:
+def _parts(
+    context: ModelContext, row: pd.DataFrame, x: np.ndarray, explainer: CaseExplainer
+) -> None:
     """The lead of the winner, or the number that is answered, split."""
     split = "prediction" if context.model.classes is None else "lead"
     preparation = context.data.preparation
     n_shown = len(_SPLITS) - (not preparation.has_level_features)
-    n_shown = 2 if text_features(context.data.dataset) else n_shown
+    n_shown = 2 if only_compared(context.data.dataset) else n_shown
     by = st.segmented_control(
         f"Contributions to the {split} by",
         list(_SPLITS)[:n_shown],
-        default="",
+        default="column" if n_shown > 2 else "",
         required=True,
         format_func=_SPLITS.get,
         key="why_by",
     )
     result = contributions(context.model, x, by or None, preparation)
-    names = part_names(context, result, x)
-    if not result.parts.any():
-        st.caption(
-            f"{result.rule} All contributions are 0; constant: "
-            f"{plain_number(result.rest)}."
-        )
-        return
     meaning = "blue for the winner, vermilion for the runner-up"
     if context.model.classes is None:
         meaning = "blue raises it, vermilion lowers it"
     title = f"contribution to the {split}"
     alt = f"Contributions to the {split} by {result.of}: {meaning}"
-    signed_bars(result.parts, names, title, result.of, key="parts", alt=alt)
-    total = (
-        f"The contributions sum to {plain_number(result.parts.sum(), 5)}; adding the "
-        f"biases ({plain_number(result.rest, 5)}) gives exactly the {split}, "
-        f"{plain_number(result.lead, 5)}. "
-    )
-    constant = "" if result.exact else f" Constant: {plain_number(result.rest, 5)}."
-    st.caption(f"{total if result.exact else ''}{result.rule}{constant}")
+    if result.parts.any():
+        names = part_names(context, result, row, x, explainer)
+        signed_bars(result.parts, names, title, result.of, key="parts", alt=alt)
+    st.caption(escape_markdown(explainer.sum_in_words(result)))
 
 
 def part_names(
-    context: ModelContext, result: Contributions, x: np.ndarray
+    context: ModelContext,
+    result: Contributions,
+    row: pd.DataFrame,
+    x: np.ndarray,
+    explainer: CaseExplainer,
 ) -> list[str]:
     """Names of the parts of a lead; of a column with the row's own value."""
     if result.of == "column":
         inputs = context.data.preparation.inputs
-        words = [f"{column.name} = {column.text(x)} {column.unit}" for column in inputs]
-        return [one.strip() for one in words]
+        return [f"{one.name} = {explainer.value(row, one, x)}" for one in inputs]
     if result.of == "feature":
         return list(context.model.feature_names)
     if result.of == "prototype":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -12,7 +12,7 @@ from pages.prototypes.context import ModelContext
 from pages.state import session
 from pages.ui.elements import data_editor, number_columns
 from pages.ui.text import escape_markdown, message, short_label
-from smpcore.datasets import Input, apply_steps, list_names
+from smpcore.datasets import Input, Preparation, apply_steps, list_names
 
 #: Tables with more columns are not edited by hand.
 MOST_EDITED = 400
@@ -29,10 +29,12 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
     inputs = [*preparation.inputs, *context.forbidden]
     # What says where a value is missing follows from that value.
     inputs = [one for one in inputs if one.name not in preparation.added_columns]
+    held = {*preparation.fixed_columns}  # an age or a sex, too
+    inputs = [replace(one, fixed=one.name in held) for one in inputs]
     inputs.sort(key=lambda column: order.get(column.name, len(order)))
     if len(inputs) > MOST_EDITED:
         st.caption(f"Rows with more than {MOST_EDITED} columns cannot be edited here.")
-        return row, _frozen(preparation.inputs, {}), False
+        return row, preparation.fixed_features, False
     key = f"{context.whole.digest}_{place}"
     typed = session.get().typed.setdefault(key, {})
     forbidden = {column.name for column in context.forbidden}
@@ -46,12 +48,13 @@ def edit(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bo
         dtype = "float64" if column.kind == "number" else "object"
         row[column.name] = pd.Series([value], row.index, dtype=dtype)
     row = apply_steps(row, preparation.cleaning)
-    return row, _frozen(preparation.inputs, typed), changed
+    return row, _frozen(preparation, typed), changed
 
 
-def _frozen(inputs: Iterable[Input], typed: Typed) -> list[int]:
+def _frozen(preparation: Preparation, typed: Typed) -> list[int]:
     """Features of the columns that a counterfactual must not change."""
-    fixed = [c for c in inputs if typed.get(c.name, (0, c.fixed))[1]]
+    held = {name: (0, True) for name in preparation.fixed_columns} | typed
+    fixed = [c for c in preparation.inputs if held.get(c.name, (0, False))[1]]
     return [feature for column in fixed for feature in column.positions]
 
 
@@ -88,8 +91,8 @@ def _widgets(
     if names := [column.name for column in inputs if column.fixed]:
         message(
             st.caption,
-            f"Cannot be changed, as set on Data: {list_names(names)}. They are held "
-            "unless you take the mark away.",
+            f"Held, as set on Data or as an age or a sex: {list_names(names)}. They "
+            "stay as they are unless you take the mark away.",
         )
     if forbidden:
         names = escape_markdown(

@@ -39,11 +39,11 @@ _HIDDEN = (
     "and these are not included."
 )
 _CONTENT = (
-    "A page per row: the prediction, the contribution of each column, the smallest "
-    "change that would change it, the nearest training rows, and what was missing or "
-    "out of range. Then the score card of a small model; on the screen also the rule, "
-    "and the model with these rows, to try other values."
+    "A page per row: what was missing or out of range, the prediction, the "
+    "contribution of each column, and the smallest change that would change it. Then "
+    "the score card of a small model; on the screen also the rule"
 )
+_MODEL = ", and the model with these rows, to try other values"
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,13 +142,14 @@ def offer(
             chosen = chosen_rows(text, rows.numbers)
             if not chosen and shown:
                 rows, chosen = shown, [0]
+            words = f"{_CONTENT}{_MODEL * (not holds_rows(model, real))}."
             if not chosen:
-                st.caption(_CONTENT)
+                st.caption(words)
                 return
             make = partial(_sheet, context, model, rows, chosen, real, names)
             label = f"Download the sheet of {plural(len(chosen), 'row')}"
             download(label, make, "cases.html", key=f"{key}_cases_file")
-            st.caption(f"{_CONTENT} {contents(context, model, real, what)}")
+            st.caption(f"{words} {contents(context, model, real, what)}")
 
 
 def include_rows(context: Context, what: str, key: str) -> bool:

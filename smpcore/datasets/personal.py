@@ -15,8 +15,8 @@ def _words(text: str) -> frozenset[str]:
     """The words of a text in small letters without accents."""
     text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
     letters = unicodedata.normalize("NFKD", text).casefold()
-    unaccented = "".join(one for one in letters if not unicodedata.combining(one))
-    return frozenset(re.findall(r"[^\W\d_]+", unaccented))
+    bare = "".join(one for one in letters if not unicodedata.combining(one))
+    return frozenset(re.findall(r"[^\W\d_]+", bare))
 
 
 _AGE = _words(

@@ -21,6 +21,7 @@ from smpcore.datasets import (
     shown,
 )
 from smpcore.errors import DatasetError, SmpcoreError
+from smpcore.explain import doubts
 from smpcore.model import PrototypeModel
 
 #: Share of the rows that an interval covers.
@@ -191,13 +192,13 @@ def answer_rows(
     Returns
     -------
     DataFrame of shape (n_rows, ...)
-        ``answer``; for a classifier ``margin`` (score of the answer less that of the
-        runner-up) and one ``score of ...`` per class; ``out of range``, ``missing``
-        and ``unseen`` (categories) name the row's values that the model uses, and
-        ``not used by this model`` those out of range or unseen that it does not use. Of
-        a calibrated classifier also ``probability`` (of the answer) and one
-        ``probability of ...`` per class; of a calibrated regression both ends of the
-        90 % interval.
+        ``out of range``; ``answer``; for a classifier ``margin`` (score of the answer
+        less that of the runner-up) and one ``score of ...`` per class. ``out of
+        range``, ``missing`` and ``unseen`` (categories) name the row's values that the
+        model uses, and ``not used by this model`` those out of range or unseen that it
+        does not use. Of a calibrated classifier also ``probability`` (of the answer),
+        ``doubt`` (see `smpcore.explain.doubts`) and one ``probability of ...`` per
+        class; of a calibrated regression both ends of the 90 % interval.
 
     Raises
     ------
@@ -210,7 +211,9 @@ def answer_rows(
         raise SmpcoreError(
             "Some values are so large that scores overflow; correct them in the file."
         )
-    table = {}
+    whole, used = whole or preparation, used_inputs(model, preparation)
+    odd = whole.report_rows(frame, used)
+    table = {"out of range": odd.pop("out of range")}
     if model.classes is None:
         table["answer"] = scores[:, 0]
         if model.calibration is not None:
@@ -225,14 +228,14 @@ def answer_rows(
             shares = model.calibration.probabilities(scores)
             shares[is_far] = np.nan
             table["probability"] = shares[np.arange(len(shares)), numbers]
+            table["doubt"] = doubts(model, X)
             for name, column in zip(model.classes, shares.T, strict=True):
                 table[f"probability of {name}"] = column
         two_best = np.sort(scores, axis=1)[:, -2:]
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):
             table[f"score of {name}"] = column
-    whole, used = whole or preparation, used_inputs(model, preparation)
-    table |= whole.report_rows(frame, used)
+    table |= odd
     others = {spec.name for spec in whole.inputs}.difference(used)
     idle = whole.report_rows(frame, others)
     both = zip(idle["out of range"], idle["unseen"], strict=True)

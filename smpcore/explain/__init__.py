@@ -1,6 +1,6 @@
 """Why a model answers as it does, and what its prototypes are."""
 
-from smpcore.explain.case import Case, CaseExplainer, certainty
+from smpcore.explain.case import Case, CaseExplainer, doubts
 from smpcore.explain.contributions import (
     Contributions,
     contributions,
@@ -41,12 +41,12 @@ __all__ = [
     "Section",
     "UnitEffect",
     "card_section",
-    "certainty",
     "changed_columns",
     "contrasts",
     "contributions",
     "counterfactual",
     "deciding_prototypes",
+    "doubts",
     "embedding",
     "facts_of_prototypes",
     "heaviest_cases",

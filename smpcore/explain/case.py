@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.spatial import cKDTree
 
 from smpcore.codegen import used_inputs
 from smpcore.datasets import Input, Preparation, list_names, plain_number
@@ -20,6 +21,9 @@ from smpcore.model import PrototypeModel, chance
 #: Lines of contributions, columns of other tables, and nearest training cases: what
 #: fits on one printed page.
 _MOST_PARTS, _MOST_COLUMNS, _NEAREST = 10, 8, 3
+#: Changes take so many columns where they can; so many others are shown beside the
+#: smallest one, compared with at most so many training rows.
+_FEW, _MOST_OTHERS, _MOST_COMPARED = 3, 2, 1000
 #: A regression's change is asked for a quarter of the training targets' spread.
 _SHARE_OF_SPREAD = 0.25
 #: Where the answer is less probable than another class by less, both are named.
@@ -54,6 +58,8 @@ class Case:
         The smallest change, in a sentence.
     changes : sequence of mapping
         The columns that it changes.
+    others : sequence of mapping
+        Other changes, a line each: without the column that those before change most.
     changed : ndarray of shape (n_features,) or None
         The row after the change, user's units; None where no answer changes.
     """
@@ -69,6 +75,7 @@ class Case:
     nearest_note: str
     change: str
     changes: Sequence[Mapping[str, Any]]
+    others: Sequence[Mapping[str, str]] = ()
     changed: np.ndarray | None = None
 
 
@@ -154,8 +161,8 @@ class CaseExplainer:
         split = contributions(model, x, "column", self.preparation)
         missing = self._missing(row)
         # Nobody can change what was not measured.
-        frozen = self.preparation.fixed_features if frozen is None else frozen
-        frozen = [*frozen, *(f for spec in missing for f in spec.positions)]
+        held = self.preparation.fixed_features if frozen is None else frozen
+        frozen = [*held, *(f for spec in missing for f in spec.positions)]
         parts, rule = self._parts(row, x, split)
         places = {spec.name: i for i, spec in enumerate(self.preparation.inputs)}
         columns = [places[name] for name, *_ in parts if name in places]
@@ -163,27 +170,29 @@ class CaseExplainer:
             used = self.preparation.used_columns(model.support)
             columns = np.flatnonzero(used).tolist()
         if model.classes is None:
-            changed = (*self._moves(x, amount or self.usual_amount, frozen), None)
+            change, *results = self._moves(x, amount or self.usual_amount, frozen)
         else:
-            changed = self._flip(x, frozen)
+            change, *results = self._flips(x, frozen, without)
         nearest, note = self._beside(x, columns[:_MOST_COLUMNS], without)
         return Case(
             title,
-            self._answer(split),
-            self._facts(x, split) | dict(facts or {}),
-            self._remarks(row, x, missing),
+            self.answer(split),
+            self.facts(x, split) | dict(facts or {}),
+            self.remarks(row, x),
             self._sides(split),
             parts,
             rule,
             nearest,
             note,
-            *changed,
+            f"{change}{self._held(held)} {_NO_ADVICE}",
+            *results,
         )
 
     def _name(self, output: int) -> str:
         return str(self.model.classes[output])
 
-    def _answer(self, split: Contributions) -> str:
+    def answer(self, split: Contributions) -> str:
+        """The predicted class, or the number as text."""
         if self.model.classes is None:
             return plain_number(split.lead, 5)
         return self._name(split.winner)
@@ -193,22 +202,20 @@ class CaseExplainer:
             return "raises it", "lowers it"
         return f"for {self._name(split.winner)}", f"for {self._name(split.runner_up)}"
 
-    def _facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
+    def facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
         """Lead and, of a calibrated model, probabilities or an interval."""
         lead = {}
         if self.model.classes is not None:
             name = self._name(split.runner_up)
             lead[f"Lead over the runner-up, {name}"] = plain_number(split.lead)
-        return lead | certainty(self.model, x)
+        return lead | _certainty(self.model, x)
 
     def _missing(self, row: pd.DataFrame) -> list[Input]:
         """Columns without a value."""
         inputs, report = self.preparation.inputs, self.preparation.report_rows
         return [spec for spec in inputs if report(row, [spec.name])["missing"][0]]
 
-    def _remarks(
-        self, row: pd.DataFrame, x: np.ndarray, missing: list[Input]
-    ) -> tuple[str, ...]:
+    def remarks(self, row: pd.DataFrame, x: np.ndarray) -> tuple[str, ...]:
         """What is odd about the row's values."""
         whole, used = (
             self.whole or self.preparation,
@@ -222,7 +229,7 @@ class CaseExplainer:
         # Each column without a value with what the model takes in its place.
         counted = [
             f"{spec.name:.50} (counts as {spec.text(x)})"
-            for spec in missing
+            for spec in self._missing(row)
             if spec.name in used
         ]
         n_more = len(counted) - _MOST_PARTS
@@ -240,12 +247,14 @@ class CaseExplainer:
         }
         return tuple(s.replace("{}", text) for s, text in sentences.items() if text)
 
-    def _value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
+    def value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
         """The value that the model got, and the raw one where that is another."""
-        text, raw = spec.text(x), row[spec.name].iloc[0]
+        text, raw = f"{spec.text(x)} {spec.unit}".strip(), row[spec.name].iloc[0]
         odd = self.preparation.report_rows(row, [spec.name])
         if odd["missing"][0]:
             return f"missing, counts as {text}"
+        if spec.kind == "number" and (beyond := spec.beyond(x[spec.first])):
+            return f"{text} ({beyond})"
         return f"{raw!s:.50} (unseen)" if odd["unseen"][0] else text
 
     def _parts(
@@ -259,20 +268,22 @@ class CaseExplainer:
             name, value = f"{split.of} {i + 1}", ""
             if split.of == "column":
                 spec = self.preparation.inputs[i]
-                name, value = spec.name, self._value(row, spec, x)
+                name, value = spec.name, self.value(row, spec, x)
             parts.append((name, value, float(split.parts[i])))
-        rule = split.rule
-        if len(order) > _MOST_PARTS:
-            rest = plain_number(split.parts[order[_MOST_PARTS:]].sum())
-            n_more = len(order) - _MOST_PARTS
-            rule += f" {n_more} smaller contributions add {rest} together."
-        if split.exact:
-            what = "prediction" if self.model.classes is None else "lead"
-            rule += (
-                f" With the constant, {plain_number(split.rest)}, all contributions "
-                f"sum to the {what}, {plain_number(split.lead, 5)}."
-            )
-        return parts, rule
+        smaller = split.parts[order[_MOST_PARTS:]]
+        more = f" {smaller.size} smaller contributions add "
+        more += f"{plain_number(smaller.sum())} together."
+        return parts, f"{self.sum_in_words(split)}{more * bool(smaller.size)}"
+
+    def sum_in_words(self, split: Contributions) -> str:
+        """How an answer was split, and what the parts add up to."""
+        if not split.exact:
+            return split.rule
+        what = "prediction" if self.model.classes is None else "lead"
+        return (
+            f"{split.rule} With the constant, {plain_number(split.rest)}, all "
+            f"contributions sum to the {what}, {plain_number(split.lead, 5)}."
+        )
 
     def _beside(
         self, x: np.ndarray, columns: Sequence[int], without: int
@@ -302,38 +313,94 @@ class CaseExplainer:
             "deviations of the training rows."
         )
 
-    def _flip(
-        self, x: np.ndarray, frozen: Sequence[int]
-    ) -> tuple[str, list[dict[str, Any]], np.ndarray | None]:
-        """The smallest change that the answer would not survive."""
-        model = self.model
-        flip = counterfactual(
-            model,
-            x,
-            frozen=frozen,
-            preparation=self.preparation,
-            X=self.X,
-            bounds=(model.low, model.high),
-        )
-        if flip is None:
-            words = "No change within the training range was found that would change "
-            return f"{words}the prediction.", [], None
-        changes = changed_columns(model, self.preparation, x, flip)
+    def _held(self, frozen: Sequence[int]) -> str:
+        """Which columns of those that the model uses stay as they are."""
+        used = self.preparation.used_columns(self.model.support)
+        pairs = zip(self.preparation.inputs, used, strict=True)
+        names = [one.name for one, is_used in pairs if is_used and one.first in frozen]
+        return f" Held as they are: {list_names(names, 8)}." if names else ""
+
+    def _flips(
+        self, x: np.ndarray, frozen: Sequence[int], without: int
+    ) -> tuple[str, list[dict[str, Any]], list[dict[str, str]], np.ndarray | None]:
+        """The smallest change of the answer, and others that differ in columns."""
+        model, held, results = self.model, list(frozen), []
+        positions = {one.name: one.positions for one in self.preparation.inputs}
         outside = model.support & ((x < model.low) | (x > model.high))
-        held = np.isin(np.flatnonzero(outside), frozen)
+        while len(results) <= _MOST_OTHERS:
+            flip = counterfactual(
+                model,
+                x,
+                frozen=held,
+                preparation=self.preparation,
+                X=self.X,
+                bounds=(model.low, model.high),
+                few=_FEW,
+            )
+            if flip is None:
+                break
+            changes = changed_columns(model, self.preparation, x, flip)
+            results.append((flip, changes))
+            names = (line["column"] for line in changes)
+            free = (n for n in names if not outside[positions[n]].any())
+            if (most := next(free, None)) is None:
+                break
+            held += positions[most]
+        if not results:
+            words = "No change within the training range was found that would change "
+            return f"{words}the prediction.", [], [], None
+        flip, changes = results[0]
+        stays = np.isin(np.flatnonzero(outside), frozen)
         within = "within the training range"
-        within += " except for fixed columns" if held.any() else ""
-        within += ", including the way back into the range" if (~held).any() else ""
+        within += " except for fixed columns" if stays.any() else ""
+        within += ", including the way back into the range" if (~stays).any() else ""
         sentence = (
             f"The prediction would change from {self._name(flip.before)} to "
             f"{self._name(flip.after)}: {plain_number(flip.length)} standard "
             "deviations, summed over all columns (Manhattan distance; "
-            f"{flip.description}, {within}). "
+            f"{flip.description}, {within})."
         )
         if len(changes) > _MOST_COLUMNS:
             n_more = len(changes) - _MOST_COLUMNS
-            sentence += f"The {n_more} smallest of {len(changes)} are not listed. "
-        return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS], flip.x
+            sentence += f" The {n_more} smallest of {len(changes)} are not listed."
+        shares = [self._as_rare(flip.x, without) for flip, _ in results]
+        sentence += (
+            f" Of the training rows, {shares[0]} are as far from their nearest other "
+            "row as the changed row is from its nearest one, or farther."
+        )
+        others = [
+            {
+                "instead": "; ".join(
+                    f"{line['column']}: {line['now']} → {line['then']}"
+                    for line in lines[:_MOST_COLUMNS]
+                )
+                + f"; {len(lines) - _MOST_COLUMNS} more" * (len(lines) > _MOST_COLUMNS),
+                "prediction": self._name(other.after),
+                "standard deviations": plain_number(other.length),
+                "training rows as far": share,
+            }
+            for (other, lines), share in zip(results[1:], shares[1:], strict=True)
+        ]
+        return sentence, changes[:_MOST_COLUMNS], others, flip.x
+
+    @cached_property
+    def _usual(self) -> tuple[np.ndarray, np.ndarray]:
+        """Training rows, evenly spread ones of many, and how far the next one is."""
+        rows = (self.X / self._spread)[:, self.model.support]
+        rows = rows[:: -(-len(rows) // _MOST_COMPARED)]
+        return rows, cKDTree(rows).query(rows, k=[2])[0][:, 0]
+
+    def _as_rare(self, x: np.ndarray, without: int) -> str:
+        """Share of training rows that are as far from their nearest one as a row is.
+
+        The row itself, if it is one of training, is not its nearest one.
+        """
+        rows, apart = self._usual
+        distance = np.linalg.norm(rows - (x / self._spread)[self.model.support], axis=1)
+        step = -(-len(self.X) // _MOST_COMPARED)
+        if without >= 0 and without % step == 0:
+            distance[without // step] = np.inf
+        return chance(float((apart >= distance.min()).mean()))
 
     @cached_property
     def usual_amount(self) -> float:
@@ -351,27 +418,13 @@ class CaseExplainer:
             f"{plain_number(amount)}, all others as they are"
         )
         if not changes:
-            return f"{sentence}: none within the training range. {_NO_ADVICE}", []
-        sentence += " (empty: no value within the training range does). "
-        return sentence + _NO_ADVICE, changes[:_MOST_COLUMNS]
+            return f"{sentence}: none within the training range.", []
+        sentence += " (empty: no value within the training range does)."
+        return sentence, changes[:_MOST_COLUMNS]
 
 
-def certainty(model: PrototypeModel, x: np.ndarray) -> dict[str, str]:
-    """Say how sure a calibrated model is of its answer.
-
-    Parameters
-    ----------
-    model : PrototypeModel
-        Model that answers.
-    x : ndarray of shape (n_features,), user's units
-        Input whose answer is looked at.
-
-    Returns
-    -------
-    dict of str to str
-        Probabilities, the largest first, or an interval, and on what it was calibrated;
-        empty of a model without a calibration.
-    """
+def _certainty(model: PrototypeModel, x: np.ndarray) -> dict[str, str]:
+    """Probabilities or an interval of a calibrated model, and what it learned from."""
     if model.calibration is None:
         return {}
     rows = {"Calibrated on": f"{model.calibration.rows:,} training rows"}
@@ -388,13 +441,39 @@ def certainty(model: PrototypeModel, x: np.ndarray) -> dict[str, str]:
     shares = model.probabilities(x[None])[0]
     best = np.argsort(-shares, kind="stable")[:_NEAREST]
     text = ", ".join(f"{model.classes[c]} {chance(shares[c])}" for c in best)
-    winner = model.decide(model.scores(x[None]))[0]
-    if winner != best[0] and shares[best[0]] - shares[winner] < _CLOSE:
-        text += "; too close to call"
-    elif winner != best[0]:
-        text += f"; {model.classes[best[0]]} is more probable, but the prediction "
-        text += "follows the scores and the threshold"
-    return {what: text} | rows
+    return {what: "; ".join(filter(None, (text, *doubts(model, x[None]))))} | rows
+
+
+def doubts(model: PrototypeModel, X: np.ndarray) -> list[str]:
+    """Say of each answer whether another class is more probable.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Classifier that answers.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Rows that are answered.
+
+    Returns
+    -------
+    list of str
+        Empty where the answer is the most probable class, or no probability is known.
+    """
+    if model.classes is None or model.calibration is None:
+        return [""] * len(X)
+    shares, rows = model.probabilities(X), np.arange(len(X))
+    best, answers = shares.argmax(axis=1), model.decide(model.scores(X))
+    ahead = shares[rows, best] - shares[rows, answers]
+    ahead[model.far_outside(X).any(axis=1)] = 0.0
+    return [
+        ""
+        if not lead > 0
+        else "too close to call"
+        if lead < _CLOSE
+        else f"{name} is more probable, but the prediction follows the scores and the "
+        "threshold"
+        for lead, name in zip(ahead, model.classes[best], strict=True)
+    ]
 
 
 _NO_ADVICE = "This describes the model, not cause and effect, and is no advice."

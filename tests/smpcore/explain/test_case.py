@@ -92,7 +92,7 @@ def test_what_is_odd_about_the_row_is_said_in_words():
     spec = next(s for s in of.preparation.inputs if s.name == "age")
     counts_as = spec.text(np.full(of.X.shape[1], spec.fill))
     missing = f"Missing, and kept so in the changes below: age (counts as {counts_as})."
-    assert "= 99 (" in said and missing in said
+    assert "= 99 (above what was seen: max " in said and missing in said
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
     assert case.remarks == ()
@@ -255,17 +255,17 @@ def _slopes(model, x):
 
 def test_a_sheet_keeps_what_cannot_be_changed_or_was_not_measured():
     rng = np.random.default_rng(3)
-    frame = pd.DataFrame(rng.normal(size=(120, 2)).round(2), columns=["age", "dose"])
-    sums = frame["age"] + frame["dose"]
-    steps = [CleaningStep("age", fixed=True)]
+    frame = pd.DataFrame(rng.normal(size=(120, 2)).round(2), columns=["size", "dose"])
+    sums = frame["size"] + frame["dose"]
+    steps = [CleaningStep("size", fixed=True)]
     for target, method in (
         (np.where(sums > 0, "yes", "no"), "smp"),
         (sums, "supersparse"),
     ):
         for cleaning, missing, columns in (
             (steps, [], {"dose"}),
-            ([], ["dose"], {"age"}),
-            ([], [], {"age", "dose"}),
+            ([], ["dose"], {"size"}),
+            ([], [], {"size", "dose"}),
         ):
             table = frame.assign(y=target)
             roles = {"y": "target"}
@@ -276,3 +276,66 @@ def test_a_sheet_keeps_what_cannot_be_changed_or_was_not_measured():
             cases = [of.explain(row, "a row") for row in rows]
             changed = {line["column"] for case in cases for line in case.changes}
             assert changed == columns
+
+
+NAMES = "Alter âge EDAD patientAge leeftijd_jahre 年齢 возраст".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_age_and_sex_are_held_by_names_and_values_and_others_are_not(name):
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            name: rng.integers(20, 80, 150),
+            "column 2": rng.choice(["Mann", "Frau"], 150),
+            "Geschlecht des Patienten": rng.choice(["1", "2"], 150),
+            "stage": rng.integers(0, 9, 150),
+            "dose": rng.normal(size=150).round(2),
+            "age of the pump": rng.normal(500, 90, 150).round(),
+        }
+    )
+    frame["y"] = np.where(frame["dose"] + frame["stage"] / 4 > 1, "yes", "no")
+    kinds = {"Geschlecht des Patienten": "category"}
+    dataset = make_dataset(frame, "t", roles={"y": "target"}, kinds=kinds)
+    _, division, of = explainer(dataset, "smp")
+    assert of.preparation.fixed_columns == list(frame)[:3]
+    cases = [of.explain(dataset.frame.iloc[[i]], "r") for i in division.validation]
+    changed = {line["column"] for case in cases for line in case.changes}
+    assert changed and not changed & {*list(frame)[:3]}
+
+
+@pytest.mark.parametrize("method", ["smp", "supersparse"])
+def test_other_changes_leave_what_those_before_change_most(method):
+    """Put into the row each is answered as it says; its rarity is counted anew."""
+    dataset, division, of = explainer("wine", method)
+    checked, scale = 0, of.X.std(axis=0)
+    rows = (of.X / scale)[:, of.model.support]
+    apart = np.linalg.norm(rows[:, None] - rows[None], axis=2)
+    np.fill_diagonal(apart, np.inf)
+    for place in division.validation:
+        row = dataset.frame.iloc[[place]]
+        if of.preparation.report(row)["out_of_range"].any() or checked > 8:
+            continue  # the way back into the range is part of each change
+        case = of.explain(row, "r")
+        left = {case.changes[0]["column"]}
+        for line in case.others:
+            changes = dict(part.split(": ") for part in line["instead"].split("; "))
+            moved, used = row.copy(), {}
+            for name, words in changes.items():
+                now, then = words.split(" → ")
+                assert float(now) == float(row[name].iloc[0])
+                moved[name] = used[name] = float(then)
+            assert not left & {*used}
+            x, other = (of.preparation.transform(r)[0] for r in (row, moved))
+            assert str(of.model.predict(other[None])[0]) == line["prediction"]
+            steps = np.abs(other - x) / scale
+            assert float(line["standard deviations"]) == pytest.approx(
+                steps.sum(), rel=1e-3
+            )
+            far = np.linalg.norm(rows - (other / scale)[of.model.support], axis=1)
+            share = (apart.min(axis=1) >= far.min()).mean()
+            assert line["training rows as far"] == chance(share)
+            sizes = dict(zip(of.preparation.feature_names, steps, strict=True))
+            left.add(max(used, key=sizes.get))
+            checked += 1
+    assert checked > 4
