@@ -90,17 +90,19 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     assert _tables(app)[0]["0"][0].startswith(f"{found} (")
     app.segmented_control(key="performance_section").set_value("Threshold").run()
     assert _slider(app)["value"] == moved
-    assert f"Threshold {moved:.4g}, band" in _markdown(app)
+    assert f"Threshold {moved:.4g} on the margin of malignant, band" in _markdown(app)
+    assert "What is set above is tried on this page only." in said(app)
     positive = _positive(app)
     positive.select(0).run()
-    assert _slider(app)["value"] == -moved
-    assert f"Threshold {-moved:.4g}, band" in _markdown(app)
+    assert _slider(app)["value"] == moved  # one sign, whatever is to be detected
+    assert f"Threshold {moved:.4g} on the margin of malignant, band" in _markdown(app)
     app.segmented_control(key="performance_section").set_value("Confusion").run()
     # The same rows seen from the other class: the cell is at the other end.
     assert _tables(sound(app))[0]["1"][1].startswith(f"{found} (")
     app.segmented_control(key="performance_section").set_value("Threshold").run()
     app.button(key="as_fitted").click().run()
-    assert "Threshold 0, band" in _markdown(app)
+    assert "Threshold 0 on the margin of malignant, band" in _markdown(app)
+    assert "tried on this page only" not in said(app)
     assert session_of(app).choice.threshold == 0
 
 
@@ -217,7 +219,7 @@ def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
 
 
 def _markdown(app: AppTest) -> str:
-    return " ".join(each.value for each in app.markdown)
+    return (" ".join(each.value for each in app.markdown)).replace("\\", "")
 
 
 def test_a_threshold_is_set_linked_and_exported():

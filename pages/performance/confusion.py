@@ -16,6 +16,7 @@ from pages.state import widget_state
 from pages.ui.readouts import percent
 from pages.ui.text import short_label
 from smpcore.datasets import plural
+from smpcore.explain import doubts
 
 ALL = "all classes"
 #: Right answers and wrong ones; faint enough for text of both themes.
@@ -34,7 +35,7 @@ def section(rows: EvaluatedRows) -> None:
     controls = st.columns([2, 4, 2], vertical_alignment="top")
     if rows.is_binary:
         positive = operating_point.positive_class(controls[0], rows)
-        operating_point.slider(controls[1], rows, positive)
+        operating_point.slider(controls[1], rows)
         matrix = of_two_classes(rows, positive)
     else:
         of = controls[0], "Classes", [ALL, *rows.names], "one_class"
@@ -153,6 +154,13 @@ def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
     said = np.array(rows.names)[rows.answers[inside]]
     if len(matrix.names) == 2 and rows.is_binary:
         said = np.array(matrix.predictions)[matrix.said[inside]]
-    name = "margin" if len(matrix.names) == 2 else "lead"
-    columns = {"true": rows.y[inside], "predicted": said, name: matrix.margin[inside]}
+    name, margin = "lead", matrix.margin[inside]
+    if rows.is_binary:
+        name = f"margin of {rows.names[rows.rarer_class]}"
+        margin = rows.threshold_sign * rows.margin[inside]
+    elif len(matrix.names) == 2:
+        name = f"margin of {matrix.names[0]}"
+    columns = {"true": rows.y[inside], "predicted": said, name: margin}
+    doubt = doubts(operating_point.tried_model(rows), rows.X[inside])
+    columns |= {"doubt": np.array(doubt)} if any(doubt) else {}
     cases.show(rows, inside, columns)

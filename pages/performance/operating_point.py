@@ -14,7 +14,9 @@ from pages.state import address, session, widget_state
 from pages.state.context import resolve
 from pages.ui.glossary import define
 from pages.ui.live_slider import live_slider
-from pages.ui.text import short_label
+from pages.ui.text import message, short_label
+from smpcore import PrototypeModel
+from smpcore.evaluation import at_threshold
 
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
@@ -49,7 +51,7 @@ def positive_class(place: Any, rows: EvaluatedRows) -> int:
     """Number of the class that is to be detected."""
     y, model = rows.data.of("train")[1], rows.fitted
     shares = [float((y == name).mean()) for name in model.classes]
-    rarer = int(shares[1] <= shares[0])
+    rarer = rows.rarer_class
     key = f"positive {rows.data.dataset.digest}"
     positive = widget_state.choose_one(
         *(place, "Positive class", (rarer, 1 - rarer), key),
@@ -63,21 +65,20 @@ def positive_class(place: Any, rows: EvaluatedRows) -> int:
     return positive
 
 
-def slider(place: Any, rows: EvaluatedRows, positive: int) -> None:
-    """The threshold, on the margin of the positive class, to be moved by hand."""
+def slider(place: Any, rows: EvaluatedRows) -> None:
+    """The threshold, on the margin of the rarer class, to be moved by hand."""
     if rows.fitted.code_size:
         place.caption("Threshold 0: this model has no intercept that could be moved.")
         return
-    sign = 1 if positive else -1
+    sign = rows.threshold_sign
     threshold = sign * current(rows).threshold
-    low, high, step = _range(rows.margin_in_training, threshold)
-    low, high = (low, high) if positive else (-high, -low)
     with place:
         live_slider(
-            f"Threshold on the margin of {short_label(rows.fitted.classes[positive])}",
-            (low, high, step),
+            "Threshold on the margin of "
+            f"{short_label(rows.fitted.classes[rows.rarer_class])}",
+            _range(sign * rows.margin_in_training, threshold),
             threshold + 0.0,
-            f"threshold {positive} {rows.key}",
+            f"threshold {rows.key}",
             lambda moved: _move(rows, sign * moved),
         )
 
@@ -103,10 +104,19 @@ def use(rows: EvaluatedRows) -> None:
     with st.container(horizontal=True):
         st.button("Use on every page", key="use_operating", on_click=_set, args=args)
         st.button("As fitted", key="as_fitted", on_click=_reset, args=args)
-    now = session.resolved()
+    now, point = session.resolved(), current(rows)
     words = f"Used on every page: {now.operating or 'as fitted'}."
-    st.caption(words, help=define("Threshold"))
+    used = (now.choice.threshold, now.choice.band) if now.operating else (0.0, 0.0)
+    if (point.threshold, point.band) != used:
+        words += " What is set above is tried on this page only."
+    message(st.caption, words, help=define("Threshold"))
     address.show(now.choice)
+
+
+def tried_model(rows: EvaluatedRows) -> PrototypeModel:
+    """The model at the threshold that is tried, with its calibration."""
+    model = replace(rows.fitted, calibration=rows.model().calibration)
+    return at_threshold(model, current(rows).threshold) if rows.is_binary else model
 
 
 def _set(key: str) -> None:

@@ -22,14 +22,13 @@ from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
     RowMeasure,
-    at_threshold,
     group_rows,
     row_measures,
     subgroups,
 )
 
 #: Roles in the order in which a column is offered at first.
-_FIRST = ("group", "ignore", "feature", "time")
+_FIRST = ("group", "ignore", "feature", "time", "target")
 
 
 @st.fragment
@@ -75,18 +74,22 @@ def _columns(rows: EvaluatedRows) -> list[str]:
 
 
 def _default(rows: EvaluatedRows, names: list[str]) -> str:
-    """A category with few levels if there is one, rather than a number."""
-    dataset = rows.data.dataset
-    few = [n for n in names if dataset.frame[n].nunique() <= 2 * FEWEST_ROWS]
-    return min(few or names, key=lambda name: _FIRST.index(dataset.roles[name]))
+    """A category with few levels if there is one, rather than a number.
+
+    Never what is to be predicted, nor the columns that a question of time is about.
+    """
+    dataset, asks = rows.data.dataset, rows.data.dataset.follow_up
+    outcomes = {dataset.target, rows.table.target}
+    outcomes |= {asks.time, asks.event} if asks else set()
+    others = [name for name in names if name not in outcomes] or names
+    few = [n for n in others if dataset.frame[n].nunique() <= 2 * FEWEST_ROWS]
+    return min(few or others, key=lambda name: _FIRST.index(dataset.roles[name]))
 
 
 def _measures(rows: EvaluatedRows) -> list[RowMeasure]:
     """Measures of the model at the threshold that is tried."""
-    model, probabilities = rows.fitted, None
-    if rows.is_binary:
-        model = at_threshold(model, operating_point.current(rows).threshold)
-    if rows.fitted.classes is not None and rows.model().calibration is not None:
+    model, probabilities = operating_point.tried_model(rows), None
+    if model.classes is not None and model.calibration is not None:
         probabilities = rows.model().probabilities(rows.X)
     return row_measures(model, rows.X, rows.y, probabilities)
 
@@ -107,8 +110,8 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     point = operating_point.current(rows) if rows.is_binary else None
     moved = ""
     if point and point.threshold:
-        label = escape_markdown(short_label(rows.fitted.classes[1]))
-        moved = f" Threshold {plain_number(point.threshold)} on the margin of {label}."
+        shown = escape_markdown(rows.threshold_in_words(point.threshold))
+        moved = f" Threshold {shown}."
     tests = "Differences from all other rows: score test, not below Fisher's exact one"
     if not measure.is_share:
         tests = "Differences from all other rows: Welch's t test"

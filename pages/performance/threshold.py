@@ -17,6 +17,7 @@ from pages.state import session, widget_state
 from pages.ui import calibration
 from pages.ui.elements import problems_shown
 from pages.ui.glossary import define
+from pages.ui.text import escape_markdown
 from smpcore import figures
 from smpcore.datasets import plain_number
 from smpcore.evaluation import (
@@ -78,8 +79,9 @@ def _curves(rows: EvaluatedRows) -> None:
     st.caption(_source(n_scored, rows, rule is not None))
     curve = reject_curve(margin, truth, threshold, rows.weights)
     area = area_in_words(margin, truth, **rows.dependence())
+    points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
+    drawn = _figures(points, curve, (turned * threshold, band), area)
     tables = {"Thresholds": points, "Reject bands": curve}
-    drawn = _figures(points, curve, (threshold, band), area)
     pictures.show(drawn, f" on {len(rows.y)} {rows.title}", tables)
     operating_point.use(rows)
 
@@ -155,7 +157,7 @@ def _rule(
         rule = partial(threshold_for_cost, miss=price, alarm=1.0)
         words = f"least cost, false negative : false positive {price:g} : 1"
         return rule, words
-    operating_point.slider(columns[1], rows, positive)
+    operating_point.slider(columns[1], rows)
     return None, f"{ways[0]}, on the {rows.title}"
 
 
@@ -168,8 +170,11 @@ def _rates(
     """Count what these settings do on the rows, with intervals."""
     threshold, band = moved
     sure, yes = np.abs(margin - threshold) > band, margin > threshold
+    shown = escape_markdown(
+        rows.threshold_in_words(operating_point.current(rows).threshold)
+    )
     words = (
-        f"Threshold {plain_number(threshold)}, band ±{plain_number(band)}: "
+        f"Threshold {shown}, band ±{plain_number(band)}: "
         f"{sure.sum()} of {len(margin)} {rows.title} are predicted, "
         f"{(yes != truth)[sure].sum()} of them wrong."
     )

@@ -31,8 +31,8 @@ def _threshold(context: ModelContext) -> Section | None:
     if context.operating:
         # A link says nothing of it.
         basis = context.choice.set_by or "How they were chosen was not recorded."
-        words = f"{context.operating}, on the score of {classes[1]} less that of "
-        words += f"{classes[0]}. {basis} The threshold is part of the intercepts below."
+        words = f"{context.operating}. A margin is the score of a class less that of "
+        words += f"the other. {basis} The threshold is part of the intercepts below."
     return Section("Threshold and band", (words,))
 
 

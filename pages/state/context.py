@@ -118,12 +118,31 @@ class Context:
         threshold, band = self.choice.threshold, self.choice.band
         if not (threshold or band) or self.choice.set_for != self.key:
             return ""
-        words = f"Threshold moved to {plain_number(threshold)}" if threshold else ""
+        words = ""
+        if threshold:
+            words = f"Threshold moved to {self.threshold_in_words(threshold)}"
         if band:
             words += (
                 f"{' and n' if words else 'N'}ot sure within {plain_number(band)} of it"
             )
         return words
+
+    @cached_property
+    def rarer_class(self) -> int:
+        """Of two classes the one with fewer training rows: thresholds are of it."""
+        of_rows = self.data.dataset.y_encoded[self.data.split.train]
+        return int(2 * of_rows.sum() <= len(of_rows))
+
+    @property
+    def threshold_sign(self) -> int:
+        """Of a threshold as it is shown; a choice has that of the second class."""
+        return 1 if self.rarer_class else -1
+
+    def threshold_in_words(self, threshold: float) -> str:
+        """A threshold of the second class as every page shows it, with its class."""
+        name = self.data.dataset.classes[self.rarer_class]
+        shown = plain_number(self.threshold_sign * threshold + 0.0)  # no -0
+        return f"{shown} on the margin of {name}"
 
     @property
     def times_opened(self) -> int:

@@ -123,7 +123,8 @@ def two_classes(fit, matrix, rates, cases):
     i, j = (0, 1) if counts[0, 1] >= counts[1, 0] else (1, 0)
     inside = np.flatnonzero((truth == order[i]) & (answers == order[j]))
     inside = inside[np.argsort(np.abs(margin[inside]), kind="stable")]
-    listed(fit, cases, inside, {"true": truth, "predicted": answers, "margin": margin})
+    name = f"margin of {rare}"
+    listed(fit, cases, inside, {"true": truth, "predicted": answers, name: margin})
 
 
 def margins(fit, positive, part="validation"):
@@ -159,6 +160,7 @@ def test_threshold(method, commoner):
     truth, groups = fit.truth("validation"), fit.groups("validation")
     names = sorted(set(fit.y))
     rare = min(names, key=[*fit.truth("train")].count)
+    least = rare
     if commoner:
         (rare,) = {*names} - {rare}
         box = next(b for b in app.selectbox if str(b.key).startswith("positive"))
@@ -177,7 +179,8 @@ def test_threshold(method, commoner):
     ]
     says(
         text,
-        "Threshold #, band ±#: # of # validation rows are predicted, # of them wrong. "
+        f"Threshold # on the margin of {least}, band ±#: # of # validation rows are "
+        "predicted, # of them wrong. "
         "Sensitivity: # % (# of #, 95 % interval # to # %). "
         "Specificity: # % (# of #, 95 % interval # to # %).",
         *(0, 0, len(yes), len(yes), (yes != positive).sum()),
@@ -189,8 +192,8 @@ def test_threshold(method, commoner):
     says(text, template, len(yes), area, low, high)
     assert not any("out-of-fold" in c for c in captions(app))  # nothing is chosen
     points, curve = (table.value for table in app.dataframe)
-    for line in points.itertuples():
-        above = margin > line.threshold
+    for line in points.itertuples():  # thresholds are of the rarer class
+        above = margin > (line.threshold if rare == least else -line.threshold)
         assert line.sensitivity == pytest.approx(above[positive].mean())
         assert line.specificity == pytest.approx((~above)[~positive].mean())
         assert line.false_positives == (above & ~positive).sum()
@@ -235,7 +238,7 @@ def test_a_threshold_for_a_sensitivity_is_the_highest_one():
     of = context(app).training_scores
     app = until(app, lambda _: of.scores is not None).run()
     (text,) = [e.value for e in app.markdown if e.value.startswith("Threshold ")]
-    shown = float(re.match(r"Threshold ([-\d.e]+),", text)[1])
+    shown = float(re.match(r"Threshold ([-\d.e]+) on the", text.replace("\\", ""))[1])
     rare = min(sorted(set(fit.y)), key=[*fit.truth("train")].count)
     sign = 1 if rare == fit.model.classes[1] else -1
     lead = sign * (of.scores[:, 1] - of.scores[:, 0])[fit.truth("train") == rare]
