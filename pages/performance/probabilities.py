@@ -123,6 +123,6 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     dependent = rows.data.cluster_note
     st.caption(
         f"{calibration.basis(model)} Covers: {rows.part} rows, with Wilson's 95 % "
-        f"interval{dependent}. Prediction intervals are split conformal: they assume "
-        "that new rows resemble the training rows, and are as wide for every row."
+        f"interval{dependent}. These are out-of-fold residual intervals: their "
+        "coverage is measured, not guaranteed; they are as wide for every row."
     )

@@ -81,7 +81,7 @@ def basis(model: PrototypeModel) -> str:
     """What a calibration was learned on, and for which rows it holds."""
     rows = f"{model.calibration.rows:,} training rows"
     if model.classes is None:
-        return f"From out-of-fold residuals of {rows}; for rows like these."
+        return f"From out-of-fold residuals of {rows}."
     return (
         f"Calibrated on out-of-fold scores of {rows}, for rows with the same shares of "
         "the classes."

@@ -78,8 +78,8 @@ def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
     """Widths of the intervals of a regression, and the rows that they cover."""
     blocks: list[Any] = [
         "A prediction interval is the prediction plus and minus the width: a quantile "
-        f"of the out-of-fold residuals of {model.calibration.rows} training rows "
-        "(split conformal). It holds for rows like these."
+        f"of the out-of-fold residuals of {model.calibration.rows} training rows. Its "
+        "coverage is measured, not guaranteed."
     ]
     for title, (X, y, clusters, *_) in parts.items():
         lines = [

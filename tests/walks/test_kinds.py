@@ -57,7 +57,7 @@ def test_a_number_is_predicted(visit):
     read_prototypes(visit)
     visit.go("Performance").reads("predicted = actual")
     visit.click("radio", "Intervals").click("button", "Calibrate intervals")
-    visit.reads("split conformal")
+    visit.reads("coverage is measured, not guaranteed")
     visit.click("radio", "Subgroups").take("Download all measures as CSV")
     new = numbers(n=60, seed=5)
     table = applied(visit, "neu.csv", german_csv(new))
