@@ -10,6 +10,8 @@ import pytest
 from pages.apply.table import _written
 from pages.state import table_store
 from pages.state.choice import MINE
+from pages.ui import files
+from pages.work import visitors
 from smpcore import METHODS, load_dataset
 from smpcore.datasets import TABLE_WRITERS, make_dataset
 from tests.app import kernels, opened, said, sound, until
@@ -44,7 +46,9 @@ def moved(frame):
     return frame.assign(**{frame.columns[0]: frame.iloc[:, 0] + 1e-3})
 
 
-def test_the_file_and_its_columns_stay_open_until_they_are_closed():
+def test_the_file_and_its_columns_stay_open_until_they_are_closed(monkeypatch):
+    """On other pages and after a reload; no other browser has them."""
+    monkeypatch.setattr(visitors, "browser", lambda: "this one")
     page = opened({"data": "iris"}, "apply.py")
     frame = load_dataset("iris").frame
     bring(page, frame.rename(columns={frame.columns[0]: "one"}), "<b>mine</b>.csv")
@@ -54,14 +58,23 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed():
     assert "Open: <b>mine</b>.csv." in said(page)
     assert page.selectbox[0].value == "one"
     assert shown(page)["Rows"] == "150"
+    reloaded = opened({"data": "iris"}, "apply.py")
+    assert "Open: <b>mine</b>.csv." in said(reloaded)
+    assert reloaded.selectbox[0].value == "one" and shown(reloaded)["Rows"] == "150"
+    assert not opened({"data": "wine"}, "apply.py").metric
+    monkeypatch.setattr(visitors, "browser", lambda: "another one")
+    assert not opened({"data": "iris"}, "apply.py").metric
+    monkeypatch.setattr(visitors, "browser", lambda: "this one")
     page.selectbox[0].select("none: its values are missing").run()
     assert "all values count as missing" in said(page)
     assert shown(page)["Rows missing"] == "150"
     sound(page.button(key="close_new_rows").click().run())
     assert "It should have these" in said(page)
-    assert not page.metric
+    assert not page.metric and not opened({"data": "iris"}, "apply.py").metric
     bring(page, frame.rename(columns={frame.columns[0]: "one"}))
     assert page.selectbox[0].value == "choose …"
+    files.delete()
+    assert "Open:" not in said(opened({"data": "iris"}, "apply.py"))
 
 
 def test_rows_of_the_data_set_are_said_and_test_rows_are_not_scored():

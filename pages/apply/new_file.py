@@ -109,6 +109,7 @@ def upload(data: cache.Parts) -> OpenFile | None:
         if is_similarities
         else "New rows: a table with the same columns, with or without the target",
         ["npz"] if is_similarities else ENDINGS,
-        "They stay in memory until you leave or close them, are visible in your "
-        "browser only, and join neither the data set nor any export.",
+        "They stay in memory until you close them, half an hour after your last visit "
+        "at most, are visible in your browser only, and join neither the data set nor "
+        "any export.",
     )

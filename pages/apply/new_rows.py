@@ -72,14 +72,9 @@ def matched(
     return match_columns(*columns, renamed, **options)
 
 
-def _replacements(file: OpenFile) -> dict[str, str]:
-    """Column that the model uses -> what the visitor took in its place."""
-    return session.remembered("new_columns", file.id, dict)
-
-
 def _chosen(file: OpenFile, absent: list[str], free: list[str]) -> dict[str, str]:
     """For each column that is not there, what the visitor takes in its place."""
-    before, chosen = _replacements(file), {}
+    before, chosen = file.replaced, {}
     options = [_CHOOSE, _MISSING, *free]
     columns = st.columns(3)
     for place, name in enumerate(absent):
@@ -108,7 +103,7 @@ def answers(
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
     about = context.key, context.operating, model.calibration is not None
-    key = file.id, about, pairs(_replacements(file))
+    key = file.id, about, pairs(file.replaced)
     return session.remembered("answers", key, compute)
 
 
@@ -117,7 +112,7 @@ def known(file: OpenFile, data: cache.Parts, matched: Matched) -> np.ndarray:
     of = data.dataset, data.split, data.preparation, data.X, matched
     column = tuple(matched.frame.notna().any())
     parts = data.dataset.digest, data.split.key
-    key = file.id, parts, column, pairs(_replacements(file))
+    key = file.id, parts, column, pairs(file.replaced)
     return session.remembered("known_rows", key, lambda: known_rows(*of))
 
 

@@ -10,6 +10,7 @@ import streamlit as st
 from pages.state import links, session, table_store, user_tables
 from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice
 from pages.state.session import Live
+from pages.ui import files
 from pages.ui.controls import set_values
 from pages.ui.text import message
 from pages.work import cache, sources, visitors
@@ -195,6 +196,7 @@ def forget() -> None:
     visit.draft, visit.live, visit.typed, visit.awaited = "", Live(), {}, None
     session.forget_results()  # whatever was found for a table may hold its rows
     visit.editions["uploads"] += 1
+    files.delete()
     visitors.drop_files()
     visitors.drop_callbacks()
     start = {

@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from pages.state import session
 from pages.ui.text import message, short_label
+from pages.work import visitors
+from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import TABLE_FORMATS
 from smpcore.evaluation import suggest_carried
 
+#: Of all open files, and of one visitor's.
+BUDGET_BYTES, VISITOR_BYTES = 400_000_000, 100_000_000
+#: By browser and picker: what the file is about, and the file.
+_files = Store(
+    BUDGET_BYTES,
+    VISITOR_BYTES,
+    KEEP_SECONDS,
+    size=lambda kept: float(kept[1].content.memory_usage(deep=True).sum()),
+)
 ENDINGS = [end[1:] for row in reversed(TABLE_FORMATS.values()) for end in row.endings]
 
 
@@ -27,11 +39,14 @@ class OpenFile:
         Of the upload.
     name : str
     content : object
+    replaced : dict
+        Column asked for -> what the visitor took in its place.
     """
 
     id: str
     name: str
     content: Any
+    replaced: dict[str, str] = field(default_factory=dict)
 
 
 def open_file(
@@ -42,16 +57,20 @@ def open_file(
     types: list[str],
     help: str,
 ) -> OpenFile | None:
-    """A file picker, and the file that is open: in memory only, also on other pages."""
-    visit = session.get()
-    before, opened = visit.results.get(name, (about, None))
+    """A file picker, and the file that is open: in memory only, also on other pages.
+
+    A table is there again after a reload, for this browser only.
+    """
+    visit, browser = session.get(), visitors.browser()
+    kept = _files.get(name, browser) if browser else None
+    before, opened = visit.results.setdefault(name, kept or (about, None))
     opened = opened if before == about else None
     file = st.file_uploader(
         label,
         types,
         key=f"{name}_{about}_{visit.editions[name]}",
-        on_change=visit.results.pop,
-        args=(name, None),
+        on_change=_forget,
+        args=(name,),
         help=help,
     )
     if file is not None and (opened is None or opened.id != file.file_id):
@@ -63,6 +82,8 @@ def open_file(
         if content is not None:
             opened = OpenFile(file.file_id, file.name, content)
         visit.results[name] = about, opened
+        if browser and isinstance(content, pd.DataFrame):
+            _files.put(name, (about, opened), browser)
     if opened is None:
         return None
     if isinstance(opened.content, SmpcoreError):
@@ -71,16 +92,27 @@ def open_file(
         raise opened.content
     left, right = st.columns([4, 1], vertical_alignment="center")
     message(
-        left.caption, f"Open: {short_label(opened.name)}. Stays while you are here."
+        left.caption,
+        f"Open: {short_label(opened.name)}. Stays in memory, also over a reload.",
     )
     right.button("Close", key=f"close_{name}", on_click=_close, args=(name,))
     return opened
 
 
+def _forget(name: str) -> None:
+    session.get().results[name] = "", None
+    _files.pop(name, visitors.browser())
+
+
 def _close(name: str) -> None:
     """Forget the file; a picker of another name has none."""
-    session.get().results.pop(name, None)
+    _forget(name)
     session.get().editions[name] += 1
+
+
+def delete() -> None:
+    """Forget every file of this browser."""
+    _files.forget(visitors.browser())
 
 
 def like(dataset: Dataset) -> dict[str, Any]:

@@ -348,6 +348,18 @@ def test_the_first_groups_are_those_of_a_column_with_few_values():
     assert app.selectbox(key="subgroup_column").value == "place"
 
 
+def test_groups_are_not_those_of_what_is_predicted():
+    """A number with few values, of which the groups would be the answers."""
+    draw = np.random.default_rng(1)
+    content = pd.DataFrame(draw.normal(size=(200, 2)).round(5), columns=["a", "b"])
+    content["score"] = (content["a"] * 3).round().clip(-4, 4)
+    of = read_table(content.to_csv(index=False).encode(), "s.csv")
+    fit = oracle.Fit("supersparse", "numbers")
+    fit.__dict__["table"] = of.with_roles({"score": "target"}, task="regression")
+    app = section(fit, "Subgroups")
+    assert app.selectbox(key="subgroup_column").value in ("a", "b")
+
+
 def test_a_group_that_differs_is_said_with_its_numbers():
     fit = oracle.fit("smp", "uneven")
     app = section(fit, "Subgroups", subgroup_column="site")
