@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import streamlit as st
 
@@ -225,14 +227,17 @@ def _columns(context: ModelContext, j: int, won: np.ndarray) -> None:
 
 def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
     """Medoids of the rows that it wins, and what would make them another's."""
-    X = context.rows[0]
-    places, shares = typical_rows(context.model, X[won])
+    X, key = context.rows[0], (context.key, context.operating, j)
+    make = partial(typical_rows, context.model, X[won])
+    places, shares = session.remembered("typical_rows", key, make)
     about = {"stands for % of the rows won": 100 * shares}
     title = "**Typical rows that it wins**: the others lie near one of these"
     _rows(context, title, won[places], about, "typical")
     if len(context.shape) > 1 or context.texts or only_compared(context.data.dataset):
         return
     x, preparation = X[won[places[0]]], context.data.preparation
+    make = partial(other_winners, context.model, preparation, x, X)
+    changes = session.remembered("other_winners", key, make)[:_COLUMNS]
     lines = [
         {
             "column": preparation.inputs[place].name,
@@ -240,11 +245,11 @@ def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
             "to": preparation.inputs[place].text(row),
             "then won by": context.name(winner),
         }
-        for place, row, winner in other_winners(context.model, preparation, x, X)
+        for place, row, winner in changes
     ]
     st.markdown("**What would make the first of them another prototype's?**")
     if lines:
-        table(lines[:_COLUMNS])
+        table(lines)
         st.caption("One column at a time, to the nearest value in the training rows.")
     else:
         st.caption("No value in the training rows, of one column alone.")

@@ -9,7 +9,7 @@ from smpcore.datasets import Preparation
 from smpcore.explain.contributions import deciding_prototypes
 from smpcore.model import PrototypeModel
 
-#: Of more rows than this, evenly spread ones are compared with each other.
+#: Of more rows than this, evenly spread ones are compared, or give values to try.
 _MOST_ROWS = 1000
 #: Values of a column that are tried, at most.
 _MOST_VALUES = 200
@@ -36,8 +36,7 @@ def typical_rows(
     shares : ndarray of shape (n_medoids,)
         Share of the rows to which each one is the nearest.
     """
-    rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), _MOST_ROWS)).astype(int))
-    used = model.support
+    rows, used = _spread(len(X), _MOST_ROWS), model.support
     scaled = ((X[rows] - model.center) / model.scale)[:, used]
     apart = cdist(scaled, scaled)
     nearest, places = np.full(len(rows), np.inf), []
@@ -65,8 +64,8 @@ def other_winners(
     x : ndarray of shape (n_features,), user's units
         The row; one column of it is changed at a time.
     X : ndarray of shape (n_samples, n_features), user's units
-        Training rows: their values are tried, of many different ones evenly spread
-        ones.
+        Training rows: their values are tried; of many rows, or of many values, evenly
+        spread ones.
 
     Returns
     -------
@@ -74,14 +73,15 @@ def other_winners(
         Number of the column, the changed row and the prototype that wins it, the
         smallest change in standard deviations first.
     """
+    X = X[_spread(len(X), _MOST_ROWS)]
     now = deciding_prototypes(model, model.activations(x[None]))[0]
     changes = []
     for place in np.flatnonzero(preparation.used_columns(model.support)):
         spec = preparation.inputs[place]
         values = np.unique(X[:, spec.features], axis=0)
-        some = np.linspace(0, len(values) - 1, min(len(values), _MOST_VALUES))
-        rows = np.repeat(x[None], len(some), axis=0)
-        rows[:, spec.features] = values[some.astype(int)]
+        values = values[_spread(len(values), _MOST_VALUES)]
+        rows = np.repeat(x[None], len(values), axis=0)
+        rows[:, spec.features] = values
         winners = deciding_prototypes(model, model.activations(rows))
         sizes = np.linalg.norm((rows - x) / model.scale, axis=1)
         sizes[winners == now] = np.inf
@@ -89,3 +89,8 @@ def other_winners(
         if np.isfinite(sizes[best]):
             changes.append((sizes[best], int(place), rows[best], int(winners[best])))
     return [change[1:] for change in sorted(changes, key=lambda change: change[0])]
+
+
+def _spread(n: int, most: int) -> np.ndarray:
+    """Evenly spread positions among n, at most so many."""
+    return np.linspace(0, n - 1, min(n, most)).astype(np.int64)
