@@ -136,6 +136,20 @@ def test_an_alternative_is_the_model_of_every_page_link_file_and_script():
     assert "were picked here" not in said(page)
 
 
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"data": "moons"}, "leaves no choice among 2 features"),
+        ({"data": "breast_cancer", "loss": "max"}, "found for two classes, loss="),
+    ],
+)
+def test_where_there_are_no_alternatives_a_sentence_says_why(query, words):
+    page = at("Alternatives", query | {"method": "smallk"})
+    page.button(key="find_alternatives").click().run()
+    until(page, lambda page: page.error)
+    assert words in page.error[0].value.replace("\\", "")
+
+
 @pytest.fixture
 def hostile():
     """A visitor's own table whose names and labels are code."""
