@@ -121,8 +121,8 @@ EXPERIMENTS = (
         title="Test accuracy on small data sets, k = n",
         protocol=(
             f"{_SAME} Ten halves, the paper has five. SMaLL is our solver, which comes "
-            "to the optimum: nothing is left to choose. Printed baselines are to the "
-            "digit those of the SMP paper on most data sets."
+            "to the optimum: nothing is left to choose. Of the 108 printed accuracies "
+            "of baselines that the SMP paper has, too, 96 are the same to the digit."
         ),
         data=_DATA,
         models={name: MODELS[name] for name in _TABLE},

@@ -1,9 +1,11 @@
 """IMKPL's experiments, and the two baselines that no library has."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from smpcore.datasets import load_dataset
+from smpcore.datasets.limits import check_size
 from smpcore.methods import METHODS
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.measures import interpretability
@@ -86,3 +88,17 @@ def test_a_table_entry_is_the_model_that_explore_opens(monkeypatch):
         outcome = BOTH.run(Trial("wine", model, 0), dataset)
         assert 80 < outcome.measures[tables.ACC] <= 100
         assert tables.DR not in outcome.measures and not outcome.method
+
+
+def test_the_widest_tables_of_the_paper_may_be_laid_into_the_folder(tmp_path):
+    """CLL_SUB_111 by a file of its columns; PEMS by its size, which is 765 MB."""
+    check_size(440, 963 * 144)
+    values = RANDOM.normal(size=(30, 11_340)).round(2)
+    frame = pd.DataFrame(values, columns=[f"g{j}" for j in range(11_340)])
+    path = tmp_path / "CLL_SUB_111.csv"
+    frame.assign(kind=[*"abc"] * 10).to_csv(path, index=False)
+    source = tables.PAPERS[path.stem]
+    assert source.is_here(tmp_path) and not source.is_here()
+    dataset = source.load(tmp_path)
+    assert dataset.classes.tolist() == [*"abc"]
+    assert tables.drawn_halves(dataset, 0).X.shape == (15, 11_340)
