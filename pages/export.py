@@ -52,10 +52,12 @@ with problems_shown():  # the Python below can be had all the same
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
         forms = task.result()
         form = formats.shown(forms, chosen.number_format)
-        decision.markdown(formats.decision(form, chosen.chip))
+        sentences = decision.empty()
         with place:
             _compare(form, forms)
-            known = boards.section(made, form, chosen.chip, key, in_floats)
+            known, fits = boards.section(made, form, chosen.chip, key, in_floats)
+        sentences.markdown(f"{fits} {formats.decision(form)}".strip())
+        with place:
             peers.section(made, form, known)
         with problems_shown(st.error):
             files.section(made, form, chosen, sensors, key, decision)

@@ -104,16 +104,13 @@ def table(lines: list[dict[str, Any]], chip: str) -> None:
         )
 
 
-def decision(form: ComparedFormat, chip: str) -> str:
-    """Whether a format answers as the model on the screen does, and what it takes."""
+def decision(form: ComparedFormat) -> str:
+    """Whether a format answers as the model on the screen does."""
     alike = f"answers {form.n_rows - form.n_differ} of {form.n_rows} open rows as"
     if form.model.is_regression:
         most = max(p.same.score_error for p in form.parts.values())
         alike = f"is at most {most:.1e} off on {form.n_rows} open rows from what"
-    words = f"**{form.name}** {alike} the model on the screen does"
-    if both := estimate_costs(form.model).get(chip):
-        words += f"; on {chip} it takes about {both.linked.flash:,} B of flash"
-    return f"{words}."
+    return f"**{form.name}** {alike} the model on the screen does."
 
 
 def _takes(form: ComparedFormat, chip: str) -> dict[str, str]:
@@ -126,8 +123,8 @@ def _takes(form: ComparedFormat, chip: str) -> dict[str, str]:
     for end, cost in zip(INPUTS, (both.alone, both.linked), strict=True):
         gone = "no conversion" if needless and cost is both.linked else ""
         results |= {
-            f"flash{end}": gone or f"{cost.flash:,} B",
-            f"{cost.counted}{end}": gone or f"{cost.count:,}",
+            f"flash{end}": gone or cost.in_words("flash", "B"),
+            f"{cost.counted}{end}": gone or cost.in_words("count", ""),
         }
     return dict(sorted(results.items(), key=lambda one: not one[0].startswith("flash")))
 

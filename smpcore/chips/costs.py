@@ -8,6 +8,7 @@ import numpy as np
 
 from smpcore.chips.chip import CHIPS, Chip
 from smpcore.chips.measuring import available, measure
+from smpcore.chips.programs import numbers
 from smpcore.codegen import CompiledModel, QuantModel, estimated, test_vectors
 from smpcore.errors import ExportError
 
@@ -21,22 +22,47 @@ class PredictionCost:
 
     Parameters
     ----------
-    flash, ram, stack : int
-        Bytes; static RAM.
+    flash : int
+        Bytes of code and constants.
+    inputs, buffers, stack, static : int
+        Bytes of RAM: the row that the caller fills, the integers that a conversion
+        makes of it, the deepest stack, and variables of the code's own.
     count : int
         Cycles or instructions; measured: the most of all rows tried.
     counted : str
         Which of the two.
-    origin : str
-        "estimated" or "measured".
+    flash_error, count_error : float
+        How far off an estimate can be, as a share; 0.0 where it was measured.
     """
 
     flash: int
-    ram: int
+    inputs: int
+    buffers: int
     stack: int
+    static: int
     count: int
     counted: str
-    origin: str
+    flash_error: float = 0.0
+    count_error: float = 0.0
+
+    @property
+    def ram(self) -> int:
+        """All bytes of RAM that one prediction needs."""
+        return self.inputs + self.buffers + self.stack + self.static
+
+    @property
+    def origin(self) -> str:
+        """Whether it is "estimated" or "measured"."""
+        return "estimated" if self.count_error or self.flash_error else "measured"
+
+    def in_words(self, what: str, unit: str) -> str:
+        """Flash or count with its unit; an estimate rounded, with its error."""
+        value, error = getattr(self, what), getattr(self, f"{what}_error")
+        if not error:
+            return f"{value:,} {unit}".rstrip()
+        digits = max(0, len(str(value)) - (3 if error < 0.05 else 2))
+        rounded = f"{round(value, -digits):,} {unit}".rstrip()
+        return f"{rounded} ± {100 * error:.0f} %"
 
 
 @dataclass(frozen=True)
@@ -96,10 +122,22 @@ def _estimated(
     model: CompiledModel | QuantModel, chip: Chip, converted: bool
 ) -> PredictionCost:
     costs = estimated(model, chip.name, converted)
-    # The integers that the conversion makes lie in memory until they are read.
-    ram = len(model.inputs) * model.width // 8 if converted else 0
-    counts = costs.flash, ram, costs.stack, costs.count
-    return PredictionCost(*counts, chip.counted, "estimated")
+    return PredictionCost(
+        costs.flash,
+        *_row_bytes(model, converted),
+        costs.stack,
+        0,
+        costs.count,
+        chip.counted,
+        costs.flash_error,
+        costs.count_error,
+    )
+
+
+def _row_bytes(model: CompiledModel | QuantModel, converted: bool) -> tuple[int, int]:
+    """Bytes of a row as the caller has it, and of the integers that become of it."""
+    size = len(model.inputs) * numbers(model)[0].itemsize
+    return (4 * len(model.inputs), size) if converted else (size, 0)
 
 
 def measure_costs(
@@ -143,5 +181,8 @@ def _measured(
 ) -> PredictionCost:
     rows = test_vectors(model.source if converted else model, n=_N_ROWS).rows
     result = measure(model, rows, chip, converted=converted)
-    counts = result.flash, result.ram, result.stack, int(result.counts.max())
-    return PredictionCost(*counts, chip.counted, "measured")
+    inputs, buffers = _row_bytes(model, converted)
+    # The program around the model keeps the integers in a variable.
+    static = max(0, result.ram - buffers)
+    ram = inputs, buffers, result.stack, static
+    return PredictionCost(result.flash, *ram, int(result.counts.max()), chip.counted)

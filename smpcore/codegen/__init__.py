@@ -7,7 +7,7 @@ that to integers, and `test_vectors` chooses rows that try it.
 
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.costs import Costs, code_bytes, conversion, estimated
+from smpcore.codegen.costs import Costs, conversion, estimated
 from smpcore.codegen.counts import Counts, in_counts, table_in_counts
 from smpcore.codegen.export import TARGETS, export
 from smpcore.codegen.identity import default_name, model_id
@@ -39,7 +39,6 @@ __all__ = [
     "TestVectors",
     "agreement",
     "check_supported",
-    "code_bytes",
     "compile_model",
     "conversion",
     "default_name",

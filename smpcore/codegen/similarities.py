@@ -9,9 +9,6 @@ import numpy as np
 
 from smpcore.model import PrototypeModel
 
-#: Chip -> least and most flash that code takes.
-CodeBytes = dict[str, tuple[int, int]]
-
 
 class Folded(NamedTuple):
     """A similarity's constants, float64."""
@@ -40,8 +37,6 @@ class Similarity(NamedTuple):
     fold: Callable[[PrototypeModel, np.ndarray], Folded]
     #: The formula, in a program's words.
     words: str
-    #: Least and most flash that code adds to the tables, as measured.
-    code_bytes: CodeBytes
     #: Of a distance in integers, the power of a difference that adds up; 0: it has no
     #: integer form.
     power: int = 0
@@ -87,12 +82,6 @@ def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
     return Folded(1 / model.scale, np.zeros(len(model.anchors)), model.anchors)
 
 
-def _bytes(least: int, most: int, least_of_arm: int, most_of_arm: int) -> CodeBytes:
-    return {"ATmega328P": (least, most), "Cortex-M0": (least_of_arm, most_of_arm)}
-
-
-#: What the code of linear prototypes takes.
-LINEAR_CODE_BYTES = _bytes(1000, 1500, 2100, 2500)
 #: The similarities that programs have; their parameters are folded into the arrays.
 SIMILARITIES = {
     "rbf": Similarity(
@@ -101,7 +90,6 @@ SIMILARITIES = {
         "",
         _distances,
         "s = 2^-(sum of (t - anchor)^2)",
-        _bytes(1500, 2000, 3300, 3700),
         power=2,
     ),
     "poly": Similarity(
@@ -110,7 +98,6 @@ SIMILARITIES = {
         "",
         _poly,
         "s = (constant + sum of anchor * t)^degree",
-        _bytes(1100, 1600, 2200, 3000),
     ),
     "laplacian": Similarity(
         "absolute",
@@ -118,7 +105,6 @@ SIMILARITIES = {
         "",
         _distances,
         "s = 2^-(sum of |t - anchor|)",
-        _bytes(1500, 2000, 3300, 3800),
         power=1,
     ),
     "cosine": Similarity(
@@ -127,7 +113,6 @@ SIMILARITIES = {
         "length",
         _unit,
         "t of length 1, s = sum of anchor * t",
-        _bytes(1300, 2000, 3000, 3600),
     ),
     "ncc": Similarity(
         "product",
@@ -135,7 +120,6 @@ SIMILARITIES = {
         "mean and length",
         _unit,
         "t less its mean, of length 1, s = sum of anchor * t",
-        _bytes(1300, 2000, 3000, 3600),
     ),
     "features": Similarity(
         "exp2",
@@ -143,7 +127,6 @@ SIMILARITIES = {
         "",
         _distances,
         "s = constant + sum of share * 2^-(t - anchor)^2",
-        _bytes(1500, 2100, 3300, 3900),
     ),
     "intersection": Similarity(
         "overlap",
@@ -151,6 +134,5 @@ SIMILARITIES = {
         "",
         _overlap,
         "s = sum of min(t, anchor) / sum of max(t, anchor)",
-        _bytes(1100, 2000, 2200, 3800),
     ),
 }

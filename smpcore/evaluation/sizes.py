@@ -7,9 +7,6 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen import (
-    CompiledModel,
-    QuantModel,
-    code_bytes,
     compile_model,
     estimated,
     quantise,
@@ -71,7 +68,8 @@ def measure(
             made = quantise(compiled, width) if width else compiled
         except ExportError:
             continue
-        sizes[flash], sizes[cycles] = _costs(made)
+        if cost := estimated(made, CHIP):
+            sizes[flash], sizes[cycles] = float(cost.flash), float(cost.count)
     return sizes
 
 
@@ -95,12 +93,3 @@ def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, floa
         return dict(zip(("n_nonzeros", "n_features"), map(int, counts), strict=True))
     importances = getattr(last, "feature_importances_", np.ones(preparation.n_features))
     return {"n_features": int(preparation.used_columns(importances != 0).sum())}
-
-
-def _costs(made: CompiledModel | QuantModel) -> tuple[float, float]:
-    """Flash and cycles, as estimated."""
-    estimate = estimated(made, CHIP)
-    if estimate is not None:
-        return float(estimate.flash), float(estimate.count)
-    # A form without a table of costs: its tables, and the most that code adds.
-    return float(made.table_bytes + code_bytes(made, CHIP)[1]), np.nan

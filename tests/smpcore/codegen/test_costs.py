@@ -8,10 +8,11 @@ import pytest
 from smpcore import METHODS
 from smpcore.chips import CHIPS
 from smpcore.codegen import compile_model, conversion, estimated, quantise
-from smpcore.codegen.costs import TABLE, Costs, form_of, has_tables
+from smpcore.codegen.constants import has_tables
+from smpcore.codegen.costs import TABLE, structures
 from smpcore.codegen.similarities import SIMILARITIES
 from tests.bench.costs import told
-from tests.bench.export import fitted
+from tests.bench.export import fitted, imkpl, kernel_fitted
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import random_linear
 
@@ -28,19 +29,20 @@ def _models():
         if kind in ("rbf", "laplacian"):
             yield quantise(compiled, 8)
             yield quantise(compiled, 16)
+    yield compile_model(coded_model())
+
+
+def _form(model):
+    return structures(model)[0].form
 
 
 @pytest.mark.parametrize("chip", CHIPS)
 def test_every_form_has_its_constants(chip):
     for model in _models():
         found = estimated(model, chip)
-        assert found is not None, form_of(model)
+        assert found is not None, _form(model)
         assert found.flash > model.table_bytes / 2 and found.count > 10
         assert 0 < found.stack < 1000
-
-
-def test_codes_have_no_estimate():
-    assert estimated(compile_model(coded_model()), "ATmega328P") is None
 
 
 def test_an_unknown_chip_has_no_estimate():
@@ -49,7 +51,7 @@ def test_an_unknown_chip_has_no_estimate():
 
 def test_a_call_on_an_avr_takes_its_return_address():
     for model in _models():
-        assert estimated(model, "ATmega328P").stack >= 2, form_of(model)
+        assert estimated(model, "ATmega328P").stack >= 2, _form(model)
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -57,7 +59,9 @@ def test_a_call_on_an_avr_takes_its_return_address():
 def test_a_stack_is_not_told_too_small(simulated, chip, width):
     """Models that are written out, with seeds that the table was not made of."""
     for seed, sizes in enumerate(((3, 2, 1, 1.0), (4, 2, 2, 0.5), (9, 3, 1, 0.3))):
-        model = quantise(compile_model(random_linear(*sizes, seed=90 + seed)), width)
+        middle = {"center": np.zeros(sizes[0])}  # both answers are near it
+        model = random_linear(*sizes, seed=90 + seed, **middle)
+        model = quantise(compile_model(model), width)
         assert not has_tables(model)
         real, guess = told(model, simulated(chip)), estimated(model, chip)
         assert real.stack - 4 <= guess.stack <= real.stack + 24
@@ -67,7 +71,7 @@ def test_a_stack_is_not_told_too_small(simulated, chip, width):
 def test_more_work_takes_more(chip):
     for make, width in ((random_linear, 32), (random_linear, 8), (random_linear, 16)):
         costs = []
-        for n_features in (5, 10, 40, 160):
+        for n_features in (10, 40, 160):  # all of them with tables
             model = compile_model(make(n_features, 3, 2, 0.8))
             costs.append(
                 estimated(model if width == 32 else quantise(model, width), chip)
@@ -80,9 +84,10 @@ def test_the_table_is_whole():
     for form, chips in json.loads(TABLE.read_text()).items():
         assert set(chips) == set(CHIPS), form
         for each in chips.values():
-            assert set(each) == set(Costs._fields)
+            assert set(each) == {"flash", "stack", "count", "error"}
             for parts in each.values():
                 assert all(size >= 0 for size in parts.values()), form
+            assert all(0 < size < 1 for size in each["error"].values()), form
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -92,8 +97,27 @@ def test_an_estimate_is_near(simulated, chip, data):
     for model in (compiled, quantise(compiled, 16), quantise(compiled, 8)):
         real, guess = told(model, simulated(chip)), estimated(model, chip)
         assert guess.flash == pytest.approx(real.flash, rel=0.2)
-        assert guess.count == pytest.approx(real.count, rel=0.25)
+        assert guess.count == pytest.approx(real.count, rel=0.2)
         assert real.stack - 4 <= guess.stack <= real.stack + 24
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_zeros_of_rows_that_are_written_whole_take_time_too(simulated, chip):
+    """The fault that the estimate of an int8 SMP model of breast cancer had."""
+    quant = quantise(fitted("breast_cancer", METHODS["smp"])[-1], 8)
+    assert structures(quant)[0].form.endswith("dense")
+    assert quant.n_terms < 0.7 * quant.n_rows * len(quant.inputs)
+    real, guess = told(quant, simulated(chip)), estimated(quant, chip)
+    assert guess.count == pytest.approx(real.count, rel=0.2)
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+def test_the_search_for_a_code_is_part_of_an_estimate(simulated, chip):
+    compiled = kernel_fitted("iris", imkpl, "rbf")[-1]
+    real, guess = told(compiled, simulated(chip)), estimated(compiled, chip)
+    assert guess.flash == pytest.approx(real.flash, rel=0.15)
+    assert 0.5 < guess.count / real.count < 2
+    assert guess.stack >= real.stack - 4
 
 
 @pytest.mark.parametrize("chip", CHIPS)
