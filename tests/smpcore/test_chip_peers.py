@@ -5,11 +5,19 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
 from smpcore import figures, list_datasets, load_dataset
 from smpcore.chips import CHIPS, measured_names, measured_peers, points_of
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
 from smpcore.figures import MarkedModel
+from tests.bench.chip_data import split_rows
 from tests.bench.chip_tables import entries
 
 BUNDLED = {info.key for info in list_datasets()} & {*measured_names()}
@@ -96,3 +104,32 @@ def test_the_saved_table_is_whole():
             for cost in ("flash", "cycles"):
                 spans = model.get(cost, [])
                 assert spans == sorted(spans) and (spans or model["refused"])
+
+
+#: What a rival's name says -> the same family as scikit-learn has it.
+FAMILIES = {
+    "logistic": LogisticRegression(max_iter=5000),
+    "SVC": SVC(),
+    "forest": RandomForestClassifier(10, random_state=0),
+    "tree": DecisionTreeClassifier(random_state=0),
+    "MLP": MLPClassifier((10,), max_iter=3000, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BUNDLED - {"digits"}))
+def test_a_rival_is_as_accurate_as_scikit_learn_makes_its_family(name):
+    """On the same splits; what was fitted carelessly would be far below."""
+    dataset, right = load_dataset(name), {family: [] for family in FAMILIES}
+    for seed in range(3):
+        rows = split_rows(dataset, seed)
+        for family, model in FAMILIES.items():
+            made = make_pipeline(StandardScaler(), model)
+            made.fit(rows.X[rows.train], rows.y[rows.train])
+            right[family].append(made.score(rows.X[rows.test], rows.y[rows.test]))
+    entries = json.loads(TABLE.read_text("ascii"))["sets"][name]["entries"]
+    rivals = [one for one in entries if not one["ours"]]
+    assert len(rivals) > 10
+    for one in rivals:
+        family = next(word for word in FAMILIES if word in one["model"])
+        assert one["accuracy"][0] >= np.mean(right[family]) - 0.05, one["model"]
+        assert one["accuracy"][1] < 0.08, one["model"]
