@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore import convergence, live, series
+from pages.explore import live, series
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import address, lesson_files, lesson_run, session
 from pages.state.context import resolve
@@ -98,4 +98,3 @@ _figure()
 figure_script()
 _below()
 series.show()
-convergence.show()
