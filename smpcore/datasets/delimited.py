@@ -88,7 +88,8 @@ def read_delimited(
     check_size(1, layout.width)
     check_size(count_line_ends(text), layout.width)
     decimal = options.decimal or decimal_of(rows, layout)
-    notices = _spoilt(text) if encoding == "utf-8" and _REPLACED not in data else []
+    spoilt = encoding == "utf-8" and _REPLACED in text and _REPLACED not in data
+    notices = _spoilt(text) if spoilt else []
     table, footer, changes = _parsed(text, layout, options.footer)
     if not len(table):
         raise DatasetError(
@@ -232,8 +233,6 @@ def _sample(text: bytes) -> str:
 def _spoilt(text: bytes) -> list[str]:
     """Say where bytes that are no text stood."""
     n = text.count(_REPLACED)
-    if not n:
-        return []
     place = text.find(_REPLACED)
     start = max(text.rfind(b"\n", 0, place), text.rfind(b"\r", 0, place)) + 1
     line = _cut(text[start : start + 400].splitlines()[0])
@@ -294,12 +293,11 @@ def _parsed(
         raise DatasetError(_uncut(text, layout, ragged)) from error
     last = [row for _, row in ragged[-1:]]
     last += [column[-1].as_py() for column in table.columns if len(table)]
-    if quote and text.count(quote) % 2 and any("\n" in cell for cell in last):
+    if quote and any("\n" in cell for cell in last) and text.count(quote) % 2:
         raise DatasetError(_OPEN_QUOTE)
     cut = layout._replace(delimiter=separator)
     cells = {number - 1: fitted_cells(row, cut) for number, row in ragged}
-    n_empty = len(_EMPTY_LINES.findall(text)) + (text[:1] in b"\r\n")
-    return _arranged(table, cells, layout, footer, n_empty)
+    return _arranged(table, cells, layout, footer, text)
 
 
 def _without_blanks(text: bytes, sign: bytes, quote: bytes) -> Iterator[bytes]:
@@ -351,7 +349,7 @@ def _arranged(
     ragged: dict[int, list[str]],
     layout: Layout,
     footer: int | None,
-    n_empty: int,
+    text: bytes,
 ) -> tuple[pa.Table, int, list[str]]:
     """Rows of another width in their places, and none that belongs to no table."""
     width, notices = layout.width, []
@@ -392,10 +390,11 @@ def _arranged(
             rest = f" and {len(places) - 1:,} more" * (len(places) > 1)
             notices.append(f"{words}: row {places[0] + 1:,} ({first}){rest}.")
     table, blank = table.slice(0, end), blank[:end]
-    if (n := int(blank.sum()) - n_empty) > 0:
-        notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
     if blank.any():
         table = table.filter(pa.array(~blank))
+        n = int(blank.sum()) - len(_EMPTY_LINES.findall(text))
+        if (n := n - (text[:1] in b"\r\n")) > 0:
+            notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
     return table, n_rows - end, notices
 
 
