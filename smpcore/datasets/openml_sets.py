@@ -27,6 +27,7 @@ from smpcore.datasets.display_names import shown
 from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES, read_bytes
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.process_pool import ProcessPool
+from smpcore.datasets.reading import ReadingOptions
 from smpcore.datasets.tables import make_dataset
 from smpcore.errors import DatasetError
 
@@ -219,12 +220,14 @@ def fetch_openml(
 
 
 def _dataset(file: BinaryIO, number: int, done: dict) -> Dataset:
-    frame, reading = read_arff(read_bytes(file))
+    table = read_arff(read_bytes(file), ReadingOptions())
+    frame = table.frame
     names, _ = clean_names(frame.columns)
     new_name = dict(zip(map(str, frame.columns), names, strict=True))
-    notices = []
+    notices = [*table.notices]
     targets = [t.strip() for t in (done["target"] or "").split(",") if t.strip()]
-    roles = {new_name[n]: "ignore" for n in done["ignored"] if n in new_name}
+    roles = {names[place]: role for place, role in table.roles.items()}
+    roles |= {new_name[n]: "ignore" for n in done["ignored"] if n in new_name}
     if targets and targets[0] in new_name:
         roles[new_name[targets[0]]] = "target"
         others = [new_name[name] for name in targets[1:] if name in new_name]
@@ -244,7 +247,8 @@ def _dataset(file: BinaryIO, number: int, done: dict) -> Dataset:
         roles=roles,
         notices=tuple(notices),
         source=f"OpenML {number}, version {done['version']}",
-        reading=reading,
+        reading=table.reading,
+        sample_shape=table.shape,
     )
 
 
