@@ -222,12 +222,15 @@ def _sample(
     if header.stamped:
         parts[:-1] = [_without_stamps(part, number) for part in parts[:-1]]
     channels = [_values(part, number, j) for j, part in enumerate(parts[:-1], 1)]
+    expected = header.n_times or channels[0].size
     for j, channel in enumerate(channels, start=1):
-        if header.equal and header.n_times not in (None, channel.size):
+        known = channel.size > 1 or not np.isnan(channel).all()  # ? alone is no value
+        if header.equal and known and channel.size != expected:
+            source = "@seriesLength says" if header.n_times else "channel 1"
             _refuse(
                 number,
                 f"has {plural(channel.size, 'value')} in channel {j} and should have "
-                f"{header.n_times}, as @seriesLength says",
+                f"{expected}, as {source}",
             )
     if header.labels:
         name = header.labels.get(label) or header.labels.get(parse_cell(label))

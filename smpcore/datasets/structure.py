@@ -109,11 +109,9 @@ def _groups(dataset: Dataset, split: Split) -> Iterator[Proposal]:
         codes, _ = pd.factorize(frame[name], use_na_sentinel=False)
         if n_known:
             label, action = shorten_name(name, 40), "Keep the rows of one {} together"
-            if (
-                dataset.times is not None
-                and not distinct_times(dataset.times, codes).any()
-            ):
-                action = ""  # all rows would be in one part
+            times = dataset.times  # groups that all overlap would be in one part
+            if times is not None and not distinct_times(times, codes).any():
+                action = ""
             yield Proposal(
                 f"{n_known:,} of {others.size:,} validation and test rows "
                 f"({n_known / others.size:.0%}) have a {label} that is also in the "

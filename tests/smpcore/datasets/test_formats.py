@@ -194,6 +194,8 @@ def test_channels_of_several_rates_are_one_span_of_time_and_a_mark_alone_is_none
     expected = [[range(4), range(4)], [range(1, 5), gone]]
     np.testing.assert_array_equal(values, [[[*c] for c in s] for s in expected])
     assert any("of 1 series have different lengths" in n for n in data.notices)
+    with pytest.raises(DatasetError, match=r"Line 5 .*2 values in channel 2 and .* 4"):
+        read_table(f"@equalLength true\n{text}".encode(), "t.ts")
     uneven = "@timeStamps true\n" + text.replace("0,1,2,3", "(0,1),(1,2),(3,4)")
     with pytest.raises(
         DatasetError, match=r"Line 5 .* equally spaced numbers or dates"
@@ -307,3 +309,14 @@ def test_bytes_of_parquet_are_texts_where_they_are_utf8():
     assert data.whole["word"].fillna("").tolist() == ["ä", "", "b"]
     assert data.target == "y" and "picture" not in data.roles
     assert "Left out, because neither numbers nor text: 'picture'." in data.notices
+
+
+def test_a_table_of_many_columns_is_read_as_long_as_memory_is_enough(monkeypatch):
+    names = ",".join(f"g{number}" for number in range(11_340))
+    row = ",".join(["0.5", "1.5"] * 5_670)
+    data = f"{names},kind\n{row},p\n{row},q\n".encode()
+    frame, _, _ = read_frame(data, "CLL_SUB_111.csv")
+    assert frame.shape == (2, 11_341)
+    monkeypatch.setattr(limits, "MAX_TABLE_BYTES", 11_341 * limits.COLUMN_BYTES)
+    with pytest.raises(DatasetError, match=r"11,341 columns and would take 23 MB in"):
+        read_frame(data, "CLL_SUB_111.csv")
