@@ -9,6 +9,7 @@ from pages.ui import quality
 from pages.ui.elements import problems_shown, trained_on
 from pages.ui.readouts import TITLES
 from pages.ui.text import message
+from smpcore.datasets import suggest_codes
 
 SECTIONS = {
     "classification": {
@@ -31,6 +32,13 @@ with problems_shown(st.error, stop=True):
 trained_on(context)
 used = context.with_threshold(estimator).model_
 message(st.caption, quality.quality_of(used, data))
+if data.dataset.task == "regression":
+    table = context.table
+    codes = session.remembered(
+        "suggested_codes", table.digest, lambda: suggest_codes(table)
+    )
+    for one in (one for one in codes if one.step.column == table.target):
+        message(st.warning, f"{one.reason} It counts as a number until Data cleans it.")
 sections = SECTIONS[data.dataset.task]
 left, right = st.columns([5, 2], vertical_alignment="center")
 shown = widget_state.choose_one(

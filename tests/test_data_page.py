@@ -196,6 +196,7 @@ def test_another_target_mends_a_table_with_one_class():
     assert choice(page).data == "mine"
     assert facts(page)["Classes"] == "2"
     assert list(page.data_editor[0].value["role"]) == ["feature", "target", "feature"]
+    assert "was the target; its role is feature now." in said(page)
     assert not session_of(page).draft
 
 

@@ -13,10 +13,11 @@ from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
 from pages.state import table_store
-from pages.state.choice import Choice
+from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import exports
+from pages.work import visitors
 from smpcore import METHODS
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
@@ -307,3 +308,16 @@ def test_a_threshold_moves_the_exported_models_intercept():
     moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
     np.testing.assert_allclose(moved, [0, -0.5])
     assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
+
+
+def test_a_code_in_a_number_to_predict_is_a_caution(monkeypatch):
+    """-9 among positive numbers counts as a number until it is cleaned."""
+    monkeypatch.setattr(visitors, "browser", lambda: "b")
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(draw.normal(size=(200, 2)).round(3), columns=["a", "b"])
+    frame["y"] = (20 + 3 * frame["a"]).round(2).where(np.arange(200) % 20 > 0, -9.0)
+    dataset = make_dataset(frame, "t", roles={"y": "target"}, private=True)
+    token = table_store.keep(dataset)
+    app = opened({"data": MINE, "mine": token}, "performance.py")
+    assert "y: -9 in 10 of 200 rows looks like a code for a missing value" in said(app)
+    table_store.delete(token)

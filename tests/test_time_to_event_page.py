@@ -53,7 +53,10 @@ def mine(monkeypatch):
 
 
 def test_a_table_is_asked_and_the_slider_moves_no_row():
-    page = ask(bring(data_page(), text_of(followed())))
+    page = bring(data_page(), text_of(followed()))
+    assert "Target: " in said(page)
+    page = ask(page)
+    assert "Target: " not in said(page)  # the one before is none now
     asks = choice(page).follow_up
     assert (asks.time, asks.event, asks.value) == ("months", "death", "1")
     events = followed().frame.query("death == 1").months

@@ -11,6 +11,7 @@ import streamlit as st
 from pages.data import editor
 from pages.state import session
 from pages.ui.elements import problems_shown
+from pages.ui.text import message
 from smpcore import Dataset
 from smpcore.datasets import plain_number
 
@@ -36,6 +37,9 @@ def _cut(dataset: Dataset) -> None:
 
 def roles(dataset: Dataset) -> None:
     """A table of the columns, in which roles and kinds can be changed."""
+    digest, words = session.get().results.get("former_target", ("", ""))
+    if digest == dataset.digest:
+        message(st.info, words)
     table = session.remembered("columns", dataset.digest, lambda: _overview(dataset))
     select = st.column_config.SelectboxColumn
     edited = st.data_editor(
@@ -90,7 +94,11 @@ def change_roles(dataset: Dataset, **changes: Any) -> None:
     if not any(changes.values()):
         return
     with problems_shown(st.error):
-        editor.keep(dataset.with_roles(**changes))
+        changed = dataset.with_roles(**changes)
+        editor.keep(changed)
+        if (before := dataset.target) != changed.target:
+            words = f"{before} was the target; its role is {changed.roles[before]} now."
+            session.get().results["former_target"] = changed.digest, words
         st.rerun()
 
 

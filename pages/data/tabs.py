@@ -59,7 +59,7 @@ def _columns(dataset: Dataset) -> None:
         matrices.used(dataset)
         return
     uploads.reading_settings(dataset)
-    if dataset.private:
+    if dataset.private and session.current().follow_up is None:
         message(
             st.caption,
             f"Target: {short_label(dataset.target)}. If that is not right, "
