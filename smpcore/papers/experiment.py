@@ -146,8 +146,9 @@ class Experiment:
         What tests the sentences of ``conclusions.csv``, by their names there.
     reported : tuple of Reported
         Numbers that the paper prints.
-    settings : tuple of str
-        Measures that are passed in, or are facts of the data: no results.
+    settings : tuple of str or of pairs of str
+        Measures that are passed in, or are facts of the data, of all models or each
+        with its model: no results.
     axis : str
         What curves go along, with its unit; empty if there are none.
     elsewhere : tuple of str
@@ -176,7 +177,7 @@ class Experiment:
     summary: Callable[[Outcome], Mapping[str, float]] | None = None
     checks: Mapping[str, Check] = field(default_factory=dict)
     reported: tuple[Reported, ...] = ()
-    settings: tuple[str, ...] = ()
+    settings: tuple[str | tuple[str, str], ...] = ()
     axis: str = ""
     elsewhere: tuple[str, ...] = ()
     ranked: str = ""

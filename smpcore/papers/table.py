@@ -154,7 +154,7 @@ def _numbers(sample: np.ndarray, reported: Reported | None) -> dict[str, Any]:
 
 def _status(row: Mapping[str, Any], experiment: Experiment, measure: str) -> str:
     """What a measured number is beside the reported one."""
-    if measure in experiment.settings:
+    if {measure, (row["model"], measure)} & {*experiment.settings}:
         return "a setting, no result"
     if np.isnan(row["reported"]):
         return "measured, not printed" if experiment.reported else "measured"

@@ -74,6 +74,7 @@ EXPERIMENTS = (
         models=dict.fromkeys((SVM, OURS)),
         measure=_figure_2,
         repetitions=5,
+        settings=((OURS, "prototypes"),),
         checks={"same": Holds(ALMOST, (OURS,))},
     ),
     Experiment(

@@ -166,6 +166,10 @@ EXPERIMENTS = (
         measure=_measured,
         divide=clients,
         repetitions=5,
+        settings=tuple(
+            (model, MATCHINGS)
+            for model in (SEL, SEL_2, RED, OURS, STIFF, FIVE, PRINTED)
+        ),
         checks={
             "error": Claim(PRINTED, le, (SVM,), EER, more=COMPARABLE),
             "matchings": _many,
