@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import sys
 from dataclasses import replace
 from typing import Any
 
-from smpcore.codegen.names import HEADERS, MAX_PREFIX, identifier
+from smpcore.codegen.names import MAX_PREFIX, identifier, is_reserved
 
 #: Hexadecimal digits of an ID.
 _DIGITS = 8
@@ -37,6 +39,38 @@ def model_id(model: Any) -> str:
     return hashlib.blake2b(bare.to_json().encode()).hexdigest()[:_DIGITS]
 
 
+def library_version() -> str:
+    """Version of the library that writes the files."""
+    return sys.modules["smpcore"].__version__
+
+
+def interface_id(model: Any) -> str:
+    """First digits of the BLAKE2b of all that a caller of the code relies on.
+
+    A model of the same name and interface can replace another one without a change of
+    its caller: the same inputs in the same order, units and whole numbers, the same
+    classes, or a value.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+
+    Returns
+    -------
+    str
+        8 hexadecimal digits.
+    """
+    inputs = [
+        (entry.identifier, entry.unit, *entry.level_identifiers)
+        for entry in model.source.inputs
+    ]
+    own = [one.is_itself for one in model.inputs] if model.is_integer else []
+    classes = [] if model.is_regression else model.source.labels
+    kinds = model.number, model.accumulator if model.is_integer else 32
+    told = json.dumps([inputs, own, list(classes), kinds])
+    return hashlib.blake2b(told.encode()).hexdigest()[:_DIGITS]
+
+
 def default_name(data: str) -> str:
     """Name of a model that was fitted on a data set of this name.
 
@@ -59,4 +93,5 @@ def default_name(data: str) -> str:
     if len(word) > MAX_PREFIX:
         cut = word[: MAX_PREFIX + 1]
         word = cut.rpartition("_")[0] or cut[:MAX_PREFIX]
-    return f"{word[: MAX_PREFIX - 2]}_1" if word in HEADERS else word.rstrip("_")
+    word = word.rstrip("_")
+    return f"{word[: MAX_PREFIX - 2]}_1" if is_reserved(word) else word

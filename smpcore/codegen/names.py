@@ -7,8 +7,11 @@ is escaped, and a comment may hold identifiers only.
 
 from __future__ import annotations
 
+import keyword
 import re
+import sys
 import unicodedata
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -45,6 +48,52 @@ HEADERS = frozenset(
     """.split()
 )
 
+#: Folder of a target -> names that a model cannot have there, beside `KEYWORDS` and
+#: `HEADERS`, which none can have: a file, a module or a build target has them already.
+RESERVED = {
+    "cmake": frozenset(
+        """
+        all clean depend help install package preinstall test
+        """.split()
+    ),
+    "python": frozenset({*sys.stdlib_module_names, *keyword.kwlist}),
+    # Those of the boards; `boot` and `main` run when a board starts.
+    "micropython": frozenset(
+        """
+        bluetooth boot btree cryptolib deflate esp esp32 espnow framebuf machine main
+        micropython mip neopixel network ntptime onewire pyb rp2 stm uasyncio uctypes
+        umqtt upip urequests utime uos usys vfs webrepl zephyr
+        """.split()
+    ),
+    "zephyr": frozenset(("app", "kernel", "zephyr")),
+    "verilog": frozenset(
+        """
+        always assign begin buf bufif0 bufif1 casex casez cell cmos config deassign
+        defparam design disable edge endcase endconfig endfunction endgenerate endmodule
+        endprimitive endspecify endtable endtask event force forever fork function
+        generate genvar highz0 highz1 ifnone incdir include initial inout input instance
+        integer join large liblist library localparam macromodule medium module nand
+        negedge nmos nor notif0 notif1 output parameter pmos posedge primitive pull0
+        pull1 pulldown pullup rcmos real realtime reg release repeat rnmos rpmos rtran
+        rtranif0 rtranif1 scalared showcancelled small specify specparam strong0 strong1
+        supply0 supply1 table task tran tranif0 tranif1 tri tri0 tri1 triand trior
+        trireg use vectored wait wand weak0 weak1 wire wor
+        """.split()
+    ),
+}
+RESERVED["micropython"] |= RESERVED["python"]
+#: Windows cannot have a file of such a name, whatever its ending.
+_DEVICES = frozenset(
+    (
+        "aux",
+        "con",
+        "nul",
+        "prn",
+        *(f"{d}{n}" for d in ("com", "lpt") for n in range(10)),
+    )
+)
+_EVERYWHERE = KEYWORDS | HEADERS | _DEVICES
+
 # ISO C compilers need not take longer string literals.
 _MAX_LITERAL = 4000
 _LINE = 64
@@ -67,19 +116,30 @@ def identifier(name: str, taken: set[str]) -> str:
     return unique
 
 
-def check_prefix(prefix: str) -> str:
+def is_reserved(name: str, targets: Iterable[str] = RESERVED) -> bool:
+    """Whether a model cannot have a name in any of some targets."""
+    return name in _EVERYWHERE or any(name in RESERVED.get(t, ()) for t in targets)
+
+
+def check_prefix(prefix: str, target: str = "") -> str:
     """Refuse a name that cannot begin every name of a C file, and that of the file."""
+    if prefix not in _EVERYWHERE and is_reserved(prefix, [target]):
+        raise ExportError(
+            f"name={shorten(prefix)} is that of something else in the files of this "
+            f"target, such as a module or a step of make; {prefix}_1 is free."
+        )
     pattern = rf"[a-z](_?[a-z0-9]){{0,{MAX_PREFIX - 1}}}"
     if (
         not isinstance(prefix, str)
         or not re.fullmatch(pattern, prefix)
         or len(prefix) > MAX_PREFIX
-        or prefix in KEYWORDS | HEADERS
+        or prefix in _EVERYWHERE
     ):
         raise ExportError(
             f"name={shorten(str(prefix))} should be a lower-case letter followed by "
             f"letters, digits or single underscores, at most {MAX_PREFIX} characters, "
-            "no word of C or C++ and no header of C or Arduino; 'mdl' always works."
+            "no word of C or C++, no header of C or Arduino and no device of Windows; "
+            "'mdl' always works."
         )
     return prefix
 

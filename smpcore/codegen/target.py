@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from smpcore.codegen.names import check_prefix
 from smpcore.codegen.package import Files, Package, zipped
 from smpcore.codegen.readme import readme
 from smpcore.codegen.templates import filled, filled_folder
@@ -52,6 +53,7 @@ class Target:
                 f"number={package.model.number!r} is no format of {self.title}; choose "
                 f"{' or '.join(map(repr, self.numbers))}."
             )
+        check_prefix(package.name, self.folder)
         files = self.files(package)  # refuses what this target cannot express
         words = self.words(package)
         files |= filled_folder(f"{self.folder}/files", words)
