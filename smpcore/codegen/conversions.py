@@ -8,6 +8,7 @@ import numpy as np
 
 from smpcore.codegen.quant_inputs import QuantInput, container_ends
 from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.vectors import most_rows
 
 _MOST = np.finfo(np.float32).max
 #: Bits of a float32: as many halvings find any one of them.
@@ -46,9 +47,10 @@ def conversions(quant: QuantModel) -> Conversions:
         _numbers(one, quant.width, over) if one.is_number else _levels(one)
         for one in quant.inputs
     ]
-    values = np.column_stack(columns).astype(np.float32)
+    n = most_rows(len(columns), np.float32().itemsize)
+    values = np.column_stack(columns)[:n].astype(np.float32)
     integers = quant.quantise(values).astype(f"int{quant.width}")
-    return Conversions(values, integers, kinds)
+    return Conversions(values, integers, kinds[:n])
 
 
 def _numbers(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:

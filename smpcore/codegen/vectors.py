@@ -21,6 +21,9 @@ from smpcore.errors import ExportError
 #: A bundle holds at most this many test vectors.
 MAX_VECTORS = 64
 
+#: Most bytes of their inputs: an AVR has 32 kB, and 32,767 bytes in one table.
+MAX_BYTES = 2**14
+
 # A float32 has 24 bits; inputs near zero have a few more to walk.
 _HALVINGS = 40
 
@@ -102,7 +105,8 @@ def test_vectors(
         Real rows (`CompiledModel.rows`) that may be given away; up to a third of the
         vectors are taken from them, each class in turn. Default: synthetic rows only.
     n : int, default 32
-        Number of vectors, 1 to 64; fewer come out where so many rows do not exist.
+        Number of vectors, 1 to 64; fewer come out where so many rows do not exist, or
+        would take more than 16 kB on a chip.
     seed : int, default 0
         Seed of the random rows; equal seeds give equal vectors.
     source : str, optional
@@ -122,6 +126,7 @@ def test_vectors(
         raise ExportError(f"n={n} should be from 1 to {MAX_VECTORS}.")
     whole = model.is_integer
     compiled = model.source if whole else model
+    n = min(n, most_rows(len(compiled.inputs), model.width // 8 if whole else 4))
     raw = sample(compiled, max(256, n), seed)
     if whole:
         given, drawn = model.quantise, model.quantise(raw)
@@ -159,6 +164,11 @@ def test_vectors(
         kinds=why,
         source=source if "real" in why else "",
     )
+
+
+def most_rows(n_inputs: int, size: int) -> int:
+    """Rows of inputs of so many bytes each that a chip has room for; at least one."""
+    return max(1, MAX_BYTES // (n_inputs * size))
 
 
 def _chosen(

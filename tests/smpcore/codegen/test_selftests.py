@@ -166,3 +166,18 @@ def test_the_lines_of_a_javascript_readme_run_as_they_are(tool, tmp_path):
         assert run(tool("node"), "own.mjs", cwd=folder).strip()
         part = {"code": "prototype", "sums": "anchor"}.get(kind, "input")
         assert f"`contributions(x)` tells how much each {part} adds" in text
+
+
+@pytest.mark.parametrize("width", [None, 8, 16])
+def test_vectors_of_a_wide_model_fit_into_tables_of_an_avr(
+    random_model, tool, tmp_path, width
+):
+    """One table of an AVR holds 32,767 bytes: 32 rows of 700 floats are 89,600."""
+    model = codegen.compile_model(random_model(700, 2, 1, 1.0))
+    model = codegen.quantise(model, width) if width else model
+    vectors = codegen.test_vectors(model, n=32)
+    assert 1 < len(vectors.rows) < 32
+    unpack(bundle(model, vectors), tmp_path)
+    files = [path.name for path in tmp_path.glob("mdl_selftest*.c")]
+    command = [tool("avr-gcc"), "-mmcu=atmega328p", "-std=c99", "-Os", "-Werror", "-c"]
+    run(*command, *files, cwd=tmp_path)
