@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.identity import model_id
+from smpcore.codegen.identity import interface_id, model_id
 from smpcore.codegen.json_text import SCHEMA, schema
 from smpcore.codegen.names import check_prefix
 from smpcore.codegen.quantised import QuantModel
@@ -71,6 +71,7 @@ class Package:
             "M": self.name.upper(),
             "id": self.id,
             "format": str(SCHEMA),
+            "interface": interface_id(self.model),
             "number": self.model.number,
             "what": self.what,
             "in_words": self.model.source.in_words,

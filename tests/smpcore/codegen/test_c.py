@@ -1,6 +1,7 @@
 """Generated C gives every bit of the emulator, and strict tools find nothing in it."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen.constants import has_tables
+from smpcore.codegen.identity import interface_id
+from smpcore.codegen.json_text import SCHEMA
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import (
     any_integers,
@@ -166,12 +169,79 @@ def test_a_compiler_that_changes_bits_is_stopped_by_the_file(tool, tmp_path, wid
     compiled = compile_model(random_linear())
     write(tmp_path, emit_c99(quantise(compiled, width) if width else compiled))
     name = "mdl_quantise.c" if width else "mdl.c"
-    for flag, words in {
+    for flags, words in {
         "-mfpmath=387": "FLT_EVAL_METHOD is 0",
         "-ffast-math": "compile without -ffast-math",
+        "-ffast-math -fno-finite-math-only": "compile without -ffast-math",
     }.items():
         with pytest.raises(CommandFailed, match=words):
-            run(tool("gcc"), "-std=gnu99", flag, "-c", name, cwd=tmp_path)
+            run(tool("gcc"), "-std=gnu99", *flags.split(), "-c", name, cwd=tmp_path)
+
+
+def test_what_clang_does_not_tell_of_fast_math_is_taken_back(tool):
+    models = [random_linear(), *map(random_kernel_model, ("rbf", "poly", "cosine"))]
+    cases = [odd_case(compile_model(model), 500) for model in models]
+    fast = ["-std=gnu99", "-O3", "-ffast-math", "-fno-finite-math-only"]
+    assert_same_in_c(cases, tool("clang"), fast)
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_what_follows_in_a_unit_is_compiled_as_it_was(tool, tmp_path, compiler):
+    """Two models and their caller in one file, whose warnings are on again."""
+    for name, model in (("one", random_linear()), ("two", random_kernel_model())):
+        write(tmp_path, emit_c99(compile_model(model), name))
+    begin = '#include "one.c"\n#include "two.c"\n'
+    (tmp_path / "all.c").write_text(begin + "int f(float a);\n")
+    command = [tool(compiler), "-std=c99", "-Wfloat-equal", "-Werror", "-c", "all.c"]
+    run(*command, cwd=tmp_path)
+    (tmp_path / "all.c").write_text(begin + "int f(float a) { return a == a * a; }\n")
+    with pytest.raises(CommandFailed, match="float-equal"):
+        run(*command, cwd=tmp_path)
+
+
+CALLER = """
+#include <stdio.h>
+#include "mdl.h"
+MDL_REQUIRE({format}, {interface});
+int main(void)
+{{
+    int8_t x[MDL_N] = {{0}};
+    const float value = MDL_ZERO_A + 9.5f / MDL_PER_UNIT_A;
+    x[MDL_IN_A] = (int8_t)((value - MDL_ZERO_A) * MDL_PER_UNIT_A);
+    printf("%.9g %d\\n", (double)mdl_value(mdl_predict(x)), MDL_MIN_A < MDL_MAX_A);
+    return 0;
+}}
+"""
+
+
+@pytest.mark.parametrize("standard", ["-std=c99", "-std=c11", "-x c++ -std=c++17"])
+def test_a_retrained_model_takes_its_place_or_does_not_compile(
+    tool, tmp_path, standard
+):
+    """The caller has no number of the model; another input or class stops it."""
+
+    def compiled(seed, names):
+        make = partial(random_linear, seed=seed, density=1.0, feature_names=names)
+        model = one_value(make, 6, seed)
+        return quantise(compile_model(model), 8)
+
+    first = compiled(1, tuple("abcdef"))
+    interface = f"0x{interface_id(first)}UL"
+    source = CALLER.format(format=SCHEMA, interface=interface)
+    flags = f"-Wall -Wextra -pedantic -Werror -ffp-contract=off {standard}".split()
+    build = [tool("gcc"), *flags, "caller.c", "mdl.c", "mdl_quantise.c", "-o", "caller"]
+    for model in (first, compiled(2, tuple("abcdef"))):
+        write(tmp_path, emit_c99(model) | {"caller.c": source.encode()})
+        run(*build, cwd=tmp_path)
+        told, ranges_are_right = run(tmp_path / "caller").split()
+        x = np.zeros((1, len(model.inputs)), dtype=np.int64)
+        x[0, 0] = 9
+        value = model.scores(x)[0, 0] * model.step + model.shift
+        assert float(told) == pytest.approx(value, rel=1e-6)
+        assert ranges_are_right == b"1"
+    write(tmp_path, emit_c99(compiled(1, tuple("abcdeg"))))
+    with pytest.raises(CommandFailed, match=r"interface_differs|are others"):
+        run(*build, cwd=tmp_path)
 
 
 def test_names_of_classes_can_be_left_out(tool, tmp_path):

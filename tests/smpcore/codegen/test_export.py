@@ -202,7 +202,7 @@ def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
     for name in with_unit:
         assert b"m%" in files[name] and b"m%" not in plain[name]
     if target == "c99":
-        (line,) = [x for x in files["iris.h"].splitlines() if b"IN_PETAL_LENGTH" in x]
+        (line,) = [x for x in files["iris.h"].splitlines() if b"_IN_PETAL_LENGTH" in x]
         assert b"1 to 6.7" in line and line.endswith(b"/ m% */")
     told = [json.loads(found["iris.json"]) for found in (plain, files)]
     assert told[0]["id"] == told[1]["id"] and told[0] != told[1]

@@ -39,8 +39,7 @@ def words_of_sketches(package: Package) -> dict[str, str]:
         "digits": "" if whole else ", 6",
     }
     if model.is_regression:
-        cast = "(float)" if whole else ""
-        words["value"] = cast + value_in_units(package, words["x"])
+        words["value"] = value_in_units(package, words["x"])
     else:
         # On an AVR a label lies in flash, where `puts` does not look for it.
         label = f"{name}_label({name}_predict(x))"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from smpcore.codegen.identity import model_id
+from smpcore.codegen.identity import interface_id, library_version, model_id
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_string
@@ -25,6 +25,7 @@ LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
 #: is told by being unequal to itself.
 CASTS = """\
 #ifdef __GNUC__
+#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wfloat-equal"
 #ifdef __cplusplus
 #pragma GCC diagnostic ignored "-Wold-style-cast"
@@ -32,19 +33,45 @@ CASTS = """\
 #endif
 """
 
-#: For a file that computes with floats.
+#: Last lines of such a file: another one may stand behind it in one unit.
+CASTS_END = """
+#ifdef __GNUC__
+#pragma GCC diagnostic pop
+#endif
+"""
+
+#: For a file that computes with floats. Parts of -ffast-math that older compilers do
+#: not tell of are taken back.
 FLOAT_RULES = """\
-#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#if (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) \
+    || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error "compile without -ffast-math: a NaN means missing, and sums keep their order"
 #endif
 #if defined(__FLT_EVAL_METHOD__) && __FLT_EVAL_METHOD__ != 0 \\
     && __FLT_EVAL_METHOD__ != 16 /* 16: only half precision is computed as float */
 #error "compile so that FLT_EVAL_METHOD is 0, on x86 with -msse2 -mfpmath=sse"
 #endif
+#if defined(__clang__)
+#pragma float_control(precise, on, push)
+#elif defined(__GNUC__)
+#pragma GCC push_options
+#if __GNUC__ < 12
+#pragma GCC optimize("no-associative-math,no-reciprocal-math")
+#endif
+#endif
 #if !defined(__GNUC__) || defined(__clang__) /* no product and sum in one rounding */
 #pragma STDC FP_CONTRACT OFF
 #elif defined(__FP_FAST_FMAF)
 #pragma GCC optimize("fp-contract=off")
+#endif
+"""
+
+#: Last lines of such a file.
+FLOAT_RULES_END = """
+#if defined(__clang__)
+#pragma float_control(pop)
+#elif defined(__GNUC__)
+#pragma GCC pop_options
 #endif
 """
 
@@ -99,6 +126,7 @@ def header(
         for entry in entries
         if entry.levels
     )
+    interface = f"0x{interface_id(c.model)}UL"
     return f"""\
 #ifndef {m}_H
 #define {m}_H
@@ -112,6 +140,24 @@ extern "C" {{
 #define {m}_NAME "{c.prefix}"
 #define {m}_ID "{model_id(c.model)}" /* another one wherever an answer can differ */
 #define {m}_FORMAT {SCHEMA} /* version of these files */
+#define {m}_VERSION "{library_version()}" /* of smpcore, which wrote them */
+#define {m}_INTERFACE {interface} /* of inputs and kind of answer */
+
+/* A file that calls the model compiles only with one of the same inputs and kind of
+ * answer if it has the line {m}_REQUIRE({SCHEMA}, {interface}); */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define {m}_REQUIRE(format, interface) \\
+    static_assert((format) == {m}_FORMAT && (interface) == {m}_INTERFACE, \\
+        "inputs or kind of answer of this model are others")
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define {m}_REQUIRE(format, interface) \\
+    _Static_assert((format) == {m}_FORMAT && (interface) == {m}_INTERFACE, \\
+        "inputs or kind of answer of this model are others")
+#else
+#define {m}_REQUIRE(format, interface) \\
+    typedef char {c.prefix}_interface_differs[ \\
+        (format) == {m}_FORMAT && (interface) == {m}_INTERFACE ? 1 : -1]
+#endif
 
 #define {m}_N {len(entries)} /* inputs */
 {before}{inputs}{levels}

@@ -63,10 +63,8 @@ def _part(name: str, words: dict[str, str]) -> str:
 
 def value_in_units(package: Package, x: str) -> str:
     """C expression for the answer of a regression in the units of its target."""
-    model, value = package.model, f"{package.name}_predict({x})"
-    if package.model.is_integer:
-        value += f" * {c_float(model.step)} + {c_float(model.shift)}"
-    return value
+    value = f"{package.name}_predict({x})"
+    return f"{package.name}_value({value})" if package.model.is_integer else value
 
 
 def _sources_in_words(package: Package) -> str:
@@ -105,10 +103,7 @@ def _example(package: Package, words: dict[str, str]) -> str:
     }
     words["failed"] = "count != 0 || wrong != 0" if whole else "count != 0"
     if model.is_regression:
-        value = f"(double){words['name']}_predict({words['given']})"
-        if whole:
-            value = f"{value} * {model.step!r} + {model.shift!r}"
-        words["value"] = value
+        words["value"] = f"(double){value_in_units(package, words['given'])}"
     kind = "value" if model.is_regression else "class"
     words["print"] = _part(f"print {kind}", words)
     return filled("c99/example.c.in", words).removesuffix("\n")

@@ -64,4 +64,16 @@ void {prefix}_quantise(const float values[{m}_N], int{width}_t x[{m}_N])
         x[k] = {prefix}_count(values[k], k);
     }}
 }}
+{_value(c) if model.is_regression else ""}"""
+
+
+def _value(c: Source) -> str:
+    """The function that gives an answer in the units of the table."""
+    return f"""
+float {c.prefix}_value({c.score} answer)
+{{
+    const float steps = (float)answer * {c.m}_STEP;
+
+    return steps + {c.m}_OFFSET;
+}}
 """

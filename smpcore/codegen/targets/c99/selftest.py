@@ -11,7 +11,7 @@ from smpcore.codegen.conversions import conversions
 from smpcore.codegen.names import c_float
 from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
-from smpcore.codegen.targets.c99.frame import CASTS, head
+from smpcore.codegen.targets.c99.frame import CASTS, CASTS_END, head
 from smpcore.codegen.templates import filled, filled_folder, section
 from smpcore.codegen.vectors import TestVectors
 
@@ -37,6 +37,7 @@ def selftest_files(
         "n_vectors": str(len(vectors.rows)),
         "compared": what,
         "casts": CASTS,
+        "casts_end": CASTS_END,
         "head": head(model, prefix),
         "math": "#include <math.h>\n\n" if score == "float" else "",
         "tables": _tables(model, vectors, prefix),

@@ -33,7 +33,9 @@ from smpcore.codegen.targets.c99.answer import (
 )
 from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.frame import (
+    CASTS_END,
     FLOAT_RULES,
+    FLOAT_RULES_END,
     check_size,
     head,
     header,
@@ -89,7 +91,12 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
     if model.is_integer:
         files[f"{prefix}_quantise.c"] = quantise_source(model, prefix)
     first = head(model, prefix)
-    return {name: (first + text).encode("ascii") for name, text in files.items()}
+    ends = {name: CASTS_END for name in files if name.endswith(".c")}
+    for name, text in files.items():
+        if FLOAT_RULES in text:
+            ends[name] += FLOAT_RULES_END
+    whole = ((name, first + text + ends.get(name, "")) for name, text in files.items())
+    return {name: text.encode("ascii") for name, text in whole}
 
 
 @singledispatch
@@ -127,6 +134,9 @@ def _header(c: Source, entries: tuple[CompiledInput, ...]) -> str:
         about = f"""\
 #define {m}_LARGEST {model.largest} /* no score is larger in size, for any inputs */
 
+/* The integer of an input is (value - ZERO) * PER_UNIT, rounded; from MIN to MAX it is
+ * inside the range. */
+{_ranges(c)}
 /* Inputs as integers, see {c.prefix}_quantise. {ends}: outside the range. */
 """
     classes = "" if model.is_regression else f"#define {m}_CLASSES {model.n_outputs}\n"
@@ -137,6 +147,26 @@ def _header(c: Source, entries: tuple[CompiledInput, ...]) -> str:
         classes + about,
         _declarations(c),
     )
+
+
+def _ranges(c: Source) -> str:
+    """Constants of each number: how it becomes an integer, and its range."""
+    lines = []
+    for one in c.model.inputs:
+        names = ("ZERO", one.zero), ("PER_UNIT", one.per_unit)
+        names += ("MIN", one.low), ("MAX", one.high)
+        lines += [
+            f"#define {c.m}_{what}_{one.given.identifier.upper()} {_constant(value)}\n"
+            for what, value in names
+            if one.is_number
+        ]
+    return "".join(lines)
+
+
+def _constant(value: float) -> str:
+    """A float that can stand in any expression."""
+    text = c_float(value)
+    return f"({text})" if text.startswith("-") else text
 
 
 def _note(c: Source, place: int, entry: CompiledInput) -> str:
@@ -154,6 +184,7 @@ def _note(c: Source, place: int, entry: CompiledInput) -> str:
 def _declarations(c: Source) -> str:
     model, m = c.model, c.m
     tie, unit, steps, conversion = c_float(np.float32(model.tie)), "", "", ""
+    steps_of = ""
     relative = "; the largest wins."
     if model.is_integer:
         tie = f"{model.tie}{'L' if model.accumulator == 32 else ''}"
@@ -168,10 +199,17 @@ def _declarations(c: Source) -> str:
 /* Integers of numbers in the units of the table; a category is its index. */
 void {c.prefix}_quantise(const float values[{m}_N], {c.number} x[{m}_N]);
 """
+        steps_of = f"#define {m}_STEP {c_float(model.step)}\n"
+        if model.is_regression:
+            steps_of += f"#define {m}_OFFSET {_constant(model.shift)}\n"
+            conversion += f"""
+/* An answer in the units of the table: answer * {m}_STEP + {m}_OFFSET. */
+float {c.prefix}_value({c.score} answer);
+"""
     if model.is_regression:
         return f"""\
 /* Value of one row of inputs{unit}. */
-{c.score} {c.prefix}_predict({c.x});
+{steps_of}{c.score} {c.prefix}_predict({c.x});
 {probability_declaration(c)}{conversion}"""
     return f"""\
 /* Class index of one row of inputs: the lowest whose score is at most {m}_TIE below
@@ -180,7 +218,7 @@ void {c.prefix}_quantise(const float values[{m}_N], {c.number} x[{m}_N]);
 {c.index} {c.prefix}_predict({c.x});
 
 /* Score of each class{relative} */
-void {c.prefix}_scores({c.x}, {c.score} scores[{m}_CLASSES]);
+{steps_of}void {c.prefix}_scores({c.x}, {c.score} scores[{m}_CLASSES]);
 
 {margin_declaration(c)}{probability_declaration(c)}{conversion}
 {label_declaration(c)}"""
