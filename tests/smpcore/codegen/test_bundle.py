@@ -27,6 +27,7 @@ FILES = [
     "mdl.h",
     "mdl.json",
     "mdl.schema.json",
+    "MISRA.md",
     "mdl_board.c",
     "mdl_example.c",
     "mdl_inputs.c",

@@ -1,5 +1,7 @@
 """Generated C gives every bit of the emulator, and strict tools find nothing in it."""
 
+import re
+import subprocess
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,6 +13,7 @@ from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen.constants import has_tables
 from smpcore.codegen.identity import interface_id
 from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.templates import filled
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import (
     any_integers,
@@ -19,7 +22,7 @@ from tests.smpcore.codegen.c_programs import (
     union_files,
 )
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.models import groups
+from tests.smpcore.codegen.models import every_kind, groups
 from tests.smpcore.codegen.random_models import one_value, random_linear
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -122,6 +125,18 @@ def test_analysers_find_nothing(union, tool, in_turns):
     run(*check, "--quiet", *ignored, *files, cwd=folder)
     analyse = [tool("clang"), "--analyze", "-Xclang", "-analyzer-werror", "-std=c99"]
     run(*analyse, *in_turns(files, 0, 4), cwd=folder)
+
+
+def test_the_table_of_departures_from_misra_is_whole(tool, tmp_path):
+    """Each rule that cppcheck's addon finds anything for is told, and no other."""
+    for place, model in enumerate(every_kind().values()):
+        write(tmp_path, emit_c99(model, f"m{place}"))
+    check = [tool("cppcheck"), "--std=c99", "--addon=misra", "--quiet"]
+    files = sorted(path.name for path in tmp_path.glob("*.c"))
+    done = subprocess.run([*check, *files], cwd=tmp_path, capture_output=True)
+    found = {*re.findall(rb"misra-c2012-([\d.]+)\]", done.stderr)}
+    table = filled("c99/files/MISRA.md.in", {}).encode()
+    assert found == {*re.findall(rb"^\| ([\d.]+) \| [RA] \|", table, re.MULTILINE)}
 
 
 def test_an_analyser_that_finds_something_fails(tool, tmp_path):
