@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+from pages.explore.scene import Scene, laying_out
 from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, map_jobs
-from smpcore import SMPClassifier, load_dataset, prepare, split
+from smpcore import SMPClassifier, figures, load_dataset, prepare, split
 from tests.test_live import Browser, kernels  # noqa: F401
 
 WORDS = "A map of all features is being laid out: 40 %."
@@ -146,6 +147,15 @@ def test_the_figure_says_how_far_a_map_is_and_looks_again(monkeypatch):
     monkeypatch.setattr(job, "problem", "There is no map.")
     said = Browser(**choice).last["laying_out"]
     assert said == {"words": "There is no map.", "share": None}
+
+
+def test_a_map_that_comes_while_a_message_is_answered_is_looked_for_again(digits):
+    browser = Browser(data="digits")
+    flat = figures.pca_view(browser.context.data.of("train")[0])
+    before = Scene(browser.choice, browser.context.data, flat)
+    assert laying_out(browser.context, before)["share"] is not None
+    now = Scene(browser.choice, browser.context.data, digits.view)
+    assert laying_out(browser.context, now) is None
 
 
 def test_it_is_said_where_neither_picture_is_true():

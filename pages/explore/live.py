@@ -206,7 +206,7 @@ def _respond(
     header |= {"kind": "picture"} if known else full
     if not dragging:
         header["headline"] = _headline(context, scene)
-        header["laying_out"] = laying_out(context)
+        header["laying_out"] = laying_out(context, scene)
         address.show(context.choice)
 
 

@@ -104,16 +104,20 @@ class Scene:
         self.header["alt"] = f"Predictions of {name} on {data.dataset.name}"
 
 
-def laying_out(context: Context) -> dict[str, Any] | None:
+def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     """What there is to say of a map that is not shown; None if nothing.
 
     The browser looks again while it has a share that is done.
     """
     chosen = context.choice.view.get("kind")
     job = cache.map_of(context.data) if chosen in (None, "map") else None
-    if job is None or (job.view and (chosen or not job.both_miss)):
+    if job is None:
         return None
-    if job.view:
+    # It may have come since the scene was made.
+    is_late = scene.view.far(2) is None and context.view["kind"] == "map"
+    if job.view and not is_late:
+        if chosen or not job.both_miss:
+            return None
         words = (
             f"For the default model the main plane shows {job.plane_share:.0%} of the "
             f"training rows as predicted, a map {job.map_share:.0%} of rows left out."
