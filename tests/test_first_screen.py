@@ -1,9 +1,17 @@
 """What a visitor sees first is typical of its kind."""
 
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
 import numpy as np
+import streamlit as st
+from streamlit.testing.v1 import AppTest
 
 from pages.state.links import read_url
 from pages.state.session import FIRST
+from pages.work import warmup
 from smpcore import load_dataset
 from tests.bench.first_screen import SEEDS, accuracies, fusions
 
@@ -19,3 +27,14 @@ def test_seed_0_is_typical_and_prototypes_merge_inside_the_slider():
     assert (np.abs(found[0] - mean) < 0.5 * spread).all()
     first, last = fusions(tables[0])
     assert 10 <= first <= last <= 90
+
+
+def test_the_first_page_is_pictured_until_the_solvers_are_there(monkeypatch):
+    server = SimpleNamespace(ready=threading.Event())
+    monkeypatch.setitem(sys.modules, "app", server)
+    monkeypatch.setattr(warmup, "start_up", st.stop)  # as long as it takes
+    page = AppTest.from_file(Path(__file__).parents[1] / "app.py")
+    assert "solvers are also compiled" in page.run(timeout=60).markdown[0].value
+    assert len(page.get("image")) == 1 and not page.exception
+    server.ready.set()
+    assert not page.run().markdown and not page.get("image")
