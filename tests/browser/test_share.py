@@ -26,7 +26,8 @@ def saved(page: Page, name: str) -> bytes:
     [("?data=iris", "light"), ("?data=moons&method=supersparse", "dark")],
 )
 def test_svg_and_png_show_the_same(visit, query, scheme):
-    page = visit(query, color_scheme=scheme)
+    size = {"width": 1440, "height": 1000}  # the legend stands beside the plot
+    page = visit(query, color_scheme=scheme, viewport=size)
     expect(page.locator("canvas.marks")).to_have_attribute("data-canonical", "1")
     page.get_by_text("Equal axes", exact=True).click()  # the plot fills its canvas
     below = int(page.locator("canvas.marks").bounding_box()["height"]) - 70
