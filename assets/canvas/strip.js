@@ -80,8 +80,6 @@ export class Strip {
     const { app } = this;
     const { path } = app;
     this.canvas.hidden = this.legend.hidden = !path;
-    const words = `${path?.score}. ${LINES} ${path?.count}. Dark ticks: solved.`;
-    if (path) setText(this.legend, words + (this.past.length ? PALE : ""));
     if (!path || !this.canvas.clientWidth) return;
     const { theme } = app;
     const { em } = theme;
@@ -101,6 +99,8 @@ export class Strip {
     const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
     const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
     const most = Math.max(1, ...all.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
+    const words = `${path.score}. ${LINES} ${path.count}, ${most} in full height. Dark ticks: solved.`;
+    setText(this.legend, words + (this.past.length ? PALE : ""));
     const yCount = (n) => bottom - (n / most) * (bottom - top);
     pen.font = theme.font;
     this.paintFrame(pen, theme, { x, y, left, span, bottom, ends: [low, high], path, known });
