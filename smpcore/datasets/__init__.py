@@ -69,7 +69,7 @@ from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import SIGNS, Reading, ReadingOptions
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.structure import Proposal, find_structure
-from smpcore.datasets.tables import (
+from smpcore.datasets.table_formats import (
     TABLE_FORMATS,
     make_dataset,
     read_frame,

@@ -28,7 +28,7 @@ from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES, read_b
 from smpcore.datasets.names import clean_names
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import ReadingOptions
-from smpcore.datasets.tables import make_dataset
+from smpcore.datasets.table_formats import make_dataset
 from smpcore.errors import DatasetError
 
 log = logging.getLogger(__name__)

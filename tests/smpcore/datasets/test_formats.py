@@ -208,7 +208,7 @@ def test_series_of_a_large_file_are_read_line_by_line(tmp_path, monkeypatch):
     text = f"@univariate true\n@classLabel true a b\n@data\n{rows}".encode()
     (tmp_path / "t.ts").write_bytes(text)
     whole = read_table(text, "t.ts")
-    for module in ("tables", "series"):
+    for module in ("table_formats", "series"):
         monkeypatch.setattr(f"smpcore.datasets.{module}.MAX_BYTES", 300)
     with (tmp_path / "t.ts").open("rb") as file:
         assert read_table(file, "t.ts").digest == whole.digest
