@@ -22,6 +22,8 @@ from smpcore import contributions, figures
 from smpcore.datasets import only_compared
 from smpcore.explain import CaseExplainer, Contributions
 
+#: Pixels of a row that holds a whole change.
+_OTHER_HEIGHT = 92
 _SPLITS = {
     "": "finest exact split",
     "prototype": "prototypes",
@@ -90,8 +92,10 @@ def _change(
     if case.changed is not None:
         draw(context, np.stack([x, case.changed]), ["before", "after"], "flipped")
         _on_map(context, x, case.changed)
-    for lines in filter(None, (case.changes, case.others)):
-        table(lines)
+    if case.changes:
+        table(case.changes)
+    if case.others:  # a change is long: it takes lines
+        table(case.others, row_height=_OTHER_HEIGHT)
     with st.expander("Nearest training rows", icon=":material/table_rows:"):
         table(case.nearest)
         st.caption(case.nearest_note)
