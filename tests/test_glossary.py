@@ -54,10 +54,10 @@ def test_every_term_that_pages_ask_for_is_in_it():
 
 def test_columns_are_explained_whatever_they_hold():
     columns = elements.number_columns(
-        {"weight": [0.5], "Recovered %": ["1"], "row": [1]}
+        {"weight": [0.5], "Proved equal %": ["1"], "row": [1]}
     )
     assert columns["weight"]["help"] == glossary.define("Weight")
-    assert columns["Recovered %"]["help"] == glossary.define("Recovered")
+    assert columns["Proved equal %"]["help"] == glossary.define("Proved equal")
     assert "row" not in columns
 
 
