@@ -195,7 +195,7 @@ def test_ids_and_groups_are_carried_and_announced(grouped):
     assert "Carried: patient. The table and all downloads have the same" in said(page)
     sound(page.multiselect[0].set_value(["visit", "patient"]).run())
     table = page.dataframe[-1].value
-    assert list(table)[:3] == ["visit", "patient", "answer"]
+    assert list(table)[:4] == ["visit", "patient", "out of range", "answer"]
     assert table.index.tolist() == list(range(1, 570))
     # As they are written: 007 and 1e3 would be no numbers.
     assert table["patient"].tolist() == [str(one) for one in frame["patient"]]

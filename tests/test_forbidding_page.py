@@ -95,7 +95,7 @@ def test_forbidden_and_allowed_again_by_every_method(data, name, method):
 @pytest.mark.parametrize("data", ["iris", "series"])
 def test_a_button_beside_a_feature_forbids_it(data):
     page = at("One by one", {"data": data})
-    feature = page.selectbox(key="spread_of_0").value
+    feature = page.selectbox(key="column_0").value
     name = resolve(chosen(page)).data.preparation.feature_names[feature]
     name = name.rpartition("_t")[0] or name  # of a series all of the channel
     sound(page.button(key="forbid_feature").click().run())

@@ -297,7 +297,7 @@ def test_small_numbers_keep_their_digits_and_values(small):
         assert float(now) == row[name] != float(then)
         assert len(then.partition("e")[0].strip("0.").replace(".", "")) <= 5, then
     shown = at("One by one", query).dataframe
-    (near,) = [_styles(table) for table in shown if "similarity" in table.value]
+    (near,) = [_styles(table) for table in shown if "activation" in table.value]
     assert near["tiny"] == "%.4g" and near["people"] == "%.5g"
 
 

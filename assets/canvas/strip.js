@@ -6,8 +6,8 @@ import { clamp, el, percent, say, setText, sized } from "./elements.js";
 import { css } from "./marks.js";
 
 /** What the strip draws, in words. */
-const LINES = "Line: training. Dashed: validation. Grey:";
-const PALE = " Pale: before the last change.";
+const LINES = "line training, dashed validation. Grey:";
+const PALE = " Pale: before.";
 const isThere = (value) => value !== null && value !== undefined;
 
 /** The path of one model: values of its knots and what the strip draws of them; null where one is missing. */
@@ -99,7 +99,7 @@ export class Strip {
     const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
     const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
     const most = Math.max(1, ...all.map((s) => s?.nonzeros ?? 0), picture.strip?.nonzeros ?? 0);
-    const words = `${path.score}. ${LINES} ${path.count}, ${most} in full height. Dark ticks: solved.`;
+    const words = `${path.score}: ${LINES} ${path.count}, up to ${most}. Dark ticks: solved.`;
     setText(this.legend, words + (this.past.length ? PALE : ""));
     const yCount = (n) => bottom - (n / most) * (bottom - top);
     pen.font = theme.font;

@@ -21,9 +21,12 @@ from pages.work.tasks import Task
 from smpcore import figures
 from smpcore.datasets import list_names, plain_number
 from smpcore.methods import Alternatives
+from smpcore.readouts import READOUTS
 
 _WITHIN = (0.01, 0.02, 0.05, 0.1)
 _LIMIT, _SECONDS = 1000, 600.0
+#: Column of the table of choices.
+_SCORE = f"{READOUTS['validation_accuracy'].label} %"
 #: Choices in the table, and features in the picture, at most.
 _LISTED, _DRAWN = 100, 25
 
@@ -177,7 +180,7 @@ def _choices(context: ModelContext, found: Alternatives) -> pd.DataFrame:
         line = {"choice": place + 1, "objective above the best, %": 100 * above}
         if len(y):
             model = found.build(place)
-            line["validation accuracy %"] = 100 * np.mean(model.predict(X) == y)
+            line[_SCORE] = 100 * np.mean(model.predict(X) == y)
         for title, row in zip(titles, rows, strict=True):
             line[title] = list_names([names[f] for f in row], 10)
         lines.append(line)

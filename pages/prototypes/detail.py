@@ -144,7 +144,7 @@ def _effects(context: ModelContext, j: int) -> None:
         values = np.array([line.points for line in lines])
         names = [line.words for line in lines]
         marked = [i for i, line in enumerate(lines) if line.feature in fact.opposing]
-        title = f"points for {short_label(context.outputs[output])}"
+        title = f"points for {escape_markdown(short_label(context.outputs[output]))}"
         if model.classes is None:
             title = "change of the prediction"
         st.markdown(f"**What it adds to a score**: {title}, by usual steps of a column")

@@ -34,6 +34,7 @@ from smpcore.datasets.layout import (
     fitted_cells,
     is_short,
     joint,
+    kind_of,
     typed_kinds,
 )
 from smpcore.datasets.limits import check_size
@@ -453,7 +454,11 @@ def _end(
         if first == layout.names and not blank[place]:
             return place
         if not any(belongs(cells, layout) for cells in rows):
-            if not rows or not all(is_short(cells, layout) for cells in rows):
+            # A last row of values only, and too many, is no note.
+            values = len(rows) == 1 and {*map(kind_of, rows[0])} <= {"number", "date"}
+            too_long = values and len(rows[0]) > layout.width
+            short = rows and all(is_short(cells, layout) for cells in rows)
+            if not (short or too_long):
                 return place
         elif (blank[place] or typed) and are_names(first, layout):
             return place

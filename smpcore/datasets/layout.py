@@ -353,6 +353,9 @@ def typed_kinds(cells: Sequence[str], layout: Layout) -> list[tuple[str, str]]:
 def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, int]:
     """The first row of names, and the first of the body: both one if there is none."""
     headers: list[int] = []
+    first = _first_row(rows, body, layout)
+    if 0 < first < body:
+        return first - 1, first
     for place in range(body - 1, max(-1, body - 1 - _MOST_HEADER), -1):
         cells = rows[place].cells
         if are_names(cells, layout, bool(headers)):
@@ -377,6 +380,23 @@ def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, i
     pairs = zip(below[0], columns, strict=False)
     again = (cell and cell in column for cell, column in pairs)
     return body, body + (not any(again))
+
+
+def _first_row(rows: list[_Row], body: int, layout: Layout) -> int:
+    """The first row of the body, if odd values begin its only column of numbers.
+
+    Such a row has texts of the rows below beside them, which names have not.
+    """
+    places = [i for i, kind in enumerate(layout.kinds) if kind == "text"]
+    if len(places) != layout.width - 1:
+        return body
+    full = [row.cells for row in rows[body:] if len(row.cells) == layout.width]
+    known = [{cells[place] for cells in full} for place in places]
+    while body and len(above := rows[body - 1].cells) == layout.width:
+        if not any(above[i] in texts for i, texts in zip(places, known, strict=True)):
+            break
+        body -= 1
+    return body
 
 
 def are_names(cells: Sequence[str], layout: Layout, further: bool = False) -> bool:

@@ -63,10 +63,10 @@ def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):
     text = waiting.locator("p").evaluate("e => getComputedStyle(e).color")
     ground = page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor")
     assert text != ground
-    # What is drawn of a locked choice is its words, not the browser's own circle.
     expect(page.locator(".row.locked").first).to_be_visible()
+    # What is drawn of a choice is its words, not the browser's own circle.
     shown = "(all) => all.map((e) => getComputedStyle(e).opacity)"
-    found = page.locator(".row.locked .segments input").evaluate_all(shown)
+    found = page.locator(".row .segments input").evaluate_all(shown)
     assert {*found} == {"0"}
 
 

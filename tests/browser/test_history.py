@@ -75,7 +75,7 @@ def test_back_leaves_a_lesson_as_it_is(visit):
     figure = settled(page)
     expect(figure).to_have_attribute("data-last-value", "0.01")
     page.get_by_role("link", name="Lessons").click()
-    page.get_by_role("button", name="Start", exact=True).nth(1).click()
+    page.get_by_role("button", name="Start", exact=True).nth(2).click()
     bar = page.locator(".st-key-lesson")
     expect(bar).to_contain_text("step 1 of 3")
     expect(figure).to_have_attribute("data-last-value", "0.02")

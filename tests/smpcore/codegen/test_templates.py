@@ -33,7 +33,7 @@ def test_what_a_user_typed_is_no_template(random_model, target):
     )
     if "float32" not in TARGETS[target].numbers:
         model = quantise(model, 16)
-    text = contents(bundle(model, codegen.test_vectors(model), "abc", target))
+    text = contents(bundle(model, codegen.test_vectors(model), "xyz", target))
     page = text["README.md"].decode().replace("\\", "")
     for word in (*WORDS, "@id@"):
         assert f" {word} |" in page, word

@@ -168,8 +168,8 @@ def test_refused(key, params, words):
         load_dataset(key, **params)
 
 
-def test_too_many_cells_are_refused():
-    with pytest.raises(DatasetError, match="cells, at most"):
+def test_too_large_a_table_is_refused():
+    with pytest.raises(DatasetError, match="in memory, at most"):
         load_dataset("friedman", n_samples=1_000_000, n_features=10_000)
 
 

@@ -22,7 +22,6 @@ from smpcore.papers import (
     overview,
     read_measured,
     run_experiment,
-    verdicts,
 )
 from smpcore.papers.__main__ import main
 from smpcore.papers.conclusions import Claim
@@ -61,7 +60,7 @@ def test_the_overview_has_a_line_for_each_experiment(tmp_path, monkeypatch):
         "is": Claim("two", ge, ("one",), "share"),
         "is not": Claim("two", gt, ("one",), "share"),
     }
-    monkeypatch.setitem(verdicts.MARGINS, "share", 9.0)
+    monkeypatch.setitem(sys.modules["smpcore.papers.verdicts"].MARGINS, "share", 9.0)
     toy = replace(TOY, checks=checks)
     table = compare(toy, read_measured(TOY, tmp_path).values())
     never = replace(
