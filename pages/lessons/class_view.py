@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -64,20 +65,12 @@ def show(classroom: Classroom) -> None:
             qr.warn_of_local(link)
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
-        row = st.container(horizontal=True, vertical_alignment="center")
-        with row:
-            download(
-                "All answers as CSV",
-                lambda: as_csv(_table(classroom)),
-                "answers.csv",
-                key="class_csv",
-            )
-            with st.popover("End the class"):
-                st.markdown("Counts and answers are forgotten; students go on alone.")
-                st.button("End it", key="class_end", on_click=_end, args=(classroom,))
+        with st.popover("End the class"):
+            st.markdown("Counts and answers are forgotten; students go on alone.")
+            st.button("End it", key="class_end", on_click=_end, args=(classroom,))
 
 
-def _table(classroom: Classroom) -> pd.DataFrame:
+def _csv(classroom: Classroom) -> bytes:
     """Every answer as it came, also those to lessons before; without names."""
     rows = []
     for vote in classroom.votes:
@@ -93,7 +86,7 @@ def _table(classroom: Classroom) -> pd.DataFrame:
         number = f"{vote.step + 1}. {step['title']}"
         rows.append((at, vote.lesson.title, number, vote.vote, answer))
     names = ["time", "lesson", "step", "vote", "answer"]
-    return pd.DataFrame(rows, columns=names, dtype=object)
+    return as_csv(pd.DataFrame(rows, columns=names, dtype=object))
 
 
 def join() -> None:
@@ -134,6 +127,9 @@ def _counts(classroom: Classroom) -> None:
     st.dataframe(rows, hide_index=True, column_config={"Here": here})
     if asked := [i for i, step in enumerate(steps) if "question" in step]:
         _answers(classroom, asked, counts)
+    if classroom.votes:
+        make = partial(_csv, classroom)
+        download("All answers as CSV", make, "answers.csv", key="class_csv")
 
 
 def _steer(classroom: Classroom) -> None:
