@@ -272,7 +272,7 @@ def test_delete_forgets_the_table_at_once():
     assert not kept_table(token)
     assert choice(page).data == Choice.data
     assert choice(page).token == ""
-    assert facts(page)["Rows"] == "100"
+    assert facts(page)["Rows"] == "300"
 
 
 def test_a_leak_and_repeated_rows_are_named():

@@ -54,7 +54,7 @@ def test_text_stands_out(visit, path, theme):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):
+def test_a_button_that_waits_and_a_locked_control_are_seen(visit, theme):
     """A lesson asks for a mark: Answer waits for it, the controls are locked."""
     link = "?lesson=06-invented-cases.json&step=2"
     page = visit(link, color_scheme=theme)
@@ -64,10 +64,6 @@ def test_a_button_that_waits_and_a_locked_choice_are_legible(visit, theme):
     ground = page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor")
     assert text != ground
     expect(page.locator(".row.locked").first).to_be_visible()
-    # What is drawn of a choice is its words, not the browser's own circle.
-    shown = "(all) => all.map((e) => getComputedStyle(e).opacity)"
-    found = page.locator(".row .segments input").evaluate_all(shown)
-    assert {*found} == {"0"}
 
 
 def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):
