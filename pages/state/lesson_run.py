@@ -36,8 +36,8 @@ class Run:
         Of the lesson's file, if it is one that everybody finds on the server.
     mark : [x, y] or None
         The place in the figure that the visitor has marked for an open question.
-    turns : int
-        How many moves of the class it has followed.
+    turns, changes : int
+        How many moves of the class it has followed, and changes that it has seen.
     """
 
     lesson: Lesson
@@ -52,6 +52,7 @@ class Run:
     name: str = ""
     mark: list[float] | None = None
     turns: int = 0
+    changes: int = 0
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
     @property
@@ -215,6 +216,7 @@ def start(lesson: Lesson, student: Student | None = None, name: str = "") -> Non
         room, student.left = student.classroom, False
         run.answers, run.second = student.answers, student.second
         run.reached, run.turns = student.reached.copy(), room.turns
+        run.changes = room.changes
         at = room.at if room.is_held else student.step
     go(at)
 
@@ -226,12 +228,22 @@ def join(code: str) -> None:
     start(classroom.lesson, classroom.join(browser))
 
 
+def is_behind() -> bool:
+    """Whether the class has changed since the page ran last."""
+    run = current()
+    student = run.student if run else None
+    return student is not None and student.classroom.changes != run.changes
+
+
 def follow() -> None:
     """Go where the teacher has brought the class since the page ran last."""
-    run = current()
-    if run is None or run.student is None or run.student.classroom.has_ended:
+    if not is_behind():
         return
+    run = current()
     room = run.student.classroom
+    run.changes = room.changes
+    if room.has_ended:
+        return
     if room.lesson is not run.lesson:
         start(room.lesson, run.student)
     elif room.is_held and room.turns != run.turns:

@@ -9,6 +9,10 @@ from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
 from pages.work import middleware
+from pages.work.slots import poll_interval
+
+#: How often a student's page looks whether the teacher has moved the class.
+FOLLOW_SECONDS = 1.0
 
 #: Title, icon and question of each page, in the order of the bar; the figure of the
 #: first one says what it shows.
@@ -79,6 +83,13 @@ def run() -> None:
     # Values set on this page are linked and kept too.
     address.show(session.current())
     workspace.keep(session.current())
+    if (taken := lesson_run.current()) and taken.student:
+        st.fragment(_follow_class, run_every=poll_interval(FOLLOW_SECONDS))()
+
+
+def _follow_class() -> None:
+    if lesson_run.is_behind():
+        st.rerun()
 
 
 def _chosen() -> Choice:

@@ -3,7 +3,7 @@
 A class is found by a code and lives in memory: counts and answers, no names. It is
 forgotten when its teacher ends it, or hours after its last student came. While it is
 held together, its teacher opens each question, has the class vote again after it has
-discussed, and shows the answer; what the teacher does runs the students' pages anew.
+discussed, and shows the answer; the students' pages look whether they have to follow.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 from pages.work.addresses import address
 from pages.work.store import Store
-from pages.work.visitors import is_here, run_again, visitor
+from pages.work.visitors import is_here, visitor
 from smpcore import SmpcoreError
 
 log = logging.getLogger(__name__)
@@ -98,12 +98,13 @@ class Classroom:
     """A lesson that a class takes.
 
     Its teacher is a browser, which may see the counts and end the class; empty: this
-    visit only. `turns` counts how often the teacher has moved all students to `at`.
+    visit only. `turns` counts how often the teacher has moved all students to `at`, and
+    `changes` all that their pages have to show.
     """
 
     def __init__(self, lesson: Any, teacher: str) -> None:
         self.lesson, self.teacher = lesson, teacher
-        self.is_held, self.at, self.turns = True, 0, 0
+        self.is_held, self.at, self.turns, self.changes = True, 0, 0, 0
         self.votes: list[Vote] = []
         self._stages: dict[int, int] = {}
         self.tab, self.address = visitor(), address()
@@ -192,12 +193,12 @@ class Classroom:
             self.at, self.turns = step, self.turns + 1
             if stage is not None:
                 self._stages[step] = stage
-        self._tell()
+        self.changes += 1
 
     def hold(self, is_held: bool) -> None:
         """Keep the class together, or let everybody go on alone."""
         self.is_held = is_held
-        self._tell()
+        self.changes += 1
 
     def teach(self, lesson: Any) -> None:
         """Go on with another lesson; counts begin anew."""
@@ -205,21 +206,14 @@ class Classroom:
             self.lesson, self.at, self._stages = lesson, 0, {}
             for student in self._students:
                 student.begin_anew()
-        self._tell()
+        self.changes += 1
 
     def forget(self) -> None:
         """End the class: its students go on alone."""
         with self._lock:
             self.has_ended = True
-        self._tell()
+        self.changes += 1
         self._students.clear()
-
-    def _tell(self) -> None:
-        """Have the pages of all students run again."""
-        with self._lock:
-            tabs = [one.tab for one in self._students if not one.left]
-        for tab in tabs:
-            run_again(tab)
 
 
 _classes = Store(seconds=KEEP_SECONDS, dropped=Classroom.forget)
