@@ -9,7 +9,6 @@ from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, notices, state_dialog, workspace
 from pages.ui.text import escape_markdown
 from pages.work import middleware
-from pages.work.slots import poll_interval
 
 #: How often a student's page looks whether the teacher has moved the class.
 FOLLOW_SECONDS = 1.0
@@ -84,7 +83,7 @@ def run() -> None:
     address.show(session.current())
     workspace.keep(session.current())
     if (taken := lesson_run.current()) and taken.student:
-        st.fragment(_follow_class, run_every=poll_interval(FOLLOW_SECONDS))()
+        st.fragment(_follow_class, run_every=FOLLOW_SECONDS)()
 
 
 def _follow_class() -> None:
