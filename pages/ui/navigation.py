@@ -87,6 +87,7 @@ def run() -> None:
 
 
 def _follow_class() -> None:
+    """Run the page again where the teacher has moved the class."""
     if lesson_run.is_behind():
         st.rerun()
 

@@ -13,6 +13,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,18 +157,11 @@ class Classroom:
         with self._lock:
             students = list(self._students)
         here = [student for student in students if student.is_here]
-        votes: tuple[dict[int, list[Any]], ...] = {}, {}
-        for student in students:
-            for sent, vote in zip(
-                (student.answers, student.second), votes, strict=True
-            ):
-                for step, value in dict(sent).items():
-                    vote.setdefault(step, []).append(value)
         return Counts(
             n_here=len(here),
             steps=Counter(student.step for student in here),
-            answers=votes[0],
-            second=votes[1],
+            answers=_by_step(student.answers for student in students),
+            second=_by_step(student.second for student in students),
             reached=Counter(step for one in students for step in set(one.reached)),
         )
 
@@ -212,8 +206,17 @@ class Classroom:
         """End the class: its students go on alone."""
         with self._lock:
             self.has_ended = True
+            self._students.clear()
         self.changes += 1
-        self._students.clear()
+
+
+def _by_step(votes: Iterable[Mapping[int, Any]]) -> dict[int, list[Any]]:
+    """Step -> the answers of all students to its question."""
+    answers: dict[int, list[Any]] = {}
+    for vote in votes:
+        for step, value in dict(vote).items():  # students answer meanwhile
+            answers.setdefault(step, []).append(value)
+    return answers
 
 
 _classes = Store(seconds=KEEP_SECONDS, dropped=Classroom.forget)
