@@ -100,22 +100,8 @@ def lead(experiment: Experiment, table: pd.DataFrame) -> str:
     )
 
 
-def instead(experiments: Sequence[Experiment], table_of: TableOf, model: str) -> str:
-    """Say what is found in place of a lead: size, at which accuracy.
-
-    Parameters
-    ----------
-    experiments : sequence of Experiment
-        With one that draws models against their sizes.
-    table_of : callable
-        ``table_of(experiment)`` gives its numbers.
-    model : str
-        Name of a method in it.
-
-    Returns
-    -------
-    str
-    """
+def _instead(experiments: Sequence[Experiment], table_of: TableOf, model: str) -> str:
+    """Say what is found in place of a lead: size, at which accuracy."""
     one = next(one for one in experiments if one.sizes)
     numbers = table_of(one)
     means = compared(one, numbers).means
@@ -131,24 +117,10 @@ def instead(experiments: Sequence[Experiment], table_of: TableOf, model: str) ->
     )
 
 
-def other_protocols(
+def _other_protocols(
     experiments: Sequence[Experiment], table_of: TableOf, one: Experiment
 ) -> str:
-    """Say how often the same sentence holds under other protocols.
-
-    Parameters
-    ----------
-    experiments : sequence of Experiment
-        Those of all papers.
-    table_of : callable
-        ``table_of(experiment)`` gives its numbers.
-    one : Experiment
-        Whose sentences are looked for in others.
-
-    Returns
-    -------
-    str
-    """
+    """Say how often the same sentence holds under other protocols."""
     words = {line.words for line in one.conclusions}
     parts = [
         f"{line.reading}: {_of(finding.held, finding.n)} ({other.name})"
@@ -182,8 +154,8 @@ def first_line(
     text = lead(one, table_of(one))
     if not text:
         return ""
-    more = other_protocols(experiments, table_of, one)
-    size = instead(experiments, table_of, one.checks["lead"].model)
+    more = _other_protocols(experiments, table_of, one)
+    size = _instead(experiments, table_of, one.checks["lead"].model)
     return " ".join(part for part in (text, more, size) if part)
 
 
