@@ -144,10 +144,11 @@ def _effects(context: ModelContext, j: int) -> None:
         values = np.array([line.points for line in lines])
         names = [line.words for line in lines]
         marked = [i for i, line in enumerate(lines) if line.feature in fact.opposing]
-        title = f"points for {escape_markdown(short_label(context.outputs[output]))}"
+        title, side = "points", f" for {short_label(context.outputs[output])}"
         if model.classes is None:
-            title = "change of the prediction"
-        st.markdown(f"**What it adds to a score**: {title}, by usual steps of a column")
+            title, side = "change of the prediction", ""
+        what = f"{title}{escape_markdown(side)}, by usual steps of a column"
+        st.markdown(f"**What it adds to a score**: {what}")
     else:
         values, names = context.portraits.values[j], model.feature_names
         title, marked = "weight of the similarity", fact.outside
