@@ -114,7 +114,7 @@ def test_what_a_visitor_brings_is_in_no_cache_of_others():
 def test_the_figure_shows_a_plane_of_the_similarities(method):
     header = Browser(data="similarities", method=method).last
     picture, scene = header["picture"], header["scene"]
-    assert "kernel PCA" in scene["view"]["note"] and scene["view"]["alone"]
+    assert "kernel PCA" in scene["view"]["note"]
     assert not scene["editable"] and scene["image"] is None
     assert picture["canonical"] and 0.4 < picture["own_share"] <= 1.0
     context = resolve(Choice(data="similarities", method=method))

@@ -17,7 +17,7 @@ from pages.work import cache
 from pages.work.map_jobs import laid_out_rows
 from pages.work.parts import PARTS
 from smpcore import figures
-from smpcore.datasets import in_place, only_compared, shorten_name
+from smpcore.datasets import in_place, shorten_name
 from smpcore.evaluation import class_numbers
 
 #: Rows that are drawn, at most; scores always count all of them.
@@ -81,7 +81,6 @@ class Scene:
                 "xlabel": shorten_name(view.x_label, 80),
                 "ylabel": shorten_name(view.y_label, 80),
                 "note": view.note,
-                "alone": only_compared(data.dataset),
                 "far": view.far(100),  # as fine as any picture
             },
             "image": _image_shape(data),
@@ -146,13 +145,15 @@ def _behind(view: figures.View, data: cache.Parts) -> dict[str, np.ndarray] | No
         grey = 255 * (view.nodes(n_nodes) - low) / max(high - low, 1e-300)
         pixels = in_place(data.dataset, np.clip(np.rint(grey), 0, 255), 0.0)
         return {"pixels": pixels.astype(np.uint8).reshape(n_nodes, n_nodes, -1)}
-    row, *features = view.differences(n_nodes, MOST_DIFFERENCES)
+    most = 0 if data.dataset.matrices else MOST_DIFFERENCES  # its columns are rows
+    row, *features = view.differences(n_nodes, most)
     number = data.dataset.row_numbers(laid_out_rows(data)[0][row])
     kinds = {"feature": np.int32, "value": np.float32, "of_row": np.float32}
     named = zip(kinds.items(), features, strict=True)
     shown = {name: values.astype(kind) for (name, kind), values in named}
     shown = {"row": number.astype(np.int32)[:, None], **shown}
-    return {name: v.reshape(n_nodes, n_nodes, -1) for name, v in shown.items()}
+    square = n_nodes, n_nodes
+    return {name: v.reshape(*square, v.shape[1]) for name, v in shown.items()}
 
 
 def _image_shape(data: cache.Parts) -> list[int] | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from smpcore import METHODS, list_datasets
-from smpcore.datasets import FollowUp
+from smpcore.datasets import Dataset, FollowUp, only_compared
 
 BUNDLED = {info.key: info for info in list_datasets()}
 #: What a choice of other data begins with: the question of their own target.
@@ -76,11 +76,9 @@ class Choice:
         """Which data: of two tables of the visitor's own also which one."""
         return self.data, self.token if self.data == MINE else ""
 
-    def view_of(
-        self, n_features: int, task: str, by_similarity: bool = False
-    ) -> dict[str, Any]:
+    def view_of(self, n_features: int, dataset: Dataset) -> dict[str, Any]:
         """The view, made to fit data of so many features."""
-        kinds = view_kinds(n_features, task, by_similarity)
+        kinds = view_kinds(n_features, dataset)
         kind = self.view.get("kind")
         kind = kind if kind in kinds else next(iter(kinds))
         first = min(int(self.view.get("first", 0)), n_features - 1)
@@ -96,21 +94,18 @@ class Choice:
 VIEW_KINDS = ("pca", "map", "axes", "curve")
 
 
-def view_kinds(
-    n_features: int, task: str, by_similarity: bool = False
-) -> dict[str, str]:
-    """Pictures that there are of so many features, with their names.
-
-    Of matrices, ``by_similarity``, there is one only.
-    """
-    if by_similarity:
-        return {"pca": "main plane of the similarities"}
+def view_kinds(n_features: int, dataset: Dataset) -> dict[str, str]:
+    """Pictures that there are of so many features of a table, with their names."""
+    if only_compared(dataset):
+        plane = {"pca": "main plane of the similarities"}
+        kinds = plane | {"map": "map of all similarities"}
+        return kinds if dataset.matrices else plane
     kinds = {}
     if n_features > 2:
         kinds["pca"] = "main plane (PCA)"
         kinds["map"] = "map of all features"
-    if n_features > 1 or task == "classification":
+    if n_features > 1 or dataset.task == "classification":
         kinds["axes"] = "two features"
-    if task == "regression":
+    if dataset.task == "regression":
         kinds["curve"] = "one feature"
     return kinds

@@ -17,7 +17,7 @@ from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split, only_compared, plain_number
+from smpcore.datasets import Split, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -166,8 +166,7 @@ class Context:
     @property
     def view(self) -> dict[str, Any]:
         """The view, made to fit these data."""
-        n_features, alone = self.data.X.shape[1], only_compared(self.data.dataset)
-        view = self.choice.view_of(n_features, self.task, alone)
+        view = self.choice.view_of(self.data.X.shape[1], self.data.dataset)
         if view["kind"] == "pca" and "kind" not in self.choice.view:
             job = cache.map_of(self.data)
             view["kind"] = "map" if job and job.opens else "pca"

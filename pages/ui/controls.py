@@ -22,7 +22,7 @@ from pages.state.links import as_text
 from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import FollowUp, horizons, only_compared, shorten_name
+from smpcore.datasets import FollowUp, horizons, shorten_name
 from smpcore.methods import refusals
 from smpcore.parameters import Param
 
@@ -200,8 +200,7 @@ def _view_rows(
     """What is shown in the window, and a slider for each feature that stands still."""
     data = context.data
     names = data.preparation.feature_names
-    by_similarity = only_compared(data.dataset)
-    kinds = view_kinds(len(names), data.dataset.task, by_similarity)
+    kinds = view_kinds(len(names), data.dataset)
     if len(kinds) == 1:
         return [], {}
     shown = context.view

@@ -135,7 +135,9 @@ def is_slow(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
 def map_of(data: Parts) -> MapJob | None:
     """The map of a table, begun when it is first asked for; None: there is none."""
     n_rows, n_features = data.of("train")[0].shape
-    flat = n_features < 3 or data.dataset.matrices or text_features(data.dataset)
+    # Of texts the plane shows more: a place between two texts stands for no third.
+    flat = n_features < 3 or text_features(data.dataset)
+    flat = flat or (data.dataset.matrices and n_rows > figures.MOST_LAID_OUT)
     return None if flat or figures.map_problem(n_rows, n_features) else _map(data)
 
 

@@ -88,7 +88,8 @@ class MapJob(Task):
         view = figures.map_view(rows, X[others], places, smoothing)
         model, y = self._default_model(train), self._data.y[train]
         spread = 0.0 if model.classes is not None else float(np.ptp(y))
-        plane = figures.pca_view(rows)
+        compared = self._data.dataset.matrices
+        plane = (figures.similarity_view if compared else figures.pca_view)(rows)
         flat = plane.lift(plane.project(rows))
         self.plane_share = figures.agreement(model, rows, flat, spread)
         self.map_share = figures.agreement(model, rows, view.unseen, spread)
