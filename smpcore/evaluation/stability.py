@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 from sklearn.base import is_classifier
 
 from smpcore.datasets import Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.model import PrototypeModel
+from smpcore.model.portraits import mean_cases
 
 #: Solver status of a fit that was asked to stop.
 _STOPPED = 2
@@ -171,8 +173,7 @@ def shapes_of(model: PrototypeModel) -> np.ndarray:
     """Each prototype as one row: its weights, or its case or mean case, scaled."""
     if model.is_linear:
         return model.weights
-    share = np.abs(model.mixing)
-    return (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.anchors
+    return (mean_cases(model) - model.center) / model.scale
 
 
 def stability(
@@ -257,17 +258,13 @@ def match_prototypes(
     """
     partners = np.full(model.n_prototypes, -1)
     similarities = np.full(model.n_prototypes, np.nan)
-    rows = _comparable(model, other)
-    for output in range(model.n_outputs):
-        here = np.flatnonzero(model.prototype_labels == output)
-        there = np.flatnonzero(other.prototype_labels == output)
-        pairs = rows[0][here][:, None], rows[1][there][None]
-        if model.is_linear:
-            similarity = _cosines(*pairs)
-        else:
-            similarity = 1.0 - np.sqrt(((pairs[0] - pairs[1]) ** 2).mean(axis=-1))
-        for i, j in zip(*linear_sum_assignment(-similarity), strict=True):
-            partners[here[i]], similarities[here[i]] = there[j], similarity[i, j]
+    first, second = _comparable(model, other)
+    if model.is_linear:
+        similarity = _cosines(first[:, None], second[None])
+    else:
+        similarity = 1.0 - cdist(first, second) / np.sqrt(first.shape[1])
+    for i, j in _pairs(model, other, similarity):
+        partners[i], similarities[i] = j, similarity[i, j]
     return partners, similarities
 
 
@@ -286,8 +283,7 @@ def _comparable(
         return model.weights[:, here], other.weights[:, there]
     unit = (model.high - model.low)[here] / 4
     unit = np.where(unit > 0, unit, 1.0)
-    rows = (shapes_of(one) * one.scale + one.center for one in (model, other))
-    first, second = rows
+    first, second = mean_cases(model), mean_cases(other)
     return first[:, here] / unit, second[:, there] / unit
 
 
@@ -303,14 +299,21 @@ def _partners(
     model: PrototypeModel, shapes: np.ndarray, other: PrototypeModel
 ) -> np.ndarray:
     """For each prototype the other model's row paired with it, or NaN."""
-    rows, similarities = shapes_of(other), np.full(shapes.shape, np.nan)
+    rows, partners = shapes_of(other), np.full(shapes.shape, np.nan)
+    for i, j in _pairs(model, other, _cosines(rows[None], shapes[:, None])):
+        partners[i] = rows[j]
+    return partners
+
+
+def _pairs(
+    model: PrototypeModel, other: PrototypeModel, similarity: np.ndarray
+) -> Iterator[tuple[int, int]]:
+    """Pair prototypes of a class one to one: their similarities sum to the most."""
     for output in range(model.n_outputs):
         here = np.flatnonzero(model.prototype_labels == output)
         there = np.flatnonzero(other.prototype_labels == output)
-        similarity = _cosines(rows[there][None], shapes[here][:, None])
-        for i, j in zip(*linear_sum_assignment(-similarity), strict=True):
-            similarities[here[i]] = rows[there[j]]
-    return similarities
+        chosen = linear_sum_assignment(similarity[np.ix_(here, there)], maximize=True)
+        yield from zip(here[chosen[0]], there[chosen[1]], strict=True)
 
 
 def _substitutes(chosen: np.ndarray, used: np.ndarray) -> np.ndarray:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from smpcore.datasets import Input, Preparation, plain_number
+from smpcore.datasets.structure import unit_of
 from smpcore.explain.section import Section
 from smpcore.explain.words import rule_in_words, score_sums
 from smpcore.model import PrototypeModel
+from smpcore.model.portraits import mean_cases
 
 #: Tables, the lines of one, and the terms of a sentence, at most.
 _MOST_TABLES, _MOST_LINES, _MOST_TERMS = 20, 15, 4
@@ -20,8 +21,6 @@ _FORMULA = (
     "Values are in the original units of the columns. What smaller terms change holds "
     "within the training range."
 )
-#: A unit at the end of a column's name: "chol (mg/dl)".
-_UNIT = re.compile(r"[(\[]([^()\[\]]{1,12})[)\]]$")
 
 
 def rule_section(
@@ -93,8 +92,19 @@ class UnitEffect(NamedTuple):
         """The change in the column's own units: "+10 mg/dl chol", "sex = f"."""
         if self.level:
             return f"{self.column.name} = {self.level}"
-        unit = f" {self.column.unit}" if self.column.unit else ""
-        return f"{self.column.name}, +{self.step:.10g}{unit}"
+        return f"{self.column.name}, +{self.step:.10g} {self.unit}".strip()
+
+    @property
+    def line(self) -> str:
+        """The same without the column's name: "per 10 mg/dl above 120"."""
+        above = f" above {self.origin:.10g}" if self.origin else ""
+        words = f"per {self.step:.10g} {self.unit}".strip() + above
+        return self.level or words
+
+    @property
+    def unit(self) -> str:
+        """Of the column, as it was given or as it stands in its name."""
+        return self.column.unit or unit_of(self.column.name)
 
 
 def unit_effects(
@@ -239,16 +249,13 @@ def _table(
     for effect in unit_effects(weights, preparation, X):
         spec, points = effect.column, effect.points
         start += weights[effect.feature] * effect.origin
+        term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
         if effect.level:
-            what = effect.level
-            term = f"{spec.name} {'=' if points > 0 else '≠'} {what}"
-        else:
-            what = _step(spec, effect.step, effect.origin)
-            term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
+            term = f"{spec.name} {'=' if points > 0 else '≠'} {effect.level}"
         terms.setdefault(spec.name, term)
         signs = zip(heads, (points > 0, points < 0), strict=True)
         both = {head: _text(abs(points)) if sign else "" for head, sign in signs}
-        lines.append({"column": spec.name, "level or step": what, **both})
+        lines.append({"column": spec.name, "level or step": effect.line, **both})
     order = "sorted by effect on the training rows" if lines else "no column is used"
     words = f"Constant: {_text(start)}; {order}."
     return _section(title, lines, words, len(lines)), start, terms
@@ -264,14 +271,6 @@ def _section(
     return Section(title, (lines, words))
 
 
-def _step(spec: Input, step: float, origin: float) -> str:
-    """A step of a number as words: per 10 mg/dl above 120."""
-    unit = _UNIT.search(spec.name)
-    unit = f" {unit[1]}" if unit else ""
-    above = f" above {origin:.10g}" if origin else ""
-    return f"per {step:.10g}{unit}{above}"
-
-
 def _text(number: float) -> str:
     """A number that is read aloud: three digits, large ones in full."""
     return plain_number(number, 3)
@@ -281,8 +280,7 @@ def _cases(
     model: PrototypeModel, preparation: Preparation, titles: Sequence[str]
 ) -> list[Section]:
     """The values of each case, or the mean of each mix."""
-    share = np.abs(model.mixing)
-    cases = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
+    cases = mean_cases(model)
     offset, weights = (cases - model.center) / model.scale, model.similarity.weights
     if len(weights) == model.n_features:
         offset = offset * np.sqrt(weights)

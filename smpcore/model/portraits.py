@@ -56,12 +56,16 @@ def portraits(model: PrototypeModel) -> Portraits:
     if model.kind_of_prototype == "direction" or (model.is_linear and not of_cases):
         what = "Weights per standard deviation: blue for, vermilion against."
         return Portraits(model.weights, True, what)
-    share = np.abs(model.mixing)
-    values = (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
-    if of_cases:
-        return Portraits(values, False, "Values of the case.")
     what = "The mean of the cases it is mixed from, by their weights."
-    return Portraits(values, False, what)
+    if of_cases:
+        what = "Values of the case."
+    return Portraits(mean_cases(model), False, what)
+
+
+def mean_cases(model: PrototypeModel) -> np.ndarray:
+    """The case, or the mean of the cases, of each prototype, user's units."""
+    share = np.abs(model.mixing)
+    return (share / np.maximum(share.sum(axis=0), 1e-300)).T @ model.prototypes
 
 
 def value_range(model: PrototypeModel) -> tuple[float, float]:
