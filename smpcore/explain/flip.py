@@ -10,6 +10,7 @@ import numpy as np
 
 from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
+from smpcore.explain.contributions import one_row
 from smpcore.explain.least_change import MARGIN, Grid, HalfSpaces, nearest
 from smpcore.explain.rounding import rounded
 from smpcore.explain.search import reduced
@@ -97,9 +98,7 @@ def counterfactual(
     """
     if model.classes is None:
         raise SmpcoreError("A regression has no answer that could flip.")
-    x = np.asarray(x, dtype=np.float64)
-    if x.shape != (model.n_features,):
-        raise SmpcoreError(f"x should have shape ({model.n_features},), not {x.shape}.")
+    x = one_row(model, x)[0]
     if frozen is None:
         frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)

@@ -30,6 +30,8 @@ def embedding(
     -------
     ndarray of shape (n_samples, 2)
     """
+    from sklearn.decomposition import KernelPCA
+
     similarity = model.similarity
     if equal_weights:
         similarity = replace(
@@ -37,11 +39,5 @@ def embedding(
             weights=(1.0 / len(similarity.weights),) * len(similarity.weights),
         )
     scaled = (X - model.center) / model.scale
-    kernel = similarity.values(scaled, scaled)
-    kernel = kernel - kernel.mean(axis=0)
-    kernel -= kernel.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh((kernel + kernel.T) / 2)
-    plane = vectors[:, [-1, -2]] * np.sqrt(np.maximum(values[[-1, -2]], 0.0))
-    # A fixed sign, so that the picture does not flip between machines.
-    tips = plane[np.abs(plane).argmax(axis=0), [0, 1]]
-    return plane * np.where(tips < 0, -1.0, 1.0)
+    axes = KernelPCA(2, kernel="precomputed", eigen_solver="dense")
+    return axes.fit_transform(similarity.values(scaled, scaled))
