@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -124,16 +126,23 @@ def simultaneous_differences(
     list of Difference
         P-values and intervals are corrected by `holm` and `holm_levels`.
     """
-    of_rows = {"groups": groups, "weights": weights}
-    tests = [paired_difference(loss, reference, **of_rows) for loss in losses]
-    p_values = [test.p_value for test in tests]
-    corrected = zip(losses, holm_levels(p_values), holm(p_values), strict=True)
+    return corrected(
+        [partial(paired_difference, loss, reference, groups) for loss in losses],
+        weights=weights,
+    )
+
+
+def corrected(
+    tests: Sequence[Callable[..., Difference]], is_one: bool = False, **options: Any
+) -> list[Difference]:
+    """Run tests that take a level, corrected by Holm unless they are one test."""
+    p_values = [test(**options).p_value for test in tests]
+    levels, shown = holm_levels(p_values), holm(p_values)
+    if is_one:
+        levels, shown = [LEVEL] * len(tests), p_values
     return [
-        replace(
-            paired_difference(loss, reference, level=level, **of_rows),
-            p_value=float(p),
-        )
-        for loss, level, p in corrected
+        replace(test(level=level, **options), p_value=float(p_value))
+        for test, level, p_value in zip(tests, levels, shown, strict=True)
     ]
 
 
@@ -157,7 +166,7 @@ def holm(p_values: Sequence[float]) -> np.ndarray:
     return adjusted
 
 
-def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> np.ndarray:
+def holm_levels(p_values: Sequence[float]) -> np.ndarray:
     """Level at which Holm's procedure decides about each p-value.
 
     A test that is significant after the correction is so at its own step's level; the
@@ -166,10 +175,10 @@ def holm_levels(p_values: Sequence[float], level: float = LEVEL) -> np.ndarray:
     """
     p_values = np.asarray(p_values, np.float64)
     order = np.argsort(p_values, kind="stable")
-    steps = level / np.arange(len(p_values), 0, -1)
+    steps = LEVEL / np.arange(len(p_values), 0, -1)
     failed = np.flatnonzero(p_values[order] >= steps)
     steps[failed[0] if len(failed) else len(steps) :] = (
-        steps[failed[0]] if len(failed) else level
+        steps[failed[0]] if len(failed) else LEVEL
     )
     levels = np.empty_like(p_values)
     levels[order] = steps

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +18,7 @@ import pandas as pd
 from smpcore.datasets import Dataset, as_numbers, as_text, plain_number, plural, shown
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.clustered import mean_interval
-from smpcore.evaluation.differences import Difference, holm, holm_levels
+from smpcore.evaluation.differences import Difference, corrected
 from smpcore.evaluation.pareto import LEVEL
 from smpcore.evaluation.rates import rate
 from smpcore.evaluation.scores import class_numbers
@@ -282,9 +283,11 @@ def subgroups(
             for code in present
         }
         tested = [code for code in present if _enough(samples[code])]
-        pairs = [samples[code] for code in tested]
-        corrected = _corrected(pairs, measure.is_share, len(present))
-        differences = dict(zip(tested, corrected, strict=True))
+        compare = difference_of_shares if measure.is_share else difference_of_means
+        tests = [partial(compare, *samples[code]) for code in tested]
+        # Each of two groups is the other's rest: both tests are one.
+        corrections = corrected(tests, is_one=len(present) == 2)
+        differences = dict(zip(tested, corrections, strict=True))
         for code in present:
             line = {"measure": measure.name, "group": grouping.names[code]}
             line |= _value(samples[code][0], measure.is_share, level)
@@ -320,21 +323,6 @@ def _value(sample: Sample, is_share: bool, level: float) -> dict:
         "high": float(high),
         "few": len(values) < FEWEST_ROWS,
     }
-
-
-def _corrected(
-    pairs: Sequence[tuple[Sample, Sample]], is_share: bool, n_groups: int
-) -> list[Difference]:
-    """Differences with p-values and intervals corrected by Holm's procedure."""
-    compare = difference_of_shares if is_share else difference_of_means
-    p_values = [compare(*pair).p_value for pair in pairs]
-    levels, corrected = holm_levels(p_values), holm(p_values)
-    if n_groups == 2:  # each is the other's rest: both tests are one
-        levels, corrected = np.full(len(pairs), LEVEL), np.array(p_values)
-    return [
-        replace(compare(*pair, level), p_value=float(p_value))
-        for pair, level, p_value in zip(pairs, levels, corrected, strict=True)
-    ]
 
 
 def _difference(one: Difference | None) -> dict:
