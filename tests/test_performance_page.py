@@ -86,7 +86,7 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     moved = 2.03
     app = _move(app, moved)
     model, X, y = _reference("breast_cancer")
-    margin = margins(model, X, 1)
+    margin = margins(model, X)
     found = int(((margin > moved) & (y == "malignant")).sum())
     assert _tables(app)[0]["0"][0].startswith(f"{found} (")
     app.segmented_control(key="performance_section").set_value("Threshold").run()

@@ -19,8 +19,8 @@ from smpcore.evaluation.scores import wilson
 from smpcore.model import PrototypeModel
 
 
-def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarray:
-    """How much more the positive class scores than the other; above 0: the answer.
+def margins(model: PrototypeModel, X: np.ndarray) -> np.ndarray:
+    """How much more the second class scores than the first; above 0: the answer.
 
     Parameters
     ----------
@@ -28,8 +28,6 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
         Of two classes.
     X : ndarray of shape (n_samples, n_features), user's units
         Rows to be scored; one column for each feature.
-    positive : {0, 1}
-        Number of the positive class.
 
     Returns
     -------
@@ -45,8 +43,7 @@ def margins(model: PrototypeModel, X: np.ndarray, positive: int = 1) -> np.ndarr
             "A threshold needs a model of two classes; choose such data on Data."
         )
     scores = model.scores(X)
-    lead = scores[:, 1] - (scores[:, 0] + model.tie)
-    return lead if positive else -lead
+    return scores[:, 1] - (scores[:, 0] + model.tie)
 
 
 def operating_points(
@@ -342,7 +339,7 @@ def band_for_error(curve: pd.DataFrame, wanted: float) -> float:
 
 
 def at_threshold(
-    model: PrototypeModel, threshold: float, positive: int = 1, band: float = 0.0
+    model: PrototypeModel, threshold: float, band: float = 0.0
 ) -> PrototypeModel:
     """The same model with another threshold: it is an intercept, so C honours it.
 
@@ -353,9 +350,7 @@ def at_threshold(
     model : PrototypeModel
         Of two classes.
     threshold : float
-        The margin from which on the answer is the positive class.
-    positive : {0, 1}
-        Number of the positive class.
+        The margin from which on the answer is the second class.
     band : float
         Half the width of the band of margins around it in which the model is not sure.
 
@@ -374,9 +369,9 @@ def at_threshold(
             "its threshold stays at 0; a band is possible."
         )
     intercept = np.array(model.intercept)
-    intercept[positive] -= threshold
+    intercept[1] -= threshold
     calibration = model.calibration
     if calibration is not None:
-        calibration = calibration.after_shift(positive, threshold)
+        calibration = calibration.after_shift(1, threshold)
     moved = {"intercept": intercept, "calibration": calibration}
     return replace(model, band=float(band), **moved)

@@ -133,8 +133,8 @@ def test_a_moved_threshold_changes_answers_and_no_probability():
     parts = split(dataset)
     model, X, _ = _calibrated(CLASSIFIERS[0], dataset, parts)
     rows = X[parts.validation]
-    for positive in (0, 1):
-        moved = at_threshold(model, 0.7, positive)
+    for threshold in (0.7, -0.7):
+        moved = at_threshold(model, threshold)
         np.testing.assert_allclose(
             moved.probabilities(rows), model.probabilities(rows), atol=1e-9
         )
