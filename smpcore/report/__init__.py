@@ -2,11 +2,11 @@
 
 from smpcore.report.calculator import Calculator, typical_row
 from smpcore.report.calibration import calibration_section
-from smpcore.report.cleaning import cleaning_section
 from smpcore.report.document import report
 from smpcore.report.numbers import numbers_section
 from smpcore.report.page import Page
 from smpcore.report.sections import (
+    cleaning_section,
     columns_section,
     confusion_section,
     parts_section,

@@ -12,7 +12,14 @@ import pandas as pd
 
 import smpcore
 from smpcore.codegen import compile_model, model_id
-from smpcore.datasets import Dataset, Preparation, Split, list_names, plain_number
+from smpcore.datasets import (
+    Dataset,
+    Preparation,
+    Split,
+    describe_steps,
+    list_names,
+    plain_number,
+)
 from smpcore.errors import ExportError
 from smpcore.evaluation import (
     FEWEST_ROWS,
@@ -73,6 +80,18 @@ def _range(column: Any) -> str:
     if column.kind == "category":
         return list_names(column.levels, _MOST_LEVELS)
     return f"{plain_number(column.low, 6)} to {plain_number(column.high, 6)}"
+
+
+def cleaning_section(dataset: Dataset) -> Section | None:
+    """List the cleaning steps of a table, each with the rows that it changes."""
+    if not dataset.cleaning:
+        return None
+    words = (
+        "Each step looks at one cell at a time and learns nothing from other rows; it "
+        "is applied to new rows, too. Counts are of all rows of the table as read."
+    )
+    sentences = describe_steps(dataset.cleaning, dataset.whole)
+    return Section("Cleaning", (words, [{"step": one} for one in sentences]))
 
 
 def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
