@@ -22,7 +22,20 @@ from smpcore.datasets import (
 from smpcore.datasets.synthetic import series
 from smpcore.errors import DatasetError
 from smpcore.methods.imkpl import IMKPLClassifier
-from tests.bench.series import fitted, parts
+
+
+def parts(data):
+    """Rows as prepared on the training ones, their labels, and the division."""
+    division = split(data)
+    X = prepare(data, division.train).transform(data.frame)
+    return X, data.y, division
+
+
+def fitted(X, y, n_channels, **params):
+    """IMKPL with an alignment kernel for each channel."""
+    common = {"kernels": "gak", "n_channels": n_channels, "standardize": False}
+    return IMKPLClassifier(**common, **params).fit(X, y)
+
 
 TS = """# two channels, three times
 @problemName two
