@@ -14,8 +14,12 @@ import asyncio
 import random
 import re
 import time
+from collections.abc import Iterable
 
+import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.bench.classroom import (
     free_port,
@@ -24,41 +28,103 @@ from tests.bench.classroom import (
     processor_seconds,
     start_server,
 )
-from tests.bench.long_work import Worker
 
 LESSON = "02-fusion.json"
 #: Seconds in which nothing happens.
 QUIET = 20.0
 
 
-class Tab(Worker):
-    """A tab whose buttons are clicked by the ends of their keys."""
+class Tab:
+    """A browser tab on a page, without the browser: it polls as the browser does.
+
+    Parameters
+    ----------
+    port : int
+    page : str
+        As the URL has it.
+    query : str
+    """
 
     def __init__(self, port: int, page: str, query: str = "") -> None:
-        super().__init__(port, page, ("moons",))
-        self.query, self.keys, self.numbers = query, {}, {}
+        self._url = f"ws://127.0.0.1:{port}/_stcore/stream"
+        self.page, self.query, self._hash = page, query, ""
+        self.errors: list[str] = []
+        #: Identities of buttons by the ends of their keys, and of fields for numbers.
+        self.keys: dict[str, str] = {}
+        self.numbers: list[str] = []
         self.texts: dict[str, str] = {}
         self.times: list[float] = []
         self.counted: list[float] = []
         #: When the lesson's bar came, by whatever brought it.
         self.moved: list[float] = []
         self.answered: list[float] = []
+        self._polls: dict[str, asyncio.Task] = {}
+        self._idle = asyncio.Event()
 
-    async def _rerun(self, trigger: str = "", **how: object) -> None:
-        self._query = self.query
-        await super()._rerun(trigger, **how)
+    async def open(self) -> None:
+        """Open the page as a new visitor, and see it whole."""
+        self._socket = await websockets.connect(
+            self._url, subprotocols=["streamlit"], max_size=None, compression=None
+        )
+        self._reader = asyncio.create_task(self._read())
+        await self._rerun(page_name=self.page)
+        await self._idle.wait()
 
-    def _element(self, delta: object) -> None:
-        super()._element(delta)
-        element = delta.new_element
+    async def _rerun(self, **how: object) -> None:
+        back = BackMsg()
+        back.rerun_script.query_string = self.query
+        back.rerun_script.page_script_hash = self._hash
+        for name, value in how.items():
+            setattr(back.rerun_script, name, value)
+        await self._socket.send(back.SerializeToString())
+
+    async def _poll(self, fragment: str, seconds: float) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            await self._rerun(fragment_id=fragment, is_auto_rerun=True)
+
+    async def _read(self) -> None:
+        try:
+            while True:
+                message = ForwardMsg()
+                message.ParseFromString(await self._socket.recv())
+                self._note(message)
+        except Exception as error:
+            self.errors.append(repr(error))
+
+    def _note(self, message: ForwardMsg) -> None:
+        kind = message.WhichOneof("type")
+        if kind == "navigation":
+            self._hash = message.navigation.page_script_hash
+        elif kind == "new_session" and not message.metadata.run.fragment_ids:
+            self._idle.clear()
+            self._end_polls(list(self._polls))
+        elif kind == "script_finished":
+            if message.script_finished != ForwardMsg.FINISHED_EARLY_FOR_RERUN:
+                self._idle.set()
+        elif kind == "stop_auto_rerun":
+            self._end_polls(message.stop_auto_rerun.fragment_ids)
+        elif kind == "auto_rerun":
+            fragment, seconds = message.auto_rerun.fragment_id, message.auto_rerun
+            if fragment not in self._polls:
+                poll = self._poll(fragment, seconds.interval)
+                self._polls[fragment] = asyncio.create_task(poll)
+        elif kind == "delta":
+            self._element(message.delta.new_element)
+
+    def _end_polls(self, fragments: Iterable[str]) -> None:
+        for fragment in fragments:
+            if fragment in self._polls:
+                self._polls.pop(fragment).cancel()
+
+    def _element(self, element: Element) -> None:
         kind = element.WhichOneof("type")
-        if kind == "button":
-            self.keys[element.button.id.split("-", 2)[-1]] = (
-                element.button.id,
-                delta.fragment_id,
-            )
+        if kind == "exception":
+            self.errors.append(element.exception.message)
+        elif kind == "button":
+            self.keys[element.button.id.split("-", 2)[-1]] = element.button.id
         elif kind == "number_input":
-            self.numbers[element.number_input.id] = delta.fragment_id
+            self.numbers.append(element.number_input.id)
         elif kind == "progress":
             self.moved.append(time.perf_counter())
         elif kind == "metric":
@@ -74,7 +140,6 @@ class Tab(Worker):
             if key in self.keys:
                 break
             await asyncio.sleep(0.05)
-        identity, _ = self.keys[key]
         started = time.perf_counter()
         self._idle.clear()
         back = BackMsg()
@@ -82,9 +147,9 @@ class Tab(Worker):
         ask.query_string, ask.page_script_hash = self.query, self._hash
         if number is not None:
             state = ask.widget_states.widgets.add()
-            state.id, state.double_value = list(self.numbers)[-1], number
+            state.id, state.double_value = self.numbers[-1], number
         state = ask.widget_states.widgets.add()
-        state.id, state.trigger_value = identity, True
+        state.id, state.trigger_value = self.keys[key], True
         await self._socket.send(back.SerializeToString())
         await self._idle.wait()
         self.times.append(time.perf_counter() - started)

@@ -2,9 +2,6 @@
 
     python -m tests.bench.classroom                 30 visitors, 4 s of every 20
     python -m tests.bench.classroom --at-once       all 30 drag at the same time
-    python -m tests.bench.classroom --jobs          two more run a sweep and refits
-    python -m tests.bench.classroom --jobs sweep    one more runs a sweep
-    python -m tests.bench.classroom --upload        one more brings 50 MB by a browser
     python -m tests.bench.classroom --visitors 100 --data moons
 
 The visitors speak the app's own protocol, one message in flight each, as the live
@@ -31,8 +28,6 @@ from typing import IO
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
-from tests.bench.long_work import Worker
 
 ROOT = Path(__file__).parents[2]
 DATA = ("moons", "iris", "breast_cancer", "wine")
@@ -75,6 +70,15 @@ def megabytes(pid: int) -> float:
     """Resident memory of a process."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def processes(pid: int) -> dict[int, float]:
+    """Memory of a server and of the processes that it started, in MB."""
+    found = {pid: megabytes(pid)}
+    for file in Path("/proc", str(pid), "task").glob("*/children"):
+        for child in file.read_text().split():
+            found |= processes(int(child))
+    return found
 
 
 @dataclass
@@ -194,20 +198,6 @@ def percentile(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
-#: One who refines a sweep, and one who asks how stable the prototypes are: the page
-#: and what is clicked on it.
-JOBS = {
-    "sweep": ("tradeoff", "Refine"),
-    "refits": ("prototypes", "Stability", "Refit"),
-}
-
-
-def workers(port: int, jobs: list[str]) -> list[Worker]:
-    """Those who run these jobs, on one data set after the other."""
-    data = ("breast_cancer", "wine", "digits")
-    return [Worker(port, JOBS[job][0], data, *JOBS[job][1:]) for job in jobs]
-
-
 def processor_seconds(pid: int) -> tuple[float, float]:
     """What a process has used, and what the machine's host gave to others."""
     ticks = os.sysconf("SC_CLK_TCK")
@@ -216,27 +206,12 @@ def processor_seconds(pid: int) -> tuple[float, float]:
     return (int(fields[11]) + int(fields[12])) / ticks, int(stolen) / ticks
 
 
-async def _upload(port: int) -> None:
-    """A visitor with a browser brings 50 MB, when the lesson has begun."""
-    await asyncio.sleep(20)
-    where = "--to", f"http://127.0.0.1:{port}/"
-    command = sys.executable, "-m", "tests.bench.uploads", *where
-    await (await asyncio.create_subprocess_exec(*command, cwd=ROOT)).wait()
-
-
 async def _megabytes_at(pid: int, seconds: float) -> float:
     await asyncio.sleep(seconds)
     return megabytes(pid)
 
 
-async def run(
-    n_visitors: int,
-    seconds: float,
-    data: list[str],
-    at_once: bool,
-    jobs: list[str],
-    upload: bool,
-) -> None:
+async def run(n_visitors: int, seconds: float, data: list[str], at_once: bool) -> None:
     """Run the lesson and print its figures."""
     port = free_port()
     server = start_server(port)
@@ -248,12 +223,7 @@ async def run(
         visitors = [Visitor(i, port, data[i % len(data)]) for i in range(n_visitors)]
         for visitor in visitors:
             await visitor.open()
-        busy = workers(port, jobs)
-        for worker in busy:
-            await worker.open()
         began, used = time.monotonic(), processor_seconds(server.pid)
-        working = [asyncio.create_task(worker.work()) for worker in busy]
-        brings = asyncio.create_task(_upload(port) if upload else asyncio.sleep(0))
         late_memory = asyncio.create_task(
             _megabytes_at(server.pid, max(0.0, seconds - 60))
         )
@@ -262,13 +232,10 @@ async def run(
         took = time.monotonic() - began
         used = [b - a for a, b in zip(used, processor_seconds(server.pid), strict=True)]
         after = megabytes(server.pid)
-        for task in working:
-            task.cancel()
-        await asyncio.gather(*working, brings)
     finally:
         server.kill()
     times = [t for visitor in visitors for t in visitor.times]
-    errors = [e for one in (*visitors, *busy) for e in one.errors]
+    errors = [e for visitor in visitors for e in visitor.errors]
     if not times:
         raise SystemExit("\n".join(["no visitor got a picture", *errors]))
     rates = [sum(p) / (4 * len(p)) for p in pictures if p]
@@ -282,10 +249,6 @@ async def run(
     print(f"processor          server {used[0] / took:.0%}, ", end="")
     print(f"other machines {used[1] / took:.0%} of one core")
     print(f"errors             {len(errors)} {errors[:3]}")
-    for worker in busy:
-        share = worker.busy_seconds / took
-        came = f"{worker.n_starts} times, ran {share:.0%}, last {worker.seen[-1:]}"
-        print(f"long work          {worker.page} started {came}")
     print(f"without a picture  {late}")
     print(f"memory             {before:.0f} -> {after:.0f} MB, ", end="")
     print(f"a minute before the end {late_memory.result():.0f}, ", end="")
@@ -298,9 +261,5 @@ if __name__ == "__main__":
     parser.add_argument("--seconds", type=float, default=120)
     parser.add_argument("--data", nargs="+", default=DATA)
     parser.add_argument("--at-once", action="store_true")
-    parser.add_argument("--jobs", nargs="*", choices=JOBS)
-    parser.add_argument("--upload", action="store_true")
-    chosen = parser.parse_args()
-    given = [] if chosen.jobs is None else chosen.jobs or list(JOBS)
-    how = chosen.at_once, given, chosen.upload
-    asyncio.run(run(chosen.visitors, chosen.seconds, chosen.data, *how))
+    asked = parser.parse_args()
+    asyncio.run(run(asked.visitors, asked.seconds, asked.data, asked.at_once))

@@ -28,10 +28,15 @@ import websockets
 from playwright.sync_api import Page, sync_playwright
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from tests.bench.classroom import Visitor, free_port, percentile, start_server
+from tests.bench.classroom import (
+    Visitor,
+    free_port,
+    percentile,
+    processes,
+    start_server,
+)
 from tests.bench.files import CASES, N, _names
 from tests.bench.live import FLAGS
-from tests.bench.uploads import processes
 from tests.browser.test_workspace import opened_dialog
 from tests.smpcore.datasets.openml_server import Served, serving
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +28,23 @@ from pages.work import cache
 from pages.work.map_jobs import FOLDER, MAP_SHARE, laid_out_rows, stored
 from smpcore import METHODS, SmpcoreError, figures, load_dataset, split
 from smpcore.datasets import Dataset, read_table
-from tests.bench.integers import found
 
 N_ROWS, SIDE = 600, 8
+
+
+def found(folder: Path) -> Iterator[Dataset]:
+    """Read the tables of a folder, numeric targets as two classes."""
+    for path in sorted(folder.rglob("*")):
+        if path.suffix.lower() not in (".arff", ".csv"):
+            continue
+        try:
+            dataset = read_table(path.read_bytes(), path.name)
+            if dataset.task == "regression":
+                dataset = dataset.two_classes()
+        except SmpcoreError as error:
+            print(f"{path.name}: {error}")
+            continue
+        yield dataset
 
 
 def waveform() -> tuple[np.ndarray, np.ndarray]:
