@@ -11,6 +11,7 @@ from pages.ui.quality import scored_part
 from pages.ui.text import escape_markdown, message
 from pages.work import cache, comparisons
 from smpcore import figures
+from smpcore.papers import shipped_advice
 
 POLL_SECONDS = 0.4
 COLUMNS = 3
@@ -84,6 +85,8 @@ pin.button(context, left)
 if pinned := session.get().pinned:
     message(right.caption, f"A: {pinned.title}, fitted on this data set.")
 entries, search = candidates.controls(context)
+if context.task == "classification":
+    message(st.caption, shipped_advice())
 jobs = {entry: cache.candidate(data, entry, search) for entry in entries}
 for job in jobs.values():
     job.join()

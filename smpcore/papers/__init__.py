@@ -30,7 +30,7 @@ from typing import Any
 from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
 from smpcore.papers import comparison, imkpl, mprotsvm, small, smp, supersparse
-from smpcore.papers.comparison import Comparison, compared
+from smpcore.papers.comparison import Comparison, compared, shipped_advice
 from smpcore.papers.conclusions import VERDICTS
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.findings import (
@@ -99,6 +99,7 @@ __all__ = [
     "path_of",
     "read_measured",
     "run_experiment",
+    "shipped_advice",
     "summary",
     "table_of",
     "verdicts",

@@ -1,5 +1,8 @@
 """Our own comparison: ranks, their critical difference, and what is concluded."""
 
+import json
+import re
+from csv import DictReader
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +10,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from smpcore import SmpcoreError, load_dataset
-from smpcore.papers import EXPERIMENTS, by_name, compared
+from smpcore import METHODS, SmpcoreError, load_dataset
+from smpcore.papers import (
+    EXPERIMENTS,
+    SHIPPED,
+    by_name,
+    compared,
+    path_of,
+    shipped_advice,
+)
 from smpcore.papers.comparison.advice import TABLES, described, regrets
 from smpcore.papers.comparison.experiments import OTHERS
 from smpcore.papers.comparison.means import model_means
@@ -155,3 +165,54 @@ def test_what_the_advice_knows_of_a_table_is_what_the_file_says():
             dataset = source.load()
             train = experiment.divide(dataset, 0).train
             assert described(dataset, train) == tables.loc[name].to_dict()
+
+
+def predicted(X, Y, penalty, x):
+    """What ridge regression with an intercept says of x."""
+    middle, mean = X.mean(axis=0), Y.mean(axis=0)
+    A = (X - middle).T @ (X - middle) + penalty * np.eye(X.shape[1])
+    return (x - middle) @ np.linalg.solve(A, (X - middle).T @ (Y - mean)) + mean
+
+
+def error_without(j, X, Y, penalty):
+    found = predicted(np.delete(X, j, 0), np.delete(Y, j, 0), penalty, X[j])
+    return ((found - Y[j]) ** 2).sum()
+
+
+def test_the_advice_on_compare_is_what_the_stored_results_say():
+    """All anew from the lines of the file, by another way to leave one out."""
+    values = {}
+    titles = [method.title for method in METHODS.values()]
+    for line in map(json.loads, path_of("comparison", SHIPPED).open()):
+        if line["model"] in titles:
+            of = values.setdefault(line["data"], {}).setdefault(line["model"], [])
+            of.append(line["measures"]["accuracy"])
+    with TABLES.open(encoding="utf-8", newline="") as file:
+        rows = {
+            one.pop("data"): [*map(float, one.values())] for one in DictReader(file)
+        }
+    inputs = np.array([[*np.log(rows[name][:3]), rows[name][3]] for name in values])
+    shares = np.array([[np.mean(one[m]) for m in titles] for one in values.values()])
+    regret = []
+    for i in range(len(shares)):
+        keep = np.arange(len(shares)) != i
+        X, Y = inputs[keep], (shares - shares.mean(axis=1, keepdims=True))[keep]
+        scaled = (inputs - X.mean(axis=0)) / X.std(axis=0)
+        X, n = scaled[keep], range(len(X))
+        errors = {
+            penalty: sum(error_without(j, X, Y, penalty) for j in n)
+            for penalty in np.logspace(-1, 4, 11)
+        }
+        advised = predicted(X, Y, min(errors, key=errors.get), scaled[i]).argmax()
+        best = Y.mean(axis=0).argmax()
+        assert titles[best] == "Multi-prototype SVM"
+        regret.append(shares[i].max() - shares[i, [advised, best]])
+    gain = stats.ttest_rel(*np.transpose(regret)[::-1])
+    low, high = gain.confidence_interval(0.95)
+    assert low <= 0, "the advice is better: the page should give it"
+    numbers = re.findall(r"(?<![\d.])[+-]?\d+\.\d", shipped_advice())
+    means = np.mean(regret, axis=0)
+    expected = [*means, means[1] - means[0], low, high]
+    assert [*map(float, numbers)] == [round(100 * x, 1) for x in expected]
+    assert "on 30 tables" in shipped_advice() and len(shares) == 30
+    assert "Multi-prototype SVM on every table" in shipped_advice()
