@@ -77,6 +77,11 @@ def test_what_is_no_kernel_can_be_raised_or_kept():
     raised = resolve(session_of(page).choice)
     able = raised.methods
     assert raised.dataset.matrices[0].least == 0.0
+    for way, words in (("clip", "set to 0"), ("flip", "positive"), ("square", "squar")):
+        sound(page.selectbox(key="indefinite_0").select(way).run())
+        mended = resolve(session_of(page).choice)
+        assert words in said(page) and "mprotsvm" in mended.methods
+        assert mended.dataset.matrices[0].least == 0.0
     sound(page.selectbox(key="indefinite_0").select("keep").run())
     kept = resolve(session_of(page).choice)
     assert kept.dataset.matrices[0].least < -1

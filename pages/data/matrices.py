@@ -21,6 +21,9 @@ MOST_ROWS = 400
 _INDEFINITE = {
     "refuse": "refuse the file",
     "shift": "raise the diagonal",
+    "clip": "clip: set them to 0",
+    "flip": "flip: make them positive",
+    "square": "square all eigenvalues",
     "keep": "keep: similarities only",
 }
 
@@ -34,8 +37,9 @@ def settings(number: int) -> dict[str, Any]:
         format_func=_INDEFINITE.get,
         key=f"indefinite_{number}",
         help="A kernel has none. Raising the diagonal by the smallest makes one of the "
-        "matrix and leaves similarities of different rows as they are. Kept as it is, "
-        "only methods that need similarities can learn from it.",
+        "matrix and leaves similarities of different rows as they are; clip, flip and "
+        "square change eigenvalues, and those of new rows alike. Kept as it is, only "
+        "methods that need similarities can learn from it.",
     )
     normalise = right.toggle(
         "Normalise to 1 on the diagonal",

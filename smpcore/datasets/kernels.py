@@ -60,11 +60,15 @@ class Matrix(NamedTuple):
         Its smallest eigenvalue; 0 of a matrix without negative ones.
     even : bool
         The same positive number stands everywhere on its diagonal.
+    spectral_map : ndarray of shape (n_samples, n_samples), optional
+        What similarities of new rows are multiplied by, where its eigenvalues were
+        changed.
     """
 
     name: str
     least: float = 0.0
     even: bool = True
+    spectral_map: np.ndarray | None = None
 
 
 def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> KernelFile:

@@ -21,7 +21,15 @@ from smpcore.datasets.names import clean_names
 from smpcore.errors import DatasetError
 
 #: What is done with a matrix that has negative eigenvalues.
-Indefinite = Literal["refuse", "shift", "keep"]
+Indefinite = Literal["refuse", "shift", "clip", "flip", "square", "keep"]
+#: Way to mend eigenvalues -> what each is multiplied by, and that in words. So are
+#: similarities of new rows (Chen, Garcia, Gupta, Rahimi, Cazzanti: Similarity-based
+#: classification. JMLR 10, 2009).
+_FACTORS = {
+    "clip": (lambda values: values > 0, "those below 0 were set to 0"),
+    "flip": (np.sign, "those below 0 were made positive"),
+    "square": (lambda values: values, "all were squared"),
+}
 
 #: Asymmetry, and spread of the diagonal, that counts as rounding.
 ROUNDING = 1e-6
@@ -56,10 +64,10 @@ def make_matrices(
         Short name for titles.
     row_names : ndarray of shape (n_samples,), optional
         Name of each sample.
-    indefinite : {"refuse", "shift", "keep"}
+    indefinite : {"refuse", "shift", "clip", "flip", "square", "keep"}
         What is done with a matrix that has negative eigenvalues: it is refused, its
-        diagonal is raised by the smallest, or it is kept for the methods that need no
-        semidefinite one.
+        diagonal is raised by the smallest, these are set to 0 or made positive, all are
+        squared, or it is kept for the methods that need no semidefinite one.
     normalise : bool
         Divide each entry by the root of both samples' similarities to themselves.
     **about
@@ -132,7 +140,7 @@ def read_matrices(
         The content of the file.
     filename : str
         Its name, which names the data set.
-    indefinite : {"refuse", "shift", "keep"}
+    indefinite : {"refuse", "shift", "clip", "flip", "square", "keep"}
         See `make_matrices`.
     normalise : bool
         See `make_matrices`.
@@ -192,14 +200,17 @@ def read_similarities(source: bytes | BinaryIO, dataset: Dataset) -> pd.DataFram
     arrays = dict(
         zip(kernels.names, np.split(kernels.X, len(kernels.names), 1), strict=True)
     )
-    used = [matrix.name for matrix in used_matrices(dataset)]
-    for name in used:
+    matrices = used_matrices(dataset)
+    used = [matrix.name for matrix in matrices]
+    for name, *_, spectral_map in matrices:
         if name not in arrays:
             raise DatasetError(
                 f"The .npz file has no array {shown(name)}; it should hold the "
                 "similarity of each new row to each row of the data, under the names "
                 f"of the matrices: {', '.join(map(shown, used))}."
             )
+        if spectral_map is not None:
+            arrays[name] = arrays[name] @ spectral_map
     columns = [column for name in used for column in arrays[name].T]
     rows = range(dataset.n_samples)
     titles = [similarity_column(name, row) for name in used for row in rows]
@@ -303,15 +314,16 @@ def _definite(
     name: str, K: np.ndarray, indefinite: Indefinite, notices: list[str]
 ) -> tuple[np.ndarray, Matrix]:
     """The matrix, made semidefinite if that is wanted, and what is known of it."""
-    least = float(np.linalg.eigvalsh(K)[0])
+    values, vectors = np.linalg.eigh(K)
+    least = float(values[0])
     if least >= -_EIGENVALUE_ROUNDING * np.abs(K).max() * len(K):
         return K, Matrix(name, 0.0, _is_even(K))
     value = plain_number(least, 3)
     if indefinite == "refuse":
         raise DatasetError(
             f"{shown(name)} is no kernel: it has the eigenvalue {value}, and none "
-            "should be below 0. Raise its diagonal by as much, or keep it for methods "
-            "that need similarities only: choose so under Negative eigenvalues."
+            "should be below 0. Choose under Negative eigenvalues how to mend that, or "
+            "keep it for methods that need similarities only."
         )
     if indefinite == "keep":
         notices.append(
@@ -319,13 +331,24 @@ def _definite(
             "that need one cannot use it."
         )
         return K, Matrix(name, least, _is_even(K))
-    K = K.copy()
-    K[np.diag_indices(len(K))] -= least
+    had = f"{shown(name)} had the eigenvalue {value}"
+    if indefinite == "shift":
+        notices.append(
+            f"{had}: its diagonal was raised by {plain_number(-least, 3)}. "
+            "Similarities of different rows stay."
+        )
+        K = K - least * np.eye(len(K))
+        return K, Matrix(name, 0.0, _is_even(K))
+    factor_of, words = _FACTORS[indefinite]
+    factors = factor_of(values)
     notices.append(
-        f"{shown(name)} had the eigenvalue {value}: its diagonal was raised by "
-        f"{plain_number(-least, 3)}. Similarities of different rows stay."
+        f"{had}: of all its eigenvalues {words}. That looks at the similarities of all "
+        "rows, also of validation and test, and at no label; similarities of new rows "
+        "are changed alike."
     )
-    return K, Matrix(name, 0.0, _is_even(K))
+    K = (vectors * (values * factors)) @ vectors.T
+    K = (K + K.T) / 2
+    return K, Matrix(name, 0.0, _is_even(K), (vectors * factors) @ vectors.T)
 
 
 def _is_even(K: np.ndarray) -> bool:

@@ -101,6 +101,31 @@ def test_negative_eigenvalues_are_refused_raised_or_kept():
     assert able and able < {k for k, row in METHODS.items() if not row.refusal(raised)}
 
 
+@pytest.mark.parametrize(
+    ("way", "mended"),
+    [("clip", lambda x: np.maximum(x, 0)), ("flip", np.abs), ("square", np.square)],
+)
+def test_changed_eigenvalues_are_those_of_eigh_and_new_rows_change_alike(way, mended):
+    """The eigenvectors stay; what is known as a new row is as similar as before."""
+    values, vectors = np.linalg.eigh(DISTANCE)
+    dataset = make_matrices({"far": DISTANCE}, LABELS, "Far", indefinite=way)
+    K = matrix_of(dataset, "far")
+    np.testing.assert_array_equal(K, K.T)
+    np.testing.assert_allclose(
+        vectors.T @ K @ vectors, np.diag(mended(values)), atol=1e-9
+    )
+    assert np.linalg.eigvalsh(K)[0] > -1e-9 and dataset.matrices[0].least == 0
+    new = read_similarities(npz(far=DISTANCE[[3, 7]]), dataset)
+    np.testing.assert_allclose(new, K[[3, 7]], atol=1e-9)
+    assert "also of validation and test" in dataset.notices[0]
+    again = pickle.loads(pickle.dumps(dataset))
+    np.testing.assert_array_equal(
+        read_similarities(npz(far=DISTANCE), again).iloc[3], new.iloc[0]
+    )
+    kernel = make_matrices({"near": NEAR}, LABELS, "Near", indefinite=way)
+    np.testing.assert_array_equal(matrix_of(kernel, "near"), (NEAR + NEAR.T) / 2)
+
+
 def test_each_method_takes_a_kind_of_matrix_or_says_why_not():
     table, kernel = load_dataset("moons"), make_matrices({"near": NEAR}, LABELS, "Near")
     uneven, two = make_matrices({"flat": LINEAR}, LABELS, "Flat"), both(normalise=True)
