@@ -4,7 +4,6 @@ import streamlit as st
 
 from pages.compare import candidates, maps
 from pages.state import session
-from pages.ui import pin
 from pages.ui.elements import problems_shown, table
 from pages.ui.progress import progress_bar, start_all, stop_all
 from pages.ui.quality import scored_part
@@ -68,9 +67,9 @@ def _results() -> None:
     scored = candidates.scored(jobs, context, part)
     if scored:
         regions = maps.Maps(context, part)
+        table(candidates.overview(scored, data, part))
         message(st.caption, maps.note(regions, part))
         _panels(scored, regions)
-        table(candidates.overview(scored, data, part))
         if len(scored) > 1:
             _two(scored, regions, part)
     if polling != bool(running):
@@ -80,15 +79,13 @@ def _results() -> None:
 with problems_shown(stop=True):
     context = session.resolved()
     data = context.data
-left, right = st.columns([1, 5], vertical_alignment="center")
-pin.button(context, left)
-if pinned := session.get().pinned:
-    message(right.caption, f"A: {pinned.title}, fitted on this data set.")
 entries, search = candidates.controls(context)
-if context.task == "classification":
-    message(st.caption, shipped_advice())
+if pinned := session.get().pinned:
+    message(st.caption, f"A: {pinned.title}, fitted on this data set.")
 jobs = {entry: cache.candidate(data, entry, search) for entry in entries}
 for job in jobs.values():
     job.join()
 polling = any(job.running for job in jobs.values())
 st.fragment(_results, run_every=POLL_SECONDS if polling else None)()
+if context.task == "classification":
+    message(st.caption, shipped_advice())

@@ -60,7 +60,8 @@ def controls(context: Context) -> tuple[list[Entry], bool]:
     rest = [key for key, row in BASELINES.items() if task in row.tasks]
     rest = [] if text_features(context.dataset) else rest  # they need numbers
     usual = [key for key in rest if BASELINES[key].group == "usual"]
-    left, right = st.columns([3, 2], vertical_alignment="bottom")
+    left, right, last = st.columns([6, 4, 2], vertical_alignment="bottom")
+    pin.button(context, last)
     chosen = left.multiselect(
         "Methods",
         methods,

@@ -55,7 +55,8 @@ def is_dialog_wanted(name: str) -> bool:
 def table(rows: Any, *, hide_index: bool = True, **options: Any) -> None:
     """Show a table whose numbers have four significant digits."""
     columns = number_columns(rows)
-    st.dataframe(rows, hide_index=hide_index, column_config=columns, **options)
+    options = {"placeholder": "–", "hide_index": hide_index} | options
+    st.dataframe(rows, column_config=columns, **options)
 
 
 def metric(label: str, value: Any, width: int | str) -> None:
