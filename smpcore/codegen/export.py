@@ -19,6 +19,7 @@ from smpcore.codegen.targets.c99.packaging import library, plain_c, words_of_c
 from smpcore.codegen.targets.javascript.bundle import javascript, words_of_javascript
 from smpcore.codegen.targets.onnx.source import onnx, words_of_onnx
 from smpcore.codegen.targets.python.bundle import python, words_of_python
+from smpcore.codegen.targets.rust.source import rust, words_of_rust
 from smpcore.codegen.targets.verilog.testbench import verilog, words_of_verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
@@ -140,6 +141,7 @@ TARGETS = {
     "javascript": Target(
         "JavaScript", "javascript", javascript, words_of_javascript, in_c=False
     ),
+    "rust": Target("Rust", "rust", rust, words_of_rust, in_c=False),
     "onnx": Target(
         "ONNX",
         "onnx",

@@ -65,6 +65,14 @@ RESERVED = {
         umqtt upip urequests utime uos usys vfs webrepl zephyr
         """.split()
     ),
+    # `core`, `std` and `alloc` are crates; the others are words of the language.
+    "rust": frozenset(
+        """
+        abstract alloc as async await become box core crate dyn final fn impl in let
+        loop macro match mod move mut override priv pub ref self std super trait type
+        unsafe unsized use where yield
+        """.split()
+    ),
     "zephyr": frozenset(("app", "kernel", "zephyr")),
     "verilog": frozenset(
         """

@@ -129,6 +129,7 @@ PLACES: dict[str, Callable[[Any, np.ndarray, Path], Cell]] = {
     "JavaScript, node": partial(_script, "javascript"),
     "Python, CPython": partial(_script, "python"),
     "MicroPython, wasm": partial(_script, "micropython"),
+    "Rust, rustc": partial(_script, "rust"),
     "ONNX, onnxruntime": _onnx,
     "Verilog, Icarus": _icarus,
 }

@@ -15,7 +15,7 @@ from smpcore.codegen import NUMBERS, TARGETS
 from tests.walks.tables import clinic
 
 #: A command in a README; a block of code is none.
-COMMAND = re.compile(r"(?<!`)`((?:make|cmake|python|node|iverilog)\b[^`]*)`")
+COMMAND = re.compile(r"(?<!`)`((?:make|cmake|cargo|python|node|iverilog)\b[^`]*)`")
 #: What a self-test ends with.
 PASSED = re.compile(r"\b0 of \d+ differ|100% tests passed")
 #: What these take is a board or an IDE: their sources are compiled.

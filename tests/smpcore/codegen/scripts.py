@@ -10,6 +10,7 @@ import pytest
 
 from smpcore.codegen.targets.javascript.source import emit_javascript
 from smpcore.codegen.targets.python.source import emit_plain_python
+from smpcore.codegen.targets.rust.source import emit_rust
 from tests.smpcore.codegen.toolchain import run
 
 #: Where tests/run puts MicroPython, if npm and its registry can be reached.
@@ -66,11 +67,36 @@ for place, (names, n, whole) in enumerate(json.loads(open("tasks.json").read()))
                 out.write(struct.pack("<%dd" % len(found), *found))
 """
 
+#: Answers of a model, whatever the type of their numbers.
+_RUST = """
+use std::fs::{read, write};
+trait Answer { fn put(self, out: &mut Vec<u8>); }
+macro_rules! numbers { ($($kind:ty)*) => {$(impl Answer for $kind {
+    fn put(self, out: &mut Vec<u8>) { out.extend((self as f64).to_le_bytes()); }
+})*} }
+numbers! { f32 f64 i8 i16 i32 i64 u16 usize }
+impl Answer for bool { fn put(self, out: &mut Vec<u8>) { (self as i8).put(out) } }
+impl<T: Answer, const N: usize> Answer for [T; N] {
+    fn put(self, out: &mut Vec<u8>) { for one in self { one.put(out) } }
+}
+fn number(bytes: &[u8]) -> f64 { f64::from_le_bytes(bytes.try_into().unwrap()) }
+macro_rules! ask { ($model:ident $n:literal $kind:ty, $($name:ident)*) => {
+    let (mut out, place) = (Vec::new(), &stringify!($model)[1..]);
+    for row in read(format!("{place}.rows")).unwrap().chunks(8 * $n) {
+        let mut x = [0 as $kind; $n];
+        for (i, cell) in row.chunks(8).enumerate() { x[i] = number(cell) as $kind; }
+        $($model::$name(&x).put(&mut out);)*
+    }
+    write(format!("{place}.out"), out).unwrap();
+} }
+"""
+
 #: Language -> how a module is written, the end of its name, the program that asks it.
 LANGUAGES = {
     "javascript": (emit_javascript, "mjs", _NODE),
     "python": (emit_plain_python, "py", _PYTHON),
     "micropython": (emit_plain_python, "py", _PYTHON),
+    "rust": (emit_rust, "rs", _RUST),
 }
 
 
@@ -86,6 +112,21 @@ def in_micropython(tool):
         return said.decode().splitlines()
 
     return ask
+
+
+def _ask_crates(told, tool, folder):
+    """Build each model as a crate that checks for overflow, and a program of all."""
+    flags = "--edition 2021 -O -C overflow-checks=on -D warnings -L .".split()
+    calls = ""
+    for place, (names, n, _) in enumerate(told):
+        crate = f"m{place}"
+        run(tool("rustc"), *flags, "--crate-type", "rlib", f"{crate}.rs", cwd=folder)
+        kind = "f32" if names == ["quantise"] else f"{crate}::Cell"
+        calls += f"    ask!({crate} {n} {kind}, {' '.join(names)});\n"
+        flags += ["--extern", crate]
+    (folder / "program.rs").write_text(f"{_RUST}fn main() {{\n{calls}}}\n")
+    run(tool("rustc"), *flags, "program.rs", cwd=folder)
+    run(folder / "program", cwd=folder)
 
 
 def answers_of_script(language, tasks, tool, folder):
@@ -105,7 +146,9 @@ def answers_of_script(language, tasks, tool, folder):
         told.append((list(names), rows.shape[1], rows.dtype.kind == "i"))
     (folder / "tasks.json").write_text(json.dumps(told))
     (folder / f"program.{end}").write_text(program)
-    if language == "micropython":
+    if language == "rust":
+        _ask_crates(told, tool, folder)
+    elif language == "micropython":
         in_micropython(tool)(folder, "program.py")
     else:
         command = sys.executable if language == "python" else tool("node")

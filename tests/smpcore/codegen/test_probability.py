@@ -151,7 +151,7 @@ def test_a_moved_threshold_changes_no_probability(random_model):
 
 
 @pytest.mark.parametrize("number", ["float32", "int16"])
-@pytest.mark.parametrize("target", ["c99", "python", "javascript"])
+@pytest.mark.parametrize("target", ["c99", "python", "javascript", "rust"])
 def test_an_interval_is_a_constant(random_model, target, number):
     widths = np.full(99, np.inf)
     widths[:95] = np.linspace(0.1, 3.0, 95)
@@ -162,10 +162,8 @@ def test_an_interval_is_a_constant(random_model, target, number):
         for one in learned
     )
     assert b"HALF_WIDTH_90" not in b"".join(few.values())
-    end = {"c99": "h", "python": "py", "javascript": "mjs"}[target]
-    line = next(
-        line for line in found[f"mdl.{end}"].decode().splitlines() if "WIDTH_90" in line
-    )
+    code = b"\n".join(text for name, text in found.items() if ".md" not in name)
+    line = next(x for x in code.decode().splitlines() if "HALF_WIDTH_90" in x)
     value = float(line.split()[-1].rstrip("fL;"))
     if number == "int16" and target == "c99":
         value *= json.loads(found["mdl.json"])["step"]

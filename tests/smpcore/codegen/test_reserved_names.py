@@ -14,7 +14,9 @@ from smpcore.errors import ExportError
 from tests.smpcore.codegen.zips import bundle, unpack
 
 #: Names that look as if they were somebody else's, of each table and of none.
-TRIED = "abc os test all clean printf main app reg tri module install math_1 enum_1"
+TRIED = (
+    "abc os test all clean printf main app reg tri module install math_1 enum_1 core fn"
+)
 #: Target -> commands that build a model and run its self-test.
 COMMANDS = {
     "c99": ("make",),
@@ -25,6 +27,7 @@ COMMANDS = {
     ),
     "python": (f"{sys.executable} @_selftest.py",),
     "javascript": ("node @_selftest.mjs",),
+    "rust": ("cargo test -- --nocapture",),
     "verilog": ("iverilog -g2005 -o sim @.v @_tb.v", "vvp -n sim"),
 }
 
@@ -64,7 +67,7 @@ def test_a_name_is_refused_or_passes_its_self_test(
 def test_what_is_refused_would_break(tool, random_model, tmp_path, monkeypatch):
     """One name of each table: without the table it does not build, or fails."""
     model = quantise(compile_model(random_model(4, 2, 1, 1.0)), 8)
-    names = {"python": "abc", "cmake": "test", "verilog": "reg"}
+    names = {"python": "abc", "cmake": "test", "verilog": "reg", "rust": "core"}
     monkeypatch.setattr("smpcore.codegen.names.RESERVED", {})
     for target, name in names.items():
         tool(COMMANDS[target][0].split()[0])

@@ -1,4 +1,4 @@
-"""JavaScript, Python and MicroPython answer as the emulator does, bit for bit."""
+"""JavaScript, Python, MicroPython and Rust answer as the emulator, bit for bit."""
 
 from dataclasses import replace
 
@@ -73,9 +73,9 @@ def _equal(found, expected):
     np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
 
 
-def _compare(answers, models):
+def compare(answers, models, n=200):
     """Every answer to every row is that of the emulator; all the scores."""
-    tasks = [(m, _rows(m)[answers.rows], _names(m)) for m in models]
+    tasks = [(m, _rows(m, n)[answers.rows], _names(m)) for m in models]
     for (model, rows, _), found in zip(tasks, answers(tasks), strict=True):
         _equal(found["row_scores"], model.row_scores(rows))
         scores = model.scores(rows)
@@ -101,7 +101,7 @@ def test_every_model_gives_the_same_bits(answers, group):
     named = groups()[group].items()
     # Many classes are long in the emulator, and no other code.
     models = [one for name, one in named if not {"300", "256"} & {*name.split()}]
-    _compare(answers, models)
+    compare(answers, models)
 
 
 def _code_of_inputs(n, n_dimensions, seed):

@@ -13,6 +13,7 @@ from tests.smpcore.codegen.toolchain import CommandFailed, run
 from tests.smpcore.codegen.zips import bundle, contents, unpack
 
 EVERY = ["linear", "value", "sums", "hostile", "code", "calibrated"]
+RUSTC = "rustc --edition 2021 --test src/lib.rs -o selftest"
 #: How a test is run -> its target, what it needs, the command, and which models try it.
 WAYS = {
     "make": ("c99", ["gcc"], "make CC=gcc", EVERY),
@@ -21,6 +22,8 @@ WAYS = {
     "python": ("python", [], f"{sys.executable} xyz_selftest.py", EVERY),
     "javascript": ("javascript", ["node"], "node xyz_selftest.mjs", EVERY),
     "micropython": ("micropython", ["node"], "", EVERY),
+    "cargo": ("rust", ["cargo"], "cargo test -- --nocapture", EVERY),
+    "rustc": ("rust", ["rustc"], f"{RUSTC} && ./selftest --nocapture", EVERY[3:4]),
     "onnx": ("onnx", [], f"{sys.executable} xyz_example.py", EVERY[:4]),
     "verilog": ("verilog", ["iverilog"], "", EVERY[:2]),
 }
@@ -100,7 +103,7 @@ def test_the_conversion_may_be_left_out(tool, tmp_path):
     assert b"quantise" not in run(tool("nm"), "alone", cwd=tmp_path)
 
 
-@pytest.mark.parametrize("target", ["c99", "python", "javascript"])
+@pytest.mark.parametrize("target", ["c99", "python", "javascript", "rust"])
 def test_a_self_test_notices_a_wrong_probability(tool, tmp_path, target):
     model = every_kind()["calibrated", "float32"]
     unpack(bundle(model, codegen.test_vectors(model), "xyz", target), tmp_path)
@@ -108,6 +111,7 @@ def test_a_self_test_notices_a_wrong_probability(tool, tmp_path, target):
         "c99": ("make", "xyz.c", "probability_value["),
         "python": ("python", "xyz.py", "SEGMENT_VALUE = "),
         "javascript": ("javascript", "xyz.mjs", "SEGMENT_VALUE = "),
+        "rust": ("cargo", "src/lib.rs", "SEGMENT_VALUE: "),
     }[target]
     text = (tmp_path / name).read_text()
     before, begin, after = text.partition(table)
