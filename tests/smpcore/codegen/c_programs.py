@@ -16,8 +16,7 @@ from smpcore.codegen import emit_c99, sample
 from smpcore.codegen.discriminating import discriminating_inputs
 from smpcore.codegen.program import SparseCode
 from smpcore.codegen.quant_inputs import container_ends
-from smpcore.codegen.targets.c99.frame import MAX_MASK
-from smpcore.codegen.targets.c99.inputs import training_ranges
+from smpcore.codegen.targets.c99.inputs import MAX_MASK, training_ranges
 from tests.smpcore.codegen.toolchain import run, write
 
 _MAIN = """

@@ -48,7 +48,7 @@ READERS = {
     "describe": (describe.FORMULAS, KINDS),
     "valid_programs": (valid_programs._rules, KINDS),
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
-    "c99": (source._code, IN_BOTH | {SparseCode}),
+    "c99": (source.CODE, IN_BOTH | {SparseCode}),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),
     "constants of scripts": (scripts.CONSTANTS, KINDS),
     "functions of scripts": (scripts.FUNCTIONS, KINDS),

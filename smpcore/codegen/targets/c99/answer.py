@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from smpcore.codegen.names import c_float
-from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+from smpcore.codegen.targets.c99.constant_tables import Source
 
 
 class RowCode(NamedTuple):
@@ -52,189 +52,58 @@ def behind(c: Source) -> str:
     return f"{lead} > (u{score}){tie}{order}"
 
 
-def _lowest(c: Source) -> str:
-    """A score that is below or equal to every other."""
+def answer_functions(c: Source, code: RowCode) -> list[str]:
+    """The functions that give a value; or scores, class and margin."""
+    words = {"declare": code.declare, "before": code.before, "expression": code.score}
+    if c.model.is_regression:
+        if "row" in code.score:
+            only = "    const uint8_t row = 0; /* the only one */\n"
+            words["declare"] = f"{only}{code.declare}\n"
+        return [c.text("value", words)]
+    lowest = "-FLT_MAX"
     if c.model.is_integer:
-        return f"-{2 ** (c.model.accumulator - 1) - 1}"
-    return "-FLT_MAX"
+        lowest = f"-{2 ** (c.model.accumulator - 1) - 1}"
+    words |= {"count": code.count, "lowest": lowest}
+    if "owner" in c.tables:
+        words["label"] = c.fetch("owner", "row")
+    scores = code.scores or c.text("scores", words)
+    return [scores, code.predict or _predict(c, words), _margin(c)]
 
 
-def value_function(c: Source, code: RowCode) -> str:
-    """The function that gives the value of a regression."""
-    declare = code.declare
-    if "row" in code.score:
-        declare = f"    const uint8_t row = 0; /* the only one */\n{declare}\n"
-    return f"""\
-{c.score} {c.prefix}_predict({c.x})
-{{
-{declare}{code.before}    return {code.score};
-}}
-"""
-
-
-def scores_function(c: Source, code: RowCode) -> str:
-    """The function that gives each class the score of the best of its rows."""
-    m = c.m
-    return f"""\
-void {c.prefix}_scores({c.x}, {c.score} scores[{m}_CLASSES])
-{{
-    {unsigned(c.model.n_outputs)} k;
-    {unsigned(c.model.n_rows)} row;
-{code.declare}
-{code.before}    for (k = 0; k < {m}_CLASSES; ++k) {{
-        scores[k] = {_lowest(c)};
-    }}
-    for (row = 0; row < {m}_{code.count}; ++row) {{
-        const {c.score} score = {code.score};
-        const {c.index} own = {c.fetch("owner", "row")};
-        if (score > scores[own]) {{
-            scores[own] = score;
-        }}
-    }}
-}}
-"""
-
-
-def predict_function(c: Source, code: RowCode) -> str:
+def _predict(c: Source, words: dict[str, str]) -> str:
     """The function that gives the lowest class within the constant TIE of the best."""
     far, fallback = behind(c), 0 if c.model.is_integer else c.model.fallback
-    if far and c.model.n_outputs > 2:
-        return _predict_of_scores(c, far, fallback)
-    label = c.fetch("owner", "row")
-    better, last, first = (
-        f"""\
-        if (score > best) {{
-            best = score;
-            winner = {label};
-        }}
-""",
-        "winner",
-        fallback,
-    )
-    if far:  # rows come in the order of their classes
-        lead, first = far.format(best="score", other="best"), 0
+    words = words | {"first": fallback, "last": "winner", "without": ""}
+    if far and c.model.n_outputs > 2:  # no class on the way may be left out
+        words["behind"] = far.format(best="best", other="scores[k]")
         if fallback:
-            last = f"best > {_lowest(c)} ? winner : 1"
-        better = f"""\
-        if ({label} == 0) {{
-            if (score > best) {{
-                best = score;
-            }}
-        }} else if ({lead}) {{
-            winner = 1;
-        }}
-"""
-    return f"""\
-{c.index} {c.prefix}_predict({c.x})
-{{
-    {c.score} best = {_lowest(c)};
-    {c.index} winner = {first};
-    {unsigned(c.model.n_rows)} row;
-{code.declare}
-{code.before}    for (row = 0; row < {c.m}_{code.count}; ++row) {{
-        const {c.score} score = {code.score};
-{better}    }}
-    return {last};
-}}
-"""
+            words["without"] = c.text("without a score", words)
+        return c.text("predict of scores", words)
+    if far:  # rows come in the order of their classes
+        words |= {"behind": far.format(best="score", other="best"), "first": 0}
+        if fallback:
+            words["last"] = f"best > {words['lowest']} ? winner : 1"
+    better = "better within tie" if far else "better"
+    return c.text("predict", words | {"better": c.text(better, words)})
 
 
-def _predict_of_scores(c: Source, far: str, fallback: int) -> str:
-    """`predict_function` by an array of scores: no class on the way may be left out."""
-    m, without = c.m, ""
-    if fallback:
-        without = f"""\
-    if (!(best > {_lowest(c)})) {{
-        return {fallback};
-    }}
-"""
-    return f"""\
-{c.index} {c.prefix}_predict({c.x})
-{{
-    {c.score} scores[{m}_CLASSES];
-    {c.score} best;
-    {unsigned(c.model.n_outputs)} k;
-
-    {c.prefix}_scores(x, scores);
-    best = scores[0];
-    for (k = 1; k < {m}_CLASSES; ++k) {{
-        if (scores[k] > best) {{
-            best = scores[k];
-        }}
-    }}
-{without}    k = 0;
-    while (k < {m}_CLASSES - 1 && {far.format(best="best", other="scores[k]")}) {{
-        ++k;
-    }}
-    return ({c.index})k;
-}}
-"""
+def margin_words(c: Source) -> dict[str, str]:
+    """Type of a margin; the largest that is "not sure", empty without such a band."""
+    if not c.model.is_integer:
+        band = c_float(c.model.band) if c.model.band else ""
+        return {"margin": c.score, "band": band}
+    # Unsigned: the difference of two scores may need the sign bit.
+    band = "" if c.model.not_sure < 0 else f"{c.model.not_sure}UL"
+    return {"margin": f"u{c.score}", "band": band}
 
 
-def not_sure(c: Source) -> str:
-    """Largest margin that is "not sure"; empty where the model has no such band."""
+def _margin(c: Source) -> str:
+    """How far the best class is above the next, and whether that is enough."""
+    words = margin_words(c) | {"gap": "best - next", "counter": "", "others": ""}
     if c.model.is_integer:
-        return "" if c.model.not_sure < 0 else f"{c.model.not_sure}UL"
-    return c_float(c.model.band) if c.model.band else ""
-
-
-def _margin_type(c: Source) -> str:
-    """Of integers unsigned: the difference of two scores may need the sign bit."""
-    return f"u{c.score}" if c.model.is_integer else c.score
-
-
-def margin_declaration(c: Source) -> str:
-    """Declarations of the margin, and of whether it lies outside the band."""
-    text = f"""\
-/* How far the score of the best class is above the next. */
-{_margin_type(c)} {c.prefix}_margin({c.x});
-"""
-    if band := not_sure(c):
-        text += f"""
-/* 1 where the margin is larger than this: the model is sure; 0 where it is not. */
-#define {c.m}_NOT_SURE {band}
-uint8_t {c.prefix}_sure({c.x});
-"""
-    return text
-
-
-def margin_functions(c: Source) -> str:
-    """The functions that `margin_declaration` declares."""
-    m, margin, n_classes = c.m, _margin_type(c), c.model.n_outputs
-    gap = "best - next"
-    if c.model.is_integer:
-        gap = f"({margin})(({margin})best - ({margin})next)"
-    more = ""
-    if n_classes > 2:
-        more = f"""\
-    for (k = 2; k < {m}_CLASSES; ++k) {{
-        if (scores[k] > best) {{
-            next = best;
-            best = scores[k];
-        }} else if (scores[k] > next) {{
-            next = scores[k];
-        }}
-    }}
-"""
-    counter = f"    {unsigned(n_classes)} k;\n" if more else ""
-    text = f"""\
-{margin} {c.prefix}_margin({c.x})
-{{
-    {c.score} scores[{m}_CLASSES];
-    {c.score} best;
-    {c.score} next;
-{counter}
-    {c.prefix}_scores(x, scores);
-    best = scores[0] > scores[1] ? scores[0] : scores[1];
-    next = scores[0] > scores[1] ? scores[1] : scores[0];
-{more}    return {gap};
-}}
-"""
-    if not_sure(c):
-        text += f"""
-uint8_t {c.prefix}_sure({c.x})
-{{
-    return {c.prefix}_margin(x) > {m}_NOT_SURE;
-}}
-"""
-    return text
+        kind = words["margin"]
+        words["gap"] = f"({kind})(({kind})best - ({kind})next)"
+    if c.model.n_outputs > 2:
+        words["counter"] = f"    {c.words['class_counter']} k;\n"
+        words["others"] = c.text("margin of others", words)
+    return c.text("margin", words) + (c.text("sure") if words["band"] else "")

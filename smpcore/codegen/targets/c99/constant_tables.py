@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from smpcore.codegen.constants import Tables
 from smpcore.codegen.names import c_float
 from smpcore.codegen.program import WeightedInputs, WeightedSums
+from smpcore.codegen.templates import section
 
 #: How an AVR reads its flash.
 _READ = {
@@ -22,6 +24,9 @@ _READ = {
     "int16": "((int16_t)pgm_read_word(p))",
     "int32": "((int32_t)pgm_read_dword(p))",
 }
+
+
+_NONE: Mapping[str, Any] = {}
 
 
 def unsigned(largest: int) -> str:
@@ -78,6 +83,26 @@ class Source:
     def x(self) -> str:
         """Parameter that holds the inputs."""
         return f"const {self.number} x[{self.m}_N]"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the templates of every function have."""
+        return {
+            "name": self.prefix,
+            "M": self.m,
+            "x": self.x,
+            "number": self.number,
+            "score": self.score,
+            "index": self.index,
+            "class_counter": unsigned(self.model.n_outputs),
+            "row_counter": unsigned(self.model.n_rows),
+        }
+
+    def text(
+        self, name: str, words: Mapping[str, Any] = _NONE, file: str = "functions"
+    ) -> str:
+        """Fill a section of a template of this folder."""
+        return section(f"c99/{file}.in", name, {**self.words, **words})
 
     def type(self, name: str) -> str:
         """C type of a table's entries."""

@@ -13,67 +13,21 @@ from smpcore.codegen.targets.c99.frame import FLOAT_RULES, preamble
 
 def quantise_source(model: Any, prefix: str) -> str:
     """A file of its own, so that a chip that gets integers links no floats."""
-    width, n = model.width, unsigned(len(model.inputs))
-    least, most = container_ends(width)
-    levels = np.array([len(one.given.levels) for one in model.inputs])
+    least, most = container_ends(model.width)
+    number = f"int{model.width}"
     tables = {
         "zero": np.array([one.zero for one in model.inputs], np.float32),
         "per_unit": np.array([one.per_unit for one in model.inputs], np.float32),
-        "missing": np.array([one.missing for one in model.inputs], f"int{width}"),
+        "missing": np.array([one.missing for one in model.inputs], number),
+        "levels": np.array([len(one.given.levels) for one in model.inputs], number),
     }
-    if levels.any():
-        tables["levels"] = levels.astype(f"int{width}")
+    if not tables["levels"].any():
+        del tables["levels"]
     c = Source(model, prefix, tables)
-    m, read = c.m, c.fetch
-    category = ""
-    if levels.any():
-        category = f"""\
-    if ({read("levels", "k")} != 0) {{ /* a category */
-        if (value >= 0.0f && value < (float){read("levels", "k")}) {{
-            return (int{width}_t)value;
-        }}
-        return -1; /* unknown */
-    }}
-"""
-    return f"""\
-{preamble(c, {}, f"{chr(10)}{FLOAT_RULES}")}
-{c.arrays()}
-static int{width}_t {prefix}_count(float value, {n} k)
-{{
-    float scaled;
-
-{category}    if (value != value) {{ /* NaN: missing */
-        return {read("missing", "k")};
-    }}
-    scaled = (value - {read("zero", "k")}) * {read("per_unit", "k")};
-    scaled += scaled < 0.0f ? -0.5f : 0.5f;
-    if (!(scaled > {least}.0f)) {{
-        return {least};
-    }}
-    if (scaled > {most}.0f) {{
-        return {most};
-    }}
-    return (int{width}_t)scaled;
-}}
-
-void {prefix}_quantise(const float values[{m}_N], int{width}_t x[{m}_N])
-{{
-    {n} k;
-
-    for (k = 0; k < {m}_N; ++k) {{
-        x[k] = {prefix}_count(values[k], k);
-    }}
-}}
-{_value(c) if model.is_regression else ""}"""
-
-
-def _value(c: Source) -> str:
-    """The function that gives an answer in the units of the table."""
-    return f"""
-float {c.prefix}_value({c.score} answer)
-{{
-    const float steps = (float)answer * {c.m}_STEP;
-
-    return steps + {c.m}_OFFSET;
-}}
-"""
+    words = {name: c.fetch(name, "k") for name in tables}
+    words |= {"counter": unsigned(len(model.inputs)), "least": least, "most": most}
+    words |= {"preamble": preamble(c, {}, FLOAT_RULES), "arrays": c.arrays()}
+    is_mixed = "levels" in tables
+    words["category"] = c.text("quantise category", words, "files") if is_mixed else ""
+    value = c.text("value", file="files") if model.is_regression else ""
+    return c.text("quantise", words, "files") + value

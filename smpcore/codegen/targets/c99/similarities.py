@@ -12,41 +12,13 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.targets.c99.answer import RowCode
-from smpcore.codegen.targets.c99.constant_tables import Source, lines, unsigned
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.functions import (
     exp2_function,
     inverse_root_function,
     power_function,
-    ratio_function,
     value_steps,
 )
-
-#: Step of a similarity -> lines that add feature t[feature] and an anchor's entry.
-_STEPS = {
-    "square": (
-        "const float apart = t[feature] - {anchor};",
-        "",
-        "total += apart * apart;",
-    ),
-    "absolute": (
-        "const float apart = t[feature] - {anchor};",
-        "",
-        "total += apart < 0.0f ? -apart : apart;",
-    ),
-    "product": ("total += {anchor} * t[feature];",),
-    "exp2": (
-        "const float apart = t[feature] - {anchor};",
-        "",
-        "total += {share} * {p}_exp2_minus(apart * apart);",
-    ),
-    "overlap": (
-        "const float other = {anchor};",
-        "const uint8_t below = t[feature] < other;",
-        "",
-        "total += below ? t[feature] : other;",
-        "most += below ? other : t[feature];",
-    ),
-}
 
 #: Finish of a similarity -> expression for it.
 _FINISHES = {
@@ -59,16 +31,11 @@ _FINISHES = {
 
 def similarity_code(sums: WeightedSums, c: Source) -> RowCode:
     """How the public functions come to the score of a row."""
-    if c.model.is_integer:
-        features = c.model.find(FixedPointFeatures)
-        alike, more = c.model.find(FixedPointSimilarities), {"TOP": features.top}
-        functions = [
-            _integer_features_function(features, c),
-            _fixed_point_function(alike, c),
-            _integer_rows_function(alike, features, sums, c),
-        ]
+    integers, more = c.model.find(FixedPointFeatures), {}
+    if features := integers:
+        functions, more = _integer_functions(features, sums, c), {"TOP": features.top}
     else:
-        features, more = c.model.find(Features), {}
+        features = c.model.find(Features)
         functions = _float_functions(features, sums, c)
     sizes = {
         "ROWS": sums.n_rows,
@@ -84,284 +51,154 @@ def similarity_code(sums: WeightedSums, c: Source) -> RowCode:
     )
 
 
+def _counters(n_features: int, sums: WeightedSums, c: Source) -> dict[str, str]:
+    """Types that count the parts of the work."""
+    return {
+        "feature_counter": unsigned(n_features),
+        "anchor_counter": unsigned(sums.n_anchors),
+        "row_counter": unsigned(sums.n_rows),
+        "term_counter": unsigned(len(sums.weight)),
+        "bias": c.fetch("bias", "row"),
+    }
+
+
 def _float_functions(features: Features, sums: WeightedSums, c: Source) -> list[str]:
     alike = c.model.find(Similarities)
     _, finish, normalise, *_ = alike.kind
     if normalise or finish == "ratio":
-        functions = [inverse_root_function(c.prefix)]
+        functions = [inverse_root_function(c)]
     elif alike.kind.is_exponential:
         functions = [exp2_function(c)]
     else:
-        functions = [power_function(c.prefix, alike.degree)]
+        functions = [power_function(c, alike.degree)]
     if finish == "ratio":
-        functions.append(ratio_function(c.prefix))
+        functions.append(c.text("ratio"))
+    words = _counters(features.n_features, sums, c)
+    words |= {"declare": "", "prepare": "", "t": "x"}
     if features_differ(c.model):
-        functions.append(_features_function(features, c))
-    functions.append(_similarity_function(alike, features, c))
-    return [*functions, _rows_function(sums, c)]
+        functions.append(_features_function(features, words, c))
+        words["declare"] = f"    float t[{c.m}_FEATURES];\n"
+        words |= {"prepare": f"    {c.prefix}_features(x, t);\n", "t": "t"}
+    words["add"] = _adding_steps(sums, c, c.fetch("weight", "term"), "term")
+    similarity = _similarity_function(alike, words, c)
+    return [*functions, similarity, c.text("rows", words)]
 
 
-def _features_function(features: Features, c: Source) -> str:
-    feature, place, inputs = unsigned(features.n_features), "feature", ""
+def _features_function(features: Features, words: dict[str, str], c: Source) -> str:
+    place, inputs = "feature", ""
     if "input" in c.tables:
-        place = "input"
-        inputs = f"const {c.type('input')} input = {c.fetch('input', 'feature')};"
-        inputs = lines([inputs], 2)
+        place, read = "input", c.fetch("input", "feature")
+        inputs = f"        const {c.type('input')} input = {read};\n"
     value = "value"
     value += f" * {c.fetch('factor', 'feature')}" if "factor" in c.tables else ""
     value += f" + {c.fetch('move', 'feature')}" if "move" in c.tables else ""
-    declare, add, unit = "", "", ""
+    words = words | {
+        "inputs": inputs,
+        "place": place,
+        "value_steps": value_steps(c, place, "feature"),
+        "value": value,
+        **dict.fromkeys(("declare", "add", "unit", "less_mean"), ""),
+    }
     if features.normalise:
-        declare, add, unit = _unit_steps(features, c)
-    return f"""\
-/* Inputs as the anchors have them. */
-static void {c.prefix}_features({c.x}, float t[{c.m}_FEATURES])
-{{
-    {feature} feature;
-{declare}
-    for (feature = 0; feature < {c.m}_FEATURES; ++feature) {{
-{inputs}        float value = x[{place}];
-{value_steps(c, place, "feature")}\
-        t[feature] = {value};
-{add}    }}
-{unit}}}
-"""
+        words["declare"], mean = "    float square = 0.0f;\n", ""
+        if "mean" in features.normalise:
+            words["declare"] = f"    float sum = 0.0f;\n{words['declare']}"
+            mean = c.text("mean", {"share": c_float(features.share)})
+            words["add"] = "        sum += t[feature];\n"
+            words["less_mean"] = "        t[feature] -= sum;\n"
+        words["unit"] = mean + c.text("unit", words)
+    return c.text("features", words)
 
 
-def _unit_steps(features: Features, c: Source) -> tuple[str, str, str]:
-    """Declarations, steps in the loop, and lines behind it that make length 1."""
-    loop = f"for (feature = 0; feature < {c.m}_FEATURES; ++feature) {{"
-    declare, steps, take, added = ["float square = 0.0f;"], [], [], ""
-    if "mean" in features.normalise:
-        declare = ["float sum = 0.0f;", *declare]
-        steps = [f"sum *= {c_float(features.share)}; /* the mean */"]
-        take = ["    t[feature] -= sum;"]
-        added = lines(["sum += t[feature];"], 2)
-    steps += [loop, *take, "    square += t[feature] * t[feature];", "}"]
-    steps += [f"square = {c.prefix}_inverse_root(square);"]
-    steps += [loop, "    t[feature] *= square;", "}"]
-    return lines(declare, 1), added, lines(steps, 1)
-
-
-def _similarity_function(alike: Similarities, features: Features, c: Source) -> str:
-    anchor, feature = unsigned(len(alike.anchor)), unsigned(features.n_features)
-    place = unsigned(alike.anchor.size)
-    # Widened first: an AVR's int has 16 bits.
-    first = "anchor" if place == anchor else f"({place})anchor"
+def _similarity_function(alike: Similarities, words: dict[str, str], c: Source) -> str:
+    anchor, place = words["anchor_counter"], unsigned(alike.anchor.size)
     start = c.fetch("constant", "anchor") if "constant" in c.tables else "0.0f"
-    entries = {"anchor": c.fetch("anchor", "place"), "p": c.prefix}
+    entries = {"anchor": c.fetch("anchor", "place")}
     if "share" in c.tables:
         entries["share"] = c.fetch("share", "feature")
     step, finish, *_ = alike.kind
-    steps = [line.format(**entries) for line in _STEPS[step]]
-    most = f"    float most = {start};\n" if step == "overlap" else ""
-    return f"""\
-/* How alike the features and an anchor are. */
-static float {c.prefix}_similarity(const float t[{c.m}_FEATURES], {anchor} anchor)
-{{
-    {place} place = ({place})({first} * {c.m}_FEATURES);
-    float total = {start};
-{most}    {feature} feature;
-
-    for (feature = 0; feature < {c.m}_FEATURES; ++feature) {{
-{lines([*steps, "++place;"], 2)}\
-    }}
-    return {_FINISHES[finish].format(p=c.prefix)};
-}}
-"""
+    more = {
+        "entry_counter": place,
+        # Widened first: an AVR's int has 16 bits.
+        "first": "anchor" if place == anchor else f"({place})anchor",
+        "start": start,
+        "most": f"    float most = {start};\n" if step == "overlap" else "",
+        "step": c.text(f"step {step}", entries),
+        "finish": _FINISHES[finish].format(p=c.prefix),
+    }
+    return c.text("similarity", words | more)
 
 
-def _rows_function(sums: WeightedSums, c: Source) -> str:
-    anchor, row = unsigned(sums.n_anchors), unsigned(sums.n_rows)
-    term = unsigned(len(sums.weight))
-    add = _adding_steps(sums, c, c.fetch("weight", "term"), "term")
-    declare, prepare, t = "", "", "x"
-    if features_differ(c.model):
-        declare = f"    float t[{c.m}_FEATURES];\n"
-        prepare, t = f"    {c.prefix}_features(x, t);\n", "t"
-    return f"""\
-/* bias + weight * similarity + weight * similarity + ... of each row. */
-static void {c.prefix}_rows({c.x}, float sums[{c.m}_ROWS])
-{{
-{declare}    {anchor} anchor;
-    {row} row;
-    {term} term = 0;
-
-{prepare}    for (row = 0; row < {c.m}_ROWS; ++row) {{
-        /* + 0: compilers turn a loop that only copies into a call of memcpy. */
-        sums[row] = {c.fetch("bias", "row")} + 0.0f;
-    }}
-    for (anchor = 0; anchor < {c.m}_ANCHORS; ++anchor) {{
-        const float alike = {c.prefix}_similarity({t}, anchor);
-
-{lines(add, 2)}\
-    }}
-}}
-"""
-
-
-def _adding_steps(sums: WeightedSums, c: Source, weight: str, place: str) -> list[str]:
+def _adding_steps(sums: WeightedSums, c: Source, weight: str, place: str) -> str:
     """Lines that add what a similarity gives to each row; `place` counts weights."""
+    words = {"weight": weight, "place": place, "first_row": sums.first_row}
     if sums.is_dense:
-        return [
-            f"for (row = {sums.first_row}; row < {c.m}_ROWS; ++row) {{",
-            f"    sums[row] += {weight} * alike;",
-            f"    ++{place};",
-            "}",
-        ]
-    return [
-        f"for (; term < {c.fetch('end', 'anchor')}; ++term) {{",
-        f"    sums[{c.fetch('row', 'term')}] += {weight} * alike;",
-        "}",
-    ]
+        return c.text("add dense", words)
+    words |= {"end": c.fetch("end", "anchor"), "row": c.fetch("row", "term")}
+    return c.text("add sparse", words)
 
 
-def _integer_features_function(features: FixedPointFeatures, c: Source) -> str:
-    m, read = c.m, c.fetch
-    place = read("input", "feature") if "input" in c.tables else "feature"
-    count, value = c.number, f"x[{place}]"
-    category, test = [], []
-    if "level" in c.tables:
-        level = f"const {c.type('level')} level = {read('level', 'feature')};"
-        category, value = [level, f"{count} count = x[{place}];"], "count"
-        test = [
-            "if (level != 0) { /* a category: does it have this level? */",
-            f"    count = count == ({count})(level - 1);",
-            "}",
-        ]
-    places = (
-        read("places", "feature") if "places" in c.tables else str(features.places[0])
-    )
-    steps = [
-        *category,
-        "int32_t t;",
-        "",
-        *test,
-        f"t = (int32_t){value} * {read('factor', 'feature')}",
-        f"    + {read('origin', 'feature')};",
-        *_clipped(features, places, c),
-    ]
-    return f"""\
-/* Inputs as the anchors have them. */
-static void {c.prefix}_features(
-    const {count} x[{m}_N], uint{c.model.width}_t features[{m}_FEATURES])
-{{
-    {unsigned(features.n_features)} feature;
-
-    for (feature = 0; feature < {m}_FEATURES; ++feature) {{
-{lines(steps, 2)}\
-    }}
-}}
-"""
+def _integer_functions(
+    features: FixedPointFeatures, sums: WeightedSums, c: Source
+) -> list[str]:
+    alike = c.model.find(FixedPointSimilarities)
+    words = _counters(features.n_features, sums, c)
+    words |= {"declare": "", "counter": f"    {words['term_counter']} term = 0;\n"}
+    place, weight = "term", c.fetch("weight", "term")
+    if sums.is_dense:
+        place, weight, kind = "weight", c.fetch_at("weight", "weight"), c.type("weight")
+        words |= {"declare": f"    const {kind} *weight = {c.prefix}_weight;\n"}
+        words["counter"] = ""
+    # A square of 8 bits is added in the next step, as products are in `linear`.
+    is_behind = alike.power == 2 and c.model.width == 8
+    step = "distance 1" if alike.power == 1 else f"distance 2 of {c.model.width} bits"
+    words |= {
+        "square": "        uint16_t square = 0;\n" if is_behind else "",
+        "distance": "distance + square" if is_behind else "distance",
+        "step": c.text(step),
+        "entry": c.fetch_at("anchor", "entry"),
+        "add": _adding_steps(sums, c, f"(int32_t){weight}", place),
+    }
+    rows = c.text("integer rows", words)
+    return [_integer_features(features, words, c), _fade(alike, c), rows]
 
 
-def _clipped(features: FixedPointFeatures, places: str, c: Source) -> list[str]:
-    """Lines that shift and clip a feature: clipped first if 16 bits hold the rest."""
-    end, kind = (
-        (features.top + 1) << int(features.places[0]),
-        f"(uint{c.model.width}_t)",
-    )
-    if "places" in c.tables or features.places[0] < 8 or end > 2**24:
-        return [
-            f"t = t < 0 ? 0 : t >> {places};",
-            f"features[feature] = {kind}(t > {c.m}_TOP ? {c.m}_TOP : t);",
-        ]
-    return [
-        f"t = t < 0 ? 0 : t < {end}L ? t : {end - 1}L;",
-        f"features[feature] = {kind}((uint16_t)(t >> 8) >> {int(places) - 8});",
-    ]
-
-
-def _fixed_point_function(alike: FixedPointSimilarities, c: Source) -> str:
-    exp2, read = alike.exp2, c.fetch
-    # An AVR shifts bit by bit, but moves whole bytes.
-    down = f">> {exp2.down}" if exp2.down <= 8 else f"<< {16 - exp2.down} >> 16"
-    return f"""\
-/* 2^-(distance / scale), 32768 is 1: halvings in 1/4096, a table and its chords. */
-static int16_t {c.prefix}_fade(uint32_t distance)
-{{
-    const uint32_t coarse = distance >> {exp2.drop};
-    uint16_t u;
-    uint16_t high;
-    uint16_t step;
-    uint8_t k;
-
-    if (coarse > {exp2.last}U) {{
-        return 0;
-    }}
-    u = (uint16_t)(((uint32_t)(uint16_t)coarse * {exp2.gain}U + {exp2.half}UL)
-        {down});
-    k = (uint8_t)(u >> 7 & 31);
-    high = {read("halving", "k")};
-    step = (uint16_t)(high - {read("halving", "k + 1")});
-    high = (uint16_t)(high - ((((uint32_t)step * (uint8_t)(u & 127) + 64) << 1) >> 8));
-    k = (uint8_t)(u >> 12);
-    return (int16_t)((uint16_t)(high + ((uint16_t)(1U << k) >> 1)) >> k);
-}}
-"""
-
-
-def _integer_rows_function(
-    alike: FixedPointSimilarities,
-    features: FixedPointFeatures,
-    sums: WeightedSums,
-    c: Source,
+def _integer_features(
+    features: FixedPointFeatures, words: dict[str, str], c: Source
 ) -> str:
-    m, read = c.m, c.fetch
-    kind = f"u{c.number}"
-    anchor, feature = unsigned(sums.n_anchors), unsigned(features.n_features)
-    row, term = unsigned(sums.n_rows), unsigned(len(sums.weight))
-    start, apart, whole = _distance_steps(alike, c)
-    declare, counter = "", f"    {term} term = 0;\n"
-    place, weight = "term", read("weight", "term")
-    if sums.is_dense:
-        declare = f"    const {c.type('weight')} *weight = {c.prefix}_weight;\n"
-        counter, place, weight = "", "weight", c.fetch_at("weight", "weight")
-    add = _adding_steps(sums, c, f"(int32_t){weight}", place)
-    return f"""\
-/* bias + weight * similarity + weight * similarity + ... of each row. */
-static void {c.prefix}_rows(const int{c.model.width}_t x[{m}_N], int32_t sums[{m}_ROWS])
-{{
-    {kind} features[{m}_FEATURES];
-    const {kind} *entry = {c.prefix}_anchor;
-{declare}    {anchor} anchor;
-    {row} row;
-{counter}
-    {c.prefix}_features(x, features);
-    for (row = 0; row < {m}_ROWS; ++row) {{
-        /* + 0: compilers turn a loop that only copies into a call of memcpy. */
-        sums[row] = {read("bias", "row")} + 0;
-    }}
-    for (anchor = 0; anchor < {m}_ANCHORS; ++anchor) {{
-{start}        {feature} feature;
-        int16_t alike;
-
-        for (feature = 0; feature < {m}_FEATURES; ++feature) {{
-            const {kind} t = features[feature];
-            const {kind} a = {c.fetch_at("anchor", "entry")};
-            const {kind} apart = ({kind})(t > a ? t - a : a - t);
-{apart}            ++entry;
-        }}
-        alike = {c.prefix}_fade({whole});
-{lines(add, 2)}\
-    }}
-}}
-"""
+    read, place = c.fetch, "feature"
+    if "input" in c.tables:
+        place = read("input", "feature")
+    words = words | {"input": place, "value": f"x[{place}]"}
+    words |= dict.fromkeys(("category", "test"), "")
+    if "level" in c.tables:
+        words |= {"level_type": c.type("level"), "level": read("level", "feature")}
+        words |= {"category": c.text("category", words), "value": "count"}
+        words["test"] = c.text("test category")
+    words |= {"factor": read("factor", "feature"), "origin": read("origin", "feature")}
+    words["clip"] = _clip(features, c)
+    return c.text("integer features", words)
 
 
-def _distance_steps(alike: FixedPointSimilarities, c: Source) -> tuple[str, str, str]:
-    """Declarations, the lines that add a feature, and the distance in the end."""
-    start, whole = ["uint32_t distance = 0;"], "distance"
-    if alike.power == 1:
-        steps = ["", "distance += apart;"]
-    elif c.model.width == 16:
-        steps = ["", "distance += (uint32_t)apart * apart;"]
-    else:  # a square is added in the next step: see `linear._later_steps`
-        start.append("uint16_t square = 0;")
-        whole = "distance + square"
-        steps = [
-            "",
-            "distance += square;",
-            "square = (uint16_t)((uint16_t)apart * apart);",
-        ]
-    return lines(start, 2), lines(steps, 3), whole
+def _clip(features: FixedPointFeatures, c: Source) -> str:
+    """Lines that shift and clip a feature: clipped first if 16 bits hold the rest."""
+    if "places" in c.tables:
+        return c.text("shift then clip", {"places": c.fetch("places", "feature")})
+    places = int(features.places[0])
+    end = (features.top + 1) << places
+    if places < 8 or end > 2**24:
+        return c.text("shift then clip", {"places": places})
+    return c.text("clip then shift", {"end": end, "last": end - 1, "bits": places - 8})
+
+
+def _fade(alike: FixedPointSimilarities, c: Source) -> str:
+    """The function for 2^-u in fixed point."""
+    exp2 = alike.exp2
+    words = {
+        **{name: getattr(exp2, name) for name in ("drop", "last", "gain", "half")},
+        # An AVR shifts bit by bit, but moves whole bytes.
+        "down": f">> {exp2.down}" if exp2.down <= 8 else f"<< {16 - exp2.down} >> 16",
+        "halving": c.fetch("halving", "k"),
+        "next": c.fetch("halving", "k + 1"),
+    }
+    return c.text("fade", words)

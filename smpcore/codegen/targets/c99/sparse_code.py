@@ -23,7 +23,7 @@ from smpcore.codegen.templates import filled
 def sparse_code(code: SparseCode, rows: RowCode, c: Source) -> RowCode:
     """How the public functions come to the score of an output."""
     limit, functions = code.limit, rows.functions
-    root = inverse_root_function(c.prefix)
+    root = inverse_root_function(c)
     functions = functions if root in functions else root + functions
     fill = f"    {c.prefix}_rows(x, alike);\n"
     if c.model.find(WeightedInputs):

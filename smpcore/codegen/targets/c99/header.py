@@ -1,0 +1,159 @@
+"""The C header of a model: names of inputs, constants, declarations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from smpcore.codegen.identity import interface_id, library_version, model_id
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.names import c_float
+from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.targets.c99.answer import margin_words
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+from smpcore.codegen.targets.c99.inputs import MAX_MASK
+from smpcore.codegen.targets.c99.probability import probability_declaration
+from smpcore.errors import ExportError
+
+#: Most inputs, and most levels of a category: an AVR's enum has 16 bits.
+MAX_INPUTS = 2**15 - 1
+MAX_CLASSES = 2**16
+
+
+def check_size(model: Any) -> None:
+    """Refuse a model that the format cannot hold."""
+    entries = model.source.inputs
+    sizes = {
+        "inputs": (len(entries), MAX_INPUTS),
+        "levels of a category": (max(len(e.levels) for e in entries), MAX_INPUTS),
+        "classes": (model.n_outputs, MAX_CLASSES),
+    }
+    for what, (size, most) in sizes.items():
+        if size > most:
+            raise ExportError(
+                f"The model has {size} {what}, but generated C holds at most {most}; "
+                "fit a smaller model."
+            )
+
+
+def header(c: Source) -> str:
+    """The header file: guard, names of inputs and levels, and what is declared."""
+    entries, m, n = c.model.source.inputs, c.m, len(c.model.inputs)
+    words = {
+        "id": model_id(c.model),
+        "format": SCHEMA,
+        "version": library_version(),
+        "interface": f"0x{interface_id(c.model)}UL",
+        "n_inputs": n,
+        "counter": unsigned(n),
+        "n_classes": c.model.n_outputs,
+        "probability": probability_declaration(c),
+    }
+    names = ((f"{m}_IN_{one.identifier.upper()}", _note(c, one)) for one in entries)
+    words["inputs"] = _enum(names)
+    words["levels"] = "".join(_levels(c, entry) for entry in entries if entry.levels)
+    check = "check, bits" if n <= MAX_MASK else "check, count"
+    words["check"] = c.text(check, words, "header")
+    is_named = not c.model.is_regression
+    words["classes"] = c.text("classes", words, "header") if is_named else ""
+    words["about"] = _about(c)
+    words["answer"] = _answer(c, words)
+    return c.text("frame", words, "header")
+
+
+def _levels(c: Source, entry: CompiledInput) -> str:
+    """Names of a category's levels."""
+    words = ((f"{c.m}_IS_{word.upper()}", "") for word in entry.level_identifiers)
+    column = entry.identifier.upper()
+    return c.text("levels", {"column": column, "enum": _enum(words)}, "header")
+
+
+def _enum(entries: Iterable[tuple[str, str]]) -> str:
+    """Names of the numbers from 0, with the comment behind each."""
+    entries = list(entries)
+    lines = [
+        f"    {name} = {value}{',' if value < len(entries) - 1 else ''}{note}"
+        for value, (name, note) in enumerate(entries)
+    ]
+    return "\n".join(["enum {", *lines, "};"])
+
+
+def _about(c: Source) -> str:
+    """What an input can be, in a comment and constants."""
+    missing = "None may be missing."
+    if any(entry.missing is not None for entry in c.model.source.inputs):
+        missing = "NAN: missing, counts as a typical training value."
+    if not c.model.is_integer:
+        return c.text("about floats", {"missing": missing}, "header")
+    numbers = (
+        {
+            "column": one.given.identifier.upper(),
+            **{
+                name: _constant(getattr(one, name))
+                for name in ("zero", "per_unit", "low", "high")
+            },
+        }
+        for one in c.model.inputs
+        if one.is_number
+    )
+    words = {
+        "largest": c.model.largest,
+        "ranges": "".join(c.text("range", words, "header") for words in numbers),
+        "ends": " and ".join(map(str, container_ends(c.model.width))),
+    }
+    return c.text("about integers", words, "header")
+
+
+def _constant(value: float) -> str:
+    """A float that can stand in any expression."""
+    text = c_float(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def unit_note(unit: str) -> str:
+    """A user's unit, behind a number in a comment: letters and signs of units only."""
+    printable = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
+    return f" {printable}" if printable else ""
+
+
+def _note(c: Source, entry: CompiledInput) -> str:
+    """Comment behind the name of an input."""
+    if entry.levels:
+        return f" /* {c.m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
+    unit, trained = unit_note(entry.unit), f"{entry.low:.6g} to {entry.high:.6g}"
+    if not c.model.is_integer:
+        return f" /* {trained}{unit} */"
+    one = next(one for one in c.model.inputs if one.given is entry)
+    exact = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
+    return f" /* {', '.join([one.formula, *exact, f'{trained} in training{unit}'])} */"
+
+
+def _answer(c: Source, words: dict[str, Any]) -> str:
+    """Declarations of the functions that answer, and of integers their constants."""
+    model, step, conversion = c.model, "", []
+    tie, words = c_float(np.float32(model.tie)), words | {"unit": "", "steps": ""}
+    if model.is_integer:
+        tie = f"{model.tie}{'L' if model.accumulator == 32 else ''}"
+        step, conversion = f", in steps of {model.step:.9g}", ["declare conversion"]
+        constants = {"step": c_float(model.step), "offset": _constant(model.shift)}
+        words["steps"] = c.text("step", constants, "header")
+        if model.is_regression:
+            words["unit"] = f"{step} above {model.shift:.9g}"
+            words["steps"] += c.text("offset", constants, "header")
+            conversion.append("declare value")
+    words["conversion"] = "".join(c.text(one, words, "header") for one in conversion)
+    if model.is_regression:
+        return c.text("answer, regression", words, "header")
+    words |= {"relative": "; the largest wins.", "tie": tie}
+    if model.is_integer:
+        less = ", less that of class 0" if model.relative else ""
+        words["relative"] = f"{less}{step}."
+    margin = margin_words(c)
+    words["margin"] = c.text("declare margin", margin, "header")
+    if margin["band"]:
+        words["margin"] += c.text("declare sure", margin, "header")
+    return c.text("answer, classes", words, "header")
