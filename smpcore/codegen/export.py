@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import methodcaller
 from typing import Any
 
 from smpcore.codegen.counts import Counts, in_counts, table_in_counts
@@ -16,10 +17,10 @@ from smpcore.codegen.quantise import quantise
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.arduino.sketches import arduino, words_of_sketches
 from smpcore.codegen.targets.c99.packaging import library, plain_c, words_of_c
-from smpcore.codegen.targets.javascript.bundle import javascript, words_of_javascript
+from smpcore.codegen.targets.javascript.source import javascript, words_of_javascript
 from smpcore.codegen.targets.onnx.source import onnx, words_of_onnx
-from smpcore.codegen.targets.python.bundle import python, words_of_python
-from smpcore.codegen.targets.rust.source import rust, words_of_rust
+from smpcore.codegen.targets.python.source import PYTHON_PARTS, python
+from smpcore.codegen.targets.rust.source import rust
 from smpcore.codegen.targets.verilog.testbench import verilog, words_of_verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
@@ -127,6 +128,8 @@ def export(
     return TARGETS[target].zip(Package(found, vectors, name))
 
 
+_words_of_python = methodcaller("parts", PYTHON_PARTS)
+
 #: Name of a target -> what it is and how its files are made.
 TARGETS = {
     "c99": Target("Generic C99", "c99", plain_c, words_of_c),
@@ -134,14 +137,16 @@ TARGETS = {
     "platformio": Target("PlatformIO library", "platformio", library, words_of_c),
     "zephyr": Target("Zephyr module", "zephyr", library, words_of_c),
     "cmake": Target("CMake library", "cmake", library, words_of_c),
-    "python": Target("Python", "python", python, words_of_python, in_c=False),
+    "python": Target("Python", "python", python, _words_of_python, in_c=False),
     "micropython": Target(
-        "MicroPython", "micropython", python, words_of_python, in_c=False
+        "MicroPython", "micropython", python, _words_of_python, in_c=False
     ),
     "javascript": Target(
         "JavaScript", "javascript", javascript, words_of_javascript, in_c=False
     ),
-    "rust": Target("Rust", "rust", rust, words_of_rust, in_c=False),
+    "rust": Target(
+        "Rust", "rust", rust, methodcaller("parts", "rust/parts.in"), in_c=False
+    ),
     "onnx": Target(
         "ONNX",
         "onnx",

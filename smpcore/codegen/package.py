@@ -18,6 +18,7 @@ from smpcore.codegen.names import check_prefix
 from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.c99.selftest import selftest_files
 from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.templates import section, sections
 from smpcore.codegen.vectors import TestVectors
 
 #: The oldest date a zip can hold: the same model always gives the same bytes.
@@ -80,6 +81,29 @@ class Package:
             "n_vectors": str(n_vectors),
             "passed": f"{about} format {SCHEMA} selftest: 0 of {n_vectors} differ",
         }
+
+    def parts(self, path: str) -> dict[str, str]:
+        """Words of templates, and those sections whose condition the model fulfils.
+
+        A section is named "word, condition"; those of one word follow each other.
+        """
+        model, words = self.model, self.words
+        has_band = model.not_sure >= 0 if model.is_integer else bool(model.band)
+        holds = {
+            "any": True,
+            "integers": model.is_integer,
+            "floats": not model.is_integer,
+            "value": model.is_regression,
+            "classes": not model.is_regression,
+            "probability": model.probability is not None,
+            "band": has_band,
+        }
+        found: dict[str, str] = {}
+        for name in sections(path):
+            word, condition = name.split(", ")
+            text = section(path, name, words) if holds[condition] else ""
+            found[word] = found.get(word, "") + text.removesuffix("\n")
+        return words | found
 
     @cached_property
     def sources(self) -> Files:

@@ -19,8 +19,7 @@ from smpcore.codegen import CompiledModel, compile_model, model_id
 from smpcore.codegen.inputs import LARGEST
 from smpcore.codegen.lower_similarities import stored_anchors
 from smpcore.codegen.program import WeightedInputs
-from smpcore.codegen.targets.javascript.literals import declared
-from smpcore.codegen.targets.javascript.source import PARTS, emit_javascript
+from smpcore.codegen.targets.javascript.source import PARTS, declared, emit_javascript
 from smpcore.datasets import Preparation
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel

@@ -44,9 +44,9 @@ def test_what_a_user_typed_is_no_template(random_model, target):
 def test_every_template_is_used(mixed_model, random_model, monkeypatch):
     read, before = set(), Path.read_text
 
-    def spy(path, *options):
+    def spy(path, *options, **more):
         read.add(path)
-        return before(path, *options)
+        return before(path, *options, **more)
 
     monkeypatch.setattr(Path, "read_text", spy)
     templates._text.cache_clear()

@@ -7,23 +7,21 @@ emulator. Of integers `round` does nothing: they are exact below 2^53.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.package import Files, Package
 from smpcore.codegen.program import (
     Operation,
     SparseCode,
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.targets.javascript.literals import declared
 from smpcore.codegen.targets.scripts import Language, constants_of_interval, script
-
-_JAVASCRIPT = Language(
-    "javascript/program.in",
-    declared,
-    lambda words: words[0] + "".join(map(str.capitalize, words[1:])),
-)
 
 #: Last operation -> what a score is a sum over.
 PARTS: dict[type[Operation], str] = {
@@ -31,6 +29,18 @@ PARTS: dict[type[Operation], str] = {
     WeightedSums: "anchor",
     SparseCode: "prototype",
 }
+
+
+def javascript(package: Package) -> Files:
+    """The module, and the model for programs."""
+    module = emit_javascript(package.model, package.name, package.id)
+    return package.documents | {f"{package.name}.mjs": module}
+
+
+def words_of_javascript(package: Package) -> dict[str, str]:
+    """Words of the self-test, and of the page about it."""
+    part = PARTS[type(package.model.operations[-1])]
+    return package.parts("javascript/parts.in") | {"part": part}
 
 
 def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
@@ -68,4 +78,36 @@ def _inputs(model: Any) -> list[dict[str, Any]]:
     ]
 
 
+def _text(value: Any) -> str:
+    """JSON in ASCII that ends neither a literal nor a <script> of HTML."""
+    text = json.dumps(value, allow_nan=False)
+    return "".join(f"\\u{ord(c):04x}" if c in "<>&" else c for c in text)
+
+
+def _literal(value: Any) -> str:
+    """Write a value as JavaScript."""
+    if isinstance(value, np.ndarray):
+        values, is_float = value.ravel().tolist(), value.dtype.kind == "f"
+        # Nine digits of a float32 lose nothing.
+        words = [f"{v:.9g}" if is_float else str(v) for v in values]
+        lines = (", ".join(words[i : i + 8]) for i in range(0, len(words), 8))
+        text = "[\n  " + ",\n  ".join(lines).replace("nan", "NaN") + ",\n]"
+        return f"new Float32Array({text})" if is_float else text
+    if isinstance(value, list) and value:
+        return "[\n  " + ",\n  ".join(map(_text, value)) + ",\n]"
+    return _text(value.item() if isinstance(value, np.generic) else value)
+
+
+def declared(constants: Mapping[str, Any], before: str = "") -> str:
+    """Declare constants."""
+    return "".join(
+        f"{before}const {n} = {_literal(v)};\n" for n, v in constants.items()
+    )
+
+
 _HEAD = "// SPDX-License-Identifier: 0BSD. This generated code is yours.\n"
+_JAVASCRIPT = Language(
+    "javascript/program.in",
+    declared,
+    lambda words: words[0] + "".join(map(str.capitalize, words[1:])),
+)

@@ -21,7 +21,6 @@ from smpcore.codegen.targets.scripts import (
     constants_of_interval,
     script,
 )
-from smpcore.codegen.templates import section
 
 #: Array of an operation -> constant of its length.
 _LENGTHS = {"BIAS": "N_SUMS", "FACTOR": "N_FEATURES", "CONSTANT": "N_ANCHORS"}
@@ -105,23 +104,3 @@ def rust(package: Package) -> Files:
     """The root of the crate, and the model for programs."""
     text = emit_rust(package.model, package.name, package.id, package.what)
     return package.documents | {"src/lib.rs": text}
-
-
-def words_of_rust(package: Package) -> dict[str, str]:
-    """Words of the self-test, and of the page about it."""
-    model, name, words = package.model, package.name, package.words
-    kind = "integers" if model.is_integer else "floats"
-    answers = ["found, value" if model.is_regression else "found, classes"]
-    answers += ["found, probability"] * (model.probability is not None)
-
-    def part(*names: str) -> str:
-        return "".join(section("rust/parts.in", one, words) for one in names)
-
-    words["given"] = part(f"given, {kind}").rstrip()
-    words["arithmetic"] = part(f"arithmetic, {kind}")
-    words["found"] = part(*answers).rstrip()
-    words["answer"] = f"{name}::label({name}::predict(&x))"
-    words["scores"] = part("scores")
-    if model.is_regression:
-        words |= {"answer": f"{name}::value(&x)", "scores": ""}
-    return words
