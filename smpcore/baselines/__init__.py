@@ -140,6 +140,9 @@ BASELINES: dict[str, Baseline] = {
         "Quadratic discriminant", "quadratic", reg_param=(0.01, 0.1, 0.5)
     ),
     "gmlvq": _classifier("GMLVQ", "gmlvq", n_prototypes=(1, 2, 3, 5)),
+    "local_gmlvq": _classifier(
+        "GMLVQ, a matrix per prototype", "local_gmlvq", n_prototypes=(1, 2, 3, 5)
+    ),
     "ps_random": _selected("PS-random", "ps_random", "ps_random_of_numbers"),
     "ps_border": _selected("PS-border", "ps_border", "ps_border_of_numbers"),
     "ps_spanning": _selected("PS-spanning", "ps_spanning", "ps_spanning_of_numbers"),

@@ -10,9 +10,10 @@ another class, :math:`d_-`, it minimises the mean of
 
 .. math:: \mu = (d_+ - d_-) / (d_+ + d_-)
 
-over prototypes and :math:`\Omega`. The paper goes down the gradient row by row, with a
-trace of 1; as :math:`\mu` does not depend on the trace, here L-BFGS goes down the
-gradient of all rows, and the trace is set to 1 at the end.
+over prototypes and :math:`\Omega`, whose trace :math:`\sum \Omega_{ij}^2` is 1. With
+local relevances each prototype has a matrix of its own (the paper's section 2.3). The
+paper goes down the gradient row by row and sets the trace to 1 after each step; here
+L-BFGS goes down the gradient of all rows, of matrices divided by their length.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from smpcore.methods.shared.starts import cluster_rows
@@ -35,35 +37,50 @@ def class_centres(
     return np.array([X[tied == r].mean(axis=0) for r in range(len(labels))]), labels
 
 
-def squared_distances(P: np.ndarray, Q: np.ndarray) -> np.ndarray:
-    """Squared Euclidean distance of each row of P to each of Q."""
-    distances = (P**2).sum(axis=1)[:, None] - 2.0 * P @ Q.T + (Q**2).sum(axis=1)
-    return np.maximum(distances, 0.0)
+def glvq_cost(
+    distances: np.ndarray, is_own: np.ndarray, weights: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Mean of mu, and its slopes by the distance of each row to each prototype."""
+    rows, slopes = np.arange(len(distances)), np.zeros_like(distances)
+    near, far = (
+        np.where(side, distances, np.inf).argmin(axis=1) for side in (is_own, ~is_own)
+    )
+    plus, minus = distances[rows, near], distances[rows, far]
+    total = np.maximum(plus + minus, 1e-30)  # of a row that lies on both, mu is 0
+    slopes[rows, near] = 2.0 * weights * minus / total**2
+    slopes[rows, far] = -2.0 * weights * plus / total**2
+    return float(weights @ ((plus - minus) / total)), slopes
+
+
+def matrix_distances(X: np.ndarray, Z: np.ndarray, omegas: np.ndarray) -> np.ndarray:
+    """Distance of each row to each prototype: all have one matrix, or each its own."""
+    distances = np.empty((len(X), len(Z)))
+    for k, omega in enumerate(omegas):
+        members = slice(k, None, len(omegas))
+        P, Q = X @ omega.T, Z[members] @ omega.T
+        distances[:, members] = cdist(P, Q, "sqeuclidean")
+    return distances
 
 
 def mean_cost(
     Z: np.ndarray,
-    omega: np.ndarray,
+    omegas: np.ndarray,
     X: np.ndarray,
     is_own: np.ndarray,
     weights: np.ndarray,
 ) -> tuple[float, np.ndarray, np.ndarray]:
     """Mean of mu, and its gradients."""
-    distances = squared_distances(X @ omega.T, Z @ omega.T)
-    of_Z, of_omega, rows = np.zeros_like(Z), np.zeros_like(omega), np.arange(len(X))
-    nearest = [
-        np.where(side, distances, np.inf).argmin(axis=1) for side in (is_own, ~is_own)
-    ]
-    plus, minus = (distances[rows, places] for places in nearest)
-    total = np.maximum(plus + minus, 1e-30)  # of a row that lies on both, mu is 0
-    # Derivatives of mu by both distances; those of a distance are linear in x - w.
-    slopes = 2.0 * minus / total**2, -2.0 * plus / total**2
-    for places, slope in zip(nearest, slopes, strict=True):
-        E = X - Z[places]
-        pulled = (weights * slope)[:, None] * E
-        of_omega += 2.0 * omega @ (pulled.T @ E)
-        np.subtract.at(of_Z, places, 2.0 * pulled @ (omega.T @ omega))
-    return float(weights @ ((plus - minus) / total)), of_Z, of_omega
+    value, slopes = glvq_cost(matrix_distances(X, Z, omegas), is_own, weights)
+    of_Z, of_omegas = np.zeros_like(Z), np.zeros_like(omegas)
+    for k, omega in enumerate(omegas):
+        members = slice(k, None, len(omegas))
+        S, W = slopes[:, members], Z[members]
+        sums = S.T @ X
+        apart = sums - S.sum(axis=0)[:, None] * W  # sums of x - w
+        of_Z[members] = -2.0 * apart @ (omega.T @ omega)
+        squares = (X.T * S.sum(axis=1)) @ X - sums.T @ W - W.T @ apart
+        of_omegas[k] = 2.0 * omega @ squares
+    return value, of_Z, of_omegas
 
 
 @dataclass(eq=False, repr=False)
@@ -71,39 +88,43 @@ class GMLVQ(ClassifierMixin, BaseEstimator):
     """Nearest prototype in a learned distance; from the centres of clusters."""
 
     n_prototypes: int = 1  # of each class
+    local: bool = False
     max_iter: int = 200
     random_state: int = 0
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GMLVQ:
-        """Move prototypes and distance from the centres of clusters."""
+        """Move prototypes and distances from the centres of clusters."""
         X = np.asarray(X, dtype=float)
         self.classes_, codes = np.unique(y, return_inverse=True)
         u = np.ones(len(X)) if sample_weight is None else np.asarray(sample_weight)
         u = u / u.sum()
         Z, labels = class_centres(X, codes, self.n_prototypes, self.random_state)
-        is_own = codes[:, None] == labels
+        is_own, n_features = codes[:, None] == labels, X.shape[1]
+        n_matrices = len(Z) if self.local else 1
+        shape = n_matrices, n_features, n_features
+
+        def parts(flat: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            """Prototypes, matrices of trace 1, and the lengths that they had."""
+            omegas = flat[Z.size :].reshape(shape)
+            lengths = np.linalg.norm(omegas, axis=(1, 2), keepdims=True)
+            return flat[: Z.size].reshape(Z.shape), omegas / lengths, lengths
 
         def cost(flat: np.ndarray) -> tuple[float, np.ndarray]:
-            value, of_Z, of_omega = mean_cost(*_parts(flat, Z.shape), X, is_own, u)
-            return value, np.concatenate([of_Z.ravel(), of_omega.ravel()])
+            W, omegas, lengths = parts(flat)
+            value, of_Z, slopes = mean_cost(W, omegas, X, is_own, u)
+            along = (slopes * omegas).sum(axis=(1, 2), keepdims=True)
+            of_omegas = (slopes - along * omegas) / lengths
+            return value, np.concatenate([of_Z.ravel(), of_omegas.ravel()])
 
-        start = np.concatenate([Z.ravel(), np.eye(Z.shape[1]).ravel()])
+        eyes = np.tile(np.eye(n_features), (n_matrices, 1, 1))
+        start = np.concatenate([Z.ravel(), eyes.ravel()])
         limits = {"maxiter": self.max_iter}
         optimum = minimize(cost, start, jac=True, method="L-BFGS-B", options=limits)
-        self.Z_, omega = _parts(optimum.x, Z.shape)
-        self.omega_ = omega / np.linalg.norm(omega)
+        self.Z_, self.omega_, _ = parts(optimum.x)
         self.prototype_labels_, self.cost_ = labels, float(optimum.fun)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Class of the nearest prototype."""
-        P, Q = (np.asarray(rows) @ self.omega_.T for rows in (X, self.Z_))
-        nearest = squared_distances(P, Q).argmin(axis=1)
+        nearest = matrix_distances(np.asarray(X), self.Z_, self.omega_).argmin(axis=1)
         return self.classes_[self.prototype_labels_[nearest]]
-
-
-def _parts(flat: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Prototypes and omega of the one vector that L-BFGS moves."""
-    n_all, n_features = shape
-    n = n_all * n_features
-    return flat[:n].reshape(shape), flat[n:].reshape(n_features, n_features)

@@ -94,6 +94,7 @@ MODELS: dict[str, Callable[..., BaseEstimator]] = {
     "adaboost": partial(AdaBoostClassifier, random_state=0),
     "quadratic": partial(QuadraticDiscriminantAnalysis, reg_param=0.1),
     "gmlvq": GMLVQ,
+    "local_gmlvq": partial(GMLVQ, local=True),
     **{f"ps_{way}": partial(SelectedClassifier, way) for way in WAYS},
     **{f"ps_{way}_of_numbers": partial(SelectedRegressor, way) for way in WAYS},
     "svm_sel": partial(FewVectorSVC, "selected"),

@@ -12,29 +12,38 @@ from smpcore.datasets import load_dataset, prepare
 from smpcore.evaluation.sizes import measure_baseline
 
 
+@pytest.mark.parametrize("n_matrices", [1, 5])
 @pytest.mark.parametrize("seed", range(3))
-def test_gradients_are_those_of_the_cost(seed):
+def test_gradients_are_those_of_the_cost(seed, n_matrices):
     rng = np.random.default_rng(seed)
-    X, Z, omega = (rng.normal(size=shape) for shape in ((30, 4), (5, 4), (4, 4)))
+    shape = n_matrices, 4, 4
+    X, Z, omegas = (rng.normal(size=shape) for shape in ((30, 4), (5, 4), shape))
     weights = rng.uniform(size=30)
     weights /= weights.sum()
     own = rng.integers(3, size=30)[:, None] == np.array([0, 0, 1, 2, 2])
-    _, of_Z, of_omega = mean_cost(Z, omega, X, own, weights)
+    value, of_Z, of_omega = mean_cost(Z, omegas, X, own, weights)
 
     def cost(flat):
         return mean_cost(
-            flat[:20].reshape(5, 4), flat[20:].reshape(4, 4), X, own, weights
+            flat[:20].reshape(5, 4), flat[20:].reshape(shape), X, own, weights
         )[0]
 
-    numbers = approx_fprime(np.concatenate([Z.ravel(), omega.ravel()]), cost, 1e-7)
+    numbers = approx_fprime(np.concatenate([Z.ravel(), omegas.ravel()]), cost, 1e-7)
     exact = np.concatenate([of_Z.ravel(), of_omega.ravel()])
     np.testing.assert_allclose(exact, numbers, atol=1e-5)
+    # As printed: the distance of each pair by the matrix of its prototype.
+    total = 0.0
+    for x, same, weight in zip(X, own, weights, strict=True):
+        d = [((omegas[r % n_matrices] @ (x - z)) ** 2).sum() for r, z in enumerate(Z)]
+        plus, minus = min(np.array(d)[same]), min(np.array(d)[~same])
+        total += weight * (plus - minus) / (plus + minus)
+    assert value == pytest.approx(total)
 
 
 def test_cost_of_one_row_by_hand():
     # Distances 1 to its own prototype and 4 to the other one, doubled by omega.
     X, Z = np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])
-    own, omega = np.array([[True, False]]), 2.0 * np.eye(2)
+    own, omega = np.array([[True, False]]), 2.0 * np.eye(2)[None]
     cost, of_Z, _ = mean_cost(Z, omega, X, own, np.ones(1))
     assert cost == pytest.approx((1 - 4) / (1 + 4))
     # 2 d-/(d+ + d-)^2 = 2 * 16 / 20^2, times the slope 8 of d+ by its prototype.
@@ -55,6 +64,21 @@ def test_errors_are_those_it_is_known_for(name):
     assert 1 - cross_val_score(model, X, y, cv=folds).mean() <= most
 
 
+@pytest.mark.parametrize(("name", "most"), [("spirals", 0.06), ("moons", 0.05)])
+def test_a_matrix_for_each_prototype_bends_what_one_matrix_cannot(name, most):
+    dataset = load_dataset(name)
+    X = prepare(dataset, np.arange(dataset.n_samples)).transform(dataset.frame)
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    one, each = (
+        1
+        - cross_val_score(
+            model.estimator({"n_prototypes": 2}), X, dataset.y, cv=folds
+        ).mean()
+        for model in (BASELINES["gmlvq"], BASELINES["local_gmlvq"])
+    )
+    assert each <= most < one
+
+
 def test_sizes_count_prototypes_and_the_distance():
     dataset = load_dataset("iris")
     preparation = prepare(dataset, np.arange(dataset.n_samples))
@@ -62,10 +86,16 @@ def test_sizes_count_prototypes_and_the_distance():
     fitted = BASELINES["gmlvq"].estimator({"n_prototypes": 2}).fit(X, dataset.y)
     sizes = measure_baseline(fitted, preparation)
     assert sizes == {"n_nonzeros": 6 * 4 + 16, "n_features": 4, "n_prototypes": 6}
+    local = BASELINES["local_gmlvq"].estimator().fit(X, dataset.y)
+    assert measure_baseline(local, preparation)["n_nonzeros"] == 3 * 4 + 3 * 16
+    traces = (local[-1].omega_ ** 2).sum(axis=(1, 2))
+    np.testing.assert_allclose(traces, 1.0)
 
 
 @pytest.mark.filterwarnings("error")
 def test_a_row_on_two_equal_prototypes_pulls_nothing():
     Z, own = np.ones((2, 2)), np.array([[True, False]])
-    cost, of_Z, of_omega = mean_cost(Z, np.eye(2), np.ones((1, 2)), own, np.ones(1))
+    cost, of_Z, of_omega = mean_cost(
+        Z, np.eye(2)[None], np.ones((1, 2)), own, np.ones(1)
+    )
     assert cost == 0 and not of_Z.any() and not of_omega.any()

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from smpcore.baselines.gmlvq import glvq_cost
 from smpcore.methods.imkpl.alternation import ridge_weights
 from smpcore.methods.imkpl.problem import medoid_prototypes
 from smpcore.papers.imkpl.averaged import AveragedKernel, unit_length
@@ -39,17 +40,9 @@ def cost_and_gradient(
     """E and its gradient in the coefficients."""
     KU = K @ U.T
     D = K.diagonal()[:, None] - 2.0 * KU + np.einsum("ij,ji->i", U, KU)
-    rows = np.arange(len(K))
-    right = np.where(same_class, D, np.inf).argmin(axis=1)
-    wrong = np.where(same_class, np.inf, D).argmin(axis=1)
-    near, far = D[rows, right], D[rows, wrong]
-    total = np.maximum(near + far, 1e-12)
-    slopes = np.zeros_like(D)  # of E in the distances
-    slopes[rows, right] = 2.0 * far / total**2
-    slopes[rows, wrong] = -2.0 * near / total**2
-    slopes /= len(K)
+    value, slopes = glvq_cost(D, same_class, np.full(len(K), 1.0 / len(K)))
     gradient = 2.0 * (slopes.sum(axis=0) * KU - K @ slopes)
-    return float(np.mean((near - far) / total)), gradient.T
+    return value, gradient.T
 
 
 class AKGLVQ:

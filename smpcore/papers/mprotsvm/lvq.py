@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from typing import Self
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
-from smpcore.baselines.gmlvq import class_centres, squared_distances
+from smpcore.baselines.gmlvq import class_centres
 
 #: Steps for each prototype, as the package's manual has it; of LVQ2.1 also the times
 #: that every row is looked at, at least: few prototypes would see few rows.
@@ -82,7 +83,7 @@ class _Nearest:
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Class of the nearest prototype."""
-        nearest = squared_distances(np.asarray(X), self.Z_).argmin(axis=1)
+        nearest = cdist(X, self.Z_, "sqeuclidean").argmin(axis=1)
         return self.classes_[self.prototype_labels_[nearest]]
 
 
