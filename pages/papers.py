@@ -28,8 +28,8 @@ if paper in METHODS:
     st.caption(METHODS[paper].reference)
 chosen = [one for one in EXPERIMENTS if one.paper == paper]
 conclusions.forest(chosen)
-lines = overview([(one, paper_runs.table(one)) for one in chosen])
-lines.insert(1, "title", [one.title for one in chosen])
+lines = paper_runs.from_tables(overview, chosen)
+lines = lines.assign(title=[one.title for one in chosen])
 shown = lines[["title", "where", "conclusions", "numbers", "status"]]
 table(shown.loc[:, (shown != "").any()])
 names = {one.name: f"{one.where}: {one.title}" for one in chosen}

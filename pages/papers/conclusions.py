@@ -40,7 +40,7 @@ def _shown(lines: pd.DataFrame, *without: str) -> None:
 
 def of_all_papers() -> None:
     """The main conclusions of all papers, with what became of them."""
-    lines = conclusions_table(EXPERIMENTS, paper_runs.table)
+    lines = paper_runs.from_tables(conclusions_table, EXPERIMENTS)
     if lines.empty:
         return
     holds, in_part, fails = ((lines["verdict"] == one).sum() for one in VERDICTS)
@@ -58,8 +58,9 @@ def of_all_papers() -> None:
 
 def of_one(experiment: Experiment) -> None:
     """What the paper concludes from a table or figure, and whether that holds."""
-    message(st.markdown, first_line(EXPERIMENTS, paper_runs.table, experiment))
-    lines = conclusions_table([experiment], paper_runs.table, main=False)
+    first = paper_runs.from_tables(first_line, EXPERIMENTS, experiment.name)
+    message(st.markdown, first)
+    lines = paper_runs.from_tables(conclusions_table, [experiment], False)
     if not lines.empty:
         _shown(lines, "paper", "experiment")
 
@@ -67,7 +68,7 @@ def of_one(experiment: Experiment) -> None:
 def forest(experiments: Sequence[Experiment]) -> None:
     """Measured minus printed means of a paper's tables, and how they are decided."""
     tables = [one for one in experiments if one.ranked]
-    rows, decided = differences(tables, paper_runs.table)
+    rows, decided = paper_runs.from_tables(differences, tables)
     if rows.empty:
         if any(one.paper != "all" for one in experiments):
             st.caption(

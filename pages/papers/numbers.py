@@ -14,7 +14,7 @@ from pages.ui.elements import table as show_table
 from pages.ui.text import message
 from pages.work import paper_runs, server_files
 from smpcore import METHODS, figures
-from smpcore.papers import Experiment, Measured, verdicts
+from smpcore.papers import Experiment, Measured, differences
 
 
 def show(experiment: Experiment, table: pd.DataFrame) -> None:
@@ -25,7 +25,7 @@ def show(experiment: Experiment, table: pd.DataFrame) -> None:
         return
     if experiment.ranked:
         ranks.show(experiment, table)
-    if decided := verdicts(table).summary:
+    for decided in paper_runs.from_tables(differences, [experiment])[1]:
         message(st.caption, decided)
     measure = measures[0]
     if len(measures) > 1:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,7 +26,7 @@ from smpcore.papers import (
 )
 
 _runs = Store()
-#: Name -> state of the files, and what was made of them.
+#: What is made from experiments' files, with the state of the files.
 _tables = Store()
 
 
@@ -66,17 +68,34 @@ def run_of(experiment: Experiment) -> Task | None:
 
 def table(experiment: Experiment) -> pd.DataFrame:
     """The numbers of an experiment: read anew where its files have changed."""
+    make = lambda: table_of(experiment, place())  # noqa: E731
+    return _kept(experiment.name, [experiment], make)
+
+
+def from_tables(
+    function: Callable[..., Any], experiments: Sequence[Experiment], *more: Hashable
+) -> Any:
+    """``function(experiments, table, *more)``: anew where a file has changed."""
+    names = (one.name for one in experiments)
+    key = function.__name__, *names, *more
+    return _kept(key, experiments, lambda: function(experiments, table, *more))
+
+
+def _kept(
+    key: Hashable, experiments: Sequence[Experiment], make: Callable[[], Any]
+) -> Any:
     where = place()
-    files = [path_of(experiment.name, folder) for folder in (SHIPPED, where.out)]
-    states = [
-        (f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else 0 for f in files
+    state = [
+        (f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else 0
+        for one in experiments
+        for f in (path_of(one.name, folder) for folder in (SHIPPED, where.out))
     ]
-    key = states, [*missing_data(experiment, where)]
-    found, table = _tables.get(experiment.name) or (None, None)
-    if found != key:
-        table = table_of(experiment, where)
-        _tables.put(experiment.name, (key, table))
-    return table
+    state += [tuple(missing_data(one, where)) for one in experiments]
+    before, made = _tables.get(key) or (None, None)
+    if before != state:
+        made = make()
+        _tables.put(key, (state, made))
+    return made
 
 
 def measured(experiment: Experiment) -> list[Measured]:

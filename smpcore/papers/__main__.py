@@ -92,7 +92,7 @@ def _place(args: argparse.Namespace) -> Place:
 
 def _list(args: argparse.Namespace) -> int:
     place = _place(args)
-    table = overview([(one, table_of(one, place)) for one in EXPERIMENTS])
+    table = overview(EXPERIMENTS, lambda one: table_of(one, place))
     if args.format == "csv":
         print(table.to_csv(index=False), end="")
         return 0

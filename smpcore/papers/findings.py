@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -10,11 +10,10 @@ from smpcore.methods import METHODS
 from smpcore.papers.comparison import compared
 from smpcore.papers.comparison.ranks import mean_ranks
 from smpcore.papers.conclusions import NOT_TESTED, Finding, finding_of
-from smpcore.papers.experiment import Experiment
+from smpcore.papers.experiment import Experiment, by_name
+from smpcore.papers.table import TableOf
 from smpcore.papers.verdicts import verdicts
 
-#: Numbers of an experiment, from `smpcore.papers.table_of`.
-TableOf = Callable[[Experiment], pd.DataFrame]
 #: Model that ours are set beside.
 _BESIDE = "RBF-SVM"
 
@@ -132,9 +131,7 @@ def _other_protocols(
     return f"Tried, too: {'; '.join(parts)}." if parts else ""
 
 
-def first_line(
-    experiments: Sequence[Experiment], table_of: TableOf, one: Experiment
-) -> str:
+def first_line(experiments: Sequence[Experiment], table_of: TableOf, name: str) -> str:
     """Say first of a table of accuracies what it is printed for, and what is found.
 
     Parameters
@@ -143,14 +140,15 @@ def first_line(
         Those of all papers.
     table_of : callable
         ``table_of(experiment)`` gives its numbers.
-    one : Experiment
-        Whose first line it is.
+    name : str
+        Of the experiment whose first line it is.
 
     Returns
     -------
     str
         Empty where no model leads.
     """
+    one = by_name(experiments, name)
     text = lead(one, table_of(one))
     if not text:
         return ""
@@ -233,7 +231,7 @@ def summary(experiments: Sequence[Experiment], table_of: TableOf) -> str:
     for key, method in METHODS.items():
         chosen = [one for one in experiments if one.paper == key]
         parts.append(f"## {method.title.split(':')[0]}\n\n{method.reference}\n")
-        lines = [first_line(experiments, table_of, one) for one in chosen]
+        lines = [first_line(experiments, table_of, one.name) for one in chosen]
         parts += [f"{line}\n" for line in lines if line]
         rows = conclusions_table(chosen, table_of)
         parts.append("\n".join(map(_block, rows.to_dict("records"))) + "\n")

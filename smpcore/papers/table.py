@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ COLUMNS = (
     "seconds",
     "status",
 )
+#: Numbers of an experiment, from `table_of`.
+TableOf = Callable[[Experiment], pd.DataFrame]
 #: What tells a number of an experiment from the others.
 Key = tuple[str, str, str, float | None]
 
@@ -163,13 +165,15 @@ def _status(row: Mapping[str, Any], experiment: Experiment, measure: str) -> str
     return "compared" if measure in MARGINS else "measured, no margin"
 
 
-def overview(tables: Sequence[tuple[Experiment, pd.DataFrame]]) -> pd.DataFrame:
+def overview(experiments: Sequence[Experiment], table_of: TableOf) -> pd.DataFrame:
     """A line for each experiment.
 
     Parameters
     ----------
-    tables : sequence of (Experiment, DataFrame)
-        Experiments with their tables of `compare`.
+    experiments : sequence of Experiment
+        In the order of the lines.
+    table_of : callable
+        ``table_of(experiment)`` gives its numbers.
 
     Returns
     -------
@@ -177,7 +181,7 @@ def overview(tables: Sequence[tuple[Experiment, pd.DataFrame]]) -> pd.DataFrame:
         Columns ``paper, experiment, where, command, conclusions, numbers, status``: how
         many conclusions hold, which verdicts numbers have, and what is missing.
     """
-    return pd.DataFrame([_line(*one) for one in tables])
+    return pd.DataFrame([_line(one, table_of(one)) for one in experiments])
 
 
 def _line(experiment: Experiment, table: pd.DataFrame) -> dict[str, str]:

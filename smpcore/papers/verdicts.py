@@ -176,18 +176,13 @@ _MEANS = ("reported", "measured")
 
 def _placebos(printed: _Sample, measured: _Sample, margin: float) -> np.ndarray:
     """Of each printed mean of another model that is far enough: is it reproduced?"""
-    random, passed = np.random.default_rng(0), [np.empty(0, dtype=bool)]
-    means = np.nanmean(printed.mean, axis=1)
+    random, means = np.random.default_rng(0), np.nanmean(printed.mean, axis=1)
     models = np.arange(len(means))
-    for _ in range(N_DRAWS if len(models) > 1 else 0):
-        order = random.permutation(models)
-        if (order == models).any():
-            continue
-        other = _Sample(*(part[order] for part in printed))
-        far = np.abs(means[order] - means) > margin
-        tests = _tested(other, measured, margin)
-        passed.append(tests["p not equal"].to_numpy()[far] < LEVEL)
-    return np.concatenate(passed)
+    orders = np.array([random.permutation(models) for _ in range(N_DRAWS)])
+    orders = orders[(orders != models).all(axis=1)]
+    tests = _tested(_Sample(*(part[orders] for part in printed)), measured, margin)
+    far = np.abs(means[orders] - means) > margin
+    return tests["p not equal"].to_numpy()[far.ravel()] < LEVEL
 
 
 def verdicts(table: pd.DataFrame) -> Verdicts:
