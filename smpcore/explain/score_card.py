@@ -2,19 +2,23 @@
 
 Every column that the model uses is cut into a few ranges with round edges. With w_jf
 the weight per unit of feature f in score j and m_b the mean of the training values in
-range b, the range has round(w_jf m_b / u) points; u, the value of one point, is common
-to all columns and scores. Of two scores only the difference counts: one total is
-compared with a threshold. Otherwise there is a total for each score, and the largest
-one wins. Ranges, u and threshold are chosen on the training rows, so that as many of
-them as possible get the prediction of the model with as few and as small points as
-possible.
+range b, the search begins with round(w_jf m_b / u) points; u, the value of one point,
+is common to all columns and scores. Then points are changed as whole numbers, one line
+or all lines above an edge at a time, while that gives more training rows the prediction
+of the model. Rows that fall into the same lines get the same points: the most frequent
+prediction among them bounds what any points can reach.
+
+Of two scores only the difference counts: one total is compared with a threshold.
+Otherwise there is a total for each score, and the largest one wins. Of all sizes the
+card with the fewest ranges and the smallest points is taken that is nearly as good as
+the best one. Only training rows are looked at.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -32,6 +36,8 @@ _RANGES = (2, 3, 4, 5, 6, 8)
 _POINTS = (5, 9, 20, 50, 99)
 #: Training rows that a smaller card may predict otherwise, as a share.
 _TOLERATED = 0.005
+#: Of more training rows, evenly spread ones are looked at.
+_MOST_ROWS = 4000
 _BY_HAND = (
     "Add the points of one line of each column; a star marks the line of a missing "
     "number. Ranges and points are chosen on the training rows."
@@ -54,6 +60,11 @@ class ScoreCard:
         Number of the class that each total belongs to.
     classes : ndarray of shape (n_classes,)
         Labels; ties go to the lowest class.
+    n_rows : int
+        Training rows that it was chosen on.
+    agreement, bound : float
+        Share of them with the prediction of the model, and the largest one that any
+        points of these ranges could reach.
     """
 
     points: np.ndarray
@@ -61,6 +72,9 @@ class ScoreCard:
     threshold: int | None
     class_of_total: np.ndarray
     classes: np.ndarray
+    n_rows: int
+    agreement: float
+    bound: float
     _cuts: tuple[_Cut, ...]
 
     @property
@@ -180,10 +194,7 @@ def score_card(
             "A score card needs a linear classifier; choose SMP, SMaLL, the SVM with "
             "the linear kernel, or the linear similarity."
         )
-    weights, constants, class_of, alone = score_sums(model)
-    if len(weights) == 2 and alone >= 0:  # one total is compared with a threshold
-        only = class_of != alone
-        weights, constants, class_of = weights[only], constants[only], class_of[only]
+    weights, *_ = score_sums(model)
     used = np.flatnonzero(preparation.used_columns((weights != 0).any(axis=0)))
     if len(weights) > MAX_TOTALS or not 0 < len(used) <= MAX_COLUMNS:
         raise SmpcoreError(
@@ -192,14 +203,16 @@ def score_card(
             "prototypes and more sparsity."
         )
     inputs = [preparation.inputs[i] for i in used]
-    sums = _Sums(weights, constants, class_of, model.classes)
-    wanted = model.predict(X)
-    cards = [
-        (float((card.predict(X) == wanted).mean()), card)
-        for card in _cards(sums, inputs, X, wanted)
-    ]
-    best = max(agreement for agreement, _ in cards)
-    return next(card for agreement, card in cards if agreement >= best - _TOLERATED)
+    # The sizes in their order, up to one that no other can surpass by much.
+    X, cards = X[:: -(-len(X) // _MOST_ROWS)], []
+    searches = [_Search(model, inputs, X, n_ranges) for n_ranges in _RANGES]
+    least = max(search.bound for search in searches) - _TOLERATED
+    for search, most in itertools.product(searches, _POINTS):
+        cards.append(search.card(most))
+        if cards[-1].agreement >= least:
+            return cards[-1]
+    least = max(card.agreement for card in cards) - _TOLERATED
+    return next(card for card in cards if card.agreement >= least)
 
 
 def card_section(
@@ -223,6 +236,11 @@ def card_section(
     Section
     """
     card, words = score_card(model, preparation, X), [_BY_HAND]
+    words.append(
+        f"On {100 * card.agreement:.1f} % of {card.n_rows:,} training rows the card "
+        "predicts as the model does; no points for its ranges reach more than "
+        f"{100 * card.bound:.1f} %."
+    )
     for title, (rows, y, *_, weights) in parts.items():
         if not len(y):
             continue
@@ -239,56 +257,115 @@ def card_section(
     return Section("Score card", (lines, card.rule, " ".join(words)))
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """The scores of a model as weighted sums of features, in the user's units."""
+class _Search:
+    """Columns cut into so many ranges, and training rows by the lines they fall into.
 
-    weights: np.ndarray
-    constants: np.ndarray
-    class_of: np.ndarray
-    classes: np.ndarray
+    Rows that fall into the same lines and have the same prediction are one cell.
+    """
 
-
-def _cards(
-    sums: _Sums, inputs: list[Input], X: np.ndarray, wanted: np.ndarray
-) -> Iterator[ScoreCard]:
-    """Cards of all sizes, those with the fewest ranges and smallest points first."""
-    for n_ranges in _RANGES:
-        cuts = tuple(
+    def __init__(
+        self, model: PrototypeModel, inputs: list[Input], X: np.ndarray, n_ranges: int
+    ) -> None:
+        weights, self.constants, self.class_of, self.alone = score_sums(model)
+        self.classes, self.n_rows = model.classes, len(X)
+        self.cuts = tuple(
             _Cut(column, _round_edges(X[:, column.first], n_ranges, column.integer))
             for column in inputs
         )
-        parts = [_line_values(sums.weights, cut, X) for cut in cuts]
-        for most in _POINTS:
-            card = _card(sums, cuts, parts, most)
-            if card.threshold is not None:
-                second = wanted == sums.classes[1]
-                limit = _threshold(card.totals(X)[:, 0], second)
-                card = replace(card, threshold=limit)
-            yield card
+        self.values = [_line_values(weights, cut, X) for cut in self.cuts]
+        lines = [cut.lines(X) for cut in self.cuts]
+        rows = np.column_stack([*lines, model.decide(model.scores(X))])
+        rows, self.counts = np.unique(rows, axis=0, return_counts=True)
+        self.lines, self.wanted = rows[:, :-1], rows[:, -1]
+        place = np.unique(self.lines, axis=0, return_inverse=True)[1].ravel()
+        most = np.zeros(len(rows))
+        np.maximum.at(most, place, self.counts)
+        #: Share of rows that get the prediction of the model at most, by any points.
+        self.bound = float(most.sum()) / self.n_rows
 
+    def moves(self) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Column, total and the lines whose points change together."""
+        for column, (cut, value) in enumerate(zip(self.cuts, self.values, strict=True)):
+            lines = np.arange(cut.n_lines)
+            for total in range(value.shape[1]):
+                if column == 0:  # what all rows begin with
+                    yield column, total, lines >= 0
+                for line in lines if value[:, total].any() else ():
+                    yield column, total, lines == line
+                    if cut.column.kind == "number" and line:
+                        yield column, total, lines >= line
 
-def _card(
-    sums: _Sums, cuts: tuple[_Cut, ...], parts: list[np.ndarray], most: int
-) -> ScoreCard:
-    """A card of points up to `most`; with one total its threshold is still to find."""
-    lowest = [part.min(axis=0) for part in parts]
-    largest = max((part - low).max() for part, low in zip(parts, lowest, strict=True))
-    unit = largest / most if largest > 0 else 1.0
-    pairs = zip(parts, lowest, strict=True)
-    points = [np.rint((part - low) / unit).astype(int) for part, low in pairs]
-    cuts, points = zip(*map(_without_equal_lines, cuts, points), strict=True)
-    start = sums.constants + np.sum(lowest, axis=0)
-    one_total = len(sums.weights) == 1
-    start = np.zeros_like(start) if one_total else start - start.min()
-    return ScoreCard(
-        points=np.vstack(points),
-        start=np.rint(start / unit).astype(int),
-        threshold=0 if one_total else None,
-        class_of_total=sums.class_of,
-        classes=sums.classes,
-        _cuts=cuts,
-    )
+    def card(self, most: int) -> ScoreCard:
+        """A card of points up to `most`, searched from those nearest to the model's."""
+        lowest = [value.min(axis=0) for value in self.values]
+        parts = [value - low for value, low in zip(self.values, lowest, strict=True)]
+        unit = max(part.max() for part in parts) / most or 1.0
+        points = [np.rint(part / unit).astype(int) for part in parts]
+        # Until the end, constants are points of each line of the first column.
+        constants = self.constants + np.sum(lowest, axis=0)
+        points[0] += np.rint(constants / unit).astype(int)
+        right = self._improve(points, most)
+        lowest = [of.min(axis=0) for of in points]
+        points = [of - low for of, low in zip(points, lowest, strict=True)]
+        cuts, points = zip(*map(_without_equal_lines, self.cuts, points), strict=True)
+        start, chosen, threshold = np.sum(lowest, axis=0), slice(None), None
+        if len(start) == 2 and self.alone == 0:  # one total and a threshold
+            chosen, threshold = slice(1, 2), int(start[0] - start[1]) + 1
+        return ScoreCard(
+            points=np.vstack(points)[:, chosen],
+            start=start[chosen] - start[chosen].min(),
+            threshold=threshold,
+            class_of_total=self.class_of[chosen],
+            classes=self.classes,
+            n_rows=self.n_rows,
+            agreement=right / self.n_rows,
+            bound=self.bound,
+            _cuts=cuts,
+        )
+
+    def _improve(self, points: list[np.ndarray], most: int) -> int:
+        """Change points while more rows get the prediction of the model; how many do.
+
+        The points of a number rise or fall throughout, as the model's do.
+        """
+        pairs = zip(points, self.lines.T, strict=True)
+        totals = sum(of[line] for of, line in pairs) + 0.0
+        shifts, right, before = np.arange(-most, most + 1), 0, -1
+        while right > before:
+            before = right
+            for column, total, moved in self.moves():
+                changed = points[column][:, total] + shifts[:, None] * moved
+                is_possible = moved.all() | (np.ptp(changed, axis=1) <= most)
+                if self.cuts[column].column.kind == "number":
+                    slopes = np.diff(self.values[column][:, total])
+                    is_possible &= (np.diff(changed) * slopes >= 0).all(axis=1)
+                rows = moved[self.lines[:, column]]
+                counts = self._counts(totals[rows], rows, total, most)
+                counts[~is_possible] = -1
+                best = shifts[counts == counts.max()]
+                # Of equal thresholds the one in the middle, else what changes least.
+                middle = best[len(best) // 2]
+                shift = middle if moved.all() else best[np.abs(best).argmin()]
+                points[column][:, total] += shift * moved
+                totals[rows, total] += shift
+            is_right = self.class_of[totals.argmax(axis=1)] == self.wanted
+            right = int(self.counts[is_right].sum())
+        return right
+
+    def _counts(
+        self, totals: np.ndarray, rows: np.ndarray, total: int, most: int
+    ) -> np.ndarray:
+        """How many of some rows get the model's prediction, by a total's shift."""
+        current, rest = totals[:, total], np.delete(totals, total, axis=1)
+        # It wins from this shift on: of equal totals the first one does.
+        after = np.floor(rest[:, :total].max(axis=1, initial=-np.inf) - current) + 1
+        before = np.ceil(rest[:, total:].max(axis=1, initial=-np.inf) - current)
+        first = np.clip(np.maximum(after, before), -most, most + 1).astype(int) + most
+        counts, wanted = self.counts[rows], self.wanted[rows]
+        others = np.delete(self.class_of, total)[rest.argmax(axis=1)] == wanted
+        gained = counts * ((self.class_of[total] == wanted) * 1 - others)
+        gained = np.bincount(first, gained, 2 * most + 2)
+        return np.cumsum(gained)[:-1] + (counts * others).sum()
 
 
 def _without_equal_lines(cut: _Cut, points: np.ndarray) -> tuple[_Cut, np.ndarray]:
@@ -333,12 +410,3 @@ def _round_edges(values: np.ndarray, n_ranges: int, integer: bool) -> np.ndarray
         edges = np.array([np.unique(values).mean()])
     filled = np.unique(np.searchsorted(edges, values, side="right"))
     return edges[filled[1:] - 1]
-
-
-def _threshold(totals: np.ndarray, second: np.ndarray) -> int:
-    """Points from which the second class is predicted, as the model does most often."""
-    counts = np.bincount(totals - totals.min(), 2 * second - 1.0)
-    # At the lowest limit all rows are of the second class; each next one loses some.
-    right = np.cumsum(np.append(0.0, -counts))
-    best = np.flatnonzero(right == right.max())
-    return int(totals.min() + best[len(best) // 2])

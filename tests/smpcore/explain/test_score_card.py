@@ -1,5 +1,7 @@
 """Cards of points: what is printed is what is computed, and it follows the model."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from smpcore import (
     split,
 )
 from smpcore.explain import score_card
+from smpcore.explain.score_card import _Search
 
 
 def fitted(name, estimator):
@@ -131,3 +134,49 @@ def test_what_is_no_card_is_said(name, estimator, told):
     model, preparation, X = fitted(name, estimator)
     with pytest.raises(SmpcoreError, match=told):
         score_card(model.model_, preparation, X)
+
+
+def small_card(seed):
+    """A search for points up to 2 of three columns in four or five ranges."""
+    random = np.random.default_rng(seed)
+    frame = pd.DataFrame(random.integers(0, 9, (80, 3)), columns=list("abc"))
+    total = frame @ random.normal(size=3) + random.normal(size=80)
+    frame["y"] = np.where(total > total.median(), "yes", "no")
+    roles = dict.fromkeys("abc", "feature") | {"y": "target"}
+    data = Dataset("small", frame, roles, "classification")
+    preparation = prepare(data, np.arange(80))
+    X = preparation.transform(frame)
+    model = SMaLLClassifier(n_prototypes=1, k=3).fit(X, data.y).model_
+    search = _Search(model, list(preparation.inputs), X, 5)
+    lines = [cut.lines(X) for cut in search.cuts]
+    return search, lines, model.predict(X) == "yes"
+
+
+def reached(points, lines, wanted):
+    """Largest share of rows that are answered as wanted, at any threshold."""
+    totals = sum(of[line] for of, line in zip(points, lines, strict=True))
+    limits = np.arange(totals.max() + 2)
+    return max(float(((totals >= limit) == wanted).mean()) for limit in limits)
+
+
+def test_points_are_searched_as_whole_numbers():
+    """Never worse than rounding, seldom than the best of all cards, never beyond it."""
+    rounding, short = [], []
+    for seed in range(15):
+        search, lines, wanted = small_card(seed)
+        card, values = search.card(2), [value[:, 1] for value in search.values]
+        unit = max(np.ptp(value) for value in values) / 2
+        rounded = [np.rint((v - v.min()) / unit).astype(int) for v in values]
+        every = []
+        for value in values:
+            rising = itertools.combinations_with_replacement(range(3), len(value))
+            step = 1 if value[-1] > value[0] else -1
+            every.append([np.array(one)[::step] for one in rising if one[0] == 0])
+        best = max(
+            reached(points, lines, wanted) for points in itertools.product(*every)
+        )
+        assert card.agreement <= best <= search.bound
+        rounding.append(card.agreement - reached(rounded, lines, wanted))
+        short.append(best - card.agreement)
+    assert min(rounding) >= 0 and np.mean(rounding) > 0.01
+    assert np.count_nonzero(short) <= 3 and np.mean(short) < 0.01
