@@ -64,7 +64,8 @@ def test_an_answer_comes_without_the_script_of_the_figure():
 
 
 #: One of each kind: the others differ from these in their points only.
-KINDS = {"moons", "iris", "digits", "series", "sine", "diabetes", "drawn"}
+KINDS = {"moons", "iris", "digits", "series", "sine", "diabetes", "drawn", "words"}
+KINDS |= {"similarities"}
 
 
 @pytest.mark.parametrize(
@@ -77,17 +78,17 @@ KINDS = {"moons", "iris", "digits", "series", "sine", "diabetes", "drawn"}
     ],
 )
 def test_every_page_with_every_data_set(page, data):
-    opened({"data": data}, page)
+    assert not opened({"data": data}, page).error
 
 
 @pytest.mark.parametrize("end", [0, 1])
 @pytest.mark.parametrize(("method", "data"), PAIRS)
 def test_slider_ends(method, data, end):
-    header = _payload(opened({"method": method, "data": data}))
+    query = {"method": method, "data": data, "d.n_samples": "150"}
+    header = _payload(opened(query))
     assert header["kind"] == "full" and header["picture"]["canonical"]
     scrubbed = [c["name"] for c in header["controls"] if c["scrub"]]
     assert scrubbed == [METHODS[method].path] * bool(METHODS[method].path)
-    query = {"method": method, "data": data}
     for control in header["controls"]:
         if control["group"] == "method" and control["scale"] in ("log", "int"):
             query[control["name"]] = f"{control['high' if end else 'low']:.6g}"

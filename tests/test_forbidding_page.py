@@ -11,7 +11,7 @@ from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
 from pages.prototypes.context import with_model
-from pages.state import links, state_file, undo
+from pages.state import links, undo
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Live
@@ -122,17 +122,7 @@ def test_every_page_learns_without_it_and_says_so(name):
     assert not page.error
 
 
-def test_a_link_round_trips_whatever_the_name():
-    choice = Choice(data="wine")
-    names = tuple(resolve(choice).dataset.feature_columns[2:5])
-    choice = Choice(data="wine", forbidden=names)
-    found, notices = links.read_url(links.write_url(choice))
-    assert (found.forbidden, notices, resolve(found).key) == (
-        names,
-        [],
-        resolve(choice).key,
-    )
-    assert resolve(found).key != resolve(Choice(data="wine")).key
+def test_what_a_link_forbids_in_vain_is_named():
     query = {"data": "iris", "without": without("size", PETAL)}
     known, (notice,) = links.read_url(query)
     assert known.forbidden == (PETAL,) and "size" in notice
@@ -157,18 +147,6 @@ def test_a_wrong_link_is_answered_in_a_sentence(text, told):
     assert told in words(sound(page))
     assert chosen(page).forbidden == ()
     assert "without" not in page.query_params
-
-
-def test_the_state_file_keeps_it():
-    page = opened({"data": "iris", "without": without(PETAL)}, "prototypes.py")
-    assert chosen(page).forbidden == (PETAL,)
-    content = state_file.Saved(link=links.write_url(chosen(page)))
-    back = state_file.read(state_file.write(content))
-    assert links.read_all(back.link, "state file").forbidden == (PETAL,)
-    with pytest.raises(
-        SmpcoreError, match="forbids features that these data do not have"
-    ):
-        links.read_all({**back.link, "without": without("size")}, "state file")
 
 
 def test_notes_and_opened_tests_stay():

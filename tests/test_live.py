@@ -248,31 +248,6 @@ def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
         table_store.visit(token)
 
 
-def test_the_link_gives_the_same_choice_back():
-    browser = Browser(data="xor")
-    browser.drag(mu=0.02, **{"d.noise": 0.3}, n_prototypes=3, release=True)
-    before = browser.choice
-    choice, notices = links.read_url(links.write_url(before))
-    assert not notices
-    assert resolve(choice).values == resolve(before).values
-    assert choice.data_values == before.data_values
-
-
-def test_undoing_the_first_edit_brings_the_generator_back():
-    browser = Browser(data="xor", data_values={"noise": 0.2})
-    before = browser.last["scene"]["points"]["x"]
-    browser.send("edit", op="add", x=0.0, y=0.0, label=0)
-    assert browser.choice.data == MINE
-    browser.send("edit", op="add", x=0.1, y=0.0, label=0)
-    browser.send("edit", op="undo")
-    assert browser.choice.data == MINE
-    back = browser.send("edit", op="undo")
-    assert (browser.choice.data, browser.choice.data_values) == ("xor", {"noise": 0.2})
-    np.testing.assert_array_equal(back["scene"]["points"]["x"], before)
-    assert {c["name"] for c in back["controls"]} >= {"d.noise", "d.n_samples"}
-    assert browser.send("edit", op="undo")["kind"] == "notice", "nothing left"
-
-
 def test_what_a_link_sets_in_vain_is_named():
     query = {"data": "moons", "mu": "0.01", "lambda": "3", "<b>": "1"}
     choice, notices = links.read_url(query)

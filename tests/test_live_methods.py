@@ -28,22 +28,6 @@ def _slider(browser):
     return control["name"], float(np.sqrt(control["low"] * control["high"]))
 
 
-def test_the_first_picture_is_canonical_and_described(browser):
-    picture = browser.last["picture"]
-    assert browser.last["kind"] == "full" and picture["canonical"]
-    names = [readout["name"] for readout in picture["readouts"]]
-    wanted = {
-        "Validation accuracy",
-        "Training accuracy",
-        "Prototypes",
-        "Optimality gap",
-        "Solver",
-    }
-    assert wanted <= set(names)
-    assert all(r["value"] for r in picture["readouts"])
-    assert browser.last["scene"]["view"]["note"]
-
-
 def test_a_preview_is_no_canonical_fit_and_letting_go_gives_it_again(browser):
     name, value = _slider(browser)
     first = browser.drag(**{name: value}, release=True)["picture"]

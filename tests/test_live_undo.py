@@ -37,8 +37,9 @@ def test_one_drag_is_one_step():
 
 
 def test_points_and_settings_go_back_in_the_order_they_came():
-    browser = Browser()
-    n = len(browser.scene["points"]["x"])
+    browser = Browser(data="xor", data_values={"noise": 0.2})
+    before = browser.scene["points"]["x"]
+    n = len(before)
     browser.drag(mu=0.05, release=True)
     browser.send("edit", op="add", x=0.5, y=0.5, label=1)
     browser.drag(mu=0.1, release=True)
@@ -46,9 +47,10 @@ def test_points_and_settings_go_back_in_the_order_they_came():
     assert browser.choice.values == {"mu": 0.05}
     assert browser.choice.data == MINE
     assert len(browser.scene["points"]["x"]) == n + 1
-    back(browser)
-    assert (browser.choice.data, browser.choice.values) == ("moons", {"mu": 0.05})
-    assert len(browser.scene["points"]["x"]) == n
+    names = {control["name"] for control in back(browser)["controls"]}
+    assert (browser.choice.data, browser.choice.values) == ("xor", {"mu": 0.05})
+    assert browser.choice.data_values == {"noise": 0.2} and "d.noise" in names
+    np.testing.assert_array_equal(browser.scene["points"]["x"], before)
     back(browser)
     assert browser.choice.values == {}
 

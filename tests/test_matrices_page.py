@@ -137,20 +137,6 @@ def test_the_figure_shows_a_plane_of_the_similarities(method):
     assert "it weighs features, and a matrix has none" in picker["remark"]
 
 
-@pytest.mark.parametrize("method", ABLE)
-def test_every_page_works_with_matrices(method):
-    for name in ("prototypes", "compare", "tradeoff", "performance", "export"):
-        page = opened({"data": "similarities", "method": method}, f"{name}.py")
-        assert session_of(page).choice.method == method
-        assert not page.error, name
-    page = opened({"data": "similarities", "method": method}, "prototypes.py")
-    sections = page.segmented_control(key="prototypes_section")
-    for section in ("One by one", "Why this prediction", "Stability", "Report"):
-        sound(sections.set_value(section).run())
-        assert not page.error, section
-    assert "outside the training range" not in said(page)
-
-
 def test_new_rows_come_with_their_similarities():
     page = bring(opened({}, "data.py"), npz(near=NEAR, y=LABELS))
     page.switch_page("pages/apply.py").run()

@@ -104,16 +104,9 @@ def test_the_figure_says_the_prototypes_as_words(method):
     np.testing.assert_array_equal(direct.model_.anchors, model.anchors)
 
 
-@pytest.mark.parametrize("method", ABLE)
-def test_every_page_works_with_texts(method):
-    for name in ("compare", "tradeoff", "performance", "export", "apply", "prototypes"):
-        page = opened({"data": "words", "method": method}, f"{name}.py")
-        assert not page.error, name
-    sections = page.segmented_control(key="prototypes_section")
-    for section in ("One by one", "Rule in words", "Stability", "Report"):
-        sound(sections.set_value(section).run())
-        assert not page.error, section
-    sound(sections.set_value("Why this prediction").run())
+def test_a_text_is_typed_and_answered():
+    query = {"data": "words", "p.prototypes_section": "Why this prediction"}
+    page = opened(query, "prototypes.py")
     (typed,) = [one for one in page.text_input if one.label == "word"]
     sound(typed.set_value("ACGATTACA").run())
     assert "You edited this row" in said(page)

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
+import streamlit
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from pages.state import lesson_files, lesson_run, links, state_file, table_store
-from pages.state.choice import MINE, Choice
+from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
 from pages.state.state_file import Saved
@@ -24,12 +26,6 @@ from smpcore.datasets import make_dataset
 from tests.app import opened, session_of
 
 DATA = ("moons", "iris", "digits", "sine", "diabetes")
-PAIRS = [
-    (key, data)
-    for data in DATA
-    for key, method in METHODS.items()
-    if resolve(Choice(data=data)).task in method.estimators
-]
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 
 
@@ -41,31 +37,49 @@ def files(most=workspace.BUDGET_BYTES, seconds=KEEP_SECONDS):
 def session(monkeypatch):
     """A visit without a browser's page."""
     state = Session()
-    monkeypatch.setattr(st, "session_state", {"session": state})
+    monkeypatch.setattr(streamlit, "session_state", {"session": state})
     monkeypatch.setattr(visitors, "browser", lambda: "b")
     monkeypatch.setattr(workspace, "_files", files())
     return state
 
 
-def inside(param):
-    """A value that is not the usual one, with all the digits that a slider sends."""
+def value_of(param):
+    """Any value of a control, with all the digits that a slider sends."""
     if param.scale == "choice":
-        return param.options[-1][0]
+        return st.sampled_from([value for value, _ in param.options])
     if param.scale == "flag":
-        return True
-    if param.scale == "int":
-        return int(min(param.low + 1, param.high))
-    return param.low + (param.high - param.low) / 7
+        return st.booleans()
+    ends = param.low, min(param.high, param.low + 1e3)
+    return st.integers(*map(int, ends)) if param.scale == "int" else st.floats(*ends)
 
 
-def choice_of(method, data):
-    task = resolve(Choice(data=data)).task
-    numbers = [
-        p for p in METHODS[method].controls(task) if p.scale not in ("class", "lists")
-    ]
-    values = {param.name: param.clean(inside(param)) for param in numbers}
-    shares = {"validation": 0.1 + 0.2, "test": 1 / 7, "seed": 3}
-    return Choice(data=data, method=method, values=values, **shares)
+@st.composite
+def choices(draw):
+    """What a visitor may have set, of everything that there is to set."""
+    data = draw(st.sampled_from(DATA))
+    start = resolve(Choice(data=data))
+    method = draw(st.sampled_from([*start.methods]))
+    controls = METHODS[method].controls(start.task)
+    values, made = (
+        {
+            param.name: param.clean(draw(value_of(param)))
+            for param in params
+            if param.scale not in ("class", "lists") and draw(st.booleans())
+        }
+        for params in (controls, () if data == "iris" else BUNDLED[data].params)
+    )
+    names = start.dataset.feature_columns[1:] if data == "iris" else ()
+    without = [name for name in names if draw(st.booleans())]
+    return Choice(
+        data=data,
+        data_values=made,
+        method=method,
+        values=values,
+        forbidden=tuple(without),
+        validation=draw(st.floats(0.1, 0.3)),
+        test=draw(st.floats(0.1, 0.3)),
+        seed=draw(st.integers(0, 99)),
+    )
 
 
 def keep_and_open(choice, session, **more):
@@ -75,14 +89,17 @@ def keep_and_open(choice, session, **more):
     return session.choice
 
 
-@pytest.mark.parametrize(("method", "data"), PAIRS)
-def test_the_same_link_and_the_same_model_come_back(method, data, session):
-    before = choice_of(method, data)
-    after = keep_and_open(before, session)
-    assert links.write_url(after) == links.write_url(before)
-    assert resolve(after).values == resolve(before).values
-    assert resolve(after).key == resolve(before).key
-    assert resolve(after).data.split.key == resolve(before).data.split.key
+@given(choices())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_the_same_link_and_the_same_model_come_back(session, before):
+    query = links.write_url(before)
+    linked, notices = links.read_url(query)
+    assert not notices
+    for after in (linked, keep_and_open(before, session)):
+        assert links.write_url(after) == query
+        assert resolve(after).values == resolve(before).values
+        assert resolve(after).key == resolve(before).key
+        assert resolve(after).data.split.key == resolve(before).data.split.key
 
 
 def test_names_pin_counts_and_operating_point_come_back(session):
@@ -270,18 +287,18 @@ def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
     workspace.keep(replace(session.choice, opened={"a": 3}))
 
     def after_a_reload():
-        st.session_state.clear()
+        streamlit.session_state.clear()
         monkeypatch.setattr(links, "read_url", lambda _: (Choice(), []))
         return workspace.current()
 
     assert after_a_reload().opened == {"a": 3}
-    assert st.session_state["session"].notes[key][0]["name"] == "n"
+    assert streamlit.session_state["session"].notes[key][0]["name"] == "n"
     monkeypatch.setattr(visitors, "browser", lambda: "another")
     assert after_a_reload().opened == {}
-    assert not st.session_state["session"].notes
+    assert not streamlit.session_state["session"].notes
     monkeypatch.setattr(visitors, "browser", lambda: "b")
     monkeypatch.setattr(workspace, "_files", files(seconds=0.01))
-    st.session_state["session"] = Session(Choice(opened={"a": 3}))
+    streamlit.session_state["session"] = Session(Choice(opened={"a": 3}))
     workspace.keep(Choice(opened={"a": 3}))
     time.sleep(0.02)
     assert after_a_reload().opened == {}
