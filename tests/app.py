@@ -1,7 +1,8 @@
 """The whole app without a browser, for the tests of single pages."""
 
+import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -54,9 +55,23 @@ def kept_table(token: str):
 
 
 def sound(page: AppTest) -> AppTest:
-    """The page, which ran without an exception."""
+    """The page: it ran without an exception, and its charts say what their axes are."""
     assert not page.exception, [error.value for error in page.exception]
+    for chart in page.get("plotly_chart"):
+        layout = json.loads(chart.proto.spec)["layout"]
+        assert [*untitled({"xaxis": {}, "yaxis": {}} | layout)] == []
     return page
+
+
+def untitled(layout: dict) -> Iterator[str]:
+    """Axes that are drawn without a title; panels share those at the edge."""
+    for key, axis in layout.items():
+        if key.startswith(("xaxis", "yaxis")) and axis.get("visible", True):
+            other = "yaxis" if key[0] == "x" else "xaxis"
+            across = layout.get(other + axis.get("anchor", "x")[1:], {})
+            is_at_the_edge = across.get("domain", [0])[0] == 0
+            if is_at_the_edge and not axis.get("title", {}).get("text"):
+                yield key
 
 
 def said(page: AppTest, *more) -> str:
