@@ -6,17 +6,18 @@ import logging
 import time
 import urllib.error
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+import requests
 import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from pages.work import middleware, visitors
 from tests.bench.classroom import Visitor, free_port, start_server
-from tests.bench.hostile import put_file
 
 BASE = "a/school"
 
@@ -276,6 +277,18 @@ def served(tmp_path_factory) -> Iterator[SimpleNamespace]:
         server.kill()
 
 
+def put_file(port: int, session: str) -> int:
+    """Upload a file of a session, as a page does; the status."""
+    token = "0" * 32
+    return requests.put(
+        f"http://127.0.0.1:{port}/{BASE}/_stcore/upload_file/{session}/{uuid.uuid4()}",
+        files={"f": ("t.csv", b"x" * 1000, "text/csv")},
+        cookies={"_streamlit_xsrf": token},
+        headers={"X-Xsrftoken": token},
+        timeout=60,
+    ).status_code
+
+
 def test_a_server_under_a_path_takes_what_pages_send_and_nothing_else(served):
     async def visit():
         visitor = Visitor(0, served.port, base=f"/{BASE}")
@@ -285,12 +298,8 @@ def test_a_server_under_a_path_takes_what_pages_send_and_nothing_else(served):
         clear = BackMsg(clear_cache=True).SerializeToString()
         await visitor.socket.send(clear)
         await visitor.move({"mu": 0.2}, dragging=False)  # one is only left out
-        status = await asyncio.to_thread(
-            put_file, served.port, visitor.session, 1000, f"/{BASE}"
-        )
-        unknown = await asyncio.to_thread(
-            put_file, served.port, "0" * 36, 1000, f"/{BASE}"
-        )
+        status = await asyncio.to_thread(put_file, served.port, visitor.session)
+        unknown = await asyncio.to_thread(put_file, served.port, "0" * 36)
         await visitor.socket.send(clear)
         with pytest.raises(websockets.ConnectionClosed):
             await visitor.move({"mu": 0.1}, dragging=False)

@@ -72,15 +72,6 @@ def megabytes(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def processes(pid: int) -> dict[int, float]:
-    """Memory of a server and of the processes that it started, in MB."""
-    found = {pid: megabytes(pid)}
-    for file in Path("/proc", str(pid), "task").glob("*/children"):
-        for child in file.read_text().split():
-            found |= processes(int(child))
-    return found
-
-
 @dataclass
 class Visitor:
     """One browser tab, without the browser.
