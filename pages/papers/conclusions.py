@@ -67,14 +67,13 @@ def of_one(experiment: Experiment) -> None:
 
 def forest(experiments: Sequence[Experiment]) -> None:
     """Measured minus printed means of a paper's tables, and how they are decided."""
-    tables = [one for one in experiments if one.ranked]
+    tables = [one for one in experiments if one.ranked or one.beside]
     rows, decided = paper_runs.from_tables(differences, tables)
     if rows.empty:
         if any(one.paper != "all" for one in experiments):
             st.caption(
-                "No mean that this paper prints can be measured here: its data are not "
-                "public, or its numbers are of pictures. Its conclusions are tested on "
-                "other data."
+                "No number of this paper can be set beside ours: its tables are lost "
+                "in the text at hand. Its conclusions are tested on other data."
             )
         return
     st.plotly_chart(

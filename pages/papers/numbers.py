@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -14,7 +16,7 @@ from pages.ui.elements import table as show_table
 from pages.ui.text import message
 from pages.work import paper_runs, server_files
 from smpcore import METHODS, figures
-from smpcore.papers import Experiment, Measured, differences
+from smpcore.papers import Experiment, differences
 
 
 def show(experiment: Experiment, table: pd.DataFrame) -> None:
@@ -55,10 +57,17 @@ def show(experiment: Experiment, table: pd.DataFrame) -> None:
 def _open(experiment: Experiment) -> None:
     """Open a measured model on Explore: its data, method and settings."""
     models = {
-        f"{data}, {model}, repetition {repetition + 1}": one
+        f"{data}, {model}, repetition {repetition + 1}": (data, *shown)
         for one in paper_runs.measured(experiment)
         for data, model, repetition in [one.trial]
-        if one.outcome.method in METHODS and _data_key(experiment, one)
+        for shown in [(one.outcome.method, one.outcome.values)]
+        if shown[0] in METHODS and _data_key(experiment, data)
+    }
+    # Otherwise the paper's method on the experiment's data, at its settings.
+    models = models or {
+        f"{key}, settings of the experiment": (key, experiment.paper, experiment.values)
+        for key in experiment.data
+        if experiment.paper in METHODS and _data_key(experiment, key)
     }
     if not models:
         return
@@ -68,29 +77,31 @@ def _open(experiment: Experiment) -> None:
         "Open this model",
         key="papers_use",
         on_click=_use,
-        args=(experiment, models[name]),
+        args=(experiment, *models[name]),
         help="Explore fits these settings to its own division of the data.",
     ):
         st.switch_page("pages/explore.py")
 
 
-def _use(experiment: Experiment, one: Measured) -> None:
+def _use(
+    experiment: Experiment, data: str, method: str, values: Mapping[str, Any]
+) -> None:
     choice = replace(
         session.get().choice,
-        data=_data_key(experiment, one),
-        method=one.outcome.method,
-        values=dict(one.outcome.values),
+        data=_data_key(experiment, data),
+        method=method,
+        values=dict(values),
         data_values={},
         forbidden=(),
-        two_classes=experiment.data[one.trial.data].two_classes,
+        two_classes=experiment.data[data].two_classes,
         follow_up=None,
     )
     session.choose_data(choice)
 
 
-def _data_key(experiment: Experiment, one: Measured) -> str:
+def _data_key(experiment: Experiment, data: str) -> str:
     """The data as Explore names them; empty if it does not have them."""
-    source = experiment.data[one.trial.data]
+    source = experiment.data[data]
     if source.bundled in BUNDLED:
         return source.bundled
     file = f"{server_files.PREFIX}{source.file}"

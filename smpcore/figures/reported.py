@@ -43,6 +43,7 @@ _VERDICTS = {
     "reproduced": CLASS_COLORS[0],
     "differs": CLASS_COLORS[1],
     "undecided": GREY,
+    "on other data": CLASS_COLORS[2],
 }
 
 
@@ -52,6 +53,8 @@ def mean_differences(rows: pd.DataFrame) -> go.Figure:
     The rows are those of `smpcore.papers.verdicts`.
     """
     figure, names = go.Figure(), rows["model"]
+    if names.duplicated().any():
+        names = names + ", " + rows["measure"]
     scaled = rows[["difference", "low", "high"]].div(rows["margin"], axis=0)
     for verdict, color in _VERDICTS.items():
         part = scaled[rows["verdict"] == verdict]

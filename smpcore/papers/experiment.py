@@ -161,6 +161,11 @@ class Experiment:
         Why the experiment cannot be run at all; empty if it can.
     omitted : mapping of str to str
         Models of the paper that are not fitted -> why.
+    beside : str
+        The paper's own model, which others are set beside where the numbers that it
+        prints are of data that are not here.
+    values : mapping of str to object
+        Settings of the paper's method that Explore opens where trials name none.
     """
 
     name: str
@@ -184,6 +189,8 @@ class Experiment:
     sizes: tuple[str, ...] = ()
     impossible: str = ""
     omitted: Mapping[str, str] = field(default_factory=dict)
+    beside: str = ""
+    values: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def command(self) -> str:

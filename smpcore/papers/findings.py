@@ -12,7 +12,11 @@ from smpcore.papers.comparison.ranks import mean_ranks
 from smpcore.papers.conclusions import NOT_TESTED, Finding, finding_of
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.table import TableOf
-from smpcore.papers.verdicts import verdicts
+from smpcore.papers.verdicts import (
+    RELATIVE_MARGIN,
+    relative_differences,
+    verdicts,
+)
 
 #: Model that ours are set beside.
 _BESIDE = "RBF-SVM"
@@ -172,16 +176,27 @@ def differences(
     Returns
     -------
     rows : DataFrame
-        As of `verdicts`, with the column ``experiment``.
+        As of `verdicts`, or of `relative_differences` where the paper's data are not
+        here, with the column ``experiment``.
     summaries : list of str
         What is decided in each.
     """
-    each = {one.name: verdicts(table_of(one)) for one in experiments if one.reported}
-    each = {name: one for name, one in each.items() if len(one.rows)}
-    if not each:
-        return pd.DataFrame(), []
-    rows = pd.concat([one.rows.assign(experiment=name) for name, one in each.items()])
-    return rows, [f"{name}: {one.summary}" for name, one in each.items()]
+    parts, decided = [pd.DataFrame()], []
+    for one in experiments:
+        result = verdicts(table_of(one))
+        rows, text = result.rows, result.summary
+        if one.beside:
+            rows = relative_differences(table_of(one), one.beside)
+            others = ((rows["low"] > 0) | (rows["high"] < 0)).sum()
+            text = (
+                f"Of {len(rows)} differences to {one.beside}, in percent of its "
+                f"numbers and on other data than the paper's, {others} are not the "
+                f"printed ones (90 % interval; margin {RELATIVE_MARGIN:g} %)."
+            )
+        if len(rows):
+            parts.append(rows.assign(experiment=one.name))
+            decided.append(f"{one.name}: {text}")
+    return pd.concat(parts), decided
 
 
 _ABOUT = """# What holds of five papers on small prototype classifiers

@@ -30,7 +30,7 @@ MARGINS: dict[str, float] = {
     "IP %": 5.0,
     "DR %": 5.0,
     "test error": 0.05,
-    "MAE, years": 1.0,
+    "MAE, sd or years": 1.0,
 }
 #: Of both tests.
 LEVEL = 0.05
@@ -41,6 +41,9 @@ SPLITS, RATIO = 5, 1.0
 #: Simulated tables, and deranged ones.
 N_DRAWS = 200
 REPRODUCED, DIFFERS, UNDECIDED = "reproduced", "differs", "undecided"
+#: In place of a verdict where the paper's data are not here, and what differences of
+#: relative numbers, in percent, are drawn in units of.
+OTHER_DATA, RELATIVE_MARGIN = "on other data", 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,3 +229,41 @@ def verdicts(table: pd.DataFrame) -> Verdicts:
     return Verdicts(
         results.assign(verdict=names), placebo, float(np.concatenate(equal).mean())
     )
+
+
+def relative_differences(table: pd.DataFrame, base: str) -> pd.DataFrame:
+    """Compare how far models are from the paper's own, here and in print, on any data.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Numbers of one experiment, whose printed ones are of data that are not here.
+    base : str
+        The paper's own model.
+
+    Returns
+    -------
+    DataFrame
+        A row for each other model and measure: logarithms of its numbers relative to
+        the own model's, in percent, means over data sets measured here minus those
+        printed, with a 90 % interval by Welch's test.
+    """
+    rows = []
+    table = table[table["at"].isna() & table["measure"].isin(MARGINS)]
+    for measure, part in table.groupby("measure", sort=False):
+        here, printed = (
+            100 * np.log(wide.div(wide[base], axis=0))
+            for wide in (
+                part.pivot_table(column, "data", "model")
+                for column in ("measured", "reported")
+            )
+        )
+        for model in here.columns.intersection(printed.columns).drop(base):
+            samples = here[model].dropna(), printed[model].dropna()
+            test = stats.ttest_ind(*samples, equal_var=False)
+            low, high = test.confidence_interval(1 - 2 * LEVEL)
+            apart = samples[0].mean() - samples[1].mean()
+            rows.append((model, measure, apart, low, high))
+    columns = "model", "measure", "difference", "low", "high"
+    result = pd.DataFrame(rows, columns=columns)
+    return result.assign(margin=RELATIVE_MARGIN, verdict=OTHER_DATA)

@@ -231,6 +231,7 @@ EXPERIMENTS = (
             "f6 and f7 neither is kept, and f1 and f2, which the paper removes, "
             "dominate. The curves are ours."
         ),
+        values={"kernels": "gak", "kappa": 1.0},
         data={"series": HERE["series"]},
         models={"IMKPL": None},
         measure=_synthetic,
@@ -257,6 +258,7 @@ EXPERIMENTS = (
             "Two random halves; lambda = mu = tau = .2, ten prototypes of a class, "
             "kappa 1."
         ),
+        values=WORKING | {"n_prototypes": 10, "kappa": 1.0},
         data={
             **_FIGURE_DATA,
             NOISY: Source(make=noisy_wine),
@@ -289,6 +291,7 @@ EXPERIMENTS = (
             "code size 10; Wine and Sonar beside Isolet, of which 60 rows of a letter "
             "are drawn."
         ),
+        values=SETTING,
         data=_EFFECT_DATA,
         models=GRIDS,
         measure=_effect,
@@ -305,6 +308,7 @@ EXPERIMENTS = (
             "Half of the rows; converged when the objective changes by less than 1e-4 "
             "of itself. Bundled data in place of the paper's."
         ),
+        values=SETTING,
         data=_FIGURE_DATA,
         models={"IMKPL": None},
         measure=_convergence,
@@ -326,6 +330,7 @@ EXPERIMENTS = (
             "the codes of all rows; its one line search leaves entries that a new "
             "solve would move."
         ),
+        values=SETTING | {"n_prototypes": 10},
         data=_FIGURE_DATA,
         models={"as printed": None},
         measure=_propositions,

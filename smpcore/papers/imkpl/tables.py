@@ -184,8 +184,7 @@ PAPERS = {
 }
 #: Data that are here, in place of the paper's.
 HERE = {
-    **bundled("iris", "wine", "breast_cancer", "digits"),
-    "series": generated("series"),
+    **bundled("iris", "wine", "breast_cancer", "digits", "series"),
     "sonar": Source(file="sonar.arff"),
 }
 WIDE = "friedman, 1,000 features"
@@ -281,6 +280,7 @@ EXPERIMENTS = (
             "DR": Claim(OURS, ge, (ISKPL,), DR),
             "accuracy": Claim(OURS, ge, (ISKPL, "AKGLVQ", PS), ACC),
         },
+        beside=OURS,
         omitted=OMITTED,
     ),
     Experiment(
@@ -292,6 +292,7 @@ EXPERIMENTS = (
             "= mu = tau = .2, T0 = 10, kappa = 2; AKGLVQ has ten prototypes of a "
             "class."
         ),
+        values=WORKING,
         data={
             **{key: HERE[key] for key in ("breast_cancer", "digits", "series")},
             WIDE: generated("friedman", n_samples=200, n_features=1000),

@@ -105,6 +105,7 @@ EXPERIMENTS = (
             "their variables along. A curve ends with its search: its "
             "last value is kept; 150 sweeps at most."
         ),
+        values={"n_prototypes": COUNT, "C": C},
         data=bundled("checkerboard", "circles", "spirals", "breast_cancer"),
         models=PRINTED | SOLVERS,
         measure=measured,

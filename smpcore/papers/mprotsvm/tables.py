@@ -26,7 +26,7 @@ from smpcore.papers.protocols import (
     seconds,
     standardised,
 )
-from smpcore.papers.sources import Source, generated, unavailable
+from smpcore.papers.sources import Source, bundled, unavailable
 
 #: Prototypes per class, the experiments' axis. Those of the paper's tables are lost.
 COUNTS = (1, 3, 5, 10)
@@ -228,10 +228,11 @@ EXPERIMENTS = (
             "NIST-1, 5000 random digits to train and 5705 to test, and the digits of "
             "scikit-learn, two random halves. Values are divided by the largest."
         ),
+        values={"n_prototypes": MANY},
         data={
             **_NIST,
             "MNIST": Source(openml=554),
-            "digits": generated("digits"),
+            **bundled("digits"),
         },
         repetitions=3,
         checks=CHECKS,

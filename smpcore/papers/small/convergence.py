@@ -195,6 +195,7 @@ EXPERIMENTS = (
             "and 1; it has the threshold k, the paper's decision rule has 0 and no "
             "bias, and then cannot say a single term."
         ),
+        values={"k": 3, "lam": 0.1, "bias": False},
         data=_CANCER,
         models=_TRIED,
         measure=_try,
@@ -216,6 +217,7 @@ EXPERIMENTS = (
             "steps; its gradients as printed, and as derived from (8). The paper "
             "gives no number of iterations."
         ),
+        values={"k": 3, "lam": 0.1, "bias": False},
         data=bundled("breast_cancer", "friedman"),
         models={
             f"{name}, lambda = {lam}": (name, lam)

@@ -164,6 +164,7 @@ EXPERIMENTS = (
             "1 is tried at 210 pairs of points, Proposition 2 by the singular values. "
             "Our bound on L_f is half the largest eigenvalue of the mean of x x'."
         ),
+        values={"bias": False},
         data=_DATA,
         models=_SIZES,
         measure=_propositions,
@@ -186,6 +187,7 @@ EXPERIMENTS = (
             "experiments are 200 steps on the max loss from cluster centres, for which "
             "there is no such guarantee."
         ),
+        values={"lam": 0.01, "mu": 0.005, "bias": False},
         data=_DATA,
         models=RUNS | {OURS: None},
         measure=_convergence,

@@ -10,7 +10,7 @@ from operator import ge, gt
 import numpy as np
 import pytest
 
-from smpcore import METHODS, SmpcoreError
+from smpcore import METHODS, SmpcoreError, load_dataset
 from smpcore.datasets import read_table
 from smpcore.papers import (
     EXPERIMENTS,
@@ -188,6 +188,24 @@ def test_every_experiment_is_whole():
             models = {*one.models, *one.omitted}
             assert reported.model in models, (one.name, reported)
             assert np.isnan(reported.at) or one.axis, (one.name, reported)
+
+
+#: Experiments with conclusions whose data are files only.
+FILES_ONLY = {
+    *("smp-table-1", "smp-table-1-protocols", "smp-table-1-codes", "smp-figure-1"),
+    *("smp-overfitting", "small-table-1", "small-figure-1", "mprotsvm-table-2b"),
+}
+
+
+@pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)
+def test_explore_has_a_model_for_each_conclusion_and_its_settings(one):
+    keys = [source.bundled for source in one.data.values() if source.bundled]
+    if one.conclusions:
+        assert bool(keys) != (one.name in FILES_ONLY)
+    for key in keys if one.paper in METHODS else ():
+        dataset, method = load_dataset(key), METHODS[one.paper]
+        assert method.learns(dataset, dataset.task)
+        assert method.valid_values(one.values, dataset.task) == one.values
 
 
 def test_list_prints_a_line_of_csv_for_each_experiment(capsys):

@@ -12,7 +12,14 @@ from pytest import approx
 from scipy import stats
 
 from smpcore.papers import EXPERIMENTS, SHIPPED, Place, read_measured, table_of
-from smpcore.papers.verdicts import LEVEL, MARGINS, MOST_PLACEBOS, SPLITS, verdicts
+from smpcore.papers.verdicts import (
+    LEVEL,
+    MARGINS,
+    MOST_PLACEBOS,
+    SPLITS,
+    relative_differences,
+    verdicts,
+)
 
 MODELS, SETS = [*"abcd"], [f"set {i}" for i in range(20)]
 #: Printed means of the models, further apart than the margin of accuracies.
@@ -97,6 +104,31 @@ def test_means_that_are_the_margin_apart_are_seldom_called_reproduced():
             one[name] += noise
         called += [*(verdicts(one).rows["p not equal"] < LEVEL)]
     assert np.mean(called) < 0.09
+
+
+def test_what_is_printed_of_other_data_is_compared_relative_to_the_papers_own():
+    """Own errors are doubled by the other model in print, and tripled here."""
+    numbers = {"reported": [(1, 2), (2, 4), (4, 8.8)], "measured": [(1, 3), (3, 8.1)]}
+    rows = [
+        {"data": f"{column} {i}", "model": model, "measure": "test error", column: x}
+        for column, pairs in numbers.items()
+        for i, pair in enumerate(pairs)
+        for model, x in zip(("own", "other"), pair, strict=True)
+    ]
+    (found,) = relative_differences(
+        pd.DataFrame(rows).assign(at=np.nan), "own"
+    ).itertuples()
+    printed, here = np.log([2, 2, 2.2]), np.log([3, 2.7])
+    apart = here.mean() - printed.mean()
+    variances = [x.var(ddof=1) / len(x) for x in (here, printed)]
+    freedom = sum(variances) ** 2 / (variances[0] ** 2 / 1 + variances[1] ** 2 / 2)
+    half = stats.t.ppf(0.95, freedom) * np.sqrt(sum(variances))
+    assert (found.model, found.measure) == (
+        "other",
+        "test error",
+    ) and found.verdict == "on other data"
+    expected = [100 * (apart + sign * half) for sign in (0, -1, 1)]
+    assert [found.difference, found.low, found.high] == approx(expected)
 
 
 @cache
