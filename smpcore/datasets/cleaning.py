@@ -34,6 +34,7 @@ MISSING_LEVEL = "missing"
 #: Different texts that are looked at for units, the share of them that must be
 #: numbers, and how many units there may be.
 _LOOKED_AT, _MOSTLY, _MOST_UNITS = 500, 0.8, 3
+_BELOW_ZERO = re.compile(r"\((.*\d.*)\)|(.*\d) ?-|[−–](.*\d.*)")
 _DRESSED = re.compile(
     r"[<>≤≥~]?\s*([$€£¥])?\s*([+-]?(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d{3})+|\d+)?"
     r"(?:[.,]\d+)?)(?<=\d)\s*(%|[$€£¥]|[^\W\d][\w/%·²³^*-]{0,11})?"
@@ -203,12 +204,16 @@ def are_dressed(texts: Sequence[str]) -> bool:
     ]
     bare = all(cell == cell for cell in cells)
     few = len({unit for _, unit in parsed}) <= _MOST_UNITS
-    return 0 < _MOSTLY * len(parsed) <= n_numbers and few and not bare
+    numbered = all(text.startswith("(") for text in texts)  # (1), (2): no sums
+    return 0 < _MOSTLY * len(parsed) <= n_numbers and few and not (bare or numbered)
 
 
 def parse_dressed(text: str) -> tuple[float, str]:
     """The number of a text such as 12 %, $1, 1,200 or 104 mmHg, and its unit."""
-    match = _DRESSED.fullmatch(text.strip())
+    text = text.strip()
+    below_zero = _BELOW_ZERO.fullmatch(text)
+    text = "".join(filter(None, below_zero.groups())) if below_zero else text
+    match = _DRESSED.fullmatch(text)
     if match is None:
         return float("nan"), ""
     before, digits, after = match.groups()
@@ -217,7 +222,7 @@ def parse_dressed(text: str) -> tuple[float, str]:
         whole, point = whole + decimals, None
     whole = re.sub(r"[^\d+-]", "", whole)
     number = float(f"{whole or 0}.{decimals}" if point else whole)
-    return number, (before or after or "").strip()
+    return -number if below_zero else number, (before or after or "").strip()
 
 
 def without_codes(column: pd.Series, step: CleaningStep) -> pd.Series:
