@@ -32,6 +32,8 @@ _ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
 _FEWEST_OTHERS = 10
 #: Different texts that are tried as dates, and digits of a date at least.
 _LOOKED_AT, _FEWEST_DIGITS = 500, 3
+#: Texts in a column of numbers that may stand for values that are held back.
+_MOST_MARKS = 2
 #: A code above all others is at least so many times the next one.
 _FAR_ABOVE = 2.0
 
@@ -60,7 +62,8 @@ def suggest_codes(dataset: Dataset) -> list[Suggestion]:
 
     Words such as "unknown"; -9, -99, ... where no other number is negative; 999, ...
     where every other number is less than half as large; -1 where it is the only
-    negative number among many. The target is not compared with anything.
+    negative number among many; one or two texts among many different numbers. The
+    target is not compared with anything.
 
     Parameters
     ----------
@@ -93,7 +96,7 @@ def suggest_codes(dataset: Dataset) -> list[Suggestion]:
             _suggestion(dataset, column, codes)
             for name, column in frame.items()
             if dataset.roles[name] != "ignore"
-            if (codes := [*_words(column), *_numbers(column)])
+            if (codes := [*_words(column, dataset.kinds[name]), *_numbers(column)])
         ]
     )
 
@@ -155,11 +158,19 @@ def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
             )
 
 
-def _words(column: pd.Series) -> Iterator[str]:
-    if column.dtype.kind not in "if":
-        for value in sorted(column.dropna().unique()):
-            if value.strip().casefold() in _WORDS:
-                yield value
+def _words(column: pd.Series, kind: str) -> Iterator[str]:
+    if is_numeric(column):
+        return
+    different = pd.Series(sorted(column.dropna().unique()), dtype="str")
+    numbers = as_numbers(different)
+    others = different[np.isnan(numbers)]
+    few = 0 < len(others) <= _MOST_MARKS and kind == "category"
+    few = few and 2 * column.isin(others).sum() < column.count()
+    many = np.unique(numbers).size > FEW_VALUES
+    for value in others:
+        is_mark = few and (many or not any(map(str.isalnum, value)))
+        if is_mark or value.strip().casefold() in _WORDS:
+            yield value
 
 
 def _has_code_at_an_end(values: np.ndarray) -> bool:
