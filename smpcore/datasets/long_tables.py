@@ -11,15 +11,17 @@ from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.series import Table, side_by_side, without_end
 from smpcore.errors import DatasetError
 
-#: Values of one series lie in one range: spreads of columns differ by no more.
-_MOST_SPREAD = 20.0
+#: Values of one series lie in one range: spreads of columns differ by no more; of few
+#: columns all do, and of so many the next value differs less than any other one.
+_MOST_SPREAD, _MOST_OF_FEW, _MANY, _SMOOTH = 20.0, 3.0, 10, 0.8
 _LABELS = re.compile(r"(?i)(class|target|labels?)")
 
 
 def is_row_per_series(frame: pd.DataFrame) -> bool:
     """Whether a table without names is as those of the UCR archive.
 
-    The first column holds whole numbers that repeat, the others numbers of one scale.
+    The first column holds whole numbers that repeat, the others numbers of one scale,
+    and if they are many, each is near the one before it.
     """
     if frame.shape[1] < 4 or not all(is_numeric(frame[name]) for name in frame):
         return False
@@ -28,8 +30,16 @@ def is_row_per_series(frame: pd.DataFrame) -> bool:
     whole = not (label % 1).any() and not label.isna().any()
     if not whole or not 2 <= label.nunique() <= len(label) / 2:
         return False
-    spread = pd.DataFrame(X).std()
-    alike = spread.max() <= _MOST_SPREAD * spread.median()
+    spread, means = pd.DataFrame(X).std(), pd.DataFrame(X).mean()
+    usual = spread.median()
+    if X.shape[1] < _MANY:
+        alike = max(spread.max(), np.ptp(means)) <= _MOST_OF_FEW * usual
+    else:
+        steps, any_steps = (
+            np.nanmean(np.abs(np.diff(values, axis=1)))
+            for values in (X, np.random.default_rng(0).permutation(X, axis=1))
+        )
+        alike = spread.max() <= _MOST_SPREAD * usual and steps <= _SMOOTH * any_steps
     return bool(alike and (last % 1).any())
 
 
@@ -46,8 +56,7 @@ def from_rows(frame: pd.DataFrame, n_times: int | None) -> Table:
     frame, shape, notices = side_by_side(series, ["c1"], label, n_times)
     words = (
         "Without names, and with a label before numbers of one scale: each row is read "
-        "as one series, as in the UCR archive; give another column the role target if "
-        "the first is none."
+        "as one series, as in the UCR archive; choose 0 rows of names to have a table."
     )
     return Table(frame, shape, [words, *notices])
 

@@ -295,7 +295,8 @@ def _read(
     )
     table = _named(FileTable(*file_format.read(data, options)), filename)
     series, n_times = options.series, options.n_times
-    if table.reading.format == "CSV" and not (series or table.reading.header):
+    no_names = table.reading.format == "CSV" and not table.reading.header
+    if no_names and options.header is None and not series:
         series = "rows" if is_row_per_series(table.frame) else False
     if table.shape or not series:
         return table
