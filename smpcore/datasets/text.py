@@ -55,7 +55,7 @@ def as_utf8(data: bytes, encoding: str | None) -> tuple[bytes, str]:
             "The file is not a text table: it has zero bytes; save the table as CSV, "
             "in UTF-8."
         )
-    return text.removeprefix(codecs.BOM_UTF8), name
+    return text.replace(codecs.BOM_UTF8, b""), name  # within: files put together
 
 
 def _unicode_of(data: bytes) -> str | None:
