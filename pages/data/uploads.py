@@ -26,6 +26,7 @@ from smpcore.datasets import (
     SIGNS,
     TABLE_FORMATS,
     long_roles,
+    plural,
     read_frame,
     read_matrices,
 )
@@ -273,7 +274,7 @@ def reading_settings(dataset: Dataset) -> None:
             )
         if source.totals:
             st.button(
-                "Leave out the last row, a total",
+                f"Leave out {plural(source.totals, 'row')} at the end",
                 key="leave_out_totals",
                 on_click=st.session_state.__setitem__,
                 args=("reading_footer", source.footer + source.totals),

@@ -32,6 +32,7 @@ from smpcore.datasets.layout import (
     decimal_of,
     find_layout,
     fitted_cells,
+    has_values,
     is_short,
     joint,
     kind_of,
@@ -98,6 +99,7 @@ def read_delimited(
             if layout.header
             else "The file is empty; choose a file with a table."
         )
+    n_notes = _count_notes(table)
     columns = [column.combine_chunks() for column in table.columns]
     last_row = [column[-1].as_py() for column in columns]
     if decimal == ",":
@@ -110,11 +112,14 @@ def read_delimited(
         else _values(columns.pop(), decimal)
         for name in layout.names[: layout.width]
     ]
-    totals = int(_is_total(values, last_row))
+    looks = {"a total of the others": int(_is_total(values, last_row))}
+    looks |= {"a note": n_notes}
+    totals = max(looks.values())
     if totals:
+        like = max(looks, key=looks.__getitem__)
         changes.append(
-            f"The last row ({shown(' '.join(filter(None, last_row)))}) looks like a "
-            "total of the others; leave it out if it is no case."
+            f"The last row ({shown(' '.join(filter(None, last_row)))}) looks like "
+            f"{like}; leave it out if it is no case."
         )
     values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
     names = layout.names
@@ -163,6 +168,15 @@ def _is_total(columns: list[np.ndarray | ExtensionArray], last_row: list[str]) -
             if np.count_nonzero(rest) >= _FEWEST_SUMMED:
                 sums.append(bool(np.isclose(rest.sum(), column[-1], rtol=1e-9)))
     return 2 * sum(sums) > len(sums)
+
+
+def _count_notes(table: pa.Table) -> int:
+    """How many rows at the end have nothing but a text of their own, in front."""
+    alone = _blank(table.select(table.column_names[1:]))
+    if not alone[-1] or kind_of(table[0][-1].as_py().strip()) != "text":
+        return 0
+    alone &= ~table[0].to_pandas().duplicated(keep=False).to_numpy()
+    return int(np.argmin([*alone[::-1], False]))
 
 
 def _cut(line: bytes) -> str:
@@ -354,21 +368,16 @@ def _arranged(
 ) -> tuple[pa.Table, int, list[str]]:
     """Rows of another width in their places, and none that belongs to no table."""
     width, notices = layout.width, []
-    fitted = {place: _fitted(cells, layout) for place, cells in ragged.items()}
-    if fitted:
-        added = [
-            pa.array(column, pa.string())
-            for column in zip(*fitted.values(), strict=True)
-        ]
-        places = np.setdiff1d(np.arange(len(table) + len(fitted)), [*fitted])
-        order = np.argsort([*places, *fitted])
-        added = pa.table(added, names=table.column_names)
-        table = pa.concat_tables([table, added]).take(order)
-    blank = _blank(table)
-    n_rows = len(table)
+    comments = [at for at, cells in ragged.items() if _is_comment(cells, table)]
+    rows = ragged | {at: [""] for at in comments}
+    table = _merged(table, {at: _fitted(cells, layout) for at, cells in rows.items()})
+    blank, again, n_rows = _blank(table), _names_again(table, layout), len(table)
+    pages = again if len(again) > 1 or footer is not None else []
+    blank[pages] = True
+    rows |= {at: [""] for at in pages}
     if footer is None:
-        end = _end(table, ragged, layout, blank)
-        if rest := [*islice(_below(table, ragged, end), 1)]:
+        end = _end(table, rows, layout, blank, again)
+        if rest := [*islice(_below(table, rows, end), 1)]:
             n, first = n_rows - end, shown(" ".join(rest[0][1]).strip())
             notices.append(
                 f"{plural(n, 'row')} at the end {_are(n)} left out, as another table "
@@ -376,36 +385,65 @@ def _arranged(
             )
     else:
         end = max(0, n_rows - footer)
-    inside = [(place, cells) for place, cells in sorted(ragged.items()) if place < end]
-    short = [place for place, cells in inside if len(cells) < width and any(cells)]
-    joined = [place for place, cells in inside if any(cells[width:])]
+    joined = [at for at, cells in ragged.items() if at < end and any(cells[width:])]
     for place in joined:
         if joint(ragged[place], layout) is None:
             raise DatasetError(_too_long(layout, place + 1, ragged[place]))
+    short = [at for at, cells in rows.items() if len(cells) < width and any(cells)]
+    n_empty = len(_EMPTY_LINES.findall(text)) + (text[:1] in b"\r\n")
     for places, words in (
         (short, "Too few cells, the others count as missing"),
         (joined, "Too many cells, those of a text without quotation marks are joined"),
+        (comments, "Left out, as a comment"),
+        (pages, "Left out, as the names again"),
     ):
-        if places:
-            first = shown(layout.delimiter.join(fitted[places[0]]))
+        if places := [place for place in places if place < end]:
+            cells = ragged.get(places[0], layout.names)
             rest = f" and {len(places) - 1:,} more" * (len(places) > 1)
-            notices.append(f"{words}: row {places[0] + 1:,} ({first}){rest}.")
+            first = f"row {places[0] + 1:,} ({shown(layout.sign.join(cells))})"
+            notices.append(f"{words}: {first}{rest}.")
+            n_empty += int(blank[places].sum())
     table, blank = table.slice(0, end), blank[:end]
     if blank.any():
         table = table.filter(pa.array(~blank))
-        n = int(blank.sum()) - len(_EMPTY_LINES.findall(text))
-        if (n := n - (text[:1] in b"\r\n")) > 0:
+        if (n := int(blank.sum()) - n_empty) > 0:
             notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
     return table, n_rows - end, notices
+
+
+def _is_comment(cells: list[str], table: pa.Table) -> bool:
+    """Whether a row of few cells begins with a mark that the first row lacks."""
+    mark = re.match("#|%|//", cells[0])
+    short = mark is not None and len(cells) < len(table.columns)
+    return short and len(table) and not table[0][0].as_py().startswith(mark[0])
+
+
+def _names_again(table: pa.Table, layout: Layout) -> list[int]:
+    """Rows that repeat the names, as on each page of a print."""
+    named = [pair for pair in zip(table.columns, layout.names, strict=False) if pair[1]]
+    places = np.arange(len(table) * (len(named) > 1))
+    for column, name in named:
+        same = pc.equal(pc.utf8_trim_whitespace(column.take(places)), name)
+        places = places[same.to_numpy()]
+    return places.tolist()
+
+
+def _merged(table: pa.Table, rows: dict[int, list[str]]) -> pa.Table:
+    """The table with further rows in their places."""
+    if not rows:
+        return table
+    added = [pa.array(cells, pa.string()) for cells in zip(*rows.values(), strict=True)]
+    places = np.setdiff1d(np.arange(len(table) + len(rows)), [*rows])
+    added = pa.table(added, names=table.column_names)
+    return pa.concat_tables([table, added]).take(np.argsort([*places, *rows]))
 
 
 def _fitted(cells: list[str], layout: Layout) -> list[str]:
     """Cells of a row of another width, as many as the others have."""
     more = len(cells) - layout.width
     if any(cells[layout.width :]) and (at := joint(cells, layout)) is not None:
-        sign = " " if layout.delimiter == "whitespace" else layout.delimiter
         after = at + more + 1
-        cells = [*cells[:at], sign.join(cells[at:after]), *cells[after:]]
+        cells = [*cells[:at], layout.sign.join(cells[at:after]), *cells[after:]]
     return (cells + [""] * -more)[: layout.width]
 
 
@@ -436,22 +474,21 @@ def _below(
 
 
 def _end(
-    table: pa.Table, ragged: dict[int, list[str]], layout: Layout, blank: np.ndarray
+    table: pa.Table,
+    ragged: dict[int, list[str]],
+    layout: Layout,
+    blank: np.ndarray,
+    again: list[int],
 ) -> int:
     """Where the table ends: before its names again, another table, or notes."""
-    again = [
-        np.flatnonzero(pc.equal(column, name).to_numpy())[:_MOST_NOTES]
-        for column, name in zip(table.columns, layout.names, strict=False)
-        if name
-    ][:1]
     empty = np.flatnonzero(blank)[:_MOST_NOTES]
     typed = {*layout.kinds} != {"text"}
-    breaks = np.unique(np.concatenate([[*ragged], empty, *again])).astype(int)
+    breaks = np.unique(np.concatenate([[*ragged], empty, again])).astype(int)
     for place in breaks.tolist():
         some = islice(_below(table, ragged, place), 8 if place else None)
         rows = [cells for _, cells in some]
         first = next((cells for cells in rows if sum(map(bool, cells)) > 1), [])
-        if first == layout.names and not blank[place]:
+        if place in again and not blank[place]:
             return place
         if not any(belongs(cells, layout) for cells in rows):
             # A last row of values only, and too many, is no note.
@@ -462,11 +499,13 @@ def _end(
                 return place
         elif (blank[place] or typed) and are_names(first, layout):
             return place
-    end = len(table)
+    end, headings = len(table), _blank(table.select(table.column_names[1:])) & ~blank
     for place, cells in _below(table, ragged, end - 1, -1):
+        if not headings[place] or has_values(cells, layout):
+            break
         wrong = any(kind == "text" for kind, _ in typed_kinds(cells, layout))
-        alone = layout.width > 2 or place - 1 in empty or wrong
-        if sum(map(bool, cells)) > 1 or not cells[0] or not alone:
+        usual = layout.width == 2 or headings[: place - 1].any()
+        if usual and not wrong and place - 1 not in empty:
             break
         end = place
     return end

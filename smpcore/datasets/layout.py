@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from smpcore.datasets.cells import parse_cell
+from smpcore.datasets.limits import MAX_BYTES
 from smpcore.datasets.reading import ReadingOptions
 from smpcore.datasets.text import HEAD_BYTES
 from smpcore.errors import DatasetError
@@ -30,6 +31,8 @@ MISSING_WORDS = (
     *("null", "NULL", "Null"),
 )
 _SAMPLE_ROWS = 200
+#: Letters of a row whose quotation marks are looked at again, one by one.
+_LONGEST_MENDED = 20_000
 #: Lines of names, at most, and a candidate this near to the best is offered.
 _MOST_HEADER, _CLOSE = 5, 0.75
 #: Widths of rows that are compared, and rows that are a table and settle its kinds.
@@ -41,8 +44,9 @@ _PURITY = 4
 #: Runs of blanks stand in many texts that have another delimiter.
 _BLANKS = 0.6
 _NUMBER = re.compile(
-    r"[<>]?[-+]?[$€£¥]? ?[-+]?(\d{1,3}([., '’\xa0\u202f]\d{3})+([.,]\d+)?|\d+([.,]\d*)?"
-    r"|[.,]\d+)([eE][-+]?\d+)? ?[%€]?|[-+]?inf(inity)?",
+    r"(?![$€£¥]000$)\(?[<>]?[-+−–]?[$€£¥]? ?[-+]?"
+    r"(\d{1,3}([., '’\xa0\u202f]\d{3})+([.,]\d+)?|\d+([.,]\d*)?|[.,]\d+)"
+    r"([eE][-+]?\d+)? ?[-%€]?\)?|[-+]?inf(inity)?",
     re.IGNORECASE,
 )
 _DATE = re.compile(
@@ -52,6 +56,7 @@ _DATE = re.compile(
 )
 _DECIMAL_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,}))")
 _DECIMAL_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))")
+csv.field_size_limit(MAX_BYTES)  # a cell may be as long as a file
 _FOREIGN = re.compile(r"[,;\t|:^=]")
 
 
@@ -88,6 +93,11 @@ class Layout(NamedTuple):
     row_names: bool = False
     kinds: Sequence[str] = ()
 
+    @property
+    def sign(self) -> str:
+        """What parts cells in a row that is written anew."""
+        return " " if self.delimiter == "whitespace" else self.delimiter
+
 
 class _Row(NamedTuple):
     """A row that is not empty, and the number of lines before and up to it.
@@ -109,8 +119,11 @@ def find_layout(
     scored = []
     for layout in _candidates(head, options):
         if rows := _cut(head, layout):
-            blanks = layout.delimiter in (" ", "whitespace")
-            scored.append((_score(rows)[0] * (_BLANKS if blanks else 1), layout))
+            score = _score(rows)[0] * (_BLANKS if layout.sign == " " else 1)
+            if layout.delimiter == " ":  # runs of blanks are no empty cells
+                filled = [bool(cell) for row in rows for cell in row.cells]
+                score *= sum(filled) / len(filled)
+            scored.append((score, layout))
     if not scored:
         raise DatasetError("The file is empty; choose a file with a table.")
     scored.sort(key=lambda one: -one[0])  # equal ones stay in their order
@@ -125,18 +138,25 @@ def find_layout(
 def _candidates(sample: str, options: ReadingOptions) -> Iterator[Layout]:
     stripped = sample.strip(" \t\r\n")
     for delimiter in [options.delimiter] if options.delimiter else DELIMITERS:
-        sign = " " if delimiter == "whitespace" else delimiter
+        sign = Layout(delimiter, "", "").sign
         if not options.delimiter and sign not in stripped and delimiter != ",":
             if delimiter != "whitespace" or "\t" not in stripped:
                 continue
         for quote in QUOTES[:2] if options.quote is None else [options.quote]:
-            start = rf"(^|{re.escape(sign)} ?){quote}"
-            if quote == "'" and not re.search(start, sample, re.MULTILINE):
+            if quote == "'" and not _quotes(sample, sign):
                 continue
             escapes = [""] if options.escape is None else [options.escape]
             if options.escape is None and quote and "\\" + quote in sample:
                 escapes.append("\\")
             yield from (Layout(delimiter, quote, escape) for escape in escapes)
+
+
+def _quotes(sample: str, sign: str) -> bool:
+    """Whether apostrophes stand around texts, and not only before some ('s, 't)."""
+    start = rf"(^|{re.escape(sign)} ?)'"
+    whole = rf"{start}[^']*(''[^']*)*'(?= *{re.escape(sign)}|[ \r]*$)"
+    n_whole, n = (len(re.findall(one, sample, re.MULTILINE)) for one in (whole, start))
+    return 2 * n_whole > n
 
 
 def cells_of(text: str, layout: Layout) -> Iterator[tuple[int, list[str]]]:
@@ -146,10 +166,10 @@ def cells_of(text: str, layout: Layout) -> Iterator[tuple[int, list[str]]]:
         text = re.sub(r"(?m)^[ \t]+|[ \t]+$", "", text).replace("\t", " ")
     reader = csv.reader(
         io.StringIO(text, newline=""),
-        delimiter=" " if blanks else layout.delimiter,
+        delimiter=layout.sign,
         quotechar=layout.quote or "\0",
         escapechar=layout.escape or None,
-        skipinitialspace=True,
+        skipinitialspace=layout.delimiter != " ",
     )
     for row in reader:
         yield reader.line_num, row
@@ -159,7 +179,7 @@ def fitted_cells(text: str, layout: Layout) -> list[str]:
     """Cells of one row of another width: there may be quotation marks in its texts."""
     cells = next(cells_of(text, layout), (0, [""]))[1]
     sign, quote = re.escape(layout.delimiter), layout.quote
-    if quote in text and len(cells) != layout.width:
+    if quote in text and len(cells) != layout.width and len(text) < _LONGEST_MENDED:
         # A mark ends a text only where a delimiter follows.
         cell = rf"{quote}(.*?){quote}(?={sign}|$)|([^{sign}]*)"
         again = [
@@ -187,17 +207,14 @@ def joint(cells: list[str], layout: Layout) -> int | None:
 
 def _cut(sample: str, layout: Layout) -> list[_Row]:
     rows, before, apart = [], 0, False
-    try:
-        for end, cells in cells_of(sample, layout):
-            cells = [cell.strip() for cell in cells]
-            if any(cells):
-                rows.append(_Row(before, end, cells, apart))
-            apart = not any(cells)
-            before = end
-            if len(rows) == _SAMPLE_ROWS:
-                break
-    except csv.Error:  # a cell of more than 131,072 letters
-        return rows
+    for end, cells in cells_of(sample, layout):
+        cells = [cell.strip() for cell in cells]
+        if any(cells):
+            rows.append(_Row(before, end, cells, apart))
+        apart = not any(cells)
+        before = end
+        if len(rows) == _SAMPLE_ROWS:
+            break
     return rows
 
 
@@ -264,6 +281,8 @@ def _with_lines(layout: Layout, rows: list[_Row], options: ReadingOptions) -> La
     if options.skip is not None:
         first, body = 0, body if first == 0 else int(body > first)
     if options.header is not None:
+        if options.skip is None and 0 < options.header < body - first:
+            first = body - options.header  # the names stand nearest to the rows
         body = min(first + int(options.header), len(rows))
     header = [row.cells for row in rows[first:body]]
     names, row_names = _names(header, rows[body:], layout.width)
@@ -315,6 +334,8 @@ def _kinds(rows: list[_Row], width: int) -> list[str]:
     """What most values of each column are: "number", "date" or "text"."""
     body = [row.cells for row in rows if len(row.cells) == width]
     body = body[min(len(body) // 2, 5) :]
+    whole = [cells for cells in body if all(cells)]
+    body = whole if len(whole) >= _FEWEST_ROWS else body
     kinds = []
     for column in zip(*body, strict=True):
         present = Counter(filter(None, map(kind_of, column)))
@@ -327,13 +348,13 @@ def belongs(cells: Sequence[str], layout: Layout) -> bool:
     """Whether a row is one of the table: values stand where the others have them."""
     if len(cells) != layout.width:
         return False
-    if _has_values(cells, layout):
+    if has_values(cells, layout):
         return True
     others = any(kind for kind, _ in typed_kinds(cells, layout))
     return not others and sum(map(bool, cells)) > 1
 
 
-def _has_values(cells: Sequence[str], layout: Layout) -> bool:
+def has_values(cells: Sequence[str], layout: Layout) -> bool:
     """Whether numbers or dates stand where the others have them."""
     return any(kind == wanted for kind, wanted in typed_kinds(cells, layout))
 
@@ -341,7 +362,7 @@ def _has_values(cells: Sequence[str], layout: Layout) -> bool:
 def is_short(cells: Sequence[str], layout: Layout) -> bool:
     """Whether a row of the table lacks its last cells."""
     words = any(kind == "text" for kind, _ in typed_kinds(cells, layout))
-    return len(cells) < layout.width and _has_values(cells, layout) and not words
+    return len(cells) < layout.width and has_values(cells, layout) and not words
 
 
 def typed_kinds(cells: Sequence[str], layout: Layout) -> list[tuple[str, str]]:
@@ -358,9 +379,10 @@ def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, i
         return first - 1, first
     for place in range(body - 1, max(-1, body - 1 - _MOST_HEADER), -1):
         cells = rows[place].cells
-        if are_names(cells, layout, bool(headers)):
+        title = headers and (rows[place + 1].apart or _is_title(cells))
+        if not title and are_names(cells, layout, bool(headers)):
             headers.append(place)
-        elif len(cells) != layout.width and not _has_values(cells, layout):
+        elif len(cells) != layout.width and not has_values(cells, layout):
             break
     below = [row.cells for row in rows[body:]]
     if headers:
@@ -368,18 +390,30 @@ def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, i
         words = any(
             kind == "text" for cells in inside for kind, _ in typed_kinds(cells, layout)
         )
-        last = headers[-1] if words else headers[0]
-        while (
-            last + 1 < body and not words and _is_unlike(rows[last + 1].cells, layout)
-        ):
-            last += 1  # a row of units of a few columns
-        return headers[-1], last + 1
+        if words:
+            return headers[-1], headers[-1] + 1
+        return headers[-1], _below_units(rows, headers[0] + 1, layout)
     if {*layout.kinds} != {"text"}:
-        return body, body + _counts_up(below, layout)
+        if not _counts_up(below, layout):
+            return body, body
+        return body, _below_units(rows, body + 1, layout)
     columns = zip(*(row for row in below[1:] if len(row) == layout.width), strict=True)
     pairs = zip(below[0], columns, strict=False)
     again = (cell and cell in column for cell, column in pairs)
     return body, body + (not any(again))
+
+
+def _is_title(cells: list[str]) -> bool:
+    """Whether a title stands in the first cell, and the unit of all in the last."""
+    filled = [place for place, cell in enumerate(cells) if cell]
+    return len(cells) > 3 and filled == [0, len(cells) - 1]
+
+
+def _below_units(rows: list[_Row], place: int, layout: Layout) -> int:
+    """The first row from a place on that is none of units of a few columns."""
+    while place < len(rows) - 1 and _is_unlike(rows[place].cells, layout):
+        place += 1
+    return place
 
 
 def _first_row(rows: list[_Row], body: int, layout: Layout) -> int:
@@ -418,7 +452,7 @@ def are_names(cells: Sequence[str], layout: Layout, further: bool = False) -> bo
 def _is_unlike(cells: Sequence[str], layout: Layout) -> bool:
     """Whether other values stand in columns of numbers and dates, and none of these."""
     others = any(kind for kind, _ in typed_kinds(cells, layout))
-    return others and not _has_values(cells, layout)
+    return others and not has_values(cells, layout)
 
 
 def _counts_up(rows: list[list[str]], layout: Layout) -> bool:

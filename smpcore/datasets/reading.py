@@ -70,7 +70,7 @@ class Reading:
     row_names : str
         Column of names of rows, which has no name in the file; mostly there is none.
     totals : int
-        Rows at the end that look like totals, and were read.
+        Rows at the end that look like totals or notes, and were read.
     close : tuple of str
         Other delimiters that may be right.
     head : tuple of str

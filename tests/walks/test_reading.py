@@ -53,7 +53,7 @@ def test_each_part_of_the_reading_is_set_by_hand_and_dates_become_days(visit):
     visit.reads("2 lines skipped, ; between cells, decimal comma, names in line 3")
     shows(visit, expected(skipfooter=1))
     visit.unfold("Read with")
-    visit.click("button", "Leave out the last row, a total")
+    visit.click("button", "Leave out 1 row at the end")
     shows(visit, expected(skipfooter=2))
     visit.choose("Rows left out at the end", "5")
     shows(visit, expected(skipfooter=5))
