@@ -849,6 +849,418 @@ def unicode_encoding(rng):
     return styled(_accented(rng, alphabet), encoding=str(rng.choice(names)))
 
 
+# -- as offices and spreadsheets write them ---------------------------------------
+
+
+@kind
+def title_with_delimiters(rng):
+    file = table(rng)
+    sign = file.style.delimiter
+    titles = ["Deaths by month{0} sex{0} and age", "Wales{0} 2010 to 2012", "{0}{0}"]
+    file.above = [title.format(sign) for title in titles[: rng.integers(1, 4)]]
+    return file
+
+
+@kind
+def note_with_delimiters(rng):
+    file = table(rng, (_numbers, _levels, _counts, _numbers))
+    sign = file.style.delimiter
+    notes = ["Source: the office{0} as of March", "1 Revised{0} see {0} our page"]
+    file.below = [note.format(sign) for note in notes[: rng.integers(1, 3)]]
+    return file
+
+
+@kind
+def note_below_two_columns(rng):
+    file = table(rng, (_numbers, [_levels, _phrases, _numbers][rng.integers(3)]))
+    sign, notes = file.style.delimiter, ["Source: the office", "* not yet known"]
+    fill = sign * int(rng.integers(2))
+    file.below = [note + fill for note in notes[: rng.integers(1, 3)]]
+    file.below = [""] * int(rng.integers(2)) + file.below
+    return file
+
+
+@kind
+def notes_in_a_column(rng):
+    """Remarks beside few rows, in a last column that may have no name."""
+    file = table(rng)
+    notes = ["", "see the note below", "Provisional: to be revised in the next issue"]
+    n = len(file.columns[0])
+    file.columns.append([str(one) for one in rng.choice(notes, n, p=[0.9, 0.05, 0.05])])
+    file.columns[-1][int(rng.integers(n))] = notes[1]
+    file.names.append(str(rng.choice(["Remarks", ""])))
+    return file
+
+
+@kind
+def notes_beside_the_rows(rng):
+    """Text far right of a table, two empty columns between."""
+    file = table(rng)
+    n = len(file.columns[0])
+    note = ["Read me first", "Data of the survey", *[""] * n][:n]
+    file.columns += [[math.nan] * n, note]
+    file.names += ["", ""]
+    return file
+
+
+@kind
+def subtotals_within(rng):
+    """Rows of sums after each part, called so in the column of words."""
+    file = table(rng, (_levels, _counts, _counts))
+    words = texts_of(file)[0]
+    for place in range(4, len(words), 5):
+        words[place] = "Subtotal"
+    return file
+
+
+@kind
+def total_below(rng):
+    file = table(rng, (_levels, _counts, _numbers))
+    for column in file.columns:
+        of_words = isinstance(column[0], str)
+        column.append("Total" if of_words else float(np.nansum(column).round(6)))
+    return file
+
+
+@kind
+def names_again_on_each_page(rng):
+    file = table(rng, (_numbers, _levels, _counts))
+    names, end = file.style.line(file.names), file.style.end
+    again = {*range(10, 60, int(rng.integers(5, 21)))}
+    file.columns = [(column * 12)[:60] for column in file.columns]
+    file.change = lambda place, line: names + end + line if place in again else line
+    return file
+
+
+@kind
+def empty_columns(rng):
+    file = table(rng)
+    n = len(file.columns[0])
+    for _ in range(int(rng.integers(1, 4))):
+        place = int(rng.integers(1, len(file.columns) + 1))
+        file.columns.insert(place, [math.nan] * n)
+        file.names.insert(place, "")
+    return file
+
+
+@kind
+def merged_first_cells(rng):
+    """A word for the rows below it, which have none."""
+    file = table(rng, (_numbers, _counts, _levels))
+    n, step = len(file.columns[0]), int(rng.integers(2, 7))
+    words = rng.choice(_WORDS, n).tolist()
+    words = [word if place % step == 0 else "" for place, word in enumerate(words)]
+    file.columns.insert(0, words)
+    file.names.insert(0, "county")
+    return file
+
+
+@kind
+def headings_between_rows(rng):
+    """A row with a word in its first cell alone, before the rows of each part."""
+    file = table(rng, (_counts, _numbers))
+    file.columns.insert(0, _phrases(rng, len(file.columns[0])))
+    file.names.insert(0, "place")
+    for place in range(0, len(file.columns[0]), 4):
+        file.columns[0][place] = f"Region {place}"
+        for column in file.columns[1:]:
+            column[place] = math.nan
+    return file
+
+
+def _with_written(rng, values, written, name="amount", **style) -> File:
+    """A table with a further column of numbers, written so."""
+    file = table(rng, (_numbers, _levels))
+    n = len(file.columns[0])
+    if style.get("decimal") == ",":
+        numbers_of(file)[0][:] = (rng.integers(-99, 999, n) + 0.5).tolist()
+    file.names.append(name)
+    styled(file, quoting="minimal", **style)
+    sign = file.style.delimiter
+    cells = iter([file.style.safe(written(value)) for value in values(n)])
+    file.change = lambda place, line: f"{line}{sign}{next(cells)}"
+    return _with_last_column(file, [float(value) for value in values(n)])
+
+
+def _fixed(values: np.ndarray) -> Callable[[int], list]:
+    return lambda n: values[:n].tolist()
+
+
+@kind
+def thousands_with_apostrophes(rng):
+    values = _fixed(rng.integers(1_000, 9_999_999, 60))
+    mark = str(rng.choice(["'", "’"]))
+    return _with_written(rng, values, lambda v: f"{v:,}".replace(",", mark))
+
+
+@kind
+def thousands_with_blanks(rng):
+    values = _fixed(rng.integers(1_000, 9_999_999, 60))
+    blank = str(rng.choice([" ", "\xa0", "\u202f"]))
+    return _with_written(rng, values, lambda v: f"{v:,}".replace(",", blank))
+
+
+@kind
+def decimals_of_two_sorts(rng):
+    """Commas in one column and points in another, as of two hands."""
+    values = _fixed(rng.integers(1, 900, 60) + 0.25)
+    sign = str(rng.choice([";", "\t", "|"]))
+    return _with_written(rng, values, str, decimal=",", delimiter=sign)
+
+
+@kind
+def money(rng):
+    values = _fixed(rng.integers(-9_000, 9_000, 60) + 0.5)
+    forms = ["{:,.2f} €", "${:,.2f}", "£{:,.2f}", "{:,.2f} EUR"]
+    form = str(rng.choice(forms))
+    return _with_written(rng, values, lambda v: form.format(v))
+
+
+@kind
+def money_in_brackets(rng):
+    """Below zero in brackets, as accounts have it."""
+    values = _fixed(rng.integers(-9_000, 9_000, 60))
+    return _with_written(
+        rng, values, lambda v: f"({-v:,})" if v < 0 else f"{v:,}", delimiter=";"
+    )
+
+
+@kind
+def money_with_decimal_commas(rng):
+    values = _fixed(rng.integers(1_000, 90_000, 60) + 0.5)
+    end = str(rng.choice([" €", "", " kr"]))
+
+    def written(value):
+        digits = f"{value:,.2f}".translate(str.maketrans(",.", ".,"))
+        return digits + end
+
+    return _with_written(rng, values, written, decimal=",", delimiter=";")
+
+
+@kind
+def dates_of_several_forms(rng):
+    file = table(rng)
+    days = rng.integers([1990, 1, 13], [2025, 13, 28], (len(file.columns[0]), 3))
+    forms = ["{0:04}-{1:02}-{2:02}", "{2:02}/{1:02}/{0:04}", "{2}.{1}.{0}", "{0}"]
+    chosen = rng.choice(forms, len(days))
+    pairs = zip(chosen, days.tolist(), strict=True)
+    file.columns.append([str(form).format(*day) for form, day in pairs])
+    file.columns[-1][0] = "1990-01-13"
+    file.names.append("when")
+    return file
+
+
+@kind
+def blanks_that_do_not_break(rng):
+    file = table(rng)
+    sign = file.style.delimiter
+    file.change = lambda place, line: line.replace(sign, f"\xa0{sign}\xa0")
+    return styled(file, quoting="minimal")
+
+
+@kind
+def mark_within(rng):
+    """Two files put together: the byte order mark of the second one stands within."""
+    file = table(rng)
+    middle = len(file.columns[0]) // 2
+    file.change = lambda place, line: "\ufeff" + line if place == middle else line
+    return styled(file, encoding=str(rng.choice(["utf-8", "utf-8-sig"])))
+
+
+@kind
+def line_ends_of_two_sorts(rng):
+    file = table(rng)
+    file.change = lambda place, line: line + "\r" if place % 3 == 0 else line
+    return styled(file, end="\n", quoting="minimal")
+
+
+@kind
+def some_rows_end_with_delimiters(rng):
+    file = table(rng)
+    sign = file.style.delimiter * int(rng.integers(1, 3))
+    file.change = lambda place, line: line + sign if place % 4 == 1 else line
+    return file
+
+
+@kind
+def comments_within(rng):
+    file = table(rng, (_numbers, _levels, _counts, _numbers))
+    end, where = file.style.end, int(rng.integers(1, len(file.columns[0])))
+    words = f"# started again at 10:20{end}"
+    file.change = lambda place, line: words + line if place == where else line
+    return file
+
+
+@kind
+def many_columns_few_rows(rng):
+    file = table(rng, (_numbers,) * 18)
+    file.columns = [column[:3] for column in file.columns]
+    file.columns[0] = [1.0, 2.0, 3.0]
+    return file
+
+
+@kind
+def text_far_down(rng):
+    """Numbers for longer than is looked at to find the delimiter, then a word."""
+    file = table(rng, (_numbers, _levels, _counts))
+    file.columns = [(column * 1_000)[:6_000] for column in file.columns]
+    note = ["7"] * len(file.columns[0])
+    note[-5:] = ["unknown"] * 5
+    file.columns.append(note)
+    file.names.append("note")
+    return styled(file, quoting="minimal")
+
+
+@kind
+def names_of_formulas_and_units(rng):
+    file = table(rng, (_numbers, _counts, _levels, _numbers))
+    names = [
+        "CO2 (mg/l)",
+        "% of all",
+        "No. (2019)",
+        "p < 0.05",
+        "x/y [kg]",
+        "a:b",
+        "2nd",
+    ]
+    file.names[:] = [str(one) for one in rng.choice(names, 4, replace=False)]
+    return file
+
+
+@kind
+def values_held_back(rng):
+    """Marks in place of numbers that are not published, or not computed."""
+    file = table(rng, (_numbers, _counts, _levels, _numbers))
+    marks = ["..", "*", ":", "x", "[c]", "n.a.", "-", "#DIV/0!", "#N/A", "(n)", "–"]
+    mark, style = str(rng.choice(marks)), file.style
+    file.columns = [
+        _levels(rng, 60)
+        if isinstance(column[0], str)
+        else rng.normal(20, 30, 60).round(2).tolist()
+        for column in file.columns
+    ]
+    for column in file.columns:
+        of_words = isinstance(column[0], str)
+        column[:] = ["amber" if one in ("",) else one for one in column]
+        if not of_words:
+            column[3::7] = [math.nan] * len(column[3::7])
+    file.change = lambda place, line: style.delimiter.join(
+        cell or mark for cell in line.split(style.delimiter)
+    )
+    return styled(file, quoting="minimal")
+
+
+@kind
+def title_of_several_lines(rng):
+    file = table(rng)
+    file.above = ['"Report of the survey\nby the office\n\n2019"', ""]
+    file.above = file.above[: rng.integers(1, 3)]
+    return file
+
+
+@kind
+def title_and_unit_apart(rng):
+    """A title in the first cell and the unit of all in the last."""
+    file = table(rng, (_levels, _numbers, _counts, _numbers))
+    fill = file.style.delimiter * (len(file.columns) - 1)
+    unit = str(rng.choice(["thousands", "£m", "%"]))
+    file.above = [f"Table 1: sales{fill}{unit}", fill][: rng.integers(1, 3)]
+    return file
+
+
+@kind
+def units_below_years(rng):
+    n = int(rng.integers(3, 7))
+    file = table(rng, (_numbers,) * n)
+    file.columns.insert(0, _phrases(rng, len(file.columns[0])))
+    years = [str(2010 + place) for place in range(n)]
+    unit = str(rng.choice(["£m", "%", "£000", "thousands"]))
+    file.names[:] = ["country", *years]
+    file.header = [file.names, ["", *[unit] * n]]
+    file.truth_names = ["country", *(f"{year} {unit}" for year in years)]
+    return file
+
+
+@kind
+def total_of_the_last_columns(rng):
+    file = table(rng, (_levels, _numbers, _counts))
+    file.columns.insert(0, _phrases(rng, len(file.columns[0])))
+    file.names.insert(0, "place")
+    for place, column in enumerate(file.columns):
+        of_words = isinstance(column[0], str)
+        end = float(np.nansum(column[:-1]).round(6)) if not of_words else ""
+        column[-1] = "Total" if place == 0 else end
+    return file
+
+
+@kind
+def mostly_empty(rng):
+    file = table(rng, (_numbers, _levels, _numbers, _counts, _phrases))
+    for column in file.columns[1:]:
+        for place in np.flatnonzero(rng.random(len(column)) < 0.8):
+            column[place] = "" if isinstance(column[0], str) else math.nan
+    file.columns[0] = [float(place) for place in range(len(file.columns[0]))]
+    file.names[0] = "row number"
+    return file
+
+
+@kind
+def long_preamble(rng):
+    file = table(rng)
+    sign = file.style.delimiter
+    fill = sign * (len(file.columns) - 1) * int(rng.integers(2))
+    texts = ["Statistics office", "", "Contact: A. Hill", "Released: 12 May 2019", "",
+             "Coverage: all counties", "Unit: number", "Revised: no", ""]  # fmt: skip
+    file.above = [text + fill for text in texts[: rng.integers(4, 10)]]
+    return file
+
+
+@kind
+def notes_with_gaps_below(rng):
+    file = table(rng)
+    fill = file.style.delimiter * (len(file.columns) - 1) * int(rng.integers(2))
+    notes = [
+        "",
+        "Notes:",
+        "",
+        "1. Figures are rounded.",
+        "2. As of May.",
+        "",
+        "The end",
+    ]
+    file.below = [note + fill for note in notes[: rng.integers(2, 8)]]
+    return file
+
+
+@kind
+def minus_signs_of_other_sorts(rng):
+    values = _fixed(rng.integers(-9_000, 9_000, 60) + 0.5)
+    form = str(rng.choice(["−{}", "{}-", "–{}"]))
+    return _with_written(
+        rng, values, lambda v: form.format(-v) if v < 0 else f"{v}", delimiter=";"
+    )
+
+
+@kind
+def coordinates(rng):
+    return _with_texts(rng, ["51°30'12\"N", "0°7'39\"W", "48°51'N", "2°21'E"])
+
+
+@kind
+def words_begin_with_apostrophes(rng):
+    return _with_texts(
+        rng, ["'s-Hertogenbosch", "'t Harde", "d'Or", "Delft", "rock 'n'"]
+    )
+
+
+@kind
+def first_column_empty(rng):
+    file = table(rng)
+    file.columns.insert(0, [math.nan] * len(file.columns[0]))
+    file.names.insert(0, "")
+    return file
+
+
 # -- no table ---------------------------------------------------------------------
 
 
@@ -895,12 +1307,12 @@ def difference(data: bytes, truth: Truth, **options: Any) -> str:
     cells = zip(frame, truth.columns, strict=True)
     odd = [name for name, wanted in cells if not _same_cells(frame[name], wanted)]
     if odd:  # what has a unit becomes a number in a proposed step
-        proposed = [one.step for one in suggest_codes(make_dataset(frame, "t"))]
-        frame = apply_steps(frame, proposed)
-        for name, wanted in zip(frame, truth.columns, strict=True):
-            if isinstance(wanted[0], float) and name in {
-                one.column for one in proposed
-            }:
+        dataset = make_dataset(frame, "t")
+        proposed = {one.step.column: one.step for one in suggest_codes(dataset)}
+        proposed = {name: proposed[name] for name in odd if name in proposed}
+        frame = apply_steps(frame, proposed.values())
+        for name, kind in dataset.kinds.items():
+            if name in odd and (name in proposed or kind == "number"):
                 frame[name] = as_numbers(frame[name])
     for name, wanted in zip(frame, truth.columns, strict=True):
         if not _same_cells(frame[name], wanted):
@@ -913,7 +1325,7 @@ def difference(data: bytes, truth: Truth, **options: Any) -> str:
 _PARTS: dict[str, Any] = {
     "delimiter": [",", ";", "\t", "|", "whitespace", " ", ":", "^"],
     "header": range(4),
-    "skip": range(8),
+    "skip": range(40),
     "footer": range(12),
     "quote": ['"', "'", ""],
     "escape": ["", "\\"],
@@ -926,8 +1338,10 @@ def is_said(data: bytes, truth: Truth) -> bool:
     """Whether a part that the page states for this file, set otherwise, is right."""
     _, reading, _ = read_frame(data, "t.csv")
     for part, values in _PARTS.items():
-        always = part in ("delimiter", "header", "encoding")
-        for value in values if always or getattr(reading, part) else ():
+        said = part in ("delimiter", "header", "encoding") or getattr(reading, part)
+        said = said or (part == "footer" and reading.totals)
+        said = said or (part == "skip" and reading.footer)  # another table
+        for value in values if said else ():
             with suppress(SmpcoreError):
                 if not difference(data, truth, **{part: value}):
                     return True
