@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import smpcore
 from smpcore import (
@@ -166,6 +167,14 @@ def test_a_fit_that_is_stopped_says_so(method, task, rows):
     estimator = method.estimator(method.defaults(task), task)
     estimator.solve(estimator.problem(*rows), stop=np.ones(1, dtype=np.int64))
     assert estimator.history_.status_text == "stopped"
+
+
+def test_a_fit_that_is_cut_short_says_so(method, task, rows):
+    cut = method.estimator(method.defaults(task), task)
+    words = r"max_iter=\d+ was reached|max_iter=\d+ sweeps|limit of \d+ steps"
+    with pytest.warns(ConvergenceWarning, match=words):
+        cut.set_params(max_iter=2, tol=1e-9).fit(*rows)
+    assert cut.history_.status_text == "iteration limit reached"
 
 
 def test_a_path_solves_every_point_of_its_grid(method, task, rows):

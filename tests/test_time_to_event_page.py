@@ -38,10 +38,6 @@ def ask(page):
     return sound(toggle(page).set_value(True).run())
 
 
-def pick(page, label):
-    return next(box for box in page.selectbox if box.label == label)
-
-
 @pytest.fixture
 def mine(monkeypatch):
     """A choice of an uploaded table with the question, without a page."""

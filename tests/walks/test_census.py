@@ -119,8 +119,9 @@ STATES = [
     *(
         State("Explore", f"data={data}&method={key}")
         for data, key in (
-            *(("moons", "imkpl"), ("digits", "smp"), ("series", "smallk")),
-            *(("iris", "mprotsvm"), ("sine", "supersparse"), ("words", "supersparse")),
+            *(("moons&d.n_samples=60", "imkpl"), ("iris", "smp"), ("digits", "smp")),
+            *(("wine", "mprotsvm"), ("series", "smallk"), ("sine", "supersparse")),
+            ("words", "supersparse"),
         )
     ),
     *(State("Explore", bring=bring) for bring in (tables.clinic, learning)),
@@ -285,6 +286,7 @@ LONG = {
     *("Performance data=iris", "Performance data=diabetes", "Performance clinic"),
     *("Lessons saving",),
     *("Explore clinic", "Explore learning", "Explore data=series&method=smallk"),
+    "Explore data=digits&method=smp",
     *("Explore data=words&method=supersparse", "Prototypes data=series&method=smp"),
     *("Prototypes data=iris&method=imkpl", "Lessons teaching"),
 }

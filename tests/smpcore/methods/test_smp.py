@@ -178,16 +178,6 @@ def test_reassigning_lowers_the_objective_round_by_round():
             np.testing.assert_array_equal(part, value)
 
 
-@pytest.mark.parametrize("bias", [True, False])
-def test_recorded_steps_are_prototypes(bias):
-    fitted = SMPClassifier(bias=bias, record=5).fit(*IRIS)
-    steps = fitted.history_.steps
-    assert list(steps.places) == [*range(0, fitted.n_iter_, 5), fitted.n_iter_]
-    np.testing.assert_array_equal(steps.states[-1][0], fitted.state_.W)
-    assert fitted.history_.step(-1).bias.any() == bias
-    assert len(fitted.history_.iteration) == fitted.n_iter_ + 1
-
-
 def test_model_merges_what_fusion_made_equal():
     estimator = SMPClassifier(3, tol=1e-6)
     problem = estimator.problem(*IRIS)

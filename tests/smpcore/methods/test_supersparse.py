@@ -1,6 +1,5 @@
 """SuperSparseClassifier and SuperSparseRegressor: contract and promises."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,6 @@ from sklearn.datasets import (
     load_iris,
     make_moons,
 )
-from sklearn.exceptions import ConvergenceWarning
 
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
@@ -147,13 +145,6 @@ def test_a_warm_start_may_have_another_number_of_prototypes():
     assert grown.n_asked_ == 3 and grown.objective_ < falls[-1]
     kept = np.isin(grown.start_, state.Z).all(axis=1)
     assert kept.sum() == 2
-
-
-def test_an_unfinished_fit_says_how_far_it_came():
-    with pytest.warns(ConvergenceWarning, match=r"limit of 3 steps .*raise max_iter"):
-        fitted = SuperSparseClassifier(max_iter=3).fit(*CANCER)
-    assert fitted.n_iter_ == 3
-    assert json.loads(fitted.model_.to_json())["history"]["gap"] == [None] * 4
 
 
 def test_rows_of_weight_zero_are_as_if_they_were_not_there():
