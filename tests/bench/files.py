@@ -64,10 +64,6 @@ def _floats(rng: np.random.Generator) -> list[str]:
     return [f"{value:.6f}" for value in rng.normal(size=12)]
 
 
-def _digits(rng: np.random.Generator) -> list[str]:
-    return [str(value) for value in rng.integers(0, 10, 40)]
-
-
 def _words(rng: np.random.Generator) -> list[str]:
     return [f"word{value}" for value in rng.integers(0, 50, 12)]
 
@@ -84,16 +80,6 @@ def _texts() -> bytes:
     """Texts that are all different, twenty characters each."""
     rows = (f"{n:020d}x,{n:020d}y,{'ab'[n % 2]}\n" for n in range(N // 60))
     return ("p,q,class\n" + "".join(rows)).encode()
-
-
-def _distinct_cells() -> bytes:
-    rng = np.random.default_rng(0)
-    values = rng.normal(size=(400, 10_000 - 1))
-    rows = "".join(
-        ",".join(f"{value:.3f}" for value in row) + f",{'ab'[n % 2]}\n"
-        for n, row in enumerate(values)
-    )
-    return (_names(9_999) + rows).encode()
 
 
 def _arff(attributes: str, rows: str, size: int = N) -> bytes:
@@ -139,13 +125,6 @@ def _parquet_numbers() -> bytes:
     return _parquet(**columns, y=["a", "b"] * 225_000)
 
 
-def _parquet_words() -> bytes:
-    words = np.array([f"word{n}" for n in range(1_000)])
-    rng = np.random.default_rng(0)
-    columns = {f"c{n}": words[rng.integers(0, 1_000, 900_000)] for n in range(19)}
-    return _parquet(**columns, y=["a", "b"] * 450_000)
-
-
 def _parquet_repeated() -> bytes:
     """360 MB of text in 50 kB."""
     text = pa.array(["x" * 400, "y" * 400]).dictionary_encode()
@@ -157,32 +136,14 @@ def _parquet_repeated() -> bytes:
 #: Name of a case -> name and content of its file.
 CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "csv numbers": ("t.csv", lambda: _filled(_names(12), _random_rows(_floats, "\n"))),
-    "csv digits": (
-        "t.csv",
-        lambda: _filled(_names(40), _random_rows(_digits, "\n"), 38_000_000),
-    ),
     "csv words": ("t.csv", lambda: _filled(_names(12), _random_rows(_words, "\n"))),
     "csv texts": ("t.csv", _texts),
     "csv quotes": ("t.csv", lambda: _filled(_names(6), _random_rows(_quoted, "\n"))),
-    "csv blank quotes": (
-        "t.csv",
-        lambda: _filled("a,class\n", '1, "x, y"\n2, "z"\n', 25_000_000),
-    ),
     "csv decimal commas": (
         "t.csv",
         lambda: _filled(
             "a;b;c;class\n", "1,5;2,25;1.234,5;x\n1,25;3,5;2,5;y\n", 35_000_000
         ),
-    ),
-    "csv blanks": (
-        "t.csv",
-        lambda: _filled(
-            _names(12).replace(",", " "), _random_rows(_floats, "\n").replace(",", "  ")
-        ),
-    ),
-    "csv carriage returns": (
-        "t.csv",
-        lambda: _filled(_names(12).replace("\n", "\r"), _random_rows(_floats, "\r")),
     ),
     "csv utf-16": (
         "t.csv",
@@ -192,121 +153,13 @@ CASES: dict[str, tuple[str, Callable[[], bytes]]] = {
             .encode("utf-16")
         ),
     ),
-    "csv cp1252": (
-        "t.csv",
-        lambda: _filled(_names(12), _random_rows(_words, "\n")).replace(
-            b"word", b"w\xf6rd"
-        ),
-    ),
     "csv one cell": ("t.csv", lambda: b"a,b\n" + b"x" * N + b",1\n2,3\n"),
-    "csv one line": ("t.csv", lambda: b"1," * (N // 2)),
     "csv open quote": ("t.csv", lambda: b'a,b\n"' + b"1,2\n" * (N // 4)),
-    "csv quotes only": ("t.csv", lambda: b'a,b\n1,"' + b'"' * (N - 1) + b'"\n'),
-    "csv newlines": ("t.csv", lambda: b"\n" * N),
-    "csv blanks only": ("t.csv", lambda: b" \t" * (N // 2)),
-    "csv per cents": ("t.csv", lambda: b"%\n" * (N // 2)),
-    "csv equal names": (
-        "t.csv",
-        lambda: (
-            "a," * 9_999 + "y\n" + "1," * 9_999 + "2\n" + "3," * 9_999 + "4\n"
-        ).encode(),
-    ),
-    "csv 10,000 columns": ("t.csv", _distinct_cells),
     "arff dense": ("t.arff", lambda: _arff(_numeric(12), _random_rows(_floats, "\n"))),
-    "arff words": (
-        "t.arff",
-        lambda: _arff(
-            "".join(f"@attribute c{n} string\n" for n in range(12))
-            + "@attribute class {a,b}\n",
-            _random_rows(_words, "\n"),
-        ),
-    ),
     "arff sparse": ("t.arff", _sparse),
-    "arff per cents": (
-        "t.arff",
-        lambda: b"%\n" * 2_500_000 + _arff(_numeric(2), "1,2,a\n3,4,b\n", 1_000),
-    ),
-    "arff all per cents": ("t.arff", lambda: b"%\n" * (N // 2)),
-    "arff newlines": (
-        "t.arff",
-        lambda: b"\n" * (N - 1_000) + _arff(_numeric(2), "1,2,a\n3,4,b\n", 1_000),
-    ),
-    "arff tail of newlines": (
-        "t.arff",
-        lambda: _arff(_numeric(2), "1,2,a\n3,4,b\n", 1_000) + b"\n" * (N - 1_000),
-    ),
-    "arff blanks": (
-        "t.arff",
-        lambda: b" " * (N - 1_000) + _arff(_numeric(2), "1,2,a\n3,4,b\n", 1_000),
-    ),
-    "arff one line": ("t.arff", lambda: _arff(_numeric(2), "1," * (N // 2 - 100))),
-    "arff one value": (
-        "t.arff",
-        lambda: (
-            _arff(_numeric(2), "1,2,a\n3,4,b\n", 1_000) + b"1" * (N - 2_000) + b",2,a\n"
-        ),
-    ),
-    "arff one quote": (
-        "t.arff",
-        lambda: (
-            _arff("@attribute s string\n@attribute class {a,b}\n", "x,a\ny,b\n", 1_000)
-            + b"'"
-            + b"x\\'" * (N // 3 - 2_000)
-            + b"',a\n"
-        ),
-    ),
-    "arff long attribute": (
-        "t.arff",
-        lambda: (
-            b"@relation r\n@attribute '"
-            + b"x " * (N // 2 - 1_000)
-            + b"' real\n@data\n1\n"
-        ),
-    ),
-    "arff blank attribute": (
-        "t.arff",
-        lambda: (
-            b"@relation r\n@attribute " + b" '" * (N // 2 - 1_000) + b"\n@data\n1\n"
-        ),
-    ),
-    "arff levels": (
-        "t.arff",
-        lambda: (
-            "@relation r\n@attribute a real\n@attribute c {"
-            + ",".join(map(str, range(1_000_000)))
-            + "}\n@data\n"
-            + "".join(f"{n},{n}\n" for n in range(1_000))
-        ).encode(),
-    ),
-    "arff 10,000 columns": (
-        "t.arff",
-        lambda: _arff(
-            _numeric(9_999),
-            ("1," * 9_999 + "a\n" + "2," * 9_999 + "b\n"),
-            2_000 * 20_001,
-        ),
-    ),
     "parquet numbers": ("t.parquet", _parquet_numbers),
-    "parquet words": ("t.parquet", _parquet_words),
     "parquet repeated": ("t.parquet", _parquet_repeated),
     "ts series": ("t.ts", _ts),
-    "ts short series": (
-        "t.ts",
-        lambda: _filled(
-            "@problemName t\n@univariate true\n@classLabel true a b\n@data\n",
-            "1,2:a\n3,4:b\n",
-            11_000_000,
-        ),
-    ),
-    "ts comments": ("t.ts", lambda: b"#\n" * (N // 2)),
-    "ts one line": (
-        "t.ts",
-        lambda: (
-            b"@problemName t\n@univariate true\n@classLabel true a b\n@data\n"
-            + b"1," * (N // 2 - 100)
-            + b"1:a\n"
-        ),
-    ),
 }
 
 
