@@ -97,12 +97,6 @@ class Case(TiedRows):
         return Case(problem, replace(self.parameters, **changes))
 
     @property
-    def starts(self):
-        """First prototype of each class, and their number."""
-        labels = self.prototype_labels
-        return np.searchsorted(labels, np.arange(labels[-1] + 2))
-
-    @property
     def net(self):
         """Weights of the elastic net for each entry: of its size, of half its square"""
         l1, l2 = np.full(self.shape, self.mu), np.full(self.shape, self.mu * self.eta)

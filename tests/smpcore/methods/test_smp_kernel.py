@@ -113,3 +113,11 @@ def test_a_problem_with_infinite_numbers_is_given_up():
     X[3, 1] = np.nan
     with np.errstate(invalid="ignore"):
         assert EXACT["p=2"].but(X=X).solve(1e-3).status == DIVERGED
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.01, 0.001])
+def test_few_newton_steps_solve_l1_logistic_regression_of_correlated_columns(mu):
+    case = make_case(1, m=200, n=8, sizes=(1, 1), mu=mu, eta=0.0)
+    case.X[:, 1] = case.X[:, 0] + 0.01 * case.X[:, 1]
+    solution = case.solve(1e-6)
+    assert solution.status == CONVERGED and solution.n_iter <= 12
