@@ -1,8 +1,9 @@
-"""Numbers that try the conversion of inputs where it is most likely to be wrong."""
+"""How whole numbers become integers without floats; numbers that try a conversion."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,56 @@ from smpcore.codegen.vectors import most_rows
 _MOST = np.finfo(np.float32).max
 #: Bits of a float32: as many halvings find any one of them.
 _BITS = 32
+
+
+#: Most whole numbers of an input that are converted without floats.
+_MOST_COUNTS = 2**16
+
+
+class CountConversion(NamedTuple):
+    """Whole number to integer: ``first + ((count - low) * factor + add >> shift)``.
+
+    It is at most `error` from the exact ``(count - zero) * per_unit`` for every whole
+    number from `low` to `high`, of which `differ` are halves that
+    `QuantInput.quantise` rounds otherwise: nearly always none.
+    """
+
+    low: int
+    high: int
+    first: int
+    factor: int
+    add: int
+    shift: int
+    error: float
+    differ: int
+
+
+def count_conversion(one: QuantInput, width: int) -> CountConversion | None:
+    """Find it; None for what is no whole number, or spans more than 16 bits."""
+    ends = float(np.floor(one.low)), float(np.ceil(one.high))
+    is_whole = one.is_number and (one.given.integer or one.given.unit == "counts")
+    if not (
+        is_whole and np.abs(ends).max() < 2**31 and ends[1] - ends[0] < _MOST_COUNTS
+    ):
+        return None
+    low, high = map(int, ends)
+    counts = np.arange(low, high + 1)
+    wanted, steps = one.quantise(counts, width), counts - low
+    # Every product, and its sum, stay below 2^32.
+    shift = 31 - int(np.ceil(np.log2(1 + one.per_unit * len(counts))))
+    shift = 0 if one.exact else shift
+    for factor in (int(one.per_unit * 2.0**shift) + more for more in (1, 0)):
+        # The least and the most that can be added for each number's integer.
+        room = ((wanted - wanted[0]) << shift) - steps * factor
+        least, most = max(int(room.max()), 0), int(room.min()) + (1 << shift) - 1
+        if least <= most:
+            break
+    add = max((least + most) // 2, 0)
+    made = wanted[0] + (steps * factor + add >> shift)
+    error = np.abs((counts - float(one.zero)) * float(one.per_unit) - made).max()
+    differ = int((made != wanted).sum())
+    first = int(wanted[0])
+    return CountConversion(low, high, first, factor, add, shift, float(error), differ)
 
 
 @dataclass(frozen=True, eq=False)

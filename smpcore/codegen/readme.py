@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.agreement import error_bound
+from smpcore.codegen.conversions import count_conversion
 from smpcore.codegen.costs import conversion
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float, markdown
@@ -160,12 +161,19 @@ def _conversion(package: Package, words: Mapping[str, str]) -> str:
     """What the conversion costs on a chip, and how it is avoided."""
     if not package.model.converts:
         return _part("no conversion", words)
-    more = {chip: conversion(package.model, chip) for chip in _COUNTED}
+    model, more = package.model, {}
+    counted = [one for one in model.inputs if count_conversion(one, model.width)]
+    if counted:
+        more = {"counted": counted[0].given.identifier.upper()}
+        more["n_counted"] = str(len(counted))
+    whole_numbers = _more("counted", {**words, **more}, counted)
+    more = {chip: conversion(model, chip) for chip in _COUNTED}
     costs = _rows(
         (chip, f"{cost.flash:,} bytes", f"{cost.count:,} {_COUNTED[chip]}")
         for chip, cost in more.items()
     )
-    return _part("conversion", {**words, "costs": costs})
+    own = {"costs": costs, "whole_numbers": whole_numbers}
+    return _part("conversion", {**words, **own})
 
 
 def _plain_row(entry: CompiledInput) -> list[str]:

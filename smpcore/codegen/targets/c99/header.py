@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.conversions import count_conversion
 from smpcore.codegen.identity import interface_id, library_version, model_id
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.json_text import SCHEMA
@@ -103,9 +104,24 @@ def _about(c: Source) -> str:
     words = {
         "largest": c.model.largest,
         "ranges": "".join(c.text("range", words, "header") for words in numbers),
+        "counts": _counts(c),
         "ends": " and ".join(map(str, container_ends(c.model.width))),
     }
     return c.text("about integers", words, "header")
+
+
+def _counts(c: Source) -> str:
+    """How whole numbers become integers without floats."""
+    text, width = "", c.model.width
+    for one in c.model.inputs:
+        if found := count_conversion(one, width):
+            words = found._asdict() | {"column": one.given.identifier.upper()}
+            words["error"] = f"{np.ceil(1e4 * found.error) / 1e4:.5g}"
+            unlike = f", {found.differ} unlike {c.prefix}_quantise"
+            words["differ"] = unlike if found.differ else ""
+            text += c.text("count", words, "header")
+    ends = dict(zip(("least", "most"), container_ends(width), strict=True))
+    return c.text("counts", ends, "header") + text if text else ""
 
 
 def _constant(value: float) -> str:

@@ -1,5 +1,6 @@
 """The conversion of numbers to integers: vectors that try it, on every chip."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -99,6 +100,55 @@ def test_vectors_are_what_they_are_called(quant_of, name, width):
 def test_they_are_the_same_every_time(quant_of, width):
     one, two = (conversions(quant_of("mixed", width)) for _ in "ab")
     assert one.values.tobytes() == two.values.tobytes()
+
+
+#: Counts that a converter gives: 10 bits, 12 bits, with a sign, and with halves.
+COUNTS = [(0, 1023), (0, 4095), (-512, 511), (302, 3757)]
+_EVERY_COUNT = """
+#include <stdio.h>
+#include "mdl.h"
+int main(void)
+{
+    int32_t count;
+    for (count = -600; count < 4200; ++count) {
+        printf("%d %d %d %d\\n", MDL_COUNT_FEATURE_0(count), MDL_COUNT_FEATURE_1(count),
+            MDL_COUNT_FEATURE_2(count), MDL_COUNT_FEATURE_3(count));
+    }
+    return 0;
+}
+"""
+
+
+def test_every_count_of_a_converter_is_converted_without_floats(tool, tmp_path, width):
+    """As far from exact numbers as the header says, for all 10 and 12 bits."""
+    compiled = compile_model(random_linear(4, 2, 1, 1.0))
+    names = [entry.name for entry in compiled.inputs]
+    spans = zip(names, COUNTS, strict=True)
+    ranges = {n: SensorRange(*ends, True, "counts") for n, ends in spans}
+    quant = quantise(compiled, width, ranges)
+    for name, content in emit_c99(quant).items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "main.c").write_text(_EVERY_COUNT)
+    flags = [*STRICT, "-fsanitize=integer,undefined", "-fno-sanitize-recover=all"]
+    run(tool("clang"), *flags, "main.c", "-o", "run", cwd=tmp_path)
+    found = np.loadtxt(run(tmp_path / "run").decode().splitlines(), dtype=int)
+    counts, header = np.arange(-600, 4200), (tmp_path / "mdl.h").read_text()
+    least, most = container_ends(width)
+    for place, (low, high) in enumerate(COUNTS):
+        line = re.search(
+            rf"COUNT_FEATURE_{place}.*most ([\d.]+)(, \d+ unlike)?", header
+        )
+        one, q = quant.inputs[place], found[:, place]
+        assert (q[counts < low] == least).all() and (q[counts > high] == most).all()
+        inside = (counts >= low) & (counts <= high)
+        exact = (counts[inside] - one.zero) * one.per_unit
+        off = np.abs(q[inside] - exact).max()
+        assert off <= float(line[1]) <= min(0.5001, off + 2e-4)
+        differ = q[inside] != one.quantise(counts[inside], width)
+        assert f"{differ.sum()} unlike" in line[0] if differ.any() else not line[2]
+    arm = ["-mcpu=cortex-m0", "-mthumb", "-Os", "-c", "main.c", "-o", "m.o"]
+    run(tool("arm-none-eabi-gcc"), *arm, cwd=tmp_path)
+    assert b"aeabi" not in run(tool("arm-none-eabi-nm"), "m.o", cwd=tmp_path)
 
 
 _MAIN = """
