@@ -13,6 +13,7 @@ from pages.export import (
     python_lines,
     ranges,
     settings,
+    streams,
 )
 from pages.state import address, session
 from pages.ui import exports
@@ -45,8 +46,10 @@ with problems_shown():  # the Python below can be had all the same
     made = session.remembered("export", key, partial(exports.compiled, context))
     decision, place = st.container(), st.container()
     in_floats, made = made, counts.editor(made)
-    sensors = ranges.editor(made)
-    key = key, tuple(made.counts.items()), tuple(sensors.items())
+    stream, sensors = streams.control(made, chosen.target), ranges.editor(made)
+    if stream:
+        sensors = stream.ranges(made.compiled, sensors)
+    key = key, tuple(made.counts.items()), tuple(sensors.items()), stream
     task = visit_task("forms", key, partial(formats.forms, made, sensors))
     words = "Number formats compared on all open rows"
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
@@ -55,12 +58,14 @@ with problems_shown():  # the Python below can be had all the same
         sentences = decision.empty()
         with place:
             _compare(form, forms)
-            known, fits = boards.section(made, form, chosen.chip, key, in_floats)
+            known, fits = boards.section(
+                made, form, chosen.chip, key, in_floats, stream
+            )
         sentences.markdown(f"{fits} {formats.decision(form)}".strip())
         with place:
             peers.section(made, form, known)
         with problems_shown(st.error):
-            files.section(made, form, chosen, sensors, key, decision)
+            files.section(made, form, chosen, (sensors, stream), key, decision)
 with st.expander("The same model in Python"):
     with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")

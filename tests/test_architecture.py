@@ -78,6 +78,7 @@ HOUSE = {
     "smpcore/codegen": (
         "smpcore.model",
         "smpcore.datasets.cells",
+        "smpcore.datasets.series_features",
         "smpcore.errors",
         "smpcore.codegen",
     ),

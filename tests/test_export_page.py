@@ -55,8 +55,8 @@ def _readme(page):
 def _files(made, form, target="c99", name="mdl", ranges=None):
     told = formats.as_exported(form, made)
     vectors = made.vectors(form.model, False)
-    packed = made.zip(vectors, target, form.name, name, ranges, told)
-    assert packed == made.zip(vectors, target, form.name, name, ranges, told)
+    packed = made.zip(vectors, target, form.name, name, ranges, None, told)
+    assert packed == made.zip(vectors, target, form.name, name, ranges, None, told)
     return contents(packed)
 
 
@@ -202,6 +202,15 @@ def test_every_target_is_offered_and_explained(target):
     assert "1. Unpack" in _readme(page) or "1. In the Arduino IDE" in _readme(page)
     assert _zip_button(page)
     assert "Look into the zip" in [one.label for one in page.selectbox]
+
+
+def test_series_are_exported_as_a_stream_and_tables_are_not():
+    page = _page("int8", "series", **{"p.export_hop": 25})
+    assert "#define SERIES_9_STREAM_HOP 25 " in _shown(page, "series_9_stream.h")
+    assert "Stream: of 40 samples of 9 channels it keeps" in said(page)
+    page.selectbox(key="export_target").set_value("python").run()
+    assert not [one for one in sound(page).number_input if one.key == "export_hop"]
+    assert not [one for one in sound(_page()).number_input if one.key == "export_hop"]
 
 
 def test_a_number_format_that_a_target_has_not_is_told():

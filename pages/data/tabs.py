@@ -8,6 +8,7 @@ from pages.data import (
     cleaning,
     matrices,
     roles,
+    series_features,
     time_to_event,
     uploads,
 )
@@ -38,7 +39,7 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
     names += ["All rows"] if job else []
     tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs[names[0]]:
-        _columns(table)
+        _columns(table, division)
     some = time_to_event.answered_frame(dataset).iloc[:200, :200]
     with tabs["Table"]:
         show_table(some, hide_index=False, key="table")
@@ -53,7 +54,7 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
             all_rows.show_fit(session.resolved(), job.path)
 
 
-def _columns(dataset: Dataset) -> None:
+def _columns(dataset: Dataset, division: Split) -> None:
     if dataset.matrices:
         roles.task(dataset)
         matrices.used(dataset)
@@ -67,6 +68,7 @@ def _columns(dataset: Dataset) -> None:
             'rows belong together (a patient, a machine) gets the role "group".',
         )
     roles.task(dataset)
+    series_features.choose(dataset, division)
     time_to_event.section(dataset)
     roles.roles(dataset)
     cleaning.clean(dataset)

@@ -25,7 +25,7 @@ from smpcore.chips import (
     measure_costs,
     needs_conversion,
 )
-from smpcore.codegen import CompiledModel, QuantModel
+from smpcore.codegen import CompiledModel, QuantModel, Stream
 from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 from smpcore.evaluation import ComparedFormat
@@ -45,16 +45,23 @@ _KILO = 1024
 
 
 def section(
-    made: Export, form: ComparedFormat, chip: str, key: Any, in_floats: Export
+    made: Export,
+    form: ComparedFormat,
+    chip: str,
+    key: Any,
+    in_floats: Export,
+    stream: Stream | None = None,
 ) -> tuple[dict[str, ChipCosts], str]:
     """What a format of the model needs and takes, on a chip and on boards.
 
     Returns the costs of each chip, and whether the model fits on its boards.
     """
     models = [form.model, *_converting(form, made, in_floats)]
-    costs, origin = _costs(models, (key, form.name))
+    costs, origin = _costs(models, (key, form.name), stream)
     known = costs[0]
     _metrics(made, form, chip, known.get(chip))
+    if stream:
+        st.caption(_stream_in_words(form, stream, known.get(chip)))
     if chip in known and form.is_whole:
         st.caption(inputs_in_words(form, *(one[chip] for one in costs)))
     for warning in form.model.warnings:
@@ -78,7 +85,7 @@ def _converting(
 
 
 def _costs(
-    models: list[CompiledModel | QuantModel], key: Any
+    models: list[CompiledModel | QuantModel], key: Any, stream: Stream | None
 ) -> tuple[list[dict[str, ChipCosts]], str]:
     """Costs of each model, measured as soon as that is done; and their origin."""
     costs = [estimate_costs(model) for model in models]
@@ -87,7 +94,7 @@ def _costs(
             "Estimated: 19 of 20 models that the estimate was not fitted to are no "
             "further off. No compiler and simulator of a chip is installed here."
         )
-    task = visit_task("measured", key, partial(_measured, models))
+    task = visit_task("measured", key, partial(_measured, models, stream))
     words = "Estimated; compiling and running it on simulated chips"
     if is_waiting(task, 0.0, words, stoppable=False):
         return costs, "Estimated until it is measured."
@@ -99,14 +106,31 @@ def _costs(
 
 
 def _measured(
-    models: list[CompiledModel | QuantModel], stop: np.ndarray, progress: np.ndarray
+    models: list[CompiledModel | QuantModel],
+    stream: Stream | None,
+    stop: np.ndarray,
+    progress: np.ndarray,
 ) -> list[tuple[dict[str, ChipCosts], list[str]]]:
     results = []
     for model in models:
         part = np.zeros(1)
-        results.append(measure_costs(model, stop, part))
+        results.append(measure_costs(model, stop, part, stream))
         progress[0] += part[0] / len(models)
     return results
+
+
+def _stream_in_words(
+    form: ComparedFormat, stream: Stream, both: ChipCosts | None
+) -> str:
+    """What a stream keeps, and what a sample without an answer takes."""
+    words = (
+        f"Stream: of {stream.n_times:,} samples of {len(stream.channels)} channels it "
+        f"keeps {stream.n_slots(form.model):,} values, which a window still needs. "
+    )
+    if both and both.linked.origin == "measured":
+        cost = both.linked
+        return f"{words}A sample without an answer: {cost.sample:,} {cost.counted}."
+    return f"{words}Costs are those of a row at once until the stream is measured."
 
 
 def inputs_in_words(

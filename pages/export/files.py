@@ -14,7 +14,7 @@ from pages.export import formats, settings
 from pages.state import session
 from pages.ui import calibration, exports
 from pages.ui.file_download import download
-from smpcore.codegen import TARGETS, SensorRange
+from smpcore.codegen import TARGETS, SensorRange, Stream
 from smpcore.evaluation import ComparedFormat
 
 _TABLE_HELP = (
@@ -35,7 +35,7 @@ def section(
     made: exports.Export,
     form: ComparedFormat,
     chosen: settings.Settings,
-    ranges: dict[str, SensorRange],
+    given: tuple[dict[str, SensorRange], Stream | None],
     key: Any,
     place: Any,
 ) -> None:
@@ -51,7 +51,7 @@ def section(
         "vectors", vectors_key, partial(made.vectors, form.model, real)
     )
     choice = chosen.target, form.name, chosen.name
-    make = partial(made.zip, vectors, *choice, ranges, formats.as_exported(form, made))
+    make = partial(made.zip, vectors, *choice, *given, formats.as_exported(form, made))
     packed = session.remembered("files", (vectors_key, choice, calibrated), make)
     with place:
         download(

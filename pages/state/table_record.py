@@ -54,6 +54,9 @@ class _Step(Record):
     numbers: bool = False
     date_use: DateUse = ""
     date_form: Name = ""
+    features: tuple[Name, ...] = ()
+    n_times: _Count = 0
+    count: _Bound = 1.0
 
 
 class _Columns(Record):

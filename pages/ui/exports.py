@@ -22,6 +22,7 @@ from smpcore.codegen import (
     Counts,
     QuantModel,
     SensorRange,
+    Stream,
     TestVectors,
     check_supported,
     default_name,
@@ -113,6 +114,7 @@ class Export:
         number: str = "float32",
         name: str = "",
         ranges: Mapping[str, SensorRange] | None = None,
+        stream: Stream | None = None,
         as_exported: Mapping[str, Any] | None = None,
     ) -> bytes:
         """The model as files: the same bytes for the same model."""
@@ -125,6 +127,7 @@ class Export:
             vectors=vectors,
             ranges=ranges,
             counts=self.counts,
+            stream=stream,
             provenance=self.provenance
             | ({"as_exported": as_exported} if as_exported else {}),
         )

@@ -9,6 +9,14 @@
 #define WINNER(answer) ((uint16_t)(answer))
 #endif
 
+#ifdef STREAM
+static WINDOW window[MDL_N];
+
+#undef GIVEN
+#define GIVEN(x) (mdl_stream_inputs(&stream, window), window)
+#define NO_ANSWER 0xffffU
+#endif
+
 struct answers {
     SCORE scores[MDL_CLASSES];
     uint16_t winner;

@@ -4,12 +4,13 @@
 #include "answers.h"
 
 static struct {
-    INPUT x[MDL_N];
+    INPUT x[ROW];
     struct answers answers;
 } row;
 
 int main(void)
 {
+    START;
     GPIOR1 = (uint8_t)(uint16_t)&row;
     GPIOR2 = (uint8_t)((uint16_t)&row >> 8);
     for (;;) {
@@ -23,6 +24,9 @@ int main(void)
         GPIOR0 = 3;
         row.answers.winner = WINNER(answer);
         mdl_scores(GIVEN(row.x), row.answers.scores);
+#ifdef STREAM
+        row.answers.winner = due ? row.answers.winner : NO_ANSWER;
+#endif
         BARRIER;
         GPIOR0 = 4; /* has answered */
     }

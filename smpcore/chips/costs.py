@@ -7,9 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.chips.chip import CHIPS, Chip
-from smpcore.chips.measuring import available, measure
-from smpcore.chips.programs import numbers
-from smpcore.codegen import CompiledModel, QuantModel, estimated, test_vectors
+from smpcore.chips.measuring import NOT_DUE, available, measure
+from smpcore.chips.programs import numbers, taken_type
+from smpcore.codegen import (
+    CompiledModel,
+    QuantModel,
+    Stream,
+    estimated,
+    test_vectors,
+)
 from smpcore.errors import ExportError
 
 #: Rows that a simulated chip predicts.
@@ -33,6 +39,8 @@ class PredictionCost:
         Which of the two.
     flash_error, count_error : float
         How far off an estimate can be, as a share; 0.0 where it was measured.
+    sample : int
+        Of a stream, counted likewise: a sample without an answer, at most.
     """
 
     flash: int
@@ -44,6 +52,7 @@ class PredictionCost:
     counted: str
     flash_error: float = 0.0
     count_error: float = 0.0
+    sample: int = 0
 
     @property
     def ram(self) -> int:
@@ -82,18 +91,24 @@ class ChipCosts:
     linked: PredictionCost
 
 
-def needs_conversion(model: CompiledModel | QuantModel) -> bool:
+def needs_conversion(
+    model: CompiledModel | QuantModel, stream: Stream | None = None
+) -> bool:
     """Whether a program has to turn floats into integers before it calls the model.
 
     Parameters
     ----------
     model : CompiledModel or QuantModel
         Model in one number format.
+    stream : Stream, optional
+        How its samples come.
 
     Returns
     -------
     bool
     """
+    if stream and stream.width(model):
+        return not all(one.is_itself for one in stream.samples(model))
     return isinstance(model, QuantModel) and model.converts
 
 
@@ -124,7 +139,7 @@ def _estimated(
     costs = estimated(model, chip.name, converted)
     return PredictionCost(
         costs.flash,
-        *_row_bytes(model, converted),
+        *_row_bytes(len(model.inputs), numbers(model)[0], converted),
         costs.stack,
         0,
         costs.count,
@@ -134,14 +149,17 @@ def _estimated(
     )
 
 
-def _row_bytes(model: CompiledModel | QuantModel, converted: bool) -> tuple[int, int]:
-    """Bytes of a row as the caller has it, and of the integers that become of it."""
-    size = len(model.inputs) * numbers(model)[0].itemsize
-    return (4 * len(model.inputs), size) if converted else (size, 0)
+def _row_bytes(n: int, kind: np.dtype, converted: bool) -> tuple[int, int]:
+    """Bytes of n values as the caller has them, and of the integers made of them."""
+    size = n * kind.itemsize
+    return (4 * n, size) if converted else (size, 0)
 
 
 def measure_costs(
-    model: CompiledModel | QuantModel, stop: np.ndarray, progress: np.ndarray
+    model: CompiledModel | QuantModel,
+    stop: np.ndarray,
+    progress: np.ndarray,
+    stream: Stream | None = None,
 ) -> tuple[dict[str, ChipCosts], list[str]]:
     """Compile a model, let every simulated chip predict rows, and count.
 
@@ -153,6 +171,9 @@ def measure_costs(
         Anything but 0 ends it before the next chip.
     progress : ndarray of float64, shape (1,)
         Share of the chips that are done.
+    stream : Stream, optional
+        The model takes samples then, one at a time: the count is that of one with an
+        answer.
 
     Returns
     -------
@@ -166,9 +187,9 @@ def measure_costs(
         if stop[0]:
             break
         try:
-            alone = linked = _measured(model, chip, False)
-            if needs_conversion(model):
-                linked = _measured(model, chip, True)
+            alone = linked = _measured(model, chip, False, stream)
+            if needs_conversion(model, stream):
+                linked = _measured(model, chip, True, stream)
             costs[chip.name] = ChipCosts(alone, linked)
         except ExportError as error:
             problems.append(str(error))
@@ -177,12 +198,40 @@ def measure_costs(
 
 
 def _measured(
-    model: CompiledModel | QuantModel, chip: Chip, converted: bool
+    model: CompiledModel | QuantModel,
+    chip: Chip,
+    converted: bool,
+    stream: Stream | None,
 ) -> PredictionCost:
-    rows = test_vectors(model.source if converted else model, n=_N_ROWS).rows
-    result = measure(model, rows, chip, converted=converted)
-    inputs, buffers = _row_bytes(model, converted)
+    n, rows = len(model.inputs), None
+    if stream is None:
+        rows = test_vectors(model.source if converted else model, n=_N_ROWS).rows
+    else:
+        n, rows = len(stream.channels), _samples(model, stream, converted)
+    result = measure(model, rows, chip, converted=converted, stream=stream)
+    inputs, buffers = _row_bytes(n, taken_type(model, stream), converted)
     # The program around the model keeps the integers in a variable.
     static = max(0, result.ram - buffers)
-    ram = inputs, buffers, result.stack, static
-    return PredictionCost(result.flash, *ram, int(result.counts.max()), chip.counted)
+    is_due = result.winners != NOT_DUE
+    return PredictionCost(
+        result.flash,
+        *(inputs, buffers, result.stack, static),
+        int(result.counts[is_due].max()),
+        chip.counted,
+        sample=int(result.counts[~is_due].max(initial=0)),
+    )
+
+
+def _samples(
+    model: CompiledModel | QuantModel, stream: Stream, converted: bool
+) -> np.ndarray:
+    """Samples inside the ranges, up to the second answer."""
+    inputs = stream.samples(model)
+    low, high = np.array([(one.low, one.high) for one in inputs]).T
+    size = stream.n_times + stream.hop, len(inputs)
+    samples = np.random.default_rng(0).uniform(low, high, size)
+    width = stream.width(model)
+    if converted or not width:
+        return samples
+    columns = zip(inputs, samples.T, strict=True)
+    return np.column_stack([one.quantise(x, width) for one, x in columns])

@@ -13,15 +13,15 @@ import numpy as np
 from smpcore.chips.chip import CHIPS, Chip
 from smpcore.chips.programs import (
     HERE,
-    SOURCES,
     ChipProgram,
     Sizes,
     numbers,
     run,
     simavr_runner,
+    taken_type,
     write,
 )
-from smpcore.codegen import CompiledModel, QuantModel
+from smpcore.codegen import CompiledModel, QuantModel, Stream
 from smpcore.errors import ExportError
 
 # What the stack of the program itself takes: its return address, and a little more.
@@ -29,6 +29,9 @@ _SPARE = 16
 
 # What cortex.c tells where the stack went beyond what it had painted.
 _ALL_OF_IT = 2**32 - 1
+
+#: Class index of a sample without an answer.
+NOT_DUE = 2**16 - 1
 
 _QEMU = (
     "-kernel chip.elf -display none -monitor none -serial none -icount shift=0 "
@@ -88,6 +91,7 @@ def measure(
     chip: Chip,
     flags: Sequence[str] = (),
     converted: bool = False,
+    stream: Stream | None = None,
 ) -> Measured:
     """Let a simulated chip answer rows.
 
@@ -105,6 +109,9 @@ def measure(
     converted : bool, default False
         Whether a model of integers is given floats, and what their conversion takes
         counts too.
+    stream : Stream, optional
+        Rows are the samples of a series then, one after the other: the count of one is
+        that of its ``push`` and of the answer, if one is due. Winner `NOT_DUE`: none.
 
     Returns
     -------
@@ -117,11 +124,11 @@ def measure(
     """
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        options = [*write(folder, model, chip, converted), *flags]
-        program = ChipProgram(folder, chip, options, SOURCES[converted])
+        options, files = write(folder, model, chip, converted, stream)
+        program = ChipProgram(folder, chip, [*options, *flags], files)
         added = program.sizes()
-        given, score = numbers(model)
-        given = np.dtype(np.float32) if converted else given
+        score = numbers(model)[1]
+        given = np.dtype(np.float32) if converted else taken_type(model, stream)
         scores = ("scores", score, (model.n_outputs,))
         record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
         with np.errstate(over="ignore"):  # beyond float32: infinite

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smpcore.chips.chip import Chip
-from smpcore.codegen import CompiledModel, QuantModel, emit_c99
+from smpcore.codegen import CompiledModel, QuantModel, Stream, emit_c99, emit_stream
 from smpcore.codegen.targets.c99.constant_tables import class_type
 from smpcore.errors import ExportError
 
@@ -23,9 +23,6 @@ HERE = Path(__file__).parent
 
 #: Seconds that a command may take.
 PATIENCE = 120
-
-#: Whether floats are converted first -> the model's files.
-SOURCES = {False: ("mdl.c",), True: ("mdl.c", "mdl_quantise.c")}
 
 # Each operation is rounded on its own, as the emulator does it; what is not called is
 # left out.
@@ -83,22 +80,37 @@ def write(
     model: CompiledModel | QuantModel,
     chip: Chip,
     converted: bool = False,
-) -> list[str]:
-    """Put the files of a model into a folder."""
+    stream: Stream | None = None,
+) -> tuple[list[str], list[str]]:
+    """Put the files of a model, or of its stream, into a folder.
+
+    Returns flags of the compiler, and the files that it compiles.
+    """
     largest = max(table.nbytes for table in model.tables().values())
     if chip.table is not None and largest > chip.table:
         raise ExportError(
             f"The model has a table of {largest:,} bytes, but on an {chip.name} one "
             f"can have {chip.table:,}. It can be exported, for a larger chip."
         )
-    for name, content in emit_c99(model).items():
+    files = emit_stream(model, "mdl", stream) if stream else emit_c99(model)
+    for name, content in files.items():
         (folder / name).write_bytes(content)
     given, score = (_c_type(kind) for kind in numbers(model))
+    taken = _c_type(taken_type(model, stream))
     answer = score if model.is_regression else class_type(model)
-    types = {"INPUT": given, "SCORE": score, "ANSWER": answer}
+    types = {"INPUT": taken, "TAKEN": taken, "SCORE": score, "ANSWER": answer}
     if converted:
-        types |= {"INPUT": "float", "INTEGER": given}
-    return [f"-D{name}={kind}" for name, kind in types.items()]
+        types |= {"INPUT": "float", "INTEGER": taken}
+    if stream:
+        types |= {"STREAM": "1", "WINDOW": given}
+    flags = [f"-D{name}={kind}" for name, kind in types.items()]
+    return flags, [name for name in files if name.endswith(".c")]
+
+
+def taken_type(model: CompiledModel | QuantModel, stream: Stream | None) -> np.dtype:
+    """Type of an input, or of a value of a sample."""
+    width = stream and stream.width(model)
+    return np.dtype(f"int{width}") if width else numbers(model)[0]
 
 
 def _c_type(kind: np.dtype) -> str:
@@ -111,7 +123,7 @@ class ChipProgram(NamedTuple):
     folder: Path
     chip: Chip
     options: Sequence[str]
-    sources: Sequence[str] = SOURCES[False]
+    sources: Sequence[str]
 
     def build(self, around: str, name: str, *more: str) -> Sizes:
         """Compile a program of this package around the model."""
@@ -159,8 +171,8 @@ def sizes(
         If the compiler is missing or fails.
     """
     with tempfile.TemporaryDirectory() as name:
-        options = [*write(Path(name), model, chip), *flags]
-        return ChipProgram(Path(name), chip, options).sizes()
+        options, files = write(Path(name), model, chip)
+        return ChipProgram(Path(name), chip, [*options, *flags], files).sizes()
 
 
 @functools.cache

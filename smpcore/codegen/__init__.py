@@ -19,7 +19,9 @@ from smpcore.codegen.quant_inputs import QuantInput, SensorRange
 from smpcore.codegen.quantise import quantise
 from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.target import NUMBERS, Target
+from smpcore.codegen.targets.c99.feature_stream import FeatureStream
 from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.targets.c99.stream import Stream, emit_stream
 from smpcore.codegen.used_inputs import used_inputs
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
@@ -31,10 +33,12 @@ __all__ = [
     "CompiledModel",
     "Costs",
     "Counts",
+    "FeatureStream",
     "Package",
     "QuantInput",
     "QuantModel",
     "SensorRange",
+    "Stream",
     "Target",
     "TestVectors",
     "agreement",
@@ -44,6 +48,7 @@ __all__ = [
     "default_name",
     "emit_c99",
     "emit_python",
+    "emit_stream",
     "error_bound",
     "estimated",
     "export",

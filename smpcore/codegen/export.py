@@ -17,6 +17,7 @@ from smpcore.codegen.quantise import quantise
 from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.arduino.sketches import arduino, words_of_sketches
 from smpcore.codegen.targets.c99.packaging import library, plain_c, words_of_c
+from smpcore.codegen.targets.c99.stream import Stream
 from smpcore.codegen.targets.javascript.source import javascript, words_of_javascript
 from smpcore.codegen.targets.onnx.source import onnx, words_of_onnx
 from smpcore.codegen.targets.python.source import PYTHON_PARTS, python
@@ -38,6 +39,7 @@ def export(
     real_rows: Any = None,
     ranges: Mapping[str, SensorRange] | None = None,
     counts: Mapping[str, Counts] | None = None,
+    stream: Stream | None = None,
     provenance: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Pack a fitted model as source code, or for a runtime, with its self-test.
@@ -70,6 +72,9 @@ def export(
     counts : mapping of str to Counts, optional
         Name of a column -> which raw counts of a converter it comes as. Their scale
         and offset become part of the model, whose input are the counts.
+    stream : Stream, optional
+        Of series: C takes a sample at a time then, and answers when a window is full.
+        All times of a channel have one range.
     provenance : mapping, optional
         Where the model comes from, told in README and JSON: plain JSON values.
 
@@ -112,6 +117,8 @@ def export(
     used = {entry.name for entry in compiled.inputs}
     ranges = {name: one for name, one in own.items() if name in used} | (ranges or {})
     width = NUMBERS[number]
+    if stream is not None:
+        ranges = stream.ranges(compiled, ranges)
     units = with_units(compiled.inputs, ranges)
     found = (
         quantise(compiled, width, ranges) if width else replace(compiled, inputs=units)
@@ -125,7 +132,7 @@ def export(
             rows = compiled.rows(table_in_counts(rows, counts))
         vectors = test_vectors(found, rows, vectors, source=source)
     name = default_name(source) if name is None else name
-    return TARGETS[target].zip(Package(found, vectors, name))
+    return TARGETS[target].zip(Package(found, vectors, name, stream))
 
 
 _words_of_python = methodcaller("parts", PYTHON_PARTS)

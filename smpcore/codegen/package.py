@@ -18,6 +18,7 @@ from smpcore.codegen.names import check_prefix
 from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.c99.selftest import selftest_files
 from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.targets.c99.stream import Stream, emit_stream
 from smpcore.codegen.templates import section, sections
 from smpcore.codegen.vectors import TestVectors
 
@@ -39,11 +40,14 @@ class Package:
         Made by `test_vectors` for this model.
     name : str
         Begins every name and every file of the code; a C identifier.
+    stream : Stream or None
+        How samples come, for C that takes one at a time.
     """
 
     model: CompiledModel | QuantModel
     vectors: TestVectors
     name: str
+    stream: Stream | None = None
 
     def __post_init__(self) -> None:
         check_prefix(self.name)
@@ -105,10 +109,20 @@ class Package:
             found[word] = found.get(word, "") + text.removesuffix("\n")
         return words | found
 
+    @property
+    def input_names(self) -> list[str]:
+        """What inputs are called in C: by a name, with a stream by their place."""
+        inputs = self.model.source.inputs
+        if self.stream and not self.stream.has_names:
+            return [f"x[{place}]" for place in range(len(inputs))]
+        return [f"{self.name}_in_{entry.identifier}".upper() for entry in inputs]
+
     @cached_property
     def sources(self) -> Files:
         """The model as C: what goes into a program."""
-        return {n: text.decode() for n, text in emit_c99(self.model, self.name).items()}
+        of = self.model, self.name
+        files = emit_stream(*of, self.stream) if self.stream else emit_c99(*of)
+        return {name: text.decode() for name, text in files.items()}
 
     @cached_property
     def tests(self) -> Files:

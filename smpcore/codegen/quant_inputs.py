@@ -182,7 +182,7 @@ def _quant_input(
                 f"{width} bits hold at most {most}; choose a wider number format."
             )
         return QuantInput(entry, entry.low, entry.high, missing=-1, exact=True)
-    low, high, whole = _range(entry, given)
+    low, high, whole = covered_range(entry, given)
     zero = 0.0 if whole else float(np.float32((low + high) / 2))
     # The ends of the range stay a count inside those of the container.
     per_unit = _per_unit(low - zero, high - zero, width)
@@ -226,7 +226,7 @@ def _per_unit(low: float, high: float, width: int) -> float:
         return float(np.float32(most / reach)) if reach else 1.0
 
 
-def _range(
+def covered_range(
     entry: CompiledInput, given: SensorRange | None
 ) -> tuple[float, float, bool]:
     """Range to cover, and whether it holds whole numbers only."""

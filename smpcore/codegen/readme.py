@@ -117,11 +117,11 @@ def _sections(package: Package, words: dict[str, str], kind: str) -> Iterator[st
 def _inputs(package: Package, words: dict[str, str], kind: str) -> str:
     """Table of the inputs, and what to know of them."""
     model, source, m = package.model, package.model.source, package.name.upper()
+    names = [f"`{name}`" for name in package.input_names]
     if kind == "plain":
-        lines = (
-            [str(place), *_plain_row(entry)]
-            for place, entry in enumerate(source.inputs)
-        )
+        names = [str(place) for place in range(len(names))]
+    if kind == "plain":
+        lines = map(_plain_row, source.inputs)
     elif kind == "floats":
         scaled = "tables" if "factor" in model.tables() else "weights"
         words |= {"scaled": scaled, "missing": _missing_rule(package, words)}
@@ -132,6 +132,7 @@ def _inputs(package: Package, words: dict[str, str], kind: str) -> str:
         words["too_small"] = _more("too small", words, words["zero_weights"])
         words["conversion"] = _conversion(package, words)
         lines = (_integer_row(one, m) for one in model.inputs)
+    rows = ([name, *line] for name, line in zip(names, lines, strict=True))
     constant = source.provenance.get("constant_in_training")
     is_told = isinstance(constant, Mapping)
     words["constant_columns"] = ", ".join(
@@ -139,7 +140,7 @@ def _inputs(package: Package, words: dict[str, str], kind: str) -> str:
         for name, v in (constant.items() if is_told else ())
     )
     steps = [f"- {markdown(one)}" for e in source.inputs for one in e.cleaning]
-    words |= {"inputs": _rows(lines), "steps": "\n".join(steps)}
+    words |= {"inputs": _rows(rows), "steps": "\n".join(steps)}
     words["constants"] = _more("constants", words, is_told)
     words["cleaning"] = _more("cleaning", words, steps)
     return _part(f"inputs, {kind}", words)
@@ -192,8 +193,7 @@ def _float_row(entry: CompiledInput, m: str) -> list[str]:
         gone = f"{entry.missing:.6g}"
     if entry.levels:
         span, gone = _levels(entry, m)
-    name = f"`{m}_IN_{entry.identifier.upper()}`"
-    return [name, markdown(entry.name), span, gone]
+    return [markdown(entry.name), span, gone]
 
 
 def _integer_row(one: QuantInput, m: str) -> list[str]:
@@ -203,8 +203,7 @@ def _integer_row(one: QuantInput, m: str) -> list[str]:
         gone = "none may be missing"
     if entry.levels:
         (span, gone), formula = _levels(entry, m), "index of the level"
-    name = f"`{m}_IN_{entry.identifier.upper()}`"
-    return [name, markdown(entry.name), markdown(entry.unit), span, formula, gone]
+    return [markdown(entry.name), markdown(entry.unit), span, formula, gone]
 
 
 def _span(entry: CompiledInput) -> str:

@@ -53,6 +53,11 @@ class Target:
                 f"number={package.model.number!r} is no format of {self.title}; choose "
                 f"{' or '.join(map(repr, self.numbers))}."
             )
+        if package.stream and not self.in_c:
+            raise ExportError(
+                f"{self.title} has no stream, only C has: choose another target, or no "
+                "stream."
+            )
         check_prefix(package.name, self.folder)
         files = self.files(package)  # refuses what this target cannot express
         words = self.words(package)

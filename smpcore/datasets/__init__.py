@@ -67,6 +67,7 @@ from smpcore.datasets.parquet_statistics import FileStatistics, file_statistics
 from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import SIGNS, Reading, ReadingOptions
+from smpcore.datasets.series_features import feature_names
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.structure import Proposal, find_structure
 from smpcore.datasets.table_formats import (
@@ -128,6 +129,7 @@ __all__ = [
     "distinct_times",
     "event_values",
     "event_within",
+    "feature_names",
     "fetch_openml",
     "file_statistics",
     "find_duplicates",

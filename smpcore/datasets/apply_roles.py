@@ -77,7 +77,10 @@ def apply_roles(
     check_steps(cleaning, origin.frame, kinds)
     frame = apply_steps(origin.frame, cleaning)
     roles = {name: roles.get(name, "feature") for name in frame}
-    kinds = {name: kinds.get(name, "category") for name in frame}
+    kinds = {
+        name: kinds.get(name) or ("number" if is_numeric(column) else "category")
+        for name, column in frame.items()
+    }
     check_roles(roles)
     target = next(name for name, role in roles.items() if role == "target")
     changed, notices = {}, list(origin.notices)

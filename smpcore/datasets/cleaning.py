@@ -25,6 +25,8 @@ from smpcore.datasets.columns import (
     parsed_numbers,
 )
 from smpcore.datasets.display_names import listed, plain_number, shown
+from smpcore.datasets.series_features import feature_names, series_features
+from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import DateUse, date_values
 from smpcore.errors import DatasetError
 
@@ -75,6 +77,13 @@ class CleaningStep:
         Likewise of dates: days since 2000-01-01, the weekday, hours of the day.
     date_form : str
         How dates are written: ISO8601, or with signs such as %d/%m/%Y.
+    features : tuple of str
+        The column is the first sample of a channel, of which further columns become
+        these features: see `series_features`.
+    n_times : int
+        Samples of the channel.
+    count : float
+        Value of one count of its samples.
     """
 
     column: str
@@ -89,9 +98,13 @@ class CleaningStep:
     numbers: bool = False
     date_use: DateUse = ""
     date_form: str = ""
+    features: tuple[str, ...] = ()
+    n_times: int = 0
+    count: float = 1.0
 
     def __post_init__(self):
         put = self.__dict__.update  # as every frozen dataclass sets its own fields
+        put(features=tuple(self.features), count=float(self.count))
         put(codes=tuple(self.codes), levels=tuple(map(tuple, self.levels)))
         for name in ("low", "high"):
             if (value := getattr(self, name)) is not None:
@@ -109,6 +122,12 @@ class CleaningStep:
                 self._refuse(f"{name}={shown(value)} should be one of {allowed}")
         if self.indicator and self.impute == "own level":
             self._refuse("an indicator says the same as a level of its own; choose one")
+        if unknown := {*self.features} - {*feature_names(self.n_times)}:
+            self._refuse(
+                f"features={sorted(unknown)} are none of {self.n_times} samples"
+            )
+        if not 1e-30 <= self.count <= 1e30:
+            self._refuse(f"count={self.count} should be a number above 0")
         # Then a second run changes nothing, whichever table is cleaned already.
         for old, new in self._changed_again():
             self._refuse(
@@ -138,6 +157,21 @@ class CleaningStep:
         """Name of the column that says where the value is missing; empty: none."""
         return f"{self.column} is missing" if self.indicator else ""
 
+    @property
+    def channel(self) -> str:
+        """Name of the channel that the column is the first sample of."""
+        return self.column.rpartition("_t")[0]
+
+    @property
+    def samples(self) -> list[str]:
+        """Columns of the channel, the one itself first."""
+        return cells([self.channel], self.n_times)
+
+    @property
+    def feature_columns(self) -> list[str]:
+        """Names of the columns that features add."""
+        return [f"{self.channel} {name}" for name in self.features]
+
 
 Steps = tuple[CleaningStep, ...]
 
@@ -160,7 +194,11 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
     """
     cleaned: dict[str, pd.Series] = {}
     for step in steps:
-        if step.column in frame:
+        if step.features and set(step.samples) <= set(frame):
+            samples = np.column_stack([as_numbers(frame[n]) for n in step.samples])
+            values = series_features(samples, [*step.features], step.count)
+            cleaned |= dict(zip(step.feature_columns, values.T, strict=True))
+        elif step.column in frame:
             column = undressed(frame[step.column], step)
             column = in_range(renamed(without_codes(column, step), step), step)
             gone = column.isna()
@@ -307,11 +345,13 @@ def check_steps(
                 "a number has no level of its own for missing values; read the column "
                 "as a category, or choose another replacement"
             )
-        if step.added_column in frame:
-            step._refuse(
-                f"the table has a column {shown(step.added_column)} already; rename it "
-                "to add an indicator"
-            )
+        if step.features and (gone := {*step.samples} - {*frame}):
+            step._refuse(f"the table has no column {listed(sorted(gone))}")
+        for name in (step.added_column, *step.feature_columns):
+            if name in frame:
+                step._refuse(
+                    f"the table has a column {shown(name)} already; rename it first"
+                )
 
 
 def with_step(steps: Iterable[CleaningStep], step: CleaningStep) -> Steps:
@@ -371,6 +411,7 @@ def steps_to_json(steps: Iterable[CleaningStep]) -> list[dict[str, Any]]:
     for step in steps:
         values = {field.name: getattr(step, field.name) for field in fields(step)}
         values |= {"codes": list(step.codes), "levels": dict(step.levels)}
+        values["features"] = list(step.features)
         usual = CleaningStep(step.column)
         changed = {n: v for n, v in values.items() if v and v != getattr(usual, n)}
         bounds = {n: v for n in ("low", "high") if (v := values[n]) is not None}
@@ -414,7 +455,7 @@ def _read_step(content: Mapping[str, Any]) -> CleaningStep:
 
 
 def added_columns(steps: Iterable[CleaningStep]) -> dict[str, str]:
-    """Return the columns that indicators add, each with the column that it is about.
+    """Return the columns that steps add, each with the column that it is about.
 
     Parameters
     ----------
@@ -425,4 +466,8 @@ def added_columns(steps: Iterable[CleaningStep]) -> dict[str, str]:
     -------
     dict of str to str
     """
-    return {step.added_column: step.column for step in steps if step.indicator}
+    return {
+        name: step.column
+        for step in steps
+        for name in ([step.added_column] * step.indicator + step.feature_columns)
+    }

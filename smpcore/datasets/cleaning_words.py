@@ -100,6 +100,10 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
     if step.indicator:
         words = f"the column {shown(step.added_column)} says where it is missing"
         parts.append((words, gone))
+    if step.features:
+        words = f"of its channel of {step.n_times} samples, counted in steps of "
+        words += f"{plain_number(step.count, 6)}, {values_in_words(step.features)} are"
+        parts.append((f"{words} features", none))
     if step.fixed:
         parts.append(("cannot be changed, counterfactuals keep it", none))
     return parts

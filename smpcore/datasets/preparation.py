@@ -46,7 +46,7 @@ class Preparation:
 
     @cached_property
     def added_columns(self) -> dict[str, str]:
-        """Inputs that say where a column is missing, with the column's name."""
+        """Inputs that steps have added, each with the column that it is about."""
         added = added_columns(self.cleaning)
         return {i.name: added[i.name] for i in self.inputs if i.name in added}
 
@@ -77,7 +77,9 @@ class Preparation:
         """
         added, wanted = self.added_columns, set(names)
         used = [spec.name for spec in self.inputs if spec.name in wanted]
-        sources = {added.get(name, name) for name in used}
+        samples = {step.column: step.samples for step in self.cleaning if step.features}
+        columns = (added.get(name, name) for name in used)
+        sources = {one for name in columns for one in samples.get(name, [name])}
         order = [spec.name for spec in self.inputs if spec.name not in added]
         return [*(n for n in order if n in sources), *sorted(sources - set(order))]
 
@@ -282,7 +284,8 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
         If the columns make more features or values than memory should hold.
     """
     frame = dataset.frame[_columns(dataset, rows)].iloc[rows]
-    inputs, first, added = [], 0, added_columns(dataset.cleaning)
+    inputs, first = [], 0
+    added = {step.added_column for step in dataset.cleaning}
     steps = {step.column: step for step in dataset.cleaning}
     steps = {name: steps.get(name) or CleaningStep(name) for name in frame}
     names = [name for name in frame if dataset.kinds[name] == "number"]

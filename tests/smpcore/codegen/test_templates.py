@@ -12,6 +12,8 @@ from smpcore.codegen import TARGETS, compile_model, quantise, templates
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import coded_model
 from tests.smpcore.codegen.random_models import one_value
+from tests.smpcore.codegen.test_feature_stream import featured
+from tests.smpcore.codegen.test_stream import streamed
 from tests.smpcore.codegen.zips import bundle, contents
 
 #: What would be a word of a template, or of another language of templates.
@@ -62,6 +64,8 @@ def test_every_template_is_used(mixed_model, random_model, monkeypatch):
                 bundle(model, codegen.test_vectors(model, n=8), target=target)
             except ExportError:
                 continue
+    for model, stream in (streamed(8, 9, 4), featured(None, 8, 8)):
+        bundle(model, codegen.test_vectors(model, n=8), stream=stream)
     assert {path for path in read if path.suffix == ".in"} == {
         *Path(templates.__file__).parent.rglob("*.in")
     }

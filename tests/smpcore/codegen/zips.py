@@ -7,9 +7,9 @@ from pathlib import Path
 from smpcore.codegen import TARGETS, Package
 
 
-def bundle(model, vectors, name="mdl", target="c99") -> bytes:
+def bundle(model, vectors, name="mdl", target="c99", stream=None) -> bytes:
     """A compiled or quantised model as the files of a target."""
-    return TARGETS[target].zip(Package(model, vectors, name))
+    return TARGETS[target].zip(Package(model, vectors, name, stream))
 
 
 def contents(packed) -> dict[str, bytes]:

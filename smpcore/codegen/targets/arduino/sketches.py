@@ -10,7 +10,13 @@ import re
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.targets.c99.packaging import library, value_in_units, words_of_c
+from smpcore.codegen.targets.c99.packaging import (
+    library,
+    prediction,
+    value_in_units,
+    when_due,
+    words_of_c,
+)
 from smpcore.codegen.templates import section
 from smpcore.errors import ExportError
 
@@ -39,11 +45,13 @@ def words_of_sketches(package: Package) -> dict[str, str]:
         "digits": "" if whole else ", 6",
     }
     if model.is_regression:
-        words["value"] = value_in_units(package, words["x"])
+        value = f"{name}_predict({words['x']})"
+        words["value"] = value_in_units(package, value)
     else:
         # On an AVR a label lies in flash, where `puts` does not look for it.
-        label = f"{name}_label({name}_predict(x))"
-        words["answer"] = f"Serial.println((const __FlashStringHelper *){label});"
+        label = f"{name}_label({prediction(package)})"
+        line = f"Serial.println((const __FlashStringHelper *){label});"
+        words["answer"] = when_due(package, line)
     words["sure"] = _part("sure", words) if package.model.source.band else ""
     words["convert"] = _part("convert", words) if whole else ""
     words["outside"] = _part("outside", words) if whole else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from smpcore.codegen.identity import interface_id, library_version, model_id
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.names import c_float
-from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.quant_inputs import QuantInput, container_ends
 from smpcore.codegen.targets.c99.answer import margin_words
 from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 from smpcore.codegen.targets.c99.inputs import MAX_MASK
@@ -41,9 +41,10 @@ def check_size(model: Any) -> None:
             )
 
 
-def header(c: Source) -> str:
+def header(c: Source, named: bool) -> str:
     """The header file: guard, names of inputs and levels, and what is declared."""
-    entries, m, n = c.model.source.inputs, c.m, len(c.model.inputs)
+    inputs, n = c.model.inputs if named else (), len(c.model.inputs)
+    entries = c.model.source.inputs if named else ()
     words = {
         "id": model_id(c.model),
         "format": SCHEMA,
@@ -54,14 +55,13 @@ def header(c: Source) -> str:
         "n_classes": c.model.n_outputs,
         "probability": probability_declaration(c),
     }
-    names = ((f"{m}_IN_{one.identifier.upper()}", _note(c, one)) for one in entries)
-    words["inputs"] = _enum(names)
+    words["inputs"] = input_names(c, [(one, note(c, one)) for one in inputs])
     words["levels"] = "".join(_levels(c, entry) for entry in entries if entry.levels)
     check = "check, bits" if n <= MAX_MASK else "check, count"
     words["check"] = c.text(check, words, "header")
     is_named = not c.model.is_regression
     words["classes"] = c.text("classes", words, "header") if is_named else ""
-    words["about"] = _about(c)
+    words["about"] = _about(c, inputs)
     words["answer"] = _answer(c, words)
     return c.text("frame", words, "header")
 
@@ -71,6 +71,13 @@ def _levels(c: Source, entry: CompiledInput) -> str:
     words = ((f"{c.m}_IS_{word.upper()}", "") for word in entry.level_identifiers)
     column = entry.identifier.upper()
     return c.text("levels", {"column": column, "enum": _enum(words)}, "header")
+
+
+def input_names(c: Source, inputs: Sequence[tuple[Any, str]]) -> str:
+    """Names of the places of inputs, with the comment behind each."""
+    bare = ((one.given if isinstance(one, QuantInput) else one, n) for one, n in inputs)
+    names = ((f"{c.m}_IN_{one.identifier.upper()}", text) for one, text in bare)
+    return _enum(names) if inputs else ""
 
 
 def _enum(entries: Iterable[tuple[str, str]]) -> str:
@@ -83,13 +90,24 @@ def _enum(entries: Iterable[tuple[str, str]]) -> str:
     return "\n".join(["enum {", *lines, "};"])
 
 
-def _about(c: Source) -> str:
+def _about(c: Source, inputs: Sequence[Any]) -> str:
     """What an input can be, in a comment and constants."""
     missing = "None may be missing."
     if any(entry.missing is not None for entry in c.model.source.inputs):
         missing = "NAN: missing, counts as a typical training value."
     if not c.model.is_integer:
         return c.text("about floats", {"missing": missing}, "header")
+    words = {
+        "largest": c.model.largest,
+        "ranges": input_ranges(c, inputs),
+        "counts": input_counts(c, inputs, c.model.width),
+        "ends": " and ".join(map(str, container_ends(c.model.width))),
+    }
+    return c.text("about integers", words, "header")
+
+
+def input_ranges(c: Source, inputs: Sequence[QuantInput]) -> str:
+    """Constants of each number: how it becomes an integer, and its range."""
     numbers = (
         {
             "column": one.given.identifier.upper(),
@@ -98,22 +116,16 @@ def _about(c: Source) -> str:
                 for name in ("zero", "per_unit", "low", "high")
             },
         }
-        for one in c.model.inputs
+        for one in inputs
         if one.is_number
     )
-    words = {
-        "largest": c.model.largest,
-        "ranges": "".join(c.text("range", words, "header") for words in numbers),
-        "counts": _counts(c),
-        "ends": " and ".join(map(str, container_ends(c.model.width))),
-    }
-    return c.text("about integers", words, "header")
+    return "".join(c.text("range", words, "header") for words in numbers)
 
 
-def _counts(c: Source) -> str:
+def input_counts(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
     """How whole numbers become integers without floats."""
-    text, width = "", c.model.width
-    for one in c.model.inputs:
+    text = ""
+    for one in inputs:
         if found := count_conversion(one, width):
             words = found._asdict() | {"column": one.given.identifier.upper()}
             words["error"] = f"{np.ceil(1e4 * found.error) / 1e4:.5g}"
@@ -136,14 +148,14 @@ def unit_note(unit: str) -> str:
     return f" {printable}" if printable else ""
 
 
-def _note(c: Source, entry: CompiledInput) -> str:
+def note(c: Source, one: CompiledInput | QuantInput) -> str:
     """Comment behind the name of an input."""
+    entry = one.given if isinstance(one, QuantInput) else one
     if entry.levels:
         return f" /* {c.m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
     unit, trained = unit_note(entry.unit), f"{entry.low:.6g} to {entry.high:.6g}"
-    if not c.model.is_integer:
+    if entry is one:
         return f" /* {trained}{unit} */"
-    one = next(one for one in c.model.inputs if one.given is entry)
     exact = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
     return f" /* {', '.join([one.formula, *exact, f'{trained} in training{unit}'])} */"
 

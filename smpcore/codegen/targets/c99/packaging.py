@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpcore.codegen.conversions import conversions
 from smpcore.codegen.discriminating import untested_parameters
-from smpcore.codegen.names import c_float
+from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
 from smpcore.codegen.targets.c99.frame import FLAGS, head
@@ -44,13 +44,29 @@ def words_of_c(package: Package) -> dict[str, str]:
         words[what] = " ".join(own)
         words[f"{what}_of_library"] = " ".join(f"src/{n}" for n in own)
         words[f"{what}_of_module"] = " ".join(f"../src/{n}" for n in own)
-    given, answer = "given", f"puts({name}_label({name}_predict(x)));"
-    if package.model.is_integer:
-        given = "given numbers" if model.converts else "given integers"
+    stream, answer = package.stream, f"puts({name}_label({prediction(package)}));"
+    given = "given"
+    if model.is_integer:
+        given += " numbers" if model.converts else " integers"
     if model.is_regression:
-        answer = f"float value = {value_in_units(package, 'x')};"
-    words |= {"given": _part(given, words), "answer": answer}
-    words["cautions"] = _cautions(package, words)
+        answer = f"float value = {value_in_units(package, prediction(package))};"
+    words["cautions"], words["stream"] = _cautions(package, words), ""
+    if stream:
+        samples, width = stream.samples(model), stream.width(model)
+        given = "given stream"
+        if width:
+            own = all(one.is_itself for one in samples)
+            given += " integers" if own else " numbers"
+        words |= {
+            "sample": f"int{width}_t" if width else words["input"],
+            "n_times": str(stream.n_times),
+            "hop": str(stream.hop),
+            "n_slots": str(stream.n_slots(model)),
+            "channels": ", ".join(map(markdown, stream.channels)),
+            "features": _part("features", words) if stream.has_names else "",
+        }
+        words["stream"] = "\n\n" + _part("stream", words)
+    words |= {"given": _part(given, words), "answer": when_due(package, answer)}
     return words | {
         "about_c": _part("about", words),
         "example": _example(package, words),
@@ -61,9 +77,21 @@ def _part(name: str, words: dict[str, str]) -> str:
     return section("c99/parts.in", name, words).removesuffix("\n")
 
 
-def value_in_units(package: Package, x: str) -> str:
+def prediction(package: Package) -> str:
+    """C expression for the answer, in the lines that a README shows."""
+    name = package.name
+    if package.stream:
+        return f"{name}_stream_predict(&stream)"
+    return f"{name}_predict(x)"
+
+
+def when_due(package: Package, line: str) -> str:
+    """A line of C that a README shows behind its ``given``."""
+    return f"    {line}\n}}" if package.stream else line
+
+
+def value_in_units(package: Package, value: str) -> str:
     """C expression for the answer of a regression in the units of its target."""
-    value = f"{package.name}_predict({x})"
     return f"{package.name}_value({value})" if package.model.is_integer else value
 
 
@@ -92,9 +120,8 @@ def _example(package: Package, words: dict[str, str]) -> str:
     """A program that answers one row of the user's table, then tests itself."""
     model, whole = package.model, package.model.is_integer
     middles = (
-        f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)},"
-        f" /* {words['M']}_IN_{e.identifier.upper()} */"
-        for e in package.model.source.inputs
+        f"    {c_float((e.low + e.high) / 2 if not e.levels else 0)}, /* {name} */"
+        for e, name in zip(model.source.inputs, package.input_names, strict=True)
     )
     words = words | {"middles": "\n".join(middles), "given": "x" if whole else "values"}
     words |= {
@@ -103,7 +130,8 @@ def _example(package: Package, words: dict[str, str]) -> str:
     }
     words["failed"] = "count != 0 || wrong != 0" if whole else "count != 0"
     if model.is_regression:
-        words["value"] = f"(double){value_in_units(package, words['given'])}"
+        value = f"{package.name}_predict({words['given']})"
+        words["value"] = f"(double){value_in_units(package, value)}"
     kind = "value" if model.is_regression else "class"
     words["print"] = _part(f"print {kind}", words)
     return filled("c99/example.c.in", words).removesuffix("\n")

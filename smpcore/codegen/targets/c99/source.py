@@ -8,7 +8,7 @@ intermediate value depends on the size of an ``int``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from smpcore.codegen.constants import has_tables
@@ -49,7 +49,7 @@ CODE: dict[type[Operation], Callable[[Any, RowCode | None, Source], RowCode]] = 
 }
 
 
-def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
+def emit_c99(model: Any, prefix: str = "mdl", named: bool = True) -> dict[str, bytes]:
     """Write the header and the source files of a model.
 
     Parameters
@@ -58,6 +58,8 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
         In 32-bit floats, or in integers.
     prefix : str, default "mdl"
         Name of the model: begins every name in the files, and theirs.
+    named : bool, default True
+        Whether each input has a name in the header; of series channels have.
 
     Returns
     -------
@@ -77,11 +79,16 @@ def emit_c99(model: Any, prefix: str = "mdl") -> dict[str, bytes]:
     c = Source(model, prefix, tables | probability_tables(model))
     files = {
         f"{prefix}.c": _source(c),
-        f"{prefix}.h": header(c),
+        f"{prefix}.h": header(c, named),
         f"{prefix}_inputs.c": inputs_source(model, prefix),
     }
     if model.is_integer:
-        files[f"{prefix}_quantise.c"] = quantise_source(model, prefix)
+        files[f"{prefix}_quantise.c"] = quantise_source(c, model.inputs, model.width)
+    return finished(files, model, prefix)
+
+
+def finished(files: Mapping[str, str], model: Any, prefix: str) -> dict[str, bytes]:
+    """Put the first and last lines of every file around it."""
     first = head(model, prefix)
     ends = {name: CASTS_END for name in files if name.endswith(".c")}
     for name, text in files.items():

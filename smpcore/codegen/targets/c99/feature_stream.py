@@ -1,0 +1,182 @@
+"""C of a model on features of series: sums, extremes and bands of windows under way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.names import identifier, shorten
+from smpcore.codegen.quant_inputs import QuantInput, SensorRange
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+from smpcore.codegen.targets.c99.stream import Stream, least_type
+from smpcore.codegen.templates import section, sections
+from smpcore.datasets.series_features import (
+    FACTOR_BITS,
+    SINE_BITS,
+    band,
+    per_unit,
+    scale,
+)
+from smpcore.errors import ExportError
+
+_FILE = "c99/feature_stream.c.in"
+#: Feature -> its part of the code; every other one is a band.
+_PARTS = {
+    "mean": "mean",
+    "standard deviation": "deviation",
+    "zero crossings": "crossings",
+    "minimum": "least",
+    "maximum": "most",
+}
+
+
+@dataclass(frozen=True)
+class FeatureStream(Stream):
+    """As `Stream`, of a model whose inputs are features of the channels.
+
+    Parameters
+    ----------
+    steps : tuple of CleaningStep
+        What made the features, a step for each channel.
+    """
+
+    steps: tuple[Any, ...] = ()
+    has_names: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, steps: Any, hop: int) -> FeatureStream:
+        """The stream of steps that made features."""
+        columns = tuple(name for step in steps for name in step.samples)
+        return cls(tuple(step.channel for step in steps), columns, hop, tuple(steps))
+
+    def width(self, model: Any) -> int:
+        """Samples are counted in 16 bits, whatever the model takes."""
+        return 16
+
+    @property
+    def n_windows(self) -> int:
+        """Windows that are under way at a time."""
+        return -(-self.n_times // self.hop)
+
+    def ranges(
+        self, model: Any, ranges: Mapping[str, SensorRange]
+    ) -> dict[str, SensorRange]:
+        """Those of the features, as they are."""
+        return dict(ranges)
+
+    def samples(self, model: Any) -> list[QuantInput]:
+        """How a value of each channel becomes a count."""
+        taken: set[str] = set()
+        samples = []
+        for step in self.steps:
+            ends = -(2**15) * step.count, (2**15 - 1) * step.count
+            names = step.channel, identifier(step.channel, taken)
+            given = CompiledInput(0, *names, "number", *ends)
+            counted = float(per_unit(step.count))
+            samples.append(
+                QuantInput(given, *ends, per_unit=counted, exact=step.count == 1)
+            )
+        return samples
+
+    def note(self, c: Source, one: QuantInput) -> str:
+        """Comment behind the name of a channel."""
+        return f" /* {one.formula} */"
+
+    def _used(self, model: Any) -> dict[str, list[tuple[int, int, str]]]:
+        """Part of the code -> input, channel and name of each feature of the model."""
+        known = {
+            column: (channel, name)
+            for channel, step in enumerate(self.steps)
+            for column, name in zip(step.feature_columns, step.features, strict=True)
+        }
+        used: dict[str, list[tuple[int, int, str]]] = {}
+        for place, entry in enumerate(model.source.inputs):
+            if entry.name not in known:
+                raise ExportError(
+                    f"Input {shorten(entry.name)} is no feature of a channel, so the "
+                    "model has no stream; export it without one."
+                )
+            channel, name = known[entry.name]
+            used.setdefault(_PARTS.get(name, "band"), []).append((place, channel, name))
+        return used
+
+    def tables(self, model: Any) -> dict[str, np.ndarray]:
+        """Input, channel and scale of each feature, and what its part needs."""
+        used, tables = self._used(model), {}
+        summed = [*used.get("mean", ()), *used.get("deviation", ())]
+        sums = sorted({channel for _, channel, _ in summed})
+        if sums:
+            tables["sum_channel"] = least_type(sums)
+        for part, features in used.items():
+            places, channels, names = zip(*features, strict=True)
+            of = [(n, self.n_times, self.steps[c].count) for _, c, n in features]
+            tables[f"{part}_input"] = least_type(places)
+            tables[f"{part}_scale"] = np.array([scale(*one) for one in of])
+            if part != "mean":
+                tables[f"{part}_channel"] = least_type(channels)
+            if part in ("mean", "deviation"):
+                tables[f"{part}_place"] = least_type([*map(sums.index, channels)])
+            if part == "band":
+                constants = np.array([band(name, self.n_times) for name in names])
+                tables["band_block"] = constants[:, 0].astype(np.uint16)
+                for k, name in ((2, "factor"), (3, "sine")):
+                    tables[f"band_{name}"] = constants[:, k].astype(np.int32)
+        return tables
+
+    def n_slots(self, model: Any) -> int:
+        """Numbers that are kept of the windows under way."""
+        n = {part: len(features) for part, features in self._used(model).items()}
+        n["sum"] = len(self.tables(model).get("sum_channel", ()))
+        return self.n_windows * (
+            sum(n.values()) - n.get("mean", 0) + 3 * n.get("band", 0)
+        )
+
+    def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
+        """What stands before the struct, its members, and the functions."""
+        tables, period = c.tables, self.n_windows * self.hop
+        sizes = {
+            f"n_{name.split('_')[0]}": len(table) for name, table in tables.items()
+        }
+        words = {
+            **words,
+            **{name: c.fetch(name, "k") for name in tables},
+            **sizes,
+            "time": unsigned(period),
+            "period": period,
+            "n_windows": self.n_windows,
+            "place": unsigned(max(sizes.values())),
+            "factor_bits": FACTOR_BITS,
+            "sine_bits": SINE_BITS,
+        }
+        parts = [name.removeprefix("n_") for name in sizes]
+
+        def together(role: str) -> str:
+            names = [n for n in (f"{role} {part}" for part in parts) if n in known]
+            return "".join(section(_FILE, name, words) for name in names)
+
+        def some(name: str, *needed: str) -> str:
+            return section(_FILE, name, words) if {*needed} & {*parts} else ""
+
+        known = sections(_FILE)
+        take = together("take").splitlines(keepends=True)
+        whole = c.model.is_integer
+        prefix = words["name"]
+        more = {
+            "take": "".join(
+                f"        {line}" if line.strip() else line for line in take
+            ),
+            "inputs_of": together("inputs"),
+            "remember": some("remember", "crossings"),
+            "functions": some("part", "band") + some("root", "band", "deviation"),
+            "declare": f"    float values[{prefix.upper()}_N];\n" if whole else "",
+            "convert": f"    {prefix}_quantise(values, x);\n" if whole else "",
+        }
+        if not whole:
+            more["inputs_of"] = more["inputs_of"].replace(" values[", " x[")
+        window = section(_FILE, "window", words | {"members": together("members")})
+        members = section(_FILE, "members", words | {"last": some("last", "crossings")})
+        return window, members, section(_FILE, "code", words | more)

@@ -1,0 +1,266 @@
+"""C of a model of series as a stream: a sample at a time, an answer when it is due.
+
+A value is kept while some window still needs it. Those that come at the same time after
+a hop, of one channel, take turns in a ring: as many as windows that wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.names import identifier, shorten
+from smpcore.codegen.quant_inputs import QuantInput, SensorRange, covered_range
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+from smpcore.codegen.targets.c99.frame import FLOAT_RULES, head, preamble
+from smpcore.codegen.targets.c99.header import input_names, input_ranges, note
+from smpcore.codegen.targets.c99.quantise import quantise_source
+from smpcore.codegen.targets.c99.source import emit_c99, finished
+from smpcore.codegen.templates import filled, section
+from smpcore.errors import ExportError
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How the samples of a series come, and when they are answered.
+
+    Parameters
+    ----------
+    channels : tuple of str
+        Names of the channels, in the order of a sample's values.
+    columns : tuple of str
+        Columns of the training table, channel beside channel: a row is a window.
+    hop : int
+        Samples from the begin of a window to that of the next, 1 to `n_times`.
+    """
+
+    channels: tuple[str, ...]
+    columns: tuple[str, ...]
+    hop: int
+    #: Whether the header names each input: there are few.
+    has_names: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.hop <= self.n_times:
+            raise ExportError(
+                f"hop={self.hop} should be from 1 to {self.n_times}, the samples of a "
+                "window."
+            )
+
+    @property
+    def n_times(self) -> int:
+        """Samples of a window."""
+        return len(self.columns) // len(self.channels)
+
+    def places(self, model: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Channel and time of each input of a model."""
+        names = {name: place for place, name in enumerate(self.columns)}
+        try:
+            known = [names[entry.name] for entry in model.source.inputs]
+        except KeyError as error:
+            raise ExportError(
+                f"Input {shorten(error.args[0])} is no sample of a channel, so the "
+                "model has no stream; export it without one."
+            ) from None
+        return np.divmod(known, self.n_times)
+
+    def rings(self, model: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Rings of samples, the ring of each input, and the length of each ring.
+
+        The sample at time t of a window comes t % hop after a hop, with its channel in
+        a ring of its own, which holds what came since the first time of an input.
+        """
+        channel, time = self.places(model)
+        hops, after = np.divmod(time, self.hop)
+        rings, ring = np.unique([after, channel], axis=1, return_inverse=True)
+        first = np.full(rings.shape[1], self.n_times)
+        np.minimum.at(first, ring, hops)
+        return rings, ring, (self.n_times - 1 - rings[0]) // self.hop - first + 1
+
+    def width(self, model: Any) -> int | None:
+        """Bits of a sample's integers; None: it is floats."""
+        return model.width if model.is_integer else None
+
+    def note(self, c: Source, one: CompiledInput | QuantInput) -> str:
+        """Comment behind the name of a channel."""
+        return note(c, one) if one.low < one.high else " /* not used */"
+
+    def tables(self, model: Any) -> dict[str, np.ndarray]:
+        """Which sample goes where, and where inputs are."""
+        channel, time = self.places(model)
+        if self.hop == self.n_times:  # windows share no sample: the ring is the inputs
+            order = np.lexsort((channel, time))
+            tables = {"time": time[order], "channel": channel[order], "input": order}
+        else:
+            rings, ring, lengths = self.rings(model)
+            length, kind = np.unique(lengths, return_inverse=True)
+            tables = {
+                "time": rings[0],
+                "channel": rings[1],
+                "kind": kind,
+                "length": length,
+                "kind_of_input": kind[ring],
+                "lag": self.n_times // self.hop - time // self.hop,
+                "begin": (np.cumsum(lengths) - lengths)[ring],
+            }
+        return {name: least_type(table) for name, table in tables.items()}
+
+    def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
+        """What stands before the struct, its members, and the functions."""
+        kind = "apart" if self.hop == self.n_times else "overlapping"
+        lengths = c.tables.get("length", [0])
+        words = {
+            **words,
+            **{name: c.fetch(*table) for name, table in _FETCHED[kind].items()},
+            "time": unsigned(self.n_times),
+            "slot": unsigned(2 * words["n_slots"]),
+            "turn": unsigned(int(max(lengths))),
+            "length": unsigned(len(lengths)),
+            "n_lengths": len(lengths),
+            "n_queues": len(c.tables["time"]),
+            "inputs": unsigned(len(c.model.inputs)),
+        }
+        members = section("c99/stream.c.in", f"members {kind}", words)
+        return "", members, section("c99/stream.c.in", kind, words)
+
+    def n_slots(self, model: Any) -> int:
+        """Values that are kept: those that a window still needs."""
+        return int(self.rings(model)[2].sum())
+
+    def ranges(
+        self, model: Any, ranges: Mapping[str, SensorRange]
+    ) -> dict[str, SensorRange]:
+        """One range for all times of a channel: a sample is made an integer once.
+
+        Parameters
+        ----------
+        model : CompiledModel
+            Model whose inputs are samples.
+        ranges : mapping of str to SensorRange
+            Ranges that their user has set.
+
+        Returns
+        -------
+        dict of str to SensorRange
+            For each input that which covers the ranges of its channel.
+        """
+        channel, _ = self.places(model)
+        entries, together = np.array(model.inputs, object), {}
+        for own in (entries[channel == c] for c in np.unique(channel)):
+            given = [ranges.get(entry.name) for entry in own]
+            low, high, whole = zip(*map(covered_range, own, given), strict=True)
+            unit = next((one.unit for one in given if one and one.unit), "")
+            one = SensorRange(min(low), max(high), all(whole), unit)
+            together |= dict.fromkeys((entry.name for entry in own), one)
+        return together
+
+    def samples(self, model: Any) -> list[CompiledInput | QuantInput]:
+        """Of each channel an input that stands for all its times; empty if unused."""
+        of_inputs, _ = self.places(model)
+        taken: set[str] = set()
+        samples = []
+        for c, name in enumerate(self.channels):
+            own = [model.inputs[k] for k in np.flatnonzero(of_inputs == c)]
+            names = {"name": name, "identifier": identifier(name, taken)}
+            unused = CompiledInput(0, name, names["identifier"], "number", 0.0, 0.0)
+            bare = [one.given for one in own] if model.is_integer else own
+            bare = replace(
+                bare[0] if bare else unused,
+                **names,
+                low=min((entry.low for entry in bare), default=0.0),
+                high=max((entry.high for entry in bare), default=0.0),
+            )
+            if not model.is_integer:
+                samples.append(bare)
+                continue
+            if len({(one.zero, one.per_unit) for one in own}) > 1:
+                raise ExportError(
+                    f"Channel {shorten(name)} has several ranges; quantise the model "
+                    "with Stream.ranges."
+                )
+            first = own[0] if own else QuantInput(unused, 0.0, 0.0, exact=True)
+            samples.append(replace(first, given=bare))
+        return samples
+
+
+def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
+    """Write the files of a model, and those of its stream.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+        Its inputs are samples; of integers one range for each channel.
+    prefix : str
+        Name of the model.
+    stream : Stream
+        How the samples come.
+
+    Returns
+    -------
+    dict of str to bytes
+        As `emit_c99`, and ``<prefix>_stream.h``, ``<prefix>_stream.c``; of integers
+        ``<prefix>_stream_quantise.c`` as well.
+    """
+    samples, name, width = (
+        stream.samples(model),
+        f"{prefix}_stream",
+        stream.width(model),
+    )
+    used = [one for one in samples if one.low < one.high]
+    c = Source(model, name, stream.tables(model))
+    words = {
+        "name": prefix,
+        "M": prefix.upper(),
+        "head": head(model, prefix),
+        "input": c.number,
+        "sample": f"int{width}_t" if width else c.number,
+        "answer": c.score if model.is_regression else c.index,
+        "n_channels": len(samples),
+        "n_times": stream.n_times,
+        "hop": stream.hop,
+        "n_slots": stream.n_slots(model),
+        "ranges": input_ranges(c, used) if width else "",
+        "channels": input_names(c, [(one, stream.note(c, one)) for one in samples]),
+        "quantise": "",
+    }
+    files = {}
+    if width:
+        words["quantise"] = section("c99/stream.c.in", "quantise", words)
+        files[f"{name}_quantise.c"] = quantise_source(c, samples, width)
+    words["before"], words["members"], code = stream.code(c, words)
+    rules = FLOAT_RULES if "float" in code else ""
+    files[f"{name}.c"] = f"{preamble(c, {}, rules)}\n{c.arrays()}\n{code}"
+    header = filled("c99/stream.h.in", words)
+    return emit_c99(model, prefix, stream.has_names) | {
+        f"{name}.h": header.encode("ascii"),
+        **finished(files, model, prefix),
+    }
+
+
+#: Section of the template -> words of it that read a table, and the place there.
+_FETCHED = {
+    "apart": {
+        "at_slot": ("time", "stream->slot"),
+        "input_of": ("input", "stream->slot"),
+        "channel_of_slot": ("channel", "stream->slot"),
+    },
+    "overlapping": {
+        "at": ("time", "stream->queue"),
+        "kind": ("kind", "stream->queue"),
+        "channel": ("channel", "stream->queue"),
+        "length_of_kind": ("length", "kind"),
+        "length_of_k": ("length", "k"),
+        "kind_of_input": ("kind_of_input", "k"),
+        "lag": ("lag", "k"),
+        "begin": ("begin", "k"),
+    },
+}
+
+
+def least_type(values: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Whole numbers in the smallest type that holds them all."""
+    return np.asarray(values).astype(np.min_scalar_type(int(np.max(values))))

@@ -1,0 +1,144 @@
+"""Features of series: few numbers in place of all samples, the same in C bit for bit.
+
+Samples are counted in whole numbers of 16 bits, all sums and roots are those of whole
+numbers, and one product of 32-bit floats gives a feature in the units of the samples.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+#: Features of a channel beside its bands.
+PLAIN = ("mean", "standard deviation", "zero crossings", "minimum", "maximum")
+_BAND = "band "
+#: Bits behind the point: of the factor of a band's recursion, of its sine.
+FACTOR_BITS, SINE_BITS = 28, 30
+#: Samples of a block of a band: more would need more than 32 bits, fewer hear nothing.
+_BLOCK = range(4, 1025)
+
+
+class Band(NamedTuple):
+    """Constants of a band: Goertzel's recursion, two cycles in each block of samples.
+
+    Attributes
+    ----------
+    block, n_blocks : int
+        Samples of a block, and blocks of a window.
+    factor, sine : int
+        Of the angle between two samples: 2 - 2 cos, and sin.
+    """
+
+    block: int
+    n_blocks: int
+    factor: int
+    sine: int
+
+
+def feature_names(n_times: int) -> list[str]:
+    """Features that a channel of so many samples can have.
+
+    Parameters
+    ----------
+    n_times : int
+        Samples of a window.
+
+    Returns
+    -------
+    list of str
+        "band c" is the strength around c cycles in a window: from c / 2 to 3 c / 2.
+    """
+    cycles = (2**k for k in range(1, n_times.bit_length()))
+    bands = [c for c in cycles if 2 * n_times // c in _BLOCK]
+    return [*PLAIN, *(f"{_BAND}{c}" for c in bands)]
+
+
+def band(name: str, n_times: int) -> Band | None:
+    """Constants of a band; None for a feature that is none."""
+    if not name.startswith(_BAND):
+        return None
+    block = 2 * n_times // int(name.removeprefix(_BAND))
+    half = 2 * np.pi / block
+    factor = round(4 * np.sin(half) ** 2 * 2**FACTOR_BITS)
+    return Band(block, n_times // block, factor, round(np.sin(2 * half) * 2**SINE_BITS))
+
+
+def per_unit(count: float) -> np.float32:
+    """Counts of a unit."""
+    return np.float32(1 / count)
+
+
+def scale(name: str, n_times: int, count: float) -> np.float32:
+    """What a feature is per whole number that stands for it."""
+    if (constants := band(name, n_times)) is not None:
+        return np.float32(2 * count / (constants.block * constants.n_blocks**0.5))
+    if name == "zero crossings":
+        return np.float32(1)
+    return np.float32(count if name in ("minimum", "maximum") else count / n_times)
+
+
+def counts(samples: np.ndarray, count: float) -> np.ndarray:
+    """Whole numbers of samples, rounded, and cut off at 16 bits; NaN: 0."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = np.float32(samples) * per_unit(count)
+        scaled += np.where(scaled < 0, np.float32(-0.5), np.float32(0.5))
+    return np.nan_to_num(np.clip(scaled, -(2**15), 2**15 - 1)).astype(np.int64)
+
+
+def series_features(samples: np.ndarray, names: list[str], count: float) -> np.ndarray:
+    """Features of a channel in each row.
+
+    Parameters
+    ----------
+    samples : ndarray of shape (n_rows, n_times)
+    names : list of str
+        Some of `feature_names`.
+    count : float
+        Value of one count.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features), float64
+        Numbers that 32-bit floats hold; NaN where a sample is missing.
+    """
+    q, n = counts(samples, count), samples.shape[1]
+    columns = [np.float32(_whole(q, name)) * scale(name, n, count) for name in names]
+    features = np.column_stack(columns).astype(np.float64)
+    features[np.isnan(samples).any(axis=1)] = np.nan
+    return features
+
+
+def _whole(q: np.ndarray, name: str) -> np.ndarray:
+    """The whole number that stands for a feature, of rows of counts."""
+    n = q.shape[1]
+    if (constants := band(name, n)) is not None:
+        return _strength(q, constants)
+    if name == "mean":
+        return q.sum(axis=1)
+    if name == "standard deviation":
+        return _root(n * (q * q).sum(axis=1) - q.sum(axis=1) ** 2)
+    if name == "zero crossings":
+        return np.count_nonzero(np.diff(q < 0, axis=1), axis=1)
+    return q.min(axis=1) if name == "minimum" else q.max(axis=1)
+
+
+def _strength(q: np.ndarray, band: Band) -> np.ndarray:
+    """Root of the power in all blocks of a band."""
+    power = np.zeros(len(q), np.int64)
+    for block in range(band.n_blocks):
+        level = np.zeros(len(q), np.int64)
+        change = np.zeros(len(q), np.int64)
+        for sample in q[:, block * band.block :][:, : band.block].T:
+            change += sample - (band.factor * level >> FACTOR_BITS)
+            level += change
+        before = level - change
+        real = change + (band.factor * before >> FACTOR_BITS + 1)
+        imaginary = band.sine * before >> SINE_BITS
+        power += real * real + imaginary * imaginary
+    return _root(power)
+
+
+def _root(square: np.ndarray) -> np.ndarray:
+    """Largest whole number whose square is not larger."""
+    root = np.sqrt(square.astype(np.float64)).astype(np.int64)
+    root -= root * root > square
+    return root + ((root + 1) ** 2 <= square)

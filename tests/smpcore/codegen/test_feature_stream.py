@@ -1,0 +1,163 @@
+"""Features of series: what they mean, and the same bits in C, a sample at a time."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from smpcore.chips import CHIPS, measure
+from smpcore.chips.measuring import NOT_DUE
+from smpcore.codegen import FeatureStream, compile_model, emit_stream, quantise
+from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
+from smpcore.datasets.series_features import counts, feature_names, series_features
+from smpcore.datasets.synthetic import cells
+from smpcore.errors import DatasetError, ExportError
+from tests.smpcore.codegen.random_models import one_value, random_linear
+from tests.smpcore.codegen.test_stream import answered, check
+from tests.smpcore.codegen.toolchain import STRICT
+
+CHANNELS = ("x", "y, mg", "z")
+COUNTS = (0.01, 1.0, 2.0**-12)
+
+
+def movements(n, seed=0):
+    """Samples of an accelerometer: three kinds of movement, one after the other."""
+    random = np.random.default_rng(seed)
+    time = np.arange(n)
+    kind = time // 150 % 3
+    speed = np.array([0.0, 0.2, 0.9])[kind]
+    swing = np.sin(np.cumsum(speed))[:, None] * [3.0, 400.0, 0.2]
+    samples = swing + random.normal([9.8, 0.0, 0.0], [0.1, 20.0, 0.05], (n, 3))
+    samples[:, 1] = np.round(samples[:, 1])
+    return samples.astype(np.float32), kind
+
+
+def steps_of(n_times, names=None):
+    return tuple(
+        CleaningStep(
+            cells([channel], n_times)[0],
+            features=names or feature_names(n_times),
+            n_times=n_times,
+            count=count,
+        )
+        for channel, count in zip(CHANNELS, COUNTS, strict=True)
+    )
+
+
+def rows_of(samples, n_times, hop):
+    """Each window as a row of a table of series."""
+    begins = range(0, len(samples) - n_times + 1, hop)
+    rows = [samples[b : b + n_times].T.ravel() for b in begins]
+    return pd.DataFrame(rows, columns=cells([*CHANNELS], n_times)).astype(float)
+
+
+def featured(width, n_times, hop, names=None, density=0.6, regression=False):
+    """A model on features of windows, with its stream and its preparation."""
+    steps = steps_of(n_times, names)
+    samples, kind = movements(n_times * 40)
+    frame = rows_of(samples, n_times, n_times)
+    frame["kind"] = kind[n_times - 1 :: n_times].astype(str)
+    roles = dict.fromkeys(frame, "ignore") | {"kind": "target"}
+    dataset = make_dataset(frame, "moves", roles=roles, cleaning=steps)
+    preparation = prepare(dataset, np.arange(30))
+    X = preparation.transform(dataset.frame.iloc[:30])
+    sized = {"center": X.mean(axis=0), "scale": X.std(axis=0) + 1e-3}
+    sized |= {"low": X.min(axis=0), "high": X.max(axis=0), "density": density}
+    make = random_linear(X.shape[1], **sized)
+    if regression:
+        make = one_value(random_linear, 6, n_features=X.shape[1], **sized)
+    model = compile_model(make, preparation)
+    return (quantise(model, width) if width else model), FeatureStream.of(steps, hop)
+
+
+def test_features_are_what_their_names_say():
+    """By NumPy on the counts, and by the Fourier transform of each block."""
+    samples = rows_of(movements(2000)[0], 200, 67).to_numpy()[:, :200]
+    samples = samples - 9.8  # so that zero is crossed
+    names, q = feature_names(200), counts(samples, 0.001) * 0.001
+    assert np.abs(q - samples).max() < 0.00051
+    found = dict(zip(names, series_features(samples, names, 0.001).T, strict=True))
+    close = {"rtol": 1e-5, "atol": 1e-5}
+    np.testing.assert_allclose(found["mean"], q.mean(axis=1), **close)
+    np.testing.assert_allclose(found["standard deviation"], q.std(axis=1), **close)
+    np.testing.assert_allclose(found["minimum"], q.min(axis=1), **close)
+    np.testing.assert_allclose(found["maximum"], q.max(axis=1), **close)
+    crossed = (np.sign(q + 1e-9)[:, 1:] != np.sign(q + 1e-9)[:, :-1]).sum(axis=1)
+    np.testing.assert_array_equal(found["zero crossings"], crossed)
+    assert crossed.max() > 3
+    bands = [name for name in names if name.startswith("band")]
+    assert bands == [f"band {2**k}" for k in range(1, 7)]
+    for name in bands:
+        block = 400 // int(name.split()[1])
+        blocks = q[:, : 200 // block * block].reshape(len(q), -1, block)
+        power = np.abs(np.fft.rfft(blocks)[:, :, 2]) ** 2
+        wanted = 2 / block * np.sqrt(power.mean(axis=1))
+        np.testing.assert_allclose(found[name], wanted, rtol=2e-3, atol=0.002)
+
+
+@pytest.mark.parametrize("n_times", [8, 100, 1000])
+def test_no_signal_leaves_the_numbers_of_c(n_times):
+    """The worst signal of each band: full scale, with the signs of its response."""
+    for name in feature_names(n_times)[5:]:
+        block = 2 * n_times // int(name.split()[1])
+        angle = 4 * np.pi / block
+        worst = np.sign(np.sin(angle * np.arange(block, 0, -1)))
+        level = change = largest = 0
+        for q in worst * (2**15 - 1):
+            change += q - 4 * np.sin(angle / 2) ** 2 * level
+            level += change
+            largest = max(largest, abs(level), abs(change))
+        assert largest < 2**31 - 2**16, name
+
+
+@pytest.mark.parametrize("width", [None, 16, 8])
+@pytest.mark.parametrize("regression", [False, True])
+@pytest.mark.parametrize(
+    ("n_times", "hop"), [(50, 50), (50, 25), (50, 13), (50, 1), (8, 8), (1000, 500)]
+)
+def test_every_window_has_the_features_of_its_samples(
+    tool, tmp_path, width, regression, n_times, hop
+):
+    model, stream = featured(width, n_times, hop, regression=regression)
+    samples, _ = movements(max(1500, 4 * n_times), seed=1)
+    samples[700:720] *= 1000  # beyond 16 bits
+    samples[40:46] *= -np.float32(1)
+    told = answered(tool("gcc"), tmp_path, model, stream, samples)
+    frame = apply_steps(rows_of(samples, n_times, hop), stream.steps)
+    check(told, model, model.rows(frame))
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("width", "hop"), [(None, 50), (16, 25), (8, 50)])
+def test_a_chip_has_the_same_features(simulated, chip, width, hop):
+    model, stream = featured(width, 50, hop)
+    samples, _ = movements(400, seed=2)
+    frame = apply_steps(rows_of(samples, 50, hop), stream.steps)
+    rows = model.to_inputs(model.rows(frame))
+    found = measure(model, samples, simulated(chip), STRICT, True, stream)
+    due = found.winners != NOT_DUE
+    assert [*np.flatnonzero(due)] == [*range(49, 400, hop)]
+    scores = model.scores(rows).astype(found.scores.dtype)
+    assert found.scores[due].tobytes() == scores.tobytes()
+    np.testing.assert_array_equal(found.winners[due], model.winners(rows))
+
+
+@pytest.mark.parametrize("name", ["mean", "zero crossings", "maximum", "band 4"])
+def test_a_program_has_only_what_its_features_need(tool, tmp_path, name):
+    model, stream = featured(None, 50, 50, [name], density=1.0)
+    samples, _ = movements(1500, seed=1)
+    told = answered(tool("gcc"), tmp_path, model, stream, samples)
+    frame = apply_steps(rows_of(samples, 50, 50), stream.steps)
+    check(told, model, model.rows(frame))
+    slots = len(model.inputs) * (4 if "band" in name else 1)
+    header = emit_stream(model, "mdl", stream)["mdl_stream.h"].decode()
+    assert f"#define MDL_STREAM_SLOTS {slots} " in header
+
+
+def test_what_is_no_feature_is_refused():
+    with pytest.raises(DatasetError, match=r"\['median'\] are none of 8 samples"):
+        CleaningStep("x_t1", features=("median",), n_times=8)
+    with pytest.raises(DatasetError, match=r"count=0\.0 should be a number above 0"):
+        CleaningStep("x_t1", features=("mean",), n_times=8, count=0.0)
+    model, stream = featured(None, 8, 8)
+    with pytest.raises(ExportError, match="is no feature of a channel"):
+        emit_stream(model, "mdl", FeatureStream.of(stream.steps[1:], 8))

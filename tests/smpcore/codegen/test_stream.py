@@ -1,0 +1,208 @@
+"""Series as a stream: on every window the answer of all its samples at once."""
+
+import re
+
+import numpy as np
+import pytest
+
+from smpcore import codegen
+from smpcore.chips import CHIPS, measure
+from smpcore.chips.programs import numbers, taken_type
+from smpcore.codegen import (
+    TARGETS,
+    SensorRange,
+    Stream,
+    compile_model,
+    emit_stream,
+    quantise,
+)
+from smpcore.datasets.synthetic import cells
+from smpcore.errors import ExportError
+from tests.smpcore.codegen.random_models import one_value, random_linear
+from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, run, write
+from tests.smpcore.codegen.zips import bundle, unpack
+
+_MAIN = """
+#include <stdio.h>
+#include <string.h>
+#include "mdl_stream.h"
+
+int main(void)
+{{
+    static struct mdl_stream stream;
+    {given} sample[MDL_STREAM_N];
+    {taken} x[MDL_STREAM_N];
+    {row} row[MDL_N];
+
+    mdl_stream_start(&stream);
+    while (fread(sample, sizeof sample, 1, stdin) == 1) {{
+        {convert};
+        if (mdl_stream_push(&stream, x)) {{
+            const {answer} answer = mdl_stream_predict(&stream);
+
+            mdl_stream_inputs(&stream, row);
+            fwrite(row, sizeof row, 1, stdout);
+            fwrite(&answer, sizeof answer, 1, stdout);
+        }}
+    }}
+    return 0;
+}}
+"""
+CHANNELS = ("x, g", "y, g", "z, g")
+
+
+def streamed(width, n_times, hop, density=0.4, seed=0, regression=False):
+    """A model of some samples of a window, with its stream."""
+    n, names = 3 * n_times, tuple(cells([*CHANNELS], n_times))
+    sized = {"feature_names": names, "seed": seed, "density": density}
+    # A sensor has one range, whatever the time.
+    center = np.repeat([1.0, -20.0, 0.0], n_times)
+    scale = np.repeat([1.0, 5.0, 0.1], n_times)
+    ends = {"low": center - 2 * scale, "high": center + 2 * scale}
+    sized |= {"center": center, "scale": scale} | ends
+    if regression:
+        model = one_value(random_linear, 6, n_features=n, **sized)
+    else:
+        model = random_linear(n, **sized)
+    model, stream = compile_model(model), Stream(CHANNELS, names, hop)
+    return (
+        quantise(model, width, stream.ranges(model, {})) if width else model
+    ), stream
+
+
+def series(model, n, seed=0):
+    """Samples of the three channels, some of them far outside of the ranges."""
+    random = np.random.default_rng(seed)
+    walk = random.normal([1.0, -20.0, 0.0], [1.0, 5.0, 0.1], (n, 3))
+    walk[:: n // 7] *= 100
+    return walk.astype(np.float32)
+
+
+def windows(model, stream, samples):
+    """What the batch form is given: the used samples of each window."""
+    begins = range(0, len(samples) - stream.n_times + 1, stream.hop)
+    rows = np.array([samples[b : b + stream.n_times].T.ravel() for b in begins])
+    return rows[:, [entry.index for entry in model.source.inputs]].astype(float)
+
+
+SHAPES = [(40, 40), (40, 39), (40, 20), (40, 13), (40, 1), (7, 3), (1, 1), (300, 8)]
+
+
+def answered(compiler, folder, model, stream, samples):
+    """Inputs and answer of each window, from C that is given one sample at a time."""
+    given, score = numbers(model)
+    kinds = {np.dtype("f4"): "float"}
+    words = {"given": "float", "convert": "mdl_stream_quantise(sample, x)"}
+    if not stream.width(model):
+        words["convert"] = "memcpy(x, sample, sizeof x)"
+    answer = score if model.is_regression else np.dtype("u1")
+    types = {"taken": taken_type(model, stream), "row": given, "answer": answer}
+    words |= {name: kinds.get(kind, f"{kind}_t") for name, kind in types.items()}
+    files = emit_stream(model, "mdl", stream)
+    write(folder, files | {"main.c": _MAIN.format(**words).encode()})
+    sources = [name for name in files if name.endswith(".c")]
+    run(compiler, *STRICT, *SANITIZE, "main.c", *sources, "-o", "main", cwd=folder)
+    record = np.dtype([("row", given, (len(model.inputs),)), ("answer", answer)])
+    return np.frombuffer(run(folder / "main", given=samples.tobytes()), record)
+
+
+def check(told, model, batch):
+    """What C said of windows is what the emulator says of their rows, bit for bit."""
+    rows = model.to_inputs(batch)
+    assert told["row"].tobytes() == rows.astype(told["row"].dtype.base).tobytes()
+    wanted = model.scores(rows)[:, 0] if model.is_regression else model.winners(rows)
+    assert told["answer"].tobytes() == wanted.astype(told["answer"].dtype).tobytes()
+    assert len({*wanted}) > 1
+
+
+@pytest.mark.parametrize("width", [None, 16, 8])
+@pytest.mark.parametrize(("n_times", "hop"), SHAPES)
+@pytest.mark.parametrize("regression", [False, True])
+def test_every_window_is_answered_as_at_once(
+    tool, tmp_path, width, n_times, hop, regression
+):
+    dense = 0.9 if n_times == 1 else 0.02 if n_times > 100 else 0.4
+    model, stream = streamed(width, n_times, hop, dense, n_times + hop, regression)
+    samples = series(model, 1000)
+    told = answered(tool("gcc"), tmp_path, model, stream, samples)
+    check(told, model, windows(model, stream, samples))
+
+
+@pytest.mark.parametrize(("n_times", "hop"), SHAPES)
+def test_no_sample_is_kept_that_no_window_needs(n_times, hop):
+    """Counted sample by sample, when the tenth window is answered."""
+    model, stream = streamed(None, n_times, hop, 0.02 if n_times > 100 else 0.4)
+    used = [divmod(entry.index, n_times) for entry in model.inputs]
+    needed = {(c, n * hop + t) for n in range(9, 9 + n_times) for c, t in used}
+    kept = sum(time < 9 * hop + n_times for _, time in needed)
+    header = emit_stream(model, "mdl", stream)["mdl_stream.h"].decode()
+    assert f"#define MDL_STREAM_SLOTS {kept} " in header
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(("width", "converted"), [(None, 0), (16, 0), (8, 1)])
+@pytest.mark.parametrize("hop", [40, 13])
+def test_a_chip_answers_every_window(simulated, chip, width, converted, hop):
+    model, stream = streamed(width, 40, hop, 0.1, 1)
+    samples = series(model, 250)
+    rows = model.to_inputs(windows(model, stream, samples))
+    given = samples
+    if width and not converted:
+        one = stream.samples(model)
+        given = np.column_stack(
+            [q.quantise(x, width) for q, x in zip(one, samples.T, strict=True)]
+        )
+    found = measure(
+        model, given, simulated(chip), STRICT, converted=converted, stream=stream
+    )
+    due = found.winners != 2**16 - 1
+    assert [*np.flatnonzero(due)] == [*range(39, 250, hop)]
+    assert (
+        found.scores[due].tobytes()
+        == model.scores(rows).astype(found.scores.dtype).tobytes()
+    )
+    np.testing.assert_array_equal(found.winners[due], model.winners(rows))
+    assert found.counts[due].min() > found.counts[~due].max() > 0
+    slots = len(rows[0]) if hop == 40 else 2 * len(rows[0])
+    assert found.ram < slots * found.scores.itemsize + 30
+
+
+@pytest.mark.parametrize("width", [None, 8])
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_in_c_has_the_stream(tool, tmp_path, target, width):
+    """Its self-test passes, and its README calls what the header declares."""
+    model, stream = streamed(width, 12, 5)
+    vectors = codegen.test_vectors(model, n=8)
+    if not TARGETS[target].in_c:
+        if model.number in TARGETS[target].numbers:
+            with pytest.raises(ExportError, match="has no stream, only C has"):
+                bundle(model, vectors, target=target, stream=stream)
+        return
+    paths = unpack(bundle(model, vectors, "walk", target, stream), tmp_path)
+    texts = {path: (tmp_path / path).read_text() for path in paths}
+    page, header = texts["README.md"], next(p for p in paths if "_stream.h" in p)
+    called = {*re.findall(r"\bwalk_stream_\w+", page)}
+    assert called == {*re.findall(r"\bwalk_stream_\w+(?=\()", texts[header])}
+    assert "WALK_IN_" not in "".join(texts.values())
+    sources = [p for p in paths if re.search(r"walk(_\w+)?\.c$", p)]
+    sources = [p for p in sources if not re.search("board|example", p)]
+    flags = [*STRICT[1:], "-fsyntax-only", f"-I{(tmp_path / header).parent}"]
+    for compiler, language in (("gcc", "-std=c99"), ("g++", "-xc++")):
+        run(tool(compiler), *flags, language, *sources, cwd=tmp_path)
+    if target == "c99":
+        made = run(tool("make"), "host", cwd=tmp_path).decode()
+        assert "selftest: 0 of 8 differ" in made
+
+
+def test_what_cannot_be_a_stream_is_refused():
+    model, stream = streamed(None, 40, 40)
+    with pytest.raises(ExportError, match="hop=41 should be from 1 to 40"):
+        Stream(CHANNELS, stream.columns, 41)
+    with pytest.raises(ExportError, match="is no sample of a channel"):
+        emit_stream(model, "mdl", Stream(CHANNELS, tuple("abc"), 1))
+    apart = stream.ranges(model, {})
+    first = model.inputs[0].name
+    low = apart[first].low - 1
+    apart[first] = SensorRange(low, apart[first].high)
+    with pytest.raises(ExportError, match="Channel 'x, g' has several ranges"):
+        emit_stream(quantise(model, 8, apart), "mdl", stream)
