@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.lessons import class_view, editor, files
+from pages.lessons import class_view, editor, files, sheet
 from pages.state import lesson_files, lesson_run
 from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import as_markdown
@@ -16,12 +16,16 @@ st.caption(
 
 def _card(name: str, lesson: Lesson | str) -> None:
     """A lesson with its aim and Start; or what is wrong with its file."""
-    with st.container(border=True):
+    with st.container(border=True, height="stretch"):
         if isinstance(lesson, str):
             st.warning(as_markdown(f"{name}: {lesson}"))
             return
-        st.markdown(f"**{as_markdown(lesson.title)}**")
-        st.markdown(as_markdown(lesson.aim))
+        left, right = st.columns([1, 3], vertical_alignment="center")
+        picture = lesson_files.HOME / name.replace(".json", ".png")
+        if name in listed and picture.exists():
+            left.image(picture, width=96, alt="")
+        words = as_markdown(lesson.story or lesson.aim)
+        right.markdown(f"**{as_markdown(lesson.title)}**\n\n{words}")
         row = st.container(horizontal=True, vertical_alignment="center")
         if row.button(
             "Start", key=f"start_{name}", help=f"Start: {as_markdown(lesson.title)}"
@@ -51,9 +55,13 @@ if (run := lesson_run.current()) is not None:
     st.page_link("pages/explore.py", label="Go on", icon=":material/arrow_forward:")
 
 listed = lesson_files.listed()
-for name, lesson in files.all_lessons().items():
-    _card(name, lesson)
+every = list(files.all_lessons().items())
+for i in range(0, len(every), 2):
+    for place, (name, lesson) in zip(st.columns(2), every[i : i + 2], strict=False):
+        with place:
+            _card(name, lesson)
 
 with st.expander("For teachers: open or make a lesson", icon=":material/edit:"):
+    sheet.offer()
     files.upload()
     editor.show()

@@ -1,5 +1,6 @@
 """Lessons: files from anywhere, the ten that ship on real fits, and the runner."""
 
+import html
 import json
 import math
 import re
@@ -429,3 +430,29 @@ def test_a_request_that_comes_with_a_new_step_gets_its_picture():
     visit.live = Live()  # what a step begins with
     shown = browser.send("knots", want=[0])
     assert shown["kind"] == "full" and shown["picture"]["readouts"] == []
+
+
+def test_each_lesson_that_ships_has_a_small_picture_and_a_line_of_story():
+    for name, lesson in SHIPPED.items():
+        picture = (lesson_files.HOME / name).with_suffix(".png")
+        assert lesson.story and 1_000 < picture.stat().st_size <= 10_000
+
+
+@pytest.mark.parametrize("name", ["", *SHIPPED])
+def test_a_sheet_has_what_is_asked_what_is_measured_and_what_is_said(name):
+    app = opened({}, "lessons.py")
+    control(app, "selectbox", "lesson_sheet").set_value(name).run()
+    sound(control(app, "button", "lesson_sheet_download").click().run())
+    page = session_of(app).file.content.decode().partition("<body>")[2]
+    text = html.unescape(re.sub("<[^>]+>", " ", page))
+    assert "{" not in text and "None" not in text
+    lessons = [SHIPPED[name]] if name else [*SHIPPED.values()][:9]
+    assert sum(lesson.minutes for lesson in lessons) <= 90
+    for lesson in lessons:
+        assert lesson.title in text and lesson.aim in text
+    for step in lessons[0].steps * bool(name):
+        question = step.get("question", {"text": "", "expect": "", "reveal": ""})
+        for part in question["text"], question["expect"], question["reveal"]:
+            assert all(words in text for words in re.split(r"\{.*?\}", part))
+    measured = {"02-fusion.json": "Right: 5, within 0.", "": "1 to 12"}
+    assert measured.get(name, "") in text

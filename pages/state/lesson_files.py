@@ -108,6 +108,8 @@ class _Choice(_Texts):
 class _Question(_Texts):
     text: _Text
     reveal: _Text
+    #: What answers its writer expects: for the teacher's sheet alone.
+    expect: _Text | None = None
     number: _Number | None = None
     choices: Annotated[list[_Choice], Meta(min_length=2, max_length=8)] | None = None
     point: _Point | None = None
@@ -142,6 +144,8 @@ class _File(_Texts):
     minutes: Annotated[int, Meta(ge=1, le=240)]
     aim: _Text
     steps: Annotated[list[_Step], Meta(min_length=1, max_length=30)]
+    #: A line for the list of lessons.
+    story: Annotated[str, Meta(max_length=100)] = ""
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ class Lesson:
 
     Parameters
     ----------
-    title, aim : str
+    title, aim, story : str
     minutes : int
     steps : list of dict
         As files have them, see `_Step`.
@@ -160,6 +164,7 @@ class Lesson:
     minutes: int
     aim: str
     steps: list[dict[str, Any]]
+    story: str = ""
 
 
 def read(data: bytes) -> Lesson:
@@ -168,7 +173,7 @@ def read(data: bytes) -> Lesson:
     steps = msgspec.to_builtins(content.steps)
     for number, step in enumerate(steps, 1):
         _check_step(step, f"lesson file's step {number}")
-    return Lesson(content.title, content.minutes, content.aim, steps)
+    return Lesson(content.title, content.minutes, content.aim, steps, content.story)
 
 
 def _with_keys(data: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from smpcore.report.calculator import Calculator, typical_row
 from smpcore.report.calibration import calibration_section
-from smpcore.report.document import report
+from smpcore.report.document import printed, report
 from smpcore.report.numbers import numbers_section
 from smpcore.report.page import Page
 from smpcore.report.sections import (
@@ -23,6 +23,7 @@ __all__ = [
     "confusion_section",
     "numbers_section",
     "parts_section",
+    "printed",
     "report",
     "subgroups_section",
     "typical_row",

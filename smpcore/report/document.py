@@ -93,6 +93,11 @@ def _section(section: Section, level: int = 2) -> str:
     return f"<h{level}>{escape(section.title)}</h{level}>{body}"
 
 
+def printed(section: Section) -> str:
+    """Write a section alone, as a whole HTML document."""
+    return document(section.title, _section(section, 1), _STYLE)
+
+
 def _folded(title: str, body: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{body}</details>"
 

@@ -14,7 +14,9 @@ CODE = re.compile(r"Code\s+([A-Z0-9]{6})\b")
 
 def teach(visit: Visit, title: str) -> None:
     """Press the button of a lesson's card, Teach a class or Teach next."""
-    card = visit.page.get_by_test_id("stVerticalBlock").filter(has_text=title).last
+    start = visit.page.get_by_role("button", name=re.compile("^Teach"))
+    blocks = visit.page.get_by_test_id("stVerticalBlock")
+    card = blocks.filter(has_text=title, has=start.filter(visible=True)).last
     card.get_by_role("button", name=re.compile("^Teach")).filter(visible=True).click()
     visit.doing = f"teach {title}"
     visit.rest().reads(f"Class: {title}")
