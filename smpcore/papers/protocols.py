@@ -141,28 +141,6 @@ def mean_accuracy(
     return float(np.mean([accuracy(fit, X[b], y[b]) for fit, b in fits]))
 
 
-def chosen_by_folds(
-    make: Callable[..., Any], grid: Sequence[Values], rows: Halves, seed: int = 0
-) -> tuple[Values, Any]:
-    """Choose parameters by five folds of the training rows, and fit."""
-    values = grid[0]
-    if len(grid) > 1:
-        values = best_by_folds(make, grid, rows.X, rows.y, seed=seed)
-    return values, make(**values).fit(rows.X, rows.y)
-
-
-def best_on_test(
-    make: Callable[..., Any], grid: Iterable[Values], rows: Halves
-) -> tuple[Values, Any]:
-    """Choose parameters on test rows: too good, and what some papers have done.
-
-    Only an experiment whose name says so uses it, beside the same one with
-    `best_by_folds`.
-    """
-    fits = [(values, make(**values).fit(rows.X, rows.y)) for values in grid]
-    return max(fits, key=lambda pair: accuracy(pair[1], rows.X_test, rows.y_test))
-
-
 class Fit(NamedTuple):
     """A model of a table: what makes it, and the settings that are tried."""
 
@@ -175,11 +153,19 @@ class Fit(NamedTuple):
     on_test: bool = False
 
     def chosen(self, rows: Halves, seed: int = 0) -> tuple[Values, Any]:
-        """The best setting, and the fit with it."""
+        """The best setting, by five folds of training rows, and the fit with it.
+
+        Test rows choose only in experiments whose names say so, as some papers did.
+        """
         grid = self.grid(rows) if callable(self.grid) else self.grid
         if self.on_test:
-            return best_on_test(self.make, grid, rows)
-        return chosen_by_folds(self.make, grid, rows, seed)
+            fits = [(one, self.make(**one).fit(rows.X, rows.y)) for one in grid]
+            test = rows.X_test, rows.y_test
+            return max(fits, key=lambda pair: accuracy(pair[1], *test))
+        values = grid[0]
+        if len(grid) > 1:
+            values = best_by_folds(self.make, grid, rows.X, rows.y, seed=seed)
+        return values, self.make(**values).fit(rows.X, rows.y)
 
 
 def standard(*keys: str, **values: tuple[Any, ...]) -> Fit:
