@@ -6,13 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LassoCV, RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import SVR
 
-from smpcore.baselines.selected import SelectedRegressor, select_rows
+from smpcore.baselines.selected import SelectedRegressor, select_rows, similarities
 from smpcore.datasets import Dataset
 from smpcore.methods.supersparse import SuperSparseRegressor, prune_path
 from smpcore.methods.supersparse.pruning import choose_size
@@ -36,19 +38,20 @@ def _fold(dataset: Dataset, repetition: int) -> Halves:
     return scaled_numbers(standardised(prepared(dataset, train, test)))
 
 
-def _similar(X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    return np.exp(-cdist(X, Z, "sqeuclidean") / X.shape[1])
+def _on(Z: np.ndarray, model: Any) -> Any:
+    """A model of the similarities to some rows."""
+    return make_pipeline(FunctionTransformer(similarities, kw_args={"Z": Z}), model)
 
 
 def _ridge(X: np.ndarray, y: np.ndarray) -> tuple[Predict, int]:
-    model = RidgeCV(alphas=np.logspace(-4, 2, 13)).fit(_similar(X, X), y)
-    return lambda Z: model.predict(_similar(Z, X)), len(X)
+    model = _on(X, RidgeCV(alphas=np.logspace(-4, 2, 13))).fit(X, y)
+    return model.predict, len(X)
 
 
 def _lasso(X: np.ndarray, y: np.ndarray) -> tuple[Predict, int]:
-    model = LassoCV(alphas=20, eps=1e-3, cv=3, tol=1e-3, max_iter=5000)
-    model.fit(_similar(X, X), y)
-    return lambda Z: model.predict(_similar(Z, X)), np.count_nonzero(model.coef_)
+    lasso = LassoCV(alphas=20, eps=1e-3, cv=3, tol=1e-3, max_iter=5000)
+    predict = _on(X, lasso).fit(X, y).predict
+    return predict, np.count_nonzero(lasso.coef_)
 
 
 def _kernel_ridge(X: np.ndarray, y: np.ndarray) -> tuple[Predict, int]:
@@ -92,22 +95,12 @@ WAYS = {
 }
 
 
-class _OnRows:
-    """LASSO on the similarities to a few rows."""
-
-    def __init__(self, Z: np.ndarray, X: np.ndarray, y: np.ndarray) -> None:
-        self.Z = Z
-        self.lasso = LassoCV(alphas=20, eps=1e-3, cv=3).fit(_similar(X, Z), y)
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        return self.lasso.predict(_similar(X, self.Z))
-
-
 def _path(model: str, X: np.ndarray, y: np.ndarray) -> list[Any]:
     """Fits of each of the numbers of prototypes."""
     if model in WAYS and model.endswith("LASSO"):
         chosen = (select_rows(X, m, WAYS[model], 0) for m in SIZES)
-        return [_OnRows(X[rows], X, y) for rows in chosen]
+        lasso = LassoCV(alphas=20, eps=1e-3, cv=3)
+        return [_on(X[rows], clone(lasso)).fit(X, y) for rows in chosen]
     if model in WAYS:
         return [SelectedRegressor(WAYS[model], m, 1e-4).fit(X, y) for m in SIZES]
     estimator = SuperSparseRegressor(lam=1e-3, **MADE[model])
