@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation import edition, end_with_parent
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.journal import JsonLines, read_json_lines
 from smpcore.papers.experiment import Experiment, Outcome, Trial
-from smpcore.papers.sources import MissingDataError
+from smpcore.papers.sources import MissingDataError, Source
 
 #: Measured by the makers of this program; ``run NAME --again --out`` this folder.
 SHIPPED = Path(__file__).with_name("measured")
@@ -190,7 +191,7 @@ def _not_loaded(experiment: Experiment, place: Place) -> dict[str, str]:
     missing = missing_data(experiment, place)
     for key in experiment.data.keys() - missing.keys():
         try:
-            _loaded(experiment, key, place)
+            _loaded(experiment.data[key], place)
         except MissingDataError as error:
             missing[key] = str(error)
     return missing
@@ -265,18 +266,14 @@ def begin_process() -> None:
 
 
 @lru_cache(4)
-def _load(source: Any, data: Path | None, download: bool) -> Any:
-    return source.load(data, download)
-
-
-def _loaded(experiment: Experiment, key: str, place: Place) -> Any:
-    return _load(experiment.data[key], place.data, place.download)
+def _loaded(source: Source, place: Place) -> Dataset:
+    return source.load(place.data, place.download)
 
 
 def _measure(shared: tuple[Experiment, Place], task: tuple[Trial]) -> Measured | None:
     """Measure one trial, in whatever process this is."""
     (experiment, place), (trial,) = shared, task
-    dataset = _loaded(experiment, trial.data, place)
+    dataset = _loaded(experiment.data[trial.data], place)
     started = time.perf_counter()
     outcome = experiment.run(trial, dataset)
     return Measured(trial, outcome, time.perf_counter() - started, edition())

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 from operator import gt
 
-import numpy as np
-
 from smpcore.methods.smp import SMPClassifier
 from smpcore.papers.conclusions import Claim, Numbers, where_known
 from smpcore.papers.experiment import Case, Experiment, Outcome
@@ -53,14 +51,10 @@ def _at_lam(case: Case) -> Outcome:
     return Outcome({}, curves)
 
 
-def _gaps(outcome: Outcome) -> np.ndarray:
-    """How far training is above test accuracy, along the axis."""
-    test, training = ([*outcome.curves[name].values()] for name in (TEST, TRAINING))
-    return np.subtract(training, test)
-
-
 def _largest_gap(outcome: Outcome) -> dict[str, float]:
-    return {"largest gap": _gaps(outcome).max()}
+    """How far training is above test accuracy, at most along the axis."""
+    test, training = (outcome.curves[name] for name in (TEST, TRAINING))
+    return {"largest gap": max(training[p] - test[p] for p in PROTOTYPES)}
 
 
 def _overfits(numbers: Numbers) -> Iterator[float]:
