@@ -24,13 +24,14 @@ True
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
 from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
-from smpcore.papers import comparison, imkpl, mprotsvm, small, smp, supersparse
-from smpcore.papers.comparison import Comparison, compared, shipped_advice
+from smpcore.papers.comparison.advice import shipped_advice
+from smpcore.papers.comparison.ranks import Comparison, compared
 from smpcore.papers.conclusions import VERDICTS
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.findings import (
@@ -66,13 +67,24 @@ OTHER_OBJECTIVES: dict[str, Callable[[Any], str]] = {
     if hasattr(algorithm, "other_objective")
 }
 
-EXPERIMENTS: tuple[Experiment, ...] = (
-    *smp.EXPERIMENTS,
-    *small.EXPERIMENTS,
-    *mprotsvm.EXPERIMENTS,
-    *supersparse.EXPERIMENTS,
-    *imkpl.EXPERIMENTS,
-    *comparison.EXPERIMENTS,
+#: Key of a method, or "all" -> its folder, and the modules that declare experiments.
+_MODULES = {
+    "smp": ("smp", "table_1", "figure_1", "sparsity", "convergence"),
+    "smallk": ("small", "table_1", "sparsity", "convergence", "recovery", "budget"),
+    "mprotsvm": ("mprotsvm", "tables", "annealing", "bound", "polynomial"),
+    "supersparse": (
+        *("supersparse", "figure_2", "size", "start"),
+        *("verification", "regression", "costs"),
+    ),
+    "imkpl": ("imkpl", "tables", "figures"),
+    "all": ("comparison", "experiments"),
+}
+
+EXPERIMENTS: tuple[Experiment, ...] = tuple(
+    replace(one, paper=paper)
+    for paper, (folder, *names) in _MODULES.items()
+    for name in names
+    for one in import_module(f"smpcore.papers.{folder}.{name}").EXPERIMENTS
 )
 
 __all__ = [

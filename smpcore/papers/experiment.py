@@ -125,8 +125,7 @@ class Experiment:
     protocol : str
         Folds, grids and seeds, and what differs from the paper, in sentences.
     paper : str
-        Key of the paper's method, or ``"all"`` for a comparison of our own; from
-        `of_paper`.
+        Key of the paper's method, or ``"all"`` for a comparison of our own.
     data : mapping of str to Source
         Data sets by the names that trials have.
     models : mapping of str to object
@@ -231,12 +230,6 @@ class Experiment:
             return outcome
         more = self.summary(outcome)
         return replace(outcome, measures={**outcome.measures, **more})
-
-
-def of_paper(paper: str, *modules: Any) -> tuple[Experiment, ...]:
-    """The experiments that some modules declare, as those of a paper."""
-    every = (one for module in modules for one in module.EXPERIMENTS)
-    return tuple(replace(one, paper=paper) for one in every)
 
 
 def by_name(experiments: Sequence[Experiment], name: str) -> Experiment:

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from smpcore.methods import METHODS
-from smpcore.papers.comparison import compared
-from smpcore.papers.comparison.ranks import mean_ranks
+from smpcore.papers.comparison.ranks import compared, mean_ranks
 from smpcore.papers.conclusions import NOT_TESTED, Finding, finding_of
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.table import TableOf

@@ -1,10 +1,12 @@
-"""Ranks of models over data sets: Friedman's test and Nemenyi's critical difference.
+"""What a comparison of models comes to: ranks, means, and both in sentences.
 
-Demšar: Statistical Comparisons of Classifiers over Multiple Data Sets. JMLR 7, 2006.
+Friedman's test and Nemenyi's critical difference after Demšar: Statistical Comparisons
+of Classifiers over Multiple Data Sets. JMLR 7, 2006.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +14,9 @@ import pandas as pd
 from scipy import stats
 
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.pareto import on_front
+from smpcore.methods import METHODS
+from smpcore.papers.experiment import Experiment
 
 #: Of Friedman's test and of the critical difference.
 LEVEL = 0.05
@@ -81,3 +86,78 @@ def conclusion(ranks: Ranks, ours: set[str]) -> str:
     if lost:
         text += f"Clearly behind it: {', '.join(lost)}."
     return text.strip()
+
+
+def model_means(
+    table: pd.DataFrame, score: str, sizes: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Average each measure over the data sets that all models were measured on."""
+    rows = table[table["measured"].notna() & table["at"].isna()]
+    values = rows.pivot_table("measured", ["data", "model"], "measure")
+    complete = values[score].unstack().dropna().index
+    values = values.loc[complete]
+    logs = values.assign(**{size: np.log(values[size].clip(lower=1)) for size in sizes})
+    means = logs.groupby("model", sort=False).mean().sort_values(score, ascending=False)
+    means = means.assign(**{size: np.exp(means[size]) for size in sizes})
+    y = means[score].to_numpy()
+    fronts = {f"front, {one}": on_front(means[one].to_numpy(), y) for one in sizes}
+    return means.assign(**fronts)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Models over the data sets that all of them were measured on.
+
+    Parameters
+    ----------
+    ranks : Ranks
+        By the measure that the experiment names.
+    means : DataFrame
+        As of `model_means`, and ``mean rank``.
+    ours : frozenset of str
+        Names of the methods of this program.
+    conclusion : str
+        What follows from the ranks.
+    """
+
+    ranks: Ranks
+    means: pd.DataFrame
+    ours: frozenset[str]
+    conclusion: str
+
+
+def _short(title: str) -> str:
+    """A method's name without what explains it."""
+    return title.split(":")[0]
+
+
+def compared(experiment: Experiment, table: pd.DataFrame) -> Comparison:
+    """Sum up an experiment whose models are ranked.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With a measure in `ranked`.
+    table : DataFrame
+        Its numbers, from `smpcore.papers.compare`.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    SmpcoreError
+        If there are too few models or data sets to rank.
+    """
+    table = table.assign(model=table["model"].map(_short))
+    score = experiment.ranked
+    ours = {_short(method.title) for method in METHODS.values()}
+    ranks = mean_ranks(table, score)
+    means = model_means(table, score, experiment.sizes)
+    return Comparison(
+        ranks=ranks,
+        means=means.assign(**{"mean rank": ranks.mean}),
+        ours=frozenset(ours),
+        conclusion=conclusion(ranks, ours),
+    )

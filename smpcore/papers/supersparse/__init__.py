@@ -2,19 +2,3 @@
 
 IEEE Computational Intelligence Magazine, 2016.
 """
-
-from smpcore.papers.experiment import of_paper
-from smpcore.papers.supersparse import (
-    costs,
-    figure_2,
-    regression,
-    size,
-    start,
-    verification,
-)
-
-EXPERIMENTS = of_paper(
-    "supersparse", figure_2, size, start, verification, regression, costs
-)
-
-__all__ = ["EXPERIMENTS"]

@@ -21,8 +21,7 @@ from smpcore.papers import (
 )
 from smpcore.papers.comparison.advice import TABLES, described, regrets
 from smpcore.papers.comparison.experiments import OTHERS
-from smpcore.papers.comparison.means import model_means
-from smpcore.papers.comparison.ranks import conclusion, mean_ranks
+from smpcore.papers.comparison.ranks import conclusion, mean_ranks, model_means
 from smpcore.papers.experiment import Trial
 from smpcore.papers.protocols import grid_of
 
