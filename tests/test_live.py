@@ -20,6 +20,7 @@ from pages.state.context import resolve
 from pages.ui import readouts
 from pages.work import cache, fits, tasks, visitors
 from smpcore import METHODS
+from smpcore.explain import doubts
 from tests.app import session_of
 
 SCHEMA = Draft202012Validator(
@@ -337,3 +338,22 @@ def test_reset_resets_all_and_can_be_undone():
     assert answer["picture"]["canonical"] and answer["undo"] == "the reset"
     browser.send("edit", op="undo")
     assert browser.choice.values == {"mu": 0.07, "lam": 0.01}
+
+
+def test_doubts_of_rows_and_places_are_in_the_words_of_all_pages():
+    choice = Choice(data="breast_cancer")
+    threshold = {"threshold": 1.5, "set_for": resolve(choice).key}
+    browser = Browser(data="breast_cancer", **threshold)
+    assert browser.last["picture"]["doubts"] is None  # it is not calibrated
+    browser.context.training_scores.compute(np.zeros(1, np.int64), np.zeros(1))
+    picture, points = browser.drag(release=True)["picture"], browser.scene["points"]
+    context, shown = browser.context, picture["doubts"]
+    x, y = (browser.scene["view"][axis] for axis in "xy")
+    view = cache.view(context.data, context.view)
+    assert (*x, *y) == (*view.x, *view.y)
+    inputs = {"rows": context.data.X[points["row"]]}
+    inputs["nodes"] = view.nodes(picture["grid"][0])
+    for kind, X in inputs.items():
+        words = [shown["words"][number] for number in shown[kind]]
+        assert words == doubts(context.model(), X) and len({*words}) > 2
+    assert browser.drag(mu=0.02)["picture"]["doubts"] is None

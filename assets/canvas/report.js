@@ -22,6 +22,9 @@ const whereOf = ({ xlabel, ylabel, far }, x, y, curve) => (far ? "" : `${xlabel}
 const under = (view, { x, y }, index, { hollow }, curve) =>
   [whereOf(view, x[index], y[index], curve), hollow[index] && "the background colour differs from the prediction"];
 
+/** Why a row's or a node's prediction is in doubt; "" where it is not. */
+const doubtOf = ({ doubts }, kind, i) => doubts?.words[doubts[kind][i]] ?? "";
+
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
   constructor(app) {
@@ -258,7 +261,7 @@ export class Report {
     const right = predicted === points.label[index] ? "right" : "wrong";
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
-      [this.app.codes.text, ...under(view, points, index, picture)].filter(Boolean).join(" · "),
+      [doubtOf(picture, "rows", index), this.app.codes.text, ...under(view, points, index, picture)].filter(Boolean).join(" · "),
     ];
   }
 
@@ -287,12 +290,14 @@ export class Report {
     const name = (k) => brief(classes[k] ?? "");
     const where = whereOf(view, x, y, target?.curve) || differences(scene, { x, y });
     if (target) return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, where];
+    const [gx, gy] = picture.grid;
+    const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
+    const node = at(y, view.y, gy) * gx + at(x, view.x, gx);
+    const told = (line, k) => [picture.winner[node] === k && doubtOf(picture, "nodes", node), line].filter(Boolean).join(" · ");
     if (!picture.lines) {
-      const [gx, gy] = picture.grid;
-      const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
-      const node = at(y, view.y, gy) * gx + at(x, view.x, gx);
       const gap = SQUARES[picture.margin[node]] * picture.margin_max;
-      return [`${name(picture.winner[node])} wins · runner-up ${name(picture.runner[node])} · lead ${say(gap)}`, where];
+      const winner = picture.winner[node];
+      return [`${name(winner)} wins · runner-up ${name(picture.runner[node])} · lead ${say(gap)}`, told(where, winner)];
     }
     const { coef, owner, tie } = picture.lines;
     const scores = new Map();
@@ -309,7 +314,7 @@ export class Report {
     const second = next ? ` · runner-up ${name(next[0])} · lead ${say(Math.max(best[1] - next[1], 0))}` : "";
     return [
       `${name(best[0])} wins${second} · at ${where}`,
-      `Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`,
+      told(`Scores: ${listed.map(([k, score]) => `${name(k)} ${say(score)}`).join(" · ")}`, best[0]),
     ];
   }
 

@@ -18,5 +18,5 @@ export function pictureIn(picture, before, scene, message) {
   if (!picture || before?.id === scene.id) return picture;
   const edited = message?.kind === "edit" && message.op !== "undo";
   const same = before && frameOf(before) === frameOf(scene) && String(before.classes) === String(scene.classes);
-  return edited && same ? { ...picture, predicted: [], hollow: [], codes: null, assignments: null } : null;
+  return edited && same ? { ...picture, predicted: [], hollow: [], codes: null, doubts: null, assignments: null } : null;
 }

@@ -15,7 +15,7 @@ from pages.work import cache
 from smpcore import PrototypeModel, figures
 from smpcore.datasets import in_place, used_matrices
 from smpcore.evaluation import class_numbers
-from smpcore.explain import heaviest_cases, prototype_weights
+from smpcore.explain import doubts, heaviest_cases, prototype_weights
 from smpcore.model import value_range
 
 #: Comparisons with anchors that the regions of one picture may take: above it they are
@@ -83,7 +83,18 @@ def _regions(
         },
         "predicted": predicted.astype(np.uint8),
         "hollow": (painted != predicted).astype(np.uint8),
+        "doubts": _doubts(model, scene, n_nodes) if model.calibration else None,
     }, np.flatnonzero(np.bincount(raster.winner.ravel()))
+
+
+def _doubts(model: PrototypeModel, scene: Scene, n_nodes: int) -> dict[str, Any]:
+    """Which predictions of rows and nodes are doubtful, in the words of all pages."""
+    words, place = np.unique(
+        ["", *doubts(model, np.vstack([scene.X, scene.view.nodes(n_nodes)]))],
+        return_inverse=True,
+    )
+    rows, nodes = np.split(place[1:].astype(np.uint8), [len(scene.X)])
+    return {"words": words.tolist(), "rows": rows, "nodes": nodes}
 
 
 def _surface(

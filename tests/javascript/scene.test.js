@@ -5,7 +5,7 @@ import { WAITING, pictureIn } from "../../assets/canvas/scene.js";
 import { boundaries } from "../../assets/canvas/regions.js";
 
 const scene = (id, high = 1, classes = ["a", "b"]) => ({ id, classes, view: { x: [0, high], y: [0, 1], xlabel: "x", ylabel: "y" } });
-const PICTURE = { winner: [0, 1], predicted: [1, 0], hollow: [0, 0], codes: {}, assignments: {} };
+const PICTURE = { winner: [0, 1], predicted: [1, 0], hollow: [0, 0], codes: {}, doubts: {}, assignments: {} };
 const MOVE = { kind: "edit", op: "move" };
 
 test("a picture stays in its scene, and goes with it", () => {
@@ -18,7 +18,7 @@ test("a picture stays in its scene, and goes with it", () => {
 
 test("under an edit of the same table its regions stay, what it says row by row does not", () => {
   const kept = pictureIn(PICTURE, scene("A"), scene("B"), MOVE);
-  assert.deepEqual(kept, { winner: [0, 1], predicted: [], hollow: [], codes: null, assignments: null });
+  assert.deepEqual(kept, { winner: [0, 1], predicted: [], hollow: [], codes: null, doubts: null, assignments: null });
   assert.equal(pictureIn(PICTURE, scene("A"), scene("B", 2), MOVE), null, "another window");
   assert.equal(pictureIn(PICTURE, scene("A"), scene("B", 1, ["a"]), MOVE), null, "other classes");
 });
