@@ -16,7 +16,7 @@ From `MANY_ROWS` rows of the rarest class, isotonic regression of each class on 
 log-odds replaces the last step, and rows are normalised. Of two classes that is
 scikit-learn's isotonic calibration. No probability is below 1 / (rows + 2) before.
 
-**Numbers.** See `smpcore.evaluation.conformal`: guarantee and proof of the intervals.
+**Numbers.** See `smpcore.evaluation.conformal`: what is known of the intervals.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def calibrate(
 ) -> Calibration:
     """Learn a calibration from scores of rows that the scoring models had not seen.
 
-    Probabilities refer to the class shares of these rows; intervals to rows like these.
+    Probabilities refer to the class shares of these rows. That intervals cover what
+    they say is measured, not guaranteed.
 
     Parameters
     ----------

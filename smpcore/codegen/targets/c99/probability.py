@@ -36,7 +36,7 @@ uint16_t {c.prefix}_probability({c.x});
     if c.model.is_integer:
         width, steps = f"{c.model.half_width}L", ", in the same steps"
     return f"""
-/* 90 % of rows like the training rows lie at most this far from the value{steps}. */
+/* Half the out-of-fold residual interval of 90 %{steps}. */
 #define {c.m}_HALF_WIDTH_90 {width}
 """
 
