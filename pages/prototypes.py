@@ -34,7 +34,7 @@ with problems_shown(st.error, stop=True):
     data = context.data
     forbidden.control(context)
     model = context.model()
-if alternatives.are_there(context):
+if alternatives.parameter(context):
     SECTIONS |= {"Alternatives": alternatives.section}
 with above:
     shown = widget_state.choose_one(

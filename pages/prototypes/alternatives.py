@@ -31,25 +31,26 @@ _SCORE = f"{READOUTS['validation_accuracy'].label} %"
 _LISTED, _DRAWN = 100, 25
 
 
-def are_there(context: Context) -> bool:
-    """Whether the method can list other choices of features for these data."""
+def parameter(context: Context) -> str:
+    """Name of what chooses the features of the prototypes; empty: the fit does."""
     two = context.task == "classification" and len(context.dataset.classes) == 2
-    return two and any(param.scale == "lists" for param in context.params)
+    names = (param.name for param in context.params if param.scale == "lists")
+    return next(names, "") if two else ""
 
 
 def section(context: ModelContext) -> None:
     """Offer the search; show how it goes, and what it found."""
-    (param,) = (one for one in context.params if one.scale == "lists")
+    name = parameter(context)
     st.caption(
         "All choices of exactly k features for each prototype with nearly the best "
         "objective, refitted. Each prototype keeps the training rows that it has in "
         "the fit."
     )
-    if context.choice.values.get(param.name) is not None:
+    if context.choice.values.get(name) is not None:
         left, right = st.columns([3, 1], vertical_alignment="center")
         left.info(
             "The features that were picked are not all here; the fit chooses."
-            if context.values[param.name] is None
+            if context.values[name] is None
             else "The features of this model were picked here."
         )
         right.button("Let the fit choose", on_click=_pick, args=(context, None))
@@ -57,7 +58,7 @@ def section(context: ModelContext) -> None:
     within = left.selectbox(
         "Objective within", _WITHIN, 2, lambda part: f"{100 * part:g} %"
     )
-    values = {**context.values, param.name: None}
+    values = {**context.values, name: None}
     key = context.data.dataset.digest, context.data.split.key, pairs(values), within
     before, task = session.get().results.get("alternatives", (key, None))
     if before == key and task is not None and is_waiting(task, 0.0, "Alternatives"):
@@ -189,8 +190,7 @@ def _choices(context: ModelContext, found: Alternatives) -> pd.DataFrame:
 
 def _pick(context: ModelContext, lists: tuple[tuple[str, ...], ...] | None) -> None:
     """Make these the features of the model, on every page."""
-    (param,) = (one for one in context.params if one.scale == "lists")
     choice = context.choice
     undo.push(session.get().live, undo.Step("the choice of features", choice))
-    values = {**choice.values, param.name: lists}
+    values = {**choice.values, parameter(context): lists}
     session.choose(replace(choice, values=values))
