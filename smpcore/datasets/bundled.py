@@ -139,6 +139,11 @@ def _toy_regression(key: str, title: str, size: int, noise: Param) -> DatasetInf
     return _generated(key, title, "regression", params, synthetic.measured)
 
 
+def _described(points: Callable) -> str:
+    """What is generated, in the words of its docstring."""
+    return " ".join(inspect.getdoc(points).split())
+
+
 def _dataset(
     name: str,
     frame: pd.DataFrame,
@@ -166,7 +171,7 @@ def _generated(
 
     def load(**values) -> Dataset:
         frame = table_of(points, **values)
-        return _dataset(title, frame, task, description=inspect.getdoc(points))
+        return _dataset(title, frame, task, description=_described(points))
 
     return DatasetInfo(key, title, task, params, load)
 
@@ -174,8 +179,8 @@ def _generated(
 def _friedman(n_samples: int, n_features: int, seed: int) -> Dataset:
     check_size(n_samples, n_features)
     frame = synthetic.friedman(n_samples, n_features, seed)
-    words = inspect.getdoc(synthetic.friedman).splitlines()[0]
-    return _dataset(f"fri_c0_{n_samples}_{n_features}", frame, description=words)
+    name = f"fri_c0_{n_samples}_{n_features}"
+    return _dataset(name, frame, description=_described(synthetic.friedman))
 
 
 def _series(
@@ -183,17 +188,16 @@ def _series(
 ) -> Dataset:
     check_size(n_samples, 9 * n_times + 1)
     frame = synthetic.series(n_samples, n_classes, n_times, noise, seed)
-    words = inspect.getdoc(synthetic.series).partition("Parameters\n")[0]
-    about = {"description": " ".join(words.split()), "sample_shape": (9, n_times)}
+    words = _described(synthetic.series)
+    about = {"description": words, "sample_shape": (9, n_times)}
     return _dataset("Series, 9 channels", frame, **about)
 
 
 def _matrices(n_samples: int, noise: float, seed: int) -> Dataset:
     made = synthetic.similarities(n_samples, noise, seed)
-    words = inspect.getdoc(synthetic.similarities).partition("Parameters\n")[0]
-    about = {"description": " ".join(words.split()), "source": "generated"}
-    options = {"row_names": np.array(made[2]), "open_test": True}
-    return make_matrices(*made[:2], "Similarities, 3 matrices", **options, **about)
+    about = {"description": _described(synthetic.similarities), "source": "generated"}
+    about |= {"row_names": np.array(made[2]), "open_test": True}
+    return make_matrices(*made[:2], "Similarities, 3 matrices", **about)
 
 
 def _words(
@@ -204,7 +208,7 @@ def _words(
     labels = np.random.default_rng(seed).permutation(labels)
     texts = synthetic.words(labels, length, noise, seed)
     frame = pd.DataFrame({"word": texts, "class": labels + 1})
-    words = inspect.getdoc(synthetic.words).partition("\n")[0]
+    words = _described(synthetic.words)
     kinds = {"word": "text", "class": "number"}
     return _dataset("Words with motifs", frame, description=words, kinds=kinds)
 

@@ -24,13 +24,12 @@ from smpcore.datasets.columns import (
     check_words,
     is_numeric,
 )
-from smpcore.datasets.display_names import shown
+from smpcore.datasets.display_names import plain_number, shown
 from smpcore.datasets.follow_up import FollowUp
 from smpcore.datasets.kernels import Matrix
 from smpcore.datasets.reading import Reading
 from smpcore.datasets.synthetic import cells
 from smpcore.datasets.times import read_times
-from smpcore.datasets.two_classes import cut_at_mean
 from smpcore.datasets.validation import (
     SHARED_FRAME,
     bytes_of,
@@ -326,8 +325,27 @@ class Dataset:
         DatasetError
             If the target is a category: it has no mean.
         """
-        changed, notice = cut_at_mean(self.frame, self.target, self.kinds)
-        return replace(self, **changed, notices=(*self.notices, notice), origin=None)
+        target = shown(self.target)
+        if self.kinds[self.target] != "number":
+            raise DatasetError(
+                f"target={target} should be a number to be cut at its mean, it is a "
+                "category; choose another target."
+            )
+        values = self.frame[self.target].to_numpy(np.float64)
+        mean = float(values.mean())
+        labels = pd.Series(np.where(values < mean, "P", "N"), dtype="str")
+        notice = (
+            f"Two classes: 'P' where {target} is below {plain_number(mean, 6)}, the "
+            f"mean of all {len(labels):,} rows, test rows included, else 'N'."
+        )
+        return replace(
+            self,
+            frame=self.frame.assign(**{self.target: labels}),
+            kinds={**self.kinds, self.target: "category"},
+            task="classification",
+            notices=(*self.notices, notice),
+            origin=None,
+        )
 
     def with_test(
         self, frame: pd.DataFrame, notices: tuple[str, ...] = ()

@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, SimpleQueue
+from typing import Any
 from urllib.parse import urlparse
 
 #: Environment variables of this process, whatever the request says.
@@ -31,17 +32,6 @@ ENVIRONMENT = {
 }
 MEMORY_BYTES = 4_000_000_000
 DAY_SECONDS = 86_400
-COLUMNS = (
-    "did",
-    "name",
-    "version",
-    "format",
-    "NumberOfInstances",
-    "NumberOfFeatures",
-    "NumberOfClasses",
-    "NumberOfMissingValues",
-)
-
 #: What went wrong, for the names of openml's and requests' exceptions.
 KINDS = {
     "OpenMLPrivateDatasetError": "forbidden",
@@ -125,7 +115,7 @@ def limit_requests(server: str, max_bytes: int):
         HTTPAdapter.send = send
 
 
-def listing(openml) -> dict:
+def listing(openml, columns: list[str]) -> dict:
     """All active data sets, as of the last day; older if OpenML cannot be reached."""
     cached = Path(openml.config.get_cache_directory()) / "listing.json"
     # A clock that was set back leaves files of a time that is still to come.
@@ -140,8 +130,7 @@ def listing(openml) -> dict:
         if cached.exists():
             return json.loads(cached.read_text("utf-8"))
         raise
-    frame = frame.reindex(columns=list(COLUMNS))
-    rows = json.loads(frame.to_json(orient="values"))
+    rows = json.loads(frame.reindex(columns=columns).to_json(orient="values"))
     content = {"seconds": time.time(), "rows": rows}
     fresh = cached.with_suffix(".new")
     fresh.write_text(json.dumps(content), "utf-8")
@@ -230,7 +219,7 @@ def answer(
     environment: dict[str, str],
     server: str,
     max_bytes: int,
-    **settings: int,
+    **settings: Any,
 ) -> None:
     """Do what a request asks for and print the result."""
     configure(openml, environment, server)

@@ -112,7 +112,8 @@ def search_openml(
     DatasetError
         If OpenML cannot be reached and no earlier list is there.
     """
-    listed = _ask("listing", {}, "the list of data sets", seconds, stop, doing)
+    columns, what = {"columns": list(COLUMNS)}, "the list of data sets"
+    listed = _ask("listing", columns, what, seconds, stop, doing)
     frame = pd.DataFrame(listed["rows"], columns=list(COLUMNS.values()))
     wanted = text.strip().casefold()
     names = frame["name"].astype(str).str.casefold()

@@ -52,16 +52,6 @@ def stored(frame: pd.DataFrame) -> pd.DataFrame:
     return canonical_columns(frame.reset_index(drop=True))
 
 
-def check_labels(target: str, labels: pd.Index, n_samples: int) -> None:
-    """Refuse class labels so long that an array of them would not fit."""
-    longest = max(len(label) for label in labels)
-    if longest * n_samples > MAX_LABEL_CHARACTERS:
-        raise DatasetError(
-            f"target={shown(target)} should hold short class labels, one has {longest} "
-            "characters; choose another target or shorten its labels."
-        )
-
-
 def check_content(
     frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
 ) -> None:
@@ -99,14 +89,21 @@ def check_content(
 
 
 def coded_labels(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Position of each row's label among the labels in ascending order, and these."""
+    """Position of each row's label among the labels in ascending order, and these.
+
+    Labels so long that an array of them would not fit are refused.
+    """
     if is_numeric(column) and np.all(column == np.floor(column)):
         column = column.astype(np.int64)
     else:
         column = as_text(column)
     codes, labels = pd.factorize(column, sort=True)
-    if not is_numeric(column) and labels.size:
-        check_labels(str(column.name), labels, len(column))
+    longest = 0 if is_numeric(column) else max(map(len, labels), default=0)
+    if longest * len(column) > MAX_LABEL_CHARACTERS:
+        raise DatasetError(
+            f"target={shown(column.name)} should hold short class labels, one has "
+            f"{longest} characters; choose another target or shorten its labels."
+        )
     labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
     return read_only(codes.astype(np.int64)), read_only(labels)
 
