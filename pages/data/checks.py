@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.data import editor, roles, time_to_event
+from pages.data import editor, roles, time_to_event, uploads
 from pages.state import session
 from pages.ui.text import escape_markdown, message
 from smpcore import Dataset
@@ -39,6 +39,7 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
     notices = [*dataset.notices, *division.notices]
     if notices:
         st.info("\n".join(f"- {escape_markdown(notice)}" for notice in notices))
+    uploads.points(table)
 
 
 def _offer(table: Dataset, proposal: Proposal) -> None:

@@ -178,6 +178,7 @@ def _chosen() -> dict[str, Any]:
     awaited = session.get().awaited
     noted = awaited.table.reading if awaited is not None else None
     chosen = {n: st.session_state.get(f"reading_{n}", _DETECT) for n in _PARTS}
+    chosen["points"] = st.session_state.get("reading_points", _DETECT)
     chosen = {n: value for n, value in chosen.items() if value != _DETECT}
     return (msgspec.structs.asdict(noted) if noted else {}) | chosen
 
@@ -292,6 +293,21 @@ def reading_settings(dataset: Dataset) -> None:
                 disabled=not file_is_here,
                 help=None if file_is_here else "Upload the file again to change this.",
             )
+
+
+def points(dataset: Dataset) -> None:
+    """A button for each column whose points may part thousands, or be decimal ones."""
+    source = dataset.reading
+    if source is None or "read" not in session.get().results:
+        return
+    for place, (name, text, read) in enumerate(source.doubtful_points):
+        other = text.replace(".", "") if read == text else text
+        st.button(
+            escape_markdown(f"{short_label(name)}: read {text} as {other}"),
+            key=f"points_{place}",
+            on_click=st.session_state.__setitem__,
+            args=("reading_points", tuple({*source.points} ^ {name})),
+        )
 
 
 def copy(dataset: Dataset) -> None:

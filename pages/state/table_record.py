@@ -93,6 +93,7 @@ class _Reading(Record):
     skip: _Count
     header: _Count
     footer: _Count
+    points: tuple[Name, ...] = ()
 
 
 class TableRecord(Record):

@@ -123,6 +123,8 @@ def like(dataset: Dataset) -> dict[str, Any]:
     if not dataset.channels:
         apart = suggest_carried(dataset, dataset.frame.columns)
         written = [name for name in apart if dataset.roles[name] != "time"]
-        return {"written": tuple(written)} if written else {}
+        options = {"written": tuple(written)} if written else {}
+        points = dataset.reading.points if dataset.reading else ()
+        return options | ({"points": points} if points else {})
     series = dataset.reading.series if dataset.reading else ()
     return {"series": series or False, "n_times": dataset.sample_shape[1]}

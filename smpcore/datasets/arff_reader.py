@@ -135,7 +135,7 @@ def _series(
     frame, shape, notices = side_by_side(tables, names, rest, n_times)
     what = ("channels", "times") if by_row else ("times", "channels")
     words = f"Read as series: the rows of {shown(attribute.name)} are {what[0]}, "
-    return Table(frame, shape, [f"{words}its attributes {what[1]}.", *notices])
+    return frame, shape, [f"{words}its attributes {what[1]}.", *notices]
 
 
 def _refuse(number: int, words: str) -> DatasetError:

@@ -39,7 +39,7 @@ from smpcore.datasets.layout import (
     typed_kinds,
 )
 from smpcore.datasets.limits import check_size
-from smpcore.datasets.reading import Reading, ReadingOptions
+from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,
     HEAD_BYTES,
@@ -60,7 +60,7 @@ _MOST_RAGGED = 10_000
 _MOST_NOTES = 50
 # 1,5  1.234,5  1.234  ,5
 _WITH_COMMA = r"^[+-]?(([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
-_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+")
+_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})*|0")
 #: A row of totals stands below so many others, at least, or is called so.
 _FEWEST_SUMMED = 3
 _TOTAL = re.compile(
@@ -75,9 +75,7 @@ _EMPTY_LINES = re.compile(rb"\n\r?(?=\n)|\r(?=\r)")
 _REPLACED = "\ufffd".encode()
 
 
-def read_delimited(
-    data: bytes, options: ReadingOptions
-) -> tuple[pd.DataFrame, Reading, list[str]]:
+def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     """Read a text table; every option that is None is detected, and notices say what.
 
     The notices are about what is left out of the table, and what is changed in it.
@@ -102,15 +100,23 @@ def read_delimited(
     n_notes = _count_notes(table)
     columns = [column.combine_chunks() for column in table.columns]
     last_row = [column[-1].as_py() for column in columns]
-    if decimal == ",":
-        changes += _about_points(columns, layout.names)
+    names = layout.names
+    if not layout.header:
+        names = [f"column {number}" for number in range(1, len(names) + 1)]
+    named = zip(names, columns, strict=False)
+    decimals, doubtful = _decimals(named, layout, decimal, options.points)
+    changes += [
+        f"Column {shown(name)}: {text} is read as {read}; read it otherwise if points "
+        f"{'part thousands' if text == read else 'stand before decimals'} there."
+        for name, text, read in doubtful
+    ]
     del table
     columns.reverse()  # each is given up as soon as it is converted
     values = [
         _written(columns.pop())
         if name in options.written
-        else _values(columns.pop(), decimal)
-        for name in layout.names[: layout.width]
+        else _values(columns.pop(), sign)
+        for name, sign in zip(layout.names, decimals, strict=False)
     ]
     looks = {"a total of the others": int(_is_total(values, last_row))}
     looks |= {"a note": n_notes}
@@ -122,13 +128,10 @@ def read_delimited(
             f"{like}; leave it out if it is no case."
         )
     values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
-    names = layout.names
-    if not layout.header:
-        names = [f"column {number}" for number in range(1, len(names) + 1)]
     reading = Reading(
         "CSV",
         layout.delimiter,
-        decimal,
+        decimal or ".",
         encoding,
         layout.header,
         quote=layout.quote,
@@ -137,24 +140,40 @@ def read_delimited(
         footer=footer,
         row_names="row" if layout.row_names else "",
         totals=totals,
+        points=options.points,
+        doubtful_points=tuple(doubtful),
         close=close,
         head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
     )
-    return framed(values, names), reading, [*notices, *_about(layout), *changes]
+    notices += [*_about(layout), *changes]
+    return FileTable(framed(values, names), reading, notices)
 
 
-def _about_points(columns: list[pa.Array], names: Sequence[str]) -> list[str]:
-    """Say that points part thousands where nothing else in the column tells."""
-    notices = []
-    for name, column in zip(names, columns, strict=False):
-        texts = [text.strip() for text in column[:_MOST_NOTES].to_pylist() if text]
-        if texts and all(map(_POINTS.fullmatch, texts)):
-            notices.append(
-                f"Column {shown(name)}: {texts[0]} is read as "
-                f"{texts[0].replace('.', '')}, as commas stand before decimals in this "
-                "table; choose the decimal point if they do not."
+def _decimals(
+    columns: Iterable[tuple[str, pa.Array]],
+    layout: Layout,
+    decimal: str,
+    swapped: Sequence[str],
+) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """The sign before decimals in each column, and where a point may be either."""
+    signs, doubtful = [], []
+    for name, column in columns:
+        texts = [text.strip() for text in column[:_MOST_NOTES].to_pylist()]
+        texts = [text for text in texts if text not in MISSING_WORDS]
+        sign, most = decimal or ".", 0
+        if all(map(_POINTS.fullmatch, texts)):
+            most = max((text.count(".") for text in texts), default=0)
+        if most > 1:
+            sign = ","
+        # Without a decimal in the table it is told by what parts the cells.
+        if most == 1 and (decimal == "," or (not decimal and layout.sign == ";")):
+            sign = ",."[sign == ","] if name in swapped else sign
+            text = next(text for text in texts if "." in text)
+            doubtful.append(
+                (name, text, text.replace(".", "") if sign == "," else text)
             )
-    return notices
+        signs.append(sign)
+    return signs, doubtful
 
 
 def _is_total(columns: list[np.ndarray | ExtensionArray], last_row: list[str]) -> bool:

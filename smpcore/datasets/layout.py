@@ -130,7 +130,7 @@ def find_layout(
     best, layout = scored[0]
     near = [other.delimiter for score, other in scored if score > _CLOSE * best > 0]
     rows = _cut(sample, layout)
-    close = tuple(dict.fromkeys(near[1:]).keys() - {layout.delimiter})
+    close = tuple(sign for sign in dict.fromkeys(near) if sign != layout.delimiter)
     layout = layout._replace(width=_score(rows)[1])
     return _with_lines(layout, rows, options), close, rows
 
@@ -494,7 +494,10 @@ def _names(
 
 
 def decimal_of(rows: list[_Row], layout: Layout) -> str:
-    """The sign before decimals, by the numbers that leave no doubt."""
+    """The sign before decimals, by the numbers that leave no doubt; empty: none do."""
     cells = [cell for row in rows if row.end > layout.body for cell in row.cells]
-    commas = sum(_DECIMAL_COMMA.fullmatch(cell) is not None for cell in cells)
-    return "," if commas > sum(map(bool, map(_DECIMAL_POINT.fullmatch, cells))) else "."
+    commas, points = (
+        sum(map(bool, map(one.fullmatch, cells)))
+        for one in (_DECIMAL_COMMA, _DECIMAL_POINT)
+    )
+    return "," if commas > points else "." * bool(points)

@@ -58,7 +58,7 @@ def from_rows(frame: pd.DataFrame, n_times: int | None) -> Table:
         "Without names, and with a label before numbers of one scale: each row is read "
         "as one series, as in the UCR archive; choose 0 rows of names to have a table."
     )
-    return Table(frame, shape, [words, *notices])
+    return frame, shape, [words, *notices]
 
 
 def from_long(

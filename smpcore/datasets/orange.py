@@ -28,9 +28,9 @@ def read_text(data: bytes, options: ReadingOptions) -> FileTable:
     """Read a text table; a header of Orange gives its columns kinds and roles."""
     sign, n_rows = _header(_first_rows(data[:HEAD_BYTES], 3, "latin-1"))
     if not n_rows or options.header not in (None, n_rows):
-        return FileTable(*read_delimited(data, options))
+        return read_delimited(data, options)
     options = replace(options, delimiter=sign, header=n_rows, skip=0)
-    frame, reading, notices = read_delimited(data, options)
+    frame, reading, notices, *_ = read_delimited(data, options)
     text, _ = as_utf8(data, reading.encoding)
     header = [*csv.reader(_first_rows(text, n_rows), delimiter=sign)]
     if n_rows == 1:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO
 
@@ -28,6 +27,7 @@ from smpcore.datasets.parquet import (
     plain_frame,
     stored_so,
 )
+from smpcore.datasets.reading import FileTable, Reading
 from smpcore.errors import DatasetError
 
 #: Rows of a sample, and its values: a wide table gets fewer rows, but not too few.
@@ -41,27 +41,6 @@ MOST_GROUP_BYTES = 2**30
 #: With more classes than that, rows are drawn whatever their class; for classes that
 #: the row groups lack, so many more groups are read.
 MOST_CLASSES, MOST_MORE = 200, 3
-
-
-@dataclass(frozen=True, eq=False)
-class RowSample:
-    """Some rows of a file.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_sampled, n_columns)
-    rows : ndarray of int, shape (n_sampled,)
-        Their places in the file, ascending.
-    n_rows : int
-        Rows of the file.
-    notices : tuple of str
-        How they were drawn, and which columns were left out.
-    """
-
-    frame: pd.DataFrame
-    rows: np.ndarray
-    n_rows: int
-    notices: tuple[str, ...]
 
 
 def _opened(source: BinaryIO, **options: object) -> pq.ParquetFile:
@@ -85,7 +64,7 @@ def is_too_large(source: BinaryIO) -> bool:
     )
 
 
-def sample_parquet(source: BinaryIO, seed: int = 0) -> RowSample:
+def sample_parquet(source: BinaryIO) -> FileTable:
     """Draw rows from row groups spread over a file, each class by its share of all.
 
     The column that a table of these rows has as its target is read as a whole, and its
@@ -94,11 +73,11 @@ def sample_parquet(source: BinaryIO, seed: int = 0) -> RowSample:
     source.seek(-8, 2)
     check_directory_size(int.from_bytes(source.read(4), "little"))
     with damage_in_words():
-        return _sample(source, np.random.default_rng(seed))
+        return _sample(source)
 
 
-def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
-    file = _opened(source)
+def _sample(source: BinaryIO) -> FileTable:
+    file, random = _opened(source), np.random.default_rng(0)
     fields, metadata = list(file.schema_arrow), file.metadata
     names = flat_columns(fields)
     limits.check_size(0, metadata.num_columns)
@@ -138,7 +117,8 @@ def _sample(source: BinaryIO, random: np.random.Generator) -> RowSample:
         f"A sample: {len(rows):,} of {starts[-1]:,} rows, drawn {drawn}, from "
         f"{len(groups):,} of {len(sizes):,} row groups."
     )
-    return RowSample(frame, rows, int(starts[-1]), (words, *notices))
+    reading = Reading("Parquet", sampled_from=int(starts[-1]))
+    return FileTable(frame, reading, [words, *notices], numbers=rows + 1)
 
 
 def _group_bytes(metadata: pq.FileMetaData) -> np.ndarray:

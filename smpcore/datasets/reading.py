@@ -27,6 +27,9 @@ class ReadingOptions:
         Lines above the names, and rows at the end, that belong to no table.
     written : tuple of str
         Columns of a text table whose cells stay as they are written, numbers too.
+    points : tuple of str
+        Columns of a text table whose points are read the other way: they part
+        thousands, or stand before decimals, see `Reading.doubtful_points`.
     series : bool, "rows" or (str, str, str)
         The table is long: a row per sample and time, with columns "sample" and "time",
         channels and a label, see `from_long`; it becomes a row per sample. Three names
@@ -48,6 +51,7 @@ class ReadingOptions:
     skip: int | None = None
     footer: int | None = None
     written: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
     series: bool | str | tuple[str, str, str] = False
     n_times: int | None = None
     sample: bool = False
@@ -71,6 +75,10 @@ class Reading:
         Column of names of rows, which has no name in the file; mostly there is none.
     totals : int
         Rows at the end that look like totals or notes, and were read.
+    points : tuple of str
+        Columns whose points were read the other way, as was asked for.
+    doubtful_points : tuple of (str, str, str)
+        Columns with numbers such as 1.234 only, one of these, and what it was read as.
     close : tuple of str
         Other delimiters that may be right.
     head : tuple of str
@@ -97,6 +105,8 @@ class Reading:
     footer: int = 0
     row_names: str = ""
     totals: int = 0
+    points: tuple[str, ...] = ()
+    doubtful_points: tuple[tuple[str, str, str], ...] = ()
     close: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
     series: tuple[str, ...] | str = ()
@@ -135,7 +145,7 @@ class Reading:
         options |= {"sample": True} if self.sampled_from else {}
         if self.format in ("CSV", "Excel"):
             names = ["header", "skip", "footer"]
-            names += ["quote", "escape"] if self.format == "CSV" else []
+            names += ["quote", "escape", "points"] if self.format == "CSV" else []
             options |= {name: getattr(self, name) for name in names}
         return options
 

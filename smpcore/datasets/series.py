@@ -25,29 +25,12 @@ from smpcore.datasets.synthetic import cells
 from smpcore.datasets.text import as_utf8, count_line_ends, first_word, lines
 from smpcore.errors import DatasetError
 
-Shape = tuple[int, int]
+#: A row for each sample, its channels and times, and what was changed.
+Table = tuple[pd.DataFrame, tuple[int, int], list[str]]
 _TAGS = (
     *("@problemname", "@timestamps", "@missing", "@univariate", "@dimension"),
     *("@dimensions", "@equallength", "@serieslength", "@classlabel", "@targetlabel"),
 )
-
-
-class Table(NamedTuple):
-    """Samples side by side.
-
-    Attributes
-    ----------
-    frame : DataFrame of shape (n_samples, n_channels * n_times + 1)
-        The last column is the label.
-    shape : tuple of int
-        Channels and times.
-    notices : list of str
-        What was changed.
-    """
-
-    frame: pd.DataFrame
-    shape: Shape
-    notices: list[str]
 
 
 _COMMENTS = (b"#", b"%")
@@ -320,7 +303,7 @@ def side_by_side(
         )
     frame = pd.DataFrame(X.reshape(len(X), -1), columns=cells(channels, common))
     frame = pd.concat([frame, canonical_columns(pd.DataFrame(rest))], axis=1)
-    return Table(frame, (len(channels), common), notices)
+    return frame, (len(channels), common), notices
 
 
 def _check_times(n_times: int | None) -> None:

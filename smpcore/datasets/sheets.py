@@ -11,7 +11,7 @@ import pandas as pd
 
 from smpcore.datasets.delimited import read_delimited
 from smpcore.datasets.limits import MAX_EXPANDED, check_size
-from smpcore.datasets.reading import Reading, ReadingOptions
+from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
 from smpcore.errors import DatasetError
 
 _ROW = rb"[ \t]*[-+]?\d[\d.eE+-]*([ \t]+\d+:[-+\d.eE]+)+[ \t]*(#[^\r\n]*)?"
@@ -23,9 +23,7 @@ def is_workbook(data: bytes) -> bool:
     return data.startswith(b"PK\x03\x04") and b"xl/workbook" in data
 
 
-def read_workbook(
-    data: bytes, options: ReadingOptions
-) -> tuple[pd.DataFrame, Reading, list[str]]:
+def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
     """Read the first sheet; titles, names and notes are found as in a text."""
     from openpyxl import load_workbook
 
@@ -47,14 +45,13 @@ def read_workbook(
         ) from error
     known = {"delimiter": ",", "quote": '"', "escape": "", "decimal": "."}
     known["encoding"] = "utf-8"
-    frame, reading, notices = read_delimited(
-        "\n".join(rows).encode(), replace(options, **known)
-    )
+    table = read_delimited("\n".join(rows).encode(), replace(options, **known))
+    notices = [*table.notices]
     if len(book.worksheets) > 1:
         title, rest = sheet.title, len(book.worksheets) - 1
         notices.append(f"Read is the first sheet, {title!r}, not the {rest} others.")
-    nothing = dict.fromkeys(known, "")
-    return frame, replace(reading, format="Excel", **nothing), notices
+    reading = replace(table.reading, format="Excel", **dict.fromkeys(known, ""))
+    return table._replace(reading=reading, notices=notices)
 
 
 def _quoted(value: Any) -> str:
@@ -74,7 +71,7 @@ def is_libsvm(data: bytes) -> bool:
     return _FIRST_ROWS.match(data[:65_536]) is not None
 
 
-def read_libsvm(data: bytes) -> tuple[pd.DataFrame, list[str]]:
+def read_libsvm(data: bytes, options: ReadingOptions) -> FileTable:
     """Read rows of LibSVM: what a row does not name is 0; the label comes last."""
     from sklearn.datasets import load_svmlight_file
 
@@ -89,4 +86,5 @@ def read_libsvm(data: bytes) -> tuple[pd.DataFrame, list[str]]:
     check_size(X.shape[0], X.shape[1] + 1)
     frame = pd.DataFrame(X.toarray(), columns=[f"x{i + 1}" for i in range(X.shape[1])])
     frame["target"] = y.astype(np.int64) if np.all(y == np.floor(y)) else y
-    return frame, ["Read as LibSVM rows: what a row does not name is 0."]
+    words = "Read as LibSVM rows: what a row does not name is 0."
+    return FileTable(frame, Reading("LibSVM"), [words])

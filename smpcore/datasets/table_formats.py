@@ -90,8 +90,8 @@ def read_table(
     cleaning : iterable of CleaningStep, or of what `steps_to_json` writes
         What is done to the cells.
     **options
-        Fields of `ReadingOptions`: delimiter, decimal, encoding, header, series,
-        n_times, sample. ``dataset.reading`` holds those used.
+        Fields of `ReadingOptions`: delimiter, decimal, encoding, header, points,
+        series, n_times, sample. ``dataset.reading`` holds those used.
 
     Returns
     -------
@@ -190,11 +190,6 @@ def _read_parquet(data: bytes, options: ReadingOptions) -> FileTable:
     return FileTable(frame, Reading("Parquet"), notices)
 
 
-def _read_libsvm(data: bytes, options: ReadingOptions) -> FileTable:
-    frame, notices = read_libsvm(data)
-    return FileTable(frame, Reading("LibSVM"), notices)
-
-
 class TableFormat(NamedTuple):
     """A file format of tables; a new one is a row of `TABLE_FORMATS` and its reader.
 
@@ -205,14 +200,14 @@ class TableFormat(NamedTuple):
     begins_so : callable
         Content -> whether it is of this format, whatever the file's name.
     read : callable
-        Content and `ReadingOptions` -> what a `FileTable` is made of.
+        Content and `ReadingOptions` -> `FileTable`.
     holds_series : bool
         Whether every sample is a series.
     """
 
     endings: tuple[str, ...]
     begins_so: Callable[[bytes], bool]
-    read: Callable[[bytes, ReadingOptions], tuple[Any, ...]]
+    read: Callable[[bytes, ReadingOptions], FileTable]
     holds_series: bool = False
 
 
@@ -231,7 +226,7 @@ TABLE_FORMATS = {
         holds_series=True,
     ),
     "Excel": TableFormat((".xlsx",), is_workbook, read_workbook),
-    "LibSVM": TableFormat((".libsvm", ".svm"), is_libsvm, _read_libsvm),
+    "LibSVM": TableFormat((".libsvm", ".svm"), is_libsvm, read_libsvm),
     "CSV": TableFormat(
         (".csv", ".tsv", ".tab", ".txt", ".data"), lambda data: True, read_text
     ),
@@ -268,11 +263,7 @@ def _sampled(source: bytes | BinaryIO) -> FileTable | None:
         return None
     from smpcore.datasets.parquet_sample import is_too_large, sample_parquet
 
-    if not is_too_large(source):
-        return None
-    sample = sample_parquet(source)
-    reading = Reading("Parquet", sampled_from=sample.n_rows)
-    return FileTable(sample.frame, reading, sample.notices, (), sample.rows + 1)
+    return sample_parquet(source) if is_too_large(source) else None
 
 
 def _read(
@@ -293,7 +284,7 @@ def _read(
         for row in TABLE_FORMATS.values()
         if ending in row.endings or row.begins_so(data)
     )
-    table = _named(FileTable(*file_format.read(data, options)), filename)
+    table = _named(file_format.read(data, options), filename)
     series, n_times = options.series, options.n_times
     no_names = table.reading.format == "CSV" and not table.reading.header
     if no_names and options.header is None and not series:

@@ -74,3 +74,16 @@ def test_each_part_of_the_reading_is_set_by_hand_and_dates_become_days(visit):
     visit.click("button", "Read as days")
     visit.reads("Den: dates become days since 2000-01-01 (written %d/%m/%Y)")
     visit.click("button", "Undo").reads("is 1 January 2021")
+
+
+def test_what_a_point_is_can_be_said_for_each_column(visit):
+    rows = (
+        f"{1 + n}.{234 + n};{n},5;{n}.{100 + n};{'ab'[n % 2]}" for n in range(1, 24)
+    )
+    upload(visit, "points.csv", "\n".join(["x;n;z;y", *rows]).encode())
+    visit.reads("Column 'x': 2.235 is read as 2235")
+    visit.click("button", "x: read 2.235 as 2.235")
+    visit.reads("Column 'x': 2.235 is read as 2.235")
+    visit.reads("Column 'z': 1.101 is read as 1101")
+    visit.click("button", "x: read 2.235 as 2235")
+    visit.reads("Column 'x': 2.235 is read as 2235")
