@@ -13,7 +13,7 @@ from tests.bench.classroom import free_port, start_server
 from tests.walks.visit import Visit, visiting
 
 #: Walks that `tests/run --all` takes: of minutes, and of what changes rarely.
-LATER = {"test_engineer", "test_kinds", "test_papers"}
+LATER = {"test_engineer", "test_kinds", "test_papers", "test_signals"}
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
