@@ -11,8 +11,8 @@ import numpy as np
 #: Features of a channel beside its bands.
 PLAIN = ("mean", "standard deviation", "zero crossings", "minimum", "maximum")
 _BAND = "band "
-#: Bits behind the point: of the factor of a band's recursion, of its sine.
-FACTOR_BITS, SINE_BITS = 28, 30
+#: Bits behind the point: of the factor of a band's recursion, its sine, its window.
+FACTOR_BITS, SINE_BITS, WINDOW_BITS = 28, 30, 15
 #: Samples of a block of a band: more would need more than 32 bits, fewer hear nothing.
 _BLOCK = range(4, 1025)
 
@@ -45,7 +45,8 @@ def feature_names(n_times: int) -> list[str]:
     Returns
     -------
     list of str
-        "band c" is the strength around c cycles in a window: from c / 2 to 3 c / 2.
+        "band c" is the strength around c cycles in a window, half of it from 0.6 c to
+        1.4 c, none of it of a constant or from 2 c on.
     """
     cycles = (2**k for k in range(1, n_times.bit_length()))
     bands = [c for c in cycles if 2 * n_times // c in _BLOCK]
@@ -62,6 +63,13 @@ def band(name: str, n_times: int) -> Band | None:
     return Band(block, n_times // block, factor, round(np.sin(2 * half) * 2**SINE_BITS))
 
 
+def hann(block: int) -> np.ndarray:
+    """Whole numbers that the samples of a block are weighted with."""
+    weights = np.sin(np.pi * (np.arange(block) + 0.5) / block) ** 2
+    whole = np.rint(weights * (2**WINDOW_BITS - 1)).astype(np.int16)
+    return np.minimum(whole, whole[::-1])  # the same from either end
+
+
 def per_unit(count: float) -> np.float32:
     """Counts of a unit."""
     return np.float32(1 / count)
@@ -70,7 +78,7 @@ def per_unit(count: float) -> np.float32:
 def scale(name: str, n_times: int, count: float) -> np.float32:
     """What a feature is per whole number that stands for it."""
     if (constants := band(name, n_times)) is not None:
-        return np.float32(2 * count / (constants.block * constants.n_blocks**0.5))
+        return np.float32(4 * count / (constants.block * constants.n_blocks**0.5))
     if name == "zero crossings":
         return np.float32(1)
     return np.float32(count if name in ("minimum", "maximum") else count / n_times)
@@ -127,7 +135,8 @@ def _strength(q: np.ndarray, band: Band) -> np.ndarray:
     for block in range(band.n_blocks):
         level = np.zeros(len(q), np.int64)
         change = np.zeros(len(q), np.int64)
-        for sample in q[:, block * band.block :][:, : band.block].T:
+        samples = q[:, block * band.block :][:, : band.block]
+        for sample in (samples * hann(band.block) >> WINDOW_BITS).T:
             change += sample - (band.factor * level >> FACTOR_BITS)
             level += change
         before = level - change

@@ -89,9 +89,10 @@ def test_features_are_what_their_names_say():
     for name in bands:
         block = 400 // int(name.split()[1])
         blocks = q[:, : 200 // block * block].reshape(len(q), -1, block)
-        power = np.abs(np.fft.rfft(blocks)[:, :, 2]) ** 2
-        wanted = 2 / block * np.sqrt(power.mean(axis=1))
-        np.testing.assert_allclose(found[name], wanted, rtol=2e-3, atol=0.002)
+        weights = np.sin(np.pi * (np.arange(block) + 0.5) / block) ** 2
+        power = np.abs(np.fft.rfft(blocks * weights)[:, :, 2]) ** 2
+        wanted = 4 / block * np.sqrt(power.mean(axis=1))
+        np.testing.assert_allclose(found[name], wanted, rtol=2e-3, atol=0.003)
 
 
 @pytest.mark.parametrize("n_times", [8, 100, 1000])

@@ -17,7 +17,9 @@ from smpcore.codegen.templates import section, sections
 from smpcore.datasets.series_features import (
     FACTOR_BITS,
     SINE_BITS,
+    WINDOW_BITS,
     band,
+    hann,
     per_unit,
     scale,
 )
@@ -122,7 +124,10 @@ class FeatureStream(Stream):
                 tables[f"{part}_place"] = least_type([*map(sums.index, channels)])
             if part == "band":
                 constants = np.array([band(name, self.n_times) for name in names])
-                tables["band_block"] = constants[:, 0].astype(np.uint16)
+                blocks = tables["band_block"] = constants[:, 0].astype(np.uint16)
+                sizes, kind = np.unique(blocks, return_inverse=True)
+                tables["band_begin"] = least_type((np.cumsum(sizes) - sizes)[kind])
+                tables["hann"] = np.concatenate([*map(hann, sizes)])
                 for k, name in ((2, "factor"), (3, "sine")):
                     tables[f"band_{name}"] = constants[:, k].astype(np.int32)
         return tables
@@ -139,11 +144,14 @@ class FeatureStream(Stream):
         """What stands before the struct, its members, and the functions."""
         tables, period = c.tables, self.n_windows * self.hop
         sizes = {
-            f"n_{name.split('_')[0]}": len(table) for name, table in tables.items()
+            f"n_{name.split('_')[0]}": len(table)
+            for name, table in tables.items()
+            if name != "hann"
         }
         words = {
             **words,
             **{name: c.fetch(name, "k") for name in tables},
+            "window_bits": WINDOW_BITS,
             **sizes,
             "time": unsigned(period),
             "period": period,
@@ -153,6 +161,8 @@ class FeatureStream(Stream):
             "sine_bits": SINE_BITS,
         }
         parts = [name.removeprefix("n_") for name in sizes]
+        if "band" in parts:
+            words["hann"] = c.fetch("hann", f"{words['band_begin']} + window->left[k]")
 
         def together(role: str) -> str:
             names = [n for n in (f"{role} {part}" for part in parts) if n in known]
