@@ -490,6 +490,7 @@ def test_a_column_without_any_weight_left_is_named_and_not_needed(monkeypatch):
     ("data", "label", "name"),
     [
         ("breast_cancer", "Include probabilities", "_probability("),
+        ("iris", "Include probabilities", "_probabilities("),
         ("diabetes", "Include the 90 % prediction interval", "_HALF_WIDTH_90 "),
     ],
 )
@@ -508,7 +509,10 @@ def test_a_calibrated_model_is_exported_with_it_or_without(data, label, name):
     assert name not in _shown(page, header)
 
 
-def test_probabilities_of_more_classes_are_said_to_be_none():
-    page = _page()
-    assert "Probabilities are exported for two classes only." in said(page)
-    assert all(one.key != "calibrate" for one in page.button)
+def test_shares_that_are_no_softmax_of_the_scores_are_said_to_be_left_out(monkeypatch):
+    monkeypatch.setattr("smpcore.evaluation.calibrate.MANY_ROWS", 1)
+    page = _page(validation="0.36")
+    sound(page.button(key="calibrate").click().run())
+    left_out = "those of this model are not"
+    until(page, lambda page: left_out in said(page))
+    assert "_probabilities(" not in _shown(page, "iris.h")

@@ -18,8 +18,8 @@ from smpcore.codegen import TARGETS, SensorRange, Stream
 from smpcore.evaluation import ComparedFormat
 
 _TABLE_HELP = (
-    "The code gives the calibrated probability of the second class, by a table of at "
-    "most 16 segments over the lead. The README says how far it is off at most."
+    "The code gives calibrated probabilities, of two classes that of the second one, "
+    "by a table of 16 segments at most. The README says how far they can be off."
 )
 _INTERVAL_HELP = (
     "The code has half the width of the interval as a constant. That it covers about "
@@ -74,12 +74,15 @@ def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export
     classes = made.compiled.classes
     if not TARGETS[target].has_probabilities:
         return made, False
-    if classes is not None and len(classes) > 2:
-        st.caption("Probabilities are exported for two classes only.")
-        return made, False
     found = made.context.model().calibration
     if found is None:
         calibration.offer(made.context)
+        return made, False
+    if classes and len(classes) > 2 and (found.curves or not found.slope):
+        st.caption(
+            "Probabilities of more than two classes are exported where they are a "
+            "softmax of the scores; those of this model are not."
+        )
         return made, False
     wanted = st.toggle(
         "Include probabilities" if classes else "Include the 90 % prediction interval",

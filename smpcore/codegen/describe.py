@@ -166,9 +166,17 @@ def _of_calibration(model: Any) -> list[str]:
     place = "trunc((lead + below) * per_unit + 1/2)"
     if model.is_integer:
         place = "(lead + below) >> drop"
+    lead, last = "score of class 1 - score of class 0", "probability of class 1"
+    more = []
+    if len(model.probability.offset):
+        lead, last = (
+            "(score + offset of a class) - the largest of these",
+            "e of a class",
+        )
+        more = ["probability = (32768 e + sum / 2) // sum of all e, from 1 to 32767"]
     return [
-        "lead = score of class 1 - score of class 0, clipped to -below and above",
+        f"lead = {lead}, clipped to -below and above",
         f"place = {place}, in the last segment k that begins at or below it",
-        "probability of class 1 in 1/32768 = "
-        "value_k + (slope_k * (place - begin_k) >> 15)",
+        f"{last} in 1/32768 = value_k + (slope_k * (place - begin_k) >> 15)",
+        *more,
     ]

@@ -34,7 +34,7 @@ class Program(ABC):
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
     probability : ProbabilityTable or None
-        Of two classes the probability of class 1, where it is known (`calibrated`).
+        Probabilities of the classes, where they are known (`calibrated`).
     half_width : float, int or None
         Of regression half the width of the 90 % interval, where it is known: in the
         units of the score.
@@ -66,8 +66,8 @@ class Program(ABC):
         table, width = self.probability, self.half_width
         same = table is None or table.is_integer == self.is_integer
         yield (
-            "probability should be of two classes",
-            table is None or self.n_outputs == 2,
+            "probability should be of two classes, or have an offset for each",
+            table is None or self.n_outputs == (len(table.offset) or 2),
         )
         yield "probability should be in the number format of the model", same
         fits = width is None or (self.is_regression and 0 <= width < 2.0**128)

@@ -94,18 +94,16 @@ class Package:
         model, words = self.model, self.words
         has_band = model.not_sure >= 0 if model.is_integer else bool(model.band)
         holds = {
-            "any": True,
-            "integers": model.is_integer,
-            "floats": not model.is_integer,
-            "value": model.is_regression,
-            "classes": not model.is_regression,
-            "probability": model.probability is not None,
-            "band": has_band,
+            "any",
+            "integers" if model.is_integer else "floats",
+            "value" if model.is_regression else "classes",
+            "band" if has_band else "",
+            getattr(model.probability, "kind", ""),
         }
         found: dict[str, str] = {}
         for name in sections(path):
             word, condition = name.split(", ")
-            text = section(path, name, words) if holds[condition] else ""
+            text = section(path, name, words) if condition in holds else ""
             found[word] = found.get(word, "") + text.removesuffix("\n")
         return words | found
 
@@ -145,13 +143,15 @@ class Package:
         answers = ["value"]
         if not self.model.is_regression:
             answers = ["class", *(f"score {k}" for k in range(self.model.n_outputs))]
-        if self.model.probability:
-            answers.append("probability")
+        if table := self.model.probability:
+            numbers = range(len(table.offset))
+            answers += [f"probability {k}" for k in numbers] or ["probability"]
         # Names of C and numbers: nothing needs quotes, nothing is a formula.
         lines = [["kind", *inputs, *answers]]
         shares = [[] for _ in self.vectors.rows]
         if table := self.model.probability:
-            shares = table.of_scores(self.vectors.scores)[:, None].tolist()
+            shares = table.of_scores(self.vectors.scores)
+            shares = shares.reshape(len(self.vectors.rows), -1).tolist()
         tried = self.vectors
         columns = tried.kinds, tried.rows, tried.winners, tried.scores, shares
         for kind, row, winner, scores, more in zip(*columns, strict=True):

@@ -1,7 +1,7 @@
 r"""The probability of class 1 of two, as a table of a few lines over the lead.
 
-    lead   = score of class 1 - score of class 0         0 where that is no number
-    lead   = clip(lead, -below, above)
+    lead   = score of class 1 - score of class 0
+    lead   = clip(lead, -below, above)                   0 where that is no number
     place  = trunc((lead + below) per_unit + 1/2)        in floats, each step rounded
     place  = (lead + below) >> drop                      in integers
     k      = the last segment with begin_k <= place
@@ -13,12 +13,22 @@ lead grows. A place is below 2^16, and slope_k (place - begin_k) at most 2^30.
 Of two classes `Calibration.probabilities` is a function of the lead that never falls.
 So over all leads of one place it lies between its values at the ends of the place, and
 the answer is off the most at one of them: `error` is the largest over all places,
-computed one by one, and holds for every lead. The softmax of more than two scores is no
-function of one lead: such a model has no table.
+computed one by one, and holds for every lead.
+
+Of more classes the table is that of the exponential, over how far a class is behind:
+
+    lead_k   = (score_k + offset_k) - largest of these   0 at most
+    answer_k = (2^15 e_k + sum / 2) // sum               e_k: the table at lead_k
+
+clipped to 1 and 32767. With each e_k off by at most a, a share p of n classes is off by
+at most a (1 - p) + p (n - 1) a over the sum of all e_k, which is (n - 1) a / (1 - a) at
+most. An offset of whole steps is half a step off, which moves log-odds by a step at
+most. Where isotonic curves follow the softmax there is no table.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,11 +76,14 @@ class ProbabilityTable:
     begin: np.ndarray
     value: np.ndarray
     slope: np.ndarray
+    offset: np.ndarray = ()
     error: float = 1.0
 
     def __post_init__(self) -> None:
-        for name in ("begin", "value", "slope"):
-            array = np.array(getattr(self, name), dtype=np.int64)
+        kinds = dict.fromkeys(("begin", "value", "slope"), np.int64)
+        kinds["offset"] = np.int64 if self.is_integer else np.float32
+        for name, kind in kinds.items():
+            array = np.array(getattr(self, name), dtype=kind)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
         if not self._holds():
@@ -107,6 +120,11 @@ class ProbabilityTable:
         """Whether leads are whole numbers."""
         return isinstance(self.above, int)
 
+    @property
+    def kind(self) -> str:
+        """What the function that gives it is called."""
+        return "probabilities" if len(self.offset) else "probability"
+
     def _leads(self, leads: Any) -> np.ndarray:
         return np.array(leads, np.int64 if self.is_integer else np.float32)
 
@@ -126,10 +144,15 @@ class ProbabilityTable:
         return self.value[k] + (rise >> SLOPE_BITS)
 
     def of_scores(self, scores: np.ndarray) -> np.ndarray:
-        """Probability of class 1 in 1/32768; of class 0 it is the rest."""
+        """Probability in 1/32768 of each class; of two that of class 1 only."""
         given = self._leads(scores)
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.at(self.places(given[:, 1] - given[:, 0]))
+            if not len(self.offset):
+                return self.at(self.places(given[:, 1] - given[:, 0]))
+            given = given + self.offset
+            parts = self.at(self.places(given - given.max(axis=1, keepdims=True)))
+        total = parts.sum(axis=1, keepdims=True)
+        return (((parts << SLOPE_BITS) + total // 2) // total).clip(1, ONE - 1)
 
 
 def probability_table(model: Any, calibration: Calibration) -> ProbabilityTable:
@@ -146,6 +169,36 @@ def probability_table(model: Any, calibration: Calibration) -> ProbabilityTable:
         return np.maximum.accumulate(calibration.probabilities(scores)[:, 1]) * ONE
 
     far = (_ENDS + abs(offset)) / slope if slope else 1.0
+    return _table(model, shares, reach, far)
+
+
+def softmax_table(model: Any, calibration: Calibration) -> ProbabilityTable | None:
+    """Write the softmax of several classes as a table; None where there is none."""
+    slope, n = calibration.slope, len(calibration.offsets)
+    if not slope or calibration.curves:
+        return None
+    offset, half_step = calibration.offsets / slope, 0.0
+    if model.is_integer:
+        offset, half_step = np.rint(offset / model.step), model.step / 2
+    if not (np.abs(offset) < 2.0**31).all():
+        return None
+
+    def shares(leads: np.ndarray) -> np.ndarray:
+        return np.exp(slope * np.minimum(leads, 0.0)) * ONE
+
+    made = _table(model, shares, np.array([_FLAT, 0.0]) / slope, _ENDS / slope)
+    error = (n - 1) * made.error / (1 - made.error) + 1.5 / ONE
+    error += np.tanh(slope * half_step / 2)
+    return replace(made, offset=offset, error=float(error))
+
+
+def _table(
+    model: Any,
+    shares: Callable[[np.ndarray], np.ndarray],
+    reach: np.ndarray,
+    far: float,
+) -> ProbabilityTable:
+    """Few lines over the leads inside a reach, for what never falls as a lead grows."""
     if model.is_integer:
         lead, edges = _whole_places(model, reach)
         far = min(far, 2 * model.largest * model.step)
@@ -165,9 +218,8 @@ def calibrated(model: Any, calibration: Calibration) -> Any:
     """Give a program what its calibration says of its answers."""
     if model.is_regression:
         return replace(model, half_width=_half_width(model, calibration))
-    if model.n_outputs != 2:
-        return model
-    return replace(model, probability=probability_table(model, calibration))
+    make = probability_table if model.n_outputs == 2 else softmax_table
+    return replace(model, probability=make(model, calibration))
 
 
 def _half_width(model: Any, calibration: Calibration) -> float | None:
@@ -251,17 +303,9 @@ def _longest(
 ) -> tuple[int, float, float] | None:
     """Places that one line covers, its start and slope; None where there is none."""
     fits: Callable = lambda n: _line(lower[:n], upper[:n], floor)  # noqa: E731
-    best, length = fits(1), 1
-    if best is None:
-        return None
-    step = 1
-    while length + step <= len(lower) and (line := fits(length + step)):
-        best, length, step = line, length + step, 2 * step
-    while step:
-        if length + step <= len(lower) and (line := fits(length + step)):
-            best, length = line, length + step
-        step //= 2
-    return length, *best
+    lengths = range(1, len(lower) + 1)
+    length = bisect_left(lengths, True, key=lambda n: fits(n) is None)
+    return (length, *fits(length)) if length else None
 
 
 def _line(

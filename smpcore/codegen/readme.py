@@ -111,7 +111,7 @@ def _sections(package: Package, words: dict[str, str], kind: str) -> Iterator[st
         yield _part("interval", words | {"half_width": width})
     elif table := model.probability:
         sizes = {"n_segments": str(len(table.begin)), "error": f"{table.error:.4f}"}
-        yield _part("probability", words | sizes)
+        yield _part(table.kind, words | sizes)
 
 
 def _inputs(package: Package, words: dict[str, str], kind: str) -> str:

@@ -161,7 +161,8 @@ def script(
     if model.probability:
         numbers = "integers" if model.is_integer else "floats"
         place = language.text(f"place of {numbers}").rstrip()
-        functions.append(language.text("probability", place=place))
+        functions.append(language.text("share", place=place))
+        functions.append(language.text(model.probability.kind))
     return constants, functions, before
 
 
@@ -220,4 +221,5 @@ def _constants_of_probability(model: Any) -> Constants:
         "SEGMENT_BEGIN": table.begin,
         "SEGMENT_VALUE": table.value,
         "SEGMENT_SLOPE": table.slope,
+        **({"LEAD_OFFSET": table.offset} if len(table.offset) else {}),
     }

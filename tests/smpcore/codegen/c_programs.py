@@ -53,9 +53,11 @@ static void ask_{name}(uint32_t n)
     static float values[{M}_N];
     static {number} quantised[{M}_N];
     static uint8_t outside[({M}_N + 7) / 8];
+    static uint16_t shares[{outputs}];
 
     (void)quantised;
     (void)outside;
+    (void)shares;
     while (n-- > 0) {{
         get(x, sizeof x);
         get(values, sizeof values);
@@ -162,8 +164,11 @@ def _fields(model: Any, p: str) -> Iterator[tuple[str, str, tuple[int, ...], str
         numbers |= {"predict": "uint32", "margin": margin}
         if model.not_sure >= 0 if model.is_integer else model.band:
             numbers["sure"] = "uint8"
-    if model.probability:
+    if model.probability and classes == 2:
         numbers["probability"] = "uint16"
+    elif model.probability:
+        give = f"{p}_probabilities(x, shares);" + array.format("shares")
+        yield "probability", "uint16", (classes,), give
     if model.is_integer:
         numbers["saturated"] = "uint32"
         give = f"{p}_quantise(values, quantised);" + array.format("quantised")

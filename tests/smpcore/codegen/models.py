@@ -22,6 +22,7 @@ from tests.smpcore.codegen.random_models import (
 
 #: Of two classes a sigmoid, and a curve with a jump.
 SIGMOID = Calibration(9, 1.5, np.array([0.0, 0.4]))
+SOFTMAX = Calibration(9, 1.5, np.linspace(-2.0, 2.0, 5))
 _KNOTS = np.array([-2.0, -0.5, 0.5, 2.0]), np.array([0.02, 0.3, 0.6, 0.97])
 CURVES = Calibration(9, 1.0, np.zeros(2), (_KNOTS, _KNOTS))
 
@@ -142,6 +143,15 @@ def _calibrated() -> Iterator[tuple[str, Any]]:
     }.items():
         for what, calibration in (("sigmoid", SIGMOID), ("curves", CURVES)):
             yield f"{name}, {what}", calibrated(model, calibration)
+    several = compile_model(random_linear(6, 5, 2))
+    for name, model in {
+        "floats": several,
+        "kernel": compile_model(random_kernel_model(n_classes=5)),
+        "int16": quantise(several, 16),
+        "int8": quantise(several, 8, accumulator=16),
+        "kernel int16": quantise(compile_model(random_kernel_model(n_classes=5)), 16),
+    }.items():
+        yield f"{name}, softmax", calibrated(model, SOFTMAX)
 
 
 def _compiled(model: Any) -> Any:

@@ -46,7 +46,9 @@ def _names(model):
         "margin": 1,
         "sure": 1,
     }
-    return found | ({"probability": 1} if model.probability else {})
+    if model.probability:
+        found |= {"probability": 1} if classes == 2 else {"probabilities": classes}
+    return found
 
 
 def _rows(model, n=200):
@@ -92,8 +94,8 @@ def compare(answers, models, n=200):
         band = model.not_sure if model.is_integer else np.float32(model.band or -1)
         has_score = (scores > LOWEST).any(axis=1)
         _equal(found["sure"], has_score & (margins > band))
-        if model.probability:
-            _equal(found["probability"], model.probability.of_scores(scores))
+        for name in found.keys() & {"probability", "probabilities"}:
+            _equal(found[name], model.probability.of_scores(scores))
 
 
 @pytest.mark.parametrize("group", groups())

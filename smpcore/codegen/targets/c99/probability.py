@@ -1,4 +1,4 @@
-"""The C function that gives the probability of class 1, and an interval's constant."""
+"""The C functions that give probabilities, and an interval's constant."""
 
 from __future__ import annotations
 
@@ -8,101 +8,54 @@ import numpy as np
 
 from smpcore.codegen.constants import Tables
 from smpcore.codegen.names import c_float
-from smpcore.codegen.probability import SLOPE_BITS
-from smpcore.codegen.targets.c99.constant_tables import Source
+from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+
+#: Types of the tables; an offset of floats stays one.
+_TYPES = {"begin": "uint16", "value": "uint16", "slope": "uint32", "offset": "int32"}
 
 
 def probability_tables(model: Any) -> Tables:
     """The constants of the function; none where the model gives no probability."""
-    if (table := model.probability) is None:
-        return {}
+    tables = {name: getattr(model.probability, name, ()) for name in _TYPES}
     return {
-        "probability_begin": table.begin.astype(np.uint16),
-        "probability_value": table.value.astype(np.uint16),
-        "probability_slope": table.slope.astype(np.uint32),
+        f"probability_{name}": values.astype(_TYPES[name])
+        if values.dtype.kind == "i"
+        else values
+        for name, values in tables.items()
+        if len(values)
     }
 
 
 def probability_declaration(c: Source) -> str:
     """Declaration of the function, or the constant of an interval; else empty."""
+    kind = "integers" if c.model.is_integer else "floats"
     if c.model.probability is not None:
-        return f"""
-/* Probability of class 1 in 1/32768, from 1 to 32767; of class 0 it is the rest. */
-uint16_t {c.prefix}_probability({c.x});
-"""
-    if c.model.half_width is None:
+        return c.text(c.model.probability.kind, file="header")
+    if (width := c.model.half_width) is None:
         return ""
-    width, steps = c_float(c.model.half_width), ""
-    if c.model.is_integer:
-        width, steps = f"{c.model.half_width}L", ", in the same steps"
-    return f"""
-/* Half the out-of-fold residual interval of 90 %{steps}. */
-#define {c.m}_HALF_WIDTH_90 {width}
-"""
+    words = {"width": width if c.model.is_integer else c_float(width)}
+    return c.text(f"half width, {kind}", words, "header")
 
 
 def probability_function(c: Source) -> str:
-    """The function that `probability_declaration` declares; empty without a table."""
-    if c.model.probability is None:
-        return ""
-    place = _place_of_integers(c) if c.model.is_integer else _place_of_floats(c)
-    begin, value, slope = (
-        c.fetch(f"probability_{name}", "k") for name in ("begin", "value", "slope")
-    )
-    rise = f"(({slope} * (place - {begin})) >> {SLOPE_BITS})"
-    return f"""\
-uint16_t {c.prefix}_probability({c.x})
-{{
-    {c.score} scores[{c.m}_CLASSES];
-{place}    while (k > 0 && place < {begin}) {{
-        --k;
-    }}
-    return (uint16_t)({value} + {rise});
-}}
-"""
-
-
-def _place_of_integers(c: Source) -> str:
-    """The place of a lead; the difference of two scores may need the sign bit."""
-    table = c.model.probability
-    most = len(table.begin) - 1
-    ahead, behind = (
-        f"(uint32_t)scores[{one}] - (uint32_t)scores[{other}]"
-        for one, other in ((1, 0), (0, 1))
-    )
-    return f"""\
-    uint32_t place;
-    uint8_t k = {most};
-
-    {c.prefix}_scores(x, scores);
-    if (scores[1] >= scores[0]) {{
-        place = {ahead};
-        place = {table.below}U + (place > {table.above}U ? {table.above}U : place);
-    }} else {{
-        place = {behind};
-        place = {table.below}U - (place > {table.below}U ? {table.below}U : place);
-    }}
-    place >>= {table.drop};
-"""
-
-
-def _place_of_floats(c: Source) -> str:
-    """The place of a lead; one that is no number counts as 0."""
-    table = c.model.probability
-    below, above, unit = map(c_float, (table.below, table.above, table.per_unit))
-    return f"""\
-    float lead;
-    uint32_t place;
-    uint8_t k = {len(table.begin) - 1};
-
-    {c.prefix}_scores(x, scores);
-    lead = scores[1] - scores[0];
-    if (lead > {above}) {{
-        lead = {above};
-    }} else if (lead < -{below}) {{
-        lead = -{below};
-    }} else if (!(lead >= -{below})) {{
-        lead = 0.0f; /* NaN */
-    }}
-    place = (uint32_t)((lead + {below}) * {unit} + 0.5f);
-"""
+    """The function that `probability_declaration` declares."""
+    table, kind = c.model.probability, "integers" if c.model.is_integer else "floats"
+    ends = {"below": table.below, "above": table.above}
+    words = {n: f"{v}U" if c.model.is_integer else c_float(v) for n, v in ends.items()}
+    words |= {
+        n.removeprefix("probability_"): c.fetch(n, "k")
+        for n in c.tables
+        if n.startswith("probability_")
+    }
+    words["last"], words["drop"] = len(table.begin) - 1, table.drop
+    words["per_unit"] = c_float(table.per_unit)
+    share = c.text(f"share, {kind}", words)
+    if not len(table.offset):
+        return share + "\n" + c.text(f"probability, {kind}", words)
+    words |= {"lead": c.score, "counter": unsigned(c.model.n_outputs)}
+    words["offset_type"] = c.type("probability_offset")
+    if c.model.is_integer:
+        most = c.model.largest + int(np.abs(table.offset).max())
+        words["lead"] = "int32_t" if most < 2**31 else "int64_t"
+    words["put"] = c.text(f"put, {kind}", words)
+    return share + "\n" + c.text("probabilities", words)

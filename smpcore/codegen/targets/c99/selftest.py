@@ -23,8 +23,8 @@ def selftest_files(
 ) -> dict[str, str]:
     """Write the vectors and the function that tries them."""
     tried, what = "class", "scores and class"
-    if model.probability:
-        tried, what = "probability", "scores, class and probability"
+    if table := model.probability:
+        tried, what = table.kind, f"scores, class and {table.kind}"
     if model.is_regression:
         tried, what = "value", "value"
     kind, score = number_types(model)
@@ -69,8 +69,10 @@ def _tables(model: CompiledModel | QuantModel, vectors: TestVectors, p: str) -> 
     winners = [f"    {_numbers(vectors.winners)}"]
     tables.append(_table(p, f"{class_type(model)} @_class[{size}", winners))
     if model.probability:
-        shares = [f"    {_numbers(model.probability.of_scores(vectors.scores))}"]
-        tables.append(_table(p, f"uint16_t @_probability[{size}", shares))
+        shares = model.probability.of_scores(vectors.scores)
+        by_class = f"[{m}_CLASSES]" if shares.ndim > 1 else ""
+        lines = _rows(shares) if by_class else [f"    {_numbers(shares)}"]
+        tables.append(_table(p, f"uint16_t @_probability[{size}{by_class}", lines))
     return "\n".join(tables)
 
 
