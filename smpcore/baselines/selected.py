@@ -14,7 +14,7 @@ kernel for a bound of that.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -166,8 +166,9 @@ class _ChosenByPlaces(_OnSimilarities):
     lam: float = 1e-4
     random_state: int = 0
 
-    def _select(self, X: np.ndarray, Y: np.ndarray, u: np.ndarray) -> None:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Ridge regression on the similarities to selected rows."""
+        X, Y, u = np.asarray(X), self._targets(y), self._weights(X, sample_weight)
         self.Z_ = X[select_rows(X, self.n_prototypes, self.way, self.random_state)]
         S = similarities(X, self.Z_)
         middle, mean = u @ S, u @ Y
@@ -175,6 +176,7 @@ class _ChosenByPlaces(_OnSimilarities):
         A = (S.T * u) @ S + self.lam * np.eye(len(self.Z_))
         self.B_ = np.linalg.solve(A, (S.T * u) @ (Y - mean))
         self.intercept_ = mean - middle @ self.B_
+        return self
 
 
 class _OfClasses(ClassifierMixin, _OnSimilarities):
@@ -195,21 +197,12 @@ class _OfClasses(ClassifierMixin, _OnSimilarities):
 class SelectedClassifier(_OfClasses, _ChosenByPlaces):
     """Classifier on the similarities to training rows, chosen by their places."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectedClassifier:
-        """Choose rows and fit their coefficients."""
-        X = np.asarray(X)
-        self._select(X, self._targets(y), self._weights(X, sample_weight))
-        return self
-
 
 class SelectedRegressor(RegressorMixin, _ChosenByPlaces):
     """Regression on the similarities to training rows, chosen by their places."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SelectedRegressor:
-        """Choose rows and fit their coefficients."""
-        X, Y = np.asarray(X), np.asarray(y, dtype=float)[:, None]
-        self._select(X, Y, self._weights(X, sample_weight))
-        return self
+    def _targets(self, y: Any) -> np.ndarray:
+        return np.asarray(y, dtype=float)[:, None]
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Value of each row."""
