@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
@@ -89,21 +90,15 @@ class Case:
         return _known[key]
 
 
-def _means(numbers: Sequence[Mapping[Any, float]]) -> dict[Any, float]:
-    """Mean of each number of the first, over those that have it."""
-    return {
-        key: float(np.mean([one[key] for one in numbers if key in one]))
-        for key in numbers[0]
-    }
+def _means(numbers: Iterable[Mapping[Any, float]]) -> dict[Any, float]:
+    """Mean of each number, over those that have it."""
+    return pd.DataFrame([*numbers]).mean().to_dict()
 
 
 def _mean_outcome(each: Sequence[Outcome]) -> Outcome:
     """Means of measures and curves, otherwise the first outcome."""
-    measures = _means([one.measures for one in each])
-    curves = {
-        name: _means([one.curves[name] for one in each]) for name in each[0].curves
-    }
-    return replace(each[0], measures=measures, curves=curves)
+    curves = {name: _means(one.curves[name] for one in each) for name in each[0].curves}
+    return replace(each[0], measures=_means(x.measures for x in each), curves=curves)
 
 
 #: What trials have measured in this process: models ask for others of their division.

@@ -23,6 +23,8 @@ Nyström approximation for many rows; here it is whole.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from smpcore.baselines.gmlvq import glvq_cost
@@ -45,18 +47,14 @@ def cost_and_gradient(
     return value, gradient.T
 
 
+@dataclass
 class AKGLVQ:
     """Nearest prototype in the feature space of the averaged kernel."""
 
-    def __init__(
-        self,
-        n_prototypes: int = 2,
-        size: int = 10,
-        kernels: str = "features",
-        n_channels: int = 1,
-    ) -> None:
-        self.n_prototypes, self.size = n_prototypes, size
-        self.kernels, self.n_channels = kernels, n_channels
+    n_prototypes: int = 2
+    size: int = 10
+    kernels: str = "features"
+    n_channels: int = 1
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> AKGLVQ:
         """Fit rows with labels."""

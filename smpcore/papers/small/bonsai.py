@@ -11,6 +11,8 @@ it is trained, a row takes all paths with weights from tanh, which become steepe
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.special import log_softmax
 
@@ -26,22 +28,18 @@ from smpcore.papers.small.thresholded import (
 SIGMA, SOFTEST, STEEPEST = 1.0, 1.0, 30.0
 
 
+@dataclass
 class Bonsai(FewWeights):
     """A tree whose nodes all score, for classification."""
 
     projection = "Z"
 
-    def __init__(
-        self,
-        depth: int = 2,
-        n_dimensions: int = 5,
-        n_features: int | None = None,
-        share: float = 1.0,
-        ridge: float = 1e-3,
-        random_state: int = 0,
-    ) -> None:
-        self.depth, self.n_dimensions, self.n_features = depth, n_dimensions, n_features
-        self.share, self.ridge, self.random_state = share, ridge, random_state
+    depth: int = 2
+    n_dimensions: int = 5
+    n_features: int | None = None
+    share: float = 1.0
+    ridge: float = 1e-3
+    random_state: int = 0
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Bonsai:
         """Fit standardised rows."""

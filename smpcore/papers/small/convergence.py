@@ -131,36 +131,27 @@ def _projection(_: Case) -> Outcome:
     )
 
 
-def _is_predictor(satisfied: np.ndarray, literals: list[np.ndarray]) -> bool:
-    """Whether max_j w_j x >= k is the formula, on all inputs of -1 and 1."""
-    inputs = np.array([*product((-1.0, 1.0), repeat=len(literals[0]))])
-    scores = np.max([inputs @ w for w in literals], axis=0)
-    return bool(((scores >= np.abs(literals[0]).sum()) == satisfied).all())
-
-
-def _has_threshold_0(satisfied: np.ndarray, n: int) -> bool:
+def _has_threshold_0(satisfied: np.ndarray, inputs: np.ndarray) -> bool:
     """Whether one prototype without a bias can have the sign of the formula."""
-    inputs = np.array([*product((-1.0, 1.0), repeat=n)])
-    signs = np.where(satisfied, 1.0, -1.0)
-    rows = -signs[:, None] * inputs
-    result = linprog(np.zeros(n), rows, -np.ones(len(rows)), bounds=(None, None))
+    rows = np.where(satisfied, -1.0, 1.0)[:, None] * inputs
+    free = np.zeros(inputs.shape[1])
+    result = linprog(free, rows, -np.ones(len(rows)), bounds=(None, None))
     return bool(result.status == 0)
 
 
 def _dnf(_: Case) -> Outcome:
+    """Whether max_j w_j x >= k is a formula, on all inputs of -1 and 1."""
     random, n, n_trials = np.random.default_rng(0), 6, 50
     inputs = np.array([*product((-1.0, 1.0), repeat=n)])
     contained, without = 0, 0
     for _ in range(n_trials):
-        k = int(random.integers(2, 4))
-        literals = []
-        for _ in range(2):
-            w = np.zeros(n)
+        k, literals = int(random.integers(2, 4)), np.zeros((2, n))
+        for w in literals:
             w[random.choice(n, k, replace=False)] = random.choice((-1.0, 1.0), k)
-            literals.append(w)
-        terms = [(inputs @ w == k) for w in literals]
-        contained += _is_predictor(terms[0] | terms[1], literals)
-        without += _has_threshold_0(terms[0], n)
+        scores = inputs @ literals.T
+        satisfied = scores == k
+        contained += ((scores.max(axis=1) >= k) == satisfied.any(axis=1)).all()
+        without += _has_threshold_0(satisfied[:, 0], inputs)
     return Outcome(
         {
             _CONTAINED: contained == n_trials,

@@ -10,6 +10,8 @@ over W, b and z. The paper alternates between the three; here all move at once.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from sklearn.cluster import KMeans
 
@@ -22,21 +24,17 @@ from smpcore.papers.small.thresholded import (
 )
 
 
+@dataclass
 class ProtoNN(FewWeights):
     """Prototypes in a projection, for classification."""
 
     projection = "W"
 
-    def __init__(
-        self,
-        n_dimensions: int = 5,
-        n_prototypes: int = 2,
-        n_features: int | None = None,
-        share: float = 1.0,
-        random_state: int = 0,
-    ) -> None:
-        self.n_dimensions, self.n_prototypes = n_dimensions, n_prototypes
-        self.n_features, self.share, self.random_state = n_features, share, random_state
+    n_dimensions: int = 5
+    n_prototypes: int = 2
+    n_features: int | None = None
+    share: float = 1.0
+    random_state: int = 0
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> ProtoNN:
         """Fit standardised rows."""

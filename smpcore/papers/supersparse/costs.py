@@ -52,23 +52,25 @@ _C = (0.1, 1.0, 10.0, 100.0)
 Sum = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+def _is_regression(rows: Halves) -> bool:
+    return rows.y.dtype.kind == "f"
+
+
 def _ours(rows: Halves, model: str, C: float) -> Any:
     """Virtual prototypes; their number is chosen on a part of the training rows."""
-    target: dict[str, Any] = {}
-    if model == TAUGHT:
-        name = "teacher" if rows.y.dtype.kind not in "f" else "svr"
-        target = {"target": name, "teacher_C": C}
-    kind = SuperSparseRegressor if rows.y.dtype.kind == "f" else SuperSparseClassifier
-    estimator = kind(lam=1e-3 if kind is SuperSparseRegressor else 1e-4, **target)
-    least = max(2, len(np.unique(rows.y))) if kind is SuperSparseClassifier else 1
+    kind, lam, teacher, least = SuperSparseRegressor, 1e-3, "svr", 1
+    if not _is_regression(rows):
+        kind, lam, teacher = SuperSparseClassifier, 1e-4, "teacher"
+        least = max(2, len(np.unique(rows.y)))
+    target = {"target": teacher, "teacher_C": C} if model == TAUGHT else {}
     sizes = [size for size in SIZES if size >= least]
-    return fit_smallest(estimator, rows.X, rows.y, sizes)
+    return fit_smallest(kind(lam=lam, **target), rows.X, rows.y, sizes)
 
 
 def _best_C(rows: Halves) -> float:
     """Penalty of the SVM, by five folds of the training rows."""
     gamma = 1 / rows.X.shape[1]
-    if rows.y.dtype.kind == "f":
+    if _is_regression(rows):
         grid = {"C": _C}
         result = GridSearchCV(SVR(gamma=gamma), grid, cv=5).fit(rows.X, rows.y)
         return float(result.best_params_["C"])
@@ -79,7 +81,7 @@ def _best_C(rows: Halves) -> float:
 def _sum(rows: Halves, model: str, C: float, n_vectors: int) -> Sum:
     """A decision of scikit-learn's, or of fewer vectors, as a sum of similarities."""
     X, y, gamma = rows.X, rows.y, 1 / rows.X.shape[1]
-    if y.dtype.kind != "f":
+    if not _is_regression(rows):
         way = "reduced" if model == RED else "selected"
         few = FewVectorSVC(way, n_vectors, C).fit(X, y)
         return few.Z_, few.B_, few.intercept_
@@ -93,8 +95,7 @@ def _sum(rows: Halves, model: str, C: float, n_vectors: int) -> Sum:
 
 def _as_model(rows: Halves, of: Sum) -> PrototypeModel:
     """The same code path, on this machine and on a chip, as our own models have."""
-    is_regression = rows.y.dtype.kind == "f"
-    kind = SuperSparseRegressor if is_regression else SuperSparseClassifier
+    kind = SuperSparseRegressor if _is_regression(rows) else SuperSparseClassifier
     estimator = kind(n_prototypes=1)
     problem = estimator.problem(rows.X, rows.y)
     similarity = estimator.objective(problem).similarity
