@@ -40,16 +40,6 @@ def test_gradients_are_those_of_the_cost(seed, n_matrices):
     assert value == pytest.approx(total)
 
 
-def test_cost_of_one_row_by_hand():
-    # Distances 1 to its own prototype and 4 to the other one, doubled by omega.
-    X, Z = np.array([[0.0, 0.0]]), np.array([[1.0, 0.0], [0.0, 2.0]])
-    own, omega = np.array([[True, False]]), 2.0 * np.eye(2)[None]
-    cost, of_Z, _ = mean_cost(Z, omega, X, own, np.ones(1))
-    assert cost == pytest.approx((1 - 4) / (1 + 4))
-    # 2 d-/(d+ + d-)^2 = 2 * 16 / 20^2, times the slope 8 of d+ by its prototype.
-    assert of_Z[0] == pytest.approx([0.08 * 8, 0.0])
-
-
 #: Largest mean error over folds; nearest prototypes usually make 3-5, 1-3 and 4-7 %.
 ERRORS = {"iris": (load_iris, 0.06), "wine": (load_wine, 0.04)}
 ERRORS["digits"] = load_digits, 0.07

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from io import BytesIO
-from operator import ge, gt
 
 import numpy as np
 import pytest
@@ -17,18 +16,14 @@ from smpcore.papers import (
     Place,
     by_name,
     compare,
-    conclusions,
     missing_data,
-    overview,
     read_measured,
     run_experiment,
 )
 from smpcore.papers.__main__ import main
-from smpcore.papers.conclusions import Claim
-from smpcore.papers.experiment import Reported
 from smpcore.papers.sources import MissingDataError, Source
 from tests.clusters import ROOT
-from tests.smpcore.papers.toy import GONE, MOONS, TOY
+from tests.smpcore.papers.toy import GONE, TOY
 
 
 def measured(folder, **options):
@@ -49,51 +44,6 @@ def test_each_number_stands_beside_what_was_measured(tmp_path):
     assert rows["moons", "one", "seconds", -1][-1] == "measured on another machine"
     assert rows["gone", "one", "share", -1][-1] == "needs OpenML ID 31"
     assert table["data"].tolist() == ["moons"] * (len(table) - 1) + ["gone"]
-
-
-def test_the_overview_has_a_line_for_each_experiment(tmp_path, monkeypatch):
-    measured(tmp_path)
-    line = {"experiment": "toy", "where": "Section 1", "main": "yes", "reading": ""}
-    said = [line | {"words": f"it {one}", "check": one} for one in ("is", "is not")]
-    monkeypatch.setattr(conclusions, "_lines", lambda: said)
-    checks = {
-        "is": Claim("two", ge, ("one",), "share"),
-        "is not": Claim("two", gt, ("one",), "share"),
-    }
-    monkeypatch.setitem(sys.modules["smpcore.papers.verdicts"].MARGINS, "share", 9.0)
-    toy = replace(TOY, checks=checks)
-    table = compare(toy, read_measured(TOY, tmp_path).values())
-    never = replace(
-        TOY, name="never", impossible="not possible here: the data are lost"
-    )
-    tables = lambda one: table if one is toy else compare(never, ())  # noqa: E731
-    line, other = overview([toy, never], tables).itertuples()
-    assert line.command == "python -m smpcore.papers run toy --download"
-    assert line.numbers == "1 reproduced; 0 differs; 0 undecided"
-    assert "1 compared" in line.status and "1 measured on another" in line.status
-    assert line.conclusions == "1 holds; 1 does not hold"
-    assert other.status == "not possible here: the data are lost"
-
-
-def test_a_status_counts_numbers_and_says_together_what_the_others_need(tmp_path):
-    def status(*numbers):
-        reported = tuple(Reported(*number) for number in numbers)
-        data = {"moons": MOONS, "gone": GONE, "lost": Source(openml=7)}
-        data["file"] = Source(file="it.csv")
-        experiment = replace(TOY, data=data, reported=reported)
-        missing = missing_data(experiment, Place(tmp_path))
-        found = read_measured(TOY, tmp_path).values()
-        table = compare(experiment, found, missing)
-        return overview([experiment], lambda _: table)["status"][0]
-
-    measured(tmp_path)
-    share, other = ("moons", "one", "share"), ("moons", "two", "share")
-    away = [(name, "one", "share", 1.0) for name in ("gone", "lost", "file")]
-    both = status((*share, 9.0), (*other, 9.0))
-    assert both == "2 measured, no margin; 6 measured, not printed"
-    assert status() == "8 measured"
-    assert status(away[0]).endswith("; 1 needs OpenML ID 31")
-    assert status(*away).endswith("; 3 need OpenML ID 31, 7; need --data FOLDER")
 
 
 @pytest.mark.parametrize("n_lost", [1, 30])

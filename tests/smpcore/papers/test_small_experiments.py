@@ -1,15 +1,8 @@
 """SMaLL's experiments, and the two baselines that no library has."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from smpcore.datasets import load_dataset
-from smpcore.methods import METHODS
-from smpcore.papers.experiment import Trial
-from smpcore.papers.protocols import accuracy, halves
-from smpcore.papers.small import table_1
 from smpcore.papers.small.bonsai import forward, loss_and_gradients
 from smpcore.papers.small.protonn import squared_error
 
@@ -65,19 +58,3 @@ def test_a_row_takes_one_path_of_the_tree():
         if node < 3:
             node = 2 * node + (2 if arrays["theta"][node] @ row > 0 else 1)
     np.testing.assert_allclose(at["scores"][0], score)
-
-
-def test_a_table_entry_is_the_model_that_explore_opens():
-    dataset = load_dataset("breast_cancer")
-    rows = halves(dataset, 0)
-    table = replace(table_1.EXPERIMENTS[0], models=table_1.MODELS)
-    for model in (table_1.SMALL, "SMaLL, with a bias", table_1.EITHER):
-        outcome = table.run(Trial("", model, 0), dataset)
-        method = METHODS["smallk"]
-        values = {**method.defaults(), **outcome.values}
-        opened = method.estimator(values).fit(rows.X, rows.y)
-        share = accuracy(opened, rows.X_test, rows.y_test)
-        assert share == pytest.approx(outcome.measures["accuracy"])
-    printed = table.run(Trial("", table_1.PRINTED, 0), dataset)
-    assert 0.5 < printed.measures["accuracy"] < 1.0
-    assert not printed.method

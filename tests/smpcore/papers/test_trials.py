@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from smpcore.methods import METHODS
 from smpcore.papers import EXPERIMENTS, by_name
 from smpcore.papers.experiment import Trial
+from smpcore.papers.protocols import accuracy
 
 PATH = Path(__file__).with_name("trials.json")
 TRIALS = json.loads(PATH.read_text("utf-8"))
@@ -32,10 +34,15 @@ def small(name):
     return experiment, data, replace(made[data], frame=frame, origin=None)
 
 
+@cache
+def outcome_of(name, model):
+    experiment, data, dataset = small(name)
+    return experiment.run(Trial(data, model, 0), dataset)
+
+
 def numbers(name, model):
     """All that a trial measures, by name and place."""
-    experiment, data, dataset = small(name)
-    outcome = experiment.run(Trial(data, model, 0), dataset)
+    experiment, outcome = small(name)[0], outcome_of(name, model)
     every = {measure: float(x) for measure, x in outcome.measures.items()}
     for curve, points in outcome.curves.items():
         every |= {f"{curve} at {float(at):g}": float(x) for at, x in points.items()}
@@ -59,6 +66,21 @@ def test_a_small_trial_measures_what_it_did(name):
             if not isinstance(value, str):  # processors sum in another order
                 near = approx(value, 0.02, 0.03, nan_ok=True)
             assert found[key] == near, (model, key)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["small-figure-2", "small-figure-3"])
+def test_a_table_entry_is_the_model_that_explore_opens(name):
+    experiment, _, dataset = small(name)
+    rows = experiment.divide(dataset, 0)
+    opened = [(m, x) for m in TRIALS[name] if (x := outcome_of(name, m)).method]
+    assert opened
+    for model, outcome in opened:
+        method = METHODS[outcome.method]
+        values = {**method.defaults(), **outcome.values}
+        fitted = method.estimator(values).fit(rows.X, rows.y)
+        share = accuracy(fitted, rows.X_test, rows.y_test)
+        assert share == approx(outcome.measures["accuracy"]), model
 
 
 if __name__ == "__main__":
