@@ -95,12 +95,6 @@ def _means(numbers: Iterable[Mapping[Any, float]]) -> dict[Any, float]:
     return pd.DataFrame([*numbers]).mean().to_dict()
 
 
-def _mean_outcome(each: Sequence[Outcome]) -> Outcome:
-    """Means of measures and curves, otherwise the first outcome."""
-    curves = {name: _means(one.curves[name] for one in each) for name in each[0].curves}
-    return replace(each[0], measures=_means(x.measures for x in each), curves=curves)
-
-
 #: What trials have measured in this process: models ask for others of their division.
 _known: dict[tuple[Any, ...], Outcome] = {}
 
@@ -208,22 +202,19 @@ class Experiment:
 
     def run(self, trial: Trial, dataset: Dataset) -> Outcome:
         """Measure one of the trials, over its divisions of the rows of loaded data."""
-        outcome = self.measure(Case(self, trial, dataset))
-        if self.n_halves > 1:
-            others = (trial._replace(repetition=r) for r in range(1, self.n_halves))
-            more = [self.measure(Case(self, one, dataset)) for one in others]
-            each = [outcome, *more]
-            outcome = _mean_outcome(each)
-            spread = {
-                f"{name}, standard deviation": float(
-                    np.std([one.measures[name] for one in each], ddof=1)
-                )
-                for name in [*outcome.measures][:1]
-            }
-            outcome = replace(outcome, measures={**outcome.measures, **spread})
-        if self.summary is None:
-            return outcome
-        more = self.summary(outcome)
+        trials = (trial._replace(repetition=r) for r in range(self.n_halves))
+        trials = [trial] if self.n_halves == 1 else trials
+        each = [self.measure(Case(self, one, dataset)) for one in trials]
+        outcome, more = each[0], {}
+        if len(each) > 1:
+            of = outcome.curves
+            curves = {name: _means(one.curves[name] for one in each) for name in of}
+            measures = _means(one.measures for one in each)
+            for name in [*measures][:1]:
+                values = [one.measures[name] for one in each]
+                more[f"{name}, standard deviation"] = float(np.std(values, ddof=1))
+            outcome = replace(outcome, measures=measures, curves=curves)
+        more |= self.summary(outcome) if self.summary else {}
         return replace(outcome, measures={**outcome.measures, **more})
 
 

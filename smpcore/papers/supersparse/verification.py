@@ -29,9 +29,18 @@ FAR = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 MOST_STEPS = 200
 #: Points of percent within which an error is comparable.
 COMPARABLE = 2.0
-SVM, SEL, SEL_2, RED = "SVM", "SVM-sel, 10", "SVM-sel, 2", "SVM-red, 2"
-OURS, STIFF = "SSVM, 2", "SSVM, 2, lambda = .001"
-FIVE, PRINTED = "SSVM, 5", "SSVM, 2, Algorithm 1"
+SVM, PRINTED = "SVM", "SSVM, 2, Algorithm 1"
+#: Model -> how its vectors are made, their number, and lambda of virtual ones.
+MODELS = {
+    SVM: None,
+    "SVM-sel, 10": ("selected", 10),
+    "SVM-sel, 2": ("selected", 2),
+    "SVM-red, 2": ("reduced", 2),
+    "SSVM, 2": ("solved", 2, 1e-6),
+    "SSVM, 2, lambda = .001": ("solved", 2, 1e-3),
+    "SSVM, 5": ("solved", 5, 1e-6),
+    PRINTED: ("as printed", 2, 1e-6),
+}
 EER, MATCHINGS = "equal error rate %", "matchings"
 
 
@@ -69,7 +78,7 @@ def clients(dataset: Dataset, repetition: int) -> Iterator[Client]:
         yield Client(X[learned], y, X[rows[one][N_TRAIN:]], impostors)
 
 
-def _scores(client: Client, model: str) -> tuple[Callable[[np.ndarray], Any], int]:
+def _scores(client: Client, declared: Any) -> tuple[Callable[[np.ndarray], Any], int]:
     """What gives a score, and the similarities that it takes."""
     n, d = client.X.shape
     share = client.y.mean()
@@ -77,24 +86,24 @@ def _scores(client: Client, model: str) -> tuple[Callable[[np.ndarray], Any], in
     make = partial(SVC, gamma=1 / d, class_weight=balance)
     grid = grid_of(C=[10.0**power for power in range(-1, 4)])
     C = best_by_folds(make, grid, client.X, client.y)["C"]
-    if model == SVM:
+    if declared is None:
         svm = make(C=C).fit(client.X, client.y)
         return svm.decision_function, len(svm.support_)
-    if model in (SEL, SEL_2, RED):
-        way = "reduced" if model == RED else "selected"
-        few = FewVectorSVC(way, int(model.split(", ")[1]), C)
+    kind, count, *lam = declared
+    if not lam:
+        few = FewVectorSVC(kind, count, C)
         few.fit(client.X, client.y, np.where(client.y == 1, 1 - share, share))
         return few.decision_function, len(few.Z_)
     ours = SuperSparseClassifier(
-        5 if model == FIVE else 2,
-        lam=(1e-3 if model == STIFF else 1e-6) / n,
+        count,
+        lam=lam[0] / n,
         gamma=1 / d,
         standardize=False,
         target=make(C=C),
         max_iter=1000,
     )
     problem = ours.problem(client.X, client.y)
-    if model == PRINTED:
+    if kind == "as printed":
         last = run_as_printed(ours, problem, MOST_STEPS)[-1].model
         return lambda X: np.diff(last.scores(X), axis=1)[:, 0], last.n_prototypes
     ours.solve(problem)
@@ -122,7 +131,7 @@ def _measured(case: Case) -> Outcome:
     """Means over the clients."""
     rates, errors, matchings = [], [], []
     for client in case.rows:
-        score, n_matchings = _scores(client, case.trial.model)
+        score, n_matchings = _scores(client, case.declared)
         pair = score(client.genuine), score(client.impostors)
         rates.append(false_rejections(*pair))
         errors.append(equal_error_rate(*pair))
@@ -162,14 +171,11 @@ EXPERIMENTS = (
             **unavailable(_NOT_GIVEN, _BIOID),
             **unavailable(_NO_MATCHER, *_EBGM),
         },
-        models=dict.fromkeys((SVM, SEL, SEL_2, RED, OURS, STIFF, FIVE, PRINTED)),
+        models=MODELS,
         measure=_measured,
         divide=clients,
         repetitions=5,
-        settings=tuple(
-            (model, MATCHINGS)
-            for model in (SEL, SEL_2, RED, OURS, STIFF, FIVE, PRINTED)
-        ),
+        settings=tuple((model, MATCHINGS) for model in MODELS if model != SVM),
         checks={
             "error": Claim(PRINTED, le, (SVM,), EER, more=COMPARABLE),
             "matchings": _many,
