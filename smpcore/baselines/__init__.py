@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,6 @@ __all__ = ["BASELINES", "GROUPS", "Baseline", "fit_weighted"]
 GROUPS = ("usual", "more", "selected")
 _PENALTIES = (0.01, 0.1, 1.0, 10.0, 100.0)
 _DEPTHS = (2, 3, 4, 6, None)
-_NEIGHBOURS = (1, 3, 5, 9, 15)
 
 
 @dataclass(frozen=True)
@@ -77,70 +77,63 @@ class Baseline:
         return models.standardised(self.models[task], values or {}, task)
 
 
-def _classifier(title: str, factory: str, **grid: tuple[Any, ...]) -> Baseline:
-    return Baseline(title, {"classification": factory}, grid, group="more")
+def _row(
+    title: str,
+    *models: str,
+    group: str = "usual",
+    path: str = "",
+    remark: str = "",
+    **grid: tuple[Any, ...],
+) -> Baseline:
+    """A baseline by its model of classification, then that of regression."""
+    both = zip(("classification", "regression"), models, strict=False)
+    tasks = {task: model for task, model in both if model}
+    return Baseline(title, tasks, grid, path, group, remark)
 
 
-def _selected(title: str, *models: str) -> Baseline:
-    """Few vectors: a path over their number."""
-    tasks = dict(zip(("classification", "regression"), models, strict=False))
-    grid = {"n_prototypes": (2, 3, 5, 8, 12, 20, 30)}
-    return Baseline(title, tasks, grid, path="n_prototypes", group="selected")
-
-
+_more = partial(_row, group="more")
+#: Few vectors: a path over their number.
+_selected = partial(
+    _row,
+    group="selected",
+    path="n_prototypes",
+    n_prototypes=(2, 3, 5, 8, 12, 20, 30),
+)
+_RISING, _FALLING = np.geomspace(0.01, 10.0, 10), np.geomspace(0.5, 0.001, 10)
 BASELINES: dict[str, Baseline] = {
-    "l1_logistic": Baseline(
-        "l1 logistic regression",
-        {"classification": "l1_logistic"},
-        {"C": tuple(np.geomspace(0.01, 10.0, 10).round(4).tolist())},
+    "l1_logistic": _row(
+        *("l1 logistic regression", "l1_logistic"),
         path="C",
+        C=tuple(_RISING.round(4).tolist()),
     ),
-    "lasso": Baseline(
-        "Lasso",
-        {"regression": "lasso"},
-        {"alpha": tuple(np.geomspace(0.5, 0.001, 10).round(4).tolist())},
-        path="alpha",
+    "lasso": _row(
+        *("Lasso", "", "lasso"), path="alpha", alpha=tuple(_FALLING.round(4).tolist())
     ),
-    "rbf_svm": Baseline(
-        "RBF-SVM",
-        {"classification": "svc", "regression": "svr"},
-        {"C": _PENALTIES},
+    "rbf_svm": _row("RBF-SVM", "svc", "svr", C=_PENALTIES),
+    "tree": _row("Decision tree", "tree", "tree_of_numbers", max_depth=_DEPTHS),
+    "knn": _row(
+        *("k nearest neighbours", "neighbours", "neighbours_of_numbers"),
+        n_neighbors=(1, 3, 5, 9, 15),
     ),
-    "tree": Baseline(
-        "Decision tree",
-        {"classification": "tree", "regression": "tree_of_numbers"},
-        {"max_depth": _DEPTHS},
-    ),
-    "knn": Baseline(
-        "k nearest neighbours",
-        {"classification": "neighbours", "regression": "neighbours_of_numbers"},
-        {"n_neighbors": _NEIGHBOURS},
-    ),
-    "forest": Baseline(
-        "Random forest",
-        {"classification": "forest", "regression": "forest_of_numbers"},
-        {"max_depth": _DEPTHS},
-    ),
-    "ridge": Baseline("Ridge", {"regression": "ridge"}, {"alpha": _PENALTIES}),
-    "linear_svm": Baseline(
-        "Linear SVM",
-        {"classification": "linear_svc"},
-        {"C": _PENALTIES},
-        group="more",
+    "forest": _row("Random forest", "forest", "forest_of_numbers", max_depth=_DEPTHS),
+    "ridge": _row("Ridge", "", "ridge", alpha=_PENALTIES),
+    "linear_svm": _more(
+        *("Linear SVM", "linear_svc"),
         remark="It keeps weights only, no support vectors.",
+        C=_PENALTIES,
     ),
-    "poly_svm": _classifier("Polynomial SVM", "poly_svc", C=_PENALTIES),
-    "sigmoid_svm": _classifier("Sigmoid SVM", "sigmoid_svc", C=_PENALTIES),
-    "logistic": _classifier("Logistic regression", "logistic", C=_PENALTIES),
-    "elastic_net": _classifier("Elastic net", "elastic_net", C=_PENALTIES),
-    "gaussian_process": _classifier("Gaussian process", "gaussian_process"),
-    "boosting": _classifier("Gradient boosting", "boosting", max_depth=(1, 2, 3)),
-    "adaboost": _classifier("AdaBoost", "adaboost", n_estimators=(25, 50, 100)),
-    "quadratic": _classifier(
+    "poly_svm": _more("Polynomial SVM", "poly_svc", C=_PENALTIES),
+    "sigmoid_svm": _more("Sigmoid SVM", "sigmoid_svc", C=_PENALTIES),
+    "logistic": _more("Logistic regression", "logistic", C=_PENALTIES),
+    "elastic_net": _more("Elastic net", "elastic_net", C=_PENALTIES),
+    "gaussian_process": _more("Gaussian process", "gaussian_process"),
+    "boosting": _more("Gradient boosting", "boosting", max_depth=(1, 2, 3)),
+    "adaboost": _more("AdaBoost", "adaboost", n_estimators=(25, 50, 100)),
+    "quadratic": _more(
         "Quadratic discriminant", "quadratic", reg_param=(0.01, 0.1, 0.5)
     ),
-    "gmlvq": _classifier("GMLVQ", "gmlvq", n_prototypes=(1, 2, 3, 5)),
-    "local_gmlvq": _classifier(
+    "gmlvq": _more("GMLVQ", "gmlvq", n_prototypes=(1, 2, 3, 5)),
+    "local_gmlvq": _more(
         "GMLVQ, a matrix per prototype", "local_gmlvq", n_prototypes=(1, 2, 3, 5)
     ),
     "ps_random": _selected("PS-random", "ps_random", "ps_random_of_numbers"),
