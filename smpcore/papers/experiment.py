@@ -202,8 +202,8 @@ class Experiment:
 
     def run(self, trial: Trial, dataset: Dataset) -> Outcome:
         """Measure one of the trials, over its divisions of the rows of loaded data."""
-        trials = (trial._replace(repetition=r) for r in range(self.n_halves))
-        trials = [trial] if self.n_halves == 1 else trials
+        first, halves = trial.repetition, range(self.n_halves)
+        trials = (trial._replace(repetition=first + half) for half in halves)
         each = [self.measure(Case(self, one, dataset)) for one in trials]
         outcome, more = each[0], {}
         if len(each) > 1:

@@ -19,7 +19,7 @@ from smpcore.papers import (
     path_of,
     shipped_advice,
 )
-from smpcore.papers.comparison.advice import TABLES, regrets
+from smpcore.papers.comparison.advice import TABLES
 from smpcore.papers.comparison.experiments import OTHERS
 from smpcore.papers.comparison.ranks import conclusion, mean_ranks, model_means
 from smpcore.papers.experiment import Trial
@@ -139,20 +139,6 @@ def test_a_model_of_the_comparison_alone_is_chosen_by_folds():
     assert [n for _, n in seen] == 10 * [96] + 2 * [n_train]
     assert outcome.values == {"editing": seen[-1][0]}
     assert outcome.measures["numbers"] < 0.5 * n_train * 4
-
-
-def test_what_suits_a_table_is_told_from_it_where_that_can_be_learned():
-    """Of two methods each is .1 better on tables of its kind; or nothing depends."""
-    random = np.random.default_rng(0)
-    names = ["rows", "columns", "classes"]
-    tables = pd.DataFrame(random.integers(2, 90, (40, 3)), columns=names)
-    tables["share of 0/1"] = np.arange(40) % 2
-    noise = random.normal(0, 0.01, (40, 2))
-    kinds = pd.DataFrame(noise + 0.1 * np.eye(2)[np.arange(40) % 2])
-    advised, best = regrets(tables, kinds).T
-    assert advised.max() == 0 and best.mean() > 0.04
-    advised, best = regrets(tables, pd.DataFrame(noise + np.array([0.05, 0.0]))).T
-    np.testing.assert_array_equal(advised, best)
 
 
 def test_what_the_advice_knows_of_a_table_is_what_the_file_says():
