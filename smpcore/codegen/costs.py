@@ -86,8 +86,7 @@ def structures(
         code = {name: int(n > 0) for name, n in work.items() if name != "row"}
     found = [Structure(_form(model), size, code, _stack(model), work)]
     if search := model.find(SparseCode):
-        stack = {"call": 1, "array": model.stack_bytes}
-        work = _search_parts(model, search)
+        stack, work = {"call": 1, "array": model.stack_bytes}, _search_parts(search)
         found.append(Structure("search for a code", 0, {"call": 1}, stack, work))
     if converted and model.is_integer:
         found.append(conversion_structure(model))
@@ -178,11 +177,10 @@ def conversion_structure(quant: QuantModel) -> Structure:
     return Structure(f"conversion, {quant.width} bits", size, code, {"call": 1}, work)
 
 
-def _search_parts(model: CompiledModel, code: SparseCode) -> dict[str, int]:
+def _search_parts(code: SparseCode) -> dict[str, int]:
     """Steps of a search that makes no detour, and the slopes that they compare."""
-    limit = code.limit
-    if model.find(WeightedInputs):  # more prototypes than inputs depend on each other
-        limit = min(limit, len(model.inputs))
+    # So many prototypes at most do not depend on each other.
+    limit = min(code.limit, int(np.linalg.matrix_rank(code.gram)))
     return {"call": 1, "step": limit, "slope": limit * code.n_prototypes}
 
 
