@@ -16,11 +16,12 @@ from smpcore import SmpcoreError
 
 
 def button(choice: Choice) -> None:
-    """The way to the file from every page: a button beside the pages."""
-    st.sidebar.button(
+    """The way to the file from every page: at the right of the bar of pages."""
+    st.button(
         "Save and open",
         key="workspace",
         icon=":material/save:",
+        type="tertiary",
         on_click=_want_dialog,
         help="Save all settings and notes to a file, or open one.",
     )

@@ -200,14 +200,3 @@ def test_nothing_of_a_deleted_upload_stays(visit, address, tmp_path):
     before = raw_bytes(address)
     page.get_by_role("button", name="Delete").click()
     wait_until(page, lambda: raw_bytes(address) < before)
-
-
-def test_the_pin_can_be_read_beside_an_open_sidebar(visit):
-    page = visit("compare", viewport={"width": 1280, "height": 900})
-    pin = page.get_by_role("button", name="Pin as A")
-    expect(pin).to_be_visible(timeout=60_000)
-    page.get_by_test_id("stExpandSidebarButton").click()
-    expect(page.get_by_test_id("stSidebar")).to_be_visible()
-    cut = "e => [e, ...e.querySelectorAll('*')].some(n => n.scrollWidth > n.clientWidth"
-    cut += " + 1 && getComputedStyle(n).display !== 'inline')"
-    wait_until(page, lambda: not pin.evaluate(cut))  # the sidebar slides

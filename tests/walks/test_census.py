@@ -23,7 +23,6 @@ EXCEPTIONS = {
     "list": "opens a list: walks choose from lists",
     "picker": "opens the system's file dialog: walks upload files",
     "frame": "the framework's bar of pages and its menu",
-    "sidebar": "has one button, which a state of its own presses",
 }
 #: There only while something lasts: pressed where it is met, and by walks.
 _PASSING = re.compile("^(Stop|Cancel|Saved|Link copied|(‖ )?Pause( the fit)?)$")
@@ -90,14 +89,7 @@ class State:
 
 def saving(visit: Visit) -> None:
     """Open the dialog that saves and opens, which every page has."""
-    visit.open("lessons")
-    either = re.compile("^(Save and open|Expand sidebar)$")
-    found = visit.page.get_by_role("button", name=either).filter(visible=True)
-    found.first.wait_for()
-    closed = visit.page.get_by_role("button", name="Expand sidebar", exact=True)
-    if closed.filter(visible=True).count():
-        visit.click("button", "Expand sidebar")
-    visit.click("button", "Save and open")
+    visit.open("lessons").click("button", "Save and open")
 
 
 def learning(visit: Visit) -> None:

@@ -259,7 +259,6 @@ def test_a_state_is_saved_and_opened_after_the_table_was_deleted(visit):
     visit.go("Explore").drag("Switch features off (μ)", 0.5, 0.6)
     visit.go("Prototypes").click("radio", "One by one").fill("Name", NAME)
     before = visit.reads(re.compile(r"Validation accuracy [\d.]+ %: \d+ of \d+ rows"))
-    visit.page.get_by_test_id("stExpandSidebarButton").click()
     visit.click("button", re.compile("Save and open"))
     saved = visit.take("Save")
     visit.click("button", "Close").go("Data").click("button", re.compile("Delete"))

@@ -10,7 +10,6 @@ globalThis.speWatch = (() => {
     list: "[data-testid=stSelectbox], [data-testid=stMultiSelect]",
     picker: "[data-testid=stFileUploaderDropzone]",
     frame: "[data-testid=stHeader], [data-testid=stMainMenu]",
-    sidebar: "[data-testid=stSidebar]",
   };
   const QUIET = 120; // ms for which a page that rests has rested
   const UNANSWERED = 5_000; // ms: some messages have no answer
