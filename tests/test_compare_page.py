@@ -10,7 +10,8 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
-from smpcore import METHODS
+from pages.work import map_jobs
+from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from smpcore.readouts import READOUTS
@@ -164,3 +165,16 @@ def test_a_linked_threshold_that_a_model_cannot_have_is_left_out():
     query = {"data": "breast_cancer", "method": "imkpl", "threshold": "0.5"}
     page = settled(opened(query, "compare.py"))
     assert not page.exception and "Threshold moved" not in said(page)
+
+
+@pytest.mark.parametrize("problem", ["", "The rows cannot be laid out."])
+def test_the_plane_in_place_of_a_map_is_said(problem, monkeypatch):
+    def lay_out(*_):
+        if problem:
+            raise SmpcoreError(problem)
+
+    monkeypatch.setattr(map_jobs.MapJob, "_lay_out", lay_out)
+    query = {"data": "wine", "seed": f"{97 + len(problem)}", "v.kind": "map"}
+    page = settled(opened(query, "compare.py"))
+    late = "A map of all features is being laid out; this is the plane meanwhile."
+    assert f"{problem or late} The first two principal" in told(page)

@@ -13,7 +13,7 @@ import pytest
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
-from smpcore import METHODS, Dataset, export, prepare, split
+from smpcore import METHODS, Dataset, export, figures, prepare, split
 from smpcore.codegen import TARGETS
 from tests.app import kernels, opened, said
 
@@ -70,6 +70,18 @@ def test_a_page_shows_them_as_text(page, table):
             assert not re.search(r"(?<!\\)(<img|\[a\]\()", one.value)
         for chart in shown.get("plotly_chart"):
             assert "<img" not in chart.proto.spec
+
+
+def test_titles_and_levels_on_a_card_are_texts(table):
+    """All columns, of which the page shows the largest; Plotly obeys tags in texts."""
+    preparation = prepare(table, np.arange(90))
+    X, inputs = preparation.transform(table.frame), preparation.inputs
+    figure = json.loads(figures.columns_beside(inputs, {"won": X, "all": X}).to_json())
+    text = json.dumps(figure, ensure_ascii=False)
+    assert not re.search(r"<[a-z/]", text)
+    assert "&lt;img src=x" in text and "&lt;b>" in text
+    titles = [name for name in figure["layout"] if name.startswith("xaxis")]
+    assert len(titles) == len(NAMES)
 
 
 def test_every_target_holds_them(table):

@@ -22,6 +22,8 @@ class Maps:
     def __init__(self, context: Context, part: str) -> None:
         data = context.data
         self.view = cache.view(data, context.view)
+        is_late = context.view["kind"] == "map" and self.view.far(2) is None
+        self.job = cache.map_of(data) if is_late else None
         X, y = data.of(part)
         chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         self._X, self._chosen = X[chosen], chosen
@@ -76,4 +78,10 @@ def note(maps: Maps, part: str) -> str:
     off = (
         "wrong" if maps.classes is not None else "error more than twice the mean error"
     )
-    return f"{maps.view.note} Rows shown: {part}; ringed: {off}."
+    late = ""
+    if maps.job is not None:
+        waits = (
+            "The map of all features is being laid out; this is the plane meanwhile."
+        )
+        late = f"{maps.job.problem or waits} "
+    return f"{late}{maps.view.note} Rows shown: {part}; ringed: {off}."
