@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache
@@ -78,19 +77,6 @@ def test_undo_brings_back_a_value_beyond_the_end(browser):
         browser.send("edit", op="undo")
     assert browser.choice.values == CHOSEN
     assert browser.control("lam")["high"] == CHOSEN["lam"]
-
-
-@pytest.mark.parametrize("values", [CHOSEN, {"lam": 0.4, "mu": 0.001}])
-def test_a_link_gives_the_model_bit_for_bit(browser, values):
-    """Also where the link leaves a value out that is as usual."""
-    browser.drag(**values, release=True)
-    choice, notices = links.read_url(links.write_url(browser.choice))
-    assert not notices
-    linked = Browser(data=choice.data, method=choice.method, values=choice.values)
-    assert resolve(linked.choice).values == browser.context.values
-    assert _natural(linked.choice) < resolve(linked.choice).values["lam"]
-    assert linked.control("lam")["high"] == values["lam"]
-    _same(linked.last["picture"], browser.last["picture"])
 
 
 def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
