@@ -58,7 +58,7 @@ static void ask_{name}(uint32_t n)
     (void)quantised;
     (void)outside;
     (void)shares;
-    while (n-- > 0) {{
+    for (; n > 0; --n) {{
         get(x, sizeof x);
         get(values, sizeof values);
 {steps}    }}

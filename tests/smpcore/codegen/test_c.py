@@ -39,7 +39,7 @@ WAYS = {
     "gcc": ("gcc", ["-O3"]),
     "clang": ("clang", ["-O3"]),
     "gcc, sanitized": ("gcc", CLEAN),
-    "clang, sanitized": ("clang", [*CLEAN, "-O3"]),
+    "clang, sanitized": ("clang", [*CLEAN, "-fsanitize=integer", "-O3"]),
 }
 
 

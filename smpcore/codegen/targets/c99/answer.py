@@ -47,9 +47,17 @@ def behind(c: Source) -> str:
         return ""
     if not model.is_integer or model.largest + model.tie < 2 ** (model.accumulator - 1):
         return f"{{other}} + {tie} < {{best}}"
-    lead = f"(u{score})((u{score}){{best}} - (u{score}){{other}})"
-    order = " && {best} > {other}" if model.n_outputs == 2 else ""
-    return f"{lead} > (u{score}){tie}{order}"
+    order = "{best} > {other} && " if model.n_outputs == 2 else ""
+    return f"{order}{difference(score, '{best}', '{other}')} > (u{score}){tie}"
+
+
+def difference(kind: str, best: str, other: str) -> str:
+    """How far a score of a type of C is above another that is no larger.
+
+    It may need the sign bit: that is turned round in both, so that nothing wraps.
+    """
+    top = f"{2 ** (int(kind.strip('int_')) - 1)}U"
+    return f"(u{kind})(((u{kind}){best} ^ {top}) - ((u{kind}){other} ^ {top}))"
 
 
 def answer_functions(c: Source, code: RowCode) -> list[str]:
@@ -101,8 +109,7 @@ def _margin(c: Source) -> str:
     """How far the best class is above the next, and whether that is enough."""
     words = margin_words(c) | {"gap": "best - next", "counter": "", "others": ""}
     if c.model.is_integer:
-        kind = words["margin"]
-        words["gap"] = f"({kind})(({kind})best - ({kind})next)"
+        words["gap"] = difference(c.score, "best", "next")
     if c.model.n_outputs > 2:
         words["counter"] = f"    {c.words['class_counter']} k;\n"
         words["others"] = c.text("margin of others", words)

@@ -8,6 +8,7 @@ import numpy as np
 
 from smpcore.codegen.constants import Tables
 from smpcore.codegen.names import c_float
+from smpcore.codegen.targets.c99.answer import difference
 from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
 
 #: Types of the tables; an offset of floats stays one.
@@ -51,11 +52,16 @@ def probability_function(c: Source) -> str:
     words["per_unit"] = c_float(table.per_unit)
     share = c.text(f"share, {kind}", words)
     if not len(table.offset):
+        if c.model.is_integer:
+            scores = "scores[1]", "scores[0]"
+            words["ahead"] = difference(c.score, *scores)
+            words["behind"] = difference(c.score, *scores[::-1])
         return share + "\n" + c.text(f"probability, {kind}", words)
     words |= {"lead": c.score, "counter": unsigned(c.model.n_outputs)}
     words["offset_type"] = c.type("probability_offset")
     if c.model.is_integer:
         most = c.model.largest + int(np.abs(table.offset).max())
         words["lead"] = "int32_t" if most < 2**31 else "int64_t"
+        words["gap"] = difference(words["lead"], "best", "lead")
     words["put"] = c.text(f"put, {kind}", words)
     return share + "\n" + c.text("probabilities", words)
