@@ -272,6 +272,17 @@ def test_a_value_has_no_class(tool):
         assert b"class" not in (files["mdl.c"] + files["mdl.h"]).lower()
 
 
+def test_the_code_of_a_large_model_can_be_read():
+    """Its constants have a file of their own; classes have two lines each."""
+    files = [emit_c99(m) for g in groups().values() for m in g.values()]
+    files = [one for one in files if one["mdl.h"].count(b"\n") < 400]
+    sizes = [
+        one["mdl.c"].count(b"\n") for one in files if b"_label_99" not in one["mdl.c"]
+    ]
+    assert max(sizes) < 600
+    assert {"mdl_tables.h" in one for one in files} == {True, False}
+
+
 def test_the_models_take_every_branch():
     whole = [m for g in groups().values() for m in g.values() if m.is_integer]
     assert {has_tables(one) for one in whole} == {True, False}

@@ -40,6 +40,9 @@ from smpcore.codegen.targets.c99.quantise import quantise_source
 from smpcore.codegen.targets.c99.similarities import similarity_code
 from smpcore.codegen.targets.c99.sparse_code import sparse_code
 
+#: Constants of a longer source have a file of their own, which a reader can skip.
+_MOST_LINES = 580
+
 #: Operation -> how a public function comes to its scores, given the code before it;
 #: other operations are part of the code of the one behind them.
 CODE: dict[type[Operation], Callable[[Any, RowCode | None, Source], RowCode]] = {
@@ -66,7 +69,7 @@ def emit_c99(model: Any, prefix: str = "mdl", named: bool = True) -> dict[str, b
     dict of str to bytes
         ``<prefix>.h``, ``<prefix>.c`` and ``<prefix>_inputs.c``, ASCII; of integers
         ``<prefix>_quantise.c`` as well, which turns numbers in the user's units into
-        the integers of the model.
+        the integers of the model; of large models ``<prefix>_tables.h``.
 
     Raises
     ------
@@ -77,8 +80,12 @@ def emit_c99(model: Any, prefix: str = "mdl", named: bool = True) -> dict[str, b
     check_size(model)
     tables = model.tables() if has_tables(model) else {}
     c = Source(model, prefix, tables | probability_tables(model))
-    files = {
-        f"{prefix}.c": _source(c),
+    files, source, arrays = {}, _source(c), c.arrays()
+    if source.count("\n") > _MOST_LINES:
+        files[f"{prefix}_tables.h"] = arrays
+        source = source.replace(arrays, f'#include "{prefix}_tables.h"\n')
+    files |= {
+        f"{prefix}.c": source,
         f"{prefix}.h": header(c, named),
         f"{prefix}_inputs.c": inputs_source(model, prefix),
     }
