@@ -357,7 +357,7 @@ def _as_counts(page, changes):
     return page.switch_page("pages/export.py").run()
 
 
-@pytest.mark.parametrize("number_format", ["float32", "int16"])
+@pytest.mark.parametrize("number_format", ["float32", "int16", "int8"])
 def test_columns_that_come_as_counts_reach_the_files(number_format):
     page = _page(number_format, data="iris", method="smp")
     before = said(sound(page))
@@ -376,6 +376,9 @@ def test_columns_that_come_as_counts_reach_the_files(number_format):
         least, most = (int(word.replace(",", "")) for word in spared)
         assert least < most
         assert header.count("the number itself, 0 to 1023") == len(columns)
+    if number_format == "int8":
+        assert "macros of the C" in said(page) and "macros of the C" not in before
+        assert header.count("#define IRIS_COUNT_") == len(columns)
     table = _table(page)["Training: right"]
     rights = [int(table[f].split("(")[1].split()[0]) for f in ("float32", "int16")]
     assert min(rights) > 0.9 * 90
