@@ -1,9 +1,10 @@
-"""The table of costs: ``python -m tests.bench.costs [--fit]``.
+"""The table of costs: ``python -m tests.bench.costs [--fit [FORM ...]]``.
 
 With ``--fit`` random models are measured on the simulated chips, and the constants
 written to ``smpcore/codegen/costs.json``, each form with the error that 19
 of 20 models keep that it was not fitted to: of other folds, and of the app. In any
-case models of the app are measured and printed beside their estimates.
+case models of the app are measured and printed beside their estimates. Of forms
+that are named only those are fitted whose name has one of these words.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -44,6 +46,7 @@ from smpcore.model import PrototypeModel
 from smpcore.model.ties import training_tie
 from tests.bench.export import fitted, imkpl, kernel_fitted, super_sparse, svm
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.models import linear_code
 from tests.smpcore.codegen.random_models import (
     mixed_linear,
     mixed_table,
@@ -168,8 +171,8 @@ def coded_models() -> Iterator[CompiledModel]:
         for seed, (m, limit, n_features, n_anchors) in enumerate(CODES):
             changes = {"n_features": n_features, "n_anchors": n_anchors}
             n_classes = 2 + (place + seed) % 3
-            model = coded_model(kind, m, limit, seed, n_classes=n_classes, **changes)
-            yield compile_model(model)
+            make = linear_code if kind == "linear" else partial(coded_model, kind)
+            yield compile_model(make(m, limit, seed, n_classes=n_classes, **changes))
 
 
 def told(
@@ -199,15 +202,15 @@ class Piece(NamedTuple):
 
 
 def pieces(
-    model: CompiledModel | QuantModel, chip: Chip, is_fitted: bool
+    model: CompiledModel | QuantModel, chip: Chip, is_fitted: bool, converted: bool
 ) -> Iterator[Piece]:
-    """The last piece of a model's code, and the conversion of its inputs."""
+    """The last piece of a model's code, and the conversion of its inputs if wanted."""
     *before, last = structures(model)
     alone = told(model, chip)
     if alone is None:
         return
     yield Piece(last, alone, alone, is_fitted, *before)
-    both = told(model, chip, True) if model.is_integer else None
+    both = told(model, chip, True) if converted and model.is_integer else None
     if both is not None:
         # Calls follow each other: the deeper one's stack is all that is seen.
         stack = both.stack if both.stack > alone.stack else 0
@@ -215,9 +218,12 @@ def pieces(
         yield Piece(structures(model, True)[-1], more, both, is_fitted)
 
 
-def fit(found: Iterable[tuple[str, Piece]]) -> None:
-    """Write what each part takes, from pieces of code with the names of their chips."""
-    table, groups = defaultdict(dict), defaultdict(list)
+def fit(found: Iterable[tuple[str, Piece]], known: Mapping) -> None:
+    """Write what each part takes, from pieces of code with the names of their chips.
+
+    Of forms without a piece, as it is known.
+    """
+    table, groups = defaultdict(dict, known), defaultdict(list)
     for chip, piece in found:
         groups[piece.structure.form, chip].append(piece)
     for (form, chip), own in sorted(groups.items(), key=lambda g: bool(g[1][0].before)):
@@ -342,16 +348,22 @@ def compared() -> pd.DataFrame:
 
 
 def main() -> None:
-    """Print the table, and the worst errors."""
+    """Print the table, and the worst errors; ``--fit cosine ncc`` first fits these."""
     if "--fit" in sys.argv[1:]:
+        words = sys.argv[sys.argv.index("--fit") + 1 :] or [""]
+        known = json.loads(TABLE.read_text("ascii"))
         random = ((model, True) for model in (*random_models(), *coded_models()))
         small = ((model, True) for model in small_models())
         own = ((model, False) for _, model in app_models())
         fit(
-            (chip.name, piece)
-            for model, is_fitted in (*random, *small, *own)
-            for chip in CHIPS.values()
-            for piece in pieces(model, chip, is_fitted)
+            (
+                (chip.name, piece)
+                for model, is_fitted in (*random, *small, *own)
+                if any(word in structures(model)[-1].form for word in words)
+                for chip in CHIPS.values()
+                for piece in pieces(model, chip, is_fitted, words == [""])
+            ),
+            {} if words == [""] else known,
         )
     table = compared()
     print(table.to_string(index=False))

@@ -34,9 +34,10 @@ def far_from_0(model: Any, by: float = 1e5) -> Any:
     )
 
 
-def linear_code() -> Any:
+def linear_code(*sizes: int, **changes: Any) -> Any:
     """A code of linear prototypes, as given kernels lead to."""
-    model = replace(coded_model("cosine"), similarity=Similarity("linear"))
+    model = coded_model("cosine", *sizes, **changes)
+    model = replace(model, similarity=Similarity("linear"))
     return replace(model, gram=model.weights @ model.weights.T)
 
 
