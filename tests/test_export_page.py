@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from functools import partial
 
 import numpy as np
@@ -513,9 +514,10 @@ def test_a_calibrated_model_is_exported_with_it_or_without(data, label, name):
 
 
 def test_shares_that_are_no_softmax_of_the_scores_are_said_to_be_left_out(monkeypatch):
-    monkeypatch.setattr("smpcore.evaluation.calibrate.MANY_ROWS", 1)
+    module = sys.modules["smpcore.evaluation.calibrate"]
+    monkeypatch.setattr(module, "MANY_ROWS", 1)
     page = _page(validation="0.36")
     sound(page.button(key="calibrate").click().run())
-    left_out = "those of this model are not"
+    left_out = "no softmax of the scores are not exported"
     until(page, lambda page: left_out in said(page))
     assert "_probabilities(" not in _shown(page, "iris.h")

@@ -71,18 +71,14 @@ def section(
 
 def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export, bool]:
     """The model with or without its calibration, as asked, and whether it has one."""
-    classes = made.compiled.classes
+    classes, found = made.compiled.classes, made.context.model().calibration
     if not TARGETS[target].has_probabilities:
         return made, False
-    found = made.context.model().calibration
     if found is None:
         calibration.offer(made.context)
         return made, False
     if classes and len(classes) > 2 and (found.curves or not found.slope):
-        st.caption(
-            "Probabilities of more than two classes are exported where they are a "
-            "softmax of the scores; those of this model are not."
-        )
+        st.caption("Probabilities that are no softmax of the scores are not exported.")
         return made, False
     wanted = st.toggle(
         "Include probabilities" if classes else "Include the 90 % prediction interval",

@@ -48,9 +48,9 @@ def export(
     ----------
     model : PrototypeModel
         The ``model_`` of a fitted estimator. Where it has a calibration, the code
-        gives probabilities of two classes, or the 90 % interval of a number; but ONNX
-        and Verilog have none, and the softmax of more classes is no function of one
-        lead.
+        gives probabilities of the classes, or the 90 % interval of a number; but ONNX
+        and Verilog have none, nor have more than two classes whose calibration is not
+        a softmax alone.
     preparation : Preparation, optional
         What turned the user's table into the model's features. Without it the features
         themselves are the inputs, and none may be missing.

@@ -216,10 +216,9 @@ def _constants_of_probability(model: Any) -> Constants:
         return {}
     names = ["below", "above", "drop" if model.is_integer else "per_unit"]
     kind = int if model.is_integer else np.float32
+    segments = _arrays(table, "begin", "value", "slope").items()
     return {
         **{f"LEAD_{name.upper()}": kind(getattr(table, name)) for name in names},
-        "SEGMENT_BEGIN": table.begin,
-        "SEGMENT_VALUE": table.value,
-        "SEGMENT_SLOPE": table.slope,
+        **{f"SEGMENT_{name}": values for name, values in segments},
         **({"LEAD_OFFSET": table.offset} if len(table.offset) else {}),
     }
