@@ -91,15 +91,8 @@ RESERVED = {
 }
 RESERVED["micropython"] |= RESERVED["python"]
 #: Windows cannot have a file of such a name, whatever its ending.
-_DEVICES = frozenset(
-    (
-        "aux",
-        "con",
-        "nul",
-        "prn",
-        *(f"{d}{n}" for d in ("com", "lpt") for n in range(10)),
-    )
-)
+_DEVICES = {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
+_DEVICES |= {"aux", "con", "nul", "prn"}
 _EVERYWHERE = KEYWORDS | HEADERS | _DEVICES
 
 # ISO C compilers need not take longer string literals.

@@ -64,18 +64,8 @@ def emit_javascript(model: Any, name: str = "mdl", number: str = "") -> str:
 
 def _inputs(model: Any) -> list[dict[str, Any]]:
     """What a page can show about each input."""
-    return [
-        {
-            "identifier": entry.identifier,
-            "name": entry.name,
-            "low": float(entry.low),
-            "high": float(entry.high),
-            "integer": bool(entry.integer),
-            "levels": list(entry.levels),
-            "unit": entry.unit,
-        }
-        for entry in model.source.inputs
-    ]
+    names = "identifier", "name", "low", "high", "integer", "levels", "unit"
+    return [{n: getattr(one, n) for n in names} for one in model.source.inputs]
 
 
 def _text(value: Any) -> str:

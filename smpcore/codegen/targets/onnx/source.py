@@ -14,6 +14,7 @@ import numpy as np
 
 from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.describe import arithmetic
 from smpcore.codegen.float32 import CUTOFF, EXP2, LEAST, MOST
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.package import Files, Package
@@ -25,16 +26,82 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.targets.onnx.graph import OPSET, Graph, whole_labels
 from smpcore.errors import ExportError
+
+#: Version of the operators and of the file: what onnxruntime has taken since 1.18.
+OPSET, IR_VERSION = 21, 10
 
 #: 2^-k for each whole part that `exp2_minus` can have.
 _POWERS = np.float32(2.0) ** -np.arange(127, dtype=np.float32)
 
 
+class _Graph:
+    """Nodes and constants as they are added; an array may stand for its constant."""
+
+    def __init__(self) -> None:
+        try:
+            import onnx
+        except ImportError:
+            raise ExportError(
+                "ONNX files are written by the library onnx, which is not installed; "
+                "install it with: pip install onnx"
+            ) from None
+        self.onnx, self.nodes, self.constants = onnx, [], []
+
+    def op(self, kind: str, *inputs: Any, **attributes: Any) -> str:
+        """Add an operator and return the name of its output."""
+        names = [one if isinstance(one, str) else self._constant(one) for one in inputs]
+        output = f"{kind.lower()}_{len(self.nodes)}"
+        node = self.onnx.helper.make_node(kind, names, [output], **attributes)
+        self.nodes.append(node)
+        return output
+
+    def _constant(self, value: Any) -> str:
+        array = np.asarray(value)
+        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(array, name))
+        return name
+
+    def cast(self, value: str, kind: str) -> str:
+        """Values of another type, by its name in ONNX."""
+        return self.op("Cast", value, to=getattr(self.onnx.TensorProto, kind))
+
+    def written(
+        self,
+        model: CompiledModel,
+        name: str,
+        outputs: dict[str, str],
+        told: dict[str, str],
+    ) -> bytes:
+        """Bytes of the whole file."""
+        make, kinds = self.onnx.helper, self.onnx.TensorProto
+        for output, found in outputs.items():
+            self.nodes.append(make.make_node("Identity", [found], [output]))
+        types = {"index": (kinds.INT64, ["rows"]), "label": (kinds.STRING, ["rows"])}
+        types |= {"value": (kinds.FLOAT, ["rows"])}
+        types |= {"scores": (kinds.FLOAT, ["rows", model.n_outputs])}
+        if _whole_labels(model):
+            types["label"] = types["index"]
+        given = make.make_tensor_value_info(
+            "input", kinds.FLOAT, ["rows", len(model.inputs)]
+        )
+        answers = [make.make_tensor_value_info(n, *types[n]) for n in outputs]
+        graph = make.make_graph(self.nodes, name, [given], answers, self.constants)
+        file = make.make_model(
+            graph,
+            opset_imports=[make.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="Sparse Prototype Explorer",
+            doc_string=arithmetic(model),
+        )
+        make.set_model_props(file, told)
+        return file.SerializeToString(deterministic=True)
+
+
 def emit_onnx(model: CompiledModel, name: str = "mdl", number: str = "") -> bytes:
     """Write a model as an ONNX file."""
-    graph, rows = Graph(), "input"
+    graph, rows = _Graph(), "input"
     for operation in model.operations:
         rows = _write(operation, graph, model, rows)
     if model.is_regression:
@@ -64,7 +131,7 @@ def _whole(values: Any) -> np.ndarray:
     return np.asarray(values, dtype=np.int64)
 
 
-def _values(graph: Graph, model: CompiledModel, places: list[tuple[int, int]]) -> str:
+def _values(graph: _Graph, model: CompiledModel, places: np.ndarray) -> str:
     """What the inputs count as (`run.input_values`), by pairs of input and level."""
     x = "input"
     missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
@@ -73,9 +140,9 @@ def _values(graph: Graph, model: CompiledModel, places: list[tuple[int, int]]) -
     offset = np.float32([entry.offset for entry in model.inputs])
     if offset.any():
         x = graph.op("Sub", x, offset)
-    if places == [(place, -1) for place in range(len(model.inputs))]:
+    columns, levels = places.T
+    if np.array_equal(columns, np.arange(len(model.inputs))) and (levels < 0).all():
         return x
-    columns, levels = np.array(places).T
     x = graph.op("Gather", x, _whole(columns), axis=1)
     if (levels >= 0).any():
         is_level = graph.cast(graph.op("Equal", x, np.float32(levels)), "FLOAT")
@@ -83,35 +150,30 @@ def _values(graph: Graph, model: CompiledModel, places: list[tuple[int, int]]) -
     return x
 
 
-def _weighted(
-    graph: Graph, values: str, n: int, terms: list[list[tuple[int, float]]], bias: Any
-) -> str:
-    """Sums of some of n values with weights, one for each list of terms.
+def _weighted(graph: _Graph, values: str, n: int, operation: Any, column: Any) -> str:
+    """Rows of weights over n values, of which each term has one.
 
     A value that a sum has no term for does not enter it, whatever it is: a product with
     a weight of 0 would turn an infinite one into a NaN.
     """
-    most = max(map(len, terms))
-    place = np.full((len(terms), most), n)
-    weight = np.zeros(place.shape, np.float32)
-    for row, own in enumerate(terms):
-        for k, (column, number) in enumerate(own):
-            place[row, k], weight[row, k] = column, number
-    if all(len(own) == n for own in terms):
-        table = np.zeros((n, len(terms)), np.float32)
-        np.put_along_axis(table.T, place, weight, axis=1)
-        total = graph.op("MatMul", values, table)
-    else:
-        padded = graph.op("Pad", values, _whole([0, 0, 0, 1]))
-        chosen = graph.op("Gather", padded, _whole(place), axis=1)
-        total = graph.op(
-            "ReduceSum", graph.op("Mul", chosen, weight), _whole([2]), keepdims=0
-        )
-    return graph.op("Add", total, np.float32(bias))
+    counts = np.bincount(operation.row, minlength=operation.n_rows)
+    if (counts == n).all():
+        table = np.zeros((n, len(counts)), np.float32)
+        table[column, operation.row] = operation.weight
+        return graph.op("Add", graph.op("MatMul", values, table), operation.bias)
+    order = np.argsort(operation.row, kind="stable")
+    at = np.arange(counts.max()) < counts[:, None]
+    place, weight = np.full(at.shape, n), np.zeros(at.shape, np.float32)
+    place[at], weight[at] = column[order], operation.weight[order]
+    padded = graph.op("Pad", values, _whole([0, 0, 0, 1]))
+    chosen = graph.op("Gather", padded, _whole(place), axis=1)
+    products = graph.op("Mul", chosen, weight)
+    total = graph.op("ReduceSum", products, _whole([2]), keepdims=0)
+    return graph.op("Add", total, operation.bias)
 
 
 @singledispatch
-def _write(operation: Operation, graph: Graph, model: CompiledModel, values: str):
+def _write(operation: Operation, graph: _Graph, model: CompiledModel, values: str):
     """Name of what an operation gives, of the name of what it is given."""
     raise ExportError(
         "This model searches a sparse code for each input, which the operators of ONNX "
@@ -120,21 +182,17 @@ def _write(operation: Operation, graph: Graph, model: CompiledModel, values: str
 
 
 @_write.register
-def _(operation: WeightedInputs, graph: Graph, model: CompiledModel, values: str):
-    pairs = zip(operation.input.tolist(), operation.level.tolist(), strict=True)
-    places = list(dict.fromkeys(sorted(pairs)))
-    terms = [
-        [(places.index((p, k)), w) for p, k, w in operation.terms(row)]
-        for row in range(operation.n_rows)
-    ]
+def _(operation: WeightedInputs, graph: _Graph, model: CompiledModel, values: str):
+    pairs = np.column_stack([operation.input, operation.level])
+    places, column = np.unique(pairs, axis=0, return_inverse=True)
     values = _values(graph, model, places)
-    return _weighted(graph, values, len(places), terms, operation.bias)
+    return _weighted(graph, values, len(places), operation, column.ravel())
 
 
 @_write.register
-def _(operation: Features, graph: Graph, model: CompiledModel, values: str):
-    pairs = zip(operation.input.tolist(), operation.level.tolist(), strict=True)
-    t = _values(graph, model, list(pairs))
+def _(operation: Features, graph: _Graph, model: CompiledModel, values: str):
+    pairs = np.column_stack([operation.input, operation.level])
+    t = _values(graph, model, pairs)
     if (operation.factor != 1).any():
         t = graph.op("Mul", t, operation.factor)
     if operation.is_moved:
@@ -149,11 +207,11 @@ def _(operation: Features, graph: Graph, model: CompiledModel, values: str):
 
 
 @_write.register
-def _(operation: Similarities, graph: Graph, model: CompiledModel, values: str):
+def _(operation: Similarities, graph: _Graph, model: CompiledModel, values: str):
     step, finish, *_ = operation.kind
     if step == "product":
         total = graph.op("MatMul", values, np.ascontiguousarray(operation.anchor.T))
-        total = _with_constant(graph, operation, total)
+        total = graph.op("Add", total, operation.constant)
         power = total
         for _ in range(operation.degree - 1):
             power = graph.op("Mul", power, total)
@@ -177,27 +235,19 @@ def _(operation: Similarities, graph: Graph, model: CompiledModel, values: str):
     return _exp2_minus(graph, _total(graph, operation, parts))
 
 
-def _total(graph: Graph, operation: Similarities, parts: str) -> str:
+def _total(graph: _Graph, operation: Similarities, parts: str) -> str:
     """Sum over the features of each anchor."""
     total = graph.op("ReduceSum", parts, _whole([2]), keepdims=0)
-    return _with_constant(graph, operation, total)
-
-
-def _with_constant(graph: Graph, operation: Similarities, total: str) -> str:
-    constant = operation.constant
-    return graph.op("Add", total, constant) if constant.any() else total
+    return graph.op("Add", total, operation.constant)
 
 
 @_write.register
-def _(operation: WeightedSums, graph: Graph, model: CompiledModel, values: str):
-    terms: list[list[tuple[int, float]]] = [[] for _ in range(operation.n_rows)]
-    for anchor, (rows, weights) in enumerate(operation.terms()):
-        for row, weight in zip(rows, weights, strict=True):
-            terms[row].append((anchor, weight))
-    return _weighted(graph, values, operation.n_anchors, terms, operation.bias)
+def _(operation: WeightedSums, graph: _Graph, model: CompiledModel, values: str):
+    column = np.repeat(np.arange(operation.n_anchors), np.diff(operation.start))
+    return _weighted(graph, values, operation.n_anchors, operation, column)
 
 
-def _exp2_minus(graph: Graph, u: str) -> str:
+def _exp2_minus(graph: _Graph, u: str) -> str:
     """`float32.exp2_minus`, operation by operation."""
     inside = graph.op("Less", u, CUTOFF)
     small = graph.op("Where", inside, u, np.float32(0))
@@ -211,7 +261,7 @@ def _exp2_minus(graph: Graph, u: str) -> str:
     return graph.op("Where", inside, graph.op("Mul", power, scale), outside)
 
 
-def _inverse_root(graph: Graph, square: str) -> str:
+def _inverse_root(graph: _Graph, square: str) -> str:
     """1 / sqrt(square), 0 for a number that is too small (`float32.inverse_root`)."""
     above = graph.op("Greater", square, LEAST)
     usable = graph.op("And", above, graph.op("Less", square, MOST))
@@ -220,7 +270,7 @@ def _inverse_root(graph: Graph, square: str) -> str:
     return graph.op("Where", usable, root, graph.op("Mul", square, np.float32(0)))
 
 
-def _classes(graph: Graph, model: CompiledModel, rows: str) -> dict[str, str]:
+def _classes(graph: _Graph, model: CompiledModel, rows: str) -> dict[str, str]:
     """Scores, class and label by the rules of `CompiledModel.scores` and `decide`."""
     spoken = graph.op("Greater", rows, LOWEST)  # a NaN is not
     scores = graph.op("Where", spoken, rows, LOWEST)
@@ -240,10 +290,15 @@ def _classes(graph: Graph, model: CompiledModel, rows: str) -> dict[str, str]:
         index = graph.op("Where", known, index, _whole(model.fallback))
     texts = [label.encode("utf-8", "replace").decode() for label in model.labels]
     labels = np.array(texts, dtype=object)
-    if whole_labels(model):
+    if _whole_labels(model):
         labels = _whole(model.classes)
     label = graph.op("Gather", labels, index)
     return {"scores": scores, "index": index, "label": label}
+
+
+def _whole_labels(model: CompiledModel) -> bool:
+    """Whether all classes are whole numbers."""
+    return all(type(label) is int for label in model.classes or ())
 
 
 def onnx(package: Package) -> Files:
@@ -254,15 +309,7 @@ def onnx(package: Package) -> Files:
 
 def words_of_onnx(package: Package) -> dict[str, str]:
     """Words of the example, and of the page about it."""
-    outputs = "`scores`, `index` (of the class, see below) and `label`"
-    words = {
-        "answer": "scores",
-        "first_output": "label",
-        "wanted": "label, scores",
-        "outputs": outputs,
-    }
-    if package.model.is_regression:
-        words = dict.fromkeys(words, "value") | {"outputs": "`value`"}
     bound = error_bound(package.model, package.vectors.rows.astype(np.float64))
     room = 2 * float(bound[np.isfinite(bound)].max(initial=0.0))
-    return package.words | words | {"room": f"{room:.3g}", "opset": str(OPSET)}
+    words = {"room": f"{room:.3g}", "opset": str(OPSET)}
+    return package.parts("onnx/parts.in") | words

@@ -7,6 +7,7 @@ the bits of the emulator. Integers are exact.
 from __future__ import annotations
 
 import inspect
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -71,37 +72,26 @@ def _declared(constants: Constants) -> str:
 
 def _literal(value: Any) -> str:
     if isinstance(value, np.float32):
-        return f'_floats("{_words(value)[0]}")[0]  # {value:.9g}'
+        return f'_floats("{_bits(value)}")[0]  # {value:.9g}'
     if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-        lines = _lines(_words(value))
-        return "_floats(" + _inside([f'"{line}"' for line in lines]) + ")"
-    if isinstance(value, np.ndarray | np.generic):
-        value = value.ravel().tolist() if value.ndim else value.item()
+        return f'_floats("""{_wrapped(_bits(value))}""")'
+    if isinstance(value, np.ndarray):
+        return f"({_wrapped(''.join(f'{one}, ' for one in value.flat))})"
     if isinstance(value, list):
-        return "(" + _inside(_lines([f"{one!a}," for one in value])) + ")"
-    return ascii(value)
+        return "(\n" + "".join(f"    {one!a},\n" for one in value) + ")"
+    return ascii(value.item() if isinstance(value, np.generic) else value)
 
 
-def _words(values: np.ndarray | np.float32) -> list[str]:
+def _bits(values: np.ndarray | np.float32) -> str:
     """Bits of floats: a board with 32-bit floats may read decimals inexactly."""
-    return [f"{bits:08x}" for bits in np.atleast_1d(values).view(np.uint32).flat]
+    return " ".join(f"{n:08x}" for n in np.atleast_1d(values).view(np.uint32).flat)
 
 
-def _lines(words: list[str]) -> list[str]:
-    """Words with a blank after each, in lines."""
-    lines = [""]
-    for word in words:
-        if lines[-1] and len(lines[-1]) + len(word) > 76:
-            lines.append("")
-        lines[-1] += f"{word} "
-    return lines
-
-
-def _inside(lines: list[str]) -> str:
-    """What stands between two brackets."""
-    if len(lines) == 1 and len(lines[0]) < 60:
-        return lines[0].rstrip()
-    return "\n    " + "\n    ".join(line.rstrip() for line in lines) + "\n"
+def _wrapped(text: str) -> str:
+    """Text between two brackets; a long one in lines of its own."""
+    if len(text) < 60:
+        return text.rstrip()
+    return "\n" + textwrap.indent(textwrap.fill(text, 76), "    ") + "\n"
 
 
 _PYTHON = Language("python/program.in", _declared, "_".join)

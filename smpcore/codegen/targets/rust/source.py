@@ -69,12 +69,9 @@ def _declared(name: str, value: Any, lead: str) -> str:
     if isinstance(value, str):
         return f"const {name}: &str = {_text(value)};"
     kind = "usize" if name.startswith(("N_", "IN_")) else _TYPES.get(name)
-    if kind is None:
-        kinds = {np.float32: "f32", float: "f64"}
-        kind = kinds.get(type(value), "u32")
-    if "f32" in (kind, lead if kind == "Lead" else ""):
-        return f"const {name}: {kind} = {_float(value)};"
-    return f"const {name}: {kind} = {value};"
+    kind = kind or {np.float32: "f32", float: "f64"}.get(type(value), "u32")
+    is_float = (lead if kind == "Lead" else kind).startswith("f")
+    return f"const {name}: {kind} = {float(value) if is_float else value};"
 
 
 def _array(name: str, values: Any) -> tuple[str, list[str]]:
