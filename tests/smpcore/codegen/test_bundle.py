@@ -12,33 +12,17 @@ from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise, sampl
 from smpcore.codegen.json_text import schema
 from smpcore.codegen.neighbours import neighbours
 from smpcore.codegen.quant_inputs import container_ends
-from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.models import every_kind
 from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.random_models import one_value
 from tests.smpcore.codegen.zips import bundle, readme, unpack
 
-FILES = [
-    "LICENSE",
-    "Makefile",
-    "README.md",
-    "mdl.c",
-    "mdl.h",
-    "mdl.json",
-    "mdl.schema.json",
-    "MISRA.md",
-    "mdl_board.c",
-    "mdl_example.c",
-    "mdl_inputs.c",
-    "mdl_selftest.c",
-    "mdl_selftest.h",
-    "mdl_test_vectors.csv",
-    "mdl_test_vectors.h",
-]
-
-#: What is compiled beside the model for its self-test.
-
+FILES = """
+LICENSE Makefile README.md mdl.c mdl.h mdl.json mdl.schema.json MISRA.md mdl_board.c
+mdl_example.c mdl_inputs.c mdl_selftest.c mdl_selftest.h mdl_test_vectors.csv
+mdl_test_vectors.h
+""".split()
 
 #: Further files of integers.
 WHOLE = ["mdl_quantise.c", "mdl_selftest_quantise.c"]
@@ -88,12 +72,6 @@ def test_vectors_end_where_no_other_rows_exist(mixed_model):
     )
     found = codegen.test_vectors(few)
     assert sorted(found.rows[:, 0].tolist()) == [-1.0, 0.0, 1.0, 2.0]
-
-
-@pytest.mark.parametrize("n", [0, 65])
-def test_the_number_of_vectors_is_limited(mixed_model, n):
-    with pytest.raises(ExportError, match=f"n={n} should be from 1 to 64"):
-        codegen.test_vectors(mixed_model, n=n)
 
 
 def test_the_readme_says_what_matters(mixed, random_model):

@@ -1,6 +1,5 @@
 """Models as zips: one call, an identity, and files that a stranger can use."""
 
-import io
 import json
 import re
 from dataclasses import replace
@@ -27,7 +26,6 @@ from smpcore.codegen import (
     SensorRange,
     compile_model,
     default_name,
-    emit_c99,
     model_id,
     quantise,
 )
@@ -87,6 +85,7 @@ def test_one_call_gives_a_zip_for_every_target(iris):
         ({"name": "stdio"}, "no header of C or Arduino"),
         ({"target": "arduino", "name": "arduino_x"}, "should not begin with 'arduino'"),
         ({"vectors": 65}, "n=65 should be from 1 to 64"),
+        ({"vectors": 0}, "n=0 should be from 1 to 64"),
         ({"ranges": {"x": SensorRange(0, 1)}, "number": "int8"}, "has no input 'x'"),
         ({"counts": {"x": Counts(1.0)}}, "counts names 'x', which is no number of"),
         ({"counts": {PETAL: Counts(-1.0)}}, r"scale=-1.0 .* above 0; where a larger"),
@@ -183,13 +182,6 @@ def test_two_models_of_each_kind_live_in_one_program_of_cpp(tool, tmp_path):
     run(tmp_path / "all")
 
 
-def test_the_header_tells_range_and_unit_of_each_input(mixed_model):
-    given = {"size, cm": SensorRange(0, 300, unit="cm*/ \n#x %")}
-    header = emit_c99(quantise(mixed_model, 8, given))["mdl.h"].decode()
-    (line,) = [x for x in header.splitlines() if "MDL_IN_SIZE_CM = 0" in x]
-    assert re.search(r"rounded, 14\d\.\d+ to 18\d\.\d+ in training cm/ x % \*/$", line)
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("target", ["c99", "javascript", "python"])
 def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
@@ -211,33 +203,9 @@ def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
         export(model, preparation, target, number, ranges=again)
 
 
-@pytest.mark.parametrize("target", TARGETS)
-def test_test_vectors_are_a_table_too(target):
-    number = TARGETS[target].numbers[-1]
-    if target == "onnx":
-        pytest.importorskip("onnx")
-    model = every_kind()["linear", number]
-    vectors = codegen.test_vectors(model)
-    files = contents(bundle(model, vectors, target=target))
-    (text,) = (c.decode() for n, c in files.items() if n.endswith("vectors.csv"))
-    table = pd.read_csv(io.StringIO(text))
-    n = len(model.inputs)
-    assert table["kind"].tolist() == list(vectors.kinds)
-    rows = table.iloc[:, 1 : 1 + n].to_numpy(vectors.rows.dtype)
-    np.testing.assert_array_equal(rows, vectors.rows)
-    np.testing.assert_array_equal(table["class"], vectors.winners)
-    scores = table.iloc[:, 2 + n :].to_numpy(vectors.scores.dtype)
-    np.testing.assert_array_equal(scores, vectors.scores)
-
-
-@pytest.mark.parametrize("number", NUMBERS)
-def test_a_cmake_project_builds_and_tests_itself(tool, tmp_path, number):
-    model = every_kind()["linear", number]
+def test_a_cmake_project_takes_a_model_in(tool, tmp_path):
+    model = every_kind()["linear", "int8"]
     unpack(bundle(model, codegen.test_vectors(model), target="cmake"), tmp_path / "mdl")
-    run(tool("cmake"), "-B", "build", cwd=tmp_path / "mdl")
-    run(tool("cmake"), "--build", "build", cwd=tmp_path / "mdl")
-    said = run(tool("ctest"), "--test-dir", "build", "-V", cwd=tmp_path / "mdl")
-    assert b"selftest: 0 of 32 differ" in said
     (tmp_path / "main.c").write_text(
         "#include <mdl.h>\nint main(void) { return MDL_FORMAT != 2; }\n"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from smpcore import codegen
 from smpcore.codegen import SensorRange, compile_model, quantise, sample
-from smpcore.codegen.program import SparseCode, WeightedInputs, WeightedSums
+from smpcore.codegen.program import SparseCode, WeightedInputs
 from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets.javascript.source import emit_javascript
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
@@ -20,46 +20,34 @@ from tests.smpcore.codegen.zips import bundle, unpack
 
 def test_contributions_add_up_to_the_scores(tool, tmp_path, mixed_model, random_model):
     floats = [mixed_model, compile_model(one_value(random_model, 6))]
-    models = [*floats, *(quantise(one, 16) for one in floats)]
+    floats += map(
+        compile_model, [*map(random_kernel_model, SIMILARITIES), coded_model()]
+    )
     tasks = []
-    for model in models:
-        rows = sample(mixed_model if len(model.inputs) == 4 else floats[1], 200)
-        n = model.n_rows * len(model.inputs)
-        tasks.append((model, model.to_inputs(rows), {"contributions": n}))
-    told = answers_of_script("javascript", tasks, tool, tmp_path)
-    for (model, rows, _), found in zip(tasks, told, strict=True):
-        added = found["contributions"].reshape(len(rows), model.n_rows, -1)
-        operation = model.find(WeightedInputs)
-        room = 0 if model.is_integer else 1e-5 * (1 + np.abs(added).sum(axis=2))
-        scores = model.row_scores(rows)
-        assert (np.abs(added.sum(axis=2) + operation.bias - scores) <= room).all()
-        # An input that is changed changes its own share only.
-        one = rows.copy()
-        one[:, 0] = one[::-1, 0]
-        alone = scores - model.row_scores(one)
-        assert (np.abs(added[:, :, 0] - added[::-1, :, 0] - alone) <= 2 * room).all()
-
-
-def test_terms_of_anchors_and_of_a_code_add_up_to_the_scores(tool, tmp_path):
-    sums = [compile_model(random_kernel_model(kind)) for kind in SIMILARITIES]
-    sums += [quantise(compile_model(random_kernel_model("laplacian")), 16)]
-    tasks = []
-    for model in [*sums, compile_model(coded_model())]:
-        parts = model.find(SparseCode) or model.find(WeightedSums)
-        n = getattr(parts, "n_prototypes", 0) or parts.n_anchors
+    for model in [*floats, *(quantise(one, 16) for one in floats[:2] + floats[4:5])]:
+        last = model.operations[-1]
+        n = getattr(last, "n_prototypes", getattr(last, "n_anchors", len(model.inputs)))
         given = model.to_inputs(sample(model.source, 200))
         tasks.append((model, given, {"contributions": model.n_rows * n}))
     told = answers_of_script("javascript", tasks, tool, tmp_path)
     for (model, rows, _), found in zip(tasks, told, strict=True):
         added = found["contributions"].reshape(len(rows), model.n_rows, -1)
-        bias = 0 if model.find(SparseCode) else model.find(WeightedSums).bias
         room = 0 if model.is_integer else 1e-5 * (1 + np.abs(added).sum(axis=2))
         scores = model.row_scores(rows)
+        rest = scores - getattr(model.operations[-1], "bias", 0)
         if code := model.find(SparseCode):
             # What nothing represents has a score of its own.
-            scores = np.where(scores == np.float32(code.unrepresented), 0, scores)
-        assert (np.abs(added.sum(axis=2) + bias - scores) <= room).all()
+            rest = np.where(scores == np.float32(code.unrepresented), 0, scores)
+        assert (np.abs(added.sum(axis=2) - rest) <= room).all()
         assert np.count_nonzero(added) > len(rows)
+        if model.find(WeightedInputs) is model.operations[-1]:
+            # An input that is changed changes its own share only.
+            one = rows.copy()
+            one[:, 0] = one[::-1, 0]
+            alone = scores - model.row_scores(one)
+            assert (
+                np.abs(added[:, :, 0] - added[::-1, :, 0] - alone) <= 2 * room
+            ).all()
 
 
 HOSTILE = [

@@ -6,7 +6,6 @@ functions), of PlatformIO Core 6.2 and of Zephyr's module metadata.
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -164,13 +163,3 @@ def test_a_manifest_is_as_platformio_validates_it(model, tmp_path, name):
         *("name", "version", "description", "keywords", "license", "frameworks"),
         *("platforms", "headers", "build"),
     }
-
-
-def test_a_module_has_the_entries_that_zephyr_knows(model, tmp_path):
-    library = _library(model, tmp_path, "zephyr")
-    lines = (library / "zephyr/module.yml").read_text().splitlines()
-    told = dict(line.strip().split(":", 1) for line in lines)
-    assert list(told) == ["name", "build", "cmake", "kconfig"]
-    assert re.fullmatch(r"[A-Za-z0-9_]+", told["name"].strip())
-    assert (library / told["cmake"].strip() / "CMakeLists.txt").is_file()
-    assert (library / Path(told["kconfig"].strip())).is_file()

@@ -44,12 +44,11 @@ def _said(way, folder, tool):
 
 
 def _spoil(folder):
-    """Change what is expected of the first test vector."""
+    """Change the last answer that is expected of the first test vector."""
     if (header := folder / "xyz_test_vectors.h").exists():
-        text = header.read_text()
-        scores = re.search("xyz_test_(scores|values)", text).start()
-        at = text.index("{", text.index("{", scores) + 1) + 1
-        header.write_text(f"{text[:at]}1 + {text[at:]}")
+        before, last = header.read_text().rsplit(" = {", 1)
+        last = re.sub(r"(?=[-.\d])", "1 + ", last, count=1)
+        header.write_text(f"{before} = {{{last}")
         return
     table = folder / "xyz_test_vectors.csv"
     head, first, *lines = table.read_text().splitlines()
@@ -83,15 +82,6 @@ def test_a_zip_tests_itself(tool, tmp_path, way, kind):
             assert f"selftest: 1 of {n} differ" in _said(way, folder, tool)
 
 
-@pytest.mark.parametrize("chip", ["avr", "cortex-m0", "cortex-m4f"])
-def test_the_makefile_tells_sizes_on_chips(tool, tmp_path, chip):
-    tool("avr-gcc" if chip == "avr" else "arm-none-eabi-gcc")
-    for number in ("float32", "int8"):
-        model = every_kind()["linear", number]
-        unpack(bundle(model, codegen.test_vectors(model)), tmp_path / number)
-        assert b"text" in run(tool("make"), chip, cwd=tmp_path / number)
-
-
 def test_the_conversion_may_be_left_out(tool, tmp_path):
     model = every_kind()["linear", "int8"]
     unpack(bundle(model, codegen.test_vectors(model)), tmp_path)
@@ -101,24 +91,6 @@ def test_the_conversion_may_be_left_out(tool, tmp_path):
     run(tool("gcc"), "main.c", "mdl_selftest.c", "mdl.c", "-o", "alone", cwd=tmp_path)
     run(tmp_path / "alone")
     assert b"quantise" not in run(tool("nm"), "alone", cwd=tmp_path)
-
-
-@pytest.mark.parametrize("target", ["c99", "python", "javascript", "rust"])
-def test_a_self_test_notices_a_wrong_probability(tool, tmp_path, target):
-    model = every_kind()["calibrated", "float32"]
-    unpack(bundle(model, codegen.test_vectors(model), "xyz", target), tmp_path)
-    way, name, table = {
-        "c99": ("make", "xyz.c", "probability_value["),
-        "python": ("python", "xyz.py", "SEGMENT_VALUE = "),
-        "javascript": ("javascript", "xyz.mjs", "SEGMENT_VALUE = "),
-        "rust": ("cargo", "src/lib.rs", "SEGMENT_VALUE: "),
-    }[target]
-    text = (tmp_path / name).read_text()
-    before, begin, after = text.partition(table)
-    wrong = re.sub(r"(?<=[{(\[ ])(\d{3,})(?=,)", r"1\1", after, count=1)
-    (tmp_path / name).write_text(before + begin + wrong)
-    assert wrong != after
-    assert "selftest: 0 of" not in _said(way, tmp_path, tool)
 
 
 def test_hostile_names_stay_data():
