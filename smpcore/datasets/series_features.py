@@ -12,7 +12,7 @@ import numpy as np
 PLAIN = ("mean", "standard deviation", "zero crossings", "minimum", "maximum")
 _BAND = "band "
 #: Bits behind the point: of the factor of a band's recursion, its sine, its window.
-FACTOR_BITS, SINE_BITS, WINDOW_BITS = 28, 30, 15
+FACTOR_BITS, SINE_BITS, WINDOW_BITS = 24, 24, 16
 #: Samples of a block of a band: more would need more than 32 bits, fewer hear nothing.
 _BLOCK = range(4, 1025)
 
@@ -66,7 +66,7 @@ def band(name: str, n_times: int) -> Band | None:
 def hann(block: int) -> np.ndarray:
     """Whole numbers that the samples of a block are weighted with."""
     weights = np.sin(np.pi * (np.arange(block) + 0.5) / block) ** 2
-    whole = np.rint(weights * (2**WINDOW_BITS - 1)).astype(np.int16)
+    whole = np.rint(weights * (2**WINDOW_BITS - 1)).astype(np.uint16)
     return np.minimum(whole, whole[::-1])  # the same from either end
 
 
