@@ -8,11 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from smpcore.codegen.constants import smallest
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import identifier, shorten
 from smpcore.codegen.quant_inputs import QuantInput, SensorRange
 from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
-from smpcore.codegen.targets.c99.stream import Stream, least_type
+from smpcore.codegen.targets.c99.stream import Stream
 from smpcore.codegen.templates import section, sections
 from smpcore.datasets.series_features import (
     FACTOR_BITS,
@@ -26,6 +27,8 @@ from smpcore.datasets.series_features import (
 from smpcore.errors import ExportError
 
 _FILE = "c99/feature_stream.c.in"
+#: What a part can have in each place of the code.
+_ROLES = ("members", "last", "counter", "functions", "take", "remember", "inputs")
 #: Feature -> its part of the code; every other one is a band.
 _PARTS = {
     "mean": "mean",
@@ -112,21 +115,21 @@ class FeatureStream(Stream):
         summed = [*used.get("mean", ()), *used.get("deviation", ())]
         sums = sorted({channel for _, channel, _ in summed})
         if sums:
-            tables["sum_channel"] = least_type(sums)
+            tables["sum_channel"] = smallest(np.array(sums))
         for part, features in used.items():
             places, channels, names = zip(*features, strict=True)
             of = [(n, self.n_times, self.steps[c].count) for _, c, n in features]
-            tables[f"{part}_input"] = least_type(places)
+            tables[f"{part}_input"] = smallest(np.array(places))
             tables[f"{part}_scale"] = np.array([scale(*one) for one in of])
             if part != "mean":
-                tables[f"{part}_channel"] = least_type(channels)
+                tables[f"{part}_channel"] = smallest(np.array(channels))
             if part in ("mean", "deviation"):
-                tables[f"{part}_place"] = least_type([*map(sums.index, channels)])
+                tables[f"{part}_place"] = smallest(np.searchsorted(sums, channels))
             if part == "band":
                 constants = np.array([band(name, self.n_times) for name in names])
                 blocks = tables["band_block"] = constants[:, 0].astype(np.uint16)
                 sizes, kind = np.unique(blocks, return_inverse=True)
-                tables["band_begin"] = least_type((np.cumsum(sizes) - sizes)[kind])
+                tables["band_begin"] = smallest((np.cumsum(sizes) - sizes)[kind])
                 tables["hann"] = np.concatenate([*map(hann, sizes)])
                 for k, name in ((2, "factor"), (3, "sine")):
                     tables[f"band_{name}"] = constants[:, k].astype(np.int32)
@@ -142,51 +145,32 @@ class FeatureStream(Stream):
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
-        tables, period = c.tables, self.n_windows * self.hop
-        sizes = {
-            f"n_{name.split('_')[0]}": len(table)
-            for name, table in tables.items()
-            if name != "hann"
-        }
+        period, whole = self.n_windows * self.hop, c.model.is_integer
+        tables = {name: one for name, one in c.tables.items() if name != "hann"}
+        sizes = {name.split("_")[0]: len(table) for name, table in tables.items()}
         words = {
             **words,
             **{name: c.fetch(name, "k") for name in tables},
-            "window_bits": WINDOW_BITS,
-            **sizes,
+            **{f"n_{part}": size for part, size in sizes.items()},
             "time": unsigned(period),
             "period": period,
             "n_windows": self.n_windows,
             "place": unsigned(max(sizes.values())),
             "factor_bits": FACTOR_BITS,
             "sine_bits": SINE_BITS,
+            "window_bits": WINDOW_BITS,
+            "convert": f"    {words['name']}_quantise(values, x);\n" if whole else "",
+            "to": section(_FILE, f"to {'integers' if whole else 'floats'}", words),
         }
-        parts = [name.removeprefix("n_") for name in sizes]
-        if "band" in parts:
+        if "band" in sizes:
             words["hann"] = c.fetch("hann", f"{words['band_begin']} + window->left[k]")
-
-        def together(role: str) -> str:
-            names = [n for n in (f"{role} {part}" for part in parts) if n in known]
-            return "".join(section(_FILE, name, words) for name in names)
-
-        def some(name: str, *needed: str) -> str:
-            return section(_FILE, name, words) if {*needed} & {*parts} else ""
-
-        known = sections(_FILE)
-        take = together("take").splitlines(keepends=True)
-        whole = c.model.is_integer
-        prefix = words["name"]
-        more = {
-            "take": "".join(
-                f"        {line}" if line.strip() else line for line in take
-            ),
-            "inputs_of": together("inputs"),
-            "remember": some("remember", "crossings"),
-            "functions": some("part", "band") + some("root", "band", "deviation"),
-            "declare": f"    float values[{prefix.upper()}_N];\n" if whole else "",
-            "convert": f"    {prefix}_quantise(values, x);\n" if whole else "",
-        }
-        if not whole:
-            more["inputs_of"] = more["inputs_of"].replace(" values[", " x[")
-        window = section(_FILE, "window", words | {"members": together("members")})
-        members = section(_FILE, "members", words | {"last": some("last", "crossings")})
-        return window, members, section(_FILE, "code", words | more)
+        has_roots = {"band", "deviation"} & {*sizes}
+        words["root"] = section(_FILE, "root", words) if has_roots else ""
+        for role in _ROLES:
+            names = [f"{role} {part}" for part in sizes]
+            known = [name for name in names if name in sections(_FILE)]
+            words[role] = "".join(section(_FILE, name, words) for name in known)
+        window, members, code = (
+            section(_FILE, name, words) for name in ("window", "stream", "code")
+        )
+        return window, members, code

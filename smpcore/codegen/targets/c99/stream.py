@@ -6,12 +6,13 @@ a hop, of one channel, take turns in a ring: as many as windows that wait for th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
+from smpcore.codegen.constants import smallest
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import identifier, shorten
 from smpcore.codegen.quant_inputs import QuantInput, SensorRange, covered_range
@@ -107,7 +108,7 @@ class Stream:
                 "lag": self.n_times // self.hop - time // self.hop,
                 "begin": (np.cumsum(lengths) - lengths)[ring],
             }
-        return {name: least_type(table) for name, table in tables.items()}
+        return {name: smallest(table) for name, table in tables.items()}
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
@@ -168,12 +169,9 @@ class Stream:
             names = {"name": name, "identifier": identifier(name, taken)}
             unused = CompiledInput(0, name, names["identifier"], "number", 0.0, 0.0)
             bare = [one.given for one in own] if model.is_integer else own
-            bare = replace(
-                bare[0] if bare else unused,
-                **names,
-                low=min((entry.low for entry in bare), default=0.0),
-                high=max((entry.high for entry in bare), default=0.0),
-            )
+            bare = bare or [unused]
+            low, high = min(e.low for e in bare), max(e.high for e in bare)
+            bare = replace(bare[0], **names, low=low, high=high)
             if not model.is_integer:
                 samples.append(bare)
                 continue
@@ -205,11 +203,8 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
         As `emit_c99`, and ``<prefix>_stream.h``, ``<prefix>_stream.c``; of integers
         ``<prefix>_stream_quantise.c`` as well.
     """
-    samples, name, width = (
-        stream.samples(model),
-        f"{prefix}_stream",
-        stream.width(model),
-    )
+    samples, width = stream.samples(model), stream.width(model)
+    name = f"{prefix}_stream"
     used = [one for one in samples if one.low < one.high]
     c = Source(model, name, stream.tables(model))
     words = {
@@ -259,8 +254,3 @@ _FETCHED = {
         "begin": ("begin", "k"),
     },
 }
-
-
-def least_type(values: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Whole numbers in the smallest type that holds them all."""
-    return np.asarray(values).astype(np.min_scalar_type(int(np.max(values))))
