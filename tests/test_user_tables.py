@@ -9,9 +9,11 @@ from streamlit.testing.v1 import AppTest
 from pages.state import links, table_store, user_tables
 from pages.state.choice import MINE
 from pages.state.context import resolve
+from pages.state.table_record import apply_record, record_of
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS
 from smpcore import SmpcoreError, load_dataset, read_table, split
+from smpcore.datasets import CleaningStep, steps_to_json
 from tests.app import kept_table, said, session_of, sound
 from tests.app import opened as visited
 from tests.test_data_page import GOOD, bring, choice, facts, opened
@@ -193,3 +195,22 @@ def test_one_visitor_does_not_push_out_the_tables_of_others(monkeypatch):
     monkeypatch.setattr(store, "most_owned", table.n_bytes - 1)
     with pytest.raises(SmpcoreError, match="for each visitor"):
         table_store.keep(table)
+
+
+def test_features_of_series_come_back_from_records_and_go_again():
+    """From a state file, from the Python that Export shows; and the samples after."""
+    lines = [f"{k},{k * k % 7},{k - 3},4.5:{'ab'[k % 2]}" for k in range(12)]
+    data = "\n".join(["@univariate true", "@classLabel true a b", "@data", *lines])
+    table = read_table(io.BytesIO(data.encode()), "t.ts")
+    samples = table.feature_columns
+    step = CleaningStep(samples[0], features=("mean", "band 2"), n_times=4, count=0.5)
+    roles = dict.fromkeys(samples, "ignore")
+    featured = table.with_roles(roles, cleaning=[step])
+    assert featured.feature_columns == ["c1 mean", "c1 band 2"]
+    assert {featured.kinds[name] for name in featured.feature_columns} == {"number"}
+    assert apply_record(table, record_of(featured))[0].digest == featured.digest
+    noted = {"roles": dict(featured.roles), "cleaning": steps_to_json([step])}
+    again = read_table(io.BytesIO(data.encode()), "t.ts", **noted)
+    assert again.digest == featured.digest
+    back = featured.with_roles(dict.fromkeys(samples, "feature"), cleaning=[])
+    assert replace(back, sample_shape=(1, 4)).digest == table.digest
