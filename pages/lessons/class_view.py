@@ -47,11 +47,6 @@ def start(lesson: Lesson) -> None:
         session.get().notices.append(str(problem))
 
 
-def _end(classroom: Classroom) -> None:
-    classes.end(classroom)
-    session.get().classroom = None
-
-
 def show(classroom: Classroom) -> None:
     """Show the class with its code, and End."""
     with st.container(border=True, key="class_view"):
@@ -67,7 +62,9 @@ def show(classroom: Classroom) -> None:
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
         with st.popover("End the class"):
             st.markdown("Counts and answers are forgotten; students go on alone.")
-            st.button("End it", key="class_end", on_click=_end, args=(classroom,))
+            st.button(
+                "End it", key="class_end", on_click=classes.end, args=(classroom,)
+            )
 
 
 def _csv(classroom: Classroom) -> bytes:

@@ -68,10 +68,6 @@ class Student:
         """Leave the lesson, unless it goes on in a later tab of the same browser."""
         self.left = self.tab == visitor()
 
-    def begin_anew(self) -> None:
-        """Forget what was done in another lesson."""
-        self.step, self.answers, self.second, self.reached = 0, {}, {}, set()
-
 
 @dataclass(frozen=True)
 class Counts:
@@ -198,8 +194,8 @@ class Classroom:
         """Go on with another lesson; counts begin anew."""
         with self._lock:
             self.lesson, self.at, self._stages = lesson, 0, {}
-            for student in self._students:
-                student.begin_anew()
+            for one in self._students:
+                one.step, one.answers, one.second, one.reached = 0, {}, {}, set()
         self.changes += 1
 
     def forget(self) -> None:
