@@ -6,6 +6,7 @@ import math
 import re
 import weakref
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -142,6 +143,51 @@ def test_who_begins_many_classes_ends_none_of_others(tabs, monkeypatch):
         tabs[:] = [f"tab {i}"]
         classes.start(lesson(), "")
     assert not first.has_ended and len(classes._classes.values()) == 3
+
+
+def keys(page):
+    return {control.key for control in (*page.button, *page.toggle) if control.key}
+
+
+@pytest.mark.parametrize("browser", ["", "student"])
+def test_only_its_teacher_holds_opens_reveals_and_ends_a_class(browser, monkeypatch):
+    steer = {"class_move_open", "class_hold", "class_end"}
+    classroom = classes.start(lesson(question=NUMBER), "teacher")
+    before = classroom.changes, classroom.is_held, classroom.stage(0)
+    monkeypatch.setattr(visitors, "browser", lambda: browser)
+    page = opened({"class": classroom.code}, "lessons.py")
+    assert session_of(page).lesson.student.classroom is classroom
+    assert not steer & keys(page) and session_of(page).classroom is None
+    # A student who begins a class has another one, and steers that alone.
+    sound(control(page, "button", "class_02-fusion.json").click().run())
+    own = session_of(page).classroom
+    assert steer <= keys(page) and own is not classroom
+    control(page, "toggle", "class_hold").set_value(False).run()
+    control(page, "button", "class_end").click().run()
+    assert own.has_ended and not classroom.has_ended
+    assert (classroom.changes, classroom.is_held, classroom.stage(0)) == before
+    # Whoever takes the lesson alone has no vote.
+    alone = opened({"lesson": "02-fusion.json"})
+    sent(alone, 5)
+    assert not classroom.votes
+    monkeypatch.setattr(visitors, "browser", lambda: "teacher")
+    assert steer <= keys(opened({}, "lessons.py"))
+
+
+def test_of_a_thousand_joins_as_many_as_there_is_room_for_take_part(tabs):
+    classroom = classes.start(lesson(), "teacher")
+
+    def joined(number):
+        try:
+            return classes.find(classroom.code).join(f"browser {number}")
+        except SmpcoreError as problem:
+            assert "500 students, which is the most" in str(problem)
+
+    with ThreadPoolExecutor(16) as pool:
+        students = [one for one in pool.map(joined, range(1000)) if one]
+    assert len({one.browser for one in students}) == classes.MOST_STUDENTS == 500
+    assert classroom.counts().n_here == 500
+    assert classroom.join(students[7].browser) is students[7]
 
 
 def test_a_teacher_who_reloads_is_there(tabs):
