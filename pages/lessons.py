@@ -54,14 +54,15 @@ if (run := lesson_run.current()) is not None:
     st.info(f"Under way: {as_markdown(run.lesson.title)}, step {run.at + 1}.")
     st.page_link("pages/explore.py", label="Go on", icon=":material/arrow_forward:")
 
+with st.expander(
+    "For teachers: open or make a lesson", bool(files.own()), icon=":material/edit:"
+):
+    sheet.offer()
+    files.upload()
+    editor.show()
 listed = lesson_files.listed()
 every = list(files.all_lessons().items())
 for i in range(0, len(every), 2):
     for place, (name, lesson) in zip(st.columns(2), every[i : i + 2], strict=False):
         with place:
             _card(name, lesson)
-
-with st.expander("For teachers: open or make a lesson", icon=":material/edit:"):
-    sheet.offer()
-    files.upload()
-    editor.show()

@@ -185,18 +185,17 @@ REFUSED_MESSAGES = (
 )
 
 
-def described(app, kind, **texts):
+def written(app, kind, **texts):
     """Fill in the editor's form and save the step."""
-    fields = {"Title of the step": "First", "Question or task": "How many?"}
-    fields["What is said after the answer"] = "So many."
-    for field in app.text_input:
-        if field.label in fields:
-            field.set_value(fields[field.label])
-    app.text_area[0].set_value(texts.get("text", "Look."))
-    step_kind = next(r for r in app.radio if r.label == "The step has")
-    step_kind.set_value(step_kind.options[kind])
-    saving = next(b for b in app.button if b.label == "Save this state as a step")
-    return sound(saving.click().run())
+    texts = {"Title of the step": "First"} | texts
+    control(app, "radio", lesson_key(app, "The step ")).set_value(kind).run()
+    for field in (*app.text_input, *app.text_area):
+        field.set_value(texts.get(field.label, field.value or "Look."))
+    return sound(control(app, "button", "lesson_save").click().run())
+
+
+def lesson_key(app, name):
+    return f"step_{session_of(app).editions['lesson_step']}_{name}"
 
 
 def test_what_changes_after_begin_is_what_the_answer_changes():
@@ -205,22 +204,47 @@ def test_what_changes_after_begin_is_what_the_answer_changes():
     assert "The step begins with: data=circles, lam=0.02" in said(app)
     visit = session_of(app)
     visit.choice = replace(visit.choice, values={})  # λ is at its default again
-    described(app.run(), 0)
+    written(app.run(), "")
     assert "Only the answer to a question" in app.error[0].value
-    described(app, 1)
+    written(app, "number")
     assert not app.error
-    (step,) = visit.lesson_draft.steps
+    (data,) = visit.lessons.values()
+    (step,) = lesson_files.read(data).steps
     assert step["state"] == {"data": "circles", "lam": "0.02"}
     assert step["question"]["then"] == {"lam": "0.003"} and step["free"] == ["lam"]
-    assert step["question"]["number"]["of"] == "after"
-    run = Run(read(lesson_with() | {"steps": [step]}), visit.choice)
+    run = Run(lesson_files.read(data), visit.choice)
     assert run.choice_of("before").values["lam"] == 0.02
     assert run.choice_of("after").values["lam"] == 0.003
     control(app, "button", "lesson_begin").click().run()
     visit.choice = replace(visit.choice, method="smallk", values={})
-    described(app.run(), 1)
+    written(app.run(), "number")
     assert "not data or method" in app.error[0].value
-    assert len(visit.lesson_draft.steps) == 1
+    assert visit.lessons == {"my-lesson-1.json": data}
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_lesson_that_is_opened_and_saved_step_by_step_stays_the_same(name):
+    app = opened({}, "lessons.py")
+    visit = session_of(app)
+    visit.lessons = {name: (lesson_files.HOME / name).read_bytes()}
+    visit.editions["lesson_edited"] += 1
+    for number in range(len(SHIPPED[name].steps)):
+        control(app.run(), "button", f"step_edit_{number}").click().run()
+        title = control(app, "text_input", lesson_key(app, "title"))
+        title.set_value(f"{title.value}!").run()
+        sound(control(app, "button", "lesson_save").click().run())
+        assert not app.error
+    again = lesson_files.read(visit.lessons[name])
+    changed = [step | {"title": f"{step['title']}!"} for step in SHIPPED[name].steps]
+    assert plain(again.steps) == plain(changed)
+
+
+def plain(steps):
+    """Steps without what a file may leave out."""
+    text = (
+        json.dumps(steps).replace(', "of": "after"', "").replace(', "within": 0.0', "")
+    )
+    return json.loads(text)
 
 
 #: Values that fulfil a lesson's task.
@@ -240,7 +264,7 @@ def test_an_edited_drawing_stays_and_the_figures_are_those_of_the_lessons_own():
     content = lesson_with(state={}, points=drawing(), question=question)
     app = opened({}, "lessons.py")
     session_of(app).lessons["mine.json"] = json.dumps(content).encode()
-    control(app.run(), "button", "start_Uploaded: mine.json").click().run()
+    control(app.run(), "button", "start_Yours: mine.json").click().run()
     sound(app.switch_page("pages/explore.py").run())
     visit = session_of(app)
     control(app, "number_input", "lesson_answer_0").set_value(50)

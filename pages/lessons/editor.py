@@ -1,86 +1,225 @@
-"""The editor: what Explore shows becomes a step of a lesson, saved as a file."""
+"""The editor: what Explore shows becomes a step of a lesson of this browser."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
+import pandas as pd
 import streamlit as st
 
-from pages.state import lesson_files, links, session, state_file, table_store
+from pages.lessons import files
+from pages.state import (
+    lesson_files,
+    lesson_run,
+    links,
+    session,
+    state_file,
+    table_store,
+)
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
+from pages.state.lesson_files import Lesson
 from pages.ui import workspace
+from pages.ui.elements import kept_table, problems_shown
 from pages.ui.file_download import download
+from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import message
 from smpcore import SmpcoreError
-from smpcore.datasets import plural
 from smpcore.readouts import READOUTS
 
-_KINDS = (
-    "Text only",
-    "Question: predict a number",
-    "Task: reach a value",
-    "Question: mark where a prototype lies",
-)
-_ABOUT = {"title": "My lesson", "minutes": 10, "aim": "What the class should see."}
+_KINDS = {
+    "": "Text only",
+    "number": "Question: predict a number",
+    "choices": "Question: choose an answer",
+    "point": "Question: mark where a prototype lies",
+    "task": "Task: reach values",
+}
+_MOMENTS = {
+    "after": "after the answer",
+    "before": "before the answer",
+    "change": "change by the answer",
+}
+_PLACES = {"after": "of any prototype", "change": "of the one that moved farthest"}
+_LIMITS = ["at_least", "at_most"]
+_MEASURES = {name: row.label for name, row in READOUTS.items() if row.value}
+#: Columns of a table of conditions, as files call them.
+_CONDITION = {
+    "text": st.column_config.TextColumn("Answer to choose", max_chars=100),
+    "measure": st.column_config.SelectboxColumn(
+        "Read-out", options=[*_MEASURES], format_func=_MEASURES.get
+    ),
+    "of": st.column_config.SelectboxColumn(
+        "When", options=[*_MOMENTS], format_func=_MOMENTS.get
+    ),
+    "at_least": st.column_config.NumberColumn("At least"),
+    "at_most": st.column_config.NumberColumn("At most"),
+}
+_NEW = Lesson("My lesson", 10, "What the class should see.", [])
 
 
 @dataclass
 class Draft:
-    """The lesson that a visit makes: its steps as they are written."""
+    """The step that is being written: a new one, or the one of a number."""
 
-    steps: list[dict[str, Any]] = field(default_factory=list)
-    #: The state that the next step begins with, if an answer leads away from it.
+    at: int | None = None
+    #: The state that the step begins with, if an answer leads away from it.
     begin: Choice | None = None
-    problem: str = ""  # why the last step was not taken
-
-
-def draft() -> Draft:
-    """The lesson that this visit makes."""
-    visit = session.get()
-    visit.lesson_draft = visit.lesson_draft or Draft()
-    return visit.lesson_draft
+    is_ready: bool = False
 
 
 def show() -> None:
-    """Add the current state as a step; download the lesson."""
+    """Choose a lesson, arrange its steps, and write one."""
     st.markdown("**Make a lesson**")
-    made, choice = draft(), session.current()
-    steps = made.steps
-    st.caption(
-        "Set up Explore as the step should begin, then describe it here. If an answer "
-        "is to change the settings, choose Begin first, change them on Explore, and "
-        "come back. Choices and locked controls can be added to the downloaded file; "
-        "pages/state/lesson_files.py lists all that it can hold."
+    lessons = {name: lesson_files.read(data) for name, data in files.own().items()}
+    visit = session.get()
+    name = st.selectbox(
+        "Lesson to edit",
+        ["", *lessons],
+        len(lessons),
+        format_func=lambda one: one or "A new lesson",
+        key=f"lesson_edited_{visit.editions['lesson_edited']}",
+        on_change=_edit,
+        persist_state="session",
     )
-    _beginning(made, choice)
-    with st.form("lesson_step"):
-        _fields()
-        st.form_submit_button(
-            "Save this state as a step", on_click=_add, args=(choice,)
+    lesson = lessons.get(name, _NEW)
+    about = _about(lesson, name)
+    if name and about != lesson:
+        with problems_shown(st.error):
+            files.keep(name, _written(about))
+    for at in range(len(lesson.steps)):
+        _step(about, name, at)
+    if name:
+        row = st.container(horizontal=True)
+        with row:
+            download(
+                "Download the lesson",
+                lambda: _written(about),
+                name,
+                key="lesson_download",
+            )
+        row.button(
+            "Delete the lesson",
+            key="lesson_delete",
+            on_click=_keep,
+            args=(_NEW, name),
         )
-    if made.problem:
-        message(st.error, made.problem)
-    if not steps:
-        return
-    names = "; ".join(step["title"] for step in steps)
-    message(st.caption, f"{plural(len(steps), 'step')} so far: {names}.")
-    st.button("Remove the last step", key="lesson_pop", on_click=steps.pop)
-    about = {
-        "title": st.text_input("Title of the lesson", _ABOUT["title"], max_chars=100),
-        "minutes": st.number_input("Minutes", 1, 240, _ABOUT["minutes"]),
-        "aim": st.text_input("Aim", _ABOUT["aim"], max_chars=500),
-    }
-    try:
-        content = _written(about, steps)
-    except SmpcoreError as problem:
-        message(st.error, str(problem))
-        return
-    download(
-        "Download the lesson", lambda: content, "lesson.json", key="lesson_download"
+    made = visit.lesson_draft = visit.lesson_draft or Draft()
+    if made.at not in range(len(lesson.steps)):
+        made.at = None
+    _write(made, about, name)
+
+
+def _about(lesson: Lesson, name: str) -> Lesson:
+    """Title, minutes and aim of the lesson as they are typed."""
+    (first, second), key = st.columns([3, 1]), f"about_{name}"
+    title = first.text_input(
+        "Title of the lesson", lesson.title, max_chars=100, **_kept(key, "title")
     )
+    minutes = second.number_input(
+        "Minutes", 1, 240, lesson.minutes, **_kept(key, "minutes")
+    )
+    aim = st.text_input("Aim", lesson.aim, max_chars=2000, **_kept(key, "aim"))
+    story = st.text_input(
+        "One line for the list", lesson.story, max_chars=100, **_kept(key, "story")
+    )
+    return replace(lesson, title=title, minutes=minutes, aim=aim, story=story)
+
+
+def _kept(key: str, name: str) -> dict[str, str]:
+    """Arguments of a control whose value stays while another page is open."""
+    return {"key": f"{key}_{name}", "persist_state": "session"}
+
+
+def _step(lesson: Lesson, name: str, at: int) -> None:
+    """A step, and what can be done to it."""
+    steps, step = lesson.steps, lesson.steps[at]
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.markdown(as_markdown(f"{at + 1}. {step['title']}"))
+    left = steps[:at] + steps[at + 1 :]
+    moves = {
+        "Up": [*left[: at - 1], step, *left[at - 1 :]] if at else None,
+        "Down": [*left[: at + 1], step, *left[at + 1 :]] if at < len(left) else None,
+        "Delete": left,
+    }
+    for label, arranged in moves.items():
+        row.button(
+            label,
+            key=f"step_{label.lower()}_{at}",
+            help=f"{label}: step {at + 1}",
+            on_click=_keep,
+            args=(replace(lesson, steps=arranged), name),
+            disabled=arranged is None,
+        )
+    row.button("Edit", key=f"step_edit_{at}", on_click=_edit, args=(at,))
+    help = "The step as a student sees it; then you come back to the editor."
+    if row.button("Try it", key=f"step_try_{at}", help=help):
+        lesson_run.start(lesson, is_trial=True)
+        lesson_run.go(at)
+        st.switch_page("pages/explore.py")
+
+
+def _edit(at: int | None = None) -> None:
+    """Begin to write a step, with what is in it already."""
+    session.get().lesson_draft = Draft(at)
+    session.get().editions["lesson_step"] += 1
+
+
+def _write(made: Draft, lesson: Lesson, name: str) -> None:
+    """The fields of a step, and the button that keeps it."""
+    steps, visit = lesson.steps, session.get()
+    choice = visit.choice
+    old = {} if made.at is None else steps[made.at]
+    st.markdown(f"**Step {made.at + 1}**" if old else "**A new step**")
+    st.caption(
+        "It begins with what Explore shows now. If an answer is to change the "
+        "settings, choose Begin first, change them on Explore, and come back."
+    )
+    key = f"step_{visit.editions['lesson_step']}"
+    is_kept = bool(old) and st.toggle(
+        "Keep the settings that this step has", True, **_kept(key, "kept")
+    )
+    if not is_kept:
+        _beginning(made, choice)
+    entry = _fields(old, key, _controls(old if is_kept else {}, choice))
+    row = st.container(horizontal=True)
+    row.button(
+        "Save the step",
+        key="lesson_save",
+        type="primary",
+        on_click=setattr,
+        args=(made, "is_ready", True),
+    )
+    if old:
+        row.button("Cancel", key="lesson_cancel", on_click=_edit)
+    if not made.is_ready:
+        return
+    made.is_ready = False
+    with problems_shown(st.error):
+        if not is_kept:
+            _add_state(entry, made.begin or choice, choice)
+        else:
+            entry |= {name: old[name] for name in ("state", "points") if name in old}
+            then = old.get("question", {}).get("then")
+            if then and "question" in entry:
+                entry["question"]["then"] = then
+        at = len(steps) if made.at is None else made.at
+        _keep(replace(lesson, steps=[*steps[:at], entry, *steps[at + 1 :]]), name)
+        st.rerun()
+
+
+def _keep(lesson: Lesson, name: str) -> None:
+    """Keep the lesson, a new one by a name of its own; without steps forget it."""
+    data = _written(lesson) if lesson.steps else b""
+    if not name:
+        names = (f"my-lesson-{i}.json" for i in itertools.count(1))
+        name = next(one for one in names if one not in files.own())
+        session.get().editions["lesson_edited"] += 1
+    files.keep(name, data)
+    _edit()
 
 
 def _beginning(made: Draft, choice: Choice) -> None:
@@ -88,8 +227,8 @@ def _beginning(made: Draft, choice: Choice) -> None:
     st.button(
         "Begin a step with this state",
         key="lesson_begin",
-        on_click=_begin,
-        args=(choice,),
+        on_click=setattr,
+        args=(made, "begin", choice),
         help="What you change on Explore from now on is what the answer shows.",
     )
     if made.begin is not None:
@@ -97,68 +236,139 @@ def _beginning(made: Draft, choice: Choice) -> None:
         message(st.caption, f"The step begins with: {shown}.")
 
 
-def _fields() -> None:
-    """What describes a step."""
-    st.text_input("Title of the step", key="step_title", max_chars=100)
-    st.text_area("Text; formulas between $ signs", key="step_text", max_chars=2000)
-    st.radio("The step has", _KINDS, horizontal=True, key="step_kind")
-    names = {name: row.label for name, row in READOUTS.items() if row.value}
-    first, second, third = st.columns(3)
-    first.selectbox("Read-out", names, format_func=names.get, key="step_measure")
-    second.number_input("At least (of a task)", value=95.0, key="step_least")
-    third.number_input(
-        "Right within (of a question)",
-        min_value=0.0,
-        value=1.0,
-        key="step_within",
-        help="Distance of a number, or of a place in the units of the axes.",
+def _controls(step: Mapping[str, Any], choice: Choice) -> dict[str, str]:
+    """Labels of the controls of the method that the step has, by name."""
+    shown = lesson_files.state_of(step, "step") if step else choice
+    labels = {param.name: param.label for param in resolve(shown).params}
+    return {name: name for name in step.get("free", ())} | labels
+
+
+def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
+    """The controls that describe a step, and the step that they describe."""
+    asked = old.get("question", old.get("task", {}))
+    now = "task" if "task" in old else next((k for k in _KINDS if k in asked), "")
+    entry: dict[str, Any] = {
+        "title": st.text_input(
+            "Title of the step",
+            old.get("title", ""),
+            max_chars=100,
+            **_kept(key, "title"),
+        ),
+        "text": _text("Text; formulas between $ signs", old.get("text"), key),
+    }
+    if st.toggle("Lock all controls but some", "free" in old, **_kept(key, "locks")):
+        label = "Controls that can be changed"
+        entry["free"] = _several(label, controls, old.get("free"), key)
+    kind = _one(st.radio, "The step has", _KINDS, now, key, horizontal=True)
+    if not kind:
+        return entry
+    ask = {"text": _text("Question or task", asked.get("text"), key)}
+    if kind == "task":
+        reach = _conditions(asked.get("reach", []), key, ["measure", *_LIMITS])
+        return entry | {"task": ask | {"reach": _records(reach)}}
+    if kind == "choices":
+        choices = asked.get("choices", [])
+        rows = [one | when for one in choices for when in one.get("when", [{}])]
+        table = _conditions(rows, key, [*_CONDITION])
+        ask["choices"] = [
+            _filled({"text": text, "when": _records(rows)})
+            for text, rows in table.groupby("text", sort=False)
+        ]
+    else:
+        ask[kind] = _place(asked.get(kind, {}), kind, key)
+    ask["reveal"] = _text("What is said after the answer", asked.get("reveal"), key)
+    label = "Read-outs that are shown before and after"
+    ask["show"] = _several(label, _MEASURES, asked.get("show"), key, max_selections=5)
+    ask["expect"] = _text("Answers to expect, for your sheet", asked.get("expect"), key)
+    return entry | {"question": _filled(ask)}
+
+
+def _text(label: str, start: str | None, key: str) -> str:
+    """A text of some lines."""
+    kept = _kept(key, label[:9])
+    return st.text_area(label, start or "", max_chars=2000, height=68, **kept)
+
+
+def _one(
+    choose: Any, label: str, options: dict[str, str], now: str, key: str, **more: Any
+) -> str:
+    """One of the options, shown by its label."""
+    kept = _kept(key, label[:9])
+    place = [*options].index(now)
+    return choose(label, options, place, format_func=options.get, **kept, **more)
+
+
+def _several(
+    label: str, options: dict[str, str], start: Any, key: str, **more: Any
+) -> list[str]:
+    """Some of the options, shown by their labels."""
+    kept = _kept(key, label[:9])
+    return st.multiselect(
+        label, options, start, format_func=options.get, **kept, **more
     )
-    st.text_input("Question or task", key="step_ask", max_chars=2000)
-    st.text_input("What is said after the answer", key="step_reveal", max_chars=2000)
 
 
-def _begin(choice: Choice) -> None:
-    draft().begin = choice
+def _place(asked: Mapping[str, Any], kind: str, key: str) -> dict[str, Any]:
+    """Which number or place is right, and how near an answer has to come."""
+    columns, moment = st.columns(3), asked.get("of", "after")
+    if kind == "point":
+        choose = columns[0].selectbox
+        answer = {"of": _one(choose, "Which place", _PLACES, moment, key)}
+    else:
+        measure, choose = asked.get("measure", "n_prototypes"), columns[0].selectbox
+        answer = {"measure": _one(choose, "Read-out", _MEASURES, measure, key)}
+        choose = columns[1].selectbox
+        answer["of"] = _one(choose, "When", _MOMENTS, moment, key)
+    answer["within"] = columns[2].number_input(
+        "Right within",
+        min_value=0.0,
+        value=float(asked.get("within", 1.0)),
+        help="Distance of a number, or of a place in the units of the axes.",
+        **_kept(key, "within"),
+    )
+    return answer
 
 
-def _entry() -> dict[str, Any]:
-    """The step that the fields describe."""
-    said = st.session_state
-    entry = {"title": said["step_title"], "text": said["step_text"]}
-    kind, name, ask = said["step_kind"], said["step_measure"], said["step_ask"]
-    within = {"within": said["step_within"]}
-    if kind == _KINDS[2]:
-        reach = [{"measure": name, "at_least": said["step_least"]}]
-        entry["task"] = {"text": ask, "reach": reach}
-    elif kind != _KINDS[0]:
-        asked = {"number": {"measure": name, "of": "after"} | within}
-        if kind == _KINDS[3]:
-            asked = {"point": {"of": "after"} | within}
-        entry["question"] = {"text": ask, "reveal": said["step_reveal"]} | asked
-    return entry
+def _conditions(rows: list[dict], key: str, columns: list[str]) -> pd.DataFrame:
+    """A table of conditions, of answers to choose or of a task."""
+    kinds = {name: float if name in _LIMITS else "string" for name in _CONDITION}
+    start = pd.DataFrame(rows or [{}, {}], columns=[*kinds]).astype(kinds)
+    words = "An answer is right if all of its lines hold; without a read-out, never."
+    st.caption(words if "text" in columns else "The task is done if all lines hold.")
+    return kept_table(
+        "lesson_conditions",
+        f"{key}_{len(columns)}",
+        start,
+        column_order=columns,
+        column_config=_CONDITION,
+        num_rows="dynamic",
+        hide_index=True,
+    )
 
 
-def _add(choice: Choice) -> None:
-    """Append the step, if a lesson of it alone could be opened."""
-    made = draft()
-    made.problem = ""
-    begin = made.begin or choice
-    try:
-        entry = _entry() | _state(begin)
-        then = _changes(begin, choice)
-        if then and "question" in entry:
-            entry["question"]["then"], entry["free"] = then, [*then]
-        elif then:
-            raise SmpcoreError(
-                "Only the answer to a question changes settings: choose a question, or "
-                "begin the step with the state that is shown now."
-            )
-        _written(_ABOUT, [entry])
-    except SmpcoreError as problem:
-        made.problem = str(problem)
-        return
-    made.steps.append(entry)
-    made.begin = None
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table as conditions of a file; one without a read-out is none."""
+    named = table.dropna(subset="measure").drop(columns="text").to_dict("records")
+    return [{k: v for k, v in row.items() if pd.notna(v)} for row in named]
+
+
+def _filled(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries that say something: a file leaves the others out."""
+    return {name: value for name, value in entry.items() if value}
+
+
+def _add_state(entry: dict[str, Any], begin: Choice, choice: Choice) -> None:
+    """Begin the step with a state, and have its answer change what differs now."""
+    then = _changes(begin, choice)
+    if then and "question" not in entry:
+        raise SmpcoreError(
+            "Only the answer to a question changes settings: choose a question, or "
+            "begin the step with the state that is shown now."
+        )
+    if then:
+        entry["question"]["then"] = then
+        entry.setdefault("free", [*then])
+    entry |= _state(begin)
 
 
 def _changes(begin: Choice, after: Choice) -> dict[str, str]:
@@ -194,9 +404,9 @@ def _state(choice: Choice) -> dict[str, Any]:
     return {"state": state, "points": state_file.written_points(dataset, division)}
 
 
-def _written(about: dict[str, Any], steps: list[dict[str, Any]]) -> bytes:
+def _written(lesson: Lesson) -> bytes:
     """The lesson as a file that can be opened again."""
-    content = {"format": lesson_files.FORMAT, **about, "steps": steps}
+    content = {"format": lesson_files.FORMAT, **asdict(lesson)}
     data = msgspec.json.format(msgspec.json.encode(content), indent=1)
     lesson_files.read(data)
     return data

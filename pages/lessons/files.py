@@ -1,53 +1,70 @@
-"""Lessons to choose from: those that ship, the operator's, and what was uploaded."""
+"""Lessons to choose from: those that ship, the operator's, and this browser's own."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import streamlit as st
 
 from pages.state import lesson_files, session
 from pages.state.lesson_files import Lesson
 from pages.ui.text import message, short_label
+from pages.work import visitors
+from pages.work.store import KEEP_SECONDS, Store
 from smpcore import SmpcoreError
 
-#: Uploaded lessons that a visit holds; the oldest goes first.
-MOST_UPLOADED = 20
+#: Lessons that a browser has; the oldest goes first.
+MOST_OWN = 20
+#: Browser -> its lesson files by name: all of them, and those of one.
+_own = Store(
+    100_000_000,
+    MOST_OWN * lesson_files.MOST_BYTES,
+    KEEP_SECONDS,
+    size=lambda files: sum(map(len, files.values())),
+)
+
+
+def own() -> dict[str, bytes]:
+    """Lesson files that this browser has made or opened, by name."""
+    browser = visitors.browser()
+    files = _own.get(browser) if browser else None
+    return session.get().lessons if files is None else files
+
+
+def keep(name: str, data: bytes) -> None:
+    """Keep a lesson file for this browser, also over a reload; empty: forget it."""
+    files = {one: content for one, content in own().items() if one != name}
+    files |= {name: data} if data else {}
+    files = dict(list(files.items())[-MOST_OWN:])
+    session.get().lessons = files
+    if browser := visitors.browser():
+        _own.put(browser, files)
 
 
 def all_lessons() -> dict[str, Lesson | str]:
     """Lessons by the names of their files, or what is wrong with one."""
-    uploaded = session.get().lessons.items()
     return lesson_files.listed() | {
-        f"Uploaded: {name}": lesson_files.read(data) for name, data in uploaded
+        f"Yours: {name}": lesson_files.read(data) for name, data in own().items()
     }
 
 
 def upload() -> None:
-    """Open a lesson file for this visit; it is held in memory only."""
+    """Open a lesson file; it is held in memory only."""
+    editions = session.get().editions
     file = st.file_uploader(
         "Open a lesson file",
         "json",
-        key="lesson_file",
+        key=f"lesson_file_{editions['lesson_file']}",
         max_upload_size=1,
-        help="It is listed above for this visit only, and for nobody else.",
+        help="It is listed below in this browser only, for half an hour after your "
+        "last visit.",
     )
-    if file is not None and (problem := _taken(file)):
-        message(st.error, problem)
-
-
-def _taken(file: Any) -> str:
-    """Keep an uploaded lesson; what is wrong with it otherwise."""
-    lessons, name = session.get().lessons, short_label(file.name)
-    data = file.getvalue()
-    if lessons.get(name) == data:
-        return ""
+    if file is None:
+        return
     try:
-        lesson_files.read(data)
+        lesson_files.read(data := file.getvalue())
     except SmpcoreError as problem:
-        return str(problem)
-    lessons[name] = data
-    for old in list(lessons)[:-MOST_UPLOADED]:
-        del lessons[old]
+        message(st.error, str(problem))
+        return
+    keep(short_label(file.name), data)
+    editions["lesson_file"] += 1  # else it would come again after an edit
+    editions["lesson_edited"] += 1
     st.rerun()
-    return ""

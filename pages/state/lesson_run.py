@@ -17,7 +17,7 @@ from pages.work.classes import Student
 from pages.work.lesson_measures import Fitted, measured
 
 #: Read-outs that are shown before and after, where a question names none.
-_USUAL = ("validation_accuracy", "n_prototypes", "n_nonzeros")
+USUAL = ("validation_accuracy", "n_prototypes", "n_nonzeros")
 
 
 @dataclass
@@ -38,6 +38,8 @@ class Run:
         The place in the figure that the visitor has marked for an open question.
     turns, changes : int
         How many moves of the class it has followed, and changes that it has seen.
+    is_trial : bool
+        Whether its writer tries it, and goes back to the editor.
     """
 
     lesson: Lesson
@@ -53,6 +55,7 @@ class Run:
     mark: list[float] | None = None
     turns: int = 0
     changes: int = 0
+    is_trial: bool = False
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
     @property
@@ -167,10 +170,6 @@ class Run:
         request = context.data, context.method.key, context.values
         return measured(Fitted(*request, estimator), str(self.step))
 
-    def shown(self) -> list[str]:
-        """Read-outs that the reveal shows before and after."""
-        return list((self.question or {}).get("show", _USUAL))
-
     def right_choices(self, values: Mapping[str, Mapping[str, float]]) -> list[int]:
         """Places of the choices whose conditions hold for the read-outs."""
         choices = (self.question or {}).get("choices", ())
@@ -206,11 +205,11 @@ def hides_numbers() -> bool:
     return run is not None and run.is_open_question
 
 
-def start(lesson: Lesson, student: Student | None = None, name: str = "") -> None:
+def start(lesson: Lesson, student: Student | None = None, **more: Any) -> None:
     """Begin a lesson, maybe with a class; one that goes on is left."""
     leave()
     visit = session.get()
-    visit.lesson = run = Run(lesson, visit.choice, student=student, name=name)
+    visit.lesson = run = Run(lesson, visit.choice, student=student, **more)
     at = 0
     if student:  # a reload has lost what the visit remembered, the class has not
         room, student.left = student.classroom, False

@@ -232,7 +232,7 @@ def _reveal(run: Run, values: Values, text: str) -> None:
     if "then" not in question:
         return
     with st.container(horizontal=True):
-        for name in run.shown():
+        for name in question.get("show", lesson_run.USUAL):
             row = READOUTS[name]
             before, after = values["before"][name], values["after"][name]
             st.metric(
@@ -274,13 +274,8 @@ def _way_on(run: Run) -> None:
     row = st.container(horizontal=True, vertical_alignment="center")
     last = run.at == len(run.lesson.steps) - 1
     skips = "task" in run.step and run.at not in run.reached
-    row.button(
-        "Back",
-        key="lesson_back",
-        on_click=_go,
-        args=(run.at - 1,),
-        disabled=run.at == 0,
-    )
+    back = {"on_click": _go, "args": (run.at - 1,), "disabled": run.at == 0}
+    row.button("Back", key="lesson_back", **back)
     if not last:
         row.button(
             "Skip this task" if skips else "Next",
@@ -300,10 +295,12 @@ def _way_on(run: Run) -> None:
             disabled=run.is_open_question,
         )
     row.button("Restart step", key="lesson_restart", on_click=_go, args=(run.at,))
+    leave = "Finish lesson" if last and not run.is_open_question else "Leave lesson"
     row.button(
-        "Finish lesson" if last and not run.is_open_question else "Leave lesson",
+        "Back to the editor" if run.is_trial else leave,
         key="lesson_leave",
         on_click=_leave,
+        args=(run.is_trial,),
         help="Your own settings from before the lesson come back.",
     )
     if run.is_open_question:
@@ -312,8 +309,10 @@ def _way_on(run: Run) -> None:
         )
 
 
-def _leave() -> None:
+def _leave(is_trial: bool) -> None:
     lesson_run.leave()
+    if is_trial:
+        st.switch_page("pages/lessons.py")
     st.rerun()  # the whole page: its own settings are back
 
 
