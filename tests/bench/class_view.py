@@ -4,7 +4,8 @@ Students on real websockets take the lesson on fusion with a teacher who holds t
 together: at first nothing happens, then the class is moved every six seconds (open,
 vote again, show, next, back) and answers what is asked. Printed are the times from the
 teacher's click to each student's page, from a student's answer to the whole page and
-to the teacher's count, processor and memory.
+to the teacher's count, of a drag on Explore without and beside the class (while it
+waits), processor and memory.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from tests.bench.classroom import (
+    Visitor,
     free_port,
     megabytes,
     percentile,
@@ -69,6 +71,12 @@ class Tab:
         self._reader = asyncio.create_task(self._read())
         await self._rerun(page_name=self.page)
         await self._idle.wait()
+
+    async def close(self) -> None:
+        """Close the tab."""
+        self._end_polls(list(self._polls))
+        self._reader.cancel()
+        await self._socket.close()
 
     async def _rerun(self, **how: object) -> None:
         back = BackMsg()
@@ -137,7 +145,7 @@ class Tab:
     async def click(self, key: str, number: float | None = None) -> None:
         """Click a button, a number typed before; wait for the whole page."""
         for _ in range(600):
-            if key in self.keys:
+            if key in self.keys and (number is None or self.numbers):
                 break
             await asyncio.sleep(0.05)
         started = time.perf_counter()
@@ -180,6 +188,13 @@ async def _taught(teacher: Tab, students: list[Tab], end: float) -> list[float]:
     return lags
 
 
+async def _dragged(visitor: Visitor) -> list[float]:
+    """Seconds from each place of a slider that is dragged on Explore to its picture."""
+    visitor.times = []
+    await visitor.drag(QUIET)
+    return visitor.times
+
+
 async def run(n_students: int, seconds: float) -> None:
     """Run the class and print its figures."""
     port = free_port()
@@ -188,6 +203,9 @@ async def run(n_students: int, seconds: float) -> None:
         teacher = Tab(port, "lessons")
         await teacher.open()
         await asyncio.sleep(20)  # the background compilation is done
+        visitor = Visitor(0, port)
+        await visitor.open()
+        drags = {"drag alone": await _dragged(visitor)}
         await teacher.click(f"class_{LESSON}")
         code = teacher.texts["Code"]
         before = megabytes(server.pid)
@@ -200,22 +218,28 @@ async def run(n_students: int, seconds: float) -> None:
         used = -processor_seconds(server.pid)[0]
         await asyncio.sleep(QUIET)
         used += processor_seconds(server.pid)[0]
+        drags["beside it"] = await _dragged(visitor)
         lags = await _taught(teacher, students, time.perf_counter() + seconds)
         after = megabytes(server.pid)
+        for student in students:
+            await student.close()
+        drags["drag alone"] += await _dragged(visitor)  # as the machine may be busier
     finally:
         server.kill()
     times = [t for student in students for t in student.times]
     answered = sorted(t for student in students for t in student.answered)
     errors = [e for tab in (teacher, *students) for e in tab.errors]
     print(f"{n_students} students, {len(lags)} moves of a screen")
-    rows = ("open by link", opened), ("screen follows", lags), ("answer", times)
-    for name, values in rows:
+    rows = {"open by link": opened, "screen follows": lags, "answer": times, **drags}
+    for name, values in rows.items():
         middle, late = percentile(values, 0.5), percentile(values, 0.95)
         print(f"{name:14} median / p95 {1e3 * middle:.0f} / {1e3 * late:.0f} ms")
     # The n-th answer counted may be another one's than the n-th given: a mean is exact.
     waits = [b - a for a, b in zip(answered, teacher.counted, strict=False)]
     print(f"answers        {len(answered)}, counted by the teacher's view ", end="")
     print(f"{len(waits)}, {sum(waits) / max(1, len(waits)):.1f} s later on average")
+    alone, beside = (percentile(values, 0.95) for values in drags.values())
+    print(f"drag           p95 {beside / alone:.2f} times that without a class")
     print(f"nothing moves  {used / QUIET:.0%} of one core")
     print(f"memory         {(after - before) / n_students:.1f} MB a student")
     print(f"errors         {len(errors)} {errors[:3]}")
