@@ -56,9 +56,6 @@ def test_a_file_of_matrices_becomes_the_visitors_data():
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"near": NEAR}, "has no labels; save them as y"),
-        ({"near": NEAR[:9], "y": LABELS}, "should be square"),
-        ({"near": np.triu(NEAR), "y": LABELS}, "should be symmetric"),
         ({"near": FAR, "y": LABELS}, "is no kernel: it has the eigenvalue -"),
         ({"near": NEAR.astype(object), "y": LABELS}, "holds pickled Python objects"),
         ({"near": NEAR * np.nan, "y": LABELS}, "no finite numbers"),

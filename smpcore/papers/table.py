@@ -101,8 +101,7 @@ def table_of(experiment: Experiment, place: Place) -> pd.DataFrame:
     -------
     DataFrame
     """
-    measured = read_measured(experiment, SHIPPED)
-    measured |= read_measured(experiment, place.out)
+    measured = read_measured(experiment, SHIPPED, place.out)
     missing = {} if experiment.impossible else missing_data(experiment, place)
     return compare(experiment, measured.values(), missing)
 

@@ -111,15 +111,15 @@ def path_of(name: str, folder: Path) -> Path:
     return folder / f"{name}.jsonl"
 
 
-def read_measured(experiment: Experiment, folder: Path) -> dict[Trial, Measured]:
-    """The trials that a folder has of an experiment.
+def read_measured(experiment: Experiment, *folders: Path) -> dict[Trial, Measured]:
+    """The trials that folders have of an experiment.
 
     Parameters
     ----------
     experiment : Experiment
         Whose trials are wanted.
-    folder : Path
-        A folder with a file for each experiment.
+    *folders : Path
+        Folders with a file for each experiment; a later one counts before the others.
 
     Returns
     -------
@@ -127,10 +127,10 @@ def read_measured(experiment: Experiment, folder: Path) -> dict[Trial, Measured]
         Empty if there is no file. Trials that the experiment no longer has, and lines
         that are damaged, are left out.
     """
-    path = path_of(experiment.name, folder)
-    return _wanted(
-        read_json_lines(path.read_bytes()) if path.is_file() else [], experiment
-    )
+    paths = (path_of(experiment.name, folder) for folder in folders)
+    contents = (path.read_bytes() for path in paths if path.is_file())
+    records = [one for content in contents for one in read_json_lines(content)]
+    return _wanted(records, experiment)
 
 
 def _wanted(records: list[Any], experiment: Experiment) -> dict[Trial, Measured]:
