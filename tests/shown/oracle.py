@@ -17,6 +17,7 @@ import pandas as pd
 from scipy import stats
 from scipy.spatial.distance import cdist
 from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+from statsmodels.stats._delta_method import NonlinearDeltaCov
 from statsmodels.stats.proportion import proportion_confint
 
 from smpcore import METHODS, load_dataset, prepare, read_table, split
@@ -234,14 +235,11 @@ def mean_interval(values: np.ndarray) -> tuple[float, float]:
     return float(np.mean(values) - half), float(np.mean(values) + half)
 
 
-def logit_interval(
-    share: float, variance: float, quantile: float
-) -> tuple[float, float]:
-    """An interval of a share on the logit scale by the delta method."""
-    spread = quantile * np.sqrt(variance) / (share * (1 - share))
-    ends = np.log(share / (1 - share)) + np.array([-spread, spread])
-    low, high = 1 / (1 + np.exp(-ends))
-    return float(low), float(high)
+def by_logit(value, error, quantile):
+    """A share with the ends of its interval on the logit scale."""
+    middle = np.log(value / (1 - value))
+    ends = middle + quantile * error * np.array([-1, 1])
+    return value, *(1 / (1 + np.exp(-ends)))
 
 
 def area(
@@ -275,45 +273,22 @@ def area(
     variance = (sums**2).sum(axis=0) @ few
     variance += 2 * sums.prod(axis=1).sum() * len(names) / (len(names) - 1)
     quantile = stats.t.ppf(0.975, min(map(len, parts)) - 1)
-    return share, *logit_interval(share, variance, quantile)
+    error = np.sqrt(variance) / (share * (1 - share))
+    return by_logit(share, error, quantile)
 
 
-def predictive(
-    hits: dict[bool, np.ndarray], groups: dict[bool, Any], prevalence: float
-) -> dict[bool, tuple[float, float, float]]:
-    """Predictive values by Bayes' rule, with Mercaldo's intervals.
+def predictive(sensitivity, specificity, prevalence):
+    """Mercaldo's intervals by a delta method that differentiates numerically."""
+    shares = np.array([sensitivity[0], specificity[0]])
+    variances = np.diag([p * (1 - p) / n for p, *_, n in (sensitivity, specificity)])
+    values = []
+    for right, part in ((0, prevalence), (1, 1 - prevalence)):
 
-    Parameters
-    ----------
-    hits, groups : dict
-        Of the rows of the positive class (True) and of the other one.
-    prevalence : float
+        def logit(p, right=right, part=part):
+            odds = p[right] * part / ((1 - p[1 - right]) * (1 - part))
+            return np.atleast_1d(np.log(odds))
 
-    Returns
-    -------
-    dict
-        Value, low, high of a positive (True) and of a negative answer.
-    """
-    shares = {k: float(np.mean(of)) for k, of in hits.items()}
-    rows = {
-        k: float(len(of)) if groups[k] is None else effective(of, groups[k])
-        for k, of in hits.items()
-    }
-    adjusted, z = dict(shares), stats.norm.ppf(0.975)
-    if {*shares.values()} & {0.0, 1.0}:
-        adjusted = {
-            k: (shares[k] * rows[k] + z * z / 2) / (rows[k] + z * z) for k in hits
-        }
-        rows = {k: n + z * z for k, n in rows.items()}
-    values = {}
-    for kind, part in ((True, prevalence), (False, 1 - prevalence)):
-        right, wrong = shares[kind] * part, (1 - shares[not kind]) * (1 - part)
-        value = right / (right + wrong)
-        p, q = adjusted[kind], 1 - adjusted[not kind]
-        middle = p * part / (q * (1 - part))
-        variance = (1 - p) / (p * rows[kind]) + (1 - q) / (q * rows[not kind])
-        factor = np.exp(z * np.sqrt(variance))
-        ends = [middle / factor, middle * factor]
-        low, high = (odds / (1 + odds) for odds in ends)
-        values[kind] = value, min(low, value), max(high, value)
+        of = NonlinearDeltaCov(logit, shares, variances)
+        value = 1 / (1 + np.exp(-of.predicted()[0]))
+        values.append(by_logit(value, of.se_vectorized()[0], stats.norm.ppf(0.975)))
     return values

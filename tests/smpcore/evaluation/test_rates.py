@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import precision_score, recall_score
-from statsmodels.stats._delta_method import NonlinearDeltaCov
 from statsmodels.stats.proportion import proportion_confint
 
 from smpcore import SmpcoreError
@@ -12,9 +12,9 @@ from smpcore.evaluation import (
     class_rates,
     predictive_values,
     rate,
-    rates_at,
     wilson,
 )
+from tests.shown import oracle
 
 
 @pytest.mark.parametrize("level", [0.05, 0.01, 0.05 / 7])
@@ -27,42 +27,17 @@ def test_wilsons_interval_is_that_of_statsmodels_at_every_level(hits, n, level):
     assert counted.interval == pytest.approx(wanted, abs=1e-12)
 
 
-def _logit_interval(counts, prevalence, positive):
-    """The delta method of statsmodels, with derivatives taken numerically."""
-    (x1, n1), (x0, n0) = counts
-    shares = np.array([x1 / n1, x0 / n0])
-    errors = np.diag(shares * (1 - shares) / [n1, n0])
-
-    def logit(p):
-        right, wrong, part = p[0], 1 - p[1], prevalence
-        if not positive:
-            right, wrong, part = p[1], 1 - p[0], 1 - prevalence
-        return np.atleast_1d(np.log(right * part / (wrong * (1 - part))))
-
-    found = NonlinearDeltaCov(logit, shares, errors)
-    ends = found.conf_int(use_t=False)[0]
-    return [1 / (1 + np.exp(-end)) for end in (found.predicted()[0], *ends)]
-
-
-@pytest.mark.parametrize("prevalence", [0.03, 0.5, 0.9])
-def test_predictive_values_are_by_bayes_and_the_delta_method(prevalence):
-    counts = (240, 418), (288, 375)
-    found = predictive_values(*(Rate(x, n, n) for x, n in counts), prevalence)
-    for name in ("positive", "negative"):
-        wanted = _logit_interval(counts, prevalence, name == "positive")
-        assert found[name] == pytest.approx(wanted, rel=1e-5)
-
-
-def test_at_the_share_in_the_data_they_are_the_precisions():
-    rng = np.random.default_rng(0)
-    truth = rng.random(90) < 0.3
-    margin = rng.normal(size=90) + 1.5 * truth
-    counted = rates_at(margin, truth, 0.4)
-    found = predictive_values(*counted.values(), truth.mean())
-    said = margin > 0.4
-    assert found["positive"][0] == pytest.approx(precision_score(truth, said))
-    assert found["negative"][0] == pytest.approx(precision_score(~truth, ~said))
-    assert counted["sensitivity"].share == recall_score(truth, said)
+def test_where_all_are_found_shares_are_adjusted():
+    """Half the squared quantile is added to hits and misses (Mercaldo)."""
+    z2 = norm.ppf(0.975) ** 2
+    counts = (40, 40), (288, 375)
+    adjusted = [((x + z2 / 2) / (n + z2), n + z2) for x, n in counts]
+    found = predictive_values(*(Rate(x, n, n) for x, n in counts), 0.3)
+    for share, (_, low, high) in zip(
+        found.values(), oracle.predictive(*adjusted, 0.3), strict=True
+    ):
+        ends = min(low, share[0]), max(high, share[0])
+        assert share[1:] == pytest.approx(ends, rel=1e-5)
 
 
 def test_where_nothing_is_known_the_interval_says_so():
