@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import t, ttest_1samp
+from scipy.stats import t
 
 from smpcore import load_dataset
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import RegressionScores, clusters, clusters_like, wilson
-from smpcore.evaluation.clustered import effective_rows, mean_error
+from smpcore.evaluation.clustered import effective_rows
 from smpcore.evaluation.scores import count_answers
 
 CLASSES = np.array(["no", "yes"])
@@ -17,32 +17,6 @@ CLASSES = np.array(["no", "yes"])
 def interval(hits, groups=None):
     truth = np.zeros(len(hits), dtype=int)
     return count_answers(truth, 1 - hits.astype(int), CLASSES, groups).interval
-
-
-def test_alike_rows_of_a_group_count_once():
-    """40 groups of 4 equal rows are 40 rows."""
-    alone = np.arange(40) % 5 > 0
-    hits, groups = np.repeat(alone, 4), np.repeat(np.arange(40), 4)
-    found = effective_rows(hits, groups)
-    few = (1.959963984540054 / t.ppf(0.975, 39)) ** 2
-    assert found == pytest.approx(39 * few, rel=1e-12)
-    low, high = interval(hits, groups)
-    assert low < wilson(32, 40)[0]
-    assert high > wilson(32, 40)[1]
-    assert (low, high) == wilson(0.8 * found, found)
-
-
-def test_the_error_is_students_for_groups_of_one_size():
-    values = np.random.default_rng(0).normal(size=60)
-    groups = np.repeat(np.arange(12), 5)
-    error, count = mean_error(values, groups)
-    means = values.reshape(12, 5).mean(axis=1)
-    assert count == 12
-    assert error == pytest.approx(means.std(ddof=1) / np.sqrt(12), rel=1e-12)
-    scores = RegressionScores(np.zeros(60), np.abs(values), groups)
-    means = np.abs(values).reshape(12, 5).mean(axis=1)
-    wanted = ttest_1samp(means, 0.0).confidence_interval(0.95)
-    assert scores.interval == pytest.approx((wanted.low, wanted.high), rel=1e-9)
 
 
 def test_where_all_are_right_a_group_counts_as_a_row():

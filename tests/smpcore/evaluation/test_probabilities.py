@@ -32,18 +32,6 @@ def test_reliability_is_scikit_learns_curve_with_wilsons_intervals():
     assert calibration_error(table) == pytest.approx(expected)
 
 
-def test_dependent_rows_have_wider_intervals():
-    groups = np.arange(500)
-    order = np.argsort(P)
-    groups[order] = np.arange(500) // 4
-    alone, grouped = reliability(P, TRUTH), reliability(P, TRUTH, groups)
-    width = [(table["high"] - table["low"]).mean() for table in (alone, grouped)]
-    assert width[1] > 1.05 * width[0]
-    np.testing.assert_array_equal(alone["share"], grouped["share"])
-    wide, narrow = (brier_score(TWO, TRUTH.astype(int), g) for g in (groups, None))
-    assert wide[0] == narrow[0] and wide[1:] != narrow[1:]
-
-
 def test_the_brier_score_is_scikit_learns():
     y = TRUTH.astype(int)
     found, low, high = brier_score(TWO, y)
