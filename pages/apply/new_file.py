@@ -26,12 +26,6 @@ from smpcore.evaluation import suggest_carried
 _HOLDS = {"number": "numbers", "category": "a category", "text": "texts"}
 
 
-def _these(n_columns: int) -> str:
-    return (
-        f"these {n_columns:,} columns, in any order" if n_columns > 1 else "this column"
-    )
-
-
 def _seen(column: Input) -> str:
     """What the training rows have in a column."""
     if column.kind == "number":
@@ -68,8 +62,9 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
     if carried:
         names = escape_markdown(list_names(carried, 8))
         others += f" Carried into the predictions, if the file has them: {names}."
+    these = f"these {len(inputs):,} columns, in any order"
     st.caption(
-        f"It should have {_these(len(inputs))}; "
+        f"It should have {these if len(inputs) > 1 else 'this column'}; "
         f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
         f"predictions are scored.{others}"
     )

@@ -91,16 +91,11 @@ def calibrate(
     weights = np.ones(len(y)) if weights is None else weights[scored]
     slope, offsets = _softmax_fit(scores, y_encoded, weights)
     curves = ()
-    if _fewest_clusters(y_encoded, clusters) >= MANY_ROWS:
+    pairs = np.unique(np.column_stack([y_encoded, clusters]), axis=0)
+    if np.bincount(pairs[:, 0]).min() >= MANY_ROWS:  # clusters of the rarest class
         odds = log_odds(slope * scores + offsets)
         curves = _isotonic_curves(odds, y_encoded, weights)
     return Calibration(len(y), slope, offsets, curves)
-
-
-def _fewest_clusters(y_encoded: np.ndarray, clusters: np.ndarray) -> int:
-    """Clusters that hold rows of the class that is in fewest of them."""
-    pairs = np.unique(np.column_stack([y_encoded, clusters]), axis=0)
-    return int(np.bincount(pairs[:, 0]).min())
 
 
 def _smoothed(y_encoded: np.ndarray, n_classes: int) -> np.ndarray:

@@ -204,15 +204,8 @@ def _best(
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {words}")
     means = points["mean"] if larger else -points["mean"]
     value = points["value"][means.idxmax()]
-    return {
-        path.parameter: next(
-            best_value for best_value in path.grid if _same(best_value, value)
-        )
-    }
-
-
-def _same(other: Any, value: Any) -> bool:
-    return other == value or (other is None and value != value)
+    same = (v for v in path.grid if v == value or (v is None and value != value))
+    return {path.parameter: next(same)}
 
 
 def _walk(

@@ -79,8 +79,7 @@ def known_rows(
 
 def _digests(X: np.ndarray) -> list[bytes]:
     # Adding 0 turns -0 into 0: equal numbers have equal bytes.
-    rows = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-    return [blake2b(row, digest_size=16).digest() for row in rows]
+    return [blake2b(row + 0.0, digest_size=16).digest() for row in np.array(X, float)]
 
 
 def _numbers(dataset: Dataset, frame: pd.DataFrame) -> np.ndarray:

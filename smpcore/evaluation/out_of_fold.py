@@ -7,7 +7,6 @@ judge it.
 from __future__ import annotations
 
 from concurrent.futures import Executor
-from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import clone
@@ -75,7 +74,7 @@ def out_of_fold(
         n_folds = max(2, min(n_folds, np.unique(units).size))
     drawn = folds(dataset, split.with_censored, n_folds)
     drawn = [fold for fold in drawn if fold.repeat == 0]
-    shared = _Shared(dataset, drawn, estimator, stop)
+    shared = dataset, drawn, estimator, stop
     n_outputs = 1 if dataset.classes is None else len(dataset.classes)
     all_scores = np.full((rows.size, n_outputs), np.nan)
     with running(_score_fold, shared, stop, executor) as run:
@@ -91,31 +90,23 @@ def out_of_fold(
     return all_scores
 
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """What the fits of all folds have in common."""
-
-    dataset: Dataset
-    folds: list[Fold]
-    estimator: PrototypeEstimator
-    stop: np.ndarray
-
-
-def _score_fold(shared: _Shared, task: tuple[int]) -> tuple[int, np.ndarray | None]:
+def _score_fold(
+    shared: tuple[Dataset, list[Fold], PrototypeEstimator, np.ndarray], task: tuple[int]
+) -> tuple[int, np.ndarray | None]:
     """Fit without one fold and score its rows; None if it was asked to stop."""
-    (number,), dataset = task, shared.dataset
-    if shared.stop[0]:
+    (number,), (dataset, drawn, unfitted, stop) = task, shared
+    if stop[0]:
         return number, None
-    fold = shared.folds[number]
+    fold = drawn[number]
     preparation = prepare(dataset, fold.train)
     X, X_held_out = (
         preparation.transform(dataset.frame.iloc[rows])
         for rows in (fold.train, fold.held_out)
     )
-    estimator = clone(shared.estimator)
+    estimator = clone(unfitted)
     weights = censoring_weights(dataset, fold.with_censored, fold.train)
     problem = estimator.problem(X, dataset.y[fold.train], weights)
-    estimator.solve(problem, stop=shared.stop)
+    estimator.solve(problem, stop=stop)
     if estimator.history_.status == _STOPPED:
         return number, None
     scores = estimator.model_.scores(X_held_out)

@@ -99,34 +99,28 @@ def refits(
     PrototypeModel
     """
     stop = np.zeros(1, dtype=np.int64) if stop is None else stop
-    shared = _Shared(estimator, sample, stop)
+    shared = estimator, sample, stop
     with running(_refit, shared, stop, executor, ordered=True) as run:
         for model in run((seed,) for seed in range(n_refits)):
             if model is not None:
                 yield model
 
 
-@dataclass(frozen=True, eq=False)
-class _Shared:
-    """What all refits share."""
-
-    estimator: Callable[[], Any]
-    sample: TrainingRows
-    stop: np.ndarray
-
-
-def _refit(shared: _Shared, task: tuple[int]) -> PrototypeModel | None:
+def _refit(
+    shared: tuple[Callable[[], Any], TrainingRows, np.ndarray], task: tuple[int]
+) -> PrototypeModel | None:
     """One task: fit on rows drawn with this seed; None if it was asked to stop."""
-    if shared.stop[0]:
+    make, sample, stop = shared
+    if stop[0]:
         return None
-    (seed,), fresh, sample = task, shared.estimator(), shared.sample
+    (seed,), fresh = task, make()
     labels = is_classifier(fresh)
     rows = redraw(sample.y, sample.groups, seed, keep_labels=labels)
     if "random_state" in fresh.get_params():
         fresh.set_params(random_state=seed)
     weights = None if sample.weights is None else sample.weights[rows]
     problem = fresh.problem(sample.X[rows], sample.y[rows], weights)
-    fresh.solve(problem, stop=shared.stop)
+    fresh.solve(problem, stop=stop)
     return None if fresh.history_.status == _STOPPED else fresh.model_
 
 

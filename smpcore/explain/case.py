@@ -170,8 +170,12 @@ class CaseExplainer:
             used = self.preparation.used_columns(model.support)
             columns = np.flatnonzero(used).tolist()
         if model.classes is None:
+            sides = "raises it", "lowers it"
             change, *results = self._moves(x, amount or self.usual_amount, frozen)
         else:
+            sides = tuple(
+                f"for {self._name(c)}" for c in (split.winner, split.runner_up)
+            )
             change, *results = self._flips(x, frozen, without)
         nearest, note = self._beside(x, columns[:_MOST_COLUMNS], without)
         return Case(
@@ -179,7 +183,7 @@ class CaseExplainer:
             self.answer(split),
             self.facts(x, split) | dict(facts or {}),
             self.remarks(row, x),
-            self._sides(split),
+            sides,
             parts,
             rule,
             nearest,
@@ -196,11 +200,6 @@ class CaseExplainer:
         if self.model.classes is None:
             return plain_number(split.lead, 5)
         return self._name(split.winner)
-
-    def _sides(self, split: Contributions) -> tuple[str, str]:
-        if self.model.classes is None:
-            return "raises it", "lowers it"
-        return f"for {self._name(split.winner)}", f"for {self._name(split.runner_up)}"
 
     def facts(self, x: np.ndarray, split: Contributions) -> dict[str, str]:
         """Lead and, of a calibrated model, probabilities or an interval."""
