@@ -70,7 +70,8 @@ def untitled(layout: dict) -> Iterator[str]:
             other = "yaxis" if key[0] == "x" else "xaxis"
             across = layout.get(other + axis.get("anchor", "x")[1:], {})
             is_at_the_edge = across.get("domain", [0])[0] == 0
-            if is_at_the_edge and not axis.get("title", {}).get("text"):
+            # Small charts of one kind are given "" in as many words.
+            if is_at_the_edge and axis.get("title", {}).get("text") is None:
                 yield key
 
 
