@@ -77,29 +77,6 @@ def test_an_opposing_weight_is_against_the_class_difference(model, rows):
             assert weights[j, f] * apart[f] < 0
 
 
-def test_the_rule_of_two_classes_decides_like_the_model():
-    """A short sentence is the whole truth: its numbers are read back and tried."""
-    dataset = load_dataset("moons")
-    X = prepare(dataset, np.arange(dataset.n_samples)).transform(dataset.frame)
-    method = METHODS["smallk"]
-    values = {**method.defaults(), "n_prototypes": 2, "k": 1}
-    model = method.estimator(values).fit(X, dataset.y).model_
-    head, *tests, last = rule_in_words(model)
-    positive, negative = head.split(",")[0], last.split(" ")[0]
-    if not head.endswith("holds:"):
-        tests = [head.partition("if ")[2].rstrip(".")]
-    answers = np.full(len(X), negative, dtype=object)
-    for test in tests:
-        left, _, right = test.replace("−", "-").rpartition(
-            " > " if " > " in test else " ≥ "
-        )
-        number, name = left.split(" · ")
-        above = float(number) * X[:, model.feature_names.index(name)] > float(right)
-        answers[above] = positive
-    same = answers == model.predict(X).astype(str)
-    assert same.mean() > 0.99  # four digits of the threshold
-
-
 def test_a_wrong_call_is_a_sentence(model):
     with pytest.raises(SmpcoreError, match="x should have shape"):
         contributions(model, np.zeros(3000))
