@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.constants import Tables, features_differ, has_tables, is_dense
+from smpcore.codegen.constants import features_differ, has_tables, is_dense
 from smpcore.codegen.program import (
     Features,
     FixedPointFeatures,
@@ -221,8 +221,8 @@ def _linear_parts(
         loop = len(model.inputs) // (2 if in_pairs else 1)
         long_rows = model.n_rows if loop > _WRITTEN_OUT else 0
         own = {"term": n - odd, "odd term": odd, "row of a loop": long_rows}
-        return own | _wide_terms(tables, n)
-    counted = _wide_terms(tables, n) | {
+        return own | _odd_terms(model, n)
+    counted = _odd_terms(model, n) | {
         "term": n,
         "tested": n if levels else 0,
         "level": levels,
@@ -233,9 +233,10 @@ def _linear_parts(
     return counted
 
 
-def _wide_terms(tables: Tables, n: int) -> dict[str, int]:
-    """Terms whose weights take two bytes."""
-    return {"wide term": n if tables["weight"].itemsize == 2 else 0}
+def _odd_terms(model: CompiledModel | QuantModel, n: int) -> dict[str, int]:
+    """Terms whose weights take two bytes, or in a function that two others call."""
+    wide = model.tables()["weight"].itemsize == 2
+    return {"wide term": n * wide, "shared term": n if _tied_classes(model) else 0}
 
 
 def _similarity_parts(
