@@ -20,7 +20,6 @@ from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import Task
 from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
-from smpcore.methods import Method
 from smpcore.readouts import READOUTS
 
 #: Name of the visit's fit of all rows, and the share of the others that is left out.
@@ -55,7 +54,11 @@ def show_fit(context: Context, path: Path) -> None:
         return
     estimator = method.estimator(context.values, task)
     if not estimator.reads_blocks:
-        able = [m.title for m in context.methods.values() if _reads_blocks(m, task)]
+        able = [
+            other.title
+            for other in context.methods.values()
+            if other.estimator(other.defaults(task), task).reads_blocks
+        ]
         st.caption(
             f"With its settings on Explore, {method.title} learns from the sample "
             f"only. Rows of a file are read in blocks by {', '.join(able)}."
@@ -102,10 +105,6 @@ def _result(job: Task, words: str, begin: str) -> Any:
         st.button(begin, on_click=job.start, key=f"{begin} again")
         return None
     return result
-
-
-def _reads_blocks(method: Method, task: str) -> bool:
-    return method.estimator(method.defaults(task), task).reads_blocks
 
 
 def _show_fitted(fitted: AllRowsFit) -> None:

@@ -14,7 +14,7 @@ from pages.ui import files
 from pages.ui.controls import set_values
 from pages.ui.text import message
 from pages.work import cache, sources, visitors
-from smpcore import METHODS, Dataset, SmpcoreError
+from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split, check_fit
 from smpcore.parameters import Param
 
@@ -90,10 +90,6 @@ def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:
     return values
 
 
-def _has_method(task: str) -> bool:
-    return any(task in method.estimators for method in METHODS.values())
-
-
 def shown() -> tuple[Dataset, Split | None]:
     """The table of this page: one that cannot be fitted yet, or the chosen one.
 
@@ -150,11 +146,6 @@ def division_of(dataset: Dataset, drawn: Split | None) -> Split:
 
 def fit_problem(dataset: Dataset) -> str:
     """Why no method can learn from this table yet; empty if one can."""
-    if not _has_method(dataset.task):
-        return (
-            f"No method here does {dataset.task} yet; choose another target, or the "
-            "task classification."
-        )
     try:
         check_fit(dataset, division_of(dataset, None))
     except SmpcoreError as error:
@@ -174,17 +165,10 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
         visit.draft = ""
     token = choice.token if same else user_tables.upload_of(choice)
     token = table_store.keep(dataset, token=token)
-    session.choose_data(
-        replace(
-            user_tables.show(choice, token),
-            data_values={},
-            two_classes=choice.two_classes and choice.data == MINE,
-            follow_up=choice.follow_up if choice.data == MINE else None,
-            forbidden=choice.forbidden if choice.data == MINE else (),
-            view={},
-            open_test=False,
-        )
-    )
+    start = {"data_values": {}, "view": {}, "open_test": False}
+    if choice.data != MINE:
+        start |= {"forbidden": (), **NO_QUESTION}
+    session.choose_data(replace(user_tables.show(choice, token), **start))
 
 
 def forget() -> None:

@@ -68,12 +68,8 @@ def uploads() -> None:
         help="The same columns. These rows become the test part and stay closed.",
     )
     if file is not None and _ends(file) == f".{matrices.ENDING}":
-        _once(
-            "read",
-            file,
-            matrices.settings(number),
-            lambda settings: _matrices(file, settings),
-        )
+        ours = matrices.settings(number)
+        _once("read", file, ours, lambda _: _read(file, read_matrices, ours))
         return
     series = _series(file, number)
     if series is not None:
@@ -83,16 +79,15 @@ def uploads() -> None:
 
 def _table(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
     """The table of a file; None while it is being read."""
-    key = file.file_id, tuple(settings.items())
-    dataset = read_file("read", key, read_table, file, file.name, **settings)
+    dataset = _read(file, read_table, settings)
     return None if dataset is None else _like_before(dataset, file.file_id)
 
 
-def _matrices(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
-    """Matrices of a file; settings of text tables are none of theirs."""
-    ours = {name: settings[name] for name in ("indefinite", "normalise")}
-    key = file.file_id, tuple(ours.items())
-    return read_file("read", key, read_matrices, file, file.name, **ours)
+def _read(
+    file: Any, reader: Callable[..., Dataset], settings: Mapping[str, Any]
+) -> Dataset | None:
+    key = file.file_id, tuple(settings.items())
+    return read_file("read", key, reader, file, file.name, **settings)
 
 
 def _ends(file: Any) -> str:
@@ -178,7 +173,8 @@ def _chosen() -> dict[str, Any]:
     awaited = session.get().awaited
     noted = awaited.table.reading if awaited is not None else None
     chosen = {n: st.session_state.get(f"reading_{n}", _DETECT) for n in _PARTS}
-    chosen["points"] = st.session_state.get("reading_points", _DETECT)
+    points = session.get().points
+    chosen["points"] = _DETECT if points is None else points
     chosen = {n: value for n, value in chosen.items() if value != _DETECT}
     return (msgspec.structs.asdict(noted) if noted else {}) | chosen
 
@@ -263,24 +259,13 @@ def reading_settings(dataset: Dataset) -> None:
     words = escape_markdown(f"Read with {source.words()}: change")
     with st.expander(words, key="how_it_is_read"):  # it stays open when words change
         st.code("\n".join(source.head), None, line_numbers=True)
-        for place, sign in enumerate(source.close):
-            st.button(
-                escape_markdown(
-                    f"Also possible: {SIGNS.get(sign, sign)} between cells"
-                ),
-                key=f"close_{place}",
-                on_click=st.session_state.__setitem__,
-                args=("reading_delimiter", sign),
-                disabled=not file_is_here,
-            )
+        put = st.session_state.__setitem__
+        for sign in source.close:
+            words = f"Also possible: {SIGNS.get(sign, sign)} between cells"
+            _offer(words, put, "reading_delimiter", sign)
         if source.totals:
-            st.button(
-                f"Leave out {plural(source.totals, 'row')} at the end",
-                key="leave_out_totals",
-                on_click=st.session_state.__setitem__,
-                args=("reading_footer", source.footer + source.totals),
-                disabled=not file_is_here,
-            )
+            words = f"Leave out {plural(source.totals, 'row')} at the end"
+            _offer(words, put, "reading_footer", source.footer + source.totals)
         columns = [*st.columns(4), *st.columns(4)]
         parts = {n: v for n, v in _PARTS.items() if n in source.options()}
         for column, (name, values) in zip(columns, parts.items(), strict=False):
@@ -297,17 +282,23 @@ def reading_settings(dataset: Dataset) -> None:
 
 def points(dataset: Dataset) -> None:
     """A button for each column whose points may part thousands, or be decimal ones."""
-    source = dataset.reading
-    if source is None or "read" not in session.get().results:
-        return
-    for place, (name, text, read) in enumerate(source.doubtful_points):
+    source, visit = dataset.reading, session.get()
+    for name, text, read in dict.fromkeys(source.doubtful_points if source else ()):
         other = text.replace(".", "") if read == text else text
-        st.button(
-            escape_markdown(f"{short_label(name)}: read {text} as {other}"),
-            key=f"points_{place}",
-            on_click=st.session_state.__setitem__,
-            args=("reading_points", tuple({*source.points} ^ {name})),
-        )
+        swapped = tuple({*source.points} ^ {name})
+        words = f"{short_label(name)}: read {text} as {other}"
+        _offer(words, setattr, visit, "points", swapped)
+
+
+def _offer(words: str, change: Callable[..., None], *args: Any) -> None:
+    """A button that has the file read otherwise, while it is here."""
+    st.button(
+        escape_markdown(words),
+        key=f"offer_{words}",
+        on_click=change,
+        args=args,
+        disabled="read" not in session.get().results,
+    )
 
 
 def copy(dataset: Dataset) -> None:

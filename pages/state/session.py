@@ -133,6 +133,8 @@ class Session:
     editions: Counter[str] = field(default_factory=Counter)
     table_here: str = ""
     copy_wanted: bool = False
+    #: Columns whose points are read the other way; None: as noted, or as detected.
+    points: tuple[str, ...] | None = None
     dialog: str = ""
     workspace_message: tuple[str, str] = ("", "")
     awaited: Any = None

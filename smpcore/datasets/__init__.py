@@ -1,11 +1,6 @@
 """Data: tables with roles, their split into parts, and their preparation."""
 
-from smpcore.datasets.apply_roles import Origin
-from smpcore.datasets.bundled import (
-    DatasetInfo,
-    list_datasets,
-    load_dataset,
-)
+from smpcore.datasets.bundled import list_datasets, load_dataset
 from smpcore.datasets.censoring import answered, censoring_weights, training_rows
 from smpcore.datasets.checks import (
     MAX_CLASSES,
@@ -50,7 +45,7 @@ from smpcore.datasets.forbidding import (
     in_place,
 )
 from smpcore.datasets.inputs import Input
-from smpcore.datasets.kernels import KernelFile, Matrix, read_kernels
+from smpcore.datasets.kernels import Matrix, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES
 from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.matrices import (
@@ -61,12 +56,12 @@ from smpcore.datasets.matrices import (
     used_matrices,
 )
 from smpcore.datasets.missing_codes import Suggestion, suggest_codes
-from smpcore.datasets.openml_sets import fetch_openml, find_openml, search_openml
+from smpcore.datasets.openml_sets import fetch_openml, search_openml
 from smpcore.datasets.parquet_rows import ParquetRows
-from smpcore.datasets.parquet_statistics import FileStatistics, file_statistics
+from smpcore.datasets.parquet_statistics import file_statistics
 from smpcore.datasets.preparation import Preparation, prepare
 from smpcore.datasets.process_pool import ProcessPool
-from smpcore.datasets.reading import SIGNS, Reading, ReadingOptions
+from smpcore.datasets.reading import SIGNS, Reading
 from smpcore.datasets.series_features import feature_names
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.structure import Proposal, find_structure
@@ -97,22 +92,17 @@ __all__ = [
     "TABLE_WRITERS",
     "CleaningStep",
     "Dataset",
-    "DatasetInfo",
     "DateUse",
-    "FileStatistics",
     "FollowUp",
     "Imputation",
     "Input",
-    "KernelFile",
     "Kind",
     "Matrix",
-    "Origin",
     "ParquetRows",
     "Preparation",
     "ProcessPool",
     "Proposal",
     "Reading",
-    "ReadingOptions",
     "Role",
     "Split",
     "Suggestion",
@@ -133,7 +123,6 @@ __all__ = [
     "fetch_openml",
     "file_statistics",
     "find_duplicates",
-    "find_openml",
     "find_structure",
     "forbid",
     "forbiddable",

@@ -77,32 +77,29 @@ _FEATURES = Param(
     start=50,
     help="Five are informative, the others are noise.",
 )
+_DEVIATION = "Standard deviation of the normal noise"
+_IN_PLANE = f"{_DEVIATION} on both coordinates."
+_OF_VALUE = f"{_DEVIATION} on the number to predict."
+
+
+def _noise(high: float, start: float, words: str = _IN_PLANE) -> Param:
+    return Param("noise", "Noise", "linear", 0.0, high, start, help=words)
+
+
 _SERIES = (
     replace(_SIZE, start=120, help="Divided evenly among the classes."),
     replace(_CLASSES, high=4, start=4, help="How many of the four, in order."),
     Param("n_times", "Length", "int", 10, 100, 40, help="Times of a series."),
-    Param(
-        "noise",
-        "Noise",
-        "linear",
-        low=0.0,
-        high=1.0,
-        start=0.2,
-        help="Standard deviation of the normal noise; the curves reach from -1 to 1.",
-    ),
+    _noise(1.0, 0.2, f"{_DEVIATION}; the curves reach from -1 to 1."),
     _SEED,
 )
 _SIMILARITIES = (
     replace(_SIZE, low=30, high=600, start=120, help="Of every two the similarity."),
-    Param(
-        "noise",
-        "Noise",
-        "linear",
-        low=0.0,
-        high=1.0,
-        start=0.5,
-        help="How far places are from the middle of their class; and, in tenths, the "
-        "chance of each letter of a word to be another one.",
+    _noise(
+        1.0,
+        0.5,
+        "How far places are from the middle of their class; and, in tenths, the chance "
+        "of each letter of a word to be another one.",
     ),
     _SEED,
 )
@@ -110,23 +107,10 @@ _WORDS = (
     replace(_SIZE, high=1000, start=150, help="Divided evenly among the classes."),
     replace(_CLASSES, high=4, start=3, help="All but the first have a motif."),
     Param("length", "Length", "int", 8, 18, 10, help="Mean letters of a word."),
-    Param(
-        "noise",
-        "Noise",
-        "linear",
-        low=0.0,
-        high=0.5,
-        start=0.05,
-        help="Chance of each letter to be another one.",
-    ),
+    _noise(0.5, 0.05, "Chance of each letter to be another one."),
     _SEED,
 )
 _FRIEDMAN = (replace(_SIZE, low=50, high=1_000_000, start=1000), _FEATURES, _SEED)
-
-
-def _noise(high: float, start: float, on: str = "both coordinates") -> Param:
-    words = f"Standard deviation of the normal noise on {on}."
-    return Param("noise", "Noise", "linear", 0.0, high, start, help=words)
 
 
 def _toy(key: str, title: str, noise: Param, *more: Param) -> DatasetInfo:
@@ -252,8 +236,8 @@ _INFOS = (
     _toy("blobs", "Blobs", _noise(2.0, 0.6), _CLASSES),
     _toy("spirals", "Spirals", _noise(0.3, 0.03), _ARMS, _TURNS),
     _toy("checkerboard", "Checkerboard", _noise(0.5, 0.03), _SQUARES),
-    _toy_regression("sine", "Wave", 120, _noise(1.0, 0.2, "the value")),
-    _toy_regression("hills", "Hills", 300, _noise(1.0, 0.15, "the height")),
+    _toy_regression("sine", "Wave", 120, _noise(1.0, 0.2, _OF_VALUE)),
+    _toy_regression("hills", "Hills", 300, _noise(1.0, 0.15, _OF_VALUE)),
     DatasetInfo("drawn", "Draw your own", "classification", _DRAWN, _to_draw),
     _from_sklearn("iris", "Iris", "Lengths and widths of flowers of three irises."),
     _from_sklearn("wine", "Wine", "Chemical analysis of wines of three growers."),

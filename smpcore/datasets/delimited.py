@@ -100,16 +100,10 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     n_notes = _count_notes(table)
     columns = [column.combine_chunks() for column in table.columns]
     last_row = [column[-1].as_py() for column in columns]
-    names = layout.names
-    if not layout.header:
-        names = [f"column {number}" for number in range(1, len(names) + 1)]
+    numbered = [f"column {number}" for number in range(1, len(layout.names) + 1)]
+    names = layout.names if layout.header else numbered
     named = zip(names, columns, strict=False)
     decimals, doubtful = _decimals(named, layout, decimal, options.points)
-    changes += [
-        f"Column {shown(name)}: {text} is read as {read}; read it otherwise if points "
-        f"{'part thousands' if text == read else 'stand before decimals'} there."
-        for name, text, read in doubtful
-    ]
     del table
     columns.reverse()  # each is given up as soon as it is converted
     values = [
@@ -118,11 +112,10 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         else _values(columns.pop(), sign)
         for name, sign in zip(layout.names, decimals, strict=False)
     ]
-    looks = {"a total of the others": int(_is_total(values, last_row))}
-    looks |= {"a note": n_notes}
-    totals = max(looks.values())
+    is_total = _is_total(values, last_row)
+    totals = 1 if is_total else n_notes
     if totals:
-        like = max(looks, key=looks.__getitem__)
+        like = "a total of the others" if is_total else "a note"
         changes.append(
             f"The last row ({shown(' '.join(filter(None, last_row)))}) looks like "
             f"{like}; leave it out if it is no case."
@@ -145,7 +138,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         close=close,
         head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
     )
-    notices += [*_about(layout), *changes]
+    notices += [*_about(layout, doubtful), *changes]
     return FileTable(framed(values, names), reading, notices)
 
 
@@ -191,9 +184,10 @@ def _is_total(columns: list[np.ndarray | ExtensionArray], last_row: list[str]) -
 
 def _count_notes(table: pa.Table) -> int:
     """How many rows at the end have nothing but a text of their own, in front."""
-    alone = _blank(table.select(table.column_names[1:]))
-    if not alone[-1] or kind_of(table[0][-1].as_py().strip()) != "text":
+    first, *others = (column[-1].as_py().strip() for column in table.columns)
+    if any(others) or kind_of(first) != "text":
         return 0
+    alone = _blank(table.select(table.column_names[1:]))
     alone &= ~table[0].to_pandas().duplicated(keep=False).to_numpy()
     return int(np.argmin([*alone[::-1], False]))
 
@@ -202,9 +196,13 @@ def _cut(line: bytes) -> str:
     return line[:400].decode(errors="replace")[:100]
 
 
-def _about(layout: Layout) -> list[str]:
-    """What is unusual in the lines above the rows."""
-    notices = []
+def _about(layout: Layout, doubtful: list[tuple[str, str, str]]) -> list[str]:
+    """What is unusual in the lines above the rows, and what a point may be."""
+    notices = [
+        f"Column {shown(name)}: {text} is read as {read}; read it otherwise if points "
+        f"{'part thousands' if text == read else 'stand before decimals'} there."
+        for name, text, read in doubtful
+    ]
     if layout.skip:
         notices.append(
             f"{plural(layout.skip, 'line')} above the table {_are(layout.skip)} "
@@ -227,17 +225,16 @@ def _are(count: int) -> str:
 
 
 def _check_options(options: ReadingOptions) -> None:
-    delimiter, decimal, encoding = options.delimiter, options.decimal, options.encoding
-    if delimiter not in (None, *DELIMITERS) and not re.fullmatch(
-        r"[^\w\s\"'.+-]", str(delimiter)
+    if options.delimiter not in (None, *DELIMITERS) and not re.fullmatch(
+        r"[^\w\s\"'.+-]", str(options.delimiter)
     ):
         raise DatasetError(
-            f"delimiter={shown(delimiter)} should be one sign such as ',' or ';', a "
-            "tab, or 'whitespace'."
+            f"delimiter={shown(options.delimiter)} should be one sign such as ',' or "
+            "';', a tab, or 'whitespace'."
         )
     for name, value, allowed in (
-        ("decimal", decimal, DECIMALS),
-        ("encoding", encoding, ENCODINGS),
+        ("decimal", options.decimal, DECIMALS),
+        ("encoding", options.encoding, ENCODINGS),
         ("quote", options.quote, QUOTES),
         ("escape", options.escape, ("", "\\")),
     ):
@@ -440,8 +437,10 @@ def _is_comment(cells: list[str], table: pa.Table) -> bool:
 def _names_again(table: pa.Table, layout: Layout) -> list[int]:
     """Rows that repeat the names, as on each page of a print."""
     named = [pair for pair in zip(table.columns, layout.names, strict=False) if pair[1]]
-    places = np.arange(len(table) * (len(named) > 1))
-    for column, name in named:
+    if len(named) < 2:
+        return []
+    places = np.flatnonzero(pc.equal(*named[0]).to_numpy())
+    for column, name in named[1:]:
         same = pc.equal(pc.utf8_trim_whitespace(column.take(places)), name)
         places = places[same.to_numpy()]
     return places.tolist()
@@ -518,10 +517,12 @@ def _end(
                 return place
         elif (blank[place] or typed) and are_names(first, layout):
             return place
-    end, headings = len(table), _blank(table.select(table.column_names[1:])) & ~blank
+    end, headings = len(table), None
     for place, cells in _below(table, ragged, end - 1, -1):
-        if not headings[place] or has_values(cells, layout):
+        if sum(map(bool, cells)) > 1 or not cells[0] or has_values(cells, layout):
             break
+        if headings is None:
+            headings = _blank(table.select(table.column_names[1:])) & ~blank
         wrong = any(kind == "text" for kind, _ in typed_kinds(cells, layout))
         usual = layout.width == 2 or headings[: place - 1].any()
         if usual and not wrong and place - 1 not in empty:
@@ -547,9 +548,8 @@ def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
     if math.isnan(parse_cell(first)):
         return pd.array(texts, dtype="str")
     numbers = None
-    if first.isdecimal() and _all(pc.ascii_is_decimal(texts)):
-        numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
-    elif _all(pc.match_substring_regex(texts, NUMBER)):
+    digits = first.isdecimal() and _all(pc.ascii_is_decimal(texts))
+    if digits or _all(pc.match_substring_regex(texts, NUMBER)):
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
         with suppress(pa.ArrowInvalid):  # a number beyond all floats
             numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)

@@ -143,7 +143,13 @@ def unpack_kernels(
         ) from error
     y, row_names = arrays.pop(LABELS, None), arrays.pop(ROW_NAMES, None)
     for name, kernel in arrays.items():
-        _check_finite(name, kernel)
+        wrong = np.argwhere(~np.isfinite(kernel))
+        if len(wrong):
+            row, column = wrong[0]
+            raise DatasetError(
+                f"{shown(name)} has {len(wrong)} entries that are no finite numbers, "
+                f"the first in row {row + 1}, column {column + 1}; compute them again."
+            )
     X = np.hstack([kernel.astype(np.float64) for kernel in arrays.values()])
     return KernelFile(X, tuple(arrays), y, row_names)
 
@@ -266,13 +272,3 @@ def _check_labels(name: str, head: _Header | None, n_rows: int) -> None:
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     with archive.open(entry) as file:
         return np.lib.format.read_array(file, allow_pickle=False)
-
-
-def _check_finite(name: str, kernel: np.ndarray) -> None:
-    wrong = np.argwhere(~np.isfinite(kernel))
-    if len(wrong):
-        row, column = wrong[0]
-        raise DatasetError(
-            f"{shown(name)} has {len(wrong)} entries that are no finite numbers, the "
-            f"first in row {row + 1}, column {column + 1}; compute them again."
-        )

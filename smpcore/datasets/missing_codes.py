@@ -173,18 +173,14 @@ def _words(column: pd.Series, kind: str) -> Iterator[str]:
             yield value
 
 
-def _has_code_at_an_end(values: np.ndarray) -> bool:
-    """Whether the lowest or highest number may be a code: most columns have none."""
-    if np.isnan(values).all():
-        return False
-    return np.nanmin(values) in (*_BELOW, -1) or np.nanmax(values) in _ABOVE
-
-
 def _numbers(column: pd.Series) -> Iterator[str]:
     values = as_numbers(column)
-    if not _has_code_at_an_end(values):
-        return
-    different = np.unique(values[~np.isnan(values)])
+    values = values[~np.isnan(values)]
+    if not values.size or {values.min(), values.max()}.isdisjoint(
+        (*_BELOW, -1, *_ABOVE)
+    ):
+        return  # before they are sorted: most columns have no code at an end
+    different = np.unique(values)
     others = different[~np.isin(different, [*_BELOW, *_ABOVE])]
     if others.size < 2:
         return

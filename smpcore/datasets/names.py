@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable
 
-import numpy as np
-
 from smpcore.datasets.display_names import listed
 
 # A longer column name is a text, not a name.
@@ -14,7 +12,8 @@ _LONGEST_ENDING = len(" (1000000)")
 
 def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
     """Column names made text, non-empty, different and at most 200 characters long."""
-    texts = ["" if _is_missing(name) else str(name).strip() for name in names]
+    known = (None if name != name else name for name in names)  # NaN is none
+    texts = ["" if name is None else str(name).strip() for name in known]
     cut = [name[:MAX_NAME] for name in texts]
     cleaned: dict[str, None] = {}
     taken = set(cut)
@@ -34,7 +33,3 @@ def clean_names(names: Iterable[object]) -> tuple[list[str], list[str]]:
     if changed:
         notices.append(f"Empty or repeated column names became {listed(changed)}.")
     return list(cleaned), notices
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and np.isnan(value))

@@ -125,40 +125,6 @@ def search_openml(
     return frame.iloc[order][(matches & fits).to_numpy()[order]].reset_index(drop=True)
 
 
-def find_openml(name: str, version: int | None = None, **options: Any) -> int:
-    """Id of the data set of that name; of its oldest version, or of the one given.
-
-    Parameters
-    ----------
-    name : str
-        Exact name of the data set on OpenML.
-    version : int, optional
-        Number of the version, from 1; the oldest active one if not given.
-    **options
-        As for `search_openml`.
-
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    DatasetError
-        If no active data set of that name is small enough to be read.
-    """
-    frame = search_openml(name, **options)
-    same = frame[frame["name"].astype(str) == name.strip()]
-    if version is not None:
-        same = same[same["version"] == version]
-    if same.empty:
-        of = "" if version is None else f" in version {version}"
-        raise DatasetError(
-            f"OpenML has no active data set called {shown(name)}{of} that is small "
-            "enough to be read here; search for a part of the name."
-        )
-    return int(same.sort_values("version")["id"].iloc[0])
-
-
 def _read_here(reader: Callable[..., Dataset], path: Path, *args: Any) -> Dataset:
     with path.open("rb") as file:
         return reader(file, *args)

@@ -22,10 +22,6 @@ _FOLDS = 20
 _FEW_GROUPS = 500
 
 
-def _no_rows() -> np.ndarray:
-    return read_only(np.zeros(0, dtype=np.int64))
-
-
 @dataclass(frozen=True, eq=False)
 class Split:
     """Row numbers of the three parts of a data set.
@@ -52,7 +48,7 @@ class Split:
     validation_share: float
     test_share: float
     notices: tuple[str, ...] = ()
-    censored: np.ndarray = field(default_factory=_no_rows)
+    censored: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
     def with_censored(self) -> np.ndarray:
@@ -324,9 +320,9 @@ def _gaps(
     dataset: Dataset, trained: np.ndarray, others: dict[str, np.ndarray]
 ) -> list[str]:
     """Say which parts are empty, and which classes a part lacks."""
+    notices = [f"The {n} part is empty." for n, rows in others.items() if not rows.size]
     if dataset.task == "regression":
-        return [_empty(name) for name, rows in others.items() if not rows.size]
-    notices = []
+        return notices
     n_classes = len(dataset.classes)
     counts = np.bincount(dataset.y_encoded, minlength=n_classes)
     in_training = np.bincount(dataset.y_encoded[trained], minlength=n_classes) > 0
@@ -336,10 +332,10 @@ def _gaps(
             f"{shown(dataset.classes[i])} ({counts[i]} rows)"
             for i in np.flatnonzero(in_training & ~present)
         ]
-        if not rows.size:
-            notices.append(_empty(name))
-        elif absent:
-            notices.append(f"No row in the {name} part: class {_first(absent)}.")
+        if rows.size and absent:
+            more = f" and {len(absent) - 5} more" * (len(absent) > 5)
+            words = "; ".join(absent[:5]) + more
+            notices.append(f"No row in the {name} part: class {words}.")
     unseen = dataset.classes[~in_training]
     if unseen.size:
         notices.append(
@@ -347,12 +343,3 @@ def _gaps(
             f"{listed(unseen)}."
         )
     return notices
-
-
-def _first(texts: list[str], most: int = 5) -> str:
-    rest = len(texts) - most
-    return "; ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
-
-
-def _empty(name: str) -> str:
-    return f"The {name} part is empty."

@@ -12,7 +12,6 @@ import pytest
 from smpcore import fetch_openml
 from smpcore.datasets import (
     check_fit,
-    find_openml,
     openml_process,
     openml_sets,
     search_openml,
@@ -143,10 +142,6 @@ def test_search_finds_parts_of_names_whole_ones_first(service):
     assert search_openml("61")["id"].tolist() == [61]
     assert search_openml("no such thing").empty
     assert sum("/data/list" in path for path in service.asked) <= 2
-    assert find_openml("iris") == 61
-    assert find_openml("iris", 1) == 61
-    with pytest.raises(DatasetError, match="no active data set called 'iris' in ver"):
-        find_openml("iris", 3)
 
 
 def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path):
