@@ -219,11 +219,6 @@ def numbers_of(file: File) -> list[list[float]]:
 
 
 @kind
-def delimiter_usual(rng):
-    return table(rng)
-
-
-@kind
 def delimiter_rare(rng):
     return styled(table(rng), delimiter=str(rng.choice([":", "^", "|", "; ", ", "])))
 
@@ -273,11 +268,6 @@ def clock_times(rng):
     file.columns.append(["{:02}:{:02}:{:02}".format(*one) for one in times])
     file.names.append("clock")
     return styled(file, quoting="minimal")
-
-
-@kind
-def quotes_everywhere(rng):
-    return styled(table(rng), quoting="all")
 
 
 @kind
@@ -345,24 +335,6 @@ def decimal_commas_quoted(rng):
     return styled(file, delimiter=",", decimal=",", quoting="minimal")
 
 
-@kind
-def thousands_with_points(rng):
-    """1.234 beside 1,5: thousands."""
-    file = table(rng, (_numbers, _levels))
-    n = len(file.columns[0])
-    numbers_of(file)[0][:] = (rng.integers(-99, 999, n) + 0.5).tolist()
-    values = rng.integers(1_000, 999_999, n)
-    file.names.append("income")
-    written = [f"{value:,}".replace(",", ".") for value in values.tolist()]
-    header = file.names
-    sign = str(rng.choice([";", "\t"]))
-    styled(file, delimiter=sign, decimal=",", quoting="minimal")
-    lines = iter(written)
-    file.header = [header]
-    file.change = lambda place, line: f"{line}{sign}{next(lines)}"
-    return _with_last_column(file, values.astype(float).tolist())
-
-
 def _with_last_column(file: File, values: list) -> File:
     """The file whose lines have a further column by `change`."""
     columns, rows = [*file.columns, values], file.rows
@@ -371,44 +343,7 @@ def _with_last_column(file: File, values: list) -> File:
     return file
 
 
-@kind
-def thousands_with_commas(rng):
-    file = table(rng, (_numbers, _levels))
-    values = rng.integers(1_000, 9_999_999, len(file.columns[0]))
-    file.names.append("income")
-    sign = file.style.delimiter
-    mark = '"' if sign == "," else ""
-    written = iter([f"{mark}{value:,}{mark}" for value in values.tolist()])
-    styled(file, quoting="minimal")
-    file.change = lambda place, line: f"{line}{sign}{next(written)}"
-    return _with_last_column(file, values.astype(float).tolist())
-
-
-@kind
-def numbers_in_clothes(rng):
-    file = table(rng, (_numbers, _levels))
-    n = len(file.columns[0])
-    form = str(rng.choice(["{}%", "{} %", "${}", "€{}", "{} mmHg", "{} mg/dl"]))
-    values = np.round(rng.uniform(1, 300, n), 1)
-    file.names.append("reading")
-    sign = file.style.delimiter
-    written = iter([form.format(value) for value in values.tolist()])
-    styled(file, quoting="minimal")
-    file.change = lambda place, line: f"{line}{sign}{next(written)}"
-    return _with_last_column(file, values.tolist())
-
-
 # -- above, below -----------------------------------------------------------------
-
-
-@kind
-def titles_above(rng):
-    file = table(rng)
-    fill = file.style.delimiter * (len(file.columns) - 1) * int(rng.integers(2))
-    titles = ["Report of the survey", "Office of statistics", "2019 to 2021", ""]
-    n = int(rng.integers(1, 5))
-    file.above = [title + fill for title in titles[:n]]
-    return file
 
 
 @kind
@@ -439,16 +374,6 @@ def names_in_a_comment(rng):
 
 
 @kind
-def note_below(rng):
-    file = table(rng)
-    fill = file.style.delimiter * (len(file.columns) - 1) * int(rng.integers(2))
-    notes = ["Source: the office", "Figures are provisional and may change later."]
-    file.below = [*([fill] * int(rng.integers(2))), *notes[: rng.integers(1, 3)]]
-    file.below = [note + fill if note != fill else note for note in file.below]
-    return file
-
-
-@kind
 def several_tables(rng):
     file, other = table(rng), table(rng)
     other.style = file.style
@@ -475,20 +400,6 @@ def many_keys_and_values_above(rng):
 
 
 @kind
-def many_notes_below(rng):
-    file = table(rng)
-    sign = file.style.delimiter
-    fill = sign * (len(file.columns) - 1) * int(rng.integers(2))
-    notes = [
-        *("Notes", "1. Provisional figures, as reported", "2. Revised in March; see"),
-        *("* not available", "Contact: office at example.org", "(c) The office"),
-    ]
-    notes = [note.replace(sign, "") for note in notes]
-    file.below = ["" + fill, *(note + fill for note in notes[: rng.integers(3, 7)])]
-    return file
-
-
-@kind
 def title_and_units_and_note(rng):
     file = table(rng, (_numbers, _levels, _counts, _numbers))
     units = ["" if isinstance(column[0], str) else "kg" for column in file.columns]
@@ -498,20 +409,6 @@ def title_and_units_and_note(rng):
     file.below = [fill, "Source: the office" + fill]
     pairs = zip(file.names, units, strict=True)
     file.truth_names = [" ".join(pair).strip() for pair in pairs]
-    return file
-
-
-@kind
-def title_over_words(rng):
-    file = table(rng, (_levels, _phrases, _levels, _phrases))
-    file.above = ["Report of the survey", ""][: rng.integers(1, 3)]
-    return file
-
-
-@kind
-def note_below_words(rng):
-    file = table(rng, (_levels, _phrases, _levels, _phrases))
-    file.below = ["", "Source: the office"][rng.integers(2) :]
     return file
 
 
@@ -646,16 +543,6 @@ def names_with_line_ends_and_delimiters(rng):
 
 
 @kind
-def index_without_name(rng):
-    """As pandas writes it."""
-    file = table(rng)
-    file.columns.insert(0, [float(one) for one in range(len(file.columns[0]))])
-    file.header[0] = ["", *file.names]
-    file.truth_names = file.header[0]
-    return file
-
-
-@kind
 def names_in_three_rows(rng):
     file = table(rng, (_numbers, _levels, _counts, _numbers))
     file.header = [file.names, ["a", "code", "n", "b"], ["cm", "-", "-", "kg"]]
@@ -684,11 +571,6 @@ def texts_are_addresses(rng):
 
 
 @kind
-def texts_are_moments(rng):
-    return _with_texts(rng, ["2020-01-03T10:20:30Z", "2021-02-04T11:21:31.5+01:00"])
-
-
-@kind
 def texts_are_ranges(rng):
     return _with_texts(rng, ["10-20", "20-30", "<=5", ">60", "1/2", "A:B"])
 
@@ -712,20 +594,6 @@ def texts_have_inches(rng):
     column = next(one for one in file.columns if one[0] == "a pipe")
     column[::3] = ['5" pipe'] * len(column[::3])
     return styled(file, quote="")
-
-
-@kind
-def missing_is_a_word(rng):
-    file = table(rng, (_numbers, _levels, _counts, _numbers))
-    word, style = str(rng.choice(["NA", "n/a", "NULL", "?", "-", "nan"])), file.style
-    for column in numbers_of(file):
-        column[1::4] = [math.nan] * len(column[1::4])
-    file.change = lambda place, line: style.delimiter.join(
-        cell or word for cell in line.split(style.delimiter)
-    )
-    for column in texts_of(file):
-        column[:] = [cell or "amber" for cell in column]
-    return styled(file, quoting="minimal")
 
 
 @kind
@@ -774,34 +642,11 @@ def empty_rows(rng):
 
 
 @kind
-def empty_rows_above_and_below(rng):
-    file = table(rng)
-    sign = file.style.delimiter * (len(file.columns) - 1) * int(rng.integers(2))
-    file.above, file.below = [sign] * int(rng.integers(1, 3)), [sign, sign]
-    return file
-
-
-@kind
 def one_row(rng):
     file = table(rng)
     file.columns = [column[:1] for column in file.columns]
     for column in file.columns:
         column[0] = 2.5 if column[0] != column[0] else column[0] or "amber"
-    return file
-
-
-@kind
-def two_columns(rng):
-    return table(rng, (_numbers, [_levels, _numbers, _dates][rng.integers(3)]))
-
-
-@kind
-def column_mostly_missing(rng):
-    file = table(rng)
-    column = _numbers(rng, len(file.columns[0]))
-    column[:-2] = [math.nan] * len(column[:-2])
-    file.columns.append(column)
-    file.names.append("rare")
     return file
 
 
@@ -987,6 +832,27 @@ def _fixed(values: np.ndarray) -> Callable[[int], list]:
 
 
 @kind
+def thousands_with_commas(rng):
+    values = _fixed(rng.integers(1_000, 9_999_999, 60))
+    return _with_written(rng, values, "{:,}".format)
+
+
+@kind
+def thousands_with_points(rng):
+    """1.234 beside 1,5: thousands."""
+    values = _fixed(rng.integers(1_000, 999_999, 60))
+    sign = str(rng.choice([";", "\t"]))
+    style = {"delimiter": sign, "decimal": ","}
+    return _with_written(rng, values, lambda v: f"{v:,}".replace(",", "."), **style)
+
+
+@kind
+def numbers_in_clothes(rng):
+    form = str(rng.choice(["{}%", "{} %", "${}", "€{}", "{} mmHg", "{} mg/dl"]))
+    return _with_written(rng, _fixed(rng.uniform(1, 300, 60).round(1)), form.format)
+
+
+@kind
 def thousands_with_apostrophes(rng):
     values = _fixed(rng.integers(1_000, 9_999_999, 60))
     mark = str(rng.choice(["'", "’"]))
@@ -1143,6 +1009,7 @@ def values_held_back(rng):
     """Marks in place of numbers that are not published, or not computed."""
     file = table(rng, (_numbers, _counts, _levels, _numbers))
     marks = ["..", "*", ":", "x", "[c]", "n.a.", "-", "#DIV/0!", "#N/A", "(n)", "–"]
+    marks += ["NA", "NULL", "?", "nan"]
     mark, style = str(rng.choice(marks)), file.style
     file.columns = [
         _levels(rng, 60)
@@ -1262,14 +1129,6 @@ def words_begin_with_apostrophes(rng):
     return _with_texts(
         rng, ["'s-Hertogenbosch", "'t Harde", "d'Or", "Delft", "rock 'n'"]
     )
-
-
-@kind
-def first_column_empty(rng):
-    file = table(rng)
-    file.columns.insert(0, [math.nan] * len(file.columns[0]))
-    file.names.insert(0, "")
-    return file
 
 
 # -- no table ---------------------------------------------------------------------

@@ -144,17 +144,6 @@ def test_what_replaces_a_missing_value_is_learned_on_training_rows_only():
     assert prepare(other, rows).inputs == prepare(data, rows).inputs
 
 
-def test_steps_do_not_depend_on_any_other_row():
-    data = table()
-    half = np.arange(N) < N // 2
-    raw = data.whole
-    other = raw.assign(chol=raw["chol"].where(half, 999), age=raw["age"].where(half, 1))
-    for steps in (STEPS, ()):
-        pd.testing.assert_frame_equal(
-            apply_steps(raw, steps)[half], apply_steps(other, steps)[half]
-        )
-
-
 def test_the_most_frequent_level_replaces_a_missing_one_but_not_an_unknown_one():
     frame = pd.DataFrame({"a": list("xxyz") * 5, "y": [0, 1] * 10})
     data = make_dataset(

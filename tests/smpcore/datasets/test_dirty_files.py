@@ -8,7 +8,7 @@ from tests.smpcore.datasets.dirty_files import KINDS, drawn, verdict
 
 N_FILES = 4
 #: Kinds that leave a doubt even to a reader: is the last line a case, or a note?
-DOUBTFUL = {"note below", "note below two columns", "keys and values above"}
+DOUBTFUL = {"note below two columns", "keys and values above"}
 DOUBTFUL |= {"title with delimiters", "thousands with points only"}
 
 
