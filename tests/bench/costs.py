@@ -252,6 +252,8 @@ def _constants(pieces: list[Piece], what: str) -> dict[str, float]:
     """What one part takes, none less than nothing: least squares of relative errors."""
     wanted = np.array([getattr(piece.costs, what) for piece in pieces], float)
     counts = pd.DataFrame([_counted(piece, what) for piece in pieces]).fillna(0.0)
+    if counts.empty:  # of nothing nnls frees its memory twice
+        raise SystemExit(f"No program was measured for its {what}; compile some first.")
     start = np.array([_start(piece, what) for piece in pieces])
     weight = 1 / np.array([getattr(piece.whole, what) for piece in pieces])
     each, _ = nnls(counts.to_numpy() * weight[:, None], (wanted - start) * weight)
