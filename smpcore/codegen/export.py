@@ -48,9 +48,9 @@ def export(
     ----------
     model : PrototypeModel
         The ``model_`` of a fitted estimator. Where it has a calibration, the code
-        gives probabilities of the classes, or the 90 % interval of a number; but ONNX
-        and Verilog have none, nor have more than two classes whose calibration is not
-        a softmax alone.
+        gives probabilities of the classes, or the 90 % interval of a number; but
+        Verilog has none, nor have more than two classes whose calibration is not a
+        softmax alone.
     preparation : Preparation, optional
         What turned the user's table into the model's features. Without it the features
         themselves are the inputs, and none may be missing.
@@ -161,7 +161,6 @@ TARGETS = {
         words_of_onnx,
         ("float32",),
         in_c=False,
-        has_probabilities=False,
     ),
     "verilog": Target(
         "Verilog",

@@ -19,6 +19,7 @@ from smpcore.errors import ExportError
 from smpcore.methods import refusals
 from tests.bench.export import fitted, random_table
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
+from tests.smpcore.codegen.models import groups
 from tests.smpcore.codegen.programs import changed, part
 from tests.smpcore.codegen.random_models import one_value
 
@@ -179,3 +180,24 @@ def test_the_library_may_be_missing(mixed_model, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ExportError, match="pip install onnx"):
         emit_onnx(mixed_model)
+
+
+def test_probabilities_are_those_of_the_table_at_the_scores():
+    for name, model in groups()["calibrated"].items():
+        if model.is_integer or name.startswith("code"):
+            continue
+        rows = sample(model, 10_000)
+        rows[:3] = [[np.nan], [np.inf], [-np.inf]]
+        found = _answers(model, rows)
+        kind = model.probability.kind
+        assert kind == ("probabilities" if "softmax" in name else "probability")
+        expected = model.probability.of_scores(found["scores"]) / 32768
+        np.testing.assert_array_equal(found[kind], np.float32(expected))
+        assert np.ptp(found[kind]) > 0.3, name
+
+
+def test_the_width_of_an_interval_is_in_the_file(random_model):
+    model = replace(compile_model(one_value(random_model, 6)), half_width=0.25)
+    file = onnx.load_from_string(emit_onnx(model))
+    told = {entry.key: entry.value for entry in file.metadata_props}
+    assert told["HALF_WIDTH_90"] == "0.25"

@@ -18,6 +18,7 @@ from smpcore.codegen.describe import arithmetic
 from smpcore.codegen.float32 import CUTOFF, EXP2, LEAST, MOST
 from smpcore.codegen.json_text import SCHEMA
 from smpcore.codegen.package import Files, Package
+from smpcore.codegen.probability import ONE, SLOPE_BITS, ProbabilityTable
 from smpcore.codegen.program import (
     LOWEST,
     Features,
@@ -26,6 +27,7 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
+from smpcore.codegen.targets.scripts import constants_of_interval
 from smpcore.errors import ExportError
 
 #: Version of the operators and of the file: what onnxruntime has taken since 1.18.
@@ -80,7 +82,9 @@ class _Graph:
             self.nodes.append(make.make_node("Identity", [found], [output]))
         types = {"index": (kinds.INT64, ["rows"]), "label": (kinds.STRING, ["rows"])}
         types |= {"value": (kinds.FLOAT, ["rows"])}
-        types |= {"scores": (kinds.FLOAT, ["rows", model.n_outputs])}
+        shape = ["rows", model.n_outputs]
+        types |= dict.fromkeys(("scores", "probabilities"), (kinds.FLOAT, shape))
+        types["probability"] = types["value"]
         if _whole_labels(model):
             types["label"] = types["index"]
         given = make.make_tensor_value_info(
@@ -108,6 +112,9 @@ def emit_onnx(model: CompiledModel, name: str = "mdl", number: str = "") -> byte
         outputs = {"value": graph.op("Squeeze", rows, _whole([1]))}
     else:
         outputs = _classes(graph, model, rows)
+    if model.probability:
+        shares = _shares(graph, model.probability, outputs["scores"])
+        outputs[model.probability.kind] = shares
     return graph.written(model, name, outputs, _metadata(model, name, number))
 
 
@@ -118,13 +125,14 @@ def _metadata(model: CompiledModel, name: str, number: str) -> dict[str, str]:
         | ({"levels": entry.levels} if entry.levels else {})
         for entry in model.inputs
     ]
-    return {
+    told = {
         "name": name,
         "id": number,
         "format": str(SCHEMA),
         "inputs": json.dumps(inputs),
         "classes": json.dumps(model.labels),
     }
+    return told | {n: str(v) for n, v in constants_of_interval(model).items()}
 
 
 def _whole(values: Any) -> np.ndarray:
@@ -294,6 +302,40 @@ def _classes(graph: _Graph, model: CompiledModel, rows: str) -> dict[str, str]:
         labels = _whole(model.classes)
     label = graph.op("Gather", labels, index)
     return {"scores": scores, "index": index, "label": label}
+
+
+def _shares(graph: _Graph, table: ProbabilityTable, scores: str) -> str:
+    """Probability of each class, of two that of class 1, as the table gives them."""
+    one = _whole(ONE)
+    if len(table.offset):
+        scores = graph.op("Add", scores, table.offset)
+        lead = graph.op("Sub", scores, graph.op("ReduceMax", scores, _whole([1])))
+    else:
+        behind, ahead = (graph.op("Gather", scores, _whole(k), axis=1) for k in (0, 1))
+        lead = graph.op("Sub", ahead, behind)
+    lead = graph.op("Where", graph.op("IsNaN", lead), np.float32(0), lead)
+    lead = graph.op("Clip", lead, np.float32(-table.below), np.float32(table.above))
+    scaled = graph.op("Mul", graph.op("Add", lead, table.below), table.per_unit)
+    place = graph.cast(graph.op("Add", scaled, np.float32(0.5)), "INT64")
+    begun = graph.op(
+        "GreaterOrEqual", graph.op("Unsqueeze", place, _whole([-1])), table.begin
+    )
+    segments = graph.op(
+        "ReduceSum", graph.cast(begun, "INT64"), _whole([-1]), keepdims=0
+    )
+    k = graph.op("Sub", segments, _whole(1))
+    begin, value, slope = (
+        graph.op("Gather", of_segment, k)
+        for of_segment in (table.begin, table.value, table.slope)
+    )
+    rise = graph.op("Mul", slope, graph.op("Sub", place, begin))
+    share = graph.op("Add", value, graph.op("Div", rise, _whole(1 << SLOPE_BITS)))
+    if len(table.offset):
+        total = graph.op("ReduceSum", share, _whole([1]))
+        half = graph.op("Div", total, _whole(2))
+        share = graph.op("Add", graph.op("Mul", share, one), half)
+        share = graph.op("Clip", graph.op("Div", share, total), _whole(1), one - 1)
+    return graph.op("Div", graph.cast(share, "FLOAT"), np.float32(ONE))
 
 
 def _whole_labels(model: CompiledModel) -> bool:
