@@ -159,7 +159,7 @@ TARGETS = {
         "onnx",
         onnx,
         words_of_onnx,
-        ("float32",),
+        ("float32", "int8"),
         in_c=False,
     ),
     "verilog": Target(

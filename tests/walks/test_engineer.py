@@ -69,7 +69,7 @@ def test_each_target_and_format_that_is_downloaded_runs(visit, tmp_path):
 
 def test_what_a_target_cannot_have_is_said(visit):
     clinic(visit)
-    visit.go("Export").choose("Target", TARGETS["onnx"].title).click("radio", "int8")
+    visit.go("Export").choose("Target", TARGETS["onnx"].title).click("radio", "int16")
     visit.reads(re.compile("float32"))
     visit.choose("Target", TARGETS["verilog"].title).click("radio", "float32")
     visit.reads(re.compile("int16|int8"))

@@ -80,7 +80,7 @@ def test_one_call_gives_a_zip_for_every_target(iris):
             {"target": "verilog"},
             "'float32' is no format of .* choose 'int16' or 'int8'",
         ),
-        ({"target": "onnx", "number": "int8"}, "no format of ONNX; choose 'float32'"),
+        ({"target": "onnx", "number": "int16"}, "no format of ONNX; choose 'float32'"),
         ({"name": "Iris"}, "name='Iris' should be a lower-case letter"),
         ({"name": "stdio"}, "no header of C or Arduino"),
         ({"target": "arduino", "name": "arduino_x"}, "should not begin with 'arduino'"),

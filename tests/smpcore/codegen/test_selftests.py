@@ -70,6 +70,8 @@ def test_a_zip_tests_itself(tool, tmp_path, way, kind):
         if (kind, number) not in every_kind():
             continue
         model = every_kind()[kind, number]
+        if target == "onnx" and model.is_integer and len(model.operations) > 1:
+            continue  # it is refused
         folder, vectors = tmp_path / number, codegen.test_vectors(model, n=16)
         unpack(bundle(model, vectors, "xyz", target), folder)
         said, n = _said(way, folder, tool), len(vectors.rows)

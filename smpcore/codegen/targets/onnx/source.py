@@ -1,7 +1,8 @@
-"""A model of floats as an ONNX graph of core operators: raw rows in, answers out.
+"""A model as an ONNX graph of core operators: raw rows in, answers out.
 
 The steps are those of the emulator (`CompiledModel`), except that sums are taken in
-whatever order a runtime likes: scores stay within the proved bound.
+whatever order a runtime likes: scores stay within the proved bound. Integers of linear
+models are quantised and dequantised (QDQ) with a step of 1: their sums are exact.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from smpcore.codegen.agreement import error_bound
 from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.constants import smallest_signed
 from smpcore.codegen.describe import arithmetic
 from smpcore.codegen.float32 import CUTOFF, EXP2, LEAST, MOST
 from smpcore.codegen.json_text import SCHEMA
@@ -27,12 +29,16 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
+from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.scripts import constants_of_interval
 from smpcore.errors import ExportError
 
 #: Version of the operators and of the file: what onnxruntime has taken since 1.18.
 OPSET, IR_VERSION = 21, 10
 
+#: What turns an integer of an input back into its number.
+_SCALE = "per_unit", "zero"
 #: 2^-k for each whole part that `exp2_minus` can have.
 _POWERS = np.float32(2.0) ** -np.arange(127, dtype=np.float32)
 
@@ -105,11 +111,22 @@ class _Graph:
 
 def emit_onnx(model: CompiledModel, name: str = "mdl", number: str = "") -> bytes:
     """Write a model as an ONNX file."""
+    if model.is_integer and (
+        not isinstance(model.operations[0], WeightedInputs) or model.largest >= 2**24
+    ):
+        raise ExportError(
+            "ONNX files have integers of linear models only, whose sums 24 bits hold; "
+            "choose float32."
+        )
     graph, rows = _Graph(), "input"
     for operation in model.operations:
         rows = _write(operation, graph, model, rows)
     if model.is_regression:
-        outputs = {"value": graph.op("Squeeze", rows, _whole([1]))}
+        value = graph.op("Squeeze", rows, _whole([1]))
+        if model.is_integer:
+            scaled = graph.op("Mul", value, np.float32(model.step))
+            value = graph.op("Add", scaled, np.float32(model.shift))
+        outputs = {"value": value}
     else:
         outputs = _classes(graph, model, rows)
     if model.probability:
@@ -123,7 +140,7 @@ def _metadata(model: CompiledModel, name: str, number: str) -> dict[str, str]:
     inputs = [
         {"name": entry.name, "low": entry.low, "high": entry.high}
         | ({"levels": entry.levels} if entry.levels else {})
-        for entry in model.inputs
+        for entry in model.source.inputs
     ]
     told = {
         "name": name,
@@ -141,13 +158,7 @@ def _whole(values: Any) -> np.ndarray:
 
 def _values(graph: _Graph, model: CompiledModel, places: np.ndarray) -> str:
     """What the inputs count as (`run.input_values`), by pairs of input and level."""
-    x = "input"
-    missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
-    if not np.isnan(missing).all():
-        x = graph.op("Where", graph.op("IsNaN", x), np.float32(missing), x)
-    offset = np.float32([entry.offset for entry in model.inputs])
-    if offset.any():
-        x = graph.op("Sub", x, offset)
+    x = _counts(graph, model) if model.is_integer else _numbers(graph, model)
     columns, levels = places.T
     if np.array_equal(columns, np.arange(len(model.inputs))) and (levels < 0).all():
         return x
@@ -156,6 +167,39 @@ def _values(graph: _Graph, model: CompiledModel, places: np.ndarray) -> str:
         is_level = graph.cast(graph.op("Equal", x, np.float32(levels)), "FLOAT")
         x = graph.op("Where", levels >= 0, is_level, x)
     return x
+
+
+def _numbers(graph: _Graph, model: CompiledModel) -> str:
+    """Inputs of a model in floats."""
+    x = "input"
+    missing = [np.nan if e.missing is None else e.missing for e in model.inputs]
+    if not np.isnan(missing).all():
+        x = graph.op("Where", graph.op("IsNaN", x), np.float32(missing), x)
+    offset = np.float32([entry.offset for entry in model.inputs])
+    return graph.op("Sub", x, offset) if offset.any() else x
+
+
+def _counts(graph: _Graph, model: QuantModel) -> str:
+    """Integers of the inputs (`QuantInput.quantise`), which floats hold exactly."""
+    zero = np.float32([one.zero for one in model.inputs])
+    per_unit = np.float32([one.per_unit for one in model.inputs])
+    scaled = graph.op("Mul", graph.op("Sub", "input", zero), per_unit)
+    below = graph.op("Less", scaled, np.float32(0))
+    half = graph.op("Where", below, np.float32(-0.5), np.float32(0.5))
+    x = graph.op("Add", scaled, half)
+    number = np.array([one.is_number for one in model.inputs])
+    if not number.all():
+        n_levels = np.float32([len(one.given.levels or ()) for one in model.inputs])
+        inside = graph.op("GreaterOrEqual", "input", np.float32(0))
+        known = graph.op("And", inside, graph.op("Less", "input", n_levels))
+        level = graph.op("Where", known, "input", np.float32(-1))
+        x = graph.op("Where", number, x, level)
+    x = graph.op("Clip", x, *map(np.float32, container_ends(model.width)))
+    missing = np.float32([one.missing for one in model.inputs])
+    x = graph.op("Where", graph.op("IsNaN", x), missing, x)
+    whole = graph.cast(graph.cast(x, "INT32"), "FLOAT")  # toward 0
+    step = np.float32(1), np.zeros((), f"int{model.width}")
+    return graph.op("DequantizeLinear", graph.op("QuantizeLinear", whole, *step), *step)
 
 
 def _weighted(graph: _Graph, values: str, n: int, operation: Any, column: Any) -> str:
@@ -194,6 +238,13 @@ def _(operation: WeightedInputs, graph: _Graph, model: CompiledModel, values: st
     pairs = np.column_stack([operation.input, operation.level])
     places, column = np.unique(pairs, axis=0, return_inverse=True)
     values = _values(graph, model, places)
+    if model.is_integer:
+        table = np.zeros((len(places), operation.n_rows), np.int64)
+        table[column.ravel(), operation.row] = operation.weight
+        weights = smallest_signed(table)
+        weights = graph.op("DequantizeLinear", weights, np.float32(1))
+        sums = graph.op("MatMul", values, weights)
+        return graph.op("Add", sums, np.float32(operation.bias))
     return _weighted(graph, values, len(places), operation, column.ravel())
 
 
@@ -307,16 +358,23 @@ def _classes(graph: _Graph, model: CompiledModel, rows: str) -> dict[str, str]:
 def _shares(graph: _Graph, table: ProbabilityTable, scores: str) -> str:
     """Probability of each class, of two that of class 1, as the table gives them."""
     one = _whole(ONE)
+    if table.is_integer:
+        scores = graph.cast(scores, "INT64")
     if len(table.offset):
         scores = graph.op("Add", scores, table.offset)
         lead = graph.op("Sub", scores, graph.op("ReduceMax", scores, _whole([1])))
     else:
         behind, ahead = (graph.op("Gather", scores, _whole(k), axis=1) for k in (0, 1))
         lead = graph.op("Sub", ahead, behind)
-    lead = graph.op("Where", graph.op("IsNaN", lead), np.float32(0), lead)
-    lead = graph.op("Clip", lead, np.float32(-table.below), np.float32(table.above))
-    scaled = graph.op("Mul", graph.op("Add", lead, table.below), table.per_unit)
-    place = graph.cast(graph.op("Add", scaled, np.float32(0.5)), "INT64")
+    if table.is_integer:
+        lead = graph.op("Clip", lead, _whole(-table.below), _whole(table.above))
+        shifted = graph.op("Add", lead, _whole(table.below))
+        place = graph.op("Div", shifted, _whole(1 << table.drop))
+    else:
+        lead = graph.op("Where", graph.op("IsNaN", lead), np.float32(0), lead)
+        lead = graph.op("Clip", lead, np.float32(-table.below), np.float32(table.above))
+        scaled = graph.op("Mul", graph.op("Add", lead, table.below), table.per_unit)
+        place = graph.cast(graph.op("Add", scaled, np.float32(0.5)), "INT64")
     begun = graph.op(
         "GreaterOrEqual", graph.op("Unsqueeze", place, _whole([-1])), table.begin
     )
@@ -351,7 +409,14 @@ def onnx(package: Package) -> Files:
 
 def words_of_onnx(package: Package) -> dict[str, str]:
     """Words of the example, and of the page about it."""
-    bound = error_bound(package.model, package.vectors.rows.astype(np.float64))
-    room = 2 * float(bound[np.isfinite(bound)].max(initial=0.0))
-    words = {"room": f"{room:.3g}", "opset": str(OPSET)}
+    model, room, raw, real = package.model, 0.0, "", ""
+    if model.is_integer:  # the table of test vectors has integers
+        units, zeros = ([getattr(one, n) for one in model.inputs] for n in _SCALE)
+        raw = f" / np.float32({units}) + np.float32({zeros})"
+        if model.is_regression:
+            real = f" * np.float32({model.step}) + np.float32({model.shift})"
+    else:
+        bound = error_bound(model, package.vectors.rows.astype(np.float64))
+        room = 2 * float(bound[np.isfinite(bound)].max(initial=0.0))
+    words = {"room": f"{room:.3g}", "opset": str(OPSET), "raw": raw, "real": real}
     return package.parts("onnx/parts.in") | words
