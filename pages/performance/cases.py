@@ -32,6 +32,7 @@ def show(rows: EvaluatedRows, places: np.ndarray, columns: Mapping[str, Any]) ->
     st.dataframe(
         frame.set_axis(pd.Index(numbers, name="row"), axis=0),
         key="cases",
+        placeholder="–",
         height=min(260, 38 + 35 * len(frame)),
         column_config=number_columns(frame),
         on_select=partial(_picked, numbers),

@@ -118,7 +118,7 @@ def data_editor(
     table = results[name][1]
     if callable(configure := options.get("column_config")):
         options["column_config"] = configure(table)
-    return st.data_editor(table, key=widget, **options)
+    return st.data_editor(table, key=widget, **{"placeholder": ""} | options)
 
 
 def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
