@@ -19,7 +19,8 @@ def toy(monkeypatch, tmp_path):
     experiment = replace(
         TOY, data={**TOY.data, "moons": replace(MOONS, bundled="moons")}
     )
-    monkeypatch.setattr("smpcore.papers.EXPERIMENTS", (experiment,))
+    for module in ("pages.papers.conclusions", "smpcore.papers"):
+        monkeypatch.setattr(f"{module}.EXPERIMENTS", (experiment,))
     monkeypatch.setattr(paper_runs, "place", lambda: Place(tmp_path))
     monkeypatch.setattr(paper_runs, "_runs", Store())
     monkeypatch.setattr(paper_runs, "_tables", Store())

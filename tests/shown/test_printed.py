@@ -21,7 +21,7 @@ DIGESTS = {
     "mprotsvm-table-1": "fb27310b232f604d",  # 6 numbers
     "supersparse-figure-3": "601d6386169ff0f2",  # 1 number
     "supersparse-table-1": "0353ba500ad3cef9",  # 96 numbers
-    "imkpl-table-1": "31c5d1456ef040fd",  # 49 numbers
+    "imkpl-table-1": "0a326ccc4a7b6b37",  # 49 numbers
     "imkpl-tables-2-3": "56a0042dbe7ca367",  # 92 numbers
     "imkpl-table-5": "c1bd13c3244e590d",  # 18 numbers
     "imkpl-figure-3": "e9df978ecfd33522",  # 9 numbers

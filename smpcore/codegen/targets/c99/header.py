@@ -16,6 +16,7 @@ from smpcore.codegen.names import c_float
 from smpcore.codegen.quant_inputs import QuantInput, container_ends
 from smpcore.codegen.targets.c99.answer import margin_words
 from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+from smpcore.codegen.targets.c99.frame import CASTS, CASTS_END
 from smpcore.codegen.targets.c99.inputs import MAX_MASK
 from smpcore.codegen.targets.c99.probability import probability_declaration
 from smpcore.errors import ExportError
@@ -133,6 +134,7 @@ def input_counts(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
             words["differ"] = unlike if found.differ else ""
             text += c.text("count", words, "header")
     ends = dict(zip(("least", "most"), container_ends(width), strict=True))
+    ends |= {"casts": CASTS, "casts_end": CASTS_END}
     return c.text("counts", ends, "header") + text if text else ""
 
 
