@@ -68,6 +68,9 @@ def run() -> None:
     )
     st.html(Path("assets/style.css"))
     choice = _chosen()
+    if (taken := lesson_run.current()) and taken.student:
+        # In front of all that comes and goes: a browser takes its blocks by their place.
+        st.fragment(_follow_class, run_every=FOLLOW_SECONDS)()
     page = st.navigation(_pages(), position="top")
     session.turn_to(page.url_path)
     _show_state(choice, is_first_page=not page.url_path)
@@ -82,8 +85,6 @@ def run() -> None:
     # Values set on this page are linked and kept too.
     address.show(session.current())
     workspace.keep(session.current())
-    if (taken := lesson_run.current()) and taken.student:
-        st.fragment(_follow_class, run_every=FOLLOW_SECONDS)()
 
 
 def _follow_class() -> None:
