@@ -69,7 +69,7 @@ def run() -> None:
     st.html(Path("assets/style.css"))
     choice = _chosen()
     if (taken := lesson_run.current()) and taken.student:
-        # In front of all that comes and goes: a browser takes its blocks by their place.
+        # In front of all that comes and goes: a browser takes blocks by their place.
         st.fragment(_follow_class, run_every=FOLLOW_SECONDS)()
     page = st.navigation(_pages(), position="top")
     session.turn_to(page.url_path)
