@@ -143,9 +143,9 @@ def inputs_in_words(
             "links no conversion, and the boards below are evaluated without it."
         )
         return text + (f" {_spared(both, converting)}" if converting else "")
-    numbers = [one.given for one in form.model.inputs if one.is_number]
+    numbers = [one for one in form.model.inputs if one.is_number]
     advice = " Fill in *Inputs as counts of a converter* if yours come as such."
-    if all(one.integer or one.unit == "counts" for one in numbers):
+    if all(one.comes_as_counts for one in numbers):
         advice = " All inputs are whole numbers: macros of the C do without it."
     return (
         "With the conversion from floats, which a program links unless its inputs come "

@@ -16,10 +16,6 @@ _MOST = np.finfo(np.float32).max
 _BITS = 32
 
 
-#: Most whole numbers of an input that are converted without floats.
-_MOST_COUNTS = 2**16
-
-
 class CountConversion(NamedTuple):
     """Whole number to integer: ``first + ((count - low) * factor + add >> shift)``.
 
@@ -39,14 +35,10 @@ class CountConversion(NamedTuple):
 
 
 def count_conversion(one: QuantInput, width: int) -> CountConversion | None:
-    """Find it; None for what is no whole number, or spans more than 16 bits."""
-    ends = float(np.floor(one.low)), float(np.ceil(one.high))
-    is_whole = one.is_number and (one.given.integer or one.given.unit == "counts")
-    if not (
-        is_whole and np.abs(ends).max() < 2**31 and ends[1] - ends[0] < _MOST_COUNTS
-    ):
+    """Find it; None for what does not come as counts."""
+    if not one.comes_as_counts:
         return None
-    low, high = map(int, ends)
+    low, high = int(np.floor(one.low)), int(np.ceil(one.high))
     counts = np.arange(low, high + 1)
     wanted, steps = one.quantise(counts, width), counts - low
     # Every product, and its sum, stay below 2^32.

@@ -14,6 +14,8 @@ from smpcore.errors import ExportError
 
 #: Without a range of the user's own, the training range and this share of it more.
 WIDEN = 0.25
+#: Most whole numbers of an input that C makes integers without floats.
+_MOST_COUNTS = 2**16
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,14 @@ class QuantInput:
     def is_itself(self) -> bool:
         """Whether the integer is the number itself: no conversion."""
         return self.exact and self.zero == 0 and self.per_unit == 1
+
+    @property
+    def comes_as_counts(self) -> bool:
+        """Whether it is few enough whole numbers for C without floats."""
+        low, high = np.floor(self.low), np.ceil(self.high)
+        is_whole = self.given.integer or self.given.unit == "counts"
+        fits = max(abs(low), abs(high)) < 2**31 and high - low < _MOST_COUNTS
+        return bool(self.is_number and is_whole and fits)
 
     @property
     def formula(self) -> str:

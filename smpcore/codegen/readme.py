@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.agreement import error_bound
-from smpcore.codegen.conversions import count_conversion
 from smpcore.codegen.costs import conversion
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float, markdown
@@ -163,7 +162,7 @@ def _conversion(package: Package, words: Mapping[str, str]) -> str:
     if not package.model.converts:
         return _part("no conversion", words)
     model, more = package.model, {}
-    counted = [one for one in model.inputs if count_conversion(one, model.width)]
+    counted = [one for one in model.inputs if one.comes_as_counts]
     if counted:
         more = {"counted": counted[0].given.identifier.upper()}
         more["n_counted"] = str(len(counted))
