@@ -205,14 +205,19 @@ def _counts(graph: _Graph, model: QuantModel) -> str:
 def _weighted(graph: _Graph, values: str, n: int, operation: Any, column: Any) -> str:
     """Rows of weights over n values, of which each term has one.
 
-    A value that a sum has no term for does not enter it, whatever it is: a product with
-    a weight of 0 would turn an infinite one into a NaN.
+    A float that a sum has no term for does not enter it, whatever it is: a product with
+    a weight of 0 would turn an infinite one into a NaN. Integers are finite.
     """
     counts = np.bincount(operation.row, minlength=operation.n_rows)
-    if (counts == n).all():
-        table = np.zeros((n, len(counts)), np.float32)
-        table[column, operation.row] = operation.weight
-        return graph.op("Add", graph.op("MatMul", values, table), operation.bias)
+    is_whole = operation.weight.dtype.kind != "f"
+    if is_whole or (counts == n).all():
+        weights = np.zeros((n, len(counts)), operation.weight.dtype)
+        weights[column, operation.row] = operation.weight
+        if is_whole:
+            whole = smallest_signed(weights)
+            weights = graph.op("DequantizeLinear", whole, np.float32(1))
+        sums = graph.op("MatMul", values, weights)
+        return graph.op("Add", sums, np.float32(operation.bias))
     order = np.argsort(operation.row, kind="stable")
     at = np.arange(counts.max()) < counts[:, None]
     place, weight = np.full(at.shape, n), np.zeros(at.shape, np.float32)
@@ -238,13 +243,6 @@ def _(operation: WeightedInputs, graph: _Graph, model: CompiledModel, values: st
     pairs = np.column_stack([operation.input, operation.level])
     places, column = np.unique(pairs, axis=0, return_inverse=True)
     values = _values(graph, model, places)
-    if model.is_integer:
-        table = np.zeros((len(places), operation.n_rows), np.int64)
-        table[column.ravel(), operation.row] = operation.weight
-        weights = smallest_signed(table)
-        weights = graph.op("DequantizeLinear", weights, np.float32(1))
-        sums = graph.op("MatMul", values, weights)
-        return graph.op("Add", sums, np.float32(operation.bias))
     return _weighted(graph, values, len(places), operation, column.ravel())
 
 
