@@ -53,8 +53,7 @@ _BUTTONS = {"days": "Read as days", "weekday": "Weekday", "hours": "Read as hour
 
 def clean(dataset: Dataset) -> None:
     """Let the visitor clean the columns of an own table, step by step."""
-    is_series = any(step.features for step in dataset.cleaning)
-    is_series |= len(dataset.sample_shape) > 1
+    is_series = dataset.feature_steps or len(dataset.sample_shape) > 1
     if not dataset.private or dataset.origin is None or is_series:
         return
     suggestions = session.remembered(

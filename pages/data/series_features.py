@@ -23,7 +23,7 @@ _HELP = (
 
 def choose(dataset: Dataset, division: Split) -> None:
     """Let the visitor choose features; they become a step that is recorded."""
-    steps = [step for step in dataset.cleaning if step.features]
+    steps = dataset.feature_steps
     if not dataset.private or not (dataset.channels or steps):
         return
     n_times = steps[0].n_times if steps else dataset.sample_shape[1]
@@ -49,7 +49,7 @@ def choose(dataset: Dataset, division: Split) -> None:
 
 def _changed(dataset: Dataset, division: Split) -> None:
     names = tuple(st.session_state[_key(dataset)])
-    steps = [step for step in dataset.cleaning if step.features]
+    steps = dataset.feature_steps
     if not steps:
         n_times = dataset.sample_shape[1]
         samples = np.reshape(dataset.sample_columns, (-1, n_times))

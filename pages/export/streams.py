@@ -18,7 +18,7 @@ _HELP = (
 def control(made: Export, target: str) -> Stream | None:
     """Let the visitor say after how many samples a stream answers; none for tables."""
     dataset = made.data.dataset
-    steps = [step for step in dataset.cleaning if step.features]
+    steps = dataset.feature_steps
     if not (dataset.channels or steps) or not TARGETS[target].in_c:
         return None
     n_times = steps[0].n_times if steps else dataset.sample_shape[1]

@@ -203,6 +203,11 @@ class Dataset:
         names = [name.rpartition("_t")[0] for name in columns[::n_times]]
         return names if cells(names, n_times) == columns else []
 
+    @property
+    def feature_steps(self) -> list[CleaningStep]:
+        """Steps that make features of series, one for each channel."""
+        return [step for step in self.cleaning if step.features]
+
     @cached_property
     def target(self) -> str:
         """Name of the column to predict."""

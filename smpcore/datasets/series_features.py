@@ -131,19 +131,16 @@ def _whole(q: np.ndarray, name: str) -> np.ndarray:
 
 def _strength(q: np.ndarray, band: Band) -> np.ndarray:
     """Root of the power in all blocks of a band."""
-    power = np.zeros(len(q), np.int64)
-    for block in range(band.n_blocks):
-        level = np.zeros(len(q), np.int64)
-        change = np.zeros(len(q), np.int64)
-        samples = q[:, block * band.block :][:, : band.block]
-        for sample in (samples * hann(band.block) >> WINDOW_BITS).T:
-            change += sample - (band.factor * level >> FACTOR_BITS)
-            level += change
-        before = level - change
-        real = change + (band.factor * before >> FACTOR_BITS + 1)
-        imaginary = band.sine * before >> SINE_BITS
-        power += real * real + imaginary * imaginary
-    return _root(power)
+    shape = len(q), band.n_blocks, band.block
+    samples = q[:, : band.n_blocks * band.block].reshape(shape) * hann(band.block)
+    level, change = np.zeros(shape[:2], np.int64), np.zeros(shape[:2], np.int64)
+    for sample in np.moveaxis(samples >> WINDOW_BITS, -1, 0):
+        change += sample - (band.factor * level >> FACTOR_BITS)
+        level += change
+    before = level - change
+    real = change + (band.factor * before >> FACTOR_BITS + 1)
+    imaginary = band.sine * before >> SINE_BITS
+    return _root((real * real + imaginary * imaginary).sum(axis=1))
 
 
 def _root(square: np.ndarray) -> np.ndarray:
