@@ -44,7 +44,7 @@ def offer() -> None:
 def lesson_sheet(name: str, lessons: dict[str, Lesson]) -> str:
     """What a teacher needs to give a lesson, with what its fits measure here."""
     lesson, choice = lessons[name], session.get().choice
-    run = Run(lesson, choice, name=name * (name in lesson_files.listed()))
+    run = Run(lesson, choice, name=name if name in lesson_files.listed() else "")
     about = {"Aim": lesson.aim, "Minutes": str(lesson.minutes)}
     about |= {"Link": _link(name)} if run.name else {}
     if following := run.next_lesson:

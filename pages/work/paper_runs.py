@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def run_of(experiment: Experiment) -> Task | None:
 
 def table(experiment: Experiment) -> pd.DataFrame:
     """The numbers of an experiment: read anew where its files have changed."""
-    make = lambda: table_of(experiment, place())  # noqa: E731
+    make = partial(table_of, experiment, place())
     return _kept(experiment.name, [experiment], make)
 
 

@@ -102,23 +102,27 @@ _selected = partial(
 _RISING, _FALLING = np.geomspace(0.01, 10.0, 10), np.geomspace(0.5, 0.001, 10)
 BASELINES: dict[str, Baseline] = {
     "l1_logistic": _row(
-        *("l1 logistic regression", "l1_logistic"),
+        "l1 logistic regression",
+        "l1_logistic",
         path="C",
         C=tuple(_RISING.round(4).tolist()),
     ),
     "lasso": _row(
-        *("Lasso", "", "lasso"), path="alpha", alpha=tuple(_FALLING.round(4).tolist())
+        "Lasso", "", "lasso", path="alpha", alpha=tuple(_FALLING.round(4).tolist())
     ),
     "rbf_svm": _row("RBF-SVM", "svc", "svr", C=_PENALTIES),
     "tree": _row("Decision tree", "tree", "tree_of_numbers", max_depth=_DEPTHS),
     "knn": _row(
-        *("k nearest neighbours", "neighbours", "neighbours_of_numbers"),
+        "k nearest neighbours",
+        "neighbours",
+        "neighbours_of_numbers",
         n_neighbors=(1, 3, 5, 9, 15),
     ),
     "forest": _row("Random forest", "forest", "forest_of_numbers", max_depth=_DEPTHS),
     "ridge": _row("Ridge", "", "ridge", alpha=_PENALTIES),
     "linear_svm": _more(
-        *("Linear SVM", "linear_svc"),
+        "Linear SVM",
+        "linear_svc",
         remark="It keeps weights only, no support vectors.",
         C=_PENALTIES,
     ),
