@@ -16,7 +16,7 @@ import numpy as np
 
 from smpcore.chips.chip import Chip
 from smpcore.codegen import CompiledModel, QuantModel, Stream, emit_c99, emit_stream
-from smpcore.codegen.targets.c99.constant_tables import class_type
+from smpcore.codegen.targets.c99.common import class_type
 from smpcore.errors import ExportError
 
 HERE = Path(__file__).parent

@@ -6,23 +6,25 @@ that to integers, and `test_vectors` chooses rows that try it.
 """
 
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
-from smpcore.codegen.compiled import CompiledModel
 from smpcore.codegen.costs import Costs, conversion, estimated
-from smpcore.codegen.counts import Counts, in_counts, table_in_counts
 from smpcore.codegen.export import TARGETS, export
-from smpcore.codegen.identity import default_name, model_id
-from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.lower import check_supported, compile_model
-from smpcore.codegen.package import Package
+from smpcore.codegen.inputs import (
+    CompiledInput,
+    Counts,
+    QuantInput,
+    SensorRange,
+    in_counts,
+    table_in_counts,
+)
+from smpcore.codegen.lower import check_supported, compile_model, used_inputs
+from smpcore.codegen.model import CompiledModel, QuantModel
+from smpcore.codegen.names import default_name, model_id
+from smpcore.codegen.package import NUMBERS, Package, Target
 from smpcore.codegen.python import emit_python
-from smpcore.codegen.quant_inputs import QuantInput, SensorRange
 from smpcore.codegen.quantise import quantise
-from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.c99.feature_stream import FeatureStream
 from smpcore.codegen.targets.c99.source import emit_c99
 from smpcore.codegen.targets.c99.stream import Stream, emit_stream
-from smpcore.codegen.used_inputs import used_inputs
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
 
 __all__ = [

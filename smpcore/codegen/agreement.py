@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.codegen.columns import fixed_features
-from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.float32 import UNIT
-from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.used_inputs import seen_features
+from smpcore.codegen.arithmetic import UNIT
+from smpcore.codegen.inputs import fixed_features
+from smpcore.codegen.lower import seen_features
+from smpcore.codegen.model import CompiledModel, QuantModel
 from smpcore.model import PrototypeModel
 
 
@@ -67,7 +66,7 @@ class Agreement:
 def error_bound(compiled: CompiledModel | QuantModel, rows: np.ndarray) -> np.ndarray:
     """How far each score can be from that of the float64 model, at most.
 
-    Rounding is bounded operation by operation, see `bounds` and `integer_bounds`.
+    Rounding is bounded operation by operation, see `bounds` and `rounding`.
 
     Parameters
     ----------

@@ -7,18 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.codegen.fixed_point import TABLE
-from smpcore.codegen.float32 import EXP2
-from smpcore.codegen.program import (
-    Features,
-    FixedPointFeatures,
-    FixedPointSimilarities,
-    Operation,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
+from smpcore.codegen import program
+from smpcore.codegen.arithmetic import EXP2, TABLE
 
 Tables = dict[str, np.ndarray]
 
@@ -62,7 +52,7 @@ def tables(model: Any) -> Tables:
 
 def features_differ(model: Any) -> bool:
     """Whether any feature of a model in floats is not just the input itself."""
-    features = model.find(Features)
+    features = model.find(program.Features)
     if features is None:
         return False
     differ = (features.level >= 0).any() or (features.factor != 1).any()
@@ -70,7 +60,7 @@ def features_differ(model: Any) -> bool:
     return bool(differ or _of_inputs(model))
 
 
-def is_dense(operation: WeightedInputs, model: Any) -> bool:
+def is_dense(operation: program.WeightedInputs, model: Any) -> bool:
     """Whether rows are written whole: few zeros cost less than many indices."""
     n = operation.n_rows * len(model.inputs)
     numbers = bool((operation.level < 0).all())
@@ -80,7 +70,7 @@ def is_dense(operation: WeightedInputs, model: Any) -> bool:
 def has_tables(model: Any) -> bool:
     """Whether its numbers lie in tables, and not in the code."""
     few = model.is_integer and model.n_terms <= _WRITTEN_OUT[model.accumulator]
-    return not (few and model.find(WeightedInputs))
+    return not (few and model.find(program.WeightedInputs))
 
 
 def _of_inputs(model: Any) -> Tables:
@@ -109,13 +99,13 @@ def _places(operation: Any, n_inputs: int) -> Tables:
 
 
 @singledispatch
-def _tables(operation: Operation, model: Any) -> Tables:
+def _tables(operation: program.Operation, model: Any) -> Tables:
     """Tables of one operation."""
     raise NotImplementedError(type(operation).__name__)
 
 
 @_tables.register
-def _(operation: WeightedInputs, model: Any) -> Tables:
+def _(operation: program.WeightedInputs, model: Any) -> Tables:
     found = {"bias": _bias(operation.bias, model)}
     if is_dense(operation, model):
         weight = np.zeros((operation.n_rows, len(model.inputs)), dtype=np.int64)
@@ -129,7 +119,7 @@ def _(operation: WeightedInputs, model: Any) -> Tables:
 
 
 @_tables.register
-def _(operation: Features, model: Any) -> Tables:
+def _(operation: program.Features, model: Any) -> Tables:
     found = _places(operation, len(model.inputs))
     if (operation.factor != 1).any():
         found["factor"] = operation.factor
@@ -137,7 +127,7 @@ def _(operation: Features, model: Any) -> Tables:
 
 
 @_tables.register
-def _(operation: Similarities, model: Any) -> Tables:
+def _(operation: program.Similarities, model: Any) -> Tables:
     found = {"anchor": operation.anchor}
     if operation.constant.any():
         found["constant"] = operation.constant
@@ -147,7 +137,7 @@ def _(operation: Similarities, model: Any) -> Tables:
 
 
 @_tables.register
-def _(operation: WeightedSums, model: Any) -> Tables:
+def _(operation: program.WeightedSums, model: Any) -> Tables:
     weight = smallest_signed(operation.weight)
     found = {"bias": _bias(operation.bias, model), "weight": weight}
     if operation.is_dense:
@@ -157,7 +147,7 @@ def _(operation: WeightedSums, model: Any) -> Tables:
 
 
 @_tables.register
-def _(operation: SparseCode, model: Any) -> Tables:
+def _(operation: program.SparseCode, model: Any) -> Tables:
     of, target = np.nonzero(operation.votes)
     until = np.searchsorted(of, np.arange(operation.n_prototypes), side="right")
     return {
@@ -169,7 +159,7 @@ def _(operation: SparseCode, model: Any) -> Tables:
 
 
 @_tables.register
-def _(operation: FixedPointFeatures, model: Any) -> Tables:
+def _(operation: program.FixedPointFeatures, model: Any) -> Tables:
     found = _places(operation, len(model.inputs))
     found["factor"] = smallest_signed(operation.factor)
     found["origin"] = smallest_signed(operation.origin)
@@ -179,6 +169,6 @@ def _(operation: FixedPointFeatures, model: Any) -> Tables:
 
 
 @_tables.register
-def _(operation: FixedPointSimilarities, model: Any) -> Tables:
+def _(operation: program.FixedPointSimilarities, model: Any) -> Tables:
     anchor = operation.anchor.astype(f"uint{model.width}")
     return {"anchor": anchor, "halving": smallest(TABLE)}

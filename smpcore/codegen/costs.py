@@ -17,18 +17,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen import program
 from smpcore.codegen.constants import features_differ, has_tables, is_dense
-from smpcore.codegen.program import (
-    Features,
-    FixedPointFeatures,
-    FixedPointSimilarities,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
-from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.model import CompiledModel, QuantModel
 
 #: What of `Costs` -> part -> bytes or cycles of one.
 _Constants = Mapping[str, Mapping[str, float]]
@@ -85,7 +76,7 @@ def structures(
         size = model.table_bytes
         code = {name: int(n > 0) for name, n in work.items() if name != "row"}
     found = [Structure(_form(model), size, code, _stack(model), work)]
-    if search := model.find(SparseCode):
+    if search := model.find(program.SparseCode):
         stack, work = {"call": 1, "array": model.stack_bytes}, _search_parts(search)
         found.append(Structure("search for a code", 0, {"call": 1}, stack, work))
     if converted and model.is_integer:
@@ -177,7 +168,7 @@ def conversion_structure(quant: QuantModel) -> Structure:
     return Structure(f"conversion, {quant.width} bits", size, code, {"call": 1}, work)
 
 
-def _search_parts(code: SparseCode) -> dict[str, int]:
+def _search_parts(code: program.SparseCode) -> dict[str, int]:
     """Steps of a search that makes no detour, and the slopes that they compare."""
     # So many prototypes at most do not depend on each other.
     limit = min(code.limit, int(np.linalg.matrix_rank(code.gram)))
@@ -186,8 +177,8 @@ def _search_parts(code: SparseCode) -> dict[str, int]:
 
 def _form(model: CompiledModel | QuantModel) -> str:
     """Which code the scores of a model become; the name of its constants."""
-    rows = model.find(WeightedInputs)
-    kind = "linear" if rows else model.source.find(Similarities).similarity
+    rows = model.find(program.WeightedInputs)
+    kind = "linear" if rows else model.source.find(program.Similarities).similarity
     if not model.is_integer:
         return f"{kind}, floats"
     if rows is None:
@@ -200,14 +191,14 @@ def _form(model: CompiledModel | QuantModel) -> str:
 def _work(model: CompiledModel | QuantModel) -> dict[str, int]:
     """How often each part of an answer's work is done."""
     counted = {"call": 1, "row": model.n_rows, "tied class": _tied_classes(model)}
-    rows = model.find(WeightedInputs)
+    rows = model.find(program.WeightedInputs)
     if rows:
         return counted | _linear_parts(model, rows)
-    return counted | _similarity_parts(model, model.find(WeightedSums))
+    return counted | _similarity_parts(model, model.find(program.WeightedSums))
 
 
 def _linear_parts(
-    model: CompiledModel | QuantModel, rows: WeightedInputs
+    model: CompiledModel | QuantModel, rows: program.WeightedInputs
 ) -> dict[str, int]:
     tables, n = model.tables(), rows.n_terms
     levels = int((rows.level >= 0).sum())
@@ -240,12 +231,14 @@ def _odd_terms(model: CompiledModel | QuantModel, n: int) -> dict[str, int]:
 
 
 def _similarity_parts(
-    model: CompiledModel | QuantModel, sums: WeightedSums
+    model: CompiledModel | QuantModel, sums: program.WeightedSums
 ) -> dict[str, int]:
     tables, whole, terms = model.tables(), model.is_integer, sums.n_terms
-    features = model.find(FixedPointFeatures if whole else Features)
+    features = model.find(program.FixedPointFeatures if whole else program.Features)
     n, entries = features.n_features, features.n_features * sums.n_anchors
-    power = 0 if whole else sums.n_anchors * (model.find(Similarities).degree - 1)
+    power = (
+        0 if whole else sums.n_anchors * (model.find(program.Similarities).degree - 1)
+    )
     return {
         "anchor": sums.n_anchors,
         "entry": entries,
@@ -262,10 +255,10 @@ def _similarity_parts(
 
 
 def _shifts(
-    model: QuantModel, features: FixedPointFeatures, n_anchors: int
+    model: QuantModel, features: program.FixedPointFeatures, n_anchors: int
 ) -> dict[str, int]:
     """Bits that are shifted: an AVR does one after the other."""
-    exp2 = model.find(FixedPointSimilarities).exp2
+    exp2 = model.find(program.FixedPointSimilarities).exp2
     return {
         "bit of a feature": int(features.places.sum()),
         "bit of a distance": n_anchors * exp2.drop,
@@ -286,7 +279,7 @@ def _stack(model: CompiledModel | QuantModel) -> dict[str, int]:
         return {"call": 1, "array": array, "term": model.n_terms}
     if not model.is_integer:
         array += model.stack_bytes
-    elif features := model.find(FixedPointFeatures):
+    elif features := model.find(program.FixedPointFeatures):
         array += 4 * model.n_rows + model.width // 8 * features.n_features
     return {"call": 1, "array": array}
 

@@ -1,15 +1,21 @@
-"""Reader: sentences about a program, and how much there is of it."""
+"""Reader: sentences about a program, how much there is of it, and its JSON text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import json
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from smpcore.codegen.constants import features_differ
+from smpcore.codegen.inputs import CompiledInput, QuantInput
 from smpcore.codegen.names import shorten
+from smpcore.codegen.probability import ProbabilityTable
 from smpcore.codegen.program import (
+    OPERATIONS,
     Features,
     FixedPointFeatures,
     FixedPointSimilarities,
@@ -20,6 +26,7 @@ from smpcore.codegen.program import (
     WeightedSums,
 )
 from smpcore.codegen.rounding import rows_over_counts
+from smpcore.errors import ExportError
 
 #: Operation -> its formula, given what an input's value is called.
 FORMULAS: dict[type[Operation], Callable[[Any, str], str]] = {
@@ -180,3 +187,201 @@ def _of_calibration(model: Any) -> list[str]:
         f"{last} in 1/32768 = value_k + (slope_k * (place - begin_k) >> 15)",
         *more,
     ]
+
+
+#: Version of this text, and of all files that a model is exported as.
+SCHEMA = 2
+
+#: Entries that tell which model it is; its reader has no use for them.
+IDENTITY = ("name", "id")
+
+#: Entries of a model that only a calibrated one has.
+_CALIBRATED = ("probability", "half_width")
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_PLAIN = {int: "integer", float: "number", str: "string", bool: "boolean"}
+
+
+def to_text(model: Any) -> str:
+    """Write a model: what it computes first, and what it was rounded from last."""
+    return json.dumps(_content(model), allow_nan=False)
+
+
+def _content(model: Any) -> dict[str, Any]:
+    content = {"schema": SCHEMA, "arithmetic": arithmetic(model)}
+    if not model.is_integer:
+        return content | _plain(model)
+    content["zero_weights"] = model.zero_weights
+    content |= _plain(model, ("source",))
+    return content | {"source": _content(model.source)}
+
+
+def _plain(value: Any, left_out: tuple[str, ...] = ()) -> Any:
+    """Plain JSON of a value; an input in integers leaves what the source says."""
+    if isinstance(value, np.ndarray):
+        return _digits(value) if value.dtype == np.float32 else value.tolist()
+    if is_dataclass(value):
+        given = ("given", *left_out) if isinstance(value, QuantInput) else left_out
+        names = [name for name in _entries(value) if name not in given]
+        kind = type(value).__name__
+        head = {"operation": kind} if isinstance(value, Operation) else {}
+        return head | {name: _plain(getattr(value, name)) for name in names}
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return value
+
+
+def _entries(value: Any) -> list[str]:
+    """Names of the fields of a dataclass that there is something to say of."""
+    names = [field.name for field in fields(value)]
+    return [n for n in names if n not in _CALIBRATED or getattr(value, n) is not None]
+
+
+def _digits(values: np.ndarray) -> Any:
+    """Nine digits of each float32, in nested lists: they lose nothing."""
+    if values.ndim > 1:
+        return [_digits(row) for row in values]
+    return [float(f"{value:.9g}") for value in values.tolist()]
+
+
+def from_text(text: str, kind: Any) -> Any:
+    """Read a model."""
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise ExportError(f"The model is not valid JSON: {error}.") from None
+    try:
+        return _read(content, kind)
+    except ExportError:
+        raise
+    except (
+        *(KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError),
+    ) as error:
+        raise ExportError(f"The model has a wrong entry: {error}.") from None
+
+
+def _read(content: Any, kind: Any) -> Any:
+    if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
+        raise ExportError(f"schema should be {SCHEMA}; export the model again.")
+    for derived in ("arithmetic", "zero_weights", *IDENTITY):
+        content.pop(derived, None)
+    if kind.is_integer != ("source" in content):
+        reader = kind.SOURCE.__name__ if kind.is_integer else "QuantModel"
+        raise ExportError(f"The model is of another kind, read by {reader}.from_json.")
+    content["operations"] = tuple(
+        _operation(dict(one), np.int64 if kind.is_integer else float)
+        for one in content["operations"]
+    )
+    if table := content.pop("probability", None):
+        content["probability"] = ProbabilityTable(**table)
+    if not kind.is_integer:
+        content["inputs"] = tuple(_record(CompiledInput, i) for i in content["inputs"])
+        if content["classes"] is not None:
+            content["classes"] = tuple(content["classes"])
+        return kind(**content)
+    source = _read(content.pop("source"), kind.SOURCE)
+    pairs = zip(source.inputs, content.pop("inputs"), strict=True)
+    inputs = tuple(QuantInput(given, **one) for given, one in pairs)
+    return kind(source=source, inputs=inputs, **content)
+
+
+def _operation(content: dict[str, Any], numbers: type) -> Operation:
+    """An operation whose numbers have this type."""
+    name = content.pop("operation", None)
+    if not (isinstance(name, str) and name in OPERATIONS):
+        raise ExportError(f"operation={name!r} should be one of {sorted(OPERATIONS)}.")
+    kind, hints = OPERATIONS[name], get_type_hints(OPERATIONS[name])
+    for entry, value in content.items():
+        hint = hints.get(entry)
+        if is_dataclass(hint):
+            content[entry] = hint(**value)
+        elif value is not None and np.ndarray in (hint, *get_args(hint)):
+            types_of = dict.fromkeys(kind.NUMBERS, numbers)
+            types_of |= dict.fromkeys(kind.INDICES, np.int64)
+            content[entry] = np.array(value, types_of.get(entry, float))
+    return kind(**content)
+
+
+def _record(kind: type, content: Mapping[str, Any]) -> Any:
+    lists = {n: tuple(v) for n, v in content.items() if isinstance(v, list)}
+    return kind(**{**content, **lists})
+
+
+def schema(model: Any) -> dict[str, Any]:
+    """Describe what `to_text` of a model writes."""
+    arrays = {
+        f"{kind}s": {
+            "type": "array",
+            "items": {"anyOf": [{"type": kind}, {"$ref": f"#/$defs/{kind}s"}]},
+        }
+        for kind in ("integer", "number")
+    }
+    described = _model(model)
+    described["properties"] |= {name: {"type": "string"} for name in IDENTITY}
+    return {"$schema": _DRAFT, **described, "$defs": arrays}
+
+
+def _model(model: Any) -> dict[str, Any]:
+    entries: dict[str, Any] = {"schema": {"const": SCHEMA}}
+    entries["arithmetic"] = {"const": arithmetic(model)}
+    if model.is_integer:
+        entries["zero_weights"] = {"type": "object"}
+    hints = get_type_hints(type(model))
+    for name in _entries(model):
+        entries[name] = _type(hints[name], ("given",))
+    entries["prototype_labels"] = _array(model.prototype_labels)
+    operations = [_written(operation) for operation in model.operations]
+    n = len(operations)
+    entries["operations"] = {"type": "array", "prefixItems": operations}
+    entries["operations"] |= {"minItems": n, "maxItems": n}
+    if model.is_integer:
+        entries["source"] = _model(model.source)
+    return _object(entries)
+
+
+def _written(operation: Operation) -> dict[str, Any]:
+    """Schema of an operation."""
+    hints, name = get_type_hints(type(operation)), type(operation).__name__
+    entries: dict[str, Any] = {"operation": {"const": name}}
+    for field in fields(operation):
+        value = getattr(operation, field.name)
+        is_array = isinstance(value, np.ndarray)
+        entries[field.name] = _array(value) if is_array else _type(hints[field.name])
+    return _object(entries)
+
+
+def _array(values: np.ndarray) -> dict[str, Any]:
+    kind = "integers" if values.dtype.kind == "i" else "numbers"
+    return {"$ref": f"#/$defs/{kind}"}
+
+
+def _object(entries: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": entries,
+        "required": list(entries),
+        "additionalProperties": False,
+    }
+
+
+def _type(hint: Any, left_out: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Schema of a value with this annotation."""
+    origin, given = get_origin(hint), get_args(hint)
+    if hint in _PLAIN:
+        return {"type": _PLAIN[hint]}
+    if hint is type(None):
+        return {"type": "null"}
+    if origin is Literal:
+        return {"enum": list(given)}
+    if origin in (Union, types.UnionType):
+        known = [one for one in given if one is not np.ndarray]
+        return {"anyOf": [_type(one) for one in known]}
+    if origin is tuple:
+        return {"type": "array", "items": _type(given[0], left_out)}
+    if is_dataclass(hint):
+        hints = get_type_hints(hint)
+        names = [name.name for name in fields(hint) if name.name not in left_out]
+        return _object({name: _type(hints[name]) for name in names})
+    if origin is not None and issubclass(origin, Mapping):
+        return {"type": "object"}
+    return {}

@@ -7,14 +7,18 @@ from dataclasses import replace
 from operator import methodcaller
 from typing import Any
 
-from smpcore.codegen.counts import Counts, in_counts, table_in_counts
-from smpcore.codegen.identity import default_name
+from smpcore.codegen.inputs import (
+    Counts,
+    SensorRange,
+    in_counts,
+    table_in_counts,
+    with_units,
+)
 from smpcore.codegen.lower import compile_model
-from smpcore.codegen.package import Package
+from smpcore.codegen.names import default_name
+from smpcore.codegen.package import NUMBERS, Package, Target
 from smpcore.codegen.probability import calibrated
-from smpcore.codegen.quant_inputs import SensorRange, with_units
 from smpcore.codegen.quantise import quantise
-from smpcore.codegen.target import NUMBERS, Target
 from smpcore.codegen.targets.arduino.sketches import arduino, words_of_sketches
 from smpcore.codegen.targets.c99.packaging import library, plain_c, words_of_c
 from smpcore.codegen.targets.c99.stream import Stream
@@ -22,7 +26,7 @@ from smpcore.codegen.targets.javascript.source import javascript, words_of_javas
 from smpcore.codegen.targets.onnx.source import onnx, words_of_onnx
 from smpcore.codegen.targets.python.source import PYTHON_PARTS, python
 from smpcore.codegen.targets.rust.source import rust
-from smpcore.codegen.targets.verilog.testbench import verilog, words_of_verilog
+from smpcore.codegen.targets.verilog.source import verilog, words_of_verilog
 from smpcore.codegen.vectors import TestVectors, test_vectors
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel

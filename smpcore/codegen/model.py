@@ -1,22 +1,26 @@
-"""What programs in both number formats share: scores, answers, text."""
+"""A model as a program, in float32 or in integers: scores, answers, bounds, text."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
 from smpcore.codegen import describe
+from smpcore.codegen.arithmetic import to_float32
+from smpcore.codegen.bounds import float_bounds
 from smpcore.codegen.constants import Tables, tables
-from smpcore.codegen.json_text import from_text, to_text
+from smpcore.codegen.describe import from_text, to_text
+from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
 from smpcore.codegen.probability import ProbabilityTable
-from smpcore.codegen.program import LOWEST, Operation
-from smpcore.codegen.run import class_scores, run
-from smpcore.codegen.valid_programs import Rule
+from smpcore.codegen.program import LOWEST, Operation, Rule, rules
+from smpcore.codegen.rounding import integer_bounds, largest_score
+from smpcore.codegen.run import class_scores, input_values, run
 from smpcore.errors import ExportError
 from smpcore.model.ties import lowest_within
 
@@ -190,3 +194,219 @@ class Program(ABC):
     def from_json(cls, text: str) -> Any:
         """Read a model written by `to_json`."""
         return from_text(text, cls)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CompiledModel(Program):
+    """A program in float32; see `Program` for what integers have too.
+
+    Parameters
+    ----------
+    inputs : tuple of CompiledInput
+        Columns of the user's table that the model reads, in their order.
+    classes : tuple or None
+        Labels. None for regression: the only score is the answer.
+    fallback : int
+        Class index where no score is a number (an infinite input).
+    band : float
+        Margins up to this are "not sure"; 0: there is no such band.
+    tie : float
+        A float32; the answer is the lowest class within it of the largest score.
+    n_training_rows : int
+        Rows of the training table that the model carries, readable by anyone.
+    provenance : mapping
+        Where the model comes from, as plain JSON values.
+    """
+
+    is_integer = False
+    #: Scores are those of the real-valued model, and none is less that of the first.
+    step: ClassVar[float] = 1.0
+    relative: ClassVar[bool] = False
+
+    inputs: tuple[CompiledInput, ...]
+    classes: tuple[Any, ...] | None
+    fallback: int = 0
+    band: float = 0.0
+    tie: float = 0.0
+    n_training_rows: int = 0
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def source(self) -> CompiledModel:
+        """The model in floats, which knows the inputs as the user does."""
+        return self
+
+    @property
+    def stack_bytes(self) -> int:
+        """RAM that one prediction takes for arrays."""
+        return describe.stack_bytes(self)
+
+    def rows(self, table: Any) -> np.ndarray:
+        """Values of the inputs, taken from raw rows of the user's table."""
+        by_place = isinstance(table, np.ndarray)
+        return np.column_stack(
+            [
+                entry.read(table[:, entry.index] if by_place else table[entry.name])
+                for entry in self.inputs
+            ]
+        )
+
+    def to_inputs(self, rows: np.ndarray) -> np.ndarray:
+        """The rows themselves."""
+        return rows
+
+    def _values(self, given: np.ndarray) -> np.ndarray:
+        """Rounded to float32 first."""
+        return input_values(self.inputs, to_float32(given))
+
+    def row_bounds(self, rows: np.ndarray) -> np.ndarray:
+        """See `Program.row_bounds`."""
+        return float_bounds(self, rows)
+
+    def _rules(self) -> Iterator[Rule]:
+        labels, n_classes = self.prototype_labels, self.n_outputs
+        yield "inputs should not be empty", len(self.inputs) > 0
+        yield "operations should not be empty", len(self.operations) > 0
+        yield from rules(self.operations, self.inputs, self.n_rows, False)
+        ascending = bool((np.diff(labels) >= 0).all())
+        each = np.array_equal(np.unique(labels), np.arange(n_classes))
+        yield (
+            "prototype_labels should name a class for each row, in ascending order, "
+            "and every class",
+            ascending and each,
+        )
+        one = self.n_rows == 1 or not self.is_regression
+        yield "bias should be one number for regression", one
+        yield "fallback should be a class index", 0 <= self.fallback < n_classes
+        yield "band should be a number of at least 0", 0 <= self.band < np.inf
+        fits = 0 <= self.tie < np.inf and self.tie == np.float32(self.tie)
+        yield "tie should be a 32-bit float of at least 0", bool(fits)
+        held = self.n_training_rows
+        whole = type(held) is int and held >= 0
+        yield "n_training_rows should be a whole number of at least 0", whole
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class QuantModel(Program):
+    """A program in integers, rounded from one in float32.
+
+    All its arithmetic is exact: there is a proved bound on every score and every
+    partial sum for every pattern of input bits. A score of the real-valued model is
+    ``step * score + shift``.
+
+    Parameters
+    ----------
+    source : CompiledModel
+        What it was rounded from: names, classes, origin.
+    inputs : tuple of QuantInput
+        Integer inputs, in the order of the columns that the model reads.
+    width : {8, 16}
+        Bits of an input.
+    accumulator : {16, 32}
+        Bits of a score and of all sums on the way to it.
+    step, shift : float
+        Real score per integer unit and real score at integer 0.
+    relative : bool
+        Whether scores are less that of the first class: two rows made one.
+    """
+
+    is_integer = True
+    SOURCE = CompiledModel
+
+    source: CompiledModel
+    inputs: tuple[QuantInput, ...]
+    width: int
+    accumulator: int
+    step: float
+    shift: float
+    relative: bool = False
+
+    def _rules(self) -> Iterator[Rule]:
+        yield from rules(self.operations, self.source.inputs, self.n_rows, True)
+        fits = self.largest <= 2 ** (self.accumulator - 1) - 1
+        bits = f"{self.accumulator} bits hold"
+        yield (
+            f"A score can reach {self.largest}, but should be no more than {bits}",
+            fits,
+        )
+
+    @cached_property
+    def largest(self) -> int:
+        """No score and no partial sum is larger in size, for any bits of the inputs."""
+        return largest_score(self)
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """See `CompiledModel`."""
+        return self.source.classes
+
+    @property
+    def fallback(self) -> int:
+        """See `CompiledModel`; of integers there always is a score."""
+        return self.source.fallback
+
+    @property
+    def n_training_rows(self) -> int:
+        """See `CompiledModel`; an anchor that rounding leaves no weight is gone."""
+        return min(describe.n_anchors(self), self.source.n_training_rows)
+
+    @property
+    def converts(self) -> bool:
+        """Whether some input is a number that becomes another one as an integer."""
+        return any(one.is_number and not one.is_itself for one in self.inputs)
+
+    @property
+    def zero_weights(self) -> dict[str, tuple[int, int]]:
+        """Column -> how many of its weights round to 0, and how many it has."""
+        return describe.zero_weights(self)
+
+    @property
+    def tie(self) -> int:
+        """`CompiledModel.tie` in steps of a score."""
+        tie = np.rint(self.source.tie / self.step)
+        return int(min(tie, 2.0 ** (self.accumulator - 1) - 1))
+
+    @property
+    def not_sure(self) -> int:
+        """A margin up to this is inside the "not sure" band; -1 without a band."""
+        band = self.source.band
+        # Two scores are never further apart: the lowest number is unused.
+        most = 2.0**self.accumulator - 2
+        return int(min(np.floor(band / self.step), most)) if band else -1
+
+    def rows(self, table: Any) -> np.ndarray:
+        """Values of the inputs, see `CompiledModel.rows`."""
+        return self.source.rows(table)
+
+    def quantise(self, rows: np.ndarray) -> np.ndarray:
+        """Integers of raw rows, as the generated ``quantise`` computes them."""
+        pairs = zip(self.inputs, np.asarray(rows).T, strict=True)
+        return np.column_stack([one.quantise(x, self.width) for one, x in pairs])
+
+    to_inputs = quantise
+
+    def values(self, integers: np.ndarray) -> np.ndarray:
+        """Raw rows that integers stand for, float64."""
+        pairs = zip(self.inputs, integers.T, strict=True)
+        return np.column_stack([one.values(q) for one, q in pairs])
+
+    def saturated(self, integers: np.ndarray) -> np.ndarray:
+        """How many inputs of each row lie at an end of the container."""
+        numbers = [one.is_number for one in self.inputs]
+        return np.isin(integers[:, numbers], container_ends(self.width)).sum(axis=1)
+
+    def _values(self, given: np.ndarray) -> np.ndarray:
+        """The integers themselves."""
+        return np.asarray(given, dtype=np.int64)
+
+    def row_bounds(self, rows: np.ndarray) -> np.ndarray:
+        """See `Program.row_bounds`."""
+        return integer_bounds(self, rows)
+
+    def real_scores(self, rows: np.ndarray) -> np.ndarray:
+        """Scores of raw rows in the units of the float64 model."""
+        return super().real_scores(rows) * self.step + self.shift
+
+    def zero_weights_in_words(self, escape: Callable[[str], str] = str) -> str:
+        """See `describe.zero_weights_in_words`."""
+        return describe.zero_weights_in_words(self, escape)

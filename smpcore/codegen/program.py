@@ -1,8 +1,8 @@
-r"""A model as a program: a short list of operations, each with one exact meaning.
+"""A model as a program: a short list of operations, each with one exact meaning.
 
 A fitted model is lowered once to a tuple of the operations below. Everything else reads
-that tuple: `run` (the NumPy emulator, which is the specification), `bounds` (rounding
-errors), `constants` (tables in flash), `valid_programs`, `json_text`, `costs`, and the
+that tuple: `run` (the NumPy emulator, which is the specification), `bounds` and
+`rounding` (errors), `constants` (tables in flash), `describe`, `costs`, and the
 targets. A reader is a function that is registered for each type of operation, so no
 reader asks of which kind the model is, and a new target is one folder.
 
@@ -37,21 +37,152 @@ within `tie` of the largest; `fallback` where no score is a number.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from smpcore.codegen.fixed_point import FixedPointExp2
-from smpcore.codegen.similarities import SIMILARITIES, Similarity
+from smpcore.codegen.arithmetic import FixedPointExp2
+from smpcore.codegen.inputs import CompiledInput
+from smpcore.model import PrototypeModel
+
+
+class Folded(NamedTuple):
+    """A similarity's constants, float64."""
+
+    #: The feature's scaled value is ``factor * (x - offset)``.
+    factor: np.ndarray
+    #: What the total of each anchor begins with.
+    constant: np.ndarray
+    anchors: np.ndarray  # (n_anchors, n_features)
+
+
+class Similarity(NamedTuple):
+    """How a total over features becomes a similarity."""
+
+    #: What feature t and anchor entry a add to the total. "square": (t - a)^2;
+    #: "absolute": ``|t - a|``; "product": a t; "exp2": share 2^-((t - a)^2); "overlap":
+    #: min(t, a), and max(t, a) to a second total.
+    step: str
+    #: "exp2": 2^-total; "power": total^degree; "none": the total itself; "ratio": the
+    #: first total over the second.
+    finish: str
+    #: What the features are divided by, and made less of, before: "", "length", or
+    #: "mean and length".
+    normalise: str
+    #: Model and offset of each feature to the constants.
+    fold: Callable[[PrototypeModel, np.ndarray], Folded]
+    #: The formula, in a program's words.
+    words: str
+    #: Of a distance in integers, the power of a difference that adds up; 0: it has no
+    #: integer form.
+    power: int = 0
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether 2^-u is needed."""
+        return "exp2" in (self.step, self.finish)
+
+
+def _distances(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``2^-(total of distances)``: what each feature is multiplied by on both sides."""
+    similarity, log2_e = model.similarity, np.log2(np.e)
+    if similarity.kind == "features":  # sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)
+        factor = np.sqrt(log2_e / np.array(similarity.widths)) / model.scale
+    elif similarity.kind == "rbf":  # exp(-gamma |x - z|^2)
+        factor = np.sqrt(similarity.gamma * log2_e) / model.scale
+    else:  # exp(-gamma |x - z|_1)
+        factor = similarity.gamma * log2_e / model.scale
+    anchors = factor * model.scale * model.anchors + factor * (model.center - offset)
+    return Folded(factor, np.zeros(len(anchors)), anchors)
+
+
+def _poly(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``(gamma x . z + coef0)^degree``: all in the anchors, the centre in constants."""
+    anchors = model.similarity.gamma * model.anchors / model.scale
+    constant = model.similarity.coef0 - anchors @ (model.center - offset)
+    return Folded(np.ones(model.n_features), constant, anchors)
+
+
+def _unit(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``x . z / (|x| |z|)``: anchors of length 1, of "ncc" less their mean."""
+    anchors = model.anchors
+    if "mean" in SIMILARITIES[model.similarity.kind].normalise:
+        anchors = anchors - anchors.mean(axis=1, keepdims=True)
+    length = np.linalg.norm(anchors, axis=1, keepdims=True)
+    anchors = anchors / np.where(length > 0, length, 1.0)
+    return Folded(1 / model.scale, np.zeros(len(anchors)), anchors)
+
+
+def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """``sum_f min(x_f, z_f) / sum_f max(x_f, z_f)``: anchors as they are."""
+    return Folded(1 / model.scale, np.zeros(len(model.anchors)), model.anchors)
+
+
+#: The similarities that programs have; their parameters are folded into the arrays.
+SIMILARITIES = {
+    "rbf": Similarity(
+        "square",
+        "exp2",
+        "",
+        _distances,
+        "s = 2^-(sum of (t - anchor)^2)",
+        power=2,
+    ),
+    "poly": Similarity(
+        "product",
+        "power",
+        "",
+        _poly,
+        "s = (constant + sum of anchor * t)^degree",
+    ),
+    "laplacian": Similarity(
+        "absolute",
+        "exp2",
+        "",
+        _distances,
+        "s = 2^-(sum of |t - anchor|)",
+        power=1,
+    ),
+    "cosine": Similarity(
+        "product",
+        "none",
+        "length",
+        _unit,
+        "t of length 1, s = sum of anchor * t",
+    ),
+    "ncc": Similarity(
+        "product",
+        "none",
+        "mean and length",
+        _unit,
+        "t less its mean, of length 1, s = sum of anchor * t",
+    ),
+    "features": Similarity(
+        "exp2",
+        "none",
+        "",
+        _distances,
+        "s = constant + sum of share * 2^-(t - anchor)^2",
+    ),
+    "intersection": Similarity(
+        "overlap",
+        "ratio",
+        "",
+        _overlap,
+        "s = sum of min(t, anchor) / sum of max(t, anchor)",
+    ),
+}
+
 
 #: Score of a class without any: the lowest float32.
 LOWEST = -np.finfo(np.float32).max
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Operation:
+class Operation(ABC):
     """What all operations share: read-only arrays of the right type.
 
     `INDICES` are int64. `NUMBERS` are in the format of the program: float32, or int64
@@ -90,6 +221,10 @@ class Operation:
     def n_terms(self) -> int:
         """Multiplications by a number of the model's own."""
         return sum(getattr(self, name).size for name in self.TERMS)
+
+    @abstractmethod
+    def rules(self, n: int) -> Iterator[Rule]:
+        """What its parts have to fulfil where it is given n values."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -132,6 +267,12 @@ class WeightedInputs(Operation):
         weights = weights.tolist() if whole else weights
         return zip(*(place.tolist() for place in places), weights, strict=True)
 
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        n_terms = len(self.weight)
+        chained = _chained(self.start, self.n_rows, n_terms)
+        yield "start should lead through all terms", chained
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Features(Operation):
@@ -173,13 +314,25 @@ class Features(Operation):
         """What the sum of the features is multiplied by to give their mean."""
         return np.float32(1 / self.n_features)
 
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        factor, move = self.factor, self.move
+        fits = move is None or len(move) == self.n_features
+        yield "move should have a number for each feature", fits
+        # A feature of 0 times an input, and moved, never varies.
+        least = (factor > 0) if move is None else (factor >= 0)
+        yield "factor should be above 0", bool(least.all())
+        places = self.input[factor != 0]
+        in_order = (self.level >= 0).any() or np.array_equal(places, np.arange(n))
+        yield "features that are numbers should be all inputs in order", bool(in_order)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Similarities(Operation):
-    """Similarity of the features to each anchor, float32; see `similarities`.
+    """Similarity of the features to each anchor, float32; see `Similarity`.
 
     Totals begin with `constant` and go through the features in their order. 2^-u is
-    `primitives.exp2_minus`, a ratio ``(part r) r`` with r = inverse_root(whole), and a
+    `arithmetic.exp2_minus`, a ratio ``(part r) r`` with r = inverse_root(whole), and a
     power is multiplied out from the left.
 
     Parameters
@@ -207,6 +360,25 @@ class Similarities(Operation):
     def kind(self) -> Similarity:
         """How the totals become similarities."""
         return SIMILARITIES[self.similarity]
+
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        known = self.similarity in SIMILARITIES
+        yield f"similarity should be one of {sorted(SIMILARITIES)}", known
+        anchor, each = self.anchor, self.kind.step == "exp2"
+        fits = anchor.ndim == 2 and anchor.shape[1] == n and len(anchor) > 0
+        yield "anchor should be a table with a column for each factor", fits
+        fits = self.constant.shape == anchor.shape[:1]
+        yield "constant should have a number for each anchor", fits
+        share = self.share
+        fits = (
+            len(share) == n
+            if each and share is not None
+            else share is None and not each
+        )
+        yield "share should have a number for each feature of an exponential each", fits
+        whole = type(self.degree) is int and self.degree >= 1
+        yield "degree should be a whole number from 1 on", whole
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -260,10 +432,22 @@ class WeightedSums(Operation):
         mixing[anchor, self.row] = self.weight
         return mixing
 
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        row, n_terms = self.row, len(self.weight)
+        chained = _chained(self.start, n, n_terms)
+        yield "start should lead through all terms", chained
+        fits = len(row) == n_terms and ((row >= 0) & (row < self.n_rows)).all()
+        fits = fits and all((np.diff(rows) > 0).all() for rows, _ in self.terms())
+        yield (
+            "row should be a row for each term, ascending within an anchor",
+            bool(fits),
+        )
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SparseCode(Operation):
-    """Votes of a sparse code of the scores so far, float32; see `sparse_code`.
+    """Votes of a sparse code of the scores so far, float32; see `run.sparse_codes`.
 
     With s the scores and z >= 0 the code of at most `size` entries that minimises
     ``z' gram z / 2 - s' z`` greedily,
@@ -311,6 +495,18 @@ class SparseCode(Operation):
         """Most entries of a code."""
         return min(self.size, self.n_prototypes)
 
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        gram, votes = self.gram, self.votes
+        fits = gram.shape == (n, n) and np.array_equal(gram, gram.T)
+        yield "gram should be symmetric, with a row for each prototype", bool(fits)
+        fits = votes.ndim == 2 and len(votes) == len(gram) and bool(votes.any())
+        yield "votes should have a number for each prototype and output", fits
+        whole = type(self.size) is int and self.size >= 1
+        yield "size should be a whole number from 1 on", whole
+        known = 0 <= self.fallback < votes.shape[1]
+        yield "fallback should be an output of the votes", known
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedPointFeatures(Operation):
@@ -348,6 +544,14 @@ class FixedPointFeatures(Operation):
     per_unit: float
     zero: np.ndarray
 
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        each = self.origin, self.places, self.feature, self.zero
+        fits = all(len(numbers) == self.n_values for numbers in each)
+        yield "origin, places, feature, zero should have a number for each factor", fits
+        bounded = (0 <= self.places).all() and (self.places < 31).all()
+        yield "places should be shifts of less than 31 bits", bool(bounded)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FixedPointSimilarities(Operation):
@@ -355,8 +559,8 @@ class FixedPointSimilarities(Operation):
 
         d_i = sum over f of |t_f - a_if|^power,   s_i = 2^-(d_i / exp2.scale)
 
-    The largest d_i, for any bits of the inputs, is at most 2^32 - 1 (`grid`), and s_i
-    is below 2^15 (`fixed_point`).
+    The largest d_i, for any bits of the inputs, is at most 2^32 - 1 (`rounding`), and
+    s_i is below 2^15 (`arithmetic`).
 
     Parameters
     ----------
@@ -372,6 +576,62 @@ class FixedPointSimilarities(Operation):
     power: int
     exp2: FixedPointExp2
 
+    def rules(self, n: int) -> Iterator[Rule]:
+        """See `Operation.rules`."""
+        anchor = self.anchor
+        fits = anchor.ndim == 2 and anchor.shape[1] == n and len(anchor) > 0
+        yield "anchor should be a table with a column for each factor", fits
+        yield "power should be 1 or 2", self.power in (1, 2)
+
 
 #: Name -> operation, for who reads programs from text.
 OPERATIONS = {kind.__name__: kind for kind in Operation.__subclasses__()}
+
+
+#: A rule, and whether it holds.
+Rule = tuple[str, bool]
+
+
+def rules(
+    operations: Sequence[Operation],
+    inputs: Sequence[CompiledInput],
+    n_rows: int,
+    is_integer: bool,
+) -> Iterator[Rule]:
+    """Rules of each operation, given what comes before it."""
+    n = len(inputs)
+    for operation in operations:
+        finite = all(np.isfinite(v).all() for v in operation.numbers.values())
+        yield f"{', '.join(operation.numbers)} should be finite", finite
+        kinds = {values.dtype.kind for values in operation.numbers.values()}
+        same = kinds == {"i" if is_integer else "f"}
+        yield f"{type(operation).__name__} should be in the program's numbers", same
+        if isinstance(operation, Features | FixedPointFeatures | WeightedInputs):
+            yield from _places_fit(operation, inputs)
+        yield from operation.rules(n)
+        n = operation.n_values
+    yield f"operations should give {n_rows} scores, one for each label", n == n_rows
+
+
+def _places_fit(
+    operation: Features | FixedPointFeatures | WeightedInputs,
+    inputs: Sequence[CompiledInput],
+) -> Iterator[Rule]:
+    place, level = operation.input, operation.level
+    is_rows = isinstance(operation, WeightedInputs)
+    n = operation.n_terms if is_rows else operation.n_values
+    yield (
+        "each term should have an input, a level and a weight",
+        len(place) == len(level) == n,
+    )
+    known = (place >= 0) & (place < len(inputs))
+    yield "input should be an index of inputs", bool(known.all())
+    n_levels = np.array([len(entry.levels) for entry in inputs])[place]
+    fits = ((level >= 0) == (n_levels > 0)).all() and (level < n_levels).all()
+    yield "level should be a level of its input, -1 for a number", bool(fits)
+
+
+def _chained(start: np.ndarray, n: int, n_terms: int) -> bool:
+    """Whether places lead through all terms, n times."""
+    steps = len(start) == n + 1 and bool((np.diff(start) >= 0).all())
+    return steps and start[0] == 0 and start[-1] == n_terms

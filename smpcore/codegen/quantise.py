@@ -8,33 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.discriminating import discriminating_inputs
-from smpcore.codegen.fixed_point import FixedPointExp2
-from smpcore.codegen.grid import Grid, check_steps, choose_grid
-from smpcore.codegen.lower_similarities import stored_terms
-from smpcore.codegen.program import (
-    Features,
-    FixedPointSimilarities,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
-from smpcore.codegen.quant_inputs import (
-    QuantInput,
-    SensorRange,
-    quant_inputs,
-    with_units,
-)
-from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.rounding import (
-    Rows,
-    rounded,
-    rows_over_counts,
-    rows_over_similarities,
-)
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen import program, rounding
+from smpcore.codegen.arithmetic import FixedPointExp2
+from smpcore.codegen.inputs import QuantInput, SensorRange, quant_inputs, with_units
+from smpcore.codegen.lower import stored_terms
+from smpcore.codegen.model import CompiledModel, QuantModel
+from smpcore.codegen.vectors import discriminating_inputs
 from smpcore.errors import ExportError
 
 WIDTHS = (8, 16)
@@ -87,7 +66,7 @@ def quantise(
     """
     if width not in WIDTHS:
         raise ExportError(f"width={width!r} should be 8 or 16 bits.")
-    if compiled.find(SparseCode):
+    if compiled.find(program.SparseCode):
         raise ExportError(
             "This model looks for a sparse code of each input, and rounding can change "
             "which prototypes are in it: no bound holds for integers; export it as "
@@ -101,9 +80,9 @@ def quantise(
     def inputs(multiplied: bool) -> tuple[QuantInput, ...]:
         return quant_inputs(compiled.inputs, width, ranges, multiplied)
 
-    if compiled.find(WeightedInputs):
+    if compiled.find(program.WeightedInputs):
         return _linear(compiled, inputs, width, accumulator)
-    _check_similarity(compiled.find(Similarities).similarity, accumulator)
+    _check_similarity(compiled.find(program.Similarities).similarity, accumulator)
     return _similarities(compiled, inputs(False), width)
 
 
@@ -127,16 +106,16 @@ def _rounded_linear(
 ) -> tuple[QuantModel, float]:
     """The model over these inputs, and how much of what its scores span can be off."""
     given = compiled.inputs, inputs, compiled.is_regression
-    exact = rows_over_counts(compiled.operations[0], *given)
+    exact = rounding.rows_over_counts(compiled.operations[0], *given)
     if accumulator is None:
         accumulator = _enough(exact, inputs, width)
-    step, whole, bias = rounded(exact, width, accumulator)
+    step, whole, bias = rounding.rounded(exact, width, accumulator)
     spans = [one.per_unit * (one.high - one.low) for one in inputs]
     spans = np.where(exact.level < 0, np.array(spans)[exact.place], 1.0)
     span = np.bincount(exact.row, np.abs(exact.weight) * spans)
     lost = np.add(*_lost(exact, inputs, width, step * whole))
     kept = whole != 0
-    rows = WeightedInputs(
+    rows = program.WeightedInputs(
         bias=bias,
         start=np.searchsorted(exact.row[kept], np.arange(len(bias) + 1)),
         input=exact.place[kept],
@@ -157,12 +136,12 @@ def _rounded_linear(
     return made, float(lost.max() / span.max())
 
 
-def _enough(exact: Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
+def _enough(exact: rounding.Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
     """16 bits where rounding weights costs no more than rounding inputs does."""
     if width > 8:
         return 32
     try:
-        step, weight, _ = rounded(exact, width, 16)
+        step, weight, _ = rounding.rounded(exact, width, 16)
     except ExportError:
         return 32
     from_weights, from_inputs = _lost(exact, inputs, width, step * weight)
@@ -170,7 +149,7 @@ def _enough(exact: Rows, inputs: tuple[QuantInput, ...], width: int) -> int:
 
 
 def _lost(
-    exact: Rows, inputs: tuple[QuantInput, ...], width: int, weight: np.ndarray
+    exact: rounding.Rows, inputs: tuple[QuantInput, ...], width: int, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """How far rounding weights, and inputs, moves each row inside the ranges."""
     counts = np.array([_most_counts(one, width) for one in inputs])[exact.place]
@@ -197,7 +176,7 @@ def _check_similarity(similarity: str, accumulator: int | None) -> None:
             "bits hold with a useful bound; export the model as 32-bit floats, or fit "
             "it with an rbf similarity."
         )
-    if not SIMILARITIES[similarity].power:
+    if not program.SIMILARITIES[similarity].power:
         raise ExportError(
             f"A {similarity} similarity has no integer form with a proved bound; "
             "export the model as 32-bit floats, or fit it with an rbf similarity."
@@ -209,9 +188,11 @@ def _check_similarity(similarity: str, accumulator: int | None) -> None:
 def _similarities(
     compiled: CompiledModel, inputs: tuple[QuantInput, ...], width: int
 ) -> QuantModel:
-    parts = compiled.find(Features), compiled.find(Similarities)
-    grids = [choose_grid(*parts, inputs, width, zoom) for zoom in _ZOOMS[width]]
-    check_steps(*parts, inputs, grids[-1].features.per_unit, width)
+    parts = compiled.find(program.Features), compiled.find(program.Similarities)
+    grids = [
+        rounding.choose_grid(*parts, inputs, width, zoom) for zoom in _ZOOMS[width]
+    ]
+    rounding.check_steps(*parts, inputs, grids[-1].features.per_unit, width)
     tried = [_rounded_similarities(compiled, inputs, width, grid) for grid in grids]
     if len(tried) == 1:
         return tried[0]
@@ -220,11 +201,17 @@ def _similarities(
 
 
 def _rounded_similarities(
-    compiled: CompiledModel, inputs: tuple[QuantInput, ...], width: int, grid: Grid
+    compiled: CompiledModel,
+    inputs: tuple[QuantInput, ...],
+    width: int,
+    grid: rounding.Grid,
 ) -> QuantModel:
-    sums, similarity = compiled.find(WeightedSums), compiled.find(Similarities)
-    exact = rows_over_similarities(sums)
-    step, whole, bias = rounded(exact, 16, 32)
+    sums, similarity = (
+        compiled.find(program.WeightedSums),
+        compiled.find(program.Similarities),
+    )
+    exact = rounding.rows_over_similarities(sums)
+    step, whole, bias = rounding.rounded(exact, 16, 32)
     weight = np.zeros((sums.n_anchors, sums.n_rows), dtype=np.int64)
     weight[exact.place, exact.row] = whole
     used, first = (weight != 0).any(axis=1), int(exact.relative)
@@ -233,12 +220,12 @@ def _rounded_similarities(
     return QuantModel(
         operations=(
             grid.features,
-            FixedPointSimilarities(
+            program.FixedPointSimilarities(
                 anchor=grid.anchor[used],
                 power=power,
                 exp2=FixedPointExp2.of(grid.features.per_unit**power),
             ),
-            WeightedSums(
+            program.WeightedSums(
                 bias=bias,
                 start=np.searchsorted(anchor, np.arange(len(weight) + 1)),
                 row=row + first,

@@ -1,22 +1,328 @@
-"""Rows that try a generated model where it is most likely to be wrong."""
+"""Rows that try a generated model where it is most likely to be wrong.
+
+Those where a wrong number of a program shows in a score, neighbours with other answers,
+and numbers that try how inputs become integers.
+"""
 
 from __future__ import annotations
 
 import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.discriminating import discriminating_inputs
-from smpcore.codegen.float32 import to_float32
-from smpcore.codegen.inputs import CompiledInput
-from smpcore.codegen.neighbours import neighbours
-from smpcore.codegen.quant_inputs import container_ends
-from smpcore.codegen.quantised import QuantModel
+from smpcore.codegen.arithmetic import to_float32
+from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
+from smpcore.codegen.model import CompiledModel, QuantModel
+from smpcore.codegen.program import (
+    LOWEST,
+    Features,
+    FixedPointFeatures,
+    FixedPointSimilarities,
+    Similarities,
+    SparseCode,
+    WeightedInputs,
+)
+from smpcore.codegen.rounding import row_reach
+from smpcore.codegen.run import sparse_codes, whole_features
 from smpcore.errors import ExportError
+
+#: Rows that are searched for codes with pairs not seen yet.
+_BLENDS = 2000
+
+# How far from an anchor, in the total of squares, a wrong digit shows best.
+_NEAR = 0.7
+
+
+def discriminating_inputs(model: Any, drawn: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows where a wrong number of the model shows, the best first."""
+    if model.find(WeightedInputs) and not model.find(SparseCode):
+        yield from _corners(model)
+    elif model.is_integer:
+        yield from _integers_among_anchors(model, drawn)
+    elif code := model.find(SparseCode):
+        yield from _pairs(model, code, drawn)
+    else:
+        yield from _among_anchors(model, drawn)
+
+
+def untested_parameters(model: Any, rows: np.ndarray) -> str:
+    """Numbers that these rows do not try, in a sentence; empty if none is known."""
+    code = model.find(SparseCode)
+    if code is None:
+        return ""
+    active = active_prototypes(model, rows)
+    together = (active.T @ active)[np.tril_indices(code.n_prototypes)] > 0
+    apart = len(together) - int(together.sum())
+    if not apart:
+        return ""
+    return (
+        f"Of the {len(together)} products of prototypes {apart} stand for pairs "
+        "that no test vector has in one code; the self-test may not notice where "
+        "these change."
+    )
+
+
+def _corners(model: Any) -> Iterator[np.ndarray]:
+    """Ends of all ranges, and for each row the corner with its largest score."""
+    low, high = _ends(model)
+    yield low
+    yield high
+    if model.is_integer:
+        yield saturating_row(model)
+    rows = model.find(WeightedInputs)
+    for row in range(rows.n_rows):
+        corner = low.copy()
+        for place, level, weight in rows.terms(row):
+            if weight > 0:
+                corner[place] = high[place] if level < 0 else level
+        yield corner
+
+
+def _ends(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each input; of a category its levels."""
+    if not model.is_integer:
+        spans = [(entry.low, entry.high) for entry in model.inputs]
+    else:
+        levels = [(0, len(one.given.levels) - 1) for one in model.inputs]
+        numbers = container_ends(model.width)
+        pairs = zip(model.inputs, levels, strict=True)
+        spans = [numbers if one.is_number else span for one, span in pairs]
+    low, high = np.array(spans).T
+    return low, high
+
+
+def _among_anchors(model: Any, drawn: np.ndarray) -> Iterator[np.ndarray]:
+    """Where each row wins among its class's, and beside each anchor."""
+    beside = _beside_anchors(model)
+    tried = np.vstack([drawn, beside])
+    scores, labels = model.row_scores(tried), model.prototype_labels
+    for row, label in enumerate(labels):
+        rivals = np.delete(scores, row, axis=1)[:, np.delete(labels, row) == label]
+        lead = scores[:, row] - rivals.max(axis=1, initial=LOWEST)
+        yield tried[lead.argmax()]
+    yield from beside
+
+
+def _beside_anchors(model: Any) -> np.ndarray:
+    """A row of inputs a little off each anchor, shape (n_anchors, n_inputs)."""
+    features, alike = model.find(Features), model.find(Similarities)
+    anchor = alike.anchor
+    rows = np.tile([entry.low for entry in model.inputs], (len(anchor), 1))
+    best = np.full(rows.shape, -np.inf)
+    sides = np.where(np.indices(anchor.shape).sum(axis=0) % 2, 1.0, -1.0)
+    values = anchor + sides * _beside(alike.kind.step, features.n_features)
+    if features.move is not None:
+        values = values - features.move
+    values = values / np.where(features.factor, features.factor, 1)
+    for feature, (place, level) in enumerate(
+        zip(features.input, features.level, strict=True)
+    ):
+        value = values[:, feature]
+        if not features.factor[feature]:
+            continue
+        if level < 0:
+            rows[:, place] = value + model.inputs[place].offset
+            continue
+        better = value > best[:, place]
+        rows[better, place], best[better, place] = level, value[better]
+    return rows
+
+
+def _beside(step: str, n_features: int) -> float:
+    """How far off an anchor, in each feature, its wrong digits show best."""
+    if step == "exp2":  # each feature has a similarity of its own
+        return float(np.sqrt(_NEAR))
+    apart = float(np.sqrt(_NEAR / n_features))
+    return apart**2 if step == "absolute" else apart
+
+
+def _pairs(model: Any, code: SparseCode, drawn: np.ndarray) -> Iterator[np.ndarray]:
+    """Rows whose codes hold pairs of prototypes together that no earlier one did."""
+    m = code.n_prototypes
+    alone = replace(
+        model,
+        operations=model.operations[:-1],
+        prototype_labels=np.arange(m),
+        classes=tuple(range(m)),
+        fallback=0,
+        probability=None,
+    )
+    others = list(discriminating_inputs(alone, drawn))
+    pool = _blends(model, np.vstack([others, drawn]))
+    active = active_prototypes(model, pool)
+    seen = np.zeros(code.gram.shape, dtype=bool)
+    waiting = iter(others)
+    while True:
+        new = np.einsum("ni,nj,ij->n", active, active, (~seen).astype(np.float32))
+        best = int(new.argmax())
+        if new[best] == 0:
+            break
+        seen |= np.outer(active[best], active[best]) > 0
+        yield pool[best]
+        if (row := next(waiting, None)) is not None:
+            yield row
+    yield from waiting
+
+
+def active_prototypes(model: Any, rows: np.ndarray) -> np.ndarray:
+    """Which prototypes are in the code of each row, 0 or 1."""
+    code = model.find(SparseCode)
+    codes = sparse_codes(code.gram, model.row_scores(rows, SparseCode), code.limit)
+    active = np.zeros((len(codes.size), code.n_prototypes), dtype=np.float32)
+    for r in range(code.limit):
+        own = np.flatnonzero(codes.size > r)
+        active[own, codes.support[own, r]] = 1.0
+    return active
+
+
+def _blends(model: Any, rows: np.ndarray) -> np.ndarray:
+    """Rows, and rows between two of them."""
+    random = np.random.default_rng(0)
+    left, right = random.integers(len(rows), size=(2, _BLENDS))
+    share = random.uniform(size=(_BLENDS, 1))
+    blends = rows[left] + share * (rows[right] - rows[left])
+    fixed = [entry.kind == "category" for entry in model.inputs]
+    blends[:, fixed] = rows[left][:, fixed]
+    whole = [entry.integer for entry in model.inputs]
+    blends[:, whole] = np.round(blends[:, whole])
+    return to_float32(np.vstack([rows, blends])).astype(np.float64)
+
+
+def _integers_among_anchors(quant: Any, drawn: np.ndarray) -> Iterator[np.ndarray]:
+    """Far from anchors, beside them, and where each row wins."""
+    yield saturating_row(quant)
+    least, most = container_ends(quant.width)
+    numbers = np.array([one.is_number for one in quant.inputs])
+    yield np.where(numbers, least, 0)
+    yield np.where(numbers, most, 0)
+    beside = list(discriminating_inputs(quant.source, quant.values(drawn)))
+    yield from quant.quantise(np.array(beside))
+    yield from extreme_rows(quant, farthest=True)
+
+
+def saturating_row(quant: Any) -> np.ndarray:
+    """Integers of the inputs that attain `largest`, or come as near as is known."""
+    rows = quant.find(WeightedInputs)
+    if rows is None:
+        tried = np.vstack([extreme_rows(quant, far) for far in (True, False)])
+        return tried[np.abs(quant.row_scores(tried)).max(axis=1).argmax()]
+    row = int(row_reach(quant).argmax())
+    least, most = container_ends(quant.width)
+    sign = 1 if rows.bias[row] >= 0 else -1
+    corner = np.array([-1 if one.given.levels else 0 for one in quant.inputs])
+    best = np.zeros(len(quant.inputs), dtype=np.int64)
+    for place, level, weight in rows.terms(row):
+        if level < 0:
+            corner[place] = most if sign * weight > 0 else least
+        elif sign * weight > best[place]:
+            best[place], corner[place] = sign * weight, level
+    return corner
+
+
+def extreme_rows(quant: Any, farthest: bool) -> np.ndarray:
+    """Integers of the inputs farthest from each anchor, or nearest to it."""
+    features, alike = quant.find(FixedPointFeatures), quant.find(FixedPointSimilarities)
+    anchor, sign = alike.anchor, 1 if farthest else -1
+    rows = np.zeros((len(anchor), len(quant.inputs)), dtype=np.int64)
+    for place, one in enumerate(quant.inputs):
+        own = np.flatnonzero(features.input == place)
+        if not len(own):
+            continue
+        counts = _candidates(features, anchor, own[0], one, quant.width)
+        level, taken = features.level[own], counts[:, :, None]
+        taken = np.where(level < 0, taken, taken == level)
+        numbers = features.factor[own], features.origin[own], features.places[own]
+        t = whole_features(taken, *numbers, features.top)
+        apart = (np.abs(t - anchor[:, own]) ** alike.power).sum(axis=2)
+        best = (sign * apart).argmax(axis=0)
+        rows[:, place] = np.take_along_axis(counts, best[None], axis=0)[0]
+    return rows
+
+
+def _candidates(
+    features: FixedPointFeatures,
+    anchor: np.ndarray,
+    feature: int,
+    one: QuantInput,
+    width: int,
+) -> np.ndarray:
+    """Counts at the ends and beside each anchor; all levels of a category."""
+    if not one.is_number:
+        levels = np.arange(-1, len(one.given.levels))
+        return np.repeat(levels[:, None], len(anchor), axis=1)
+    least, most = container_ends(width)
+    whole = (anchor[:, feature] << features.places[feature]) - features.origin[feature]
+    below = whole // max(features.factor[feature], 1)
+    counts = [np.full_like(below, least), np.full_like(below, most)]
+    return np.clip([*counts, below, below + 1], least, most)
+
+
+#: Steps of an input that are tried around a boundary to find equal scores.
+_BESIDE = 3
+#: Rows tried around all boundaries together.
+_TRIED = 4096
+
+
+def neighbours(
+    quant: QuantModel, drawn: np.ndarray, n_pairs: int
+) -> dict[str, list[np.ndarray]]:
+    """Rows one count apart with different labels, and rows with scores within `tie`."""
+    if quant.is_regression:
+        return {}
+    left, right = np.roll(drawn, 1, axis=0), drawn.copy()
+    fixed = [not one.is_number for one in quant.inputs]
+    right[:, fixed] = left[:, fixed]
+    differ = np.flatnonzero(quant.winners(left) != quant.winners(right))[:n_pairs]
+    left, right = left[differ], right[differ]
+    start, ties = quant.winners(left), []
+    for _ in range(quant.width + 1):
+        middle = (left + right) // 2
+        same = (quant.winners(middle) == start)[:, None]
+        ties += list(middle[_tied(quant, middle)])
+        left, right = np.where(same, middle, left), np.where(same, right, middle)
+    left, right = _one_input_apart(quant, left, right, start)
+    pairs = np.stack([left, right], axis=1).reshape(-1, drawn.shape[1])
+    near = _around(quant, pairs)
+    return {"boundary": list(pairs), "tie": ties + list(near[_tied(quant, near)])}
+
+
+def _one_input_apart(
+    quant: QuantModel, left: np.ndarray, right: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs that differ in one input only: how many inputs of the right it takes."""
+    n = left.shape[1]
+    few, many = np.zeros(len(left), np.int64), np.full(len(left), n)
+    for _ in range(n.bit_length()):
+        half = (few + many) // 2
+        same = quant.winners(_taken(left, right, half)) == start
+        few, many = np.where(same, half, few), np.where(same, many, half)
+    return _taken(left, right, few), _taken(left, right, few + 1)
+
+
+def _taken(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> np.ndarray:
+    """The first inputs of the right, the others of the left."""
+    return np.where(np.arange(left.shape[1]) < count[:, None], right, left)
+
+
+def _tied(quant: QuantModel, rows: np.ndarray) -> np.ndarray:
+    return quant.margins(rows) <= quant.tie
+
+
+def _around(quant: QuantModel, pairs: np.ndarray) -> np.ndarray:
+    """Rows a few counts beside those of the pairs."""
+    if not len(pairs):
+        return pairs
+    random = np.random.default_rng(0)
+    numbers = np.array([one.is_number for one in quant.inputs])
+    near = np.repeat(pairs, -(-_TRIED // len(pairs)), axis=0)[:_TRIED]
+    least, most = container_ends(quant.width)
+    steps = random.integers(-_BESIDE, _BESIDE + 1, near.shape) * numbers
+    return np.where(numbers, np.clip(near + steps, least, most), near)
+
 
 #: A bundle holds at most this many test vectors.
 MAX_VECTORS = 64
@@ -256,3 +562,127 @@ def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.nd
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     pairs = np.stack([left, right], axis=1).reshape(-1, drawn.shape[1])
     return {"boundary": list(pairs), "tie": list(ties.values())}
+
+
+_MOST = np.finfo(np.float32).max
+#: Bits of a float32: as many halvings find any one of them.
+_BITS = 32
+
+
+class CountConversion(NamedTuple):
+    """Whole number to integer: ``first + ((count - low) * factor + add >> shift)``.
+
+    It is at most `error` from the exact ``(count - zero) * per_unit`` for every whole
+    number from `low` to `high`, of which `differ` are halves that
+    `QuantInput.quantise` rounds otherwise: nearly always none.
+    """
+
+    low: int
+    high: int
+    first: int
+    factor: int
+    add: int
+    shift: int
+    error: float
+    differ: int
+
+
+def count_conversion(one: QuantInput, width: int) -> CountConversion | None:
+    """Find it; None for what does not come as counts."""
+    if not one.comes_as_counts:
+        return None
+    low, high = int(np.floor(one.low)), int(np.ceil(one.high))
+    counts = np.arange(low, high + 1)
+    wanted, steps = one.quantise(counts, width), counts - low
+    # Every product, and its sum, stay below 2^32.
+    shift = 31 - int(np.ceil(np.log2(1 + one.per_unit * len(counts))))
+    shift = 0 if one.exact else shift
+    for factor in (int(one.per_unit * 2.0**shift) + more for more in (1, 0)):
+        # The least and the most that can be added for each number's integer.
+        room = ((wanted - wanted[0]) << shift) - steps * factor
+        least, most = max(int(room.max()), 0), int(room.min()) + (1 << shift) - 1
+        if least <= most:
+            break
+    add = max((least + most) // 2, 0)
+    made = wanted[0] + (steps * factor + add >> shift)
+    error = np.abs((counts - float(one.zero)) * float(one.per_unit) - made).max()
+    differ = int((made != wanted).sum())
+    first = int(wanted[0])
+    return CountConversion(low, high, first, factor, add, shift, float(error), differ)
+
+
+@dataclass(frozen=True, eq=False)
+class Conversions:
+    """Rows of numbers with the integers that ``quantise`` makes of them."""
+
+    values: np.ndarray
+    integers: np.ndarray
+    kinds: tuple[str, ...]
+
+
+def conversions(quant: QuantModel) -> Conversions:
+    """Choose numbers for each input: ends of its range, halves as two neighbouring
+    floats, far outside, missing.
+    """
+    least, most = container_ends(quant.width)
+    steps = {
+        "low end of the integers": least + 1,
+        "half below 0": 0,
+        "half above 0": 1,
+        "a half between": least // 2,
+        "another half": most // 3,
+        "high end of the integers": most,
+    }
+    kinds = (
+        *("missing", "low end of the range", "high end of the range", "middle"),
+        *("far below", "far above", "infinite, below", "infinite, above", "minus 0"),
+        *(f"{name}, {side}" for name in steps for side in ("under it", "over it")),
+    )
+    over = np.array(list(steps.values()))
+    columns = [
+        _numbers(one, quant.width, over) if one.is_number else _levels(one)
+        for one in quant.inputs
+    ]
+    n = most_rows(len(columns), np.float32().itemsize)
+    values = np.column_stack(columns)[:n].astype(np.float32)
+    integers = quant.quantise(values).astype(f"int{quant.width}")
+    return Conversions(values, integers, kinds[:n])
+
+
+def _numbers(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
+    over = _first_floats(one, width, integers)
+    pairs = np.column_stack([np.nextafter(over, np.float32(-np.inf)), over])
+    ends_of_range = np.float32([one.low, one.high, one.zero])
+    outside = np.float32([-_MOST, _MOST, -np.inf, np.inf, -0.0])
+    return np.concatenate([[np.nan], ends_of_range, outside, pairs.ravel()])
+
+
+def _first_floats(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
+    """Smallest float32 numbers that become at least these integers."""
+    low = np.full(len(integers), _place(np.float32(-np.inf)))
+    high = np.full(len(integers), _place(np.float32(np.inf)))
+    for _ in range(_BITS):
+        middle = (low + high) // 2
+        reached = one.quantise(_float(middle), width) >= integers
+        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
+    return _float(high)
+
+
+def _place(number: np.float32) -> int:
+    """Place of a float32 among all of them, the neighbour of 0 being 1."""
+    bits = int(np.abs(number).view(np.int32))
+    return bits if number >= 0 else -bits
+
+
+def _float(places: np.ndarray) -> np.ndarray:
+    size = np.abs(places).astype(np.int32).view(np.float32)
+    return np.where(places < 0, -size, size)
+
+
+def _levels(one: QuantInput) -> np.ndarray:
+    """Indices of levels, and as many numbers that are none as rows are left."""
+    n = np.float32(len(one.given.levels))
+    below = np.nextafter(n, np.float32(0))
+    usual = [np.nan, 0, n - 1, n // 2, -_MOST, _MOST, -np.inf, np.inf, -0.0]
+    odd = [-0.5, 0.5, -1, 1, below, n, n + 0.5, -1e-30, n - 0.5, n + 1, -0.999, 127]
+    return np.array([*usual, *odd], np.float32)

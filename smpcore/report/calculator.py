@@ -17,7 +17,7 @@ import pandas as pd
 
 from smpcore.codegen import CompiledModel, compile_model, model_id
 from smpcore.codegen.inputs import LARGEST
-from smpcore.codegen.lower_similarities import stored_anchors
+from smpcore.codegen.lower import stored_anchors
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.targets.javascript.source import PARTS, declared, emit_javascript
 from smpcore.datasets import Preparation

@@ -30,6 +30,7 @@ from smpcore.codegen import (
     estimated,
     quantise,
 )
+from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 from smpcore.similarity import Similarity
@@ -189,7 +190,7 @@ def line(quant: QuantModel, rows: Rows) -> dict[str, Any]:
     """
     raw = raw_rows(quant, rows, rows.test[:N_ASKED])
     integers = quant.quantise(raw)
-    asked = np.vstack([integers, quant.saturating_row[None]])
+    asked = np.vstack([integers, saturating_row(quant)[None]])
     told = measure(quant, asked, CHIP)
     assert np.array_equal(told.scores, quant.scores(asked)), "the chip differs"
     assert np.array_equal(told.winners, quant.winners(asked)), "the chip differs"

@@ -40,7 +40,7 @@ from smpcore.codegen.costs import (
     estimated,
     structures,
 )
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.program import SIMILARITIES
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 from smpcore.model.ties import training_tie

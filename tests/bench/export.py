@@ -14,7 +14,7 @@ from smpcore import (
     prepare,
     split,
 )
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.program import SIMILARITIES
 from tests.smpcore.codegen.kernel_models import svm_model
 
 #: Similarities that invented cases may have; one weight per feature is IMKPL's.

@@ -22,18 +22,11 @@ import pandas as pd
 
 from smpcore import METHODS, load_dataset, prepare, split
 from smpcore.chips import CHIPS, available, measure
-from smpcore.codegen import (
-    NUMBERS,
-    TestVectors,
-    compile_model,
-    error_bound,
-    quantise,
-)
-from smpcore.codegen.float32 import to_float32
+from smpcore.codegen import NUMBERS, TestVectors, compile_model, error_bound, quantise
+from smpcore.codegen.arithmetic import to_float32
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.targets.onnx.source import emit_onnx
-from smpcore.codegen.targets.verilog.modules import emit_verilog
-from smpcore.codegen.targets.verilog.testbench import emit_testbench
+from smpcore.codegen.targets.verilog.source import emit_testbench, emit_verilog
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import answers_in_c, case
 from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script

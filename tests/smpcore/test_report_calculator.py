@@ -13,7 +13,7 @@ import pytest
 
 from smpcore import METHODS, codegen, compile_model, contributions, prepare, report
 from smpcore.codegen import model_id
-from smpcore.codegen.lower_similarities import stored_anchors
+from smpcore.codegen.lower import stored_anchors
 from smpcore.codegen.targets.javascript.source import emit_javascript
 from smpcore.datasets import Dataset
 from smpcore.report import Calculator, Page, typical_row

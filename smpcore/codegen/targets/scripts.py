@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from smpcore.codegen import float32, sparse_code
-from smpcore.codegen.fixed_point import TABLE
+from smpcore.codegen import arithmetic, run
+from smpcore.codegen.arithmetic import TABLE
+from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import (
     LOWEST,
     Features,
@@ -26,18 +27,17 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.quant_inputs import container_ends
 from smpcore.codegen.templates import section
 
 Constants = dict[str, Any]
 
-#: Of `float32.exp2_minus` and `float32.inverse_root`.
-EXP2 = {"CUTOFF": float32.CUTOFF, "EXP2": float32.EXP2}
+#: Of `arithmetic.exp2_minus` and `arithmetic.inverse_root`.
+EXP2 = {"CUTOFF": arithmetic.CUTOFF, "EXP2": arithmetic.EXP2}
 INVERSE_ROOT = {
-    "LEAST_SQUARE": float32.LEAST,
-    "MOST_SQUARE": float32.MOST,
-    "GUESS": float32.GUESS,
-    "NEWTON_STEPS": float32.STEPS,
+    "LEAST_SQUARE": arithmetic.LEAST,
+    "MOST_SQUARE": arithmetic.MOST,
+    "GUESS": arithmetic.GUESS,
+    "NEWTON_STEPS": arithmetic.STEPS,
 }
 
 
@@ -62,9 +62,9 @@ CONSTANTS: dict[type[Operation], Callable[[Any], Constants]] = {
     ),
     WeightedSums: lambda one: _arrays(one, "bias", "start", "row", "weight"),
     SparseCode: lambda one: {
-        **_arrays(sparse_code, "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"),
+        **_arrays(run, "FLAT", "EQUAL", "DEPENDENT", "LITTLE", "GONE"),
         "CODE_SIZE": one.limit,
-        "MOST_STEPS": sparse_code.most_steps(one.limit),
+        "MOST_STEPS": run.most_steps(one.limit),
         "N_OUTPUTS": one.votes.shape[1],
         "WITHOUT_CODE": one.fallback,
         "UNREPRESENTED": np.float32(one.unrepresented),

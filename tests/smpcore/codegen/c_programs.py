@@ -13,10 +13,10 @@ import numpy as np
 
 from smpcore import codegen
 from smpcore.codegen import emit_c99, sample
-from smpcore.codegen.discriminating import discriminating_inputs
+from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import SparseCode
-from smpcore.codegen.quant_inputs import container_ends
-from smpcore.codegen.targets.c99.inputs import MAX_MASK, training_ranges
+from smpcore.codegen.targets.c99.source import MAX_MASK, training_ranges
+from smpcore.codegen.vectors import discriminating_inputs, saturating_row
 from tests.smpcore.codegen.toolchain import run, write
 
 _MAIN = """
@@ -123,7 +123,7 @@ def any_integers(quant: Any, n: int, seed: int = 0) -> np.ndarray:
     random = np.random.default_rng(seed)
     least, most = container_ends(quant.width)
     rows = random.integers(least, most + 1, (n, len(quant.inputs)))
-    rows[0], rows[1], rows[2] = least, most, quant.saturating_row
+    rows[0], rows[1], rows[2] = least, most, saturating_row(quant)
     return rows
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from smpcore.codegen import NUMBERS, compile_model, quantise
 from smpcore.codegen.probability import calibrated
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.program import SIMILARITIES
 from smpcore.model import Calibration
 from smpcore.similarity import Similarity
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model

@@ -3,9 +3,9 @@
 import json
 from dataclasses import replace
 
-from smpcore.codegen.discriminating import extreme_rows
 from smpcore.codegen.program import FixedPointFeatures, FixedPointSimilarities
 from smpcore.codegen.run import apply, distances
+from smpcore.codegen.vectors import extreme_rows
 
 
 def part(model, name):

@@ -9,9 +9,9 @@ import pytest
 
 from smpcore import SMaLLClassifier, codegen, load_dataset
 from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise, sample
-from smpcore.codegen.json_text import schema
-from smpcore.codegen.neighbours import neighbours
-from smpcore.codegen.quant_inputs import container_ends
+from smpcore.codegen.describe import schema
+from smpcore.codegen.inputs import container_ends
+from smpcore.codegen.vectors import neighbours, saturating_row
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.models import every_kind
 from tests.smpcore.codegen.programs import changed, part
@@ -141,7 +141,7 @@ def test_vectors_of_integers_try_every_kind_of_row(quant, mixed):
     number = [one.is_number for one in quant.inputs]
     ends = np.array([rows.min(axis=0), rows.max(axis=0)])[:, number].T
     assert (ends == container_ends(quant.width)).all()
-    assert tuple(quant.saturating_row) in tried
+    assert tuple(saturating_row(quant)) in tried
 
 
 def test_boundary_rows_have_a_neighbour_with_another_label(quant):

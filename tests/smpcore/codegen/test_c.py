@@ -11,8 +11,8 @@ import pytest
 
 from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen.constants import has_tables
-from smpcore.codegen.identity import interface_id
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.describe import SCHEMA
+from smpcore.codegen.names import interface_id
 from smpcore.codegen.templates import filled
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import (

@@ -12,7 +12,7 @@ from smpcore.chips import CHIPS, available, measure, measuring, programs, sizes
 from smpcore.chips.programs import HERE, simavr_runner
 from smpcore.codegen import compile_model, emit_c99, quantise, sample
 from smpcore.codegen.constants import has_tables
-from smpcore.codegen.discriminating import extreme_rows
+from smpcore.codegen.vectors import extreme_rows
 from smpcore.errors import ExportError
 from tests.bench.export import fitted
 from tests.smpcore.codegen.c_programs import near_rows, odd_case

@@ -5,9 +5,9 @@ import pytest
 
 from smpcore import codegen
 from smpcore.codegen import agreement, compile_model
+from smpcore.codegen.bounds import code_bounds
 from smpcore.codegen.program import SparseCode
-from smpcore.codegen.sparse_code import DEPENDENT, sparse_codes
-from smpcore.codegen.sparse_code_bounds import code_bounds
+from smpcore.codegen.run import DEPENDENT, sparse_codes
 from smpcore.solvers import nqp
 from tests.smpcore.codegen.kernel_models import coded_model
 from tests.smpcore.codegen.programs import changed

@@ -9,8 +9,8 @@ import pytest
 from smpcore import METHODS, Dataset, prepare
 from smpcore.codegen import agreement, compile_model, quantise
 from smpcore.codegen import test_vectors as vectors_of
-from smpcore.codegen.similarities import SIMILARITIES
-from smpcore.codegen.used_inputs import used_inputs
+from smpcore.codegen.lower import used_inputs
+from smpcore.codegen.program import SIMILARITIES
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import assert_same_in_c, case
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model

@@ -10,7 +10,7 @@ from smpcore.chips import CHIPS
 from smpcore.codegen import compile_model, conversion, estimated, quantise
 from smpcore.codegen.constants import has_tables
 from smpcore.codegen.costs import TABLE, structures
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.program import SIMILARITIES
 from tests.bench.costs import told
 from tests.bench.export import fitted, imkpl, kernel_fitted
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model

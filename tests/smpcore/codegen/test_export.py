@@ -29,7 +29,7 @@ from smpcore.codegen import (
     model_id,
     quantise,
 )
-from smpcore.codegen.counts import in_counts, table_in_counts
+from smpcore.codegen.inputs import in_counts, table_in_counts
 from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.models import every_kind

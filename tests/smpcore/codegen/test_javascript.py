@@ -8,8 +8,7 @@ import pytest
 
 from smpcore import codegen
 from smpcore.codegen import SensorRange, compile_model, quantise, sample
-from smpcore.codegen.program import SparseCode, WeightedInputs
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.program import SIMILARITIES, SparseCode, WeightedInputs
 from smpcore.codegen.targets.javascript.source import emit_javascript
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import one_value

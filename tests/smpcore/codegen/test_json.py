@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from smpcore.codegen import CompiledModel, QuantModel
-from smpcore.codegen.json_text import schema
+from smpcore.codegen.describe import schema
 from smpcore.codegen.probability import ONE
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.models import every_kind, groups

@@ -10,11 +10,10 @@ import pytest
 
 from smpcore import METHODS, list_datasets, load_dataset
 from smpcore.codegen import compile_model, error_bound, model_id, sample
-from smpcore.codegen.columns import fixed_features
-from smpcore.codegen.program import LOWEST
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen.inputs import fixed_features
+from smpcore.codegen.lower import seen_features
+from smpcore.codegen.program import LOWEST, SIMILARITIES
 from smpcore.codegen.targets.onnx.source import emit_onnx
-from smpcore.codegen.used_inputs import seen_features
 from smpcore.errors import ExportError
 from smpcore.methods import refusals
 from tests.bench.export import fitted, random_table

@@ -15,12 +15,12 @@ from smpcore.codegen import (
     quantise,
     run,
     sample,
-    valid_programs,
 )
-from smpcore.codegen.fixed_point import ONE, FixedPointExp2
+from smpcore.codegen.arithmetic import ONE, FixedPointExp2
 from smpcore.codegen.program import (
     LOWEST,
     OPERATIONS,
+    SIMILARITIES,
     Features,
     FixedPointFeatures,
     FixedPointSimilarities,
@@ -30,7 +30,6 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets import scripts
 from smpcore.codegen.targets.c99 import source
 from smpcore.codegen.targets.onnx import source as onnx
@@ -46,7 +45,6 @@ READERS = {
     "run": (run.apply, KINDS),
     "constants": (constants._tables, KINDS),
     "describe": (describe.FORMULAS, KINDS),
-    "valid_programs": (valid_programs._rules, KINDS),
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
     "c99": (source.CODE, IN_BOTH | {SparseCode}),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),

@@ -8,8 +8,7 @@ import pytest
 
 from smpcore.codegen import TARGETS, compile_model, quantise
 from smpcore.codegen import test_vectors as vectors_of
-from smpcore.codegen.identity import default_name
-from smpcore.codegen.names import RESERVED, check_prefix
+from smpcore.codegen.names import RESERVED, check_prefix, default_name
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.zips import bundle, unpack
 

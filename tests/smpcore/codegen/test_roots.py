@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from smpcore.codegen.float32 import LEAST, MOST, ROOT_ERROR, inverse_root
+from smpcore.codegen.arithmetic import LEAST, MOST, ROOT_ERROR, inverse_root
 
 
 def test_a_root_is_as_exact_as_said():

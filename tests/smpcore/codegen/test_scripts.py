@@ -13,8 +13,8 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
+from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import LOWEST, SparseCode, WeightedInputs
-from smpcore.codegen.quant_inputs import container_ends
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.models import groups
 from tests.smpcore.codegen.programs import changed, farthest_rows, part, whole_distances

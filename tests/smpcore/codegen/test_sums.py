@@ -9,14 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from smpcore import codegen
-from smpcore.codegen import (
-    agreement,
-    compile_model,
-    error_bound,
-)
-from smpcore.codegen.float32 import CUTOFF, EXP2_ERROR, exp2_minus
-from smpcore.codegen.program import WeightedSums
-from smpcore.codegen.similarities import SIMILARITIES
+from smpcore.codegen import agreement, compile_model, error_bound
+from smpcore.codegen.arithmetic import CUTOFF, EXP2_ERROR, exp2_minus
+from smpcore.codegen.program import SIMILARITIES, WeightedSums
 from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
 from tests.smpcore.codegen.kernel_models import random_kernel_model, svm_model

@@ -8,12 +8,12 @@ import pytest
 
 from smpcore import codegen
 from smpcore.codegen import compile_model, quantise, sample
-from smpcore.codegen.targets.verilog.modules import (
+from smpcore.codegen.targets.verilog.source import (
     MAX_PARALLEL_TERMS,
     cycles,
+    emit_testbench,
     emit_verilog,
 )
-from smpcore.codegen.targets.verilog.testbench import emit_testbench
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.kernel_models import random_kernel_model
 from tests.smpcore.codegen.toolchain import run

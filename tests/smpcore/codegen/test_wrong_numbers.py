@@ -8,11 +8,10 @@ import pytest
 from smpcore import codegen
 from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen.constants import has_tables
-from smpcore.codegen.discriminating import active_prototypes, discriminating_inputs
-from smpcore.codegen.program import FixedPointFeatures, SparseCode
+from smpcore.codegen.program import SIMILARITIES, FixedPointFeatures, SparseCode
 from smpcore.codegen.run import whole_features
-from smpcore.codegen.similarities import SIMILARITIES
 from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.vectors import active_prototypes, discriminating_inputs
 from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
 from tests.smpcore.codegen.random_models import one_value, random_linear

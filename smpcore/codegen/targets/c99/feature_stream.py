@@ -9,10 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.codegen.constants import smallest
-from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.inputs import CompiledInput, QuantInput, SensorRange
 from smpcore.codegen.names import identifier, shorten
-from smpcore.codegen.quant_inputs import QuantInput, SensorRange
-from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
+from smpcore.codegen.targets.c99.common import Source, unsigned
 from smpcore.codegen.targets.c99.stream import Stream
 from smpcore.codegen.templates import section, sections
 from smpcore.datasets.series_features import (

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from smpcore.codegen.conversions import conversions
-from smpcore.codegen.discriminating import untested_parameters
 from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
-from smpcore.codegen.targets.c99.frame import FLAGS, head
+from smpcore.codegen.targets.c99.common import FLAGS, class_type, head, number_types
 from smpcore.codegen.templates import filled, section
+from smpcore.codegen.vectors import conversions, untested_parameters
 
 
 def plain_c(package: Package) -> Files:

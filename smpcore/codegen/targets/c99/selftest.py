@@ -6,14 +6,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from smpcore.codegen.compiled import CompiledModel
-from smpcore.codegen.conversions import conversions
+from smpcore.codegen.model import CompiledModel, QuantModel
 from smpcore.codegen.names import c_float
-from smpcore.codegen.quantised import QuantModel
-from smpcore.codegen.targets.c99.constant_tables import class_type, number_types
-from smpcore.codegen.targets.c99.frame import CASTS, CASTS_END, head
+from smpcore.codegen.targets.c99.common import (
+    CASTS,
+    CASTS_END,
+    class_type,
+    head,
+    number_types,
+)
 from smpcore.codegen.templates import filled, filled_folder, section
-from smpcore.codegen.vectors import TestVectors
+from smpcore.codegen.vectors import TestVectors, conversions
 
 _PARTS = "c99/selftest.in"
 

@@ -8,37 +8,324 @@ intermediate value depends on the size of an ``int``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from smpcore.codegen.constants import has_tables
-from smpcore.codegen.names import c_string, check_prefix
-from smpcore.codegen.program import (
-    Operation,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
+import numpy as np
+
+from smpcore.codegen.arithmetic import to_float32
+from smpcore.codegen.constants import Tables, has_tables
+from smpcore.codegen.describe import SCHEMA
+from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
+from smpcore.codegen.names import (
+    c_float,
+    c_string,
+    check_prefix,
+    interface_id,
+    library_version,
+    model_id,
 )
-from smpcore.codegen.quant_inputs import container_ends
-from smpcore.codegen.targets.c99.answer import RowCode, answer_functions
-from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
-from smpcore.codegen.targets.c99.frame import (
+from smpcore.codegen.program import Operation, SparseCode, WeightedInputs, WeightedSums
+from smpcore.codegen.targets.c99.common import (
+    CASTS,
     CASTS_END,
     FLOAT_RULES,
     FLOAT_RULES_END,
+    RowCode,
+    Source,
+    answer_functions,
+    difference,
     head,
+    margin_words,
     preamble,
+    unsigned,
 )
-from smpcore.codegen.targets.c99.header import check_size, header
-from smpcore.codegen.targets.c99.inputs import inputs_source
-from smpcore.codegen.targets.c99.linear import linear_code
-from smpcore.codegen.targets.c99.probability import (
-    probability_function,
-    probability_tables,
+from smpcore.codegen.targets.c99.operations import (
+    linear_code,
+    similarity_code,
+    sparse_code,
 )
-from smpcore.codegen.targets.c99.quantise import quantise_source
-from smpcore.codegen.targets.c99.similarities import similarity_code
-from smpcore.codegen.targets.c99.sparse_code import sparse_code
+from smpcore.codegen.vectors import count_conversion
+from smpcore.errors import ExportError
+
+#: Most inputs, and most levels of a category: an AVR's enum has 16 bits.
+MAX_INPUTS = 2**15 - 1
+MAX_CLASSES = 2**16
+
+
+def check_size(model: Any) -> None:
+    """Refuse a model that the format cannot hold."""
+    entries = model.source.inputs
+    sizes = {
+        "inputs": (len(entries), MAX_INPUTS),
+        "levels of a category": (max(len(e.levels) for e in entries), MAX_INPUTS),
+        "classes": (model.n_outputs, MAX_CLASSES),
+    }
+    for what, (size, most) in sizes.items():
+        if size > most:
+            raise ExportError(
+                f"The model has {size} {what}, but generated C holds at most {most}; "
+                "fit a smaller model."
+            )
+
+
+def header(c: Source, named: bool) -> str:
+    """The header file: guard, names of inputs and levels, and what is declared."""
+    inputs, n = c.model.inputs if named else (), len(c.model.inputs)
+    entries = c.model.source.inputs if named else ()
+    words = {
+        "id": model_id(c.model),
+        "format": SCHEMA,
+        "version": library_version(),
+        "interface": f"0x{interface_id(c.model)}UL",
+        "n_inputs": n,
+        "counter": unsigned(n),
+        "n_classes": c.model.n_outputs,
+        "probability": probability_declaration(c),
+    }
+    words["inputs"] = input_names(c, [(one, note(c, one)) for one in inputs])
+    words["levels"] = "".join(_levels(c, entry) for entry in entries if entry.levels)
+    check = "check, bits" if n <= MAX_MASK else "check, count"
+    words["check"] = c.text(check, words, "header")
+    is_named = not c.model.is_regression
+    words["classes"] = c.text("classes", words, "header") if is_named else ""
+    words["about"] = _about(c, inputs)
+    words["answer"] = _answer(c, words)
+    return c.text("frame", words, "header")
+
+
+def _levels(c: Source, entry: CompiledInput) -> str:
+    """Names of a category's levels."""
+    words = ((f"{c.m}_IS_{word.upper()}", "") for word in entry.level_identifiers)
+    column = entry.identifier.upper()
+    return c.text("levels", {"column": column, "enum": _enum(words)}, "header")
+
+
+def input_names(c: Source, inputs: Sequence[tuple[Any, str]]) -> str:
+    """Names of the places of inputs, with the comment behind each."""
+    bare = ((one.given if isinstance(one, QuantInput) else one, n) for one, n in inputs)
+    names = ((f"{c.m}_IN_{one.identifier.upper()}", text) for one, text in bare)
+    return _enum(names) if inputs else ""
+
+
+def _enum(entries: Iterable[tuple[str, str]]) -> str:
+    """Names of the numbers from 0, with the comment behind each."""
+    entries = list(entries)
+    lines = [
+        f"    {name} = {value}{',' if value < len(entries) - 1 else ''}{note}"
+        for value, (name, note) in enumerate(entries)
+    ]
+    return "\n".join(["enum {", *lines, "};"])
+
+
+def _about(c: Source, inputs: Sequence[Any]) -> str:
+    """What an input can be, in a comment and constants."""
+    missing = "None may be missing."
+    if any(entry.missing is not None for entry in c.model.source.inputs):
+        missing = "NAN: missing, counts as a typical training value."
+    if not c.model.is_integer:
+        return c.text("about floats", {"missing": missing}, "header")
+    words = {
+        "largest": c.model.largest,
+        "ranges": input_ranges(c, inputs),
+        "counts": input_counts(c, inputs, c.model.width),
+        "ends": " and ".join(map(str, container_ends(c.model.width))),
+    }
+    return c.text("about integers", words, "header")
+
+
+def input_ranges(c: Source, inputs: Sequence[QuantInput]) -> str:
+    """Constants of each number: how it becomes an integer, and its range."""
+    numbers = (
+        {
+            "column": one.given.identifier.upper(),
+            **{
+                name: _constant(getattr(one, name))
+                for name in ("zero", "per_unit", "low", "high")
+            },
+        }
+        for one in inputs
+        if one.is_number
+    )
+    return "".join(c.text("range", words, "header") for words in numbers)
+
+
+def input_counts(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
+    """How whole numbers become integers without floats."""
+    text = ""
+    for one in inputs:
+        if found := count_conversion(one, width):
+            words = found._asdict() | {"column": one.given.identifier.upper()}
+            words["error"] = f"{np.ceil(1e4 * found.error) / 1e4:.5g}"
+            unlike = f", {found.differ} unlike {c.prefix}_quantise"
+            words["differ"] = unlike if found.differ else ""
+            text += c.text("count", words, "header")
+    ends = dict(zip(("least", "most"), container_ends(width), strict=True))
+    ends |= {"casts": CASTS, "casts_end": CASTS_END}
+    return c.text("counts", ends, "header") + text if text else ""
+
+
+def _constant(value: float) -> str:
+    """A float that can stand in any expression."""
+    text = c_float(value)
+    return f"({text})" if text.startswith("-") else text
+
+
+def unit_note(unit: str) -> str:
+    """A user's unit, behind a number in a comment: letters and signs of units only."""
+    printable = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
+    return f" {printable}" if printable else ""
+
+
+def note(c: Source, one: CompiledInput | QuantInput) -> str:
+    """Comment behind the name of an input."""
+    entry = one.given if isinstance(one, QuantInput) else one
+    if entry.levels:
+        return f" /* {c.m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
+    unit, trained = unit_note(entry.unit), f"{entry.low:.6g} to {entry.high:.6g}"
+    if entry is one:
+        return f" /* {trained}{unit} */"
+    exact = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
+    return f" /* {', '.join([one.formula, *exact, f'{trained} in training{unit}'])} */"
+
+
+def _answer(c: Source, words: dict[str, Any]) -> str:
+    """Declarations of the functions that answer, and of integers their constants."""
+    model, step, conversion = c.model, "", []
+    tie, words = c_float(np.float32(model.tie)), words | {"unit": "", "steps": ""}
+    if model.is_integer:
+        tie = f"{model.tie}{'L' if model.accumulator == 32 else ''}"
+        step, conversion = f", in steps of {model.step:.9g}", ["declare conversion"]
+        constants = {"step": c_float(model.step), "offset": _constant(model.shift)}
+        words["steps"] = c.text("step", constants, "header")
+        if model.is_regression:
+            words["unit"] = f"{step} above {model.shift:.9g}"
+            words["steps"] += c.text("offset", constants, "header")
+            conversion.append("declare value")
+    words["conversion"] = "".join(c.text(one, words, "header") for one in conversion)
+    if model.is_regression:
+        return c.text("answer, regression", words, "header")
+    words |= {"relative": "; the largest wins.", "tie": tie}
+    if model.is_integer:
+        less = ", less that of class 0" if model.relative else ""
+        words["relative"] = f"{less}{step}."
+    margin = margin_words(c)
+    words["margin"] = c.text("declare margin", margin, "header")
+    if margin["band"]:
+        words["margin"] += c.text("declare sure", margin, "header")
+    return c.text("answer, classes", words, "header")
+
+
+#: Up to so many inputs have a bit each in one number.
+MAX_MASK = 32
+
+
+def inputs_source(model: Any, prefix: str) -> str:
+    """A file of its own, so that a program that does not ask links no ranges."""
+    tables = dict(zip(("low", "high"), training_ranges(model), strict=True))
+    c, n = Source(model, prefix, tables), len(model.inputs)
+    low, high = (c.fetch(name, "k") for name in tables)
+    outside = f"x[k] < {low} || x[k] > {high}"
+    if all(entry.missing is None for entry in model.source.inputs):  # nor a NaN
+        outside = f"!(x[k] >= {low} && x[k] <= {high})"
+    words = {"counter": unsigned(n), "outside": outside, "arrays": c.arrays()}
+    words["preamble"] = preamble(c, {}, "" if model.is_integer else FLOAT_RULES)
+    check = "check, bits" if n <= MAX_MASK else "check, count"
+    words["check"] = c.text(check, words, "files").removesuffix("\n")
+    return c.text("inputs", words, "files")
+
+
+def training_ranges(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Least and largest value of each input in training, as generated code takes it."""
+    entries = model.source.inputs
+    ends = np.array([[entry.low, entry.high] for entry in entries]).T
+    if model.is_integer:
+        low, high = model.quantise(ends).astype(f"int{model.width}")
+    else:
+        low, high = to_float32(ends)
+    return low, high
+
+
+def quantise_source(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
+    """A file of its own, so that a chip that gets integers links no floats."""
+    least, most = container_ends(width)
+    number = f"int{width}"
+    tables = {
+        "zero": np.array([one.zero for one in inputs], np.float32),
+        "per_unit": np.array([one.per_unit for one in inputs], np.float32),
+        "missing": np.array([one.missing for one in inputs], number),
+        "levels": np.array([len(one.given.levels) for one in inputs], number),
+    }
+    if not tables["levels"].any():
+        del tables["levels"]
+    c = replace(c, tables=tables)
+    words = {name: c.fetch(name, "k") for name in tables} | {"number": f"{number}_t"}
+    words |= {"counter": unsigned(len(inputs)), "least": least, "most": most}
+    words |= {"preamble": preamble(c, {}, FLOAT_RULES), "arrays": c.arrays()}
+    is_mixed = "levels" in tables
+    words["category"] = c.text("quantise category", words, "files") if is_mixed else ""
+    has_value = c.model.is_regression and inputs is c.model.inputs
+    value = c.text("value", file="files") if has_value else ""
+    return c.text("quantise", words, "files") + value
+
+
+#: Types of the tables; an offset of floats stays one.
+_TYPES = {"begin": "uint16", "value": "uint16", "slope": "uint32", "offset": "int32"}
+
+
+def probability_tables(model: Any) -> Tables:
+    """The constants of the function; none where the model gives no probability."""
+    tables = {name: getattr(model.probability, name, ()) for name in _TYPES}
+    return {
+        f"probability_{name}": values.astype(_TYPES[name])
+        if values.dtype.kind == "i"
+        else values
+        for name, values in tables.items()
+        if len(values)
+    }
+
+
+def probability_declaration(c: Source) -> str:
+    """Declaration of the function, or the constant of an interval; else empty."""
+    kind = "integers" if c.model.is_integer else "floats"
+    if c.model.probability is not None:
+        return c.text(c.model.probability.kind, file="header")
+    if (width := c.model.half_width) is None:
+        return ""
+    words = {"width": width if c.model.is_integer else c_float(width)}
+    return c.text(f"half width, {kind}", words, "header")
+
+
+def probability_function(c: Source) -> str:
+    """The function that `probability_declaration` declares."""
+    table, kind = c.model.probability, "integers" if c.model.is_integer else "floats"
+    ends = {"below": table.below, "above": table.above}
+    words = {n: f"{v}U" if c.model.is_integer else c_float(v) for n, v in ends.items()}
+    words |= {
+        n.removeprefix("probability_"): c.fetch(n, "k")
+        for n in c.tables
+        if n.startswith("probability_")
+    }
+    words["last"], words["drop"] = len(table.begin) - 1, table.drop
+    words["per_unit"] = c_float(table.per_unit)
+    share = c.text(f"share, {kind}", words)
+    if not len(table.offset):
+        if c.model.is_integer:
+            scores = "scores[1]", "scores[0]"
+            words["ahead"] = difference(c.score, *scores)
+            words["behind"] = difference(c.score, *scores[::-1])
+        return share + "\n" + c.text(f"probability, {kind}", words)
+    words |= {"lead": c.score, "counter": unsigned(c.model.n_outputs)}
+    words["offset_type"] = c.type("probability_offset")
+    if c.model.is_integer:
+        most = c.model.largest + int(np.abs(table.offset).max())
+        words["lead"] = "int32_t" if most < 2**31 else "int64_t"
+        words["gap"] = difference(words["lead"], "best", "lead")
+    words["put"] = c.text(f"put, {kind}", words)
+    return share + "\n" + c.text("probabilities", words)
+
 
 #: Constants of a longer source have a file of their own, which a reader can skip.
 _MOST_LINES = 580

@@ -13,14 +13,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.codegen.constants import smallest
-from smpcore.codegen.inputs import CompiledInput
+from smpcore.codegen.inputs import CompiledInput, QuantInput, SensorRange, covered_range
 from smpcore.codegen.names import identifier, shorten
-from smpcore.codegen.quant_inputs import QuantInput, SensorRange, covered_range
-from smpcore.codegen.targets.c99.constant_tables import Source, unsigned
-from smpcore.codegen.targets.c99.frame import FLOAT_RULES, head, preamble
-from smpcore.codegen.targets.c99.header import input_names, input_ranges, note
-from smpcore.codegen.targets.c99.quantise import quantise_source
-from smpcore.codegen.targets.c99.source import emit_c99, finished
+from smpcore.codegen.targets.c99.common import (
+    FLOAT_RULES,
+    Source,
+    head,
+    preamble,
+    unsigned,
+)
+from smpcore.codegen.targets.c99.source import (
+    emit_c99,
+    finished,
+    input_names,
+    input_ranges,
+    note,
+    quantise_source,
+)
 from smpcore.codegen.templates import filled, section
 from smpcore.errors import ExportError
 

@@ -13,14 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.program import (
-    Operation,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
+from smpcore.codegen.program import Operation, SparseCode, WeightedInputs, WeightedSums
 from smpcore.codegen.targets.scripts import Language, constants_of_interval, script
 
 #: Last operation -> what a score is a sum over.

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.agreement import error_bound
-from smpcore.codegen.compiled import CompiledModel
+from smpcore.codegen.arithmetic import CUTOFF, EXP2, LEAST, MOST
 from smpcore.codegen.constants import smallest_signed
-from smpcore.codegen.describe import arithmetic
-from smpcore.codegen.float32 import CUTOFF, EXP2, LEAST, MOST
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.describe import SCHEMA, arithmetic
+from smpcore.codegen.inputs import container_ends
+from smpcore.codegen.model import CompiledModel, QuantModel
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.probability import ONE, SLOPE_BITS, ProbabilityTable
 from smpcore.codegen.program import (
@@ -29,8 +29,6 @@ from smpcore.codegen.program import (
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.quant_inputs import container_ends
-from smpcore.codegen.quantised import QuantModel
 from smpcore.codegen.targets.scripts import constants_of_interval
 from smpcore.errors import ExportError
 
@@ -305,7 +303,7 @@ def _(operation: WeightedSums, graph: _Graph, model: CompiledModel, values: str)
 
 
 def _exp2_minus(graph: _Graph, u: str) -> str:
-    """`float32.exp2_minus`, operation by operation."""
+    """`arithmetic.exp2_minus`, operation by operation."""
     inside = graph.op("Less", u, CUTOFF)
     small = graph.op("Where", inside, u, np.float32(0))
     whole = graph.op("Floor", graph.op("Add", small, np.float32(0.5)))
@@ -319,7 +317,7 @@ def _exp2_minus(graph: _Graph, u: str) -> str:
 
 
 def _inverse_root(graph: _Graph, square: str) -> str:
-    """1 / sqrt(square), 0 for a number that is too small (`float32.inverse_root`)."""
+    """`arithmetic.inverse_root`: 1 / sqrt(square), 0 for a number that is too small."""
     above = graph.op("Greater", square, LEAST)
     usable = graph.op("And", above, graph.op("Less", square, MOST))
     safe = graph.op("Where", usable, square, np.float32(1))

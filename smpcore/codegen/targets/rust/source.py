@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from smpcore.codegen.constants import smallest, smallest_signed
-from smpcore.codegen.json_text import SCHEMA
+from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.scripts import (

@@ -15,6 +15,7 @@ from smpcore.codegen import (
     quantise,
     sample,
 )
+from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
@@ -72,7 +73,7 @@ def test_the_largest_sum_is_reached_but_not_passed(random_model, width):
     for seed in range(20):
         compiled = compile_model(random_model(12, 3, 2, 0.5, seed=seed))
         quant = quantise(compiled, width)
-        reached = np.abs(quant.row_scores(quant.saturating_row[None])).max()
+        reached = np.abs(quant.row_scores(saturating_row(quant)[None])).max()
         # The most positive integer is one short of the cap that is proved with.
         assert 0.99 * quant.largest <= reached <= quant.largest
         assert quant.largest <= 2 ** (quant.accumulator - 1) - 1

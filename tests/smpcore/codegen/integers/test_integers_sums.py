@@ -7,14 +7,9 @@ import numpy as np
 import pytest
 
 from smpcore import METHODS, load_dataset, prepare, split
-from smpcore.codegen import (
-    agreement,
-    compile_model,
-    error_bound,
-    quantise,
-    sample,
-)
-from smpcore.codegen.fixed_point import MOST_SCALE, FixedPointExp2
+from smpcore.codegen import agreement, compile_model, error_bound, quantise, sample
+from smpcore.codegen.arithmetic import MOST_SCALE, FixedPointExp2
+from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import near_rows
 from tests.smpcore.codegen.kernel_models import (
@@ -148,7 +143,7 @@ def test_no_bits_lead_beyond_what_is_proved(name, width):
         quant.row_scores(near_rows(quant, quant.rows(fitted(name)[2]), 20_000))
     )
     assert scores.max() <= quant.largest <= 2**31 - 1
-    told = np.abs(quant.row_scores(quant.saturating_row[None])).max()
+    told = np.abs(quant.row_scores(saturating_row(quant)[None])).max()
     assert 0 < told <= quant.largest
 
 

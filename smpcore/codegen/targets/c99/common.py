@@ -1,0 +1,362 @@
+"""What every C file of a model has: names, types, tables, helpers, answer, frame."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from smpcore.codegen.arithmetic import CUTOFF, EXP2, GUESS, LEAST, MOST, STEPS
+from smpcore.codegen.constants import Tables
+from smpcore.codegen.describe import SCHEMA
+from smpcore.codegen.names import c_float, model_id
+from smpcore.codegen.program import WeightedInputs, WeightedSums
+from smpcore.codegen.templates import section, sections
+
+#: How an AVR reads its flash.
+_READ = {
+    "float32": "pgm_read_float(p)",
+    "uint8": "pgm_read_byte(p)",
+    "uint16": "pgm_read_word(p)",
+    "uint32": "pgm_read_dword(p)",
+    "int8": "((int8_t)pgm_read_byte(p))",
+    "int16": "((int16_t)pgm_read_word(p))",
+    "int32": "((int32_t)pgm_read_dword(p))",
+}
+
+
+_NONE: Mapping[str, Any] = {}
+
+
+def unsigned(largest: int) -> str:
+    """Smallest unsigned C type that holds a number."""
+    return f"{np.min_scalar_type(largest)}_t"
+
+
+def class_type(model: Any) -> str:
+    """C type of a class index of a compiled or quantised model."""
+    return unsigned(model.n_outputs - 1)
+
+
+def number_types(model: Any) -> tuple[str, str]:
+    """C types of an input and of a score of a compiled or quantised model."""
+    if model.is_integer:
+        return f"int{model.width}_t", f"int{model.accumulator}_t"
+    return "float", "float"
+
+
+def lines(steps: list[str], depth: int) -> str:
+    """Indented lines of C."""
+    return "".join(f"{'    ' * depth}{step}".rstrip() + "\n" for step in steps)
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """What every part of a C file is written from."""
+
+    model: Any
+    prefix: str
+    tables: Tables
+
+    @property
+    def m(self) -> str:
+        """The prefix of macros."""
+        return self.prefix.upper()
+
+    @property
+    def number(self) -> str:
+        """C type of an input."""
+        return number_types(self.model)[0]
+
+    @property
+    def score(self) -> str:
+        """C type of a score."""
+        return number_types(self.model)[1]
+
+    @property
+    def index(self) -> str:
+        """C type of a class index."""
+        return class_type(self.model)
+
+    @property
+    def x(self) -> str:
+        """Parameter that holds the inputs."""
+        return f"const {self.number} x[{self.m}_N]"
+
+    @property
+    def words(self) -> dict[str, str]:
+        """What the templates of every function have."""
+        return {
+            "name": self.prefix,
+            "M": self.m,
+            "x": self.x,
+            "number": self.number,
+            "score": self.score,
+            "index": self.index,
+            "class_counter": unsigned(self.model.n_outputs),
+            "row_counter": unsigned(self.model.n_rows),
+        }
+
+    def text(
+        self, name: str, words: Mapping[str, Any] = _NONE, file: str = "functions"
+    ) -> str:
+        """Fill a section of a template of this folder."""
+        return section(f"c99/{file}.in", name, {**self.words, **words})
+
+    def type(self, name: str) -> str:
+        """C type of a table's entries."""
+        return _c_type(self.tables[name])
+
+    def fetch(self, name: str, place: str) -> str:
+        """Read one entry of a table."""
+        return self.fetch_at(name, f"&{self.prefix}_{name}[{place}]")
+
+    def fetch_at(self, name: str, pointer: str) -> str:
+        """Read the entry of a table that a pointer leads to."""
+        return f"{self.m}_READ_{_word(self.tables[name])}({pointer})"
+
+    def readers(self) -> tuple[str, str]:
+        """Macros that read an entry: from an AVR's flash, and from anywhere else."""
+        kinds = {_word(t): _READ[t.dtype.name] for t in self.tables.values()}
+        flash = [f"#define {self.m}_READ_{w}(p) {read}" for w, read in kinds.items()]
+        memory = [f"#define {self.m}_READ_{word}(p) (*(p))" for word in kinds]
+        return "\n".join(flash), "\n".join(memory)
+
+    def arrays(self) -> str:
+        """The constant arrays."""
+        return "".join(self._array(name, table) for name, table in self.tables.items())
+
+    def _array(self, name: str, values: np.ndarray) -> str:
+        """One of them; each row of a table, or the terms of a row, begin a line."""
+        write, per_line = (c_float, 5) if values.dtype.kind == "f" else (str, 16)
+        n = values.size
+        sparse = self.model.find(WeightedInputs) or self.model.find(WeightedSums)
+        if values.ndim > 1:
+            ends = range(values.shape[1], n + 1, values.shape[1])
+        else:
+            ends = sparse.start[1:] if n == len(sparse.weight) else [n]
+        flat = values.ravel()
+        rows = [
+            ", ".join(map(write, flat[i : min(i + per_line, end)]))
+            for start, end in itertools.pairwise([0, *ends])
+            for i in range(start, end, per_line)
+        ]
+        size = f"{self.prefix}_{name}[{n}] {self.m}_CONST"
+        head = f"static const {_c_type(values)} {size} = {{"
+        if len(rows) == 1 and len(head) + len(rows[0]) < 80:
+            return f"{head}{rows[0]}}};\n"
+        return head + "\n    " + ",\n    ".join(rows) + "};\n"
+
+
+def _c_type(table: np.ndarray) -> str:
+    return "float" if table.dtype.kind == "f" else f"{table.dtype}_t"
+
+
+def _word(table: np.ndarray) -> str:
+    kind = {"f": "FLOAT", "u": "U", "i": "I"}[table.dtype.kind]
+    return kind if kind == "FLOAT" else f"{kind}{8 * table.itemsize}"
+
+
+#: What keeps every score equal to the emulator's, and the compiler strict.
+FLAGS = "-std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
+LICENCE = "/* SPDX-License-Identifier: 0BSD. This generated code is yours. */"
+
+_TEXTS = sections("c99/files.in")
+#: Every file is C, also for a C++ compiler, whose own casts C does not know; and a NaN
+#: is told by being unequal to itself. Another file may stand behind it in one unit.
+CASTS, CASTS_END = _TEXTS["casts"], _TEXTS["casts end"]
+
+#: For a file that computes with floats. Parts of -ffast-math that older compilers do
+#: not tell of are taken back, and at its end given again.
+FLOAT_RULES, FLOAT_RULES_END = _TEXTS["float rules"], _TEXTS["float rules end"]
+
+
+def head(model: Any, prefix: str) -> str:
+    """First lines of every file: licence, which model it is, what it gives away."""
+    about = f"Model {prefix}, ID {model_id(model)}, {model.number}"
+    text = f"{LICENCE}\n/* {about}, format {SCHEMA}. */\n"
+    if rows := model.n_training_rows:
+        text += f"/* Contains {rows} training rows (support vectors). */\n"
+    return text
+
+
+def preamble(c: Source, sizes: Mapping[str, int], rules: str = "") -> str:
+    """Begin of a source file: includes, how tables are read, constants."""
+    defines = "\n".join(f"#define {c.m}_{name} {n}" for name, n in sizes.items())
+    flash, memory = c.readers()
+    words = {"casts": CASTS, "rules": rules, "defines": defines}
+    return c.text("preamble", words | {"flash": flash, "memory": memory}, "files")
+
+
+def value_steps(c: Source, place: str, term: str) -> str:
+    """Lines that turn an input into the value of a term; none if it is the same."""
+    steps = []
+    if "missing" in c.tables:
+        steps += [
+            "if (value != value) { /* NaN: missing */",
+            f"    value = {c.fetch('missing', place)};",
+            "}",
+        ]
+    if "shift" in c.tables:
+        steps.append(f"value += {c.fetch('shift', place)};")
+    if "level" in c.tables:
+        steps = [
+            f"const {c.type('level')} level = {c.fetch('level', term)};",
+            "",
+            "if (level != 0) { /* a category: does it have this level? */",
+            "    value = value == (float)(level - 1) ? 1.0f : 0.0f;",
+            *(["} else {", *(f"    {step}" for step in steps)] if steps else []),
+            "}",
+        ]
+    elif steps:
+        steps = ["", *steps]
+    return lines(steps, 2)
+
+
+def _bits(c: Source, to: str, given: str, word: str) -> str:
+    """C function that reads the bits of a number as one of another type.
+
+    A union is C's way to do so, and undefined in C++.
+    """
+    return c.text("bits", {"to": to, "from": given, "word": word})
+
+
+def inverse_root_function(c: Source) -> str:
+    """C function for 1 / sqrt, see `arithmetic.inverse_root`."""
+    words = {
+        "to_bits": _bits(c, "uint32_t", "float", "to"),
+        "from_bits": _bits(c, "float", "uint32_t", "from"),
+        "least": c_float(LEAST),
+        "most": c_float(MOST),
+        "guess": f"{GUESS:#x}",
+        "steps": STEPS,
+    }
+    return c.text("inverse root", words)
+
+
+def exp2_function(c: Source) -> str:
+    """C function for 2^-u, see `arithmetic.exp2_minus`."""
+    words = {
+        "bits": _bits(c, "float", "uint32_t", "scale_of"),
+        "cutoff": c_float(CUTOFF),
+        "first": c.fetch("exp2", "0"),
+        "n_coefficients": len(EXP2),
+        "coefficient": c.fetch("exp2", "k"),
+    }
+    return c.text("exp2", words)
+
+
+def power_function(c: Source, degree: int) -> str:
+    """C function for a power that is multiplied out."""
+    return c.text("power", {"degree": degree, "degree_counter": unsigned(degree)})
+
+
+class RowCode(NamedTuple):
+    """How the public functions come to the score of a row.
+
+    Parameters
+    ----------
+    sizes : dict of str to int
+        Constants to define.
+    functions : str
+        Static functions.
+    declare, before : str
+        Lines at the begin of a public function, and before its loop over the rows.
+    score : str
+        Expression for the score of the row ``row``.
+    count : str
+        Which of the sizes is the number of rows that compete.
+    scores, predict : str
+        The public functions of these names, where they need no loop or no array.
+    """
+
+    sizes: dict[str, int]
+    functions: str = ""
+    declare: str = ""
+    before: str = ""
+    score: str = ""
+    count: str = "ROWS"
+    scores: str = ""
+    predict: str = ""
+
+
+def behind(c: Source) -> str:
+    """Whether ``{other}`` is more than TIE below ``{best}``; empty where TIE is 0.
+
+    Integers as large as can be leave an addition no room.
+    """
+    model, tie, score = c.model, f"{c.m}_TIE", c.score
+    if not model.tie:
+        return ""
+    if not model.is_integer or model.largest + model.tie < 2 ** (model.accumulator - 1):
+        return f"{{other}} + {tie} < {{best}}"
+    order = "{best} > {other} && " if model.n_outputs == 2 else ""
+    return f"{order}{difference(score, '{best}', '{other}')} > (u{score}){tie}"
+
+
+def difference(kind: str, best: str, other: str) -> str:
+    """How far a score of a type of C is above another that is no larger.
+
+    It may need the sign bit: that is turned round in both, so that nothing wraps.
+    """
+    top = f"{2 ** (int(kind.strip('int_')) - 1)}U"
+    return f"(u{kind})(((u{kind}){best} ^ {top}) - ((u{kind}){other} ^ {top}))"
+
+
+def answer_functions(c: Source, code: RowCode) -> list[str]:
+    """The functions that give a value; or scores, class and margin."""
+    words = {"declare": code.declare, "before": code.before, "expression": code.score}
+    if c.model.is_regression:
+        if "row" in code.score:
+            only = "    const uint8_t row = 0; /* the only one */\n"
+            words["declare"] = f"{only}{code.declare}\n"
+        return [c.text("value", words)]
+    lowest = "-FLT_MAX"
+    if c.model.is_integer:
+        lowest = f"-{2 ** (c.model.accumulator - 1) - 1}"
+    words |= {"count": code.count, "lowest": lowest}
+    if "owner" in c.tables:
+        words["label"] = c.fetch("owner", "row")
+    scores = code.scores or c.text("scores", words)
+    return [scores, code.predict or _predict(c, words), _margin(c)]
+
+
+def _predict(c: Source, words: dict[str, str]) -> str:
+    """The function that gives the lowest class within the constant TIE of the best."""
+    far, fallback = behind(c), 0 if c.model.is_integer else c.model.fallback
+    words = words | {"first": fallback, "last": "winner", "without": ""}
+    if far and c.model.n_outputs > 2:  # no class on the way may be left out
+        words["behind"] = far.format(best="best", other="scores[k]")
+        if fallback:
+            words["without"] = c.text("without a score", words)
+        return c.text("predict of scores", words)
+    if far:  # rows come in the order of their classes
+        words |= {"behind": far.format(best="score", other="best"), "first": 0}
+        if fallback:
+            words["last"] = f"best > {words['lowest']} ? winner : 1"
+    better = "better within tie" if far else "better"
+    return c.text("predict", words | {"better": c.text(better, words)})
+
+
+def margin_words(c: Source) -> dict[str, str]:
+    """Type of a margin; the largest that is "not sure", empty without such a band."""
+    if not c.model.is_integer:
+        band = c_float(c.model.band) if c.model.band else ""
+        return {"margin": c.score, "band": band}
+    # Unsigned: the difference of two scores may need the sign bit.
+    band = "" if c.model.not_sure < 0 else f"{c.model.not_sure}UL"
+    return {"margin": f"u{c.score}", "band": band}
+
+
+def _margin(c: Source) -> str:
+    """How far the best class is above the next, and whether that is enough."""
+    words = margin_words(c) | {"gap": "best - next", "counter": "", "others": ""}
+    if c.model.is_integer:
+        words["gap"] = difference(c.score, "best", "next")
+    if c.model.n_outputs > 2:
+        words["counter"] = f"    {c.words['class_counter']} k;\n"
+        words["others"] = c.text("margin of others", words)
+    return c.text("margin", words) + (c.text("sure") if words["band"] else "")
