@@ -56,11 +56,6 @@ class Bounded(NamedTuple):
     reach: np.ndarray = np.empty(0)
 
 
-def float_bounds(model: Any, rows: np.ndarray) -> np.ndarray:
-    """How far each row score of float32 can be from the float64 model's, at most."""
-    return bounded(model, rows).errors
-
-
 def bounded(model: Any, rows: np.ndarray, until: type | None = None) -> Bounded:
     """Values and errors after a model's operations, or before the one of a type."""
     before = Bounded(input_values(model.inputs, rows), _input_rounding(model, rows))

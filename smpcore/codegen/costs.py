@@ -77,7 +77,10 @@ def structures(
         code = {name: int(n > 0) for name, n in work.items() if name != "row"}
     found = [Structure(_form(model), size, code, _stack(model), work)]
     if search := model.find(program.SparseCode):
-        stack, work = {"call": 1, "array": model.stack_bytes}, _search_parts(search)
+        # A search without a detour; so many prototypes do not depend on each other.
+        limit = min(search.limit, int(np.linalg.matrix_rank(search.gram)))
+        stack = {"call": 1, "array": model.stack_bytes}
+        work = {"call": 1, "step": limit, "slope": limit * search.n_prototypes}
         found.append(Structure("search for a code", 0, {"call": 1}, stack, work))
     if converted and model.is_integer:
         found.append(conversion_structure(model))
@@ -168,13 +171,6 @@ def conversion_structure(quant: QuantModel) -> Structure:
     return Structure(f"conversion, {quant.width} bits", size, code, {"call": 1}, work)
 
 
-def _search_parts(code: program.SparseCode) -> dict[str, int]:
-    """Steps of a search that makes no detour, and the slopes that they compare."""
-    # So many prototypes at most do not depend on each other.
-    limit = min(code.limit, int(np.linalg.matrix_rank(code.gram)))
-    return {"call": 1, "step": limit, "slope": limit * code.n_prototypes}
-
-
 def _form(model: CompiledModel | QuantModel) -> str:
     """Which code the scores of a model become; the name of its constants."""
     rows = model.find(program.WeightedInputs)
@@ -191,8 +187,7 @@ def _form(model: CompiledModel | QuantModel) -> str:
 def _work(model: CompiledModel | QuantModel) -> dict[str, int]:
     """How often each part of an answer's work is done."""
     counted = {"call": 1, "row": model.n_rows, "tied class": _tied_classes(model)}
-    rows = model.find(program.WeightedInputs)
-    if rows:
+    if rows := model.find(program.WeightedInputs):
         return counted | _linear_parts(model, rows)
     return counted | _similarity_parts(model, model.find(program.WeightedSums))
 
@@ -236,6 +231,12 @@ def _similarity_parts(
     tables, whole, terms = model.tables(), model.is_integer, sums.n_terms
     features = model.find(program.FixedPointFeatures if whole else program.Features)
     n, entries = features.n_features, features.n_features * sums.n_anchors
+    shifts = {}
+    if whole:  # an AVR shifts one bit after the other
+        exp2 = model.find(program.FixedPointSimilarities).exp2
+        shifts["bit of a feature"] = int(features.places.sum())
+        shifts["bit of a distance"] = sums.n_anchors * exp2.drop
+        shifts["bit of an exponent"] = sums.n_anchors * exp2.down
     power = (
         0 if whole else sums.n_anchors * (model.find(program.Similarities).degree - 1)
     )
@@ -248,21 +249,9 @@ def _similarity_parts(
         "multiplication": power,
         "missing": n if "missing" in tables else 0,
         "shift": n if "shift" in tables else 0,
-        **(_shifts(model, features, sums.n_anchors) if whole else {}),
+        **shifts,
         "tested": n if "level" in tables or (not whole and "input" in tables) else 0,
         "far entry": entries if entries > 255 else 0,
-    }
-
-
-def _shifts(
-    model: QuantModel, features: program.FixedPointFeatures, n_anchors: int
-) -> dict[str, int]:
-    """Bits that are shifted: an AVR does one after the other."""
-    exp2 = model.find(program.FixedPointSimilarities).exp2
-    return {
-        "bit of a feature": int(features.places.sum()),
-        "bit of a distance": n_anchors * exp2.drop,
-        "bit of an exponent": n_anchors * exp2.down,
     }
 
 

@@ -135,27 +135,12 @@ _WORTH_AN_OFFSET = 16.0
 _FEWEST_STEPS = 64
 
 
-class Column(NamedTuple):
-    """What is known about one feature column of the user's table."""
-
-    name: str
-    low: float
-    high: float
-    integer: bool = False
-    missing: float | None = None
-    levels: tuple[str, ...] | None = None
-    feature_levels: tuple[int, ...] = (-1,)
-    missing_level: int = -1
-    unit: str = ""
-    cleaning: tuple[str, ...] = ()
-
-
 class FeatureMap(NamedTuple):
     """Column, level (-1: a number) and offset of each model feature; whether it is
     `fixed`, with one value in all training rows, and that value less the offset.
     """
 
-    columns: list[Column]
+    columns: list[CompiledInput]
     column: np.ndarray
     level: np.ndarray
     offset: np.ndarray
@@ -181,31 +166,52 @@ class FeatureMap(NamedTuple):
         used = np.unique(self.column[features])
         words: set[str] = set()
         level_words: set[str] = set()
-        inputs = tuple(
-            _input(self.columns[place], place, offsets[place], words, level_words)
-            for place in used.tolist()
-        )
-        return inputs, np.searchsorted(used, self.column[features])
+        inputs = []
+        for place in used.tolist():
+            column = self.columns[place]
+            _check_offset(column)
+            word = identifier(column.name, words)
+            levels = (identifier(f"{word} {one}", level_words) for one in column.levels)
+            own = {"identifier": word, "level_identifiers": tuple(levels)}
+            inputs.append(replace(column, offset=offsets[place], **own))
+        return tuple(inputs), np.searchsorted(used, self.column[features])
 
 
 def feature_map(model: PrototypeModel, preparation: Any = None) -> FeatureMap:
     """Find the column of each feature of a model."""
-    columns = _columns(model, preparation)
-    places = [
-        (place, level)
-        for place, column in enumerate(columns)
-        for level in column.feature_levels
-    ]
+    if preparation is None:
+        ranges = zip(model.feature_names, model.low, model.high, strict=True)
+        columns = [
+            CompiledInput(place, name, "x", "number", float(low), float(high))
+            for place, (name, low, high) in enumerate(ranges)
+        ]
+        places = [(place, -1) for place in range(len(columns))]
+    else:
+        given, sentences = preparation.inputs, preparation.sentences
+        columns = [
+            replace(_column(one), index=k, cleaning=tuple(sentences.get(one.name, ())))
+            for k, one in enumerate(given)
+        ]
+        places = [
+            (place, level)
+            for place, one in enumerate(given)
+            for level in (one.feature_levels if one.kind != "number" else [-1])
+        ]
     if len(places) != model.n_features:
         raise ExportError(
             f"preparation gives {len(places)} features, but the model was fitted on "
             f"{model.n_features}; pass the preparation it was fitted with."
         )
     column, level = np.array(places, dtype=np.int64).reshape(-1, 2).T
-    offset = np.where(level < 0, _offsets(columns, column, model.center), 0.0)
-    return FeatureMap(
-        columns, column, level, offset, fixed_features(model), model.low - offset
-    )
+    low, high = np.array([(one.low, one.high) for one in columns])[column].T
+    # The centre as float32, or 0 where it is not worth a subtraction.
+    uncentred = np.maximum(np.abs(low), np.abs(high))
+    centred = np.maximum(np.abs(low - model.center), np.abs(high - model.center))
+    worth = (level < 0) & (uncentred > _WORTH_AN_OFFSET * centred)
+    center = np.clip(model.center, -LIMIT, LIMIT).astype(np.float32)
+    offset = np.where(worth, center.astype(np.float64), 0.0)
+    fixed = fixed_features(model)
+    return FeatureMap(columns, column, level, offset, fixed, model.low - offset)
 
 
 def fixed_features(model: PrototypeModel) -> np.ndarray:
@@ -224,49 +230,23 @@ def reach(entry: CompiledInput) -> float:
     return size
 
 
-def _columns(model: PrototypeModel, preparation: Any) -> list[Column]:
-    if preparation is None:
-        ranges = zip(model.feature_names, model.low, model.high, strict=True)
-        return [Column(name, float(low), float(high)) for name, low, high in ranges]
-    sentences = preparation.sentences
-    return [
-        _column(given)._replace(cleaning=tuple(sentences.get(given.name, ())))
-        for given in preparation.inputs
-    ]
-
-
-def _column(given: Any) -> Column:
-    """One column as the preparation has learned it."""
+def _column(given: Any) -> CompiledInput:
+    """One column as the preparation has learned it; it has no name in C yet."""
     if given.kind == "number":
-        span = float(given.low), float(given.high)
-        fill = float(given.fill)
-        return Column(given.name, *span, bool(given.integer), fill, unit=given.unit)
+        low, high, missing = float(given.low), float(given.high), float(given.fill)
+        whole, unit = bool(given.integer), given.unit
+        ends = low, high, whole, missing
+        return CompiledInput(0, given.name, "x", "number", *ends, unit=unit)
     levels = tuple(given.levels)
-    return Column(
-        given.name,
-        0.0,
-        float(len(levels) - 1),
-        True,
+    return CompiledInput(
+        *(0, given.name, "x", "category" if levels else "number"),
+        *(0.0, float(len(levels) - 1), True),
         levels=levels,
-        feature_levels=given.feature_levels,
         missing_level=int(given.fill),
     )
 
 
-def _offsets(
-    columns: Sequence[Column], column: np.ndarray, center: np.ndarray
-) -> np.ndarray:
-    """What to subtract from each feature first: its centre as float32, or 0."""
-    low = np.array([c.low for c in columns])[column]
-    high = np.array([c.high for c in columns])[column]
-    uncentred = np.maximum(np.abs(low), np.abs(high))
-    centred = np.maximum(np.abs(low - center), np.abs(high - center))
-    worth = uncentred > _WORTH_AN_OFFSET * centred
-    within = np.clip(center, -LIMIT, LIMIT)
-    return np.where(worth, within.astype(np.float32).astype(np.float64), 0.0)
-
-
-def _check_offset(column: Column) -> None:
+def _check_offset(column: CompiledInput) -> None:
     """Refuse a column whose offset leaves a 32-bit float too few of its values."""
     largest = max(abs(column.low), abs(column.high))
     exact = column.integer and largest <= 2.0**24
@@ -281,33 +261,6 @@ def _check_offset(column: Column) -> None:
             f"tell its values from each other; subtract {middle:.6g} from that column "
             "and fit again, and from the input before the call."
         )
-
-
-def _input(
-    column: Column, place: int, offset: float, words: set[str], level_words: set[str]
-) -> CompiledInput:
-    """The column with identifiers of its own."""
-    _check_offset(column)
-    word = identifier(column.name, words)
-    levels = column.levels or ()
-    return CompiledInput(
-        index=place,
-        name=column.name,
-        identifier=word,
-        kind="category" if levels else "number",
-        low=column.low,
-        high=column.high,
-        integer=column.integer,
-        missing=column.missing,
-        offset=offset,
-        levels=levels,
-        level_identifiers=tuple(
-            identifier(f"{word} {level}", level_words) for level in levels
-        ),
-        missing_level=column.missing_level,
-        unit=column.unit,
-        cleaning=column.cleaning,
-    )
 
 
 #: Without a range of the user's own, the training range and this share of it more.
@@ -473,7 +426,13 @@ def quant_inputs(
             replace(one, per_unit=one.per_unit / common if one.is_number else 1.0)
             for one in inputs
         ]
-    return tuple(_with_missing(one, width) for one in inputs)
+    gone = [np.array([one.given.missing or 0.0]) for one in inputs]
+    return tuple(
+        replace(one, missing=int(one.quantise(missing, width)[0]))
+        if one.is_number
+        else one
+        for one, missing in zip(inputs, gone, strict=True)
+    )
 
 
 def _quant_input(
@@ -511,14 +470,6 @@ def _quant_input(
             "again."
         )
     return QuantInput(entry, low, high, zero, per_unit, exact=whole and per_unit >= 1)
-
-
-def _with_missing(one: QuantInput, width: int) -> QuantInput:
-    """The input with the integer of what a missing value counts as."""
-    if not one.is_number:
-        return one
-    missing = np.array([one.given.missing or 0.0])
-    return replace(one, missing=int(one.quantise(missing, width)[0]))
 
 
 def _power_of_2(per_unit: float) -> float:

@@ -35,12 +35,8 @@ def pooled_rows(model: PrototypeModel, weights: np.ndarray, bias: np.ndarray) ->
         owner = np.arange(model.n_outputs)
         return model.votes.T @ weights, model.votes.T @ bias + model.intercept, owner
     owner, prototype = np.nonzero(model.votes.T)
-    rows = weights[prototype], bias[prototype] + model.intercept[owner], owner
-    return _distinct(*rows)
-
-
-def _distinct(weights: np.ndarray, bias: np.ndarray, owner: np.ndarray) -> Rows:
-    """Rows without those that a twin of the same class always equals or beats."""
+    weights, bias = weights[prototype], bias[prototype] + model.intercept[owner]
+    # Without those that a twin of the same class always equals or beats.
     best: dict[tuple[int, bytes], int] = {}
     for row, own in enumerate(weights):
         key = (int(owner[row]), own.tobytes())
@@ -63,9 +59,8 @@ def lower_similarities(
     kind = program.SIMILARITIES[name]
     is_moved, seen = _is_moved(kind), seen_by_similarity(model)
     fixed = np.flatnonzero(seen & features.fixed)
-    stored = _stored(model, features)
-    factor, constant, anchors = stored.folded
-    kept, weights, bias, labels = stored.anchor, *stored.rows
+    (factor, constant, anchors), kept, rows = _stored(model, features)
+    weights, bias, labels = rows
     feature = np.flatnonzero(seen & ~features.fixed)
     if not len(kept) or not len(feature):
         return None
@@ -80,27 +75,25 @@ def lower_similarities(
     folded = program.Folded(factor[feature], constant[kept], anchors[kept][:, feature])
     share = np.array(model.similarity.weights)[feature] if kind.step == "exp2" else None
     moves = move[feature] if is_moved else None
-    degree = 1 if kind.finish != "power" else int(model.similarity.degree)
-    first = program.Features(
-        input=places,
-        level=level,
-        factor=folded.factor,
-        move=moves,
-        normalise=kind.normalise,
-    )
+    sized = {"factor": folded.factor, "move": moves, "normalise": kind.normalise}
     alike = program.Similarities(
         similarity=name,
         constant=folded.constant,
         anchor=folded.anchors,
         share=share,
-        degree=degree,
+        degree=1 if kind.finish != "power" else int(model.similarity.degree),
     )
     entries = [inputs[place] for place in places]
     _check_range(entries, folded, moves, alike, weights, bias)
-    operations = first, alike, _sums(weights, bias)
+    first = program.Features(input=places, level=level, **sized)
+    # Rows of weights of the anchors, stored in the smaller way.
+    anchor, row = stored_terms(weights.T)
+    start = np.searchsorted(anchor, np.arange(len(kept) + 1))
+    weight = weights.T[anchor, row]
+    sums = program.WeightedSums(bias=bias, start=start, row=row, weight=weight)
     return {
         "inputs": inputs,
-        "operations": operations,
+        "operations": (first, alike, sums),
         "prototype_labels": labels,
         "n_training_rows": len(kept) * (model.kind_of_prototype != "invented case"),
     }
@@ -144,15 +137,6 @@ def _stored(model: PrototypeModel, features: FeatureMap) -> _Stored:
     used = (weights != 0).any(axis=0)
     folded = folded._replace(constant=constant)
     return _Stored(folded, kept[used], (weights[:, used], bias, labels))
-
-
-def _sums(weights: np.ndarray, bias: np.ndarray) -> program.WeightedSums:
-    """Rows of weights of the anchors, stored in the smaller way."""
-    anchor, row = stored_terms(weights.T)
-    start = np.searchsorted(anchor, np.arange(weights.shape[1] + 1))
-    return program.WeightedSums(
-        bias=bias, start=start, row=row, weight=weights.T[anchor, row]
-    )
 
 
 def seen_by_similarity(model: PrototypeModel) -> np.ndarray:
@@ -210,7 +194,9 @@ def _check_range(
     columns = zip(entries, folded.factor, moves, folded.anchors.T, strict=True)
     with np.errstate(over="ignore", invalid="ignore"):
         for entry, factor, move, anchor in columns:
-            value = factor * _farthest(entry) + abs(move)
+            # The largest size of an input less its offset; of a level 1.
+            farthest = 1.0 if entry.levels else reach(entry) + abs(entry.offset)
+            value = factor * farthest + abs(move)
             size = np.abs(_total(kind.step, value, -np.abs(anchor)))
             if kind.normalise:  # it is the length that adds up squares
                 size = np.maximum(size, value**2)
@@ -235,16 +221,6 @@ def _check_range(
                 f"{what} {size:.3g}, but 32-bit floats should stay below {LIMIT:.0e}; "
                 f"{_REMEDY}"
             )
-
-
-def _farthest(entry: CompiledInput) -> float:
-    """Largest size of an input less its offset; 1 where it has a level."""
-    return 1.0 if entry.levels else reach(entry) + abs(entry.offset)
-
-
-def used_features(model: PrototypeModel) -> np.ndarray:
-    """Which features an exported model uses."""
-    return seen_features(model) & ~fixed_features(model)
 
 
 def seen_features(model: PrototypeModel) -> np.ndarray:
@@ -280,7 +256,7 @@ def used_inputs(model: PrototypeModel, preparation: Any) -> tuple[str, ...]:
         The inputs of the compiled model, in the order of the table; none of a model
         that always answers the same.
     """
-    used = used_features(model)
+    used = seen_features(model) & ~fixed_features(model)
     return tuple(
         given.name for given in preparation.inputs if used[given.features].any()
     )
@@ -338,29 +314,18 @@ def compile_model(
     """
     check_supported(model)
     features = feature_map(model, preparation)
-    provenance = dict(provenance or {})
+    told = dict(provenance or {})
     if fixed := features.constants(np.flatnonzero(seen_features(model))):
-        provenance["constant_in_training"] = fixed
-    compiled = _compiled(model, features, provenance)
-    if compiled is None:
+        told["constant_in_training"] = fixed
+    lower = _linear if model.is_linear else lower_similarities
+    parts = lower(of_prototypes(model) if model.code_size else model, features)
+    if parts is None:
         (answer,) = model.predict(model.center[None])
         label = f"{answer:.6g}" if model.classes is None else shorten(str(answer))
         raise ExportError(
             f"The model uses no input, it always answers {label}; models with at least "
             "one input are supported: fit again with a smaller penalty."
         )
-    return compiled
-
-
-def _compiled(
-    model: PrototypeModel, features: FeatureMap, provenance: Mapping[str, Any]
-) -> CompiledModel | None:
-    """The program of a model; None where no input is used."""
-    alone = of_prototypes(model) if model.code_size else model
-    lower = _linear if model.is_linear else lower_similarities
-    parts = lower(alone, features)
-    if parts is None:
-        return None
     fallback, tie = int(model.fallback), float(np.float32(model.tie))
     if model.code_size:
         code = program.SparseCode(
@@ -372,13 +337,19 @@ def _compiled(
         )
         parts["operations"] += (code,)
         parts["prototype_labels"] = np.arange(model.n_outputs)
+    try:
+        told = json.loads(json.dumps(told, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise ExportError(
+            f"provenance should hold plain JSON values only: {error}."
+        ) from None
     return CompiledModel(
         **parts,
         classes=None if model.classes is None else tuple(model.classes.tolist()),
         fallback=fallback,
         band=float(model.band),
         tie=tie,
-        provenance=_json_values(provenance),
+        provenance=told,
     )
 
 
@@ -456,12 +427,3 @@ def _check_linear_range(
             f"The bias reaches {np.abs(bias).max():.3g}, but should stay below "
             f"{LIMIT:.0e} for 32-bit floats; fit again on rescaled columns."
         )
-
-
-def _json_values(provenance: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return json.loads(json.dumps(dict(provenance), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise ExportError(
-            f"provenance should hold plain JSON values only: {error}."
-        ) from None

@@ -11,20 +11,20 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from smpcore.codegen import describe
+from smpcore.codegen import program
 from smpcore.codegen.arithmetic import to_float32
-from smpcore.codegen.bounds import float_bounds
-from smpcore.codegen.constants import Tables, tables
+from smpcore.codegen.bounds import bounded
+from smpcore.codegen.constants import Tables, features_differ, tables
 from smpcore.codegen.describe import from_text, to_text
 from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
+from smpcore.codegen.names import shorten
 from smpcore.codegen.probability import ProbabilityTable
-from smpcore.codegen.program import LOWEST, Operation, Rule, rules
-from smpcore.codegen.rounding import integer_bounds, largest_score
+from smpcore.codegen.rounding import integer_bounds, row_reach, rows_over_counts
 from smpcore.codegen.run import class_scores, input_values, run
 from smpcore.errors import ExportError
 from smpcore.model.ties import lowest_within
 
-_Kind = TypeVar("_Kind", bound=Operation)
+_Kind = TypeVar("_Kind", bound=program.Operation)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,7 +33,7 @@ class Program(ABC):
 
     Parameters
     ----------
-    operations : tuple of Operation
+    operations : tuple of program.Operation
         What is computed from the inputs, one after the other (`program`).
     prototype_labels : ndarray of shape (n_rows,), int64
         Class index of each score, ascending.
@@ -49,7 +49,7 @@ class Program(ABC):
     #: What it is rounded from, if it is.
     SOURCE: ClassVar[type[Program] | None] = None
 
-    operations: tuple[Operation, ...]
+    operations: tuple[program.Operation, ...]
     prototype_labels: np.ndarray
     probability: ProbabilityTable | None = None
     half_width: float | None = None
@@ -63,10 +63,10 @@ class Program(ABC):
                 raise ExportError(f"{rule}; compile or quantise the model again.")
 
     @abstractmethod
-    def _rules(self) -> Iterator[Rule]:
+    def _rules(self) -> Iterator[program.Rule]:
         """What the parts have to fulfil, in words."""
 
-    def _calibration_rules(self) -> Iterator[Rule]:
+    def _calibration_rules(self) -> Iterator[program.Rule]:
         table, width = self.probability, self.half_width
         same = table is None or table.is_integer == self.is_integer
         yield (
@@ -131,14 +131,20 @@ class Program(ABC):
         return self.classes is None
 
     @property
+    @abstractmethod
     def in_words(self) -> str:
         """What the model is made of, for a README."""
-        return describe.parts(self)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever gets the files should know first, in whole sentences."""
-        return describe.warnings(self)
+        if not self.n_training_rows:
+            return ()
+        return (
+            f"This model contains {self.n_training_rows} training rows (support "
+            "vectors): whoever has these files can read them. Pass them on only if you "
+            "may pass on those rows.",
+        )
 
     def tables(self) -> Tables:
         """The constants of generated code, see `constants.tables`."""
@@ -165,7 +171,7 @@ class Program(ABC):
         if self.is_regression:
             return np.zeros(len(scores), dtype=np.int64)
         winner = lowest_within(scores, self.tie)
-        return np.where((scores > LOWEST).any(axis=1), winner, self.fallback)
+        return np.where((scores > program.LOWEST).any(axis=1), winner, self.fallback)
 
     def winners(self, given: np.ndarray) -> np.ndarray:
         """Class index of each row of inputs, see `decide`."""
@@ -239,7 +245,46 @@ class CompiledModel(Program):
     @property
     def stack_bytes(self) -> int:
         """RAM that one prediction takes for arrays."""
-        return describe.stack_bytes(self)
+        sums, code = self.find(program.WeightedSums), self.find(program.SparseCode)
+        arrays = 0
+        if sums:
+            n_features = (
+                self.find(program.Features).n_features if features_differ(self) else 0
+            )
+            arrays = 4 * (sums.n_rows + n_features)
+        if code is None:
+            return arrays
+        m, limit = code.n_prototypes, code.limit
+        index = np.min_scalar_type(m).itemsize
+        # Sums count those of all prototypes themselves.
+        slopes = 4 * m if arrays else 8 * m
+        factor = 4 * (limit * (limit + 1) // 2)
+        return arrays + slopes + m + (8 + index) * limit + factor
+
+    @property
+    def in_words(self) -> str:
+        """See `Program.in_words`."""
+        code, sums = self.find(program.SparseCode), self.find(program.WeightedSums)
+        if sums is None:
+            rows = self.find(program.WeightedInputs)
+            n_rows, n_terms = rows.n_rows, rows.n_terms
+            one = f"A sum of {n_terms} weighted inputs"
+            several = f"{n_rows} sparse prototypes with {n_terms} weights in all"
+        else:
+            d, kind = (
+                self.find(program.Features).n_features,
+                self.find(program.Similarities).similarity,
+            )
+            of = f"anchors of {d} features ({kind} similarity)"
+            alike = f"{sums.n_anchors} similarities to {of}"
+            one = f"A sum of {alike}"
+            several = f"{sums.n_rows} prototypes mixed from {sums.n_anchors} {of}"
+            if not self.n_training_rows and (np.diff(self.prototype_labels) > 0).all():
+                # The anchors are the prototypes, and all of them count for each class.
+                several = f"{sums.n_rows} sums, one for each class, of {alike}"
+        if code is None:
+            return one if self.is_regression else several
+        return f"Codes of at most {code.limit} of {several}"
 
     def rows(self, table: Any) -> np.ndarray:
         """Values of the inputs, taken from raw rows of the user's table."""
@@ -261,13 +306,13 @@ class CompiledModel(Program):
 
     def row_bounds(self, rows: np.ndarray) -> np.ndarray:
         """See `Program.row_bounds`."""
-        return float_bounds(self, rows)
+        return bounded(self, rows).errors
 
-    def _rules(self) -> Iterator[Rule]:
+    def _rules(self) -> Iterator[program.Rule]:
         labels, n_classes = self.prototype_labels, self.n_outputs
         yield "inputs should not be empty", len(self.inputs) > 0
         yield "operations should not be empty", len(self.operations) > 0
-        yield from rules(self.operations, self.inputs, self.n_rows, False)
+        yield from program.rules(self.operations, self.inputs, self.n_rows, False)
         ascending = bool((np.diff(labels) >= 0).all())
         each = np.array_equal(np.unique(labels), np.arange(n_classes))
         yield (
@@ -321,8 +366,8 @@ class QuantModel(Program):
     shift: float
     relative: bool = False
 
-    def _rules(self) -> Iterator[Rule]:
-        yield from rules(self.operations, self.source.inputs, self.n_rows, True)
+    def _rules(self) -> Iterator[program.Rule]:
+        yield from program.rules(self.operations, self.source.inputs, self.n_rows, True)
         fits = self.largest <= 2 ** (self.accumulator - 1) - 1
         bits = f"{self.accumulator} bits hold"
         yield (
@@ -333,7 +378,7 @@ class QuantModel(Program):
     @cached_property
     def largest(self) -> int:
         """No score and no partial sum is larger in size, for any bits of the inputs."""
-        return largest_score(self)
+        return int(row_reach(self).max())
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
@@ -348,7 +393,8 @@ class QuantModel(Program):
     @property
     def n_training_rows(self) -> int:
         """See `CompiledModel`; an anchor that rounding leaves no weight is gone."""
-        return min(describe.n_anchors(self), self.source.n_training_rows)
+        sums = self.find(program.WeightedSums)
+        return min(sums.n_anchors, self.source.n_training_rows) if sums else 0
 
     @property
     def converts(self) -> bool:
@@ -358,7 +404,20 @@ class QuantModel(Program):
     @property
     def zero_weights(self) -> dict[str, tuple[int, int]]:
         """Column -> how many of its weights round to 0, and how many it has."""
-        return describe.zero_weights(self)
+        n, whole = len(self.inputs), self.find(program.FixedPointFeatures)
+        if whole:
+            before = self.source.find(program.Features).input
+            left = before[whole.feature]
+        else:
+            of = self.source.inputs, self.inputs, self.is_regression
+            before = rows_over_counts(self.source.operations[0], *of).place
+            left = self.find(program.WeightedInputs).input
+        counts = np.bincount(before, minlength=n), np.bincount(left, minlength=n)
+        return {
+            one.given.name: (int(total - kept), int(total))
+            for one, total, kept in zip(self.inputs, *counts, strict=True)
+            if kept < total
+        }
 
     @property
     def tie(self) -> int:
@@ -407,6 +466,22 @@ class QuantModel(Program):
         """Scores of raw rows in the units of the float64 model."""
         return super().real_scores(rows) * self.step + self.shift
 
+    @property
+    def in_words(self) -> str:
+        """See `Program.in_words`; of integers also what rounds to 0."""
+        whole = self.source.in_words, self.zero_weights_in_words()
+        return ". ".join(filter(None, whole))
+
     def zero_weights_in_words(self, escape: Callable[[str], str] = str) -> str:
-        """See `describe.zero_weights_in_words`."""
-        return describe.zero_weights_in_words(self, escape)
+        """Which weights round to 0, in a sentence; empty if none does."""
+        columns = [
+            f"{zero} of {total} of {escape(shorten(name))}"
+            for name, (zero, total) in self.zero_weights.items()
+        ]
+        if not columns:
+            return ""
+        what = "Features" if self.find(program.FixedPointFeatures) else "Weights"
+        return (
+            f"{what} too small for {self.width} bits, which count as 0: "
+            f"{', '.join(columns)}."
+        )

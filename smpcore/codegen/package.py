@@ -24,8 +24,7 @@ from smpcore.codegen.names import (
     markdown,
     model_id,
 )
-from smpcore.codegen.targets.c99.selftest import selftest_files
-from smpcore.codegen.targets.c99.source import emit_c99
+from smpcore.codegen.targets.c99.source import emit_c99, selftest_files
 from smpcore.codegen.targets.c99.stream import Stream, emit_stream
 from smpcore.codegen.templates import filled, filled_folder, section, sections
 from smpcore.codegen.vectors import TestVectors

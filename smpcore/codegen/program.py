@@ -223,6 +223,10 @@ class Operation(ABC):
         return sum(getattr(self, name).size for name in self.TERMS)
 
     @abstractmethod
+    def formula(self, v: str) -> str:
+        """What it computes, given what an input's value is called."""
+
+    @abstractmethod
     def rules(self, n: int) -> Iterator[Rule]:
         """What its parts have to fulfil where it is given n values."""
 
@@ -266,6 +270,10 @@ class WeightedInputs(Operation):
         whole = weights.dtype.kind == "i"  # a float has to stay one of 32 bits
         weights = weights.tolist() if whole else weights
         return zip(*(place.tolist() for place in places), weights, strict=True)
+
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return f"score of a row = ((bias + w1*{v}1) + w2*{v}2) + ..."
 
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""
@@ -314,6 +322,10 @@ class Features(Operation):
         """What the sum of the features is multiplied by to give their mean."""
         return np.float32(1 / self.n_features)
 
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return f"t = factor * {v}{'' if self.move is None else ' + move'}"
+
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""
         factor, move = self.factor, self.move
@@ -360,6 +372,10 @@ class Similarities(Operation):
     def kind(self) -> Similarity:
         """How the totals become similarities."""
         return SIMILARITIES[self.similarity]
+
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return self.kind.words
 
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""
@@ -432,6 +448,10 @@ class WeightedSums(Operation):
         mixing[anchor, self.row] = self.weight
         return mixing
 
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return "score of a row = bias + sum of weight * s"
+
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""
         row, n_terms = self.row, len(self.weight)
@@ -495,6 +515,13 @@ class SparseCode(Operation):
         """Most entries of a code."""
         return min(self.size, self.n_prototypes)
 
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return (
+            "code z >= 0 of at most size entries that minimises z' gram z / 2 - "
+            "(scores)' z greedily; score of an output = sum of votes * z"
+        )
+
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""
         gram, votes = self.gram, self.votes
@@ -544,6 +571,10 @@ class FixedPointFeatures(Operation):
     per_unit: float
     zero: np.ndarray
 
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return f"t = clip(({v} * factor + origin) >> places, 0, top)"
+
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""
         each = self.origin, self.places, self.feature, self.zero
@@ -575,6 +606,14 @@ class FixedPointSimilarities(Operation):
     anchor: np.ndarray
     power: int
     exp2: FixedPointExp2
+
+    def formula(self, v: str) -> str:
+        """See `Operation.formula`."""
+        return (
+            f"d = sum of {'(t - anchor)^2' if self.power == 2 else '|t - anchor|'}; "
+            "coarse = d >> drop; u = (coarse * gain + half) >> down; "
+            "s = 2^-(u / 4096) in Q.15 by table, 0 where coarse > last"
+        )
 
     def rules(self, n: int) -> Iterator[Rule]:
         """See `Operation.rules`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -29,9 +29,6 @@ _ZOOMS = {8: (1.0, 2**0.5, 2.0), 16: (1.0,)}
 
 #: Grids are compared on about twice so many rows at most.
 _MOST_ROWS = 100
-
-#: The inputs as integers; given whether whole numbers are multiplied.
-_Inputs = Callable[[bool], tuple[QuantInput, ...]]
 
 
 def quantise(
@@ -76,20 +73,12 @@ def quantise(
         raise ExportError(f"accumulator={accumulator!r} should be 16 or 32 bits.")
     ranges = ranges or {}
     compiled = replace(compiled, inputs=with_units(compiled.inputs, ranges))
-
-    def inputs(multiplied: bool) -> tuple[QuantInput, ...]:
-        return quant_inputs(compiled.inputs, width, ranges, multiplied)
-
-    if compiled.find(program.WeightedInputs):
-        return _linear(compiled, inputs, width, accumulator)
-    _check_similarity(compiled.find(program.Similarities).similarity, accumulator)
-    return _similarities(compiled, inputs(False), width)
-
-
-def _linear(
-    compiled: CompiledModel, inputs: _Inputs, width: int, accumulator: int | None
-) -> QuantModel:
-    unscaled, multiplied = inputs(False), inputs(True)
+    unscaled, multiplied = (
+        quant_inputs(compiled.inputs, width, ranges, way) for way in (False, True)
+    )
+    if alike := compiled.find(program.Similarities):
+        _check_similarity(alike.similarity, accumulator)
+        return _similarities(compiled, unscaled, width)
     best, loss = _rounded_linear(compiled, multiplied, width, accumulator)
     if unscaled != multiplied:
         with suppress(ExportError):
@@ -152,20 +141,17 @@ def _lost(
     exact: rounding.Rows, inputs: tuple[QuantInput, ...], width: int, weight: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """How far rounding weights, and inputs, moves each row inside the ranges."""
-    counts = np.array([_most_counts(one, width) for one in inputs])[exact.place]
+    ends = [
+        one.quantise(np.array([one.low, one.high]), width) if one.is_number else 1.0
+        for one in inputs
+    ]
+    counts = np.array([np.abs(counts).max() for counts in ends])[exact.place]
     halves = np.array([0.0 if one.exact else 0.5 for one in inputs])[exact.place]
     n_rows = len(exact.bias)
     from_weights = np.bincount(
         exact.row, np.abs(weight - exact.weight) * counts, n_rows
     )
     return from_weights, np.bincount(exact.row, np.abs(exact.weight) * halves, n_rows)
-
-
-def _most_counts(one: QuantInput, width: int) -> float:
-    """Largest count inside the range of an input."""
-    if not one.is_number:
-        return 1.0
-    return float(np.abs(one.quantise(np.array([one.low, one.high]), width)).max())
 
 
 def _check_similarity(similarity: str, accumulator: int | None) -> None:
@@ -196,7 +182,13 @@ def _similarities(
     tried = [_rounded_similarities(compiled, inputs, width, grid) for grid in grids]
     if len(tried) == 1:
         return tried[0]
-    rows = _rows_among_anchors(tried[0])
+    # Rows that the inputs can give, beside the anchors and half-way between them.
+    none = np.empty((0, len(inputs)))
+    beside = np.array(list(discriminating_inputs(compiled, none)))
+    number = np.array([one.is_number for one in inputs])
+    between = np.where(number, (beside + np.roll(beside, 1, axis=0)) / 2, beside)
+    rows = np.vstack([beside, between])[:: -(-len(beside) // _MOST_ROWS)]
+    rows = tried[0].values(tried[0].quantise(rows))
     return min(tried, key=lambda quant: quant.row_bounds(rows).mean())
 
 
@@ -242,13 +234,3 @@ def _rounded_similarities(
         shift=exact.shift,
         relative=exact.relative,
     )
-
-
-def _rows_among_anchors(quant: QuantModel) -> np.ndarray:
-    """Rows that the inputs can give, beside the anchors and half-way between them."""
-    none = np.empty((0, len(quant.inputs)))
-    beside = np.array(list(discriminating_inputs(quant.source, none)))
-    number = np.array([one.is_number for one in quant.inputs])
-    between = np.where(number, (beside + np.roll(beside, 1, axis=0)) / 2, beside)
-    rows = np.vstack([beside, between])[:: -(-len(beside) // _MOST_ROWS)]
-    return quant.values(quant.quantise(rows))

@@ -366,11 +366,6 @@ def integer_bounds(quant: Any, rows: np.ndarray) -> np.ndarray:
     return bounds + from_float
 
 
-def largest_score(quant: Any) -> int:
-    """No score and no partial sum is larger in size, for any bits of the inputs."""
-    return int(row_reach(quant).max())
-
-
 def row_reach(quant: Any) -> np.ndarray:
     """What each row cannot pass; of linear rows attained by some bits."""
     if sums := quant.find(program.WeightedSums):

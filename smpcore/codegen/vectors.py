@@ -282,12 +282,18 @@ def neighbours(
     for _ in range(quant.width + 1):
         middle = (left + right) // 2
         same = (quant.winners(middle) == start)[:, None]
-        ties += list(middle[_tied(quant, middle)])
+        ties += list(middle[quant.margins(middle) <= quant.tie])
         left, right = np.where(same, middle, left), np.where(same, right, middle)
     left, right = _one_input_apart(quant, left, right, start)
     pairs = np.stack([left, right], axis=1).reshape(-1, drawn.shape[1])
-    near = _around(quant, pairs)
-    return {"boundary": list(pairs), "tie": ties + list(near[_tied(quant, near)])}
+    if len(pairs):  # rows a few counts beside those of the pairs
+        numbers = np.array([one.is_number for one in quant.inputs])
+        near = np.repeat(pairs, -(-_TRIED // len(pairs)), axis=0)[:_TRIED]
+        random = np.random.default_rng(0).integers(-_BESIDE, _BESIDE + 1, near.shape)
+        moved = np.clip(near + random * numbers, *container_ends(quant.width))
+        near = np.where(numbers, moved, near)
+        ties += list(near[quant.margins(near) <= quant.tie])
+    return {"boundary": list(pairs), "tie": ties}
 
 
 def _one_input_apart(
@@ -306,22 +312,6 @@ def _one_input_apart(
 def _taken(left: np.ndarray, right: np.ndarray, count: np.ndarray) -> np.ndarray:
     """The first inputs of the right, the others of the left."""
     return np.where(np.arange(left.shape[1]) < count[:, None], right, left)
-
-
-def _tied(quant: QuantModel, rows: np.ndarray) -> np.ndarray:
-    return quant.margins(rows) <= quant.tie
-
-
-def _around(quant: QuantModel, pairs: np.ndarray) -> np.ndarray:
-    """Rows a few counts beside those of the pairs."""
-    if not len(pairs):
-        return pairs
-    random = np.random.default_rng(0)
-    numbers = np.array([one.is_number for one in quant.inputs])
-    near = np.repeat(pairs, -(-_TRIED // len(pairs)), axis=0)[:_TRIED]
-    least, most = container_ends(quant.width)
-    steps = random.integers(-_BESIDE, _BESIDE + 1, near.shape) * numbers
-    return np.where(numbers, np.clip(near + steps, least, most), near)
 
 
 #: A bundle holds at most this many test vectors.

@@ -11,7 +11,6 @@ from smpcore.codegen import (
     bounds,
     compile_model,
     constants,
-    describe,
     quantise,
     run,
     sample,
@@ -44,7 +43,6 @@ KINDS = set(OPERATIONS.values())
 READERS = {
     "run": (run.apply, KINDS),
     "constants": (constants._tables, KINDS),
-    "describe": (describe.FORMULAS, KINDS),
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
     "c99": (source.CODE, IN_BOTH | {SparseCode}),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),

@@ -10,7 +10,7 @@ from smpcore.codegen import compile_model, emit_c99, quantise
 from smpcore.codegen.constants import has_tables
 from smpcore.codegen.program import SIMILARITIES, FixedPointFeatures, SparseCode
 from smpcore.codegen.run import whole_features
-from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.targets.c99.source import selftest_files
 from smpcore.codegen.vectors import active_prototypes, discriminating_inputs
 from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model

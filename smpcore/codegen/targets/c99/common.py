@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,63 +40,36 @@ def class_type(model: Any) -> str:
     return unsigned(model.n_outputs - 1)
 
 
-def number_types(model: Any) -> tuple[str, str]:
-    """C types of an input and of a score of a compiled or quantised model."""
-    if model.is_integer:
-        return f"int{model.width}_t", f"int{model.accumulator}_t"
-    return "float", "float"
-
-
 def lines(steps: list[str], depth: int) -> str:
     """Indented lines of C."""
     return "".join(f"{'    ' * depth}{step}".rstrip() + "\n" for step in steps)
 
 
-@dataclass(frozen=True, eq=False)
 class Source:
-    """What every part of a C file is written from."""
+    """What every part of a C file is written from.
 
-    model: Any
-    prefix: str
-    tables: Tables
+    ``m`` is the prefix of macros; ``number``, ``score`` and ``index`` are C types of an
+    input, a score and a class index; ``x`` is the parameter that holds the inputs, and
+    ``words`` is what the templates of every function have.
+    """
 
-    @property
-    def m(self) -> str:
-        """The prefix of macros."""
-        return self.prefix.upper()
-
-    @property
-    def number(self) -> str:
-        """C type of an input."""
-        return number_types(self.model)[0]
-
-    @property
-    def score(self) -> str:
-        """C type of a score."""
-        return number_types(self.model)[1]
-
-    @property
-    def index(self) -> str:
-        """C type of a class index."""
-        return class_type(self.model)
-
-    @property
-    def x(self) -> str:
-        """Parameter that holds the inputs."""
-        return f"const {self.number} x[{self.m}_N]"
-
-    @property
-    def words(self) -> dict[str, str]:
-        """What the templates of every function have."""
-        return {
-            "name": self.prefix,
+    def __init__(self, model: Any, prefix: str, tables: Tables) -> None:
+        self.model, self.prefix, self.tables = model, prefix, tables
+        self.m, self.index = prefix.upper(), class_type(model)
+        self.number = self.score = "float"
+        if model.is_integer:
+            self.number, self.score = f"int{model.width}_t", f"int{model.accumulator}_t"
+        self.x = f"const {self.number} x[{self.m}_N]"
+        self.words = {
+            "name": prefix,
             "M": self.m,
             "x": self.x,
+            "input": self.number,
             "number": self.number,
             "score": self.score,
             "index": self.index,
-            "class_counter": unsigned(self.model.n_outputs),
-            "row_counter": unsigned(self.model.n_rows),
+            "class_counter": unsigned(model.n_outputs),
+            "row_counter": unsigned(model.n_rows),
         }
 
     def text(
@@ -127,7 +99,7 @@ class Source:
 
     def arrays(self) -> str:
         """The constant arrays."""
-        return "".join(self._array(name, table) for name, table in self.tables.items())
+        return "".join(self._array(*table) for table in self.tables.items())
 
     def _array(self, name: str, values: np.ndarray) -> str:
         """One of them; each row of a table, or the terms of a row, begin a line."""
@@ -216,19 +188,14 @@ def value_steps(c: Source, place: str, term: str) -> str:
     return lines(steps, 2)
 
 
-def _bits(c: Source, to: str, given: str, word: str) -> str:
-    """C function that reads the bits of a number as one of another type.
-
-    A union is C's way to do so, and undefined in C++.
-    """
-    return c.text("bits", {"to": to, "from": given, "word": word})
-
-
 def inverse_root_function(c: Source) -> str:
     """C function for 1 / sqrt, see `arithmetic.inverse_root`."""
     words = {
-        "to_bits": _bits(c, "uint32_t", "float", "to"),
-        "from_bits": _bits(c, "float", "uint32_t", "from"),
+        # A union is C's way to read the bits of a number, and undefined in C++.
+        "to_bits": c.text("bits", {"to": "uint32_t", "from": "float", "word": "to"}),
+        "from_bits": c.text(
+            "bits", {"to": "float", "from": "uint32_t", "word": "from"}
+        ),
         "least": c_float(LEAST),
         "most": c_float(MOST),
         "guess": f"{GUESS:#x}",
@@ -240,7 +207,7 @@ def inverse_root_function(c: Source) -> str:
 def exp2_function(c: Source) -> str:
     """C function for 2^-u, see `arithmetic.exp2_minus`."""
     words = {
-        "bits": _bits(c, "float", "uint32_t", "scale_of"),
+        "bits": c.text("bits", {"to": "float", "from": "uint32_t", "word": "scale_of"}),
         "cutoff": c_float(CUTOFF),
         "first": c.fetch("exp2", "0"),
         "n_coefficients": len(EXP2),

@@ -33,7 +33,7 @@ from smpcore.codegen.targets.c99.common import (
 from smpcore.codegen.templates import filled
 
 
-def linear_code(rows: WeightedInputs, c: Source) -> RowCode:
+def linear_code(rows: WeightedInputs, before: None, c: Source) -> RowCode:
     """How the public functions come to the score of a row."""
     if not has_tables(c.model):
         return _written_out_code(rows, c)
@@ -199,7 +199,7 @@ _FINISHES = {
 }
 
 
-def similarity_code(sums: WeightedSums, c: Source) -> RowCode:
+def similarity_code(sums: WeightedSums, before: None, c: Source) -> RowCode:
     """How the public functions come to the score of a row."""
     integers, more = c.model.find(FixedPointFeatures), {}
     if features := integers:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.targets.c99.common import FLAGS, class_type, head, number_types
+from smpcore.codegen.targets.c99.common import FLAGS, Source, head
 from smpcore.codegen.templates import filled, section
 from smpcore.codegen.vectors import conversions, untested_parameters
 
@@ -25,12 +25,9 @@ def library(package: Package) -> Files:
 def words_of_c(package: Package) -> dict[str, str]:
     """Words of the templates of all these targets."""
     model, name = package.model, package.name
-    kind, score = number_types(model)
-    words = package.words | {
+    words = Source(model, name, {}).words | package.words
+    words |= {
         "head": head(model, name),
-        "input": kind,
-        "score": score,
-        "index": class_type(model),
         "flags": FLAGS,
         "headers": " ".join(
             n for n in sorted(package.sources | package.tests) if n.endswith(".h")

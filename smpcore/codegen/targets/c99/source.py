@@ -9,8 +9,7 @@ intermediate value depends on the size of an ``int``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,7 +46,8 @@ from smpcore.codegen.targets.c99.operations import (
     similarity_code,
     sparse_code,
 )
-from smpcore.codegen.vectors import count_conversion
+from smpcore.codegen.templates import filled, filled_folder
+from smpcore.codegen.vectors import TestVectors, conversions, count_conversion
 from smpcore.errors import ExportError
 
 #: Most inputs, and most levels of a category: an AVR's enum has 16 bits.
@@ -260,7 +260,7 @@ def quantise_source(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
     }
     if not tables["levels"].any():
         del tables["levels"]
-    c = replace(c, tables=tables)
+    c = Source(c.model, c.prefix, tables)
     words = {name: c.fetch(name, "k") for name in tables} | {"number": f"{number}_t"}
     words |= {"counter": unsigned(len(inputs)), "least": least, "most": most}
     words |= {"preamble": preamble(c, {}, FLOAT_RULES), "arrays": c.arrays()}
@@ -333,8 +333,8 @@ _MOST_LINES = 580
 #: Operation -> how a public function comes to its scores, given the code before it;
 #: other operations are part of the code of the one behind them.
 CODE: dict[type[Operation], Callable[[Any, RowCode | None, Source], RowCode]] = {
-    WeightedInputs: lambda one, before, c: linear_code(one, c),
-    WeightedSums: lambda one, before, c: similarity_code(one, c),
+    WeightedInputs: linear_code,
+    WeightedSums: similarity_code,
     SparseCode: sparse_code,
 }
 
@@ -435,3 +435,84 @@ def _label_function(c: Source) -> str:
         "cases": "".join(c.text("label case", one) for one in labels),
     }
     return c.text("labels", words)
+
+
+def selftest_files(model: Any, vectors: TestVectors, prefix: str) -> dict[str, str]:
+    """A self-test: the model answers its test vectors, on any machine it runs on."""
+    tried, what = "class", "scores and class"
+    if table := model.probability:
+        tried, what = table.kind, f"scores, class and {table.kind}"
+    if model.is_regression:
+        tried, what = "value", "value"
+    c = Source(model, prefix, {})
+    words = {
+        "n_vectors": len(vectors.rows),
+        "compared": what,
+        "casts": CASTS,
+        "casts_end": CASTS_END,
+        "head": head(model, prefix),
+        "math": "" if model.is_integer else "#include <math.h>\n\n",
+        "tables": "\n".join(_vector_tables(c, vectors)),
+        "conversion": "",
+    }
+    words = c.words | words | {"try": c.text(tried, words, "selftest")}
+    words |= {name: c.text(name, words, "selftest") for name in ("bytes", "flash")}
+    if not model.is_integer:
+        return filled_folder("c99/selftest", words)
+    tried, size = conversions(model), f"[{c.m}_CONVERSIONS][{c.m}_N]"
+    numbers = _table(c, f"float @_numbers{size}", _rows(tried.values, tried.kinds))
+    integers = _table(c, f"{c.number} @_integers{size}", _rows(tried.integers))
+    words |= {"numbers": f"{numbers}\n{integers}", "n_conversions": len(tried.kinds)}
+    words["conversion"] = c.text("conversion", words, "selftest")
+    conversion = filled("c99/selftest_quantise.c.in", words)
+    files = filled_folder("c99/selftest", words)
+    return files | {f"{prefix}_selftest_quantise.c": conversion}
+
+
+def _vector_tables(c: Source, vectors: TestVectors) -> Iterator[str]:
+    """Inputs of the vectors, and what the emulator answers."""
+    size, model = f"{c.m}_VECTORS]", c.model
+    yield _table(
+        c, f"{c.number} @_x[{size}[{c.m}_N]", _rows(vectors.rows, vectors.kinds)
+    )
+    scores, by_class = _rows(vectors.scores), f"[{c.m}_CLASSES]"
+    if model.is_regression:
+        yield _table(c, f"{c.score} @_values[{size}[1]", scores)
+        return
+    yield _table(c, f"{c.score} @_scores[{size}{by_class}", scores)
+    winners = [f"    {_numbers(vectors.winners)}"]
+    yield _table(c, f"{c.index} @_class[{size}", winners)
+    if model.probability:
+        shares = model.probability.of_scores(vectors.scores)
+        by_class = by_class if shares.ndim > 1 else ""
+        lines = _rows(shares) if by_class else [f"    {_numbers(shares)}"]
+        yield _table(c, f"uint16_t @_probability[{size}{by_class}", lines)
+
+
+def _table(c: Source, declared: str, lines: list[str]) -> str:
+    """A constant array; @ is the begin of its name."""
+    head = f"static const {declared.replace('@', f'{c.prefix}_test')}"
+    text = ",\n".join(lines)
+    return f"{head} {c.m}_VECTOR_CONST = {{\n{text}}};\n"
+
+
+def _rows(values: np.ndarray, kinds: Iterable[str] = ()) -> list[str]:
+    """Initialisers of rows, with a comment where they are of kinds."""
+    rows = [f"    {{{_numbers(row)}}}" for row in values]
+    heads = [f"    /* {kind} */\n" for kind in kinds] or [""] * len(rows)
+    return [f"{head}{row}" for head, row in zip(heads, rows, strict=True)]
+
+
+def _numbers(values: np.ndarray) -> str:
+    if values.dtype.kind == "f":
+        words, per_line = [_float(value) for value in values], 5
+    else:
+        words, per_line = [str(value) for value in values.tolist()], 12
+    lines = [", ".join(words[i : i + per_line]) for i in range(0, len(words), per_line)]
+    return ",\n     ".join(lines)
+
+
+def _float(value: np.floating) -> str:
+    if np.isinf(value):
+        return "INFINITY" if value > 0 else "-INFINITY"
+    return "NAN" if np.isnan(value) else c_float(value)

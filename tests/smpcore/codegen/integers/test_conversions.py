@@ -12,7 +12,7 @@ from smpcore.chips.measuring import simulated as simulated_rows
 from smpcore.chips.programs import ChipProgram
 from smpcore.codegen import SensorRange, compile_model, emit_c99, quantise, sample
 from smpcore.codegen.inputs import container_ends
-from smpcore.codegen.targets.c99.selftest import selftest_files
+from smpcore.codegen.targets.c99.source import selftest_files
 from smpcore.codegen.vectors import conversions
 from tests.smpcore.codegen.random_models import random_linear
 from tests.smpcore.codegen.toolchain import (
