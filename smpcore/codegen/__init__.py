@@ -6,12 +6,11 @@ that to integers, and `test_vectors` chooses rows that try it.
 """
 
 from smpcore.codegen.agreement import Agreement, agreement, error_bound
-from smpcore.codegen.costs import Costs, conversion, estimated
+from smpcore.codegen.costs import conversion, estimated
 from smpcore.codegen.export import TARGETS, export
 from smpcore.codegen.inputs import (
     CompiledInput,
     Counts,
-    QuantInput,
     SensorRange,
     in_counts,
     table_in_counts,
@@ -19,7 +18,7 @@ from smpcore.codegen.inputs import (
 from smpcore.codegen.lower import check_supported, compile_model, used_inputs
 from smpcore.codegen.model import CompiledModel, QuantModel
 from smpcore.codegen.names import default_name, model_id
-from smpcore.codegen.package import NUMBERS, Package, Target
+from smpcore.codegen.package import NUMBERS, Package
 from smpcore.codegen.python import emit_python
 from smpcore.codegen.quantise import quantise
 from smpcore.codegen.targets.c99.feature_stream import FeatureStream
@@ -33,15 +32,12 @@ __all__ = [
     "Agreement",
     "CompiledInput",
     "CompiledModel",
-    "Costs",
     "Counts",
     "FeatureStream",
     "Package",
-    "QuantInput",
     "QuantModel",
     "SensorRange",
     "Stream",
-    "Target",
     "TestVectors",
     "agreement",
     "check_supported",

@@ -129,11 +129,11 @@ def conversion(quant: QuantModel, chip: str) -> Costs | None:
 
 def estimate(piece: Structure, each: _Constants) -> Costs:
     """What a piece of code takes, by the constants of its form on a chip."""
-    starts = {"flash": piece.table_bytes, "stack": 0, "count": 0}
     counted = {"flash": piece.code, "stack": piece.stack, "count": piece.work}
     whole = {}
-    for what, start in starts.items():
-        sizes = (each[what].get(name, 0.0) * n for name, n in counted[what].items())
+    for what, parts in counted.items():
+        sizes = (each[what].get(name, 0.0) * n for name, n in parts.items())
+        start = piece.table_bytes if what == "flash" else 0
         whole[what] = math.ceil(start + sum(sizes))
     errors = {f"{what}_error": size for what, size in each["error"].items()}
     return Costs(**whole, **errors)
@@ -206,23 +206,16 @@ def _linear_parts(
         # A compiler writes out the steps of the shortest loops.
         loop = len(model.inputs) // (2 if in_pairs else 1)
         long_rows = model.n_rows if loop > _WRITTEN_OUT else 0
-        own = {"term": n - odd, "odd term": odd, "row of a loop": long_rows}
-        return own | _odd_terms(model, n)
-    counted = _odd_terms(model, n) | {
-        "term": n,
-        "tested": n if levels else 0,
-        "level": levels,
-    }
-    for name in ("missing", "shift"):
-        counted[name] = n - levels if name in tables else 0
-    counted["far term"] = n if n > np.iinfo(np.uint8).max else 0
+        counted = {"term": n - odd, "odd term": odd, "row of a loop": long_rows}
+    else:
+        counted = {"term": n, "tested": n if levels else 0, "level": levels}
+        for name in ("missing", "shift"):
+            counted[name] = n - levels if name in tables else 0
+        counted["far term"] = n if n > np.iinfo(np.uint8).max else 0
+    # Terms whose weights take two bytes, or in a function that two others call.
+    counted["wide term"] = n * (tables["weight"].itemsize == 2)
+    counted["shared term"] = n if _tied_classes(model) else 0
     return counted
-
-
-def _odd_terms(model: CompiledModel | QuantModel, n: int) -> dict[str, int]:
-    """Terms whose weights take two bytes, or in a function that two others call."""
-    wide = model.tables()["weight"].itemsize == 2
-    return {"wide term": n * wide, "shared term": n if _tied_classes(model) else 0}
 
 
 def _similarity_parts(

@@ -28,6 +28,7 @@ most. Where isotonic curves follow the softmax there is no table.
 
 from __future__ import annotations
 
+import functools
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -159,7 +160,11 @@ def probability_table(model: Any, calibration: Calibration) -> ProbabilityTable:
     """Write the calibration of two classes as a table."""
     slope, offsets = calibration.slope, calibration.offsets
     offset = float(offsets[1] - offsets[0])
-    low, high = _span(calibration, offset)
+    # Log-odds outside which the probability does not change any more.
+    low, high = -_FLAT, _FLAT
+    if calibration.curves:
+        first, second = (curve[0] for curve in calibration.curves)
+        low, high = min(-first[-1], second[0]), max(-first[0], second[-1])
     # A lead of 0 is always inside, so that nothing is taken from an unsigned number.
     reach = np.array([max(offset - low, 0.0), max(high - offset, 0.0)])
     reach = reach / slope if slope else np.zeros(2)
@@ -216,29 +221,18 @@ def _table(
 
 def calibrated(model: Any, calibration: Calibration) -> Any:
     """Give a program what its calibration says of its answers."""
-    if model.is_regression:
-        return replace(model, half_width=_half_width(model, calibration))
-    make = probability_table if model.n_outputs == 2 else softmax_table
-    return replace(model, probability=make(model, calibration))
-
-
-def _half_width(model: Any, calibration: Calibration) -> float | None:
-    """Half the width of an interval, rounded up; None where the format has none."""
+    if not model.is_regression:
+        make = probability_table if model.n_outputs == 2 else softmax_table
+        return replace(model, probability=make(model, calibration))
+    # Half the width of an interval, rounded up; none where the format has none.
     width = calibration.half_width(COVERAGE) / model.step
     if model.is_integer:
-        return int(np.ceil(width)) if width < 2**31 - 1 else None
+        half = int(np.ceil(width)) if width < 2**31 - 1 else None
+        return replace(model, half_width=half)
     with np.errstate(over="ignore"):
         near = np.float32(width)
         near = np.nextafter(near, np.float32(np.inf)) if float(near) < width else near
-    return float(near) if np.isfinite(near) else None
-
-
-def _span(calibration: Calibration, offset: float) -> tuple[float, float]:
-    """Log-odds outside which the probability does not change any more."""
-    if not calibration.curves:
-        return -_FLAT, _FLAT
-    first, second = (curve[0] for curve in calibration.curves)
-    return min(-first[-1], second[0]), max(-first[0], second[-1])
+    return replace(model, half_width=float(near) if np.isfinite(near) else None)
 
 
 def _whole_places(model: Any, reach: np.ndarray) -> tuple[dict[str, Any], np.ndarray]:
@@ -289,30 +283,25 @@ def _lines_within(lower: np.ndarray, upper: np.ndarray) -> _Lines | None:
     while begin < len(lower):
         if len(lines) == MOST_SEGMENTS:
             return None
-        found = _longest(lower[begin:], upper[begin:], floor)
-        if found is None:
+        fits = functools.partial(_line, lower[begin:], upper[begin:], floor)
+        lengths = range(1, len(lower) - begin + 1)
+        length = bisect_left(lengths, True, key=lambda n: fits(n) is None)
+        if not length:
             return None
-        length, start, slope = found
+        start, slope = fits(length)
         lines.append((begin, start, slope))
         floor, begin = start + slope * (length - 1), begin + length
     return lines
 
 
-def _longest(
-    lower: np.ndarray, upper: np.ndarray, floor: float
-) -> tuple[int, float, float] | None:
-    """Places that one line covers, its start and slope; None where there is none."""
-    fits: Callable = lambda n: _line(lower[:n], upper[:n], floor)  # noqa: E731
-    lengths = range(1, len(lower) + 1)
-    length = bisect_left(lengths, True, key=lambda n: fits(n) is None)
-    return (length, *fits(length)) if length else None
-
-
 def _line(
-    lower: np.ndarray, upper: np.ndarray, floor: float
+    lower: np.ndarray, upper: np.ndarray, floor: float, n: int
 ) -> tuple[float, float] | None:
-    """The flattest line between two bounds from where their chord would begin."""
-    n = len(lower)
+    """The flattest line over n places between two bounds, if there is one.
+
+    It begins where their chord would.
+    """
+    lower, upper = lower[:n], upper[:n]
     if n == 1:
         start = max(float(lower[0]), floor)
         return (start, 0.0) if start <= float(upper[0]) + _TINY else None

@@ -173,18 +173,14 @@ def _constant(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-def unit_note(unit: str) -> str:
-    """A user's unit, behind a number in a comment: letters and signs of units only."""
-    printable = re.sub(r"[^A-Za-z0-9 .%^/-]", "", unit).strip()
-    return f" {printable}" if printable else ""
-
-
 def note(c: Source, one: CompiledInput | QuantInput) -> str:
     """Comment behind the name of an input."""
     entry = one.given if isinstance(one, QuantInput) else one
     if entry.levels:
         return f" /* {c.m}_IS_{entry.identifier.upper()}_..., or -1: unknown */"
-    unit, trained = unit_note(entry.unit), f"{entry.low:.6g} to {entry.high:.6g}"
+    # A user's unit may stand in a comment: letters and signs of units only.
+    unit = f" {re.sub('[^A-Za-z0-9 .%^/-]', '', entry.unit).strip()}".rstrip()
+    trained = f"{entry.low:.6g} to {entry.high:.6g}"
     if entry is one:
         return f" /* {trained}{unit} */"
     exact = [f"{one.low:.6g} to {one.high:.6g}"] if one.exact else []
