@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import Literal
+from numbers import Integral, Real
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
-from smpcore.errors import require_finite
-from smpcore.model.calibration import Calibration, calibration_of
+from smpcore.errors import SmpcoreError, require_finite
+from smpcore.model.calibration import N_WIDTHS, Calibration, calibration_of
 from smpcore.model.history import History
 from smpcore.model.model_json import read_entries, write_entries
-from smpcore.model.sparse_codes import sparse_codes
-from smpcore.model.sparse_rows import sparse_activations
 from smpcore.model.ties import lowest_within
-from smpcore.model.valid_parts import check_parts
 from smpcore.similarity import Similarity
+from smpcore.solvers.nqp import nqp_rows
 
 SCHEMA = 1
 
@@ -26,6 +25,8 @@ FAR_OUTSIDE = 0.5
 #: Score of the fallback class for an input that nothing represents, above two `tie`;
 #: others have 0.
 UNREPRESENTED = 1e-9
+#: Numbers of dense copies of sparse rows that are in memory at once.
+BLOCK_SIZE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +116,7 @@ class PrototypeModel:
             if isinstance(value, np.ndarray) and value.flags.writeable:
                 parts[name] = value.view()
                 parts[name].flags.writeable = False
-        check_parts(self)
+        _check_parts(self)
 
     @property
     def n_features(self) -> int:
@@ -214,14 +215,32 @@ class PrototypeModel:
         ndarray of shape (n_samples, n_prototypes)
         """
         if issparse(X):
-            return sparse_activations(self, X)
+            return self._sparse_activations(X)
         scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale
         if self.is_linear:
             mixed = scaled @ self.weights.T + self.bias
         else:
             mixed = self.similarity.mixed(scaled, self.anchors, self.mixing)
             mixed += self.bias
-        return mixed if self.gram is None else sparse_codes(self, mixed)
+        return mixed if self.gram is None else self._sparse_codes(mixed)
+
+    def _sparse_codes(self, mixed: np.ndarray) -> np.ndarray:
+        """Weights of prototypes that reconstruct inputs of these similarities."""
+        codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
+        gram = np.array(self.gram, order="C")  # compiled code wants it writable
+        size = int(self.code_size)
+        nqp_rows(gram, np.ascontiguousarray(-mixed), size, codes, values)
+        return codes
+
+    def _sparse_activations(self, X: Any) -> np.ndarray:
+        """Activations for sparse rows: linear models skip zeros, others read blocks."""
+        if not self.is_linear or self.gram is not None:
+            rows, at_once = X.tocsr(), max(1, BLOCK_SIZE // X.shape[1])
+            firsts = range(0, max(1, X.shape[0]), at_once)
+            blocks = (rows[first : first + at_once].toarray() for first in firsts)
+            return np.concatenate([self.activations(block) for block in blocks])
+        weights = self.weights / self.scale
+        return X @ weights.T + (self.bias - weights @ self.center)
 
     def scores(self, X: np.ndarray) -> np.ndarray:
         """Score of each output.
@@ -414,3 +433,82 @@ class PrototypeModel:
             If the text is not such a model: which entry, and why.
         """
         return cls(**read_entries(text, SCHEMA, {entry.name for entry in fields(cls)}))
+
+
+def _check_parts(model: PrototypeModel) -> None:
+    """Refuse a model whose parts do not fit together."""
+    d, m, k = model.n_features, model.n_prototypes, model.n_outputs
+    expected = {
+        "center": (d,),
+        "scale": (d,),
+        "low": (d,),
+        "high": (d,),
+        "anchors": (len(model.anchors), d),
+        "mixing": (len(model.anchors), m),
+        "bias": (m,),
+        "votes": (m, k),
+        "counts": (m,),
+        "intercept": (k,),
+    }
+    for name, shape in expected.items():
+        array = getattr(model, name)
+        if array.shape != shape:
+            raise SmpcoreError(f"{name} should have shape {shape}, not {array.shape}.")
+        if not np.isfinite(array).all():
+            raise SmpcoreError(f"{name} should be finite everywhere.")
+    if len(model.feature_names) != d or int(np.prod(model.sample_shape)) != d:
+        raise SmpcoreError(f"feature_names and sample_shape should fit {d} features.")
+    if model.classes is not None and model.classes.shape != (k,):
+        raise SmpcoreError(f"classes should have {k} entries, one for each output.")
+    if model.pooling not in ("max", "sum"):
+        raise SmpcoreError(f"pooling={model.pooling!r} should be 'max' or 'sum'.")
+    if model.pooling == "max" and not (model.votes != 0).any(axis=0).all():
+        raise SmpcoreError("votes should give each output at least one prototype.")
+    if (model.scale <= 0).any():
+        raise SmpcoreError("scale should be positive everywhere.")
+    for name in ("band", "tie"):
+        value = getattr(model, name)
+        if not (isinstance(value, Real) and 0 <= value < np.inf):
+            raise SmpcoreError(f"{name}={value!r} should be a number of at least 0.")
+    _check_code(model)
+    if model.calibration is not None:
+        _check_calibration(model)
+
+
+def _check_code(model: PrototypeModel) -> None:
+    """Refuse a coding stage that is not whole."""
+    m, size, gram = model.n_prototypes, model.code_size, model.gram
+    if not (isinstance(size, Integral) and size >= 0):
+        raise SmpcoreError(f"code_size={size!r} should be a whole number, 0 or more.")
+    if (size > 0) != (gram is not None):
+        raise SmpcoreError("gram should be given with a code_size above 0 only.")
+    if gram is None:
+        return
+    if gram.shape != (m, m) or not np.isfinite(gram).all():
+        raise SmpcoreError(f"gram should be finite, of shape ({m}, {m}).")
+    if model.pooling != "sum" or model.bias.any() or model.intercept.any():
+        raise SmpcoreError(
+            "A code is pooled with pooling='sum', without bias or intercept."
+        )
+
+
+def _check_calibration(model: PrototypeModel) -> None:
+    """Refuse a calibration of another model."""
+    calibration = model.calibration
+    n_classes = 0 if model.classes is None else model.n_outputs
+    shapes = calibration.offsets.shape, calibration.half_widths.shape
+    if shapes != ((n_classes,), (0 if n_classes else N_WIDTHS,)):
+        raise SmpcoreError(
+            f"calibration should have an offset for each of {n_classes} classes"
+            f"{'' if n_classes else f', and {N_WIDTHS} half_widths'}."
+        )
+    if len(calibration.curves) not in (0, n_classes):
+        raise SmpcoreError("calibration should have a curve for each class, or none.")
+    for curve in calibration.curves:
+        if curve.ndim != 2 or len(curve) != 2 or (np.diff(curve) < 0).any():
+            raise SmpcoreError("curves of a calibration should ascend.")
+    numbers = calibration.slope, *calibration.offsets
+    if not np.isfinite(numbers).all() or calibration.slope < 0:
+        raise SmpcoreError(
+            "calibration should have finite offsets and a slope of at least 0."
+        )
