@@ -66,6 +66,7 @@ SYMBOLS = (
     *("circle", "square", "triangle-up", "diamond", "cross", "x"),
     *("star", "triangle-down", "pentagon", "hexagon"),
 )
+_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _PARTS = {"training": "", "validation": "/", "test": "x"}
 _MOST_POINTS = 2000
 _MOST_BARS = 40
@@ -109,6 +110,19 @@ def marks(
     """Marks of one kind, at places (x, y)."""
     x, y = np.reshape(xy, (-1, 2)).T
     figure.add_scatter(x=x, y=y, mode="markers", name=name, marker=style, **more)
+
+
+def error_bars(value: object, low: object, high: object, **style: object) -> dict:
+    """Bars around values from the low ends of their intervals to the high ones."""
+    return {"array": high - value, "arrayminus": value - low, **style}
+
+
+def line_style(number: int) -> dict[str, str]:
+    """Colour and dashes of a line; no two of the first 42 have the same."""
+    return {
+        "color": OKABE_ITO[number % len(OKABE_ITO)],
+        "dash": _DASHES[number % len(_DASHES)],
+    }
 
 
 def class_balance(dataset: Dataset, division: Split) -> go.Figure:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO, SYMBOLS
+from smpcore.figures.charts import OKABE_ITO, SYMBOLS, error_bars
 from smpcore.figures.tradeoff import beside_others
 
 #: Colour and symbol of the marked model, in no group.
@@ -37,15 +37,11 @@ def chip_peers(
     for place, group in enumerate(points["group"].unique()):
         _group(figure, shown[shown["group"] == group], cost, place)
     if marked is not None:
-        low, high = marked.interval
-        bars = {
-            "array": [high - marked.accuracy],
-            "arrayminus": [marked.accuracy - low],
-        }
         figure.add_scatter(
             x=[marked.cost],
             y=[marked.accuracy],
-            error_y={**bars, "thickness": 1.5},
+            error_y=error_bars(np.array([marked.accuracy]), *marked.interval),
+            error_y_thickness=1.5,
             mode="markers",
             name=marked.name,
             marker=_MARKED,

@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import GREY, OKABE_ITO, guide, layout, marks, words
+from smpcore.figures.charts import (
+    GREY,
+    OKABE_ITO,
+    error_bars,
+    guide,
+    layout,
+    marks,
+    words,
+)
 
 #: Points that are drawn at most: the worst, and evenly spread others.
 _MOST_POINTS = 2000
@@ -79,12 +87,8 @@ def intervals(
                 np.column_stack([part["value"], places[shown]]),
                 name,
                 {"color": color, "symbol": symbol, "size": 11},
-                error_x={
-                    "symmetric": False,
-                    "array": part["high"] - part["value"],
-                    "arrayminus": part["value"] - part["low"],
-                    "thickness": 1.5,
-                },
+                error_x=error_bars(part["value"], part["low"], part["high"]),
+                error_x_thickness=1.5,
                 text=part["group"].map(words),
                 hovertemplate="%{text}: %{x:.3~r}",
             )

@@ -9,21 +9,12 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from smpcore.datasets import Input
-from smpcore.figures.charts import (
-    GREY,
-    OKABE_ITO,
-    bars_layout,
-    class_mark,
-    layout,
-    marks,
-    words,
-)
+from smpcore.figures import charts
 from smpcore.model.portraits import as_image
 
-_FOR, _AGAINST = OKABE_ITO[0], OKABE_ITO[5]
+_FOR, _AGAINST = charts.OKABE_ITO[0], charts.OKABE_ITO[5]
 #: Blue speaks for, vermilion against, grey is neither: on light and dark ground.
 _SIGNED = [[0.0, _AGAINST], [0.5, "#E6E6E6"], [1.0, _FOR]]
-_DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _NODES = 160
 #: Levels of a category that are drawn, at most.
 _MOST_LEVELS = 6
@@ -93,19 +84,13 @@ def picture(
     figure.update_xaxes(range=(-0.5, w - 0.5), **usual)
     figure.update_yaxes(range=(h - 0.5, -0.5), scaleanchor="x", **usual)  # square
     tall = width * min(3.0, image.shape[0] / image.shape[1])
-    heading, top = words(title), 24
+    heading, top = charts.words(title), 24
     if 6.5 * len(heading) > width:  # about what it takes; the class gets its own line
         heading, top = heading.replace(" (", "<br>(", 1), 40
     return figure.update_layout(
-        title={
-            "text": heading,
-            "font_size": 12,
-            "x": 0.5,
-            "xanchor": "center",
-            "y": 1,
-            "yanchor": "top",
-        },
-        title_pad_t=5,
+        title={"text": heading, "font_size": 12, "pad_t": 5, "x": 0.5, "y": 1},
+        title_xanchor="center",
+        title_yanchor="top",
         width=width,
         height=max(60, round(tall) + top),
         margin={"l": 1, "r": 1, "t": top, "b": 0},
@@ -128,25 +113,22 @@ def channels(
     across = min(3, n_channels)
     down = -(-n_channels // across)
     numbered = [f"channel {c + 1}" for c in range(n_channels)]
-    named = [words(name) for name in names] or numbered
+    named = [charts.words(name) for name in names] or numbered
     figure = make_subplots(down, across, subplot_titles=named, shared_xaxes=True)
     for i, (row, title) in enumerate(zip(rows, titles, strict=True)):
         for c, line in enumerate(np.reshape(row, shape)):
             figure.add_scatter(
                 x=np.arange(1, line.size + 1),
                 y=line,
-                name=words(title),
+                name=charts.words(title),
                 legendgroup=str(i),
                 showlegend=c == 0,
-                line={
-                    "color": OKABE_ITO[i % len(OKABE_ITO)],
-                    "dash": _DASHES[i % len(_DASHES)],
-                },
+                line=charts.line_style(i),
                 row=c // across + 1,
                 col=c % across + 1,
             )
     _edge_titles(figure, down, across, "time step", "value")
-    return layout(figure, 60 + 130 * down).update_layout(legend_y=1.08)
+    return charts.layout(figure, 60 + 130 * down).update_layout(legend_y=1.08)
 
 
 def _edge_titles(
@@ -174,7 +156,7 @@ def signed_bars(
     order = np.argsort(-np.abs(values), kind="stable")
     order = order[values[order] != 0][:most]
     # A number in front keeps two names apart that read alike when cut short.
-    labels = [f"{'⚠ ' if i in marked else ''}{words(names[i])}" for i in order]
+    labels = [f"{'⚠ ' if i in marked else ''}{charts.words(names[i])}" for i in order]
     places = list(range(len(order)))
     figure = go.Figure(
         go.Bar(
@@ -189,7 +171,7 @@ def signed_bars(
             hovertemplate="%{customdata}: %{x:.4~r}<extra></extra>",
         )
     )
-    bars_layout(figure, len(order), x_title, y_title)
+    charts.bars_layout(figure, len(order), x_title, y_title)
     return figure.update_yaxes(type="linear", tickvals=places, ticktext=labels)
 
 
@@ -204,7 +186,7 @@ def columns_beside(
         len(inputs), 1, row_heights=lanes, vertical_spacing=75 / height
     )
     for place, (name, X) in enumerate(parts.items()):
-        color = (OKABE_ITO[0], GREY)[place % 2]
+        color = (charts.OKABE_ITO[0], charts.GREY)[place % 2]
         for row, one in enumerate(inputs, 1):
             values, at = X[:, one.features], {"row": row, "col": 1}
             shown = {"name": name, "legendgroup": name, "marker_color": color}
@@ -220,14 +202,14 @@ def columns_beside(
                 shares[list(one.feature_levels)] = values.mean(axis=0)
                 if one.dropped >= 0:
                     shares[one.dropped] = 1.0 - values.sum(axis=1).mean()
-                levels = [words(level) for level in one.levels[:_MOST_LEVELS]]
+                levels = [charts.words(level) for level in one.levels[:_MOST_LEVELS]]
                 figure.add_bar(**shown, x=shares[:_MOST_LEVELS], y=levels, **at)
                 figure.update_yaxes(type="category", title="level", **at)
                 figure.update_xaxes(tickformat=".0%", rangemode="tozero", **at)
-            title = words(f"{one.name} {one.unit}".strip())
+            title = charts.words(f"{one.name} {one.unit}".strip())
             figure.update_xaxes(title=title, title_standoff=2, **at)
             figure.update_yaxes(autorange="reversed", **at)
-    layout(figure, height)
+    charts.layout(figure, height)
     return figure.update_layout(barmode="group", dragmode=False)
 
 
@@ -257,16 +239,16 @@ def densities(
         width = max(width, (high - low + 2 * room) / _NODES)
         bells = np.exp(-0.5 * ((grid[:, None] - class_values[:2000]) / width) ** 2)
         density = bells.mean(axis=1) / (width * np.sqrt(2 * np.pi))
-        style = {
-            "color": OKABE_ITO[c % len(OKABE_ITO)],
-            "dash": _DASHES[c % len(_DASHES)],
-        }
-        figure.add_scatter(x=grid, y=density, name=words(label), line=style)
+        name, style = charts.words(label), charts.line_style(c)
+        figure.add_scatter(x=grid, y=density, name=name, line=style)
     for place, name in limits:
         figure.add_vline(
-            x=place, line_dash="dot", line_color=GREY, annotation_text=words(name)
+            x=place,
+            line_dash="dot",
+            line_color=charts.GREY,
+            annotation_text=charts.words(name),
         )
-    return layout(figure, 260, words(x_title), "density")
+    return charts.layout(figure, 260, charts.words(x_title), "density")
 
 
 def embeddings(
@@ -277,11 +259,13 @@ def embeddings(
     figure = make_subplots(1, 2, subplot_titles=titles, horizontal_spacing=0.06)
     for col, points in enumerate((before, after), start=1):
         for c, label in enumerate(classes):
-            style = {**class_mark(c), "size": 7}
+            style = {**charts.class_mark(c), "size": 7}
             more = {"legendgroup": str(c), "showlegend": col == 1, "row": 1, "col": col}
-            marks(figure, points[y_encoded == c, :2], words(label), style, **more)
+            charts.marks(
+                figure, points[y_encoded == c, :2], charts.words(label), style, **more
+            )
     _edge_titles(figure, 1, 2, "first principal axis", "second principal axis")
-    return layout(figure, 380).update_layout(legend_y=1.12)
+    return charts.layout(figure, 380).update_layout(legend_y=1.12)
 
 
 def recovery(
@@ -290,9 +274,9 @@ def recovery(
     """Share of refits that recover each prototype, against how similar it has to be."""
     figure = go.Figure()
     for j, column in enumerate(shares.T):
-        style = {"color": OKABE_ITO[j % len(OKABE_ITO)]}
-        style["dash"] = _DASHES[j % len(_DASHES)]
-        figure.add_scatter(x=bounds, y=column, name=words(names[j]), line=style)
-    figure.add_vline(x=bound, line={"color": GREY, "dash": "dot", "width": 1.5})
+        name, style = charts.words(names[j]), charts.line_style(j)
+        figure.add_scatter(x=bounds, y=column, name=name, line=style)
+    figure.add_vline(x=bound, line={"color": charts.GREY, "dash": "dot", "width": 1.5})
     figure.update_yaxes(tickformat=".0%", range=(0.0, 1.02))
-    return layout(figure, 300, "similarity of at least", "refits that recover it")
+    titles = "similarity of at least", "refits that recover it"
+    return charts.layout(figure, 300, *titles)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import GREY, OKABE_ITO, guide
+from smpcore.figures.charts import GREY, OKABE_ITO, error_bars, guide
 from smpcore.figures.tradeoff import beside_others
 
 #: What is below the net benefit of an odd threshold is not drawn.
@@ -25,16 +25,11 @@ def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
     for number, (name, table) in enumerate(tables.items()):
         first = number == 0
         color = OKABE_ITO[0] if first else GREY
-        bars = {
-            "array": table["high"] - table["share"],
-            "arrayminus": table["share"] - table["low"],
-            "thickness": 1,
-            "visible": first,
-        }
+        interval = table["share"], table["low"], table["high"]
         figure.add_scatter(
             x=table["probability"],
             y=table["share"],
-            error_y=bars,
+            error_y=error_bars(*interval, thickness=1, visible=first),
             mode="lines+markers",
             line={"color": color, "width": 2 if first else 1},
             marker={"symbol": "circle" if first else "square-open", "size": 8},

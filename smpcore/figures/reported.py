@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import CLASS_COLORS, GREY, class_mark, guide
+from smpcore.figures.charts import CLASS_COLORS, GREY, class_mark, error_bars, guide
 
 #: Pixels of a line of numbers, and of what is around all of them.
 _LINE, _AROUND = 22, 130
@@ -62,11 +62,8 @@ def mean_differences(rows: pd.DataFrame) -> go.Figure:
             figure.add_scatter(
                 x=part["difference"],
                 y=names[part.index],
-                error_x={
-                    "array": part["high"] - part["difference"],
-                    "arrayminus": part["difference"] - part["low"],
-                    "thickness": 2,
-                },
+                error_x=error_bars(part["difference"], part["low"], part["high"]),
+                error_x_thickness=2,
                 mode="markers",
                 marker={"color": color, "size": 8},
                 name=verdict,

@@ -30,20 +30,13 @@ def series(
             f"dataset={dataset.name} should hold series; read it as series first."
         )
     n_times, shown = dataset.sample_shape[1], channels[:_MOST_CHANNELS]
-    figure = make_subplots(
-        len(shown),
-        1,
-        shared_xaxes=True,
-        vertical_spacing=0.08 / len(shown),
-        y_title="",
-    )
+    usual = {"shared_xaxes": True, "vertical_spacing": 0.08 / len(shown)}
+    figure = make_subplots(len(shown), 1, y_title="", **usual)
     features, times = dataset.feature_columns, np.arange(1, n_times + 1)
     for name, style, class_rows in _groups(dataset, rows):
-        some = class_rows[
-            np.linspace(0, class_rows.size - 1, min(per_class, class_rows.size)).astype(
-                int
-            )
-        ]
+        n_rows = class_rows.size
+        places = np.linspace(0, n_rows - 1, min(per_class, n_rows)).astype(int)
+        some = class_rows[places]
         values = dataset.frame[features].iloc[some].to_numpy(np.float64)
         # One line with gaps for all the samples of a class: fewer traces, one name.
         gaps = np.full((some.size, len(channels), 1), np.nan)
