@@ -31,10 +31,6 @@ __all__ = [
 MOST_AT_ONCE, TILE = 2**24, (256, 512)
 
 
-def _linear(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
-    return X @ anchors.T
-
-
 def _rbf(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
     # From the middle of the anchors: squares of large offsets would cancel.
     middle = anchors.mean(axis=0)
@@ -45,16 +41,6 @@ def _rbf(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarr
     np.maximum(distance, 0.0, out=distance)
     distance *= -similarity.gamma
     return np.exp(distance, out=distance)
-
-
-def _poly(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
-    return (similarity.gamma * (X @ anchors.T) + similarity.coef0) ** similarity.degree
-
-
-def _laplacian(
-    X: np.ndarray, anchors: np.ndarray, similarity: Similarity
-) -> np.ndarray:
-    return np.exp(-similarity.gamma * cdist(X, anchors, "cityblock"))
 
 
 def _unit_rows(X: np.ndarray) -> np.ndarray:
@@ -141,10 +127,6 @@ def _strings(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.n
     return np.exp(-similarity.gamma * distance)
 
 
-def _callable(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
-    return similarity.function(X, anchors)
-
-
 class SimilarityKind(NamedTuple):
     """What estimators, sliders and reports need to know of one kind of similarity.
 
@@ -202,7 +184,7 @@ SIMILARITIES = {
         True,
     ),
     "laplacian": SimilarityKind(
-        _laplacian,
+        lambda X, Z, params: np.exp(-params.gamma * cdist(X, Z, "cityblock")),
         "exp(-gamma d), d the sum of |x - z|",
         "Laplacian",
         kernels.LAPLACIAN,
@@ -213,7 +195,7 @@ SIMILARITIES = {
         power=1,
     ),
     "linear": SimilarityKind(
-        _linear,
+        lambda X, Z, params: X @ Z.T,
         "sum of x times z",
         "linear",
         kernels.LINEAR,
@@ -221,7 +203,7 @@ SIMILARITIES = {
         in_ball=True,
     ),
     "poly": SimilarityKind(
-        _poly,
+        lambda X, Z, params: (params.gamma * (X @ Z.T) + params.coef0) ** params.degree,
         "(gamma s + coef0)^degree, s the sum of x times z",
         "polynomial",
         kernels.POLY,
@@ -250,8 +232,8 @@ SIMILARITIES = {
     ),
     "gak": SimilarityKind(_gak),
     "strings": SimilarityKind(_strings, parameters=("gamma",)),
-    "precomputed": SimilarityKind(_linear),
-    "callable": SimilarityKind(_callable),
+    "precomputed": SimilarityKind(lambda X, Z, params: X @ Z.T),
+    "callable": SimilarityKind(lambda X, Z, params: params.function(X, Z)),
 }
 #: Those with a gradient.
 SMOOTH = tuple(kind for kind, row in SIMILARITIES.items() if row.kernel is not None)
