@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from smpcore.errors import SmpcoreError
@@ -115,3 +115,8 @@ class Param:
         if all(isinstance(name, str | int) for names in clean for name in names):
             return clean
         raise SmpcoreError(f'{self.name} should be as in [["age", "height"], ["age"]].')
+
+
+def advanced(*params: Param) -> Iterator[Param]:
+    """The same controls, folded away at first."""
+    return (replace(param, advanced=True) for param in params)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from smpcore.explain.contributions import deciding_prototypes
-from smpcore.methods.imkpl.measures import discrimination, interpretability
+from smpcore.methods.imkpl.fit import discrimination, interpretability
 from smpcore.model import PrototypeModel
 from smpcore.model.portraits import holds_cases
 

@@ -171,8 +171,7 @@ LEFT = {
     "smpcore/solvers": {"found", "own", "kept"},
 }
 #: Files of a method, and of what methods share, that have none of them.
-FREE = {"__init__", "row", "method", "kinds_of_data"}
-FREE |= {"paper_algorithm", "paper_steps", "simplex"}
+FREE = {"__init__", "row", "method", "paper_algorithm", "paper_steps"}
 SOURCES = [ROOT / "app.py", *ROOT.glob("pages/**/*.py"), *ROOT.glob("smpcore/**/*.py")]
 
 

@@ -7,10 +7,10 @@ Algorithm: improve codes, prototypes and kernel weights in turn; it is not conve
 
 1. `problem`: scaled rows, screened kernels (of `kinds_of_kernels`), neighbours, first
    prototypes.
-2. `fold_choice`: kappa and the number of prototypes, chosen on folds of the rows.
-3. `starts`: the better of two starts of the alternation (`alternation`).
-4. `measures`: interpretability and discrimination of the result.
-5. `estimator`: `IMKPLClassifier`, which runs these steps. Compiled: `kernel`.
+2. `fit`: the alternation from the better of two starts; interpretability and
+   discrimination of the result.
+3. `estimator`: chooses kappa and the number of prototypes on folds of the rows;
+   `IMKPLClassifier`, which runs these steps. Compiled: `kernel`.
 """
 
 from smpcore.methods.imkpl.estimator import IMKPLClassifier

@@ -2,46 +2,272 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
 
-from smpcore.errors import SmpcoreError
-from smpcore.methods.imkpl.alternation import Alternation
-from smpcore.methods.imkpl.base_kernels import base_kernels, kernel_columns
-from smpcore.methods.imkpl.fold_choice import COUNTS, KERNEL_WEIGHTS, choose
-from smpcore.methods.imkpl.landmarks import landmark_rows
-from smpcore.methods.imkpl.measures import (
-    discrimination,
-    interpretability,
-    measures_in_words,
-)
-from smpcore.methods.imkpl.problem import (
-    IMKPLParameters,
-    IMKPLProblem,
-    IMKPLState,
-    first_prototypes,
-    neighbour_pairs,
-    screen,
-)
-from smpcore.methods.imkpl.result import fitted_state, run_history
-from smpcore.methods.imkpl.starts import best_run, landmark_start
+from smpcore.errors import SmpcoreError, cautions
+from smpcore.methods.imkpl import fit
+from smpcore.methods.imkpl import problem as problems
+from smpcore.methods.imkpl.kinds_of_kernels import base_kernels, kernel_columns
 from smpcore.methods.shared.allowed_values import Number, OneOf, class_values
-from smpcore.methods.shared.base import TOO_LARGE, Fitted
-from smpcore.methods.shared.classifier import PrototypeClassifier
+from smpcore.methods.shared.base import TOO_LARGE, PrototypeClassifier
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.gram import refuse_standardised
-from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.recorded import spread_trace
-from smpcore.methods.shared.scaling import scaled_copy
-from smpcore.methods.shared.sparse_rows import dense_rows
+from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
+from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
 from smpcore.model import Trace
+from smpcore.solvers.nqp import nqp_rows
+
+#: Values of kappa that are compared, from even weights to few kernels.
+KAPPAS = 100.0 / 2.0 ** np.arange(9)
+#: Numbers of prototypes of a class that are compared; kappa is chosen with the last.
+COUNTS = (1, 2, 5, 10)
+#: The other parameters of the fits that are compared, which are short.
+SETTINGS = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "code_size": 10, "path": True}
+#: Most rounds at a value of kappa, which begin where those at the last value ended; and
+#: with a number of prototypes, where fewer would end before the kernels are chosen.
+PATH_STEPS, MOST_STEPS = 3, 10
+#: Ways to weigh kernels that leave no evenness to choose, and what they are of it.
+KERNEL_WEIGHTS = {"lp": 0.0, "even": math.inf}
+#: Parameters of the estimator that matter to the choice.
+KERNEL_PARAMETERS = "kernels", "n_channels", "random_state"
+#: Folds, rows in all of them at most, and folds where there are more kernels than so
+#: many: a fit takes longer then, and no single kernel matters as much.
+N_FOLDS, MOST_ROWS, FEWER_FOLDS, FEW_KERNELS = 5, 300, 3, 16
+#: A value this many standard errors worse than the best ends the comparison.
+HOPELESS = 3.0
+#: Choices that are remembered: numbers, no data.
+MOST_CHOICES = 256
+
+
+class FoldChoice(NamedTuple):
+    """Evenness and prototypes of a class; why in a sentence, "" for a given value."""
+
+    kappa: float
+    n_prototypes: int
+    kappa_reason: str
+    count_reason: str
+
+    @property
+    def automatic(self) -> dict[str, float]:
+        """Parameters that were not given."""
+        reasons = {"kappa": self.kappa_reason, "n_prototypes": self.count_reason}
+        return {name: getattr(self, name) for name in reasons if reasons[name]}
+
+    @property
+    def measures(self) -> dict[str, tuple[str, str]]:
+        """Key of a read-out -> (value, reason) of what was not given."""
+        lines = {
+            "kappa": (f"{self.kappa:.3g}", self.kappa_reason),
+            "prototypes_per_class": (str(self.n_prototypes), self.count_reason),
+        }
+        return {key: line for key, line in lines.items() if line[1]}
+
+
+#: The last choices, by a digest of all that they depend on.
+_remembered: dict[bytes, FoldChoice] = {}
+_lock = threading.Lock()
+
+
+@dataclass(eq=False)
+class Fold:
+    """A path from even weights to few kernels on the training part of a fold."""
+
+    part: problems.IMKPLProblem
+    kernels: str
+    #: Rows that are held out, their labels, and how many rows each stands for.
+    X: np.ndarray
+    y: np.ndarray
+    counts: np.ndarray
+    alternation: fit.Alternation | None = None
+    n_kernels: int = 0
+
+    def with_prototypes(self, count: int) -> Fold:
+        """The start of a path with this number of prototypes of each class."""
+        part = self.part.with_prototypes(count, SETTINGS["code_size"])
+        return replace(self, part=part, alternation=None)
+
+    def correct(
+        self, kappa: float, stop: np.ndarray, most_steps: int = PATH_STEPS
+    ) -> np.ndarray:
+        """Move on to this kappa; which of the held-out rows are predicted right."""
+        part, parameters = self.part, problems.IMKPLParameters(**SETTINGS, kappa=kappa)
+        if self.alternation is None:
+            self.alternation = fit.Alternation(part, parameters, stop)
+        else:
+            self.alternation.go_on(parameters)
+        alternation = self.alternation
+        alternation.run(SolverOptions(1e-4, most_steps, stop=stop))
+        self.n_kernels = np.count_nonzero(alternation.beta)
+        used = np.flatnonzero(alternation.U.any(axis=0))
+        similarity, anchors = part.model_kernel(self.kernels, alternation.beta, used)
+        near = similarity.values(self.X, anchors) @ alternation.U[:, used].T
+        codes, values = np.zeros_like(near), np.empty(len(near))
+        gram, C = alternation.gram, np.ascontiguousarray(-near)
+        nqp_rows(gram, C, SETTINGS["code_size"], codes, values)
+        predicted = part.classes[(codes @ part.votes(alternation.U)).argmax(axis=1)]
+        return predicted == self.y
+
+
+def choose(
+    estimator: Any,
+    problem: problems.IMKPLProblem,
+    state: problems.IMKPLState | None,
+    stop: np.ndarray,
+) -> FoldChoice:
+    """Evenness and prototypes of a class: those given, the others chosen on folds.
+
+    Folds of the training rows are predicted along a path from even weights to few
+    kernels, and the accuracy of each value is averaged with its neighbours'. Of the
+    values at most one standard error below the best, the one that keeps fewest kernels
+    is chosen, and the most accurate of several. At that evenness the number of
+    prototypes that predicts best is chosen, the smallest of several. All other
+    parameters but the kernels are at their defaults: the choice is the same wherever
+    those stand, and the same for one of the two when the other is given.
+    """
+    kappa = KERNEL_WEIGHTS.get(estimator.kernel_weights, estimator.kappa)
+    count = estimator.n_prototypes
+    if kappa is None and problem.active.sum() == 1:
+        kappa = math.inf
+    if kappa is not None and count is not None:
+        return FoldChoice(kappa, count, "", "")
+    if state is not None:
+        why = "as in the fit that this one started from"
+        choice = FoldChoice(state.kappa, state.n_prototypes(problem), why, why)
+    else:
+        choice = _on_folds(estimator, problem, stop)
+    if kappa is not None:
+        choice = choice._replace(kappa=kappa, kappa_reason="")
+    if count is not None:
+        choice = choice._replace(n_prototypes=count, count_reason="")
+    return choice
+
+
+def _on_folds(
+    estimator: Any, problem: problems.IMKPLProblem, stop: np.ndarray
+) -> FoldChoice:
+    """The choice for these rows and kernels, from memory if it was made before."""
+    kernels = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
+    digest = hashlib.blake2b(repr((kernels, problem.X.shape)).encode())
+    digest.update(np.ascontiguousarray(problem.X))
+    digest.update(np.ascontiguousarray(problem.y_encoded))
+    digest.update(np.ascontiguousarray(problem.counts))
+    key = digest.digest()
+    choice = _remembered.get(key)
+    if choice is None:
+        quick = type(estimator)(**kernels, n_prototypes=COUNTS[-1], standardize=False)
+        choice = _chosen(problem, quick, stop)
+        if not stop[0]:
+            with _lock:
+                _remembered[key] = choice
+                if len(_remembered) > MOST_CHOICES:
+                    del _remembered[next(iter(_remembered))]
+    return choice
+
+
+def _folds(problem: problems.IMKPLProblem, quick: Any) -> tuple[list[Fold], int]:
+    """Folds of the rows, none if one had one class; and how many rows they have."""
+    y, counts = problem.y_encoded, problem.counts
+    # Mixed, then sorted by class: every third or fifth row has the classes' shares.
+    rows = np.random.default_rng(0).permutation(len(y))
+    rows = rows[np.argsort(y[rows], kind="stable")]
+    if len(rows) > MOST_ROWS:
+        rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
+    n_folds = N_FOLDS if problem.active.sum() <= FEW_KERNELS else FEWER_FOLDS
+    fold = np.arange(len(rows)) % n_folds
+    folds = []
+    for number in range(n_folds):
+        train, held_out = rows[fold != number], rows[fold == number]
+        if not len(held_out) or len(np.unique(y[train])) < 2:
+            return [], len(rows)
+        X = problem.X
+        if quick.kernels == "precomputed":
+            X = X[:, problem.columns[:, train].ravel()]
+        with cautions():
+            part = quick.problem(X[train], y[train], counts[train])
+        held = X[held_out], y[held_out], counts[held_out]
+        folds.append(Fold(part, quick.kernels, *held))
+    return folds, len(rows)
+
+
+def _chosen(problem: problems.IMKPLProblem, quick: Any, stop: np.ndarray) -> FoldChoice:
+    """Compare values of kappa, then numbers of prototypes at the chosen one."""
+    folds, n_rows = _folds(problem, quick)
+    if not folds:
+        why = "too few training rows for folds"
+        nearly = f"{why}: kernels weigh nearly alike"
+        return FoldChoice(float(KAPPAS[0]), COUNTS[-1], nearly, why)
+    one_kernel = problem.active.sum() == 1
+    compared = np.array([math.inf]) if one_kernel else KAPPAS
+    weights = np.concatenate([fold.counts for fold in folds])
+    index, right, reason = _best_kappa(folds, compared, weights, stop)
+    kappa = float(f"{compared[index]:.3g}")
+    rates = {COUNTS[-1]: np.average(right, weights=weights)}
+    for count in COUNTS[:-1]:
+        if stop[0]:
+            break
+        parts = [fold.with_prototypes(count) for fold in folds]
+        fewer = [part.correct(kappa, stop, MOST_STEPS) for part in parts]
+        rates[count] = np.average(np.concatenate(fewer), weights=weights)
+    if stop[0]:
+        why = "stopped before one was chosen"
+        return FoldChoice(float(KAPPAS[0]), COUNTS[-1], why, why)
+    best = max(rates, key=lambda count: (rates[count], -count))
+    start = f"chosen on {len(folds)} folds of {n_rows} training rows: "
+    others = [f"{100 * rates[n]:.1f} % with {n}" for n in COUNTS if n != best]
+    right_of = f"{100 * rates[best]:.1f} % right; {', '.join(others)}"
+    return FoldChoice(kappa, best, start + reason, start + right_of)
+
+
+def _best_kappa(
+    folds: list[Fold], compared: np.ndarray, weights: np.ndarray, stop: np.ndarray
+) -> tuple[int, np.ndarray, str]:
+    """Index of the chosen value, its correct predictions and why it was chosen."""
+    right: list[np.ndarray] = []
+    remaining: list[int] = []
+    for kappa in compared:
+        of_folds = [fold.correct(float(kappa), stop) for fold in folds]
+        right.append(np.concatenate(of_folds))
+        remaining.append(sum(fold.n_kernels for fold in folds))
+        if stop[0]:
+            return 0, right[0], ""
+        accuracy, error = _smoothed(right, weights)
+        least = accuracy.max() - HOPELESS * error - 1e-12
+        # On the way to fewer kernels accuracy does not come back from far below.
+        if len(right) > 2 and (accuracy[-2:] < least).all():
+            break
+    accuracy, error = _smoothed(right, weights)
+    best = int(np.flatnonzero(accuracy == accuracy.max())[-1])
+    as_good = np.flatnonzero(accuracy >= accuracy[best] - error - 1e-12)
+    index = int(min(as_good, key=lambda i: (remaining[i], -accuracy[i], -i)))
+    rate = [f"{100 * value:.1f} %" for value in accuracy]
+    reason = f"{rate[index]} right"
+    if accuracy[index] < accuracy[best]:
+        reason += f", within a standard error of the best ({rate[best]} at "
+        reason += f"{compared[best]:.3g}), with fewer kernels"
+    return index, right[index], reason + "; averaged with the values next to it"
+
+
+def _smoothed(right: list[np.ndarray], weights: np.ndarray) -> tuple[np.ndarray, float]:
+    """Accuracies, averaged over neighbouring values, and the best's standard error.
+
+    One lucky value is no reason to keep the noise that its neighbours leave out.
+    """
+    rates = np.pad(np.average(right, axis=1, weights=weights), 1, mode="edge")
+    accuracy = (rates[:-2] + rates[1:-1] + rates[2:]) / 3.0
+    best = accuracy.max()
+    n_effective = weights.sum() ** 2 / (weights**2).sum()  # Kish
+    return accuracy, float(np.sqrt(best * (1.0 - best) / n_effective))
 
 
 @dataclass(eq=False, repr=False)
@@ -181,7 +407,7 @@ class IMKPLClassifier(PrototypeClassifier):
         "standardize",
         "class_weight",
     )
-    state_class: ClassVar[type] = IMKPLState
+    state_class: ClassVar[type] = problems.IMKPLState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "code_size": Number(1, 1000, integer=True),
         "row_code_size": Number(1, 1000, integer=True, optional=True),
@@ -224,7 +450,7 @@ class IMKPLClassifier(PrototypeClassifier):
         """Whether X may be sparse; a fit makes its rows dense, as anchors are."""
         return self.kernels in ("features", "rbf", "linear")
 
-    def bounds(self, problem: IMKPLProblem) -> dict[str, tuple[float, float]]:
+    def bounds(self, problem: problems.IMKPLProblem) -> dict[str, tuple[float, float]]:
         """Useful range of `n_prototypes` for these rows: at most the largest class.
 
         Parameters
@@ -239,7 +465,7 @@ class IMKPLClassifier(PrototypeClassifier):
         """
         return {"n_prototypes": (1, float(np.bincount(problem.y_encoded).max()))}
 
-    def sample_shape(self, problem: IMKPLProblem) -> tuple[int, ...]:
+    def sample_shape(self, problem: problems.IMKPLProblem) -> tuple[int, ...]:
         """Channels and times of a series, or the number of features.
 
         Parameters
@@ -255,7 +481,7 @@ class IMKPLClassifier(PrototypeClassifier):
             return (problem.n_features,)
         return int(self.n_channels), problem.n_features // int(self.n_channels)
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> IMKPLProblem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> problems.IMKPLProblem:
         """Compute and screen the kernels, and find neighbours and first prototypes."""
         if issparse(X) and self.takes_sparse:
             X = dense_rows(X)
@@ -272,17 +498,17 @@ class IMKPLClassifier(PrototypeClassifier):
         kernels = base_kernels(self.kernels, entries["X"], counts, columns, *settings)
         landmarks = None
         if self.kernels == "features":
-            landmarks = landmark_rows(kernels, y_encoded, self.landmarks)
-        variance, active, K = screen(kernels)
+            landmarks = problems.landmark_rows(kernels, y_encoded, self.landmarks)
+        variance, active, K = problems.screen(kernels)
         k = self.n_neighbors or self.code_size
-        pairs = neighbour_pairs(K, y_encoded, k, counts, landmarks)
+        pairs = problems.neighbour_pairs(K, y_encoded, k, counts, landmarks)
         per_class = self.n_prototypes or COUNTS[-1]
         if self.n_prototypes is not None:
             sizes = np.minimum(np.bincount(y_encoded), per_class)
             of_class = np.repeat(np.arange(len(sizes)), sizes)
             warn_if_fewer(per_class, of_class, entries["classes"])
         start = landmarks, (per_class, self.code_size)
-        return IMKPLProblem(
+        return problems.IMKPLProblem(
             **entries,
             columns=columns,
             kernels=kernels,
@@ -291,7 +517,7 @@ class IMKPLClassifier(PrototypeClassifier):
             K=K,
             neighbours=kernels.pair_sums(*pairs),
             n_same=-0.5 * float(pairs[2][pairs[2] < 0.0].sum()),
-            U=first_prototypes(K, y_encoded, counts, *start),
+            U=problems.first_prototypes(K, y_encoded, counts, *start),
             landmarks=landmarks,
         )
 
@@ -334,7 +560,10 @@ class IMKPLClassifier(PrototypeClassifier):
         }
 
     def _solve(
-        self, problem: IMKPLProblem, state: IMKPLState | None, options: SolverOptions
+        self,
+        problem: problems.IMKPLProblem,
+        state: problems.IMKPLState | None,
+        options: SolverOptions,
     ) -> Fitted:
         """Choose what was left open, alternate, and measure the prototypes."""
         choice = choose(self, problem, state, options.stop)
@@ -344,50 +573,39 @@ class IMKPLClassifier(PrototypeClassifier):
         numbers = map(float, (self.lam, self.mu, self.tau, choice.kappa))
         path = self.solver == "path"
         sizes = int(self.code_size), path, self.row_code_size
-        parameters = IMKPLParameters(*numbers, *sizes)
+        parameters = problems.IMKPLParameters(*numbers, *sizes)
         if problem.landmarks is not None and state is None:
-            state = landmark_start(problem, parameters, options)
-        alternation, run, start = best_run(problem, parameters, options, state)
+            state = fit.landmark_start(problem, parameters, options)
+        alternation, run, start = fit.best_run(problem, parameters, options, state)
         reached = f"max_iter={self.max_iter} was reached before the objective changed"
         remedy = f"by less than tol={self.tol:g}; raise max_iter or tol."
         self._report(run[0], lambda: f"{reached} {remedy}")
         self.kappa_ = parameters.kappa
         self.n_prototypes_ = choice.n_prototypes
         shape = self.sample_shape(problem)
-        build = partial(fitted_state, problem, self.kernels, shape)
+        build = partial(fit.fitted_state, problem, self.kernels, shape)
         trace, steps = Trace(), (run[2].states, run[2].places)
         if options.record:
             trace = spread_trace(problem, *steps, build, "alternation")
-        history = run_history(alternation, run, trace, options.seconds)
+        history = fit.run_history(alternation, run, trace, options.seconds)
         codes = alternation.plain_codes()
         fitted = build(alternation, history, codes)
-        fitted = self._measured(problem, alternation, fitted, codes)
-        started = {"start": start} if start else {}
-        measures = fitted.measures | choice.measures | started
-        automatic = choice.automatic
-        if self.row_code_size is None:
-            automatic = automatic | {"row_code_size": float(self.code_size)}
-        return replace(fitted, measures=measures, automatic=automatic)
-
-    def _measured(
-        self,
-        problem: IMKPLProblem,
-        alternation: Alternation,
-        fitted: Fitted,
-        codes: np.ndarray,
-    ) -> Fitted:
-        """Measure how readable the prototypes are."""
-        model = fitted.model
         self.kernel_weights_ = alternation.beta
         self.dropped_ = np.flatnonzero(~problem.active)
-        self.ip_ = float(interpretability(model).mean())
-        rows = model.prototype_labels, problem.y_encoded, problem.counts
-        self.dr_ = float(np.nanmean(discrimination(codes, *rows)))
+        self.ip_ = float(fit.interpretability(fitted.model).mean())
+        rows = fitted.model.prototype_labels, problem.y_encoded, problem.counts
+        self.dr_ = float(np.nanmean(fit.discrimination(codes, *rows)))
         names = problem.feature_names if self.kernels == "features" else ()
-        words = measures_in_words(
-            self.ip_, self.dr_, alternation.beta, self.dropped_, names
+        shown = self.ip_, self.dr_, alternation.beta, self.dropped_, names
+        measures = fit.measures_in_words(*shown) | choice.measures
+        automatic = choice.automatic
+        if start:
+            measures["start"] = start
+        if self.row_code_size is None:
+            automatic["row_code_size"] = float(self.code_size)
+        return replace(
+            fitted, state=alternation.state, measures=measures, automatic=automatic
         )
-        return replace(fitted, state=alternation.state, measures=words)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range."""

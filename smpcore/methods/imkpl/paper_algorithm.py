@@ -51,13 +51,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from smpcore.methods.imkpl.problem import IMKPLProblem, neighbour_pairs
-from smpcore.methods.shared.paper_steps import (
-    PrintedStep,
-    check_request,
-    checked_start,
-    history_at,
-    until,
-)
+from smpcore.methods.shared import paper_steps
 
 #: Slope, relative to the largest of c, and share of q_jj that count as none.
 FLAT, DEPENDENT = 1e-10, 1e-9
@@ -219,47 +213,36 @@ def run_as_printed(
     n_steps: int = 20,
     start: Any = None,
     stop: np.ndarray | None = None,
-) -> tuple[PrintedStep, ...]:
+) -> tuple[paper_steps.PrintedStep, ...]:
     """Algorithm 1 on the rows of an estimator, equal ones once."""
-    check_request(problem, IMKPLProblem, n_steps)
+    paper_steps.check_request(problem, IMKPLProblem, n_steps)
     usual = problem
     if estimator.n_prototypes is None:
         usual = problem.with_prototypes(estimator.code_size, estimator.code_size)
-    terms, U = terms_of(estimator, problem), checked_start(start, usual.U)
-    steps = []
-    for t, phase, *state in until(algorithm_1(terms, U), stop):
+    terms = terms_of(estimator, problem)
+    first = paper_steps.checked_start(start, usual.U)
+    printed = []
+    for t, phase, U, codes, beta in paper_steps.until(algorithm_1(terms, first), stop):
         if t > n_steps:
             break
-        steps.append(_step(estimator, problem, terms, (t, phase), *state))
-    return tuple(steps)
-
-
-def _step(
-    estimator: Any,
-    problem: IMKPLProblem,
-    terms: Terms,
-    when: tuple[int, str],
-    U: np.ndarray,
-    codes: np.ndarray,
-    beta: np.ndarray,
-) -> PrintedStep:
-    """A state with its objective and its model."""
-    (t, phase), K = when, terms.mixed(beta)
-    value, used = terms.objective(K, U, codes), np.flatnonzero(U.any(axis=0))
-    similarity, anchors = problem.model_kernel(estimator.kernels, beta, used)
-    model = problem.model(
-        anchors,
-        problem.votes(U),
-        history_at(t, value),
-        np.ascontiguousarray(U[:, used].T),
-        similarity=similarity,
-        pooling="sum",
-        kind_of_prototype="mix of real cases",
-        fallback=problem.most_frequent,
-        code_size=terms.size,
-        gram=U @ K @ U.T,
-        sample_shape=estimator.sample_shape(problem),
-    )
-    assignment = codes.argmax(axis=0)[problem.place]
-    arrays = {"U": U, "codes": codes, "beta": beta}
-    return PrintedStep(t, phase, value, arrays, assignment, model)
+        K, used = terms.mixed(beta), np.flatnonzero(U.any(axis=0))
+        value = terms.objective(K, U, codes)
+        similarity, anchors = problem.model_kernel(estimator.kernels, beta, used)
+        model = problem.model(
+            anchors,
+            problem.votes(U),
+            paper_steps.history_at(t, value),
+            np.ascontiguousarray(U[:, used].T),
+            similarity=similarity,
+            pooling="sum",
+            kind_of_prototype="mix of real cases",
+            fallback=problem.most_frequent,
+            code_size=terms.size,
+            gram=U @ K @ U.T,
+            sample_shape=estimator.sample_shape(problem),
+        )
+        assignment = codes.argmax(axis=0)[problem.place]
+        arrays = {"U": U, "codes": codes, "beta": beta}
+        of_state = t, phase, value, arrays, assignment, model
+        printed.append(paper_steps.PrintedStep(*of_state))
+    return tuple(printed)

@@ -1,4 +1,4 @@
-"""What IMKPL starts from: kernels worth mixing, neighbours, first prototypes."""
+"""Training rows of IMKPL, and how its base kernels compare them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Self
 import numpy as np
 
 from smpcore.errors import caution
-from smpcore.methods.imkpl.base_kernels import model_kernel
-from smpcore.methods.imkpl.factors import (
-    WORK_BYTES,
-    FactoredMix,
-    mixed_product,
-)
+from smpcore.methods.imkpl import kinds_of_kernels as kinds
 from smpcore.methods.imkpl.kernel_start import choose_medoids, nearest_rows
-from smpcore.methods.imkpl.kinds_of_kernels import FACTORED_ROWS, Kernels
 from smpcore.methods.shared.problem import ClassificationProblem
 from smpcore.similarity import Similarity
 
@@ -41,12 +35,14 @@ class IMKPLProblem(ClassificationProblem):
     #: (n_kernels, n_samples): Where X has the value of each kernel to each row, if it
     #: is "precomputed"; of other kernels there are none
     columns: np.ndarray
-    kernels: Kernels
+    kernels: kinds.Kernels
     #: (n_kernels,): Variance of the rows in the feature space of each kernel
     variance: np.ndarray
     #: (n_kernels,): Kernels that tell rows apart well enough to be mixed
     active: np.ndarray
-    K: np.ndarray | FactoredMix  # (n_samples, n_samples): Mean of the active kernels
+    K: (
+        np.ndarray | kinds.FactoredMix
+    )  # (n_samples, n_samples): Mean of the active kernels
     #: (n_kernels,): Similarity to neighbours of other classes less twice that to
     #: neighbours of the same class, summed over rows
     neighbours: np.ndarray
@@ -92,7 +88,7 @@ class IMKPLProblem(ClassificationProblem):
     ) -> tuple[Similarity, np.ndarray]:
         """Similarity and anchors of the mixed kernel; see `base_kernels`."""
         rows = self.X[used], self.columns[:, used]
-        return model_kernel(name, self.kernels, beta, *rows)
+        return kinds.model_kernel(name, self.kernels, beta, *rows)
 
     def of_landmarks(self) -> Self:
         """The problem of the landmarks alone."""
@@ -117,7 +113,7 @@ class IMKPLProblem(ClassificationProblem):
         """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""
         return np.stack([U[:, rows].sum(axis=1) for rows in self.blocks], axis=1)
 
-    def own_class(self, A: np.ndarray, K: np.ndarray | FactoredMix) -> np.ndarray:
+    def own_class(self, A: np.ndarray, K: np.ndarray | kinds.FactoredMix) -> np.ndarray:
         """A K with only the entries of K within a class, shape (n_prototypes, N)."""
         product = np.empty_like(A)
         for rows in self.blocks:
@@ -190,8 +186,8 @@ def fewest(counts: np.ndarray, enough: float) -> int:
 
 
 def screen(
-    kernels: Kernels,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | FactoredMix]:
+    kernels: kinds.Kernels,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | kinds.FactoredMix]:
     """Leave out kernels that see hardly a difference between rows.
 
     A constant kernel reconstructs everything without error and would be chosen.
@@ -213,7 +209,7 @@ def screen(
 
 
 def neighbour_pairs(
-    K: np.ndarray | FactoredMix,
+    K: np.ndarray | kinds.FactoredMix,
     y_sorted: np.ndarray,
     k: int,
     counts: np.ndarray,
@@ -225,7 +221,7 @@ def neighbour_pairs(
     """
     first, second, weights = [], [], []
     n = len(y_sorted)
-    at_once = n if n < FACTORED_ROWS else max(1, WORK_BYTES // (8 * n))
+    at_once = n if n < kinds.FACTORED_ROWS else max(1, kinds.WORK_BYTES // (8 * n))
     paired = np.arange(n) if landmarks is None else landmarks
     for rows in class_blocks(y_sorted):
         own, others = counts[rows], np.delete(counts, rows)
@@ -252,15 +248,13 @@ def neighbour_pairs(
 
 
 def first_prototypes(
-    K: np.ndarray | FactoredMix,
+    K: np.ndarray | kinds.FactoredMix,
     y_sorted: np.ndarray,
     counts: np.ndarray,
     landmarks: np.ndarray | None,
     sizes: tuple[int, int],
 ) -> np.ndarray:
-    """Prototypes to start from, of all rows or of landmarks: see
-    `medoid_prototypes`.
-    """
+    """Start from `medoid_prototypes` of all rows, or of landmarks."""
     if landmarks is None:
         return medoid_prototypes(K, y_sorted, counts, *sizes)
     rows = y_sorted[landmarks], counts[landmarks]
@@ -271,7 +265,7 @@ def first_prototypes(
 
 
 def medoid_prototypes(
-    K: np.ndarray | FactoredMix,
+    K: np.ndarray | kinds.FactoredMix,
     y_sorted: np.ndarray,
     counts: np.ndarray,
     per_class: int,
@@ -295,4 +289,43 @@ def medoid_prototypes(
             mix[rows.start + members[likest]] = 1.0
             prototypes.append(mix)
     U = np.array(prototypes)
-    return U / np.sqrt(np.einsum("ij,ij->i", mixed_product(U, K), U))[:, None]
+    return U / np.sqrt(np.einsum("ij,ij->i", kinds.mixed_product(U, K), U))[:, None]
+
+
+#: Landmarks where no number is asked for and a class has too many rows; and of a class
+#: at least.
+N_LANDMARKS, LEAST_OF_CLASS = 2000, 50
+
+
+def landmark_rows(
+    kernels: kinds.FeatureKernels, y_sorted: np.ndarray, count: int | None
+) -> np.ndarray | None:
+    """Landmarks, where they are asked for or a class has too many rows."""
+    if not kernels.is_low_rank:
+        kinds.refuse_large(len(y_sorted), kinds.MIXED_TABLES)
+        return None
+    kinds.refuse_thick(len(y_sorted), kernels.levels.most_columns)
+    largest = int(np.bincount(y_sorted).max())
+    if count is None and not kinds.fits_memory(largest, kinds.CLASS_TABLES):
+        count = N_LANDMARKS
+        caution(
+            f"Of {len(y_sorted)} rows, about {count} landmarks are fitted first, and "
+            "give the neighbours; raise landmarks to use more of them."
+        )
+    if not count:
+        kinds.refuse_large(largest, kinds.CLASS_TABLES)
+        return None
+    rows = spread_rows(y_sorted, count)
+    kinds.refuse_large(int(np.bincount(y_sorted[rows]).max()), kinds.CLASS_TABLES)
+    return rows
+
+
+def spread_rows(y_sorted: np.ndarray, count: int) -> np.ndarray:
+    """About so many rows, spread evenly over those of each class."""
+    chosen = []
+    for rows in class_blocks(y_sorted):
+        size = rows.stop - rows.start
+        share = max(LEAST_OF_CLASS, round(count * size / len(y_sorted)))
+        places = np.linspace(rows.start, rows.stop - 1, min(size, share))
+        chosen.append(np.round(places).astype(np.int64))
+    return np.concatenate(chosen)

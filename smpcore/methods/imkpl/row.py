@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from smpcore.methods.imkpl import IMKPLClassifier
-from smpcore.methods.shared.kinds_of_data import (
+from smpcore.methods.shared.method import (
+    CLASS_WEIGHT,
+    Method,
+    Term,
     alignment_cost,
     matrices_as_kernels,
     needs_kernels,
 )
-from smpcore.methods.shared.method import CLASS_WEIGHT, Method, Term
-from smpcore.parameters import Param, Values
+from smpcore.parameters import Param, Values, advanced
 
 
 def _weighs_kernels(values: Values) -> bool:
@@ -52,16 +54,6 @@ ROW = Method(
             help="Cases in a prototype, and prototypes in an input's code, at most.",
         ),
         Param(
-            "row_code_size",
-            "Prototypes in a code",
-            "int",
-            1,
-            20,
-            help="Prototypes that describe an input, at most; at first as many as "
-            "cases in a mix.",
-            advanced=True,
-        ),
-        Param(
             "n_prototypes",
             "Prototypes per class",
             "int",
@@ -94,47 +86,55 @@ ROW = Method(
             5.0,
             help="Makes the cases of a prototype fewer and more similar.",
         ),
-        Param(
-            "kernels",
-            "Similarity",
-            "choice",
-            options=(
-                ("features", "a weight per feature"),
-                ("rbf", "one RBF"),
-                ("linear", "cosine"),
-                ("gak", "alignment, a weight per channel"),
+        *advanced(
+            Param(
+                "row_code_size",
+                "Prototypes in a code",
+                "int",
+                1,
+                20,
+                help="Prototypes that describe an input, at most; at first as many as "
+                "cases in a mix.",
             ),
-            series_options=("gak",),
-            help="How the similarity of two cases is measured.",
-            advanced=True,
-            shown_if=_chooses_kernels,
-        ),
-        Param(
-            "kernel_weights",
-            "Feature weights",
-            "choice",
-            options=(
-                ("ridge", "as even as κ"),
-                ("lp", "the paper's equation (10): one feature"),
-                ("even", "all alike (ISKPL)"),
+            Param(
+                "kernels",
+                "Similarity",
+                "choice",
+                options=(
+                    ("features", "a weight per feature"),
+                    ("rbf", "one RBF"),
+                    ("linear", "cosine"),
+                    ("gak", "alignment, a weight per channel"),
+                ),
+                series_options=("gak",),
+                help="How the similarity of two cases is measured.",
+                shown_if=_chooses_kernels,
             ),
-            help="How features are weighed. The paper's linear program always keeps a "
-            "single one.",
-            advanced=True,
-            shown_if=_weighs_kernels,
-        ),
-        Param(
-            "solver",
-            "Prototype step",
-            "choice",
-            options=(
-                ("path", "every number of cases"),
-                ("paper", "the paper's equation (9)"),
+            Param(
+                "kernel_weights",
+                "Feature weights",
+                "choice",
+                options=(
+                    ("ridge", "as even as κ"),
+                    ("lp", "the paper's equation (10): one feature"),
+                    ("even", "all alike (ISKPL)"),
+                ),
+                help="How features are weighed. The paper's linear program always "
+                "keeps a single one.",
+                shown_if=_weighs_kernels,
             ),
-            help="How a prototype's cases are chosen.",
-            advanced=True,
+            Param(
+                "solver",
+                "Prototype step",
+                "choice",
+                options=(
+                    ("path", "every number of cases"),
+                    ("paper", "the paper's equation (9)"),
+                ),
+                help="How a prototype's cases are chosen.",
+            ),
+            CLASS_WEIGHT,
         ),
-        CLASS_WEIGHT,
     ),
     path="kappa",
     sparsity="kappa",

@@ -10,27 +10,18 @@ import numpy as np
 from sklearn.utils import Tags, check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm.landmarks import N_LANDMARKS
+from smpcore.methods.mprotsvm import problem as problems
+from smpcore.methods.mprotsvm.fit import affordable_inits, solve_in_memory
 from smpcore.methods.mprotsvm.many_rows import (
     ManyRowsProblem,
     are_many,
     solve_many_rows,
 )
-from smpcore.methods.mprotsvm.problem import (
-    SVMParameters,
-    SVMProblem,
-    SVMState,
-    refuse_oblong,
-)
-from smpcore.methods.mprotsvm.result import solve_in_memory
-from smpcore.methods.mprotsvm.rows import draw_rows, in_memory_problem, total_weight
-from smpcore.methods.mprotsvm.starts import affordable_inits
 from smpcore.methods.shared.allowed_values import Number, OneOf
-from smpcore.methods.shared.base import Fitted
-from smpcore.methods.shared.classifier import PrototypeClassifier
+from smpcore.methods.shared.base import PrototypeClassifier
 from smpcore.methods.shared.dask_rows import over_rows
 from smpcore.methods.shared.gram import refuse_standardised
-from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.shared.problem import Fitted, SolverOptions
 from smpcore.methods.shared.scaling import gamma_range
 from smpcore.model import History
 from smpcore.similarity import Similarity
@@ -171,7 +162,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
     )
     certificate: ClassVar[str] = "no model with these assignments"
     removal_reason: ClassVar[str] = "removed, as they do not lower the objective"
-    state_class: ClassVar[type] = SVMState
+    state_class: ClassVar[type] = problems.SVMState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, 1000, integer=True),
         "C": Number(0.0, 1e6, above=True),
@@ -206,7 +197,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
     landmarks: int | None = None
 
     def bounds(
-        self, problem: SVMProblem | ManyRowsProblem
+        self, problem: problems.SVMProblem | ManyRowsProblem
     ) -> dict[str, tuple[float, float]]:
         """Useful ranges of `C`, `gamma` and `n_prototypes` for these rows.
 
@@ -259,31 +250,33 @@ class MultiPrototypeSVC(PrototypeClassifier):
 
     def _problem(
         self, X: Any, y: Any, sample_weight: Any
-    ) -> SVMProblem | ManyRowsProblem:
+    ) -> problems.SVMProblem | ManyRowsProblem:
         """Scale rows, and of very many draw those that are solved at first."""
         linear, rbf = self.kernel == "linear", self.kernel == "rbf"
         entries = self._scaled_rows(X, y, sample_weight, bias=linear, distances=rbf)
         if self.kernel == "precomputed":
-            refuse_oblong(entries["X"])
+            problems.refuse_oblong(entries["X"])
         total = float(len(entries["y_encoded"]))
         if sample_weight is not None:
-            total = over_rows(total_weight, sample_weight)
+            total = over_rows(problems.total_weight, sample_weight)
         random = check_random_state(self.random_state)
         similarity = self._similarity(len(entries["center"]))
         if not (linear and are_many(entries["X"])):
-            return in_memory_problem(self, entries, total, similarity, random)
-        drawn = draw_rows(entries, random)
+            return problems.in_memory_problem(self, entries, total, similarity, random)
+        drawn = problems.draw_rows(entries, random)
         share = total * len(drawn["weights"]) / len(entries["y_encoded"])
-        drawn = in_memory_problem(self, drawn, share, similarity, random)
+        drawn = problems.in_memory_problem(self, drawn, share, similarity, random)
         return ManyRowsProblem(**entries, drawn=drawn, total=total)
 
-    def _parameters(self, n_init: int = 1) -> SVMParameters:
-        return SVMParameters(self.C, self.temperature, self.cooling, self.start, n_init)
+    def _parameters(self, n_init: int = 1) -> problems.SVMParameters:
+        return problems.SVMParameters(
+            self.C, self.temperature, self.cooling, self.start, n_init
+        )
 
     def _solve(
         self,
-        problem: SVMProblem | ManyRowsProblem,
-        state: SVMState | None,
+        problem: problems.SVMProblem | ManyRowsProblem,
+        state: problems.SVMState | None,
         options: SolverOptions,
     ) -> Fitted:
         """Solve the rows, or those drawn and then all of them."""
@@ -302,7 +295,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         self.free_objective_ = certificate.free
         values: dict[str, float] = {"n_init": n_init}
         if in_memory.landmarks is not None:
-            values["landmarks"] = N_LANDMARKS
+            values["landmarks"] = problems.N_LANDMARKS
         if in_memory.similarity.kind != "linear":
             values["gamma"] = 1.0 / problem.n_features
         automatic = {
@@ -310,7 +303,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         }
         return replace(fitted, automatic=automatic)
 
-    def _refuse_price(self, problem: SVMProblem) -> None:
+    def _refuse_price(self, problem: problems.SVMProblem) -> None:
         """Refuse a price of slack that leaves no digits for the margin."""
         most = self.C * problem.shares.max()
         if not 0 < most <= 1e12:

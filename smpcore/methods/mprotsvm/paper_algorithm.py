@@ -45,14 +45,9 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm.descent import Descent
+from smpcore.methods.mprotsvm.fit import Descent
 from smpcore.methods.mprotsvm.problem import SVMProblem, SVMState
-from smpcore.methods.shared.paper_steps import (
-    PrintedStep,
-    check_request,
-    history_at,
-    until,
-)
+from smpcore.methods.shared import paper_steps
 from smpcore.model import PrototypeModel
 
 #: Difference of gradients that counts as none, and mass that does.
@@ -230,9 +225,9 @@ def run_as_printed(
     n_steps: int = 200,
     start: Any = None,
     stop: np.ndarray | None = None,
-) -> tuple[PrintedStep, ...]:
+) -> tuple[paper_steps.PrintedStep, ...]:
     """The annealed search on the rows of an estimator."""
-    check_request(problem, SVMProblem, n_steps)
+    paper_steps.check_request(problem, SVMProblem, n_steps)
     tied = _first_assignment(problem, start)
     dual, R = dual_of(problem, float(estimator.C)), len(problem.prototype_labels)
     temperatures = (
@@ -243,14 +238,16 @@ def run_as_printed(
     random = np.random.RandomState(problem.seed)
     run = search(dual, tied, R, temperatures, random)
     steps = []
-    for n_sweeps, phase, A, now, T in until(run, stop):
+    for n_sweeps, phase, A, now, T in paper_steps.until(run, stop):
         if n_sweeps > n_steps:
             break
         value = objective(problem, estimator, A, now)
         model = _model(problem, dual.signed(A, now), n_sweeps, value)
         arrays = {"A": A, "tied": now, "T": np.array(T)}
         of_rows = np.where(problem.row >= 0, now[problem.row], 0)
-        steps.append(PrintedStep(n_sweeps, phase, value, arrays, of_rows, model))
+        steps.append(
+            paper_steps.PrintedStep(n_sweeps, phase, value, arrays, of_rows, model)
+        )
     return tuple(steps)
 
 
@@ -278,7 +275,7 @@ def _model(
 ) -> PrototypeModel:
     """Wrap all prototypes, also those without rows: the paper removes none."""
     votes = problem.class_votes(problem.prototype_labels)
-    history = history_at(n_sweeps, value)
+    history = paper_steps.history_at(n_sweeps, value)
     if problem.gram is None:
         M, n = B.T @ problem.X, problem.n_features
         anchors = np.ascontiguousarray(M[:, :n])

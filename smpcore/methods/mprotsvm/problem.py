@@ -1,24 +1,199 @@
-"""What the multi-prototype SVM's estimator hands to its solver, and gets back."""
+"""Training rows of the multi-prototype SVM, and what its solvers share."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpstrf
 from scipy.sparse import issparse
+from sklearn.utils import check_random_state
+from sklearn.utils.random import sample_without_replacement
 
-from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm.landmarks import (
-    MOST_SIMILAR,
-    ROWS_AT_ONCE,
-    Landmarks,
-    refuse_values,
-)
+from smpcore.errors import SmpcoreError, caution
+from smpcore.methods.mprotsvm.fit import drawn_start
+from smpcore.methods.shared.dask_rows import dask_sample, is_dask
 from smpcore.methods.shared.distinct import sorted_by_projection
 from smpcore.methods.shared.gram import make_semidefinite
-from smpcore.methods.shared.problem import ClassificationProblem
+from smpcore.methods.shared.linear import class_totals
+from smpcore.methods.shared.problem import (
+    ClassificationProblem,
+    Recorder,
+    SolverOptions,
+)
+from smpcore.methods.shared.starts import kmeans_centers, warn_if_fewer
+from smpcore.model import History, Trace
 from smpcore.similarity import Similarity
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
+
+#: Similarities beyond this leave no digits for the margin of 1.
+MOST_SIMILAR = 1e12
+
+#: Rows whose similarities are computed at once.
+ROWS_AT_ONCE = 2048
+
+#: Landmarks where no number is asked for.
+N_LANDMARKS = 500
+
+#: A landmark is left out if others make up all of it but this part.
+SAME = 1e-8
+
+#: Rows for each landmark that are clustered, and steps of k-means.
+CLUSTERED, MOST_STEPS = 20, 10
+
+#: Memory that mapped rows may take, in bytes.
+MOST_MAP_BYTES = 2**31
+
+
+def refuse_values(kernel: str, top: float) -> None:
+    """Refuse similarities that leave no digits for the margin."""
+    if not top <= MOST_SIMILAR:
+        remedy = "lower degree, gamma or coef0, or use standardize=True."
+        if kernel == "precomputed":
+            remedy = "divide X, to fit and to predict, by a power of ten."
+        raise SmpcoreError(
+            f"kernel={kernel!r} gives values as large as {top:.3g} and "
+            f"should give at most {MOST_SIMILAR:g}; {remedy}"
+        )
+
+
+def _values(similarity: Similarity, X: np.ndarray, anchors: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = similarity.values(X, anchors)
+        top = np.abs(values).max()
+    refuse_values(similarity.kind, top)
+    return values
+
+
+class Landmarks(NamedTuple):
+    """An explicit map of many rows for a kernel: similarities to a few training rows.
+
+    Nyström's approximation: with k the similarities to the landmarks and L the Cholesky
+    factor of those among them, ``phi(x) = inv(L) k(x)``, and ``phi(x) . phi(z)`` is the
+    kernel itself where x is a landmark. A prototype M of the mapped rows is the mix
+    ``inv(L).T M`` of landmarks, whose norm and scores under the kernel are those of M:
+    its objective is that of a model of the kernel. Pivots leave out landmarks that
+    others are as good as: under a smooth kernel most are.
+    """
+
+    points: np.ndarray  # (n_landmarks, n_features), scaled units
+    #: (n_landmarks, n_landmarks): Turns the similarities into the map: the inverse of
+    #: the Cholesky factor
+    root: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        X: np.ndarray,
+        weights: np.ndarray,
+        similarity: Similarity,
+        count: int | None,
+        random: Any,
+    ) -> Self:
+        """The rows nearest to the centres of k-means, less those that others make
+        up.
+        """
+        from sklearn.metrics import pairwise_distances_argmin
+
+        count, some = min(count or N_LANDMARKS, len(X)), np.arange(len(X))
+        if len(X) > CLUSTERED * count:
+            some = random.choice(len(X), CLUSTERED * count, replace=False)
+        points = np.unique(X[some], axis=0)
+        if len(points) > count:
+            rows, limits = X[some], {"max_iter": MOST_STEPS, "tol": 1e-12}
+            centres = kmeans_centers(
+                rows.copy(), weights[some], count, random, **limits
+            )
+            points = rows[np.unique(pairwise_distances_argmin(centres, rows))]
+        gram = _values(similarity, points, points)
+        # Of length 1 each: beside a far one others would seem to be made up.
+        lengths = np.sqrt(gram.diagonal())
+        lengths[lengths == 0] = 1.0
+        gram /= lengths * lengths[:, None]
+        factor, order, rank, _ = dpstrf(gram, tol=SAME, lower=1)
+        if not rank:  # every row is like nothing, not even like itself
+            return cls(points[:1], np.zeros((1, 1)))
+        kept, factor = order[:rank] - 1, np.tril(factor[:rank, :rank])
+        root = solve_triangular(factor, np.diag(1.0 / lengths[kept]), lower=True)
+        return cls(points[kept], np.ascontiguousarray(root))
+
+    def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Prototypes of mapped rows as mixes of landmarks."""
+        return self.points, self.root.T @ prototypes
+
+    def mapped(self, X: np.ndarray, similarity: Similarity) -> np.ndarray:
+        """Map rows."""
+        needed = 8 * len(X) * len(self.points)
+        if needed > MOST_MAP_BYTES:
+            raise SmpcoreError(
+                f"landmarks={len(self.points)} with {len(X)} different rows take "
+                f"{needed / 2**30:.3g} GiB and should take at most "
+                f"{MOST_MAP_BYTES / 2**30:g}; use fewer landmarks or rows."
+            )
+        rows = np.empty((len(X), len(self.points)))
+        for first in range(0, len(X), ROWS_AT_ONCE):
+            part = slice(first, first + ROWS_AT_ONCE)
+            rows[part] = _values(similarity, X[part], self.points) @ self.root.T
+        return rows
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Objective at some prototypes and how far it can be from the best."""
+
+    objective: float  # Of the rows as assigned
+    free: float  # If every row took its best prototype
+    gap: float  # `objective` minus the dual's bound
+
+
+class Monitor:
+    """Collects the certificates of a fit and reports its progress."""
+
+    def __init__(self, options: SolverOptions, span: tuple[float, float]) -> None:
+        self.options, self.span = options, span
+        self.rows: list[tuple[float, float, float]] = []
+        self.recorder = Recorder(options.record)
+        self.phases: list[tuple[float, str]] = []
+
+    def begin(self, phase: str, n_sweeps: int) -> None:
+        """Begin a phase of the fit after so many sweeps."""
+        self.phases.append((float(n_sweeps), phase))
+
+    def add(
+        self,
+        certificate: Certificate,
+        n_sweeps: int,
+        state: Callable[[], Any],
+        last: bool = False,
+    ) -> None:
+        """Add a certificate to the history."""
+        if self.recorder.every:
+            self.recorder.add(len(self.rows), state, last)
+        self.rows.append((n_sweeps, certificate.objective, certificate.gap))
+        share = certificate.gap / max(certificate.objective, 1e-300)
+        if 0.0 < share < 1.0:
+            far = np.log(share) / np.log(min(self.options.tol, 0.99))
+            far = self.span[0] + self.span[1] * min(far, 0.99)
+            self.options.progress[0] = max(self.options.progress[0], far)
+
+    def history(self, finished: bool, n_iter: int, steps: Trace) -> History:
+        """All certificates as a history, and how the fit ended."""
+        iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
+        status = CONVERGED if finished else ITERATION_LIMIT
+        return History(
+            iteration=iteration,
+            objective=objective,
+            gap=gap,
+            steps=steps,
+            status=STOPPED if self.options.stopped else status,
+            n_iter=n_iter,
+            seconds=self.options.seconds,
+            phases=tuple(self.phases),
+        )
+
 
 #: Memory that a Gram matrix may take, in bytes.
 MOST_GRAM_BYTES = 500 * 10**6
@@ -237,3 +412,102 @@ def best_of_class(
             scores = alive[np.ix_(own, rows)].T
         best[rows] = own[scores.argmax(axis=1)]
     return best
+
+
+#: Rows that are drawn, and the fewest of a class that has them.
+DRAWN, FEWEST = 100_000, 1000
+
+
+def in_memory_problem(
+    estimator: Any,
+    entries: dict[str, Any],
+    total: float,
+    similarity: Similarity,
+    random: np.random.RandomState,
+) -> SVMProblem:
+    """Tie each distinct row to a prototype, and compare them all with a kernel."""
+    chosen, row = distinct_rows(
+        entries["X"], entries["y_encoded"], entries["weights"], random
+    )
+    weights = np.bincount(row[row >= 0], entries["weights"][row >= 0])
+    rows, labels = entries["X"][chosen], entries["y_encoded"]
+    rows = rows if issparse(rows) else np.ascontiguousarray(rows)
+    entries = entries | {"X": rows, "y_encoded": labels[chosen], "weights": weights}
+    columns = chosen if estimator.kernel == "precomputed" else None
+    landmarks = _landmarks(estimator, rows, weights, similarity)
+    seed = int(random.randint(2**31 - 1))
+    assignment, prototype_labels = drawn_start(
+        rows, labels[chosen], weights, estimator.n_prototypes, estimator.start, seed
+    )
+    if landmarks is None:
+        mapped, (gram, squares) = None, compared_rows(rows, similarity, columns)
+    else:
+        mapped, gram = landmarks.mapped(rows, similarity), None
+        squares = np.maximum(squared_lengths(mapped), 1e-12)
+    warn_if_fewer(estimator.n_prototypes, prototype_labels, entries["classes"])
+    return SVMProblem(
+        **entries,
+        shares=total * weights,
+        row=row,
+        assignment=assignment,
+        prototype_labels=prototype_labels,
+        similarity=similarity,
+        landmarks=landmarks,
+        mapped=mapped,
+        gram=gram,
+        squares=squares,
+        chosen=chosen,
+        seed=seed,
+    )
+
+
+def _landmarks(
+    estimator: Any, rows: np.ndarray, weights: np.ndarray, similarity: Similarity
+) -> Landmarks | None:
+    """Landmarks, where they are asked for or memory is short, which is said."""
+    wanted = estimator.landmarks
+    if estimator.kernel not in ("rbf", "poly"):
+        return None
+    if not wanted and (wanted == 0 or not fills_memory(len(rows))):
+        return None
+    random = check_random_state(estimator.random_state)
+    landmarks = Landmarks.of(rows, weights, similarity, wanted, random)
+    if not wanted:
+        caution(
+            f"kernel={estimator.kernel!r} with {len(rows)} different rows: prototypes "
+            f"are mixes of {len(landmarks.points)} landmarks; raise landmarks to come "
+            "closer to mixes of all rows."
+        )
+    return landmarks
+
+
+def total_weight(sample_weight: Any) -> float:
+    """Sum of the weights that a user gave."""
+    return float(np.asarray(sample_weight, dtype=np.float64).sum())
+
+
+def draw_rows(entries: dict[str, Any], random: np.random.RandomState) -> dict[str, Any]:
+    """Draw rows of every class, which weigh as much together as all of the class."""
+    X, y_encoded, weights = (entries[name] for name in ("X", "y_encoded", "weights"))
+    share = DRAWN / X.shape[0]
+
+    def draw(n_rows: int) -> np.ndarray:
+        n_drawn = min(n_rows, max(FEWEST, round(share * n_rows)))
+        return np.sort(sample_without_replacement(n_rows, n_drawn, random_state=random))
+
+    rows, masses, codes = [], [], []
+    for code, total in enumerate(class_totals(entries)):
+        if is_dask(X):
+            of_class, mass = dask_sample(X, y_encoded, weights, code, draw)
+        else:
+            counted = np.flatnonzero((y_encoded == code) & (weights > 0))
+            of_class = counted[draw(len(counted))]
+            mass = weights[of_class]
+        rows.append(of_class)
+        masses.append(mass * (total / mass.sum()))
+        codes.append(np.full(len(mass), code))
+    rows, masses, codes = map(np.concatenate, (rows, masses, codes))
+    if not is_dask(X):
+        order = np.argsort(rows)  # a file is read once, from its start to its end
+        rows, masses, codes = X[rows[order]], masses[order], codes[order]
+    return entries | {"X": rows, "y_encoded": codes, "weights": masses}

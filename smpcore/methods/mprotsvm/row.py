@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.shared.kinds_of_data import matrix_as_kernel, needs_one_kernel
-from smpcore.methods.shared.method import CLASS_WEIGHT, START_SEED, Method, Term
-from smpcore.parameters import Param, Values
+from smpcore.methods.shared.method import (
+    CLASS_WEIGHT,
+    START_SEED,
+    Method,
+    Term,
+    matrix_as_kernel,
+    needs_one_kernel,
+)
+from smpcore.parameters import Param, Values, advanced
 
 
 def _annealed(values: Values) -> bool:
@@ -80,71 +86,68 @@ ROW = Method(
             help="Of the polynomial.",
             shown_if=_polynomial,
         ),
-        Param(
-            "coef0",
-            "Constant",
-            "linear",
-            0.0,
-            5.0,
-            help="Of the polynomial: larger brings lower degrees in.",
-            advanced=True,
-            shown_if=_polynomial,
-        ),
-        Param(
-            "landmarks",
-            "Landmarks",
-            "choice",
-            options=(
-                (None, "all"),
-                (100, "100"),
-                (500, "500"),
-                (2000, "2,000"),
+        *advanced(
+            Param(
+                "coef0",
+                "Constant",
+                "linear",
+                0.0,
+                5.0,
+                help="Of the polynomial: larger brings lower degrees in.",
+                shown_if=_polynomial,
             ),
-            help="Rows of which prototypes are mixes: fewer make a smaller model and, "
-            "of many rows, a faster fit that comes less close to the best.",
-            advanced=True,
-            shown_if=_kernelised,
+            Param(
+                "landmarks",
+                "Landmarks",
+                "choice",
+                options=(
+                    (None, "all"),
+                    (100, "100"),
+                    (500, "500"),
+                    (2000, "2,000"),
+                ),
+                help="Rows of which prototypes are mixes: fewer make a smaller model "
+                "and, of many rows, a faster fit that comes less close to the best.",
+                shown_if=_kernelised,
+            ),
+            Param(
+                "temperature",
+                "Temperature",
+                "linear",
+                0.0,
+                20.0,
+                help="Where annealing starts, in units of C: rows change their "
+                "prototype at random at first. 0: none.",
+            ),
+            Param(
+                "cooling",
+                "Cooling",
+                "linear",
+                0.5,
+                0.98,
+                help="The temperature is multiplied by this after each sweep.",
+                shown_if=_annealed,
+            ),
+            Param(
+                "start",
+                "Start",
+                "choice",
+                options=(("random", "at random"), ("kmeans", "k-means per class")),
+                help="Which rows share a prototype at first.",
+            ),
+            START_SEED,
+            Param(
+                "n_init",
+                "New starts",
+                "int",
+                1,
+                10,
+                help="How often the fit starts anew with 3, 5, 10 and 20 prototypes "
+                "per class; the lowest objective is kept. Twice at first for small "
+                "data.",
+            ),
+            CLASS_WEIGHT,
         ),
-        Param(
-            "temperature",
-            "Temperature",
-            "linear",
-            0.0,
-            20.0,
-            help="Where annealing starts, in units of C: rows change their prototype "
-            "at random at first. 0: none.",
-            advanced=True,
-        ),
-        Param(
-            "cooling",
-            "Cooling",
-            "linear",
-            0.5,
-            0.98,
-            help="The temperature is multiplied by this after each sweep.",
-            advanced=True,
-            shown_if=_annealed,
-        ),
-        Param(
-            "start",
-            "Start",
-            "choice",
-            options=(("random", "at random"), ("kmeans", "k-means per class")),
-            help="Which rows share a prototype at first.",
-            advanced=True,
-        ),
-        START_SEED,
-        Param(
-            "n_init",
-            "New starts",
-            "int",
-            1,
-            10,
-            help="How often the fit starts anew with 3, 5, 10 and 20 prototypes per "
-            "class; the lowest objective is kept. Twice at first for small data.",
-            advanced=True,
-        ),
-        CLASS_WEIGHT,
     ),
     removed={
         "solver": "The multi-prototype SVM has no choice of a solver any more: rows "

@@ -10,29 +10,92 @@ import copy
 import functools
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy.sparse import issparse
+from scipy.special import expit, softmax
 from sklearn.base import (
     BaseEstimator,
+    ClassifierMixin,
     ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
     TransformerMixin,
 )
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from smpcore.datasets.parquet_rows import ParquetRows
-from smpcore.errors import SmpcoreError, warn
-from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf
-from smpcore.methods.shared.features import FeatureImportances
-from smpcore.methods.shared.problem import Problem, SolverOptions
-from smpcore.methods.shared.row_blocks import row_blocks
-from smpcore.methods.shared.scaling import is_large, validated
+from smpcore.errors import SmpcoreError, checked, require_finite, warn
+from smpcore.methods.shared import allowed_values, scaling
+from smpcore.methods.shared.dask_rows import dask_entries, is_dask
+from smpcore.methods.shared.problem import Fitted, Problem, SolverOptions, with_tie
+from smpcore.methods.shared.row_blocks import map_blocks, row_blocks
 from smpcore.model import PrototypeModel, Step
 from smpcore.solvers.iterations import DIVERGED, ITERATION_LIMIT
+
+
+def feature_entries(estimator: Any, X: np.ndarray, weights: np.ndarray) -> dict:
+    """Entries of a problem that say what its features are."""
+    names = getattr(estimator, "feature_names_in_", None)
+    low, high = _ranges(X, weights > 0, names)
+    if names is None:
+        names = [f"x{r}" for r in range(X.shape[1])]
+    return {
+        "low": low,
+        "high": high,
+        "feature_names": tuple(map(str, names)),
+        "named": hasattr(estimator, "feature_names_in_"),
+    }
+
+
+def _ranges(
+    X: Any, counted: np.ndarray, names: Sequence[Any] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest value of each column in the rows that count."""
+    if scaling.is_large(X):
+
+        def extremes(part: slice, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            block = require_finite(block, names, part.start)[counted[part]]
+            low = block.min(axis=0, initial=np.inf)
+            return low, block.max(axis=0, initial=-np.inf)
+
+        lows, highs = zip(*map_blocks(extremes, X), strict=True)
+        return np.min(lows, axis=0), np.max(highs, axis=0)
+    rows = X if counted.all() else X[counted]
+    if issparse(rows):
+        return scaling.column_ranges(rows)
+    return rows.min(axis=0), rows.max(axis=0)
+
+
+class FeatureImportances:
+    """Mixin: what scikit-learn's tools that choose features ask an estimator for."""
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """How much the model makes of each feature, shape (n_features,); 0: nothing."""
+        check_is_fitted(self)
+        model = self.model_
+        if model.similarity.kind == "strings":
+            raise AttributeError("The places of a string have no importances.")
+        if model.is_linear and model.kind_of_prototype == "direction":
+            return np.abs(model.weights).max(axis=0)
+        if model.similarity.weights:
+            beta = np.array(model.similarity.weights)
+            return np.repeat(beta, model.n_features // len(beta))
+        cases = model.anchors * model.scale + model.center
+        importances = np.zeros(model.n_features)
+        for feature in np.flatnonzero(model.support):
+            low, high = cases.copy(), cases.copy()
+            low[:, feature], high[:, feature] = model.low[feature], model.high[feature]
+            moved = np.abs(model.scores(high) - model.scores(low))
+            importances[feature] = moved.mean()
+        return importances
+
 
 #: Why a fit to such rows is refused.
 TOO_LARGE = (
@@ -42,11 +105,11 @@ TOO_LARGE = (
 
 #: Parameters that every estimator has.
 COMMON_PARAMETERS = {
-    "tol": Number(0.0, 1.0, above=True),
-    "max_iter": Number(1, 10**7, integer=True),
-    "record": Number(0, integer=True),
-    "standardize": FLAG,
-    "warm_start": FLAG,
+    "tol": allowed_values.Number(0.0, 1.0, above=True),
+    "max_iter": allowed_values.Number(1, 10**7, integer=True),
+    "record": allowed_values.Number(0, integer=True),
+    "standardize": allowed_values.FLAG,
+    "warm_start": allowed_values.FLAG,
 }
 
 
@@ -55,36 +118,6 @@ def _defaults(estimator: type) -> dict[str, Any]:
     """What the constructor of an estimator sets where nothing is given."""
     signature = inspect.signature(estimator).parameters
     return {name: parameter.default for name, parameter in signature.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class Fitted:
-    """What a family's solver found; each field becomes the attribute of that name."""
-
-    model: PrototypeModel
-    #: Start for the next `solve`.
-    state: Any
-    #: Prototype, as solved, that each training row is tied to or most like.
-    assignment: np.ndarray
-    #: Prototypes asked for; the model may have fewer.
-    n_asked: int
-    #: Prototype of the model that each solved one became, -1 if it was left out; None
-    #: if the model has them all.
-    merged: np.ndarray | None = None
-    #: Training rows that each prototype decides; None where they decide together.
-    wins: np.ndarray | None = None
-    #: Training row of each anchor; None where anchors are no training rows.
-    anchor_rows: np.ndarray | None = None
-    #: Where the prototypes started, scaled units; None where that has no meaning.
-    start: np.ndarray | None = None
-    #: Whether a prototype lies far from all training rows; None without distances.
-    off_data: np.ndarray | None = None
-    #: Values that parameters left at None were given.
-    automatic: Mapping[str, float] = field(default_factory=dict)
-    #: Key of a read-out -> (value, explanation) of what this family measures.
-    measures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    #: Scores of the training rows; None: not computed yet.
-    scores: np.ndarray | None = None
 
 
 class PrototypeEstimator(
@@ -139,7 +172,7 @@ class PrototypeEstimator(
     #: again, and its cache is valid, while they stay.
     problem_params: ClassVar[tuple[str, ...]]
     #: Name of a parameter -> what it may be.
-    allowed: ClassVar[Mapping[str, Number | OneOf]]
+    allowed: ClassVar[Mapping[str, allowed_values.Number | allowed_values.OneOf]]
     #: Class of `state_`; its method `fits(problem)` says whether a state can start a
     #: fit of that problem.
     state_class: ClassVar[type]
@@ -308,26 +341,157 @@ class PrototypeEstimator(
     ) -> np.ndarray:
         """What the model answers to rows; if it is not finite, they are refused."""
         check_is_fitted(self)
-        if is_large(X):
-            in_file = isinstance(X, ParquetRows)
-            blocks = (X.frame(p) if in_file else block for p, block in row_blocks(X))
-            blocks = [self._finite_block(answer, b, participle) for b in blocks]
-            return np.concatenate(blocks)
-        return self._finite_block(answer, X, participle)
 
-    def _finite_block(
+        def finite(rows: Any) -> np.ndarray:
+            rows = scaling.validated(self, rows, reset=False)
+            with np.errstate(over="ignore", invalid="ignore"):
+                answers = answer(self.model_, rows)
+            if not np.isfinite(answers).all():
+                raise SmpcoreError(
+                    f"X holds values as large as {abs(rows).max():.3g}, too large to "
+                    f"be {participle}; leave such rows out."
+                )
+            return answers
+
+        if not scaling.is_large(X):
+            return finite(X)
+        in_file = isinstance(X, ParquetRows)
+        blocks = (X.frame(p) if in_file else block for p, block in row_blocks(X))
+        return np.concatenate([finite(block) for block in blocks])
+
+
+class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
+    """Base of the classifiers: labels in, a `PrototypeModel` inside, labels out."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Score of each class; of two, second minus first minus the model's `tie`.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or (n_samples,) for two classes
+        """
+        scores = self._finite_answers(PrototypeModel.scores, X, "scored")
+        two = scores.shape[1] == 2
+        return scores[:, 1] - (scores[:, 0] + self.model_.tie) if two else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Label of each row: the lowest class within `tie` of the highest score.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        scores = self.decision_function(X)
+        y_encoded = scores > 0 if scores.ndim == 1 else self.model_.decide(scores)
+        return self.classes_[np.asarray(y_encoded, dtype=np.int64)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Softmax of the scores: in the order of the classes, but not calibrated.
+
+        The scores are margins, which no family fits to probabilities. For these put
+        the estimator into scikit-learn's ``CalibratedClassifierCV``, or give its
+        `model_` what `smpcore.evaluation.calibrate` learns on out-of-fold scores.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; the columns are in the order of `classes_`.
+        """
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            return expit(np.column_stack([-scores, scores]))
+        return softmax(scores, axis=1)
+
+    def _labelled_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Checked rows, not scaled, and entries of a problem without class weights."""
+        X, y = scaling.validated(self, X, y, order="C")
+        if issparse(X):
+            X = scaling.canonical_rows(X)
+        checked(check_classification_targets, y)
+        classes, y_encoded = np.unique(y, return_inverse=True)
+        allowed_values.require_two(classes, f" in {len(y)} rows")
+        weights = allowed_values.sample_weights(sample_weight, len(y))
+        allowed_values.require_weight(
+            classes, np.bincount(y_encoded, weights, len(classes))
+        )
+        return X, {
+            "y_encoded": y_encoded.astype(np.int64),
+            "weights": weights,
+            "classes": classes,
+            **feature_entries(self, X, weights),
+        }
+
+    def _scaled_rows(
         self,
-        answer: Callable[[PrototypeModel, np.ndarray], np.ndarray],
         X: Any,
-        participle: str,
-    ) -> np.ndarray:
-        """As `_finite_answers`, of rows that are in memory."""
-        X = validated(self, X, reset=False)
-        with np.errstate(over="ignore", invalid="ignore"):
-            answers = answer(self.model_, X)
-        if not np.isfinite(answers).all():
-            raise SmpcoreError(
-                f"X holds values as large as {abs(X).max():.3g}, too large to be "
-                f"{participle}; leave such rows out."
-            )
-        return answers
+        y: Any,
+        sample_weight: Any,
+        *,
+        bias: bool,
+        distances: bool = False,
+    ) -> dict[str, Any]:
+        """Entries of a problem of these rows; `distances` is that of `scaled_copy`."""
+        if self.reads_blocks and is_dask(X):
+            return dask_entries(self, X, y, sample_weight, bias)
+        X, entries = self._labelled_rows(X, y, sample_weight)
+        weights, y_encoded = entries["weights"], entries["y_encoded"]
+        rows = X, weights, self.standardize, bias
+        if issparse(X):
+            scaled, center, scale = scaling.scaled_sparse_copy(*rows)
+        elif self.reads_blocks and scaling.is_large(X):
+            scaled, center, scale = scaling.scaled_as_read(*rows)
+        else:
+            scaled, center, scale = scaling.scaled_copy(*rows, distances)
+        weights = allowed_values.weigh_classes(
+            weights, self.class_weight, entries["classes"], y_encoded
+        )
+        units = {"X": scaled, "center": center, "scale": scale, "weights": weights}
+        return entries | units
+
+    def _set_fitted_attributes(self, problem: Problem, fitted: Fitted) -> None:
+        """Set the attributes of the contract, and the classes."""
+        super()._set_fitted_attributes(problem, with_tie(problem, fitted))
+        self.classes_ = problem.classes
+
+
+class PrototypeRegressor(RegressorMixin, PrototypeEstimator):
+    """Base of the regressors: numbers in, a `PrototypeModel` inside, numbers out."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Predicted number of each row, user's units.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        return self._finite_answers(PrototypeModel.predict, X, "predicted")
+
+    def _numbered_rows(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        """Checked rows, not scaled, and entries of a problem."""
+        X, y = scaling.validated(self, X, y, order="C", y_numeric=True)
+        weights = allowed_values.sample_weights(sample_weight, len(y))
+        return X, {
+            "y": np.asarray(y, dtype=np.float64),
+            "weights": weights,
+            **feature_entries(self, X, weights),
+        }

@@ -11,8 +11,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.allowed_values import Number
-from smpcore.methods.shared.base import Fitted
-from smpcore.methods.shared.problem import Problem
+from smpcore.methods.shared.problem import Fitted, Problem
 from smpcore.model import History, PrototypeModel, Step
 from smpcore.model.history import STATUS
 
@@ -140,3 +139,15 @@ def as_step(printed: PrintedStep, number: int, estimator: Any) -> Step:
             automatic=estimator.automatic_,
         ),
     )
+
+
+def nearest_mass(mass: np.ndarray) -> np.ndarray:
+    """Nearest vector that is not negative and sums to 1 at most (Duchi et al.,
+    2008).
+    """
+    if mass.sum() <= 1.0:
+        return mass
+    falling = np.sort(mass)[::-1]
+    levels = (np.cumsum(falling) - 1.0) / np.arange(1, len(mass) + 1)
+    level = levels[np.flatnonzero(falling > levels)[-1]]
+    return np.maximum(mass - level, 0.0)

@@ -1,17 +1,20 @@
-"""Training rows as arrays, and the options of a solver."""
+"""Training rows as arrays, the options of a solver, and what a fit records."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
 
-from smpcore.model import History, PrototypeModel
+from smpcore.methods.shared.dask_rows import futures, is_dask, map_chunks
+from smpcore.methods.shared.row_blocks import map_blocks
+from smpcore.model import History, PrototypeModel, Trace, training_tie
 from smpcore.similarity import Similarity
-from smpcore.solvers.iterations import Limits
+from smpcore.solvers.iterations import Limits, recorded_every
 
 #: Recorded steps that a fit keeps at most; an even number.
 MOST_STEPS = 200
@@ -113,6 +116,36 @@ class RegressionProblem(Problem):
 
 
 @dataclass(frozen=True, eq=False)
+class Fitted:
+    """What a family's solver found; each field becomes the attribute of that name."""
+
+    model: PrototypeModel
+    #: Start for the next `solve`.
+    state: Any
+    #: Prototype, as solved, that each training row is tied to or most like.
+    assignment: np.ndarray
+    #: Prototypes asked for; the model may have fewer.
+    n_asked: int
+    #: Prototype of the model that each solved one became, -1 if it was left out; None
+    #: if the model has them all.
+    merged: np.ndarray | None = None
+    #: Training rows that each prototype decides; None where they decide together.
+    wins: np.ndarray | None = None
+    #: Training row of each anchor; None where anchors are no training rows.
+    anchor_rows: np.ndarray | None = None
+    #: Where the prototypes started, scaled units; None where that has no meaning.
+    start: np.ndarray | None = None
+    #: Whether a prototype lies far from all training rows; None without distances.
+    off_data: np.ndarray | None = None
+    #: Values that parameters left at None were given.
+    automatic: Mapping[str, float] = field(default_factory=dict)
+    #: Key of a read-out -> (value, explanation) of what this family measures.
+    measures: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    #: Scores of the training rows; None: not computed yet.
+    scores: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class SolverOptions:
     """When a solver ends, what it records, and where it reports its progress."""
 
@@ -150,3 +183,88 @@ class SolverOptions:
         steps = np.empty((self.most_steps if self.record else 0, *W.shape))
         history = np.empty(room), np.empty(room), steps
         return Limits(*numbers, self.stop, self.progress), history
+
+
+class Recorder:
+    """Keeps every so-many-th state; each second one goes when there is no more room."""
+
+    def __init__(self, every: int) -> None:
+        self.every = every
+        self.places: list[int] = []
+        self.states: list[Any] = []
+
+    def add(self, place: int, state: Callable[[], Any], last: bool = False) -> None:
+        """Keep a state if it is its turn."""
+        if not self.every or (place % self.every and not last):
+            return
+        if last and self.places and self.places[-1] == place:
+            self.states[-1] = state()
+            return
+        if len(self.states) == MOST_STEPS:
+            del self.states[1::2], self.places[1::2]
+            self.every *= 2
+        self.states.append(state())
+        self.places.append(place)
+
+
+def recorded_places(options: SolverOptions, n_iter: int, n_kept: int) -> np.ndarray:
+    """Steps after which a compiled solver kept its states."""
+    every = recorded_every(n_iter, int(options.record), options.most_steps)
+    return np.append(every * np.arange(n_kept - 1), n_iter).astype(np.int64)
+
+
+def spread_trace(
+    problem: Problem,
+    states: Sequence[Any],
+    places: np.ndarray | Sequence[int],
+    build: Callable[[Any, History], Fitted],
+    phase: str = "",
+) -> Trace:
+    """At most `MOST_STEPS` of the recorded states, the first and the last among
+    them.
+    """
+    n_kept = min(len(states), MOST_STEPS)
+    kept = np.linspace(0, len(states) - 1, n_kept).astype(np.int64)
+    return Trace(
+        states=[states[i] for i in kept],
+        places=np.asarray(places)[kept],
+        phase=phase,
+        build=partial(_built, problem, build),
+    )
+
+
+def _built(
+    problem: Problem,
+    build: Callable[[Any, History], Fitted],
+    state: Any,
+    history: History,
+) -> Fitted:
+    """What a family makes of a state, and the tie that the fitted model would have."""
+    fitted = build(state, history)
+    return fitted if problem.classes is None else with_tie(problem, fitted)
+
+
+def with_tie(problem: Problem, fitted: Fitted) -> Fitted:
+    """Give a classifier's model the `tie` that its training scores ask for."""
+    scores, model = fitted.scores, fitted.model
+    if scores is None and isinstance(problem.X, np.ndarray):
+        rows = problem.X[:, : problem.n_features]
+        scores = model.scores(rows * problem.scale + problem.center)
+    elif scores is None:
+        weights = np.zeros((model.n_prototypes, problem.X.shape[1]))
+        weights[:, : problem.n_features] = model.weights
+        one = {"weights": weights, "model": model}
+        if is_dask(problem.X):
+            scores = map_chunks(_largest_score, futures(problem.X), **one)
+        else:
+            scores = _largest_score(problem.X, **one)
+    return replace(fitted, model=replace(model, tie=training_tie(np.asarray(scores))))
+
+
+def _largest_score(X: Any, *, weights: np.ndarray, model: PrototypeModel) -> float:
+    """The largest absolute score of rows that are read in blocks."""
+
+    def largest(_: slice, block: Any) -> float:
+        return np.abs(model.pool(block @ weights.T + model.bias)).max()
+
+    return max(map_blocks(largest, X))

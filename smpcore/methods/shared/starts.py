@@ -11,10 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from smpcore.errors import SmpcoreError, caution
-from smpcore.methods.shared.dask_problem import dask_sample
-from smpcore.methods.shared.dask_rows import is_dask, row_values
+from smpcore.methods.shared.dask_rows import dask_sample, is_dask, row_values
 from smpcore.methods.shared.row_blocks import map_blocks
-from smpcore.methods.shared.sparse_rows import count_distinct_sparse
+from smpcore.methods.shared.scaling import count_distinct_sparse
 from smpcore.threads import one_core
 
 #: Rows of a class that k-means looks at; the others join the nearest centre.

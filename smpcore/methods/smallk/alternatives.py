@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import softmax, xlogy
 
+from smpcore.methods.smallk.fit import Start, TaskSearch
 from smpcore.methods.smallk.kernel import FREE, IN, OUT
 from smpcore.methods.smallk.problem import Solution
-from smpcore.methods.smallk.rounding import Start, TaskSearch
 from smpcore.model import PrototypeModel
 from smpcore.solvers.iterations import ITERATION_LIMIT
 

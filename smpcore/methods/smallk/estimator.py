@@ -11,24 +11,19 @@ from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError, caution
 from smpcore.methods.shared.allowed_values import FLAG, Lists, Number, OneOf
-from smpcore.methods.shared.base import TOO_LARGE, Fitted
-from smpcore.methods.shared.classifier import PrototypeClassifier
+from smpcore.methods.shared.base import TOO_LARGE, PrototypeClassifier
 from smpcore.methods.shared.linear import largest_eigenvalue
-from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.recorded import with_tie
+from smpcore.methods.shared.problem import Fitted, SolverOptions, with_tie
 from smpcore.methods.shared.starts import cluster_rows, warn_if_fewer
+from smpcore.methods.smallk import problem as problems
 from smpcore.methods.smallk.alternatives import Alternatives, Limits, near_best
-from smpcore.methods.smallk.problem import (
-    SMaLLParameters,
-    SMaLLProblem,
-    SMaLLState,
-    Solution,
-    Task,
-    against_rest,
-    one_sided,
+from smpcore.methods.smallk.fit import (
+    Start,
+    TaskSearch,
+    fitted_as,
+    relax_all,
+    round_all,
 )
-from smpcore.methods.smallk.result import fitted_as
-from smpcore.methods.smallk.rounding import Start, TaskSearch, relax_all, round_all
 from smpcore.model import PrototypeModel
 from smpcore.solvers.losses import LOSSES
 
@@ -127,7 +122,7 @@ class SMaLLClassifier(PrototypeClassifier):
         "class_weight",
     )
     certificate: ClassVar[str] = "no k-sparse model"
-    state_class: ClassVar[type] = SMaLLState
+    state_class: ClassVar[type] = problems.SMaLLState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, integer=True),
         "k": Number(0, integer=True),
@@ -167,7 +162,7 @@ class SMaLLClassifier(PrototypeClassifier):
 
     reads_blocks = takes_sparse
 
-    def bounds(self, problem: SMaLLProblem) -> dict[str, tuple[float, float]]:
+    def bounds(self, problem: problems.SMaLLProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `k` and `lam` for these rows.
 
         Parameters
@@ -227,7 +222,7 @@ class SMaLLClassifier(PrototypeClassifier):
 
     def alternatives_of(
         self,
-        problem: SMaLLProblem,
+        problem: problems.SMaLLProblem,
         within: float,
         limit: int,
         seconds: float,
@@ -299,18 +294,21 @@ class SMaLLClassifier(PrototypeClassifier):
             build,
         )
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMaLLProblem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> problems.SMaLLProblem:
         """Tie each row to a prototype and split the classes into convex tasks."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         lipschitz = 0.5 * largest_eigenvalue(entries["X"], entries["weights"])
         if not np.isfinite(lipschitz):
             raise SmpcoreError(TOO_LARGE)
-        return SMaLLProblem(
+        return problems.SMaLLProblem(
             **entries, tasks=self._tasks(entries), lipschitz=max(lipschitz, FLATTEST)
         )
 
     def _solve(
-        self, problem: SMaLLProblem, state: SMaLLState | None, options: SolverOptions
+        self,
+        problem: problems.SMaLLProblem,
+        state: problems.SMaLLState | None,
+        options: SolverOptions,
     ) -> Fitted:
         """Solve the relaxation, round it to k weights, and refit."""
         parameters = self._parameters(problem)
@@ -329,7 +327,7 @@ class SMaLLClassifier(PrototypeClassifier):
         history = fitted.model.history
         self.relaxed_objective_ = float(objective)
         self.bound_ = float(history.objective[-1]) - float(history.gap[-1])
-        state = SMaLLState(
+        state = problems.SMaLLState(
             tuple(solution.W for solution in relaxed),
             tuple(solution.W for solution in rounded or relaxed),
             tuple(solution.curvature for solution in relaxed),
@@ -337,8 +335,11 @@ class SMaLLClassifier(PrototypeClassifier):
         return replace(fitted, state=state)
 
     def _on_supports(
-        self, problem: SMaLLProblem, relaxed: list[Solution], options: SolverOptions
-    ) -> list[Solution]:
+        self,
+        problem: problems.SMaLLProblem,
+        relaxed: list[problems.Solution],
+        options: SolverOptions,
+    ) -> list[problems.Solution]:
         """The refit on `supports`; none if there are none, or they do not fit."""
         if self.supports is None:
             return []
@@ -361,12 +362,12 @@ class SMaLLClassifier(PrototypeClassifier):
         search = TaskSearch(problem, task, self._parameters(problem), options)
         return [search.refit(support, Start(relaxed[0].W, relaxed[0].curvature))]
 
-    def _parameters(self, problem: SMaLLProblem) -> SMaLLParameters:
+    def _parameters(self, problem: problems.SMaLLProblem) -> problems.SMaLLParameters:
         k = self._clipped_k(problem.n_features)
         search = self.solver, self.n_draws, self.n_swaps
-        return SMaLLParameters(k, self.lam, *search, self.loss)
+        return problems.SMaLLParameters(k, self.lam, *search, self.loss)
 
-    def _tasks(self, entries: dict[str, Any]) -> tuple[Task, ...]:
+    def _tasks(self, entries: dict[str, Any]) -> tuple[problems.Task, ...]:
         """The convex problems: one for two classes or jointly, else one a class."""
         classes, y_encoded = entries["classes"], entries["y_encoded"]
         positive = self._positive_code(classes)
@@ -381,13 +382,15 @@ class SMaLLClassifier(PrototypeClassifier):
         warn_if_fewer(self.n_prototypes, prototype_labels, classes)
         if len(classes) == 2:
             return (
-                one_sided(
+                problems.one_sided(
                     assignment, prototype_labels, y_encoded, positive, 1 - positive
                 ),
             )
         if self.multiclass == "ovr":
-            return against_rest(assignment, prototype_labels, y_encoded)
-        return (Task(y_encoded, assignment, prototype_labels, 0, prototype_labels),)
+            return problems.against_rest(assignment, prototype_labels, y_encoded)
+        return (
+            problems.Task(y_encoded, assignment, prototype_labels, 0, prototype_labels),
+        )
 
     def _positive_code(self, classes: np.ndarray) -> int:
         """Code of the positive of two classes."""

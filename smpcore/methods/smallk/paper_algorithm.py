@@ -47,22 +47,11 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared import paper_steps
 from smpcore.methods.shared.allowed_values import OneOf
-from smpcore.methods.shared.paper_steps import (
-    PrintedStep,
-    check_request,
-    checked_start,
-    history_at,
-    until,
-)
 from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.simplex import nearest_mass
-from smpcore.methods.smallk.problem import (
-    SMaLLParameters,
-    SMaLLProblem,
-    SMaLLState,
-)
-from smpcore.methods.smallk.rounding import relax_all
+from smpcore.methods.smallk.fit import relax_all
+from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem, SMaLLState
 
 GRADIENTS = ("printed", "derived")
 ALPHA, BETA = 0.01, 0.01
@@ -160,7 +149,7 @@ def project_shares(share: np.ndarray, k: int, tol: float = 1e-10) -> np.ndarray:
 
 def project_duals(S: np.ndarray) -> np.ndarray:
     """Rows on s <= 0 with a sum of -1 at least."""
-    return -np.array([nearest_mass(np.maximum(-s, 0.0)) for s in S])
+    return -np.array([paper_steps.nearest_mass(np.maximum(-s, 0.0)) for s in S])
 
 
 def algorithm_1(
@@ -247,17 +236,17 @@ def run_as_printed(
     steps: tuple[float, float] = (ALPHA, BETA),
     gradients: str = "printed",
     stop: np.ndarray | None = None,
-) -> tuple[PrintedStep, ...]:
+) -> tuple[paper_steps.PrintedStep, ...]:
     """Algorithm 1 on the rows of an estimator, then both roundings of its shares."""
-    check_request(problem, SMaLLProblem, n_steps)
+    paper_steps.check_request(problem, SMaLLProblem, n_steps)
     OneOf(GRADIENTS).check("gradients", gradients)
     saddle = saddle_of(estimator, problem)
     n = saddle.n_features
     shares = np.ones((saddle.rivals.shape[1], saddle.X.shape[1]))
     shares[:, :n] = saddle.k / n
-    S = saddle.duals(checked_start(start, np.zeros_like(shares)))
+    S = saddle.duals(paper_steps.checked_start(start, np.zeros_like(shares)))
     run = algorithm_1(saddle, shares, S, steps, gradients)
-    states = [*until(islice(run, n_steps + 1), stop)]
+    states = [*paper_steps.until(islice(run, n_steps + 1), stop)]
     phases = ["start"] + ["Mirror-Prox step"] * (len(states) - 1)
     if saddle.k < n:
         shares, S = states[-1]
@@ -266,25 +255,15 @@ def run_as_printed(
         for rounded in (largest, random_rounding(inner, saddle.k, random)):
             states.append((np.concatenate([rounded, shares[:, n:]], axis=1), S))
         phases += ["largest shares", "random rounding"]
-    return tuple(
-        _step(problem, saddle, t, phase, *state)
-        for t, (phase, state) in enumerate(zip(phases, states, strict=True))
-    )
-
-
-def _step(
-    problem: SMaLLProblem,
-    saddle: Saddle,
-    t: int,
-    phase: str,
-    shares: np.ndarray,
-    S: np.ndarray,
-) -> PrintedStep:
-    """A state with its objective and its model; the other class has a prototype 0."""
-    W, (labels, order) = saddle.prototypes(shares, S), problem.voters
-    value = saddle.objective(W, saddle.k)
-    full = np.r_[np.zeros((1, W.shape[1])), W][order]
-    model = problem.linear_model(full, labels[order], history_at(t, value))
-    arrays = {"shares": shares, "S": S, "W": W}
+    printed, (labels, order) = [], problem.voters
     assignment = np.argsort(order)[problem.tasks[0].assignment]
-    return PrintedStep(t, phase, value, arrays, assignment, model)
+    for t, (phase, (shares, S)) in enumerate(zip(phases, states, strict=True)):
+        W = saddle.prototypes(shares, S)
+        value = saddle.objective(W, saddle.k)
+        history = paper_steps.history_at(t, value)
+        full = np.r_[np.zeros((1, W.shape[1])), W][order]  # the other class's prototype
+        model = problem.linear_model(full, labels[order], history)
+        arrays = {"shares": shares, "S": S, "W": W}
+        of_state = t, phase, value, arrays, assignment, model
+        printed.append(paper_steps.PrintedStep(*of_state))
+    return tuple(printed)

@@ -8,8 +8,11 @@ from functools import cached_property
 import numpy as np
 
 from smpcore.methods.shared.dask_rows import row_values
-from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
-from smpcore.methods.shared.recorded import recorded_places
+from smpcore.methods.shared.problem import (
+    ClassificationProblem,
+    SolverOptions,
+    recorded_places,
+)
 
 #: Ridge of the bias, which k does not count.
 BIAS_RIDGE = 1e-3

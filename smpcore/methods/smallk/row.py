@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import math
 
-from smpcore.methods.shared.method import (
-    CLASS_WEIGHT,
-    LOSS,
-    START_SEED,
-    Method,
-    Term,
-)
+from smpcore.methods.shared.method import CLASS_WEIGHT, LOSS, START_SEED, Method, Term
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.parameters import Param
+from smpcore.parameters import Param, advanced
 
 ROW = Method(
     key="smallk",
@@ -56,62 +50,60 @@ ROW = Method(
             help="The class with prototypes; inputs that fit none are of the other.",
             n_classes=(2, 2),
         ),
-        Param(
-            "supports",
-            "Features",
-            "lists",
-            help="Features that were picked among the alternatives on Prototypes, or "
-            "those that the fit chooses.",
-            advanced=True,
-            n_classes=(2, 2),
-        ),
-        Param(
-            "bias",
-            "Bias",
-            "flag",
-            help="A threshold for each prototype; it is not counted in k.",
-            advanced=True,
-        ),
-        LOSS,
-        Param(
-            "multiclass",
-            "Several classes",
-            "choice",
-            options=(("joint", "jointly"), ("ovr", "one against the rest")),
-            help="One problem for all classes, or one for each class.",
-            advanced=True,
-            n_classes=(3, math.inf),
-        ),
-        Param(
-            "n_draws",
-            "Random roundings",
-            "int",
-            0,
-            30,
-            help="Sets of k features that are drawn and tried besides the k largest.",
-            advanced=True,
-        ),
-        Param(
-            "n_swaps",
-            "Swaps tried",
-            "int",
-            0,
-            100,
-            help="Fits at most with one feature of the best set exchanged for another.",
-            advanced=True,
-        ),
-        START_SEED,
-        CLASS_WEIGHT,
-        Param(
-            "solver",
-            "Solver",
-            "choice",
-            options=(
-                ("fista", "accelerated proximal gradient"),
-                ("mirror-prox", "the paper's Mirror-Prox"),
+        *advanced(
+            Param(
+                "supports",
+                "Features",
+                "lists",
+                help="Features that were picked among the alternatives on Prototypes, "
+                "or those that the fit chooses.",
+                n_classes=(2, 2),
             ),
-            help="The same relaxed problem; the paper's way needs many more steps.",
-            advanced=True,
+            Param(
+                "bias",
+                "Bias",
+                "flag",
+                help="A threshold for each prototype; it is not counted in k.",
+            ),
+            LOSS,
+            Param(
+                "multiclass",
+                "Several classes",
+                "choice",
+                options=(("joint", "jointly"), ("ovr", "one against the rest")),
+                help="One problem for all classes, or one for each class.",
+                n_classes=(3, math.inf),
+            ),
+            Param(
+                "n_draws",
+                "Random roundings",
+                "int",
+                0,
+                30,
+                help="Sets of k features that are drawn and tried besides the k "
+                "largest.",
+            ),
+            Param(
+                "n_swaps",
+                "Swaps tried",
+                "int",
+                0,
+                100,
+                help="Fits at most with one feature of the best set exchanged for "
+                "another.",
+            ),
+            START_SEED,
+            CLASS_WEIGHT,
+            Param(
+                "solver",
+                "Solver",
+                "choice",
+                options=(
+                    ("fista", "accelerated proximal gradient"),
+                    ("mirror-prox", "the paper's Mirror-Prox"),
+                ),
+                help="The same relaxed problem; the paper's way needs many more steps.",
+            ),
         ),
     ),
     path="k",

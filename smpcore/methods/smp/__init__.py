@@ -5,10 +5,10 @@ Problem: minimise, over the prototypes W, the convex function
 + \mu\|W\|_1 + \frac{\mu\eta}2\|W\|_F^2`, each row tied to a prototype of its class.
 Algorithm: proximal gradient with Barzilai-Borwein steps until the duality gap closes.
 
-1. `problem`: scaled rows, the prototype of each row, and the call of the kernel.
-2. `bounds`: the lambda at which all prototypes are equal, the mu at which all are 0.
-3. `assignment`: moves rows between prototypes and merges prototypes that became equal.
-4. `estimator`: `SMPClassifier`, which runs these steps. Compiled: `kernel`.
+1. `problem`: scaled rows, the prototype of each row, and the call of the kernel; moves
+   rows between prototypes and merges those that became equal; the lambda at which all
+   are equal, the mu at which all are 0.
+2. `estimator`: `SMPClassifier`, which runs these steps. Compiled: `kernel`.
 """
 
 from smpcore.methods.smp.estimator import SMPClassifier

@@ -11,8 +11,7 @@ import numpy as np
 
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf, class_values
-from smpcore.methods.shared.base import TOO_LARGE, Fitted
-from smpcore.methods.shared.classifier import PrototypeClassifier
+from smpcore.methods.shared.base import TOO_LARGE, PrototypeClassifier
 from smpcore.methods.shared.linear import (
     class_totals,
     column_units,
@@ -20,24 +19,14 @@ from smpcore.methods.shared.linear import (
     in_units,
     largest_eigenvalue,
 )
-from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.recorded import recorded_places, spread_trace
+from smpcore.methods.shared.problem import (
+    Fitted,
+    SolverOptions,
+    recorded_places,
+    spread_trace,
+)
 from smpcore.methods.shared.starts import cluster_rows, each_row, warn_if_fewer
-from smpcore.methods.smp.assignment import (
-    better_assignment,
-    equal_prototypes,
-    merged_rows,
-)
-from smpcore.methods.smp.bounds import slider_ranges
-from smpcore.methods.smp.problem import (
-    SOLVERS,
-    SMPParameters,
-    SMPProblem,
-    SMPState,
-    Solution,
-    refuse_too_large,
-    solve_problem,
-)
+from smpcore.methods.smp import problem as problems
 from smpcore.model import History, Trace
 from smpcore.solvers.iterations import DIVERGED, STOPPED
 from smpcore.solvers.losses import LOSSES
@@ -132,7 +121,7 @@ class SMPClassifier(PrototypeClassifier):
         "class_prototypes",
         "class_lam",
     )
-    state_class: ClassVar[type] = SMPState
+    state_class: ClassVar[type] = problems.SMPState
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         "n_prototypes": Number(1, integer=True),
         "lam": Number(0.0, 1e12),
@@ -140,7 +129,7 @@ class SMPClassifier(PrototypeClassifier):
         "eta": Number(0.0, 1e12),
         "loss": OneOf(tuple(LOSSES)),
         "start": OneOf(("kmeans", "each")),
-        "solver": OneOf(SOLVERS),
+        "solver": OneOf(problems.SOLVERS),
         "bias": FLAG,
         "reassign": FLAG,
     }
@@ -164,7 +153,7 @@ class SMPClassifier(PrototypeClassifier):
     record: int = 0
     warm_start: bool = False
 
-    def bounds(self, problem: SMPProblem) -> dict[str, tuple[float, float]]:
+    def bounds(self, problem: problems.SMPProblem) -> dict[str, tuple[float, float]]:
         """Useful ranges of `lam` and `mu` for these rows.
 
         From a quarter of the upper end of `lam` on, all prototypes of a class are equal
@@ -184,7 +173,7 @@ class SMPClassifier(PrototypeClassifier):
             Name -> (low, high).
         """
         self._check_parameters()
-        return slider_ranges(problem, self._parameters, self.start)
+        return problems.slider_ranges(problem, self._parameters, self.start)
 
     @property
     def takes_sparse(self) -> bool:
@@ -194,10 +183,12 @@ class SMPClassifier(PrototypeClassifier):
     reads_blocks = takes_sparse
 
     @property
-    def _parameters(self) -> SMPParameters:
-        return SMPParameters(self.lam, self.mu, self.eta, self.loss, self.solver)
+    def _parameters(self) -> problems.SMPParameters:
+        return problems.SMPParameters(
+            self.lam, self.mu, self.eta, self.loss, self.solver
+        )
 
-    def _problem(self, X: Any, y: Any, sample_weight: Any) -> SMPProblem:
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> problems.SMPProblem:
         """Tie each row to a prototype of its class."""
         entries = self._scaled_rows(X, y, sample_weight, bias=self.bias)
         tied = entries["X"], entries["y_encoded"], entries["weights"]
@@ -215,7 +206,7 @@ class SMPClassifier(PrototypeClassifier):
         else:
             assignment, prototype_labels = cluster_rows(*tied, sizes, self.random_state)
             warn_if_fewer(sizes, prototype_labels, entries["classes"])
-        return SMPProblem(
+        return problems.SMPProblem(
             **entries,
             assignment=assignment,
             prototype_labels=prototype_labels,
@@ -241,10 +232,13 @@ class SMPClassifier(PrototypeClassifier):
         return sizes.astype(np.int64), fusion
 
     def _solve(
-        self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
+        self,
+        problem: problems.SMPProblem,
+        state: problems.SMPState | None,
+        options: SolverOptions,
     ) -> Fitted:
         """Solve, merge the prototypes that became equal, and count what they win."""
-        refuse_too_large(problem.n_prototypes, problem.n_pairs, problem.X.shape[1])
+        problems.refuse_too_large(problem)
         solved, rounds = self._alternate(problem, state, options)
         last = rounds[-1][0]
         history = _joined_history(problem, rounds, options)
@@ -254,37 +248,41 @@ class SMPClassifier(PrototypeClassifier):
         self.merged_objective_ = float(history.objective[-1])
         if fitted.model.n_prototypes < len(last.W):
             merged = fitted.merged
-            W = merged_rows(last.W, merged, problem.n_features)
-            at, none = SMPState(W[merged], last.Y), SolverOptions(self.tol, max_iter=0)
-            found = solve_problem(solved, self._parameters, none, at)
+            W = problems.merged_rows(last.W, merged, problem.n_features)
+            at = problems.SMPState(W[merged], last.Y)
+            none = SolverOptions(self.tol, max_iter=0)
+            found = problems.solve_problem(solved, self._parameters, none, at)
             self.merged_objective_ = float(found.objective[0])
-        return replace(fitted, state=SMPState(last.W, last.Y))
+        return replace(fitted, state=problems.SMPState(last.W, last.Y))
 
     def _alternate(
-        self, problem: SMPProblem, state: SMPState | None, options: SolverOptions
-    ) -> tuple[SMPProblem, list[tuple[Solution, np.ndarray]]]:
+        self,
+        problem: problems.SMPProblem,
+        state: problems.SMPState | None,
+        options: SolverOptions,
+    ) -> tuple[problems.SMPProblem, list[tuple[problems.Solution, np.ndarray]]]:
         """Solve; with `reassign`, move rows to better prototypes and solve again."""
-        rounds: list[tuple[Solution, np.ndarray]] = []
+        rounds: list[tuple[problems.Solution, np.ndarray]] = []
         while True:
-            solution = solve_problem(problem, self._parameters, options, state)
+            solution = problems.solve_problem(problem, self._parameters, options, state)
             rounds.append((solution, problem.assignment))
             if not self.reassign or solution.status in (STOPPED, DIVERGED):
                 return problem, rounds
-            assignment = better_assignment(problem, solution.W)
+            assignment = problems.better_assignment(problem, solution.W)
             if (assignment == problem.assignment).all() or len(rounds) == MOST_ROUNDS:
                 return problem, rounds
             problem = replace(problem, assignment=assignment)
-            state = SMPState(solution.W, solution.Y)
+            state = problems.SMPState(solution.W, solution.Y)
             options = replace(options, progress=np.zeros(1))
 
 
 def _fitted(
-    problem: SMPProblem, state: tuple[np.ndarray, np.ndarray], history: History
+    problem: problems.SMPProblem, state: tuple[np.ndarray, np.ndarray], history: History
 ) -> Fitted:
     """Merge the prototypes of a state, with its assignment, and wrap them."""
     (solved, assignment), n = state, problem.n_features
-    merged = equal_prototypes(solved, problem.prototype_labels, n)
-    W = merged_rows(solved, merged, n)
+    merged = problems.equal_prototypes(solved, problem.prototype_labels, n)
+    W = problems.merged_rows(solved, merged, n)
     prototype_labels = np.empty(len(W), dtype=np.int64)
     prototype_labels[merged] = problem.prototype_labels
     counts = np.bincount(merged)
@@ -300,42 +298,35 @@ def _fitted(
 
 
 def _joined_history(
-    problem: SMPProblem,
-    rounds: list[tuple[Solution, np.ndarray]],
+    problem: problems.SMPProblem,
+    rounds: list[tuple[problems.Solution, np.ndarray]],
     options: SolverOptions,
 ) -> History:
     """All rounds, each a solution and its assignment, as one fit.
 
     Each round starts at the iteration where the one before ended.
     """
-    iteration, objective, gap, n_iter = [], [], [], 0
-    for solution, _ in rounds:
+    iteration, objective, gap, states, places = [], [], [], [], []
+    n_iter, entry, trace = 0, 0, Trace()
+    for solution, assignment in rounds:
         iteration.append(n_iter + np.arange(len(solution.objective)))
         objective.append(solution.objective)
         gap.append(solution.gap)
+        if options.record:
+            states += [(W, assignment) for W in solution.steps]
+            kept = recorded_places(options, solution.n_iter, len(solution.steps))
+            places += (kept + entry).tolist()
         n_iter += solution.n_iter
+        entry += len(solution.objective)
+    if options.record:
+        build = partial(_fitted, problem)
+        trace = spread_trace(problem, states, places, build, "gradient steps")
     return History(
         iteration=np.concatenate(iteration).astype(np.float64),
         objective=np.concatenate(objective),
         gap=np.concatenate(gap),
-        steps=_trace(problem, rounds, options) if options.record else Trace(),
+        steps=trace,
         status=rounds[-1][0].status,
         n_iter=n_iter,
         seconds=options.seconds,
     )
-
-
-def _trace(
-    problem: SMPProblem,
-    rounds: list[tuple[Solution, np.ndarray]],
-    options: SolverOptions,
-) -> Trace:
-    """The recorded states of all rounds, each with the assignment of its round."""
-    states, places, entry = [], [], 0
-    for solution, assignment in rounds:
-        states += [(W, assignment) for W in solution.steps]
-        kept = recorded_places(options, solution.n_iter, len(solution.steps))
-        places += (kept + entry).tolist()
-        entry += len(solution.objective)
-    build = partial(_fitted, problem)
-    return spread_trace(problem, states, places, build, "gradient steps")

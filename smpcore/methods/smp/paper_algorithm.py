@@ -42,22 +42,10 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared import paper_steps
 from smpcore.methods.shared.allowed_values import Number, OneOf
-from smpcore.methods.shared.paper_steps import (
-    PrintedStep,
-    check_request,
-    checked_start,
-    history_at,
-    until,
-)
 from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.simplex import nearest_mass
-from smpcore.methods.smp.problem import (
-    SMPProblem,
-    SMPState,
-    elastic_net,
-    solve_problem,
-)
+from smpcore.methods.smp.problem import SMPProblem, SMPState, elastic_net, solve_problem
 
 
 def algorithm_2(
@@ -141,7 +129,9 @@ def difference_matrix(problem: SMPProblem) -> np.ndarray:
 
 def project_rows(Z: np.ndarray) -> np.ndarray:
     """Each row's nearest point in the l1 ball of radius 1."""
-    return np.array([np.sign(z) * nearest_mass(np.abs(z)) for z in Z]).reshape(Z.shape)
+    return np.array(
+        [np.sign(z) * paper_steps.nearest_mass(np.abs(z)) for z in Z]
+    ).reshape(Z.shape)
 
 
 def loss_gradient(problem: SMPProblem, W: np.ndarray, loss: str) -> np.ndarray:
@@ -187,20 +177,19 @@ def run_as_printed(
     start: Any = None,
     stop: np.ndarray | None = None,
     steps: Steps = "printed",
-) -> tuple[PrintedStep, ...]:
+) -> tuple[paper_steps.PrintedStep, ...]:
     """Algorithm 2 on the rows and the objective of an estimator."""
-    check_request(problem, SMPProblem, n_steps)
-    W = checked_start(start, np.zeros((problem.n_prototypes, problem.X.shape[1])))
+    paper_steps.check_request(problem, SMPProblem, n_steps)
+    W = paper_steps.checked_start(
+        start, np.zeros((problem.n_prototypes, problem.X.shape[1]))
+    )
     run = algorithm_2(problem, estimator, W, steps)
-    states = until(islice(run, n_steps + 1), stop)
-    return tuple(_step(problem, estimator, t, W, V) for t, (W, V) in enumerate(states))
-
-
-def _step(
-    problem: SMPProblem, estimator: Any, t: int, W: np.ndarray, V: np.ndarray
-) -> PrintedStep:
-    """A state with its objective and its model."""
-    value = objective(problem, estimator, W)
-    model = problem.linear_model(W, problem.prototype_labels, history_at(t, value))
-    phase = "primal-dual step" if t else "start"
-    return PrintedStep(t, phase, value, {"W": W, "V": V}, problem.assignment, model)
+    printed = []
+    for t, (W, V) in enumerate(paper_steps.until(islice(run, n_steps + 1), stop)):
+        value = objective(problem, estimator, W)
+        history = paper_steps.history_at(t, value)
+        model = problem.linear_model(W, problem.prototype_labels, history)
+        phase, arrays = "primal-dual step" if t else "start", {"W": W, "V": V}
+        of_state = t, phase, value, arrays, problem.assignment, model
+        printed.append(paper_steps.PrintedStep(*of_state))
+    return tuple(printed)

@@ -1,4 +1,4 @@
-"""What SMP's estimator hands to its kernels, and what they return."""
+"""What SMP solves: rows tied to prototypes, the call of the kernel, and its bounds."""
 
 from __future__ import annotations
 
@@ -8,10 +8,22 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.dask_rows import DaskBlocks, blocks_of_rows
+from smpcore.methods.shared.dask_rows import (
+    DaskBlocks,
+    blocks_of_rows,
+    is_dask,
+    row_values,
+)
+from smpcore.methods.shared.distinct import MERGED, equal_groups
 from smpcore.methods.shared.linear import in_units
 from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
-from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
+from smpcore.methods.shared.row_blocks import (
+    NO_LOSSES,
+    ROWS_AT_ONCE,
+    map_blocks,
+    row_blocks,
+    solve_by_blocks,
+)
 from smpcore.methods.smp.kernel import dual_net, solve_smp
 from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
 from smpcore.solvers.iterations import ITERATION_LIMIT
@@ -105,8 +117,10 @@ class Solution:
     steps: np.ndarray  # (n_recorded, n_prototypes, n_columns)
 
 
-def refuse_too_large(n_prototypes: int, n_pairs: int, n_columns: int) -> None:
+def refuse_too_large(problem: SMPProblem) -> None:
     """Refuse prototypes that the solver's memory would not hold."""
+    n_prototypes, n_pairs = problem.n_prototypes, problem.n_pairs
+    n_columns = problem.X.shape[1]
     needed = 8 * n_columns * (4 * n_pairs + 12 * n_prototypes)
     if needed > MOST_BYTES:
         raise SmpcoreError(
@@ -168,11 +182,8 @@ def solve_problem(
                 X, ties, penalty, L, W, Y, limits, NO_LOSSES, at, miss, spaces, history
             )
         else:
-            rows, work, none = (
-                blocks_of_rows(X, ties),
-                spaces[0],
-                np.empty((0, shape[1])),
-            )
+            rows, work = blocks_of_rows(X, ties), spaces[0]
+            none = np.empty((0, shape[1]))
             common = none, rows.for_kernel, penalty, L, W, Y, limits
 
             def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -211,3 +222,172 @@ def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
     radius = lam * factors[first] * factors[second]
     size = np.abs(Y).sum(axis=1)
     return Y * np.minimum(1.0, radius / np.where(size > 0, size, 1.0))[:, None]
+
+
+def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
+    """Tie every row to the prototype of its class that scores highest."""
+    columns = problem.X, problem.y_encoded, problem.assignment
+    return row_values(_better, *columns, labels=problem.prototype_labels, W=W)
+
+
+def _better(
+    X: Any,
+    y_encoded: np.ndarray,
+    assignment: np.ndarray,
+    *,
+    labels: np.ndarray,
+    W: np.ndarray,
+) -> np.ndarray:
+    def better(part: slice, block: Any) -> np.ndarray:
+        rows, scores = np.arange(block.shape[0]), block @ W.T
+        now = scores[rows, assignment[part]]
+        scores[labels != y_encoded[part][:, None]] = -np.inf
+        best = scores.argmax(axis=1)
+        moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
+        return np.where(moved, best, assignment[part])
+
+    return np.concatenate(list(map_blocks(better, X)))
+
+
+def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray:
+    """What each group of equal prototypes becomes."""
+    rows = np.empty((group.max() + 1, W.shape[1]))
+    if len(rows) == len(W):  # none are equal
+        return W.copy()
+    near = MERGED * np.abs(W).max()
+    for number in range(len(rows)):
+        own = W[group == number]
+        biases = own[:, n_features:].sum(axis=1)
+        same = biases.max() - biases.min() <= near
+        rows[number] = own.mean(axis=0) if same else own[biases.argmax()]
+    return rows
+
+
+def equal_prototypes(
+    W: np.ndarray, prototype_labels: np.ndarray, n_features: int
+) -> np.ndarray:
+    """Find prototypes of a class that are equal, directly or through others.
+
+    Prototypes that differ in the bias only are taken for equal: the one with the
+    largest bias always scores highest, the others never decide anything.
+    """
+    return equal_groups(
+        W[:, :n_features], np.abs(W).max(), "chebyshev", prototype_labels
+    )
+
+
+def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
+    """Gradient of the smooth loss."""
+    gradient = np.zeros_like(W)
+    for part, X in row_blocks(problem.X):
+        assignment, rows = problem.assignment[part], np.arange(X.shape[0])
+        own = problem.prototype_labels == problem.y_encoded[part][:, None]
+        scores = X @ W.T
+        kept = scores[rows, assignment]
+        scores = np.where(own, -np.inf, scores + np.log(problem.copies))
+        scores[rows, assignment] = kept
+        share = np.exp(scores - scores.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        share[rows, assignment] -= 1.0
+        gradient += (problem.weights[part][:, None] * share).T @ X
+    return gradient
+
+
+def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
+    """Smallest lambda for which all prototypes of a class are certainly equal.
+
+    At the solution tied within classes, with gradient G, the duals
+    ``(G_j - G_i) / |J_c|`` certify that it is optimal for every lambda that, times the
+    class's factor, is at least the largest of their l1 norms.
+    """
+    sizes = np.bincount(problem.prototype_labels).astype(np.float64)
+    tied = replace(
+        problem,
+        assignment=problem.y_encoded,
+        prototype_labels=np.arange(len(sizes)),
+        copies=sizes,
+        fusion=np.ones(len(sizes)),
+    )
+    W = solve_problem(tied, SMPParameters(0.0, mu, eta), SolverOptions(tol=1e-5)).W
+    gradient = loss_gradient(problem, W[problem.prototype_labels])
+    largest = 0.0
+    for code, size in enumerate(sizes):
+        of_class = problem.prototype_labels == code
+        own, shrunk = gradient[of_class], size * problem.fusion[of_class][0]
+        for i in range(len(own) - 1):
+            difference = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / shrunk
+            largest = max(largest, float(difference))
+    return largest
+
+
+def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
+    """Smallest mu, nearly, for which all feature weights are certainly zero.
+
+    Without features only the bias of each prototype is left to solve for; mu must reach
+    the largest gradient there. The bias depends on mu by its ridge: a fixed point.
+    """
+    n_prototypes, n = problem.n_prototypes, problem.n_features
+    sums = np.zeros((n_prototypes, problem.X.shape[1]))
+    for prototype in range(n_prototypes):
+        rows = np.flatnonzero(problem.assignment == prototype)
+        for part in np.array_split(rows, len(rows) // ROWS_AT_ONCE + 1):
+            sums[prototype] += problem.weights[part] @ problem.X[part]
+    mass = np.bincount(problem.assignment, problem.weights, n_prototypes)
+    used = np.flatnonzero(mass > 0)
+    bare = replace(
+        problem,
+        X=np.ones((len(used), 1)),
+        y_encoded=problem.prototype_labels[used],
+        weights=mass[used],
+        assignment=used,
+        center=np.empty(0),
+        units=np.ones(1),
+        lipschitz=0.5,
+    )
+    grouped = replace(bare, X=sums[used] / mass[used][:, None])
+
+    def gradient_at(mu: float) -> float:
+        W = np.zeros((n_prototypes, problem.X.shape[1]))
+        if W.shape[1] > n:
+            W[:, n:] = solve_problem(
+                bare, SMPParameters(lam, mu, eta), SolverOptions(tol=1e-8)
+            ).W
+        return float(np.abs(loss_gradient(grouped, W)[:, :n]).max())
+
+    mu = gradient_at(0.0)
+    for _ in range(20):
+        found = gradient_at(mu)
+        if found <= mu <= (1.0 + 1e-6) * found:
+            break
+        mu = max(found, 0.5 * (mu + found)) * (1.0 + 1e-7)
+    return mu
+
+
+#: The last prototypes often merge at `lam_max` only: not at the very end of the slider.
+BEYOND = 4.0
+
+
+def slider_ranges(
+    problem: SMPProblem, parameters: SMPParameters, start: str
+) -> dict[str, tuple[float, float]]:
+    """Useful ranges of `lam` and `mu`, up to `BEYOND` times `lam_max` and to `mu_max`.
+
+    At prototypes of 0 the hinge pulls a row away from its rivals with weight 1, where
+    the smooth loss does with 1 - 1 / |K| of its |K| prototypes, at least 1 / 2: the
+    range of `mu` is twice as long.
+    """
+    if is_dask(problem.X):
+        raise SmpcoreError(
+            "The ranges of lam and mu are those of rows in memory; ask for them with a "
+            "sample of the rows of the Dask array."
+        )
+    highest = {
+        "lam": BEYOND * lam_max(problem, parameters.mu, parameters.eta),
+        "mu": mu_max(problem, parameters.lam, parameters.eta)
+        * (2.0 if parameters.loss == "hinge" else 1.0),
+    }
+    lowest = {"lam": 1e-6 if start == "each" else 1e-4, "mu": 1e-4}
+    return {
+        name: (min(lowest[name], high / 100), high) if high > 0 else (lowest[name], 0.4)
+        for name, high in highest.items()
+    }

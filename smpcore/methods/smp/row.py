@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from smpcore.methods.shared.method import (
-    CLASS_WEIGHT,
-    LOSS,
-    START_SEED,
-    Method,
-    Term,
-)
+from smpcore.methods.shared.method import CLASS_WEIGHT, LOSS, START_SEED, Method, Term
 from smpcore.methods.smp import SMPClassifier
-from smpcore.parameters import Param, Values
+from smpcore.parameters import Param, Values, advanced
 
 
 def _from_kmeans(values: Values) -> bool:
@@ -62,66 +56,62 @@ ROW = Method(
             help="Share of the ridge term in μ: larger spreads weight over "
             "features that carry the same information.",
         ),
-        Param(
-            "bias",
-            "Bias",
-            "flag",
-            help="Without a bias, all borders meet at the data mean. Its "
-            "ridge, μη but at least 0.001, raises the softmax of rare classes; class "
-            "weights or a threshold on Performance get them predicted.",
-            advanced=True,
-        ),
-        LOSS,
-        Param(
-            "start",
-            "Start",
-            "choice",
-            options=(
-                ("kmeans", "k-means per class"),
-                ("each", "a prototype per example"),
+        *advanced(
+            Param(
+                "bias",
+                "Bias",
+                "flag",
+                help="Without a bias, all borders meet at the data mean. Its ridge, "
+                "μη but at least 0.001, raises the softmax of rare classes; class "
+                "weights or a threshold on Performance get them predicted.",
             ),
-            help="Which training rows share a prototype before fusion.",
-            advanced=True,
-        ),
-        START_SEED,
-        Param(
-            "reassign",
-            "Reassign",
-            "flag",
-            help="After the fit each row may move to a prototype that fits it "
-            "better, and the fit is repeated.",
-            advanced=True,
-        ),
-        Param(
-            "class_prototypes",
-            "Prototypes of classes",
-            "choice",
-            options=((None, "the same number"), ("balanced", "by their rows")),
-            help="By their rows: larger classes get more prototypes than the number "
-            "above, smaller ones fewer.",
-            advanced=True,
-            shown_if=_from_kmeans,
-        ),
-        Param(
-            "class_lam",
-            "λ of classes",
-            "choice",
-            options=((None, "the same"), ("balanced", "by their rows")),
-            help="By their rows: λ of a class is in proportion to its rows, so that "
-            "rare classes are not fused sooner than others.",
-            advanced=True,
-        ),
-        CLASS_WEIGHT,
-        Param(
-            "solver",
-            "Solver",
-            "choice",
-            options=(
-                ("spg", "proximal gradient"),
-                ("primal-dual", "the paper's Algorithm 2"),
+            LOSS,
+            Param(
+                "start",
+                "Start",
+                "choice",
+                options=(
+                    ("kmeans", "k-means per class"),
+                    ("each", "a prototype per example"),
+                ),
+                help="Which training rows share a prototype before fusion.",
             ),
-            help="The same problem; the paper's way needs many more steps.",
-            advanced=True,
+            START_SEED,
+            Param(
+                "reassign",
+                "Reassign",
+                "flag",
+                help="After the fit each row may move to a prototype that fits it "
+                "better, and the fit is repeated.",
+            ),
+            Param(
+                "class_prototypes",
+                "Prototypes of classes",
+                "choice",
+                options=((None, "the same number"), ("balanced", "by their rows")),
+                help="By their rows: larger classes get more prototypes than the "
+                "number above, smaller ones fewer.",
+                shown_if=_from_kmeans,
+            ),
+            Param(
+                "class_lam",
+                "λ of classes",
+                "choice",
+                options=((None, "the same"), ("balanced", "by their rows")),
+                help="By their rows: λ of a class is in proportion to its rows, so "
+                "that rare classes are not fused sooner than others.",
+            ),
+            CLASS_WEIGHT,
+            Param(
+                "solver",
+                "Solver",
+                "choice",
+                options=(
+                    ("spg", "proximal gradient"),
+                    ("primal-dual", "the paper's Algorithm 2"),
+                ),
+                help="The same problem; the paper's way needs many more steps.",
+            ),
         ),
     ),
     path="lam",

@@ -4,23 +4,20 @@ Problem: minimise :math:`\sum_iu_i\|B^\top s(x_i,Z)+b-y_i\|^2+\lambda\|B\|_F^2` 
 prototypes Z; the best B and b for given Z are known in closed form.
 Algorithm: L-BFGS on Z, from the best of several starts; it is not convex.
 
-1. `problem`: scaled rows (`rows`), targets (`teachers`), the call of the kernel.
-2. `bounds`: ranges of sliders, the usual gamma, and the box that prototypes stay in.
-3. `starts`, `removal`: adding and leaving out prototypes. `fit`: start, solve, revive.
-4. `strings`, `blackbox`, `selection`: other solvers; `pruning`: other sizes.
-5. `base` is shared by the two classes of `estimator`. Compiled: `kernel`.
+1. `problem`: scaled rows, the call of the kernel, what is left out, ranges of sliders.
+2. `teachers`: whose decisions are the targets. `blocks`: rows that stay in a file.
+3. `fit`: start, solve, revive. `value_solvers`: similarities without a gradient.
+4. `estimator`: both classes, and fits of other sizes. Compiled: `kernel`.
 """
 
 from smpcore.methods.supersparse.estimator import (
     SuperSparseClassifier,
     SuperSparseRegressor,
-)
-from smpcore.methods.supersparse.pruning import (
     fit_smallest,
     prune_path,
     removal_costs,
 )
-from smpcore.methods.supersparse.strings import decode_strings, encode_strings
+from smpcore.methods.supersparse.value_solvers import decode_strings, encode_strings
 
 __all__ = [
     "SuperSparseClassifier",

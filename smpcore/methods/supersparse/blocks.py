@@ -19,8 +19,7 @@ import numpy as np
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.shared.row_blocks import map_blocks
 from smpcore.methods.supersparse import kernel as solvers
-from smpcore.methods.supersparse.problem import Box, Objective, Solution
-from smpcore.methods.supersparse.step_log import StepLog
+from smpcore.methods.supersparse.problem import Box, Objective, Solution, StepLog
 from smpcore.solvers import similarity as forms
 
 #: Numbers in the rows on which prototypes are moved before all rows are read.

@@ -2,23 +2,311 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import clone, is_classifier
+from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.allowed_values import Number, OneOf, weigh_classes
-from smpcore.methods.shared.classifier import PrototypeClassifier
-from smpcore.methods.shared.regressor import PrototypeRegressor
-from smpcore.methods.supersparse.base import SuperSparseEstimator
-from smpcore.methods.supersparse.problem import (
-    SQUARED,
-    SuperSparseProblem,
-    SuperSparseRegression,
+from smpcore.methods.shared.allowed_values import (
+    Number,
+    OneOf,
+    sample_weights,
+    weigh_classes,
 )
+from smpcore.methods.shared.base import (
+    PrototypeClassifier,
+    PrototypeEstimator,
+    PrototypeRegressor,
+)
+from smpcore.methods.shared.distinct import joined_rows
+from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
+from smpcore.methods.shared.scaling import (
+    dense_rows,
+    is_large,
+    scaled_as_read,
+    scaled_copy,
+)
+from smpcore.methods.shared.starts import count_distinct
+from smpcore.methods.supersparse import fit
+from smpcore.methods.supersparse import problem as problems
+from smpcore.methods.supersparse.blocks import BlockObjective
 from smpcore.methods.supersparse.teachers import Teacher
+from smpcore.methods.supersparse.value_solvers import (
+    CheckedFunction,
+    refuse_non_strings,
+    refuse_oblong,
+)
+from smpcore.model import History, Trace
+from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
+
+
+@dataclass(eq=False, repr=False)
+class SuperSparseEstimator(PrototypeEstimator):
+    """What classifier and regressor share."""
+
+    state_class: ClassVar[type] = problems.SuperSparseState
+    problem_class: ClassVar[type]
+    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+        "n_prototypes": Number(1, integer=True, optional=True),
+        "lam": Number(0.0, 1e12),
+        "gamma": Number(0.0, 1e12, above=True, optional=True),
+        "degree": Number(1, 20, integer=True),
+        "coef0": Number(0.0, 1e12),
+        "start": OneOf(("auto", "kmeans", "greedy", "random")),
+        "removal": OneOf(problems.REMOVALS),
+        "teacher_C": Number(0.0, 1e12, above=True),
+    }
+
+    n_prototypes: int | None = None
+    lam: float = 1e-4
+    similarity: str | Callable[[np.ndarray, np.ndarray], np.ndarray] = "rbf"
+    gamma: float | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    target: Any = "labels"
+    box: Any = None
+    start: str = "auto"
+    tol: float = 1e-5
+    max_iter: int = 200
+    random_state: Any = 0
+    standardize: bool = True
+    record: int = 0
+    warm_start: bool = False
+    removal: str = "rise"
+    teacher_C: float = 1.0
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether X may be sparse; a fit makes its rows dense, as prototypes are."""
+        return self._kind in ("rbf", "linear")
+
+    @property
+    def reads_blocks(self) -> bool:
+        """Whether rows may stay in their file: sums over blocks are all it asks."""
+        return (
+            self._kind in ("rbf", "laplacian", "linear", "poly")
+            and bool(self.standardize)
+            and isinstance(self.target, str)
+            and self.target == "labels"
+            and self._free_errors() == problems.SQUARED
+        )
+
+    def bounds(self, problem: problems.AnyProblem) -> dict[str, tuple[float, float]]:
+        """Useful ranges of `n_prototypes`, `gamma` and `lam` for these rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+
+        Returns
+        -------
+        dict
+            Name -> (low, high).
+        """
+        return problems.slider_ranges(problem.rows, self._kind)
+
+    def resolve_defaults(self, problem: problems.AnyProblem) -> dict[str, float]:
+        """Values that None stands for, for these rows.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+
+        Returns
+        -------
+        dict
+            Name -> value.
+        """
+        n_prototypes = count_distinct(problem.rows.pool, self._n_asked(problem))
+        gamma = problems.natural_gamma(problem.rows, self._kind)
+        return {
+            "n_prototypes": n_prototypes,
+            "gamma": gamma if self.gamma is None else float(self.gamma),
+        }
+
+    def objective(self, problem: problems.AnyProblem) -> problems.Objective:
+        """What is minimised for these rows, with a teacher's targets if there is one.
+
+        Parameters
+        ----------
+        problem : SuperSparseProblem or SuperSparseRegression
+
+        Returns
+        -------
+        Objective
+        """
+        similarity = self._similarity(problem.rows)
+        if problem.rows.joined is not None:
+            if not self.reads_blocks:
+                raise SmpcoreError(
+                    f"{self!r} takes rows in memory only, and these are read in "
+                    "blocks; use target='labels' and squared errors, or fewer rows."
+                )
+            return BlockObjective(problem.rows, similarity, self.lam)
+        rows = self._teacher().targets(problem, similarity)
+        return problems.Objective(rows, similarity, self.lam, self._free_errors())
+
+    def _teacher(self) -> Teacher:
+        """Whose decisions are imitated."""
+        return Teacher(self.target, float(self.teacher_C))
+
+    def _free_errors(self) -> float:
+        """Errors that cost nothing, or SQUARED."""
+        return problems.SQUARED
+
+    def _solve(
+        self,
+        problem: problems.AnyProblem,
+        state: problems.SuperSparseState | None,
+        options: SolverOptions,
+    ) -> Fitted:
+        """Start, solve, and merge prototypes at the same place."""
+        objective = self.objective(problem)
+        n_prototypes = problems.clipped_count(objective.rows, self._n_asked(problem))
+        kind, center = objective.similarity.kind, problem.center
+        box = problems.scaled_box(self._box(problem), kind, center, problem.scale)
+        random = check_random_state(self.random_state)
+        search = objective, n_prototypes, box, options, random
+        solution, Z = fit.Search(*search, self.start, self.removal).run(state)
+        fit.warn_if_unfinished(solution, self.max_iter)
+        fit.refuse_diverged(solution)
+        self.gamma_ = objective.similarity.gamma
+        self.dual_coef_ = solution.B
+        build = partial(fit.fitted_state, problem, objective, Z)
+        trace = Trace()
+        if self.record:
+            steps = solution.steps, solution.places
+            trace = spread_trace(problem, *steps, build, "moving the prototypes")
+        history = History(
+            iteration=np.arange(len(solution.objective), dtype=np.float64),
+            objective=solution.objective,
+            gap=np.full(len(solution.objective), np.nan),
+            steps=trace,
+            status=solution.status,
+            n_iter=solution.n_iter,
+            seconds=options.seconds,
+        )
+        fitted = build(solution.Z, history, (solution.B, solution.intercept))
+        defaults = self.resolve_defaults(problem)
+        left = [name for name in defaults if getattr(self, name) is None]
+        return replace(
+            fitted,
+            state=problems.SuperSparseState(solution.Z),
+            automatic={name: defaults[name] for name in left},
+        )
+
+    @property
+    def _kind(self) -> str:
+        """Name of the similarity."""
+        return "callable" if callable(self.similarity) else self.similarity
+
+    def _similarity(self, rows: problems.Rows) -> Similarity:
+        """The similarity at these parameters."""
+        if callable(self.similarity):
+            return Similarity("callable", function=CheckedFunction(self.similarity))
+        gamma = (
+            problems.natural_gamma(rows, self._kind)
+            if self.gamma is None
+            else self.gamma
+        )
+        return Similarity(
+            self.similarity,
+            gamma=float(gamma),
+            degree=int(self.degree),
+            coef0=float(self.coef0),
+        )
+
+    def _box(self, problem: problems.AnyProblem) -> Any:
+        """The box; of strings it is the range of their codes."""
+        if self._kind != "strings":
+            return self.box
+        return (-1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5))
+
+    def _dense(self, X: Any) -> Any:
+        """Rows as the kernels take them; what is not taken is refused later."""
+        return dense_rows(X) if issparse(X) and self.takes_sparse else X
+
+    def _problem(self, X: Any, y: Any, sample_weight: Any) -> problems.AnyProblem:
+        """Scale the rows and bring targets to standard units; equal rows are one."""
+        X, entries, values, places = self._targets(X, y, sample_weight)
+        if self.reads_blocks and is_large(X):
+            more = self._rows_in_blocks(X, entries, (values, places), sample_weight)
+        else:
+            more = self._distinct_rows(X, entries, (values, places), sample_weight)
+        return self.problem_class(**(entries | more))
+
+    def _distinct_rows(
+        self,
+        X: np.ndarray,
+        entries: dict[str, Any],
+        targets: tuple[np.ndarray, np.ndarray],
+        sample_weight: Any,
+    ) -> dict[str, Any]:
+        """Entries of a problem of the first of each set of equal rows."""
+        if self._kind == "strings":
+            refuse_non_strings(X)
+        if self._kind == "precomputed":
+            refuse_oblong(X)
+        if self._kind == "callable":
+            CheckedFunction(self.similarity).refuse_asymmetric(X)
+        values, places = targets
+        first, masses, _ = joined_rows(X, places, sample_weight)
+        weights, places = sample_weights(masses, len(masses)), places[first]
+        standardize = bool(self.standardize) and SIMILARITIES[self._kind].standardised
+        scaled, center, scale = scaled_copy(
+            X[first], weights, standardize, False, SIMILARITIES[self._kind].vanishes
+        )
+        units = {"X": (X - center) / scale, "center": center, "scale": scale}
+        weights = self._weighed(weights, entries, places)
+        rows = problems.standard_rows(scaled, values[places], weights, self._kind)
+        return units | {"rows": rows, "mass": float(masses.sum())}
+
+    def _rows_in_blocks(
+        self,
+        X: Any,
+        entries: dict[str, Any],
+        targets: tuple[np.ndarray, np.ndarray],
+        sample_weight: Any,
+    ) -> dict[str, Any]:
+        """As `_distinct_rows`, of rows that are read in blocks.
+
+        Equal rows stay apart; starts see them as one.
+        """
+        X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
+        first, masses, _ = joined_rows(X, targets[1], sample_weight)
+        mass, joined = float(masses.sum()), sample_weights(masses, len(masses))
+        joined = self._weighed(joined, entries, targets[1][first])
+        weights = self._weighed(entries["weights"].copy(), entries, targets[1])
+        rows = problems.rows_in_blocks(X_scaled, targets, weights, (first, joined))
+        units = {"X": X_scaled, "center": center, "scale": scale}
+        return units | {"rows": rows, "mass": mass}
+
+    def _weighed(
+        self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray
+    ) -> np.ndarray:
+        """Weights of rows as the objective takes them."""
+        return weights
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are out of their range."""
+        super()._check_parameters()
+        if not (hasattr(self.target, "fit") and hasattr(self.target, "get_params")):
+            OneOf(self.targets).check("target", self.target)
+        if not callable(self.similarity):
+            kinds = (*SMOOTH, "strings", "precomputed")
+            OneOf(kinds).check("similarity", self.similarity)
+        if self._kind == "precomputed" and self.target != "labels":
+            raise SmpcoreError(
+                f"target={self.target!r} should be 'labels' with "
+                "similarity='precomputed': a teacher needs features; change target."
+            )
 
 
 @dataclass(eq=False, repr=False)
@@ -149,7 +437,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         "class_weight",
     )
     targets: ClassVar[tuple[str, ...]] = ("labels", "teacher")
-    problem_class: ClassVar[type] = SuperSparseProblem
+    problem_class: ClassVar[type] = problems.SuperSparseProblem
 
     class_weight: Any = None
 
@@ -166,7 +454,7 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         """Weights of rows times those of their classes."""
         return weigh_classes(weights, self.class_weight, entries["classes"], places)
 
-    def _n_asked(self, problem: SuperSparseProblem) -> int:
+    def _n_asked(self, problem: problems.SuperSparseProblem) -> int:
         """Prototypes asked for."""
         if self.n_prototypes is not None:
             return int(self.n_prototypes)
@@ -226,7 +514,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
 
     problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
     targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso", "svr")
-    problem_class: ClassVar[type] = SuperSparseRegression
+    problem_class: ClassVar[type] = problems.SuperSparseRegression
     allowed: ClassVar[Mapping[str, Number | OneOf]] = {
         **SuperSparseEstimator.allowed,
         "loss": OneOf(("squared", "epsilon-insensitive")),
@@ -238,7 +526,9 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     epsilon: float = 0.1
     teacher_alpha: float | None = None
 
-    def resolve_defaults(self, problem: SuperSparseRegression) -> dict[str, float]:
+    def resolve_defaults(
+        self, problem: problems.SuperSparseRegression
+    ) -> dict[str, float]:
         """Values that None stands for, for these rows.
 
         Parameters
@@ -265,7 +555,7 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
 
     def _free_errors(self) -> float:
         """Errors that cost nothing, or SQUARED."""
-        return SQUARED if self.loss == "squared" else float(self.epsilon)
+        return problems.SQUARED if self.loss == "squared" else float(self.epsilon)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that are out of their range, or do not go together."""
@@ -282,6 +572,134 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
         values, places = np.unique(entries["y"], return_inverse=True)
         return X, entries, values[:, None], places
 
-    def _n_asked(self, problem: SuperSparseRegression) -> int:
+    def _n_asked(self, problem: problems.SuperSparseRegression) -> int:
         """Prototypes asked for."""
         return 10 if self.n_prototypes is None else int(self.n_prototypes)
+
+
+#: What a prototype costs: in error rate, or in standard deviations of the target.
+CLASSIFICATION_PRICE, REGRESSION_PRICE = 0.0005, 0.01
+
+
+def removal_costs(
+    fitted: SuperSparseEstimator, problem: problems.AnyProblem
+) -> np.ndarray:
+    """Exact rise of the objective when a prototype is left out and the rest refitted.
+
+    Not the size of its coefficient: that ignores how large its similarities are, and
+    whether another prototype says the same.
+
+    Parameters
+    ----------
+    fitted : SuperSparseClassifier or SuperSparseRegressor
+        Estimator whose prototypes are left out one at a time.
+    problem : SuperSparseProblem or SuperSparseRegression
+        The one it was fitted to.
+
+    Returns
+    -------
+    ndarray of shape (n_asked_,)
+        Of the prototypes as solved, in the units of ``objective_``.
+    """
+    Z, objective = fitted.state_.Z, fitted.objective(problem)
+    return problems.removal_increases(objective.condensed(Z), Z)
+
+
+def prune_path(
+    estimator: SuperSparseEstimator, problem: problems.AnyProblem, sizes: Sequence[int]
+) -> Iterator[SuperSparseEstimator]:
+    """Fit fewer and fewer prototypes, each fit without the cheapest of the one before.
+
+    Parameters
+    ----------
+    estimator : SuperSparseClassifier or SuperSparseRegressor
+        Its parameters count, but for `n_prototypes`; it is not changed.
+    problem : SuperSparseProblem or SuperSparseRegression
+        Training rows, made by `problem` of the estimator.
+    sizes : sequence of int
+        Numbers of prototypes, falling.
+
+    Yields
+    ------
+    SuperSparseClassifier or SuperSparseRegressor
+        Fitted, one for each size.
+
+    Raises
+    ------
+    SmpcoreError
+        If `sizes` does not fall.
+    """
+    if any(after >= before for before, after in pairwise(sizes)):
+        raise SmpcoreError(f"sizes={list(sizes)!r} should fall; sort them so.")
+    state = None
+    for size in sizes:
+        fitted = clone(estimator).set_params(n_prototypes=int(size))
+        fitted.solve(problem, state=state)
+        state = fitted.state_
+        yield fitted
+
+
+def choose_size(sizes: Sequence[int], losses: Sequence[float], price: float) -> int:
+    """Choose the number of prototypes with the least loss plus price (equation 8)."""
+    sizes = np.asarray(sizes)
+    total = np.asarray(losses, dtype=np.float64) + price * sizes
+    return int(sizes[total <= total.min() + 1e-12].min())
+
+
+def fit_smallest(
+    estimator: SuperSparseEstimator,
+    X: Any,
+    y: Any,
+    sizes: Sequence[int],
+    price: float | None = None,
+    validation: float = 0.25,
+    seed: int = 0,
+) -> SuperSparseEstimator:
+    """Choose the number of prototypes on rows kept apart, then fit all rows with it.
+
+    Parameters
+    ----------
+    estimator : SuperSparseClassifier or SuperSparseRegressor
+        Its parameters count, but for `n_prototypes`; it is not changed.
+    X : array-like of shape (n_samples, n_features)
+        Training rows; every value is finite.
+    y : array-like of shape (n_samples,)
+        Class of each row, or the number to predict.
+    sizes : sequence of int
+        Numbers of prototypes to try, falling.
+    price : float, optional
+        Error rate, or mean absolute error in standard deviations of y, that one
+        prototype less may cost; 0.0005 and 0.01 otherwise.
+    validation : float
+        Share of the rows that choose.
+    seed : int
+        Seed that draws the rows kept apart.
+
+    Returns
+    -------
+    SuperSparseClassifier or SuperSparseRegressor
+        A fitted copy.
+    """
+    from sklearn.model_selection import train_test_split
+
+    X, y = np.asarray(X), np.asarray(y)
+    counts = is_classifier(estimator)
+    learned, held_out = train_test_split(
+        np.arange(len(y)),
+        test_size=validation,
+        random_state=seed,
+        stratify=y if counts else None,
+    )
+    problem = clone(estimator).problem(X[learned], y[learned])
+    losses = []
+    for fitted in prune_path(estimator, problem, sizes):
+        predicted = fitted.predict(X[held_out])
+        if counts:
+            losses.append(float(np.mean(predicted != y[held_out])))
+        else:
+            unit = float(np.std(y[learned])) or 1.0
+            losses.append(float(np.abs(predicted - y[held_out]).mean()) / unit)
+    if price is None:
+        price = CLASSIFICATION_PRICE if counts else REGRESSION_PRICE
+    size = choose_size(sizes, losses, price)
+    return clone(estimator).set_params(n_prototypes=size).fit(X, y)

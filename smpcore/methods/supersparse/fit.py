@@ -1,142 +1,269 @@
-"""One super-sparse fit, from an objective to prototypes and coefficients."""
+"""One super-sparse fit: its start, its solver, and the model that it leads to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial.distance import cdist
 from sklearn.exceptions import ConvergenceWarning
 
 from smpcore.errors import SmpcoreError, warn
-from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.supersparse.blackbox import solve_blackbox
-from smpcore.methods.supersparse.problem import (
-    Box,
-    Objective,
-    Solution,
-    SuperSparseState,
+from smpcore.methods.shared.distinct import equal_groups, projected
+from smpcore.methods.shared.problem import Fitted, SolverOptions
+from smpcore.methods.shared.row_blocks import row_blocks
+from smpcore.methods.shared.starts import MOST_ROWS, kmeans_centers
+from smpcore.methods.supersparse import problem as problems
+from smpcore.methods.supersparse.value_solvers import (
+    chosen_columns,
+    fit_columns,
+    solve_blackbox,
+    solve_strings,
 )
-from smpcore.methods.supersparse.removal import without_dead, without_idle
-from smpcore.methods.supersparse.selection import fit_columns
-from smpcore.methods.supersparse.starts import choose_start, resized
-from smpcore.methods.supersparse.strings import solve_strings
-from smpcore.similarity import SMOOTH
+from smpcore.model import History, PrototypeModel
+from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
+
+#: Rows among which a greedy step chooses.
+POOL = 300
+
+#: How much more a target counts than a feature in the clusters.
+TARGET_WEIGHT = 3.0
+
+#: Below this size (rows x features x prototypes) several starts are tried.
+SMALL = 100_000
+
+#: Random starts tried then, clusterings of rows that are read in blocks, and steps of
+#: each trial.
+N_RANDOM, N_CLUSTERED, TRIAL_STEPS = 5, 5, 20
+
+
+def draw_rows(
+    rows: problems.Rows, n_rows: int, random: np.random.RandomState
+) -> np.ndarray:
+    """Draw different rows, the same ones however rows are ordered or repeated.
+
+    Rows are lined up along a random direction, where a row of weight 3 covers the
+    same stretch as three equal rows.
+    """
+    direction = random.normal(size=rows.cases.shape[1])
+    in_memory = rows.joined is None
+    along = (
+        (rows.cases * direction).sum(axis=1)
+        if in_memory
+        else projected(rows.cases, direction)
+    )
+    order = np.argsort(along, kind="stable")
+    reach = np.cumsum(rows.weights[order])
+    draws = random.uniform(size=3 * n_rows) * reach[-1]
+    places = np.minimum(np.searchsorted(reach, draws, side="right"), len(order) - 1)
+    drawn = order[places]
+    drawn = (
+        rows.cases[drawn]
+        if in_memory
+        else problems.rows_in_any_order(rows.cases, drawn)
+    )
+    _, first = np.unique(drawn, axis=0, return_index=True)
+    return drawn[np.sort(first)[:n_rows]]
+
+
+def cluster_start(
+    rows: problems.Rows, n_prototypes: int, random: np.random.RandomState
+) -> np.ndarray:
+    """Centres of clusters of rows and targets together, without the targets."""
+    factor = TARGET_WEIGHT * rows.spread / math.sqrt(len(rows.Y))
+    chosen = np.arange(rows.n_distinct)
+    if len(chosen) > MOST_ROWS:
+        chosen = np.sort(random.choice(chosen, MOST_ROWS, replace=False))
+    cases, targets, weights = rows.distinct(chosen)
+    joined = np.hstack([cases, factor * targets])
+    n_trials = 2 + int(math.log(n_prototypes))
+    centers = kmeans_centers(
+        joined, weights, n_prototypes, random, n_trials=n_trials, max_iter=8
+    )
+    return np.ascontiguousarray(centers[:, : rows.cases.shape[1]])
+
+
+def greedy_rows(
+    objective: problems.Objective, Z: np.ndarray, pool: np.ndarray, n: int
+) -> np.ndarray:
+    """Add rows of a pool one by one, each the one that explains most of what is
+    left.
+    """
+    # Hundreds of similarities of each row would be read in blocks once a prototype.
+    objective = objective.condensed(np.vstack([Z, pool]))
+    rows = objective.rows
+    columns = objective.similarities(pool)
+    centred = columns - rows.weights @ columns
+    length = np.sqrt(rows.weights @ centred**2) + 1e-9
+    S = objective.similarities(Z) if len(Z) else np.empty((len(columns), 0))
+    free = np.ones(len(pool), dtype=bool)
+    if len(Z):
+        free = cdist(pool, Z).min(axis=1) > 1e-9 * rows.spread
+    for _ in range(min(n, free.sum())):
+        residuals = objective.refit(S)[3] if S.shape[1] else -rows.Y.T
+        correlation = centred.T @ (rows.weights[:, None] * residuals)
+        gain = np.where(free, np.linalg.norm(correlation, axis=1) / length, -1.0)
+        best = int(gain.argmax())
+        free[best] = False
+        Z = np.vstack([Z, pool[best]])
+        S = np.column_stack([S, columns[:, best]])
+    return Z
+
 
 #: Times that dead or idle prototypes may be revived.
 MOST_REVIVALS = 2
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """How to search for prototypes."""
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is minimised, with how many prototypes, and how they are looked for."""
 
+    objective: problems.Objective
     n_prototypes: int
-    start: str  # {"auto", "kmeans", "greedy", "random"}
+    box: problems.Box
+    options: SolverOptions
+    random: np.random.RandomState
+    start: str = "auto"  # {"auto", "kmeans", "greedy", "random"}
     #: {"rise", "coefficient"}: Which prototypes a warm start leaves out
     removal: str = "rise"
 
+    def run(
+        self, state: problems.SuperSparseState | None = None
+    ) -> tuple[problems.Solution, np.ndarray]:
+        """Find prototypes and their coefficients; also where they started."""
+        objective, options = self.objective, self.options
+        if objective.similarity.kind == "precomputed":
+            return fit_columns(objective, self.n_prototypes, options, state)
+        Z = self._first(state)
+        if objective.rows.constant:
+            recorded = ([Z], [0]) if options.record else ()
+            ended = CONVERGED, 0, np.zeros(1)
+            at = objective.coefficients(Z)
+            return problems.Solution(Z, *at, *ended, *recorded), Z
+        if (sample := objective.sample) is not objective:
+            # Its steps cost little, and go on where all rows would end on a plateau.
+            tol = 0.01 * options.tol
+            few = replace(options, tol=tol, record=0, progress=np.zeros(1))
+            near = replace(self, objective=sample, options=few)._solved(Z)
+            return objective.solve(near.Z, self.box, options, near.pairs), Z
+        return self._solved(Z), Z
 
-def fit_rows(
-    objective: Objective,
-    recipe: Recipe,
-    box: Box,
-    options: SolverOptions,
-    random: np.random.RandomState,
-    state: SuperSparseState | None = None,
-) -> tuple[Solution, np.ndarray]:
-    """Find prototypes and their coefficients."""
-    if objective.similarity.kind == "precomputed":
-        return fit_columns(objective, recipe.n_prototypes, options, state)
-    Z, rows = _start(objective, recipe, box, options, random, state), objective.rows
-    if rows.constant:
-        recorded = ([Z], [0]) if options.record else ()
-        ended = CONVERGED, 0, np.zeros(1)
-        return Solution(Z, *objective.coefficients(Z), *ended, *recorded), Z
-    if (sample := objective.sample) is not objective:
-        # Its steps cost little, and go on where all rows would end on a plateau.
-        few = replace(options, tol=0.01 * options.tol, record=0, progress=np.zeros(1))
-        near = _solved(sample, Z, recipe, box, few, random)
-        return objective.solve(near.Z, box, options, near.pairs), Z
-    return _solved(objective, Z, recipe, box, options, random), Z
+    def choose_start(self) -> np.ndarray:
+        """Find prototypes to start from, no two of them alike."""
+        sample = replace(self, objective=self.objective.sample)
+        many = self.start == "auto" and sample.objective is not self.objective
+        starts = list(map(sample.separated, sample._ways(N_CLUSTERED if many else 1)))
+        if len(starts) == 1:
+            return starts[0]
+        most = min(TRIAL_STEPS, self.options.max_iter)
+        few = replace(self.options, max_iter=most, record=0, progress=np.zeros(1))
+        solve = sample.objective.solve
+        tried = [solve(Z, self.box, few).objective[-1] for Z in starts]
+        return starts[int(np.argmin(tried))]
+
+    def _ways(self, n_clustered: int) -> list[np.ndarray]:
+        """The starts to try, which may hold too few or equal rows."""
+        rows, n, random = self.objective.rows, self.n_prototypes, self.random
+        kind = self.objective.similarity.kind
+        if self.start == "greedy" or kind == "strings":
+            return [self._greedy()]
+        if self.start == "random":
+            return [draw_rows(rows, n, random)]
+        ways = [cluster_start(rows, n, random) for _ in range(n_clustered)]
+        is_small = math.prod(rows.cases.shape) * n < SMALL
+        if self.start == "auto" and is_small and kind != "callable":
+            ways.append(self._greedy())
+            ways += [draw_rows(rows, n, random) for _ in range(N_RANDOM)]
+        return ways
+
+    def _greedy(self) -> np.ndarray:
+        """Choose rows greedily out of a random pool (orthogonal matching pursuit)."""
+        none = np.empty((0, self.objective.rows.cases.shape[1]))
+        return greedy_rows(self.objective, none, self._pool(), self.n_prototypes)
+
+    def _pool(self) -> np.ndarray:
+        """Rows among which a greedy step chooses."""
+        n_rows = max(POOL, 2 * self.n_prototypes)
+        return draw_rows(self.objective.rows, n_rows, self.random)
+
+    def separated(self, Z: np.ndarray) -> np.ndarray:
+        """Take the equal ones away and add greedy rows up to the number asked for.
+
+        Equal prototypes have equal gradients: they would never part.
+        """
+        n, objective = self.n_prototypes, self.objective
+        _, first = np.unique(Z, axis=0, return_index=True)
+        Z = Z[np.sort(first)]
+        if len(Z) < n:
+            Z = greedy_rows(objective, Z, self._pool(), n - len(Z))
+        if len(Z) < n:
+            pool = np.unique(objective.rows.pool, axis=0)
+            Z = greedy_rows(objective, Z, pool, n - len(Z))
+        return Z
+
+    def resized(self, Z: np.ndarray, removal: str = "rise") -> np.ndarray:
+        """Make a warm start of another number of prototypes out of solved ones.
+
+        Dead ones go first, then those of `kept_columns`; missing ones are chosen
+        greedily.
+        """
+        few = self.objective.condensed(Z)
+        Z = problems.without_dead(few, Z)
+        if len(Z) > self.n_prototypes:
+            S = few.similarities(Z)
+            Z = Z[problems.kept_columns(few, S, self.n_prototypes, removal)]
+        return replace(self, objective=self.objective.sample).separated(Z)
+
+    def _first(self, state: problems.SuperSparseState | None) -> np.ndarray:
+        """Prototypes to start from, inside the box."""
+        box = self.box
+        if state is not None:
+            Z = self.resized(state.Z, self.removal)
+        else:
+            Z = self.choose_start()
+            if box.radius > 0:
+                length = np.linalg.norm(Z, axis=1, keepdims=True)
+                Z = Z * (box.radius / np.maximum(length, box.radius))
+        return np.clip(Z, box.low, box.high)
+
+    def _solved(self, Z: np.ndarray) -> problems.Solution:
+        """Solve from a start, and once more where prototypes are dead or idle."""
+        objective, options, solve = self.objective, self.options, solve_blackbox
+        if objective.similarity.kind == "strings":
+            solve = solve_strings
+        elif objective.similarity.kind in SMOOTH:
+            solve = type(objective).solve
+        solution = solve(objective, Z, self.box, options)
+        for _ in range(MOST_REVIVALS):
+            revived = self._revived(solution)
+            if revived is None:
+                break
+            left = replace(options, max_iter=options.max_iter - solution.n_iter)
+            solution = _joined(solution, solve(objective, revived, self.box, left))
+        return solution
+
+    def _revived(self, solution: problems.Solution) -> np.ndarray | None:
+        """Prototypes with the dead, or else an idle one, replaced, if it helps."""
+        options, Z = self.options, solution.Z
+        if options.max_iter <= solution.n_iter or options.stopped:
+            return None
+        if solution.status > 1:
+            return None
+        few = self.objective.condensed(Z)
+        alive = problems.without_dead(few, Z)
+        if len(alive) == len(Z):
+            alive = problems.without_idle(few, Z)
+        if len(alive) == len(Z):
+            return None
+        Z = np.clip(self.resized(alive), self.box.low, self.box.high)
+        few = self.objective.condensed(Z)
+        F = few.refit(few.similarities(Z))[0]
+        return Z if F < solution.objective[-1] else None
 
 
-def _solved(
-    objective: Objective,
-    Z: np.ndarray,
-    recipe: Recipe,
-    box: Box,
-    options: SolverOptions,
-    random: np.random.RandomState,
-) -> Solution:
-    """Solve from a start, and once more where prototypes are dead or idle."""
-    solve = _solver(objective)
-    solution = solve(objective, Z, box, options)
-    for _ in range(MOST_REVIVALS):
-        revived = _revived(objective, solution, box, options, random)
-        if revived is None:
-            break
-        left = options.max_iter - solution.n_iter
-        more = solve(objective, revived, box, replace(options, max_iter=left))
-        solution = _joined(solution, more)
-    return solution
-
-
-def _start(
-    objective: Objective,
-    recipe: Recipe,
-    box: Box,
-    options: SolverOptions,
-    random: np.random.RandomState,
-    state: SuperSparseState | None,
-) -> np.ndarray:
-    """Prototypes to start from, inside the box."""
-    m = recipe.n_prototypes
-    if state is not None:
-        Z = resized(objective, state.Z, m, random, recipe.removal)
-    else:
-        Z = choose_start(objective, m, recipe.start, box, options, random)
-        if box.radius > 0:
-            length = np.linalg.norm(Z, axis=1, keepdims=True)
-            Z = Z * (box.radius / np.maximum(length, box.radius))
-    return np.clip(Z, box.low, box.high)
-
-
-def _solver(objective: Objective) -> Callable[..., Solution]:
-    """The solver for a kind of similarity, and of rows."""
-    kind = objective.similarity.kind
-    if kind == "strings":
-        return solve_strings
-    if kind not in SMOOTH:
-        return solve_blackbox
-    return type(objective).solve
-
-
-def _revived(
-    objective: Objective,
-    solution: Solution,
-    box: Box,
-    options: SolverOptions,
-    random: np.random.RandomState,
-) -> np.ndarray | None:
-    """Prototypes with the dead, or else an idle one, replaced by rows, if it helps."""
-    if options.max_iter <= solution.n_iter or options.stopped or solution.status > 1:
-        return None
-    few = objective.condensed(solution.Z)
-    alive = without_dead(few, solution.Z)
-    if len(alive) == len(solution.Z):
-        alive = without_idle(few, solution.Z)
-    if len(alive) == len(solution.Z):
-        return None
-    Z = resized(objective, alive, len(solution.Z), random)
-    Z = np.clip(Z, box.low, box.high)
-    few = objective.condensed(Z)
-    F = few.refit(few.similarities(Z))[0]
-    return Z if F < solution.objective[-1] else None
-
-
-def _joined(first: Solution, second: Solution) -> Solution:
+def _joined(first: problems.Solution, second: problems.Solution) -> problems.Solution:
     """Two runs as one; the second began where the first had ended, or below."""
     return replace(
         second,
@@ -147,7 +274,7 @@ def _joined(first: Solution, second: Solution) -> Solution:
     )
 
 
-def refuse_diverged(solution: Solution) -> None:
+def refuse_diverged(solution: problems.Solution) -> None:
     """Refuse a fit that is not finite."""
     good = np.isfinite(solution.objective).all() and np.isfinite(solution.Z).all()
     if not (good and np.isfinite(solution.B).all()):
@@ -157,7 +284,7 @@ def refuse_diverged(solution: Solution) -> None:
         )
 
 
-def warn_if_unfinished(solution: Solution, max_iter: int) -> None:
+def warn_if_unfinished(solution: problems.Solution, max_iter: int) -> None:
     """Warn of a fit that reached the limit of steps."""
     if solution.status != ITERATION_LIMIT:
         return
@@ -170,3 +297,77 @@ def warn_if_unfinished(solution: Solution, max_iter: int) -> None:
         "tol.",
         ConvergenceWarning,
     )
+
+
+def fitted_state(
+    problem: problems.AnyProblem,
+    objective: problems.Objective,
+    start: np.ndarray,
+    Z: np.ndarray,
+    history: History,
+    coefficients: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Fitted:
+    """Wrap prototypes, those at the same place as one, in the user's units."""
+    similarity, rows = objective.similarity, objective.rows
+    B, intercept = coefficients or objective.coefficients(Z)
+    same = np.zeros(len(Z), dtype=np.int64)
+    by_column = similarity.kind == "precomputed"
+    merged = equal_groups(Z, 1.0 if by_column else rows.spread, "euclidean", same)
+    counts = np.bincount(merged)
+    anchors = np.zeros((len(counts), problem.n_features))
+    votes = np.zeros((len(counts), len(rows.Y)))
+    np.add.at(anchors, merged, Z)
+    np.add.at(votes, merged, B * rows.unit)
+    intercept = intercept * rows.unit + rows.middle
+    if problem.classes is not None and len(problem.classes) == 2:
+        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    model = problem.model(
+        anchors / counts[:, None],
+        votes,
+        history,
+        similarity=Similarity() if by_column else similarity,
+        pooling="sum",
+        intercept=intercept,
+        counts=counts,
+        kind_of_prototype="real case" if by_column else "invented case",
+    )
+    off_data, measures = None, {}
+    if not by_column and SIMILARITIES[similarity.kind].by_distance:
+        off_data = problems.off_the_data(problem.rows, model.anchors)
+        measures["far_cases"] = (
+            f"{off_data.sum()} of {model.n_prototypes}",
+            "invented cases farther from every training row than 95 % of training "
+            "rows are from their nearest neighbour",
+        )
+    if isinstance(problem.X, np.ndarray):
+        assignment, scores = similarity.values(problem.X, Z).argmax(axis=1), None
+    else:
+        assignment, scores = _answers(problem, model, Z)
+    return Fitted(
+        model,
+        state=None,
+        assignment=assignment,
+        n_asked=len(Z),
+        merged=merged,
+        anchor_rows=chosen_columns(model.anchors) % len(problem.X)
+        if by_column
+        else None,
+        start=start,
+        off_data=off_data,
+        measures=measures,
+        scores=scores,
+    )
+
+
+def _answers(
+    problem: problems.AnyProblem,
+    model: PrototypeModel,
+    Z: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Prototype that each row is most like, and each block's largest absolute score."""
+    nearest, largest = [], []
+    for _, block in row_blocks(problem.X):
+        nearest.append(model.similarity.values(block, Z).argmax(axis=1))
+        scores = model.scores(block * problem.scale + problem.center)
+        largest.append(np.abs(scores).max())
+    return np.concatenate(nearest), np.array(largest)

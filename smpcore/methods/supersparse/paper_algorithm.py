@@ -46,21 +46,9 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared import paper_steps
 from smpcore.methods.shared.allowed_values import OneOf
-from smpcore.methods.shared.paper_steps import (
-    PrintedStep,
-    check_request,
-    checked_start,
-    history_at,
-    until,
-)
-from smpcore.methods.supersparse.bounds import scaled_box
-from smpcore.methods.supersparse.problem import (
-    SQUARED,
-    Objective,
-    SuperSparseProblem,
-    SuperSparseRegression,
-)
+from smpcore.methods.supersparse.problem import SQUARED, AnyProblem, scaled_box
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 
@@ -169,15 +157,15 @@ def algorithm_1(
 
 def run_as_printed(
     estimator: Any,
-    problem: SuperSparseProblem | SuperSparseRegression,
+    problem: AnyProblem,
     n_steps: int = 200,
     start: Any = None,
     loss: str = "sum",
     stop: np.ndarray | None = None,
     repulsion: bool = True,
-) -> tuple[PrintedStep, ...]:
+) -> tuple[paper_steps.PrintedStep, ...]:
     """Algorithm 1 on the rows of an estimator."""
-    check_request(problem, SuperSparseProblem | SuperSparseRegression, n_steps)
+    paper_steps.check_request(problem, AnyProblem, n_steps)
     OneOf(LOSSES).check("loss", loss)
     objective = estimator.objective(problem)
     if objective.similarity.kind == "strings":
@@ -205,41 +193,31 @@ def run_as_printed(
     box = scaled_box(estimator.box, kind, center, problem.scale)
     run = algorithm_1(
         ridge,
-        checked_start(start, drawn),
+        paper_steps.checked_start(start, drawn),
         ETA,
         total * float(estimator.tol),
         (box.low, box.high),
         repulsion,
     )
-    steps = []
-    for t, (Z, _) in enumerate(until(run, stop)):
-        steps.append(_step(problem, objective, ridge, t, Z))
+    printed = []
+    for t, (Z, _) in enumerate(paper_steps.until(run, stop)):
+        S = objective.similarities(Z)
+        (beta, b), value = ridge.coefficients(S), float(objective.refit(S)[0])
+        outputs = beta * rows.unit, b * rows.unit + rows.middle
+        history = paper_steps.history_at(t, value)
+        model = wrapped(problem, objective.similarity, Z, outputs, history)
+        phase = f"prototype {(t - 1) % len(Z) + 1} moved" if t else "start"
+        arrays = {"Z": Z, "beta": beta, "b": b}
+        assignment = ridge.similarity.values(problem.X, Z).argmax(axis=1)
+        of_state = t, phase, value, arrays, assignment, model
+        printed.append(paper_steps.PrintedStep(*of_state))
         if t == n_steps:
             break
-    return tuple(steps)
-
-
-def _step(
-    problem: SuperSparseProblem | SuperSparseRegression,
-    objective: Objective,
-    ridge: Ridge,
-    t: int,
-    Z: np.ndarray,
-) -> PrintedStep:
-    """A state with its coefficients, its model, and our solver's objective."""
-    S, rows = objective.similarities(Z), objective.rows
-    (beta, b), value = ridge.coefficients(S), float(objective.refit(S)[0])
-    outputs = beta * rows.unit, b * rows.unit + rows.middle
-    model = wrapped(problem, objective.similarity, Z, outputs, history_at(t, value))
-    phase = f"prototype {(t - 1) % len(Z) + 1} moved" if t else "start"
-    assignment = ridge.similarity.values(problem.X, Z).argmax(axis=1)
-    return PrintedStep(
-        t, phase, value, {"Z": Z, "beta": beta, "b": b}, assignment, model
-    )
+    return tuple(printed)
 
 
 def wrapped(
-    problem: SuperSparseProblem | SuperSparseRegression,
+    problem: AnyProblem,
     similarity: Similarity,
     Z: np.ndarray,
     outputs: tuple[np.ndarray, np.ndarray],

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from smpcore.methods.shared.kinds_of_data import by_similarity, takes_one_text
-from smpcore.methods.shared.method import CLASS_WEIGHT, START_SEED, Method, Term
+from smpcore.methods.shared.method import (
+    CLASS_WEIGHT,
+    START_SEED,
+    Method,
+    Term,
+    by_similarity,
+    takes_one_text,
+)
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.parameters import Param, Values
+from smpcore.parameters import Param, Values, advanced
 from smpcore.similarity import SIMILARITIES
 
 
@@ -71,130 +77,123 @@ ROW = Method(
             help="Larger: each case affects only inputs close to it.",
             shown_if=_has_gamma,
         ),
-        Param(
-            "similarity",
-            "Similarity",
-            "choice",
-            options=tuple(
-                (kind, row.title) for kind, row in SIMILARITIES.items() if row.title
+        *advanced(
+            Param(
+                "similarity",
+                "Similarity",
+                "choice",
+                options=tuple(
+                    (kind, row.title) for kind, row in SIMILARITIES.items() if row.title
+                ),
+                help="How the similarity of two cases is measured.",
+                shown_if=_on_features,
             ),
-            help="How the similarity of two cases is measured.",
-            advanced=True,
-            shown_if=_on_features,
-        ),
-        Param(
-            "degree",
-            "Degree",
-            "int",
-            2,
-            6,
-            help="Degree of the polynomial.",
-            advanced=True,
-            shown_if=_has_degree,
-        ),
-        Param(
-            "target",
-            "Target",
-            "choice",
-            options=(("labels", "the labels"), ("teacher", "an SVM's decisions")),
-            help="What the few cases imitate; a teacher helps with five or fewer.",
-            advanced=True,
-            shown_if=_on_features,
-            tasks=("classification",),
-        ),
-        Param(
-            "target",
-            "Target",
-            "choice",
-            options=(
-                ("labels", "the given numbers"),
-                ("ridge", "a ridge regression"),
-                ("lasso", "a LASSO regression"),
-                ("svr", "an SVM regression"),
+            Param(
+                "degree",
+                "Degree",
+                "int",
+                2,
+                6,
+                help="Degree of the polynomial.",
+                shown_if=_has_degree,
             ),
-            help="What the few cases imitate: the numbers themselves, or what a "
-            "regression on the similarities to all rows predicts.",
-            advanced=True,
-            shown_if=_on_features,
-            tasks=("regression",),
-        ),
-        Param(
-            "teacher_C",
-            "C of the SVM",
-            "log",
-            0.01,
-            1000.0,
-            help="Weight of the errors of the SVM that is imitated; larger follows the "
-            "training rows more closely.",
-            advanced=True,
-            shown_if=_svm_teaches,
-        ),
-        Param(
-            "teacher_alpha",
-            "α of the teacher",
-            "log",
-            1e-4,
-            100.0,
-            help="Penalty of the ridge or LASSO that is imitated; at first it "
-            "is chosen on folds of the training rows.",
-            advanced=True,
-            shown_if=_regression_teaches,
-            tasks=("regression",),
-        ),
-        Param(
-            "loss",
-            "Loss",
-            "choice",
-            options=(
-                ("squared", "squared error"),
-                ("epsilon-insensitive", "ε-insensitive, as in SVM regression"),
+            Param(
+                "target",
+                "Target",
+                "choice",
+                options=(("labels", "the labels"), ("teacher", "an SVM's decisions")),
+                help="What the few cases imitate; a teacher helps with five or fewer.",
+                shown_if=_on_features,
+                tasks=("classification",),
             ),
-            help="ε-insensitive: small errors are free and large ones count by their "
-            "size, not by its square, so a few wrong targets matter less.",
-            advanced=True,
-            shown_if=_on_features,
-            tasks=("regression",),
-        ),
-        Param(
-            "epsilon",
-            "ε free errors",
-            "linear",
-            0.0,
-            2.0,
-            help="Errors up to this many standard deviations of the target are free.",
-            advanced=True,
-            shown_if=_has_free_errors,
-            tasks=("regression",),
-        ),
-        Param(
-            "start",
-            "Start",
-            "choice",
-            options=(
-                ("auto", "the best of several"),
-                ("kmeans", "k-means"),
-                ("greedy", "greedy choice of rows"),
-                ("random", "random rows, as printed"),
+            Param(
+                "target",
+                "Target",
+                "choice",
+                options=(
+                    ("labels", "the given numbers"),
+                    ("ridge", "a ridge regression"),
+                    ("lasso", "a LASSO regression"),
+                    ("svr", "an SVM regression"),
+                ),
+                help="What the few cases imitate: the numbers themselves, or what a "
+                "regression on the similarities to all rows predicts.",
+                shown_if=_on_features,
+                tasks=("regression",),
             ),
-            help="Initial positions of the cases; the algorithm as printed starts from "
-            "the same ones.",
-            advanced=True,
-            shown_if=_on_features,
-        ),
-        Param(
-            "removal",
-            "Left out first",
-            "choice",
-            options=(
-                ("rise", "the case that costs least"),
-                ("coefficient", "the smallest weight, as printed"),
+            Param(
+                "teacher_C",
+                "C of the SVM",
+                "log",
+                0.01,
+                1000.0,
+                help="Weight of the errors of the SVM that is imitated; larger "
+                "follows the training rows more closely.",
+                shown_if=_svm_teaches,
             ),
-            help="Which case goes where the path, or a sweep, takes fewer of them.",
-            advanced=True,
-            shown_if=_on_features,
+            Param(
+                "teacher_alpha",
+                "α of the teacher",
+                "log",
+                1e-4,
+                100.0,
+                help="Penalty of the ridge or LASSO that is imitated; at first it "
+                "is chosen on folds of the training rows.",
+                shown_if=_regression_teaches,
+                tasks=("regression",),
+            ),
+            Param(
+                "loss",
+                "Loss",
+                "choice",
+                options=(
+                    ("squared", "squared error"),
+                    ("epsilon-insensitive", "ε-insensitive, as in SVM regression"),
+                ),
+                help="ε-insensitive: small errors are free and large ones count by "
+                "their size, not by its square, so a few wrong targets matter less.",
+                shown_if=_on_features,
+                tasks=("regression",),
+            ),
+            Param(
+                "epsilon",
+                "ε free errors",
+                "linear",
+                0.0,
+                2.0,
+                help="Errors up to this many standard deviations of the target are "
+                "free.",
+                shown_if=_has_free_errors,
+                tasks=("regression",),
+            ),
+            Param(
+                "start",
+                "Start",
+                "choice",
+                options=(
+                    ("auto", "the best of several"),
+                    ("kmeans", "k-means"),
+                    ("greedy", "greedy choice of rows"),
+                    ("random", "random rows, as printed"),
+                ),
+                help="Initial positions of the cases; the algorithm as printed starts "
+                "from the same ones.",
+                shown_if=_on_features,
+            ),
+            Param(
+                "removal",
+                "Left out first",
+                "choice",
+                options=(
+                    ("rise", "the case that costs least"),
+                    ("coefficient", "the smallest weight, as printed"),
+                ),
+                help="Which case goes where the path, or a sweep, takes fewer of them.",
+                shown_if=_on_features,
+            ),
+            START_SEED,
+            CLASS_WEIGHT,
         ),
-        START_SEED,
-        CLASS_WEIGHT,
     ),
     removed={
         "solver": "Super-sparse learning moves all cases at once; the paper's "

@@ -12,8 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.supersparse.problem import AnyProblem
-from smpcore.methods.supersparse.rows import Rows, standard_rows
+from smpcore.methods.supersparse.problem import AnyProblem, Rows, standard_rows
 from smpcore.similarity import Similarity
 
 #: Rows that a teacher learns from; of more rows every so-many-th is taken.

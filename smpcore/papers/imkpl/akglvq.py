@@ -28,7 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from smpcore.baselines.gmlvq import glvq_cost
-from smpcore.methods.imkpl.alternation import ridge_weights
+from smpcore.methods.imkpl.fit import ridge_weights
 from smpcore.methods.imkpl.problem import medoid_prototypes
 from smpcore.papers.imkpl.averaged import AveragedKernel, unit_length
 

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from smpcore.methods.imkpl.base_kernels import base_kernels, model_kernel
+from smpcore.methods.imkpl.kinds_of_kernels import base_kernels, model_kernel
 from smpcore.methods.imkpl.problem import screen
 from smpcore.similarity import Similarity
 

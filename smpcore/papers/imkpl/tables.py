@@ -12,7 +12,7 @@ import numpy as np
 
 from smpcore.datasets import Dataset
 from smpcore.methods.imkpl import IMKPLClassifier
-from smpcore.methods.imkpl.measures import discrimination, interpretability
+from smpcore.methods.imkpl.fit import discrimination, interpretability
 from smpcore.papers.conclusions import Claim, Numbers
 from smpcore.papers.experiment import Case, Experiment, Outcome, Reported, printed_lines
 from smpcore.papers.imkpl.akglvq import AKGLVQ

@@ -8,9 +8,9 @@ from operator import lt
 import numpy as np
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
+from smpcore.methods.mprotsvm.fit import descend_from
 from smpcore.methods.mprotsvm.paper_algorithm import COLD, dual_of, search
 from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
-from smpcore.methods.mprotsvm.starts import descend_from
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.papers.conclusions import Claim
 from smpcore.papers.experiment import Case, Experiment, Outcome

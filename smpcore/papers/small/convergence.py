@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.fit import relax_all
 from smpcore.methods.smallk.kernel_support_norm import project_shares as nearest_shares
 from smpcore.methods.smallk.paper_algorithm import (
     Saddle,
@@ -17,7 +18,6 @@ from smpcore.methods.smallk.paper_algorithm import (
     saddle_of,
 )
 from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem
-from smpcore.methods.smallk.rounding import relax_all
 from smpcore.papers.conclusions import Holds
 from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.sources import bundled

@@ -12,9 +12,9 @@ import pandas as pd
 from smpcore.datasets import Dataset
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk import SMaLLClassifier
+from smpcore.methods.smallk.fit import largest_shares, relax_all, shares
 from smpcore.methods.smallk.paper_algorithm import saddle_of
 from smpcore.methods.smallk.problem import SMaLLParameters
-from smpcore.methods.smallk.rounding import largest_shares, relax_all, shares
 from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.protocols import accuracy
 from smpcore.papers.sources import Source, bundled

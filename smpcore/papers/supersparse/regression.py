@@ -17,7 +17,7 @@ from sklearn.svm import SVR
 from smpcore.baselines.selected import SelectedRegressor, select_rows, similarities
 from smpcore.datasets import Dataset
 from smpcore.methods.supersparse import SuperSparseRegressor, prune_path
-from smpcore.methods.supersparse.pruning import choose_size
+from smpcore.methods.supersparse.estimator import choose_size
 from smpcore.papers.conclusions import Numbers, where_known
 from smpcore.papers.experiment import Case, Experiment, Outcome, printed_lines
 from smpcore.papers.protocols import Halves, prepared, scaled_numbers, standardised

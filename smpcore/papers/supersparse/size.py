@@ -14,7 +14,7 @@ from smpcore.methods.supersparse import (
     SuperSparseRegressor,
     prune_path,
 )
-from smpcore.methods.supersparse.pruning import choose_size
+from smpcore.methods.supersparse.estimator import choose_size
 from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
 from smpcore.papers.protocols import scaled_numbers
 from smpcore.papers.sources import bundled, unavailable

@@ -7,8 +7,8 @@ import cvxpy as cp
 import numpy as np
 
 from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smallk.fit import Start, TaskSearch, relax_all
 from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem, Task
-from smpcore.methods.smallk.rounding import Start, TaskSearch, relax_all
 from tests.smpcore.methods.smp_oracle import TiedRows, curvature
 
 BIAS_RIDGE = 1e-3

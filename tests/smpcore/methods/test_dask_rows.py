@@ -8,14 +8,9 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from smpcore import (
-    MultiPrototypeSVC,
-    SMaLLClassifier,
-    SMPClassifier,
-    SmpcoreError,
-)
+from smpcore import MultiPrototypeSVC, SMaLLClassifier, SMPClassifier, SmpcoreError
 from smpcore.methods.mprotsvm import many_rows
-from smpcore.methods.mprotsvm import rows as svm_rows
+from smpcore.methods.mprotsvm import problem as svm_problem
 from smpcore.methods.shared import dask_rows
 from tests.clusters import Cluster
 
@@ -208,7 +203,7 @@ def test_a_killed_worker_changes_nothing(mortal, table, monkeypatch):
 def many(monkeypatch):
     """Rows in memory are as many as those of the table are, and few are drawn."""
     monkeypatch.setattr(many_rows, "MANY_ROWS", 1000)
-    monkeypatch.setattr(svm_rows, "DRAWN", 4000)
+    monkeypatch.setattr(svm_problem, "DRAWN", 4000)
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris, load_wine
 
 from smpcore import IMKPLClassifier
-from smpcore.methods.imkpl.alternation import Alternation
+from smpcore.methods.imkpl.fit import Alternation
 from smpcore.methods.imkpl.paper_algorithm import (
     Terms,
     algorithm_1,

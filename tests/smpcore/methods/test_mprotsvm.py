@@ -4,23 +4,26 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.datasets import load_wine
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from smpcore import SmpcoreError
+from smpcore import PrototypeModel, SmpcoreError
+from smpcore.errors import Caution
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm import problem as mprotsvm_problem
-from smpcore.methods.mprotsvm.assignment import alternate, best_assignment
-from smpcore.methods.mprotsvm.descent import Descent
-from smpcore.methods.mprotsvm.monitor import Monitor
-from smpcore.methods.mprotsvm.starts import split_state
+from smpcore.methods.mprotsvm.fit import (
+    Descent,
+    alternate,
+    best_assignment,
+    split_state,
+)
+from smpcore.methods.mprotsvm.problem import Monitor
+from smpcore.methods.shared.gram import make_semidefinite
 from smpcore.methods.shared.problem import SolverOptions
+from tests.smpcore.methods.tables import CANCER, DIGITS, IRIS, WINE
 from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly, svc_parameters
-
-IRIS = load_iris(return_X_y=True)
-WINE = load_wine(return_X_y=True)
-CANCER = load_breast_cancer(return_X_y=True)
-DIGITS = load_digits(return_X_y=True)
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -223,3 +226,162 @@ def test_more_prototypes_never_raise_the_objective(params):
             assert fit.gap_ <= fit.tol * fit.objective_
             assert np.bincount(fit.model_.prototype_labels).max() <= q
             assert fit.n_asked_ == q * len(fit.classes_)
+
+
+X, y = load_wine(return_X_y=True)
+X = StandardScaler().fit_transform(X)
+TRAIN, NEW = np.arange(len(y)) % 3 > 0, np.arange(len(y)) % 3 == 0
+K = rbf_kernel(X[TRAIN], gamma=1 / 13)
+BETWEEN = rbf_kernel(X[NEW], X[TRAIN], gamma=1 / 13)
+
+
+def given(n_prototypes=1, **more):
+    settings = {"kernel": "precomputed", "standardize": False, "C": 1.0} | more
+    return MultiPrototypeSVC(n_prototypes, **settings)
+
+
+def test_a_given_kernel_is_the_kernel_of_that_name():
+    exact = {"tol": 1e-8, "max_iter": 100_000}
+    named = MultiPrototypeSVC(1, C=1.0, kernel="rbf", standardize=False, **exact)
+    named.fit(X[TRAIN], y[TRAIN])
+    fitted = given(**exact).fit(K, y[TRAIN])
+    assert fitted.objective_ == pytest.approx(named.objective_, rel=1e-6)
+    assert fitted.automatic_.keys() == {"n_init"}
+    np.testing.assert_allclose(
+        fitted.decision_function(BETWEEN), named.decision_function(X[NEW]), atol=1e-4
+    )
+
+
+def test_the_model_scores_as_the_solver_does_and_names_its_rows():
+    estimator = given(3)
+    problem = estimator.problem(K, y[TRAIN])
+    fitted = estimator.solve(problem)
+    model = fitted.model_
+    slow = judge_slowly(problem, fitted.state_, 1.0)
+    assert fitted.objective_ == pytest.approx(slow.primal, rel=1e-5)
+    assert model.kind_of_prototype == "mix of real cases"
+    rows = np.flatnonzero(model.support)
+    np.testing.assert_array_equal(np.sort(fitted.anchor_rows_), rows)
+    np.testing.assert_array_equal(problem.row[problem.chosen], np.arange(len(K)))
+    mixed = BETWEEN[:, fitted.anchor_rows_] @ model.mixing
+    np.testing.assert_allclose(model.activations(BETWEEN), mixed, atol=1e-12)
+    again = PrototypeModel.from_json(model.to_json())
+    np.testing.assert_array_equal(again.predict(BETWEEN), fitted.predict(BETWEEN))
+    assert fitted.score(BETWEEN, y[NEW]) > 0.95
+
+
+def distances():
+    return np.sqrt(np.maximum(2 - 2 * K, 0.0))
+
+
+SKEW = K.copy()
+SKEW[0, 1] += 0.1
+REFUSED = {
+    r"X has 20 columns for 118 rows and should have a column": K[:, :20],
+    "X differs from its transpose by 0.1 and should be symmetric": SKEW,
+    "X has 0 on its diagonal.* turn distances": distances(),
+    "X has -1 on its diagonal": -K,
+    "gives values as large as 1e\\+15 .* divide X": 1e15 * K,
+    "NaN": np.where(K < 1, K, np.nan),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED)
+def test_what_is_no_kernel_is_refused(words):
+    with pytest.raises(SmpcoreError, match=words):
+        given().fit(REFUSED[words], y[TRAIN])
+
+
+def test_scaling_is_refused_and_so_are_other_rows():
+    with pytest.raises(SmpcoreError, match="standardize=True would scale each column"):
+        given(standardize=True).fit(K, y[TRAIN])
+    with pytest.raises(SmpcoreError, match=r"20 features.* expecting 118"):
+        given().fit(K, y[TRAIN]).predict(BETWEEN[:, :20])
+
+
+def test_a_negative_eigenvalue_is_named_and_mended():
+    wrong = np.where(K < 0.5, 0.0, 1.0)
+    least = np.linalg.eigvalsh(wrong)[0]
+    assert least < -0.1
+    with pytest.warns(UserWarning, match="X has an eigenvalue of -.* none below 0"):
+        fitted = given().fit(wrong, y[TRAIN])
+    assert 0 <= fitted.gap_ <= fitted.tol * fitted.objective_
+    mended = wrong.copy()
+    with pytest.warns(UserWarning, match="raised by as much"):
+        assert make_semidefinite(mended, "X") == pytest.approx(-least)
+    assert np.linalg.eigvalsh(mended)[0] > -1e-9
+
+
+EXACT = {"tol": 1e-7, "max_iter": 50_000}
+KERNELS = [{"kernel": "rbf"}, {"kernel": "poly", "degree": 2}]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_landmarks_that_are_all_rows_are_the_kernel(kernel):
+    X, y = WINE
+    whole = MultiPrototypeSVC(1, C=1.0, **kernel, **EXACT).fit(X, y)
+    fitted = MultiPrototypeSVC(1, C=1.0, landmarks=len(X), **kernel, **EXACT)
+    fitted.fit(X, y)
+    assert fitted.objective_ == pytest.approx(whole.objective_, rel=1e-4)
+    apart = fitted.decision_function(X) - whole.decision_function(X)
+    assert np.abs(apart).max() < 2e-2
+    # Polynomials of degree 2 in 13 features are mixes of 14 * 15 / 2 of them.
+    assert len(fitted.model_.anchors) == (len(X) if kernel["kernel"] == "rbf" else 105)
+    assert "landmarks" not in fitted.automatic_
+
+
+def kernel_objective(fitted, X, y, C):
+    """Objective of a model under its kernel, rows tied as they are."""
+    model = fitted.model_
+    K = model.similarity.values(model.anchors, model.anchors)
+    norm = np.einsum("ir,ij,jr->", model.mixing, K, model.mixing)
+    scores, rows = model.activations(X), np.arange(len(y))
+    own = scores[rows, fitted.merged_[fitted.assignment_]]
+    rivals = np.where(model.prototype_labels == y[:, None], -np.inf, scores)
+    slack = np.maximum(1.0 - own + rivals.max(axis=1), 0.0)
+    return 0.5 * norm + C * slack.sum()
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
+    X, y = WINE
+    fitted = MultiPrototypeSVC(2, C=0.5, landmarks=20, **kernel, tol=1e-6).fit(X, y)
+    model = fitted.model_
+    assert model.anchors.shape == (20, 13)
+    assert model.kind_of_prototype == "mix of real cases"
+    scaled = (X - model.center) / model.scale
+    nearest = np.abs(scaled[:, None] - model.anchors).sum(axis=2).min(axis=0)
+    np.testing.assert_allclose(nearest, 0.0, atol=1e-12)
+    value = kernel_objective(fitted, X, y, 0.5)
+    assert fitted.objective_ == pytest.approx(value, rel=1e-6)
+
+
+@pytest.fixture
+def no_gram(monkeypatch):
+    """Rows are many: a Gram matrix takes too much memory, and landmarks are few."""
+    monkeypatch.setattr(mprotsvm_problem, "MOST_GRAM_BYTES", 10_000)
+    monkeypatch.setattr(mprotsvm_problem, "N_LANDMARKS", 20)
+
+
+def test_a_far_row_leaves_no_other_landmark_out():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(300, 10))
+    y = X[:, 0] * X[:, 1] > 0
+    X[0] = 40.0
+    params = {"n_prototypes": 1, "kernel": "poly", "standardize": False}
+    whole = MultiPrototypeSVC(**params, C=1.0).fit(X, y)
+    fitted = MultiPrototypeSVC(**params, C=1.0, landmarks=300).fit(X, y)
+    # Polynomials of degree 3 in 10 features are mixes of 286 of them.
+    assert len(fitted.model_.anchors) == 286
+    assert fitted.objective_ == pytest.approx(whole.objective_, rel=0.01)
+
+
+def test_too_many_rows_to_compare_get_landmarks_and_a_caution(no_gram, monkeypatch):
+    X, y = IRIS
+    with pytest.warns(Caution, match="mixes of 20 landmarks; raise landmarks to come"):
+        fitted = MultiPrototypeSVC(kernel="rbf").fit(X, y)
+    assert fitted.automatic_["landmarks"] == 20 and fitted.score(X, y) > 0.9
+    assert "landmarks" not in MultiPrototypeSVC().fit(X, y).automatic_
+    monkeypatch.setattr(mprotsvm_problem, "MOST_MAP_BYTES", 10_000)
+    with pytest.raises(SmpcoreError, match=r"landmarks=30 with 149 different .*fewer"):
+        MultiPrototypeSVC(kernel="rbf", landmarks=30).fit(X, y)

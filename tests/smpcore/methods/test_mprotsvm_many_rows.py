@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from smpcore import MultiPrototypeSVC
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.methods.mprotsvm import many_rows
-from smpcore.methods.mprotsvm import rows as svm_rows
+from smpcore.methods.mprotsvm import problem as svm_problem
 from smpcore.methods.mprotsvm.kernel_smooth import smooth_change, smooth_rows
 from smpcore.methods.shared import scaling
 
@@ -31,8 +31,8 @@ def table():
 def many(monkeypatch):
     """A small table is as much as 200,000 rows are."""
     monkeypatch.setattr(many_rows, "MANY_ROWS", 1000)
-    monkeypatch.setattr(svm_rows, "DRAWN", 1500)
-    monkeypatch.setattr(svm_rows, "FEWEST", 100)
+    monkeypatch.setattr(svm_problem, "DRAWN", 1500)
+    monkeypatch.setattr(svm_problem, "FEWEST", 100)
 
 
 def in_memory(estimator, *data):

@@ -20,11 +20,11 @@ from smpcore import (
 )
 from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError
-from smpcore.methods.mprotsvm import rows as svm_rows
+from smpcore.methods.mprotsvm import problem as svm_problem
 from smpcore.methods.shared import row_blocks, scaling, starts
 from smpcore.methods.supersparse import blocks as supersparse_blocks
-from smpcore.methods.supersparse import rows as supersparse_rows
-from smpcore.methods.supersparse import starts as supersparse_starts
+from smpcore.methods.supersparse import fit as supersparse_fit
+from smpcore.methods.supersparse import problem as supersparse_problem
 
 FAMILIES = {
     "SMP": SMPClassifier(mu=0.01, tol=1e-6),
@@ -153,8 +153,8 @@ def test_most_steps_are_made_on_a_sample(
 ):
     monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
     monkeypatch.setattr(supersparse_blocks, "SAMPLE_SIZE", 8 * 1500)
-    monkeypatch.setattr(supersparse_starts, "SMALL", 0)  # one start of both
-    monkeypatch.setattr(supersparse_starts, "N_CLUSTERED", 1)
+    monkeypatch.setattr(supersparse_fit, "SMALL", 0)  # one start of both
+    monkeypatch.setattr(supersparse_fit, "N_CLUSTERED", 1)
     frame, labels = table
     few = clone(SUPERSPARSE[name]).set_params(tol=1e-3)
     usual = in_memory(few, frame, labels)
@@ -204,7 +204,7 @@ CORES = FAMILIES | SUPERSPARSE | {"SVM": MultiPrototypeSVC(n_prototypes=2)}
 
 @pytest.mark.parametrize("name", CORES)
 def test_more_cores_change_no_bit(name, table, tmp_path, tiny_blocks, monkeypatch):
-    monkeypatch.setattr(svm_rows, "DRAWN", 1500)
+    monkeypatch.setattr(svm_problem, "DRAWN", 1500)
     frame, labels = table
     if name in SUPERSPARSE:  # six blocks: it goes over them for each step
         monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 4000)
@@ -256,8 +256,8 @@ def test_memory_does_not_grow_with_the_file(name, tmp_path, monkeypatch):
     frame.to_parquet(tmp_path / "rows.parquet", row_group_size=5000)
     monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 2**20)
     monkeypatch.setattr(starts, "MOST_ROWS", 1000)
-    monkeypatch.setattr(supersparse_starts, "MOST_ROWS", 1000)
-    monkeypatch.setattr(supersparse_rows, "MOST_ROWS", 1000)
+    monkeypatch.setattr(supersparse_fit, "MOST_ROWS", 1000)
+    monkeypatch.setattr(supersparse_problem, "MOST_ROWS", 1000)
     if name not in FAMILIES:  # it compares 300 points with every row of a block
         monkeypatch.setattr(row_blocks, "BLOCK_SIZE", 50_000)
     tracemalloc.start()

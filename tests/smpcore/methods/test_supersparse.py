@@ -1,28 +1,23 @@
-"""SuperSparseClassifier and SuperSparseRegressor: contract and promises."""
+"""SuperSparseClassifier and SuperSparseRegressor: contract, options and starts."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
-    load_iris,
-    make_moons,
-)
+from scipy.sparse import csr_array
+from sklearn.cluster import kmeans_plusplus
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
+from sklearn.svm import SVC, SVR
 
 from smpcore import PrototypeModel, SmpcoreError
+from smpcore.methods.shared import scaling
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.methods.supersparse.problem import (
-    SuperSparseState,
-    evaluate,
-)
+from smpcore.methods.supersparse import fit as supersparse_fit
+from smpcore.methods.supersparse.estimator import removal_costs
+from smpcore.methods.supersparse.paper_algorithm import run_as_printed
+from smpcore.methods.supersparse.problem import DEAD, IDLE, SuperSparseState, evaluate
 from smpcore.similarity import SMOOTH
-
-IRIS = load_iris(return_X_y=True)
-CANCER = load_breast_cancer(return_X_y=True)
-DIABETES = load_diabetes(return_X_y=True)
-MOONS = make_moons(200, noise=0.2, random_state=0)
+from tests.smpcore.methods.tables import CANCER, DIABETES, DIGITS, IRIS, MOONS
 
 
 @pytest.mark.parametrize("similarity", SMOOTH)
@@ -182,3 +177,174 @@ def test_what_cannot_be_learned_is_refused():
         SuperSparseRegressor(2, start="kmeans").solve(
             broken, SuperSparseState(problem.X[:2].copy())
         )
+
+
+FREE = {"loss": "epsilon-insensitive"}
+
+
+def test_a_random_start_is_rows_and_is_where_the_printed_algorithm_starts():
+    starts = []
+    for seed in (0, 1):
+        estimator = SuperSparseClassifier(4, start="random", random_state=seed)
+        problem = estimator.problem(*CANCER)
+        fitted = estimator.solve(problem)
+        rows = {row.tobytes() for row in problem.rows.cases}
+        assert {z.tobytes() for z in fitted.start_} <= rows
+        assert len(np.unique(fitted.start_, axis=0)) == 4
+        steps = run_as_printed(estimator, problem, 0, start=fitted.start_, loss="mean")
+        np.testing.assert_array_equal(steps[0].arrays["Z"], fitted.start_)
+        assert steps[0].objective == pytest.approx(fitted.history_.objective[0])
+        starts.append(fitted.start_)
+    assert (starts[0] != starts[1]).any()
+
+
+def test_free_errors_are_in_standard_deviations():
+    X, y = DIABETES
+    first = SuperSparseRegressor(3, **FREE, epsilon=0.5).fit(X, y)
+    second = SuperSparseRegressor(3, **FREE, epsilon=0.5).fit(X, 1000.0 * y - 7.0)
+    np.testing.assert_allclose(
+        second.predict(X), 1000 * first.predict(X) - 7, rtol=1e-3
+    )
+    assert second.objective_ == pytest.approx(first.objective_, rel=1e-5)
+    all_free = SuperSparseRegressor(3, **FREE, epsilon=100.0).fit(X, y)
+    assert all_free.objective_ == pytest.approx(0.0, abs=1e-12)
+
+
+def test_what_does_not_go_together_is_refused():
+    X, y = np.array([[0.0, 1.0], [1.0, -1.0], [1.0, 0.0]]), np.arange(3.0)
+    strings = SuperSparseRegressor(2, similarity="strings", **FREE)
+    with pytest.raises(SmpcoreError, match="use loss='squared'"):
+        strings.fit(X, y)
+    free = SuperSparseRegressor(2, **FREE)
+    with pytest.raises(SmpcoreError, match="is not the paper's"):
+        run_as_printed(free, free.problem(*DIABETES))
+    with pytest.raises(SmpcoreError, match=r"ones of shape \(150, 4\); wrap"):
+        SuperSparseClassifier(target=SVC(decision_function_shape="ovo", C=1)).fit(
+            IRIS[0], np.arange(150) % 4
+        )
+
+
+def rows_of(estimator, data):
+    problem = estimator.problem(*data)
+    rows = estimator.objective(problem).rows
+    return problem, rows.Y.T * rows.unit + rows.middle
+
+
+@pytest.mark.parametrize("C", [0.1, 10.0])
+def test_the_svm_that_is_imitated_has_the_given_C(C):
+    estimator = SuperSparseClassifier(4, target="teacher", teacher_C=C)
+    problem, decisions = rows_of(estimator, CANCER)
+    cases, labels = problem.rows.cases, problem.rows.Y[0] > 0
+    assert estimator.objective(problem).rows is estimator.objective(problem).rows
+    svm = SVC(C=C, gamma=1 / 30).fit(cases, labels)
+    np.testing.assert_allclose(decisions[:, 0], svm.decision_function(cases))
+
+
+def test_regressions_that_are_imitated_have_the_given_penalties():
+    problem = SuperSparseRegressor().problem(*DIABETES)
+    rows = problem.rows
+    unit, middle = rows.unit, rows.middle[0]
+    how = SuperSparseRegressor()._similarity(rows)
+    S = how.values(rows.cases, rows.cases)
+    peers = {
+        "ridge": Ridge(0.3).fit(S, rows.Y[0]).predict(S),
+        "lasso": Lasso(0.3, tol=1e-2, max_iter=5000).fit(S, rows.Y[0]).predict(S),
+        "svr": SVR(C=3.0, epsilon=0.2, gamma=how.gamma)
+        .fit(rows.cases, rows.Y[0])
+        .predict(rows.cases),
+    }
+    for target, wanted in peers.items():
+        estimator = SuperSparseRegressor(
+            target=target, teacher_alpha=0.3, teacher_C=3.0, epsilon=0.2
+        )
+        _, decisions = rows_of(estimator, DIABETES)
+        np.testing.assert_allclose(decisions[:, 0], wanted * unit + middle, rtol=1e-5)
+    chosen = SuperSparseRegressor(target="ridge").fit(*DIABETES)
+    assert 1e-4 <= chosen.automatic_["teacher_alpha"] <= 100
+    assert "teacher_alpha" not in SuperSparseRegressor().fit(*DIABETES).automatic_
+
+
+def test_a_teacher_of_ones_own_sees_rows_in_their_units():
+    X, y = DIABETES
+    X = 50.0 * X + 3.0
+    estimator = SuperSparseRegressor(6, target=LinearRegression())
+    _, decisions = rows_of(estimator, (X, y))
+    wanted = LinearRegression().fit(X, y).predict(X)
+    np.testing.assert_allclose(np.sort(decisions[:, 0]), np.sort(wanted))
+    fitted = estimator.fit(X, y)
+    assert np.corrcoef(fitted.predict(X), wanted)[0, 1] > 0.98
+    assert not hasattr(estimator.target, "coef_")
+
+
+@pytest.mark.parametrize("start", ["auto", "kmeans", "greedy"])
+def test_no_two_prototypes_start_at_the_same_place(start):
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(12, 2)), 5, axis=0)
+    y = rng.integers(0, 2, size=60)
+    fitted = SuperSparseClassifier(10, start=start).fit(X, y)
+    assert len(np.unique(fitted.start_, axis=0)) == 10
+    twins = SuperSparseState(np.repeat(fitted.state_.Z[:1], 10, axis=0))
+    warm = SuperSparseClassifier(10).solve(fitted.problem(X, y), twins)
+    assert len(np.unique(warm.start_, axis=0)) == 10
+
+
+def test_dead_prototypes_are_revived():
+    problem = SuperSparseClassifier(4).problem(*MOONS)
+    far = SuperSparseState(
+        np.array([[80.0, 80.0], [90.0, 0.0], [0.1, 0.2], [1.0, 1.0]])
+    )
+    fitted = SuperSparseClassifier(4).solve(problem, far)
+    alive = fitted.model_.similarity.values(problem.X, fitted.state_.Z).mean(axis=0)
+    assert (alive > DEAD).all()
+    narrow = SuperSparseClassifier(4, gamma=1e5, start="kmeans", record=1)
+    narrow.solve(problem)
+    alive = narrow.model_.similarity.values(problem.X, narrow.start_).mean(axis=0)
+    assert (alive < DEAD).all()  # no row is at the centre of a cluster
+    alive = narrow.model_.similarity.values(problem.X, narrow.state_.Z).mean(axis=0)
+    assert (alive > DEAD).all()
+    assert (np.diff(narrow.history_.objective) <= 0).all()
+    assert len(narrow.history_.objective) == narrow.n_iter_ + 1
+
+
+def test_an_idle_prototype_gets_another_place(monkeypatch):
+    X, y = DIGITS
+    estimator = SuperSparseClassifier(10)
+    problem = estimator.problem(X[:1000], y[:1000])
+    start, _ = kmeans_plusplus(
+        problem.rows.cases, 10, n_local_trials=1, random_state=11
+    )
+    moved = estimator.solve(problem, SuperSparseState(start))
+    low, steps = moved.objective_, moved.n_iter_
+    costs = removal_costs(moved, problem)
+    assert costs.min() > IDLE * np.median(costs)
+    assert (np.diff(moved.history_.objective) <= 0).all()
+    monkeypatch.setattr(supersparse_fit, "MOST_REVIVALS", 0)
+    left = estimator.solve(problem, SuperSparseState(start))
+    costs = removal_costs(left, problem)
+    assert costs.min() < IDLE * np.median(costs)
+    assert left.n_iter_ < steps and low < 0.7 * left.objective_
+
+
+X, Y = np.where(IRIS[0] > 2.0, IRIS[0], 0.0), IRIS[1]
+
+
+@pytest.mark.parametrize("estimator", [SuperSparseClassifier, SuperSparseRegressor])
+@pytest.mark.parametrize("similarity", ["rbf", "linear"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_sparse_rows_answer_as_dense_ones(estimator, similarity, standardize):
+    chosen = estimator(3, similarity=similarity, standardize=standardize, max_iter=2000)
+    dense = chosen.fit(X, Y)
+    expected, objective = dense.predict(X), dense.objective_
+    found = chosen.fit(csr_array(X), Y)
+    assert found.objective_ == pytest.approx(objective, rel=1e-8)
+    np.testing.assert_allclose(found.predict(csr_array(X)), expected, atol=1e-8)
+    near = found.transform(X)
+    np.testing.assert_allclose(found.transform(csr_array(X)), near, atol=1e-8)
+
+
+def test_other_similarities_and_rows_too_large_are_refused(monkeypatch):
+    with pytest.raises(SmpcoreError, match=r"sparse, and .* takes dense rows only"):
+        SuperSparseClassifier(similarity="laplacian").fit(csr_array(X), Y)
+    monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 100)
+    with pytest.raises(SmpcoreError, match="150 x 4 values would take"):
+        SuperSparseClassifier().fit(csr_array(X), Y)

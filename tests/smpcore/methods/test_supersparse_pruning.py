@@ -7,21 +7,16 @@ import pytest
 from scipy.spatial.distance import cdist
 from scipy.special import huber
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from smpcore import SmpcoreError
 from smpcore.baselines.selected import fewer_vectors
 from smpcore.methods import fit_smallest, prune_path, removal_costs
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.methods.supersparse.problem import Objective
-from smpcore.methods.supersparse.pruning import choose_size
-from smpcore.methods.supersparse.removal import kept_columns
+from smpcore.methods.supersparse.estimator import choose_size
+from smpcore.methods.supersparse.problem import Objective, kept_columns
 from smpcore.similarity import Similarity
 from smpcore.solvers.coefficients import WIDTH
-
-IRIS = load_iris(return_X_y=True)
-CANCER = load_breast_cancer(return_X_y=True)
-DIABETES = load_diabetes(return_X_y=True)
+from tests.smpcore.methods.tables import CANCER, DIABETES, IRIS
 
 
 @pytest.mark.parametrize("data", [IRIS, CANCER], ids=["iris", "cancer"])

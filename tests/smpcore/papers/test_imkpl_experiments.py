@@ -8,7 +8,7 @@ from smpcore.datasets import load_dataset
 from smpcore.datasets.limits import check_size
 from smpcore.methods import METHODS
 from smpcore.methods.imkpl import IMKPLClassifier
-from smpcore.methods.imkpl.measures import interpretability
+from smpcore.methods.imkpl.fit import interpretability
 from smpcore.papers.experiment import Trial
 from smpcore.papers.imkpl import tables
 from smpcore.papers.imkpl.akglvq import cost_and_gradient, descend

@@ -6,7 +6,7 @@ import cvxpy as cp
 import numpy as np
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.mprotsvm.descent import Descent
+from smpcore.methods.mprotsvm.fit import Descent
 from smpcore.methods.mprotsvm.problem import SVMParameters
 
 

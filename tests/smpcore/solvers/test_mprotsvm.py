@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.methods.mprotsvm.assignment import (
+from smpcore.methods.mprotsvm.fit import (
     alternate,
     best_assignment,
     drawn_assignment,
@@ -13,7 +13,7 @@ from smpcore.methods.mprotsvm.assignment import (
     warm_start,
 )
 from smpcore.methods.mprotsvm.kernel import exact_step, score, top_rival
-from smpcore.methods.mprotsvm.monitor import Monitor
+from smpcore.methods.mprotsvm.problem import Monitor
 from smpcore.methods.shared.problem import SolverOptions
 from tests.smpcore.solvers.mprotsvm_oracle import (
     judge_slowly,

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import copy
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
-from smpcore.methods.imkpl.factors import (
+from smpcore.methods.imkpl.kernel import DEAD, update_prototypes
+from smpcore.methods.imkpl.kinds_of_kernels import (
     FactoredMix,
     held_rows,
     mixed_product,
     thin_product,
 )
-from smpcore.methods.imkpl.kernel import DEAD, update_prototypes
 from smpcore.methods.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
-from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.recorded import Recorder
+from smpcore.methods.shared.problem import Fitted, Recorder, SolverOptions
+from smpcore.model import History, PrototypeModel, Trace
 from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.nqp import nqp_rows
 
@@ -327,3 +328,169 @@ def ridge_weights(errors: np.ndarray, rho: float) -> np.ndarray:
     beta = np.maximum(target - level, 0.0)
     beta[beta < 1e-6 * beta.max()] = 0.0
     return beta / beta.sum()
+
+
+#: What a run gives: status, objective of each iteration, recorded states.
+Run = tuple[int, np.ndarray, Recorder]
+
+
+def best_run(
+    problem: IMKPLProblem,
+    parameters: IMKPLParameters,
+    options: SolverOptions,
+    state: IMKPLState | None,
+) -> tuple[Alternation, Run, tuple[str, str] | None]:
+    """Alternate from another fit's end or, without one, from the better of two starts.
+
+    The problem is not convex. One start is cold; the other lies on the path from even
+    weights: the solution for them. The lower objective is kept.
+    """
+    cold = Alternation(problem, parameters, options.stop, state)
+    run = cold.run(options)
+    if cold.is_warm or cold.is_fixed or run[0] in (STOPPED, DIVERGED):
+        return cold, run, None
+    even = Alternation(problem, replace(parameters, kappa=math.inf), options.stop)
+    even.run(replace(options, record=0))
+    end = replace(even.state, spread=cold.spread)
+    along = Alternation(problem, parameters, options.stop, end)
+    other = along.run(options)
+    if other[0] == STOPPED:
+        return along, other, None
+    final = run[1][-1], other[1][-1]
+    words = f"objective {min(final):.6g}; from the other start {max(final):.6g}"
+    if final[1] < final[0]:
+        return along, other, ("path from even weights", words)
+    return cold, run, ("central cases of each class", words)
+
+
+def landmark_start(
+    problem: IMKPLProblem, parameters: IMKPLParameters, options: SolverOptions
+) -> IMKPLState:
+    """Where a fit of the landmarks alone ends, as a start for all rows."""
+    rows, part = problem.landmarks, problem.of_landmarks()
+    found = best_run(part, parameters, replace(options, record=0), None)[0]
+    U = np.zeros(problem.U.shape)
+    U[:, rows] = found.U
+    # Errors of the kernels, whose spread is the unit of kappa, are sums over rows.
+    spread = found.spread / problem.landmark_share
+    return replace(found.state, U=U, codes=U, spread=spread)
+
+
+#: Kernels that are named, at most.
+NAMED = 6
+
+
+def interpretability(model: PrototypeModel) -> np.ndarray:
+    """Interpretability of each prototype (IP), in percent.
+
+    The share of a prototype's weight that lies on cases of one class, times
+    ``exp(-spread)``, the mean squared distance between its cases in feature space:
+    100 if all its cases are of one class and coincide.
+    """
+    size = model.mixing.sum(axis=0)
+    purity = model.votes.max(axis=1) / size
+    # With u' K u = 1 the weighted squared distances of the cases sum to this.
+    spread = 2.0 * (size**2 - 1.0)
+    return 100.0 * purity * np.exp(-np.maximum(spread, 0.0))
+
+
+def discrimination(
+    codes: np.ndarray,
+    prototype_labels: np.ndarray,
+    y: np.ndarray,
+    counts: np.ndarray | None = None,
+) -> np.ndarray:
+    """Share of each prototype's code weight that goes to its own class (DR),
+    percent.
+    """
+    if counts is not None:
+        codes = codes * counts[:, None]
+    total = codes.sum(axis=0)
+    class_sums = np.where(y[:, None] == prototype_labels, codes, 0.0).sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        return 100.0 * class_sums / total
+
+
+def measures_in_words(
+    ip: float, dr: float, beta: np.ndarray, dropped: np.ndarray, names: tuple[str, ...]
+) -> dict[str, tuple[str, str]]:
+    """Interpretability, discrimination and kernels kept, each with a sentence."""
+    measures = {
+        "interpretability": (
+            f"{ip:.1f} %",
+            "mean over prototypes; 100 % if the cases of each are equal, of one class",
+        ),
+        "discrimination": (
+            f"{dr:.1f} %" if np.isfinite(dr) else "none",
+            "share of each prototype's use that is by training rows of its own class",
+        ),
+    }
+    if len(beta) == 1:
+        return measures
+    none_left = np.count_nonzero(beta) == len(beta)
+    detail = "all have a weight" if none_left else "the others have weight 0"
+    if len(dropped):
+        numbered = len(names) != len(beta)
+        left = [f"number {i + 1}" if numbered else names[i][:24] for i in dropped]
+        more = f" and {len(left) - NAMED} more" if len(left) > NAMED else ""
+        detail = "removed before fitting (almost constant): "
+        detail += ", ".join(left[:NAMED]) + more
+    used = f"{np.count_nonzero(beta)} of {len(beta)}"
+    return measures | {"kernels": (used, detail)}
+
+
+def run_history(
+    alternation: Alternation, run: Run, steps: Trace, seconds: float
+) -> History:
+    """A run as a history; without iterations, the objective of its start."""
+    status, objective, _ = run
+    n_iter = len(objective)
+    return History(
+        iteration=np.arange(min(1, n_iter), n_iter + 1, dtype=np.float64),
+        objective=objective if n_iter else np.array([alternation.objective()]),
+        gap=np.full(max(n_iter, 1), np.nan),
+        steps=steps,
+        status=status,
+        n_iter=n_iter,
+        seconds=seconds,
+    )
+
+
+def fitted_state(
+    problem: IMKPLProblem,
+    kernels: str,
+    sample_shape: tuple[int, ...],
+    alternation: Alternation,
+    history: History,
+    codes: np.ndarray | None = None,
+) -> Fitted:
+    """The model whose anchors are the rows with weight in a prototype."""
+    U, used = alternation.U, np.flatnonzero(alternation.U.any(axis=0))
+    if codes is None:
+        codes = alternation.plain_codes()
+    similarity, anchors = problem.model_kernel(kernels, alternation.beta, used)
+    model = problem.model(
+        anchors,
+        problem.votes(U),
+        history,
+        np.ascontiguousarray(U[:, used].T),
+        similarity=similarity,
+        pooling="sum",
+        sample_shape=sample_shape,
+        kind_of_prototype="mix of real cases",
+        fallback=problem.most_frequent,
+        code_size=alternation.parameters.most_in_code,
+        gram=alternation.gram,
+    )
+    assignment = codes.argmax(axis=1)[problem.place]
+    if len(problem.left_out):
+        of_left = model.activations(problem.left_out).argmax(axis=1)
+        assignment[problem.place < 0] = of_left
+    return Fitted(
+        model,
+        state=None,
+        assignment=assignment,
+        n_asked=len(U),
+        anchor_rows=problem.order[used],
+        scores=codes @ model.votes,
+    )

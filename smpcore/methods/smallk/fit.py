@@ -3,29 +3,111 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.dask_rows import blocks_of_rows, is_dask, map_to_array
-from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.shared.row_blocks import NO_LOSSES, solve_by_blocks
+from smpcore.methods.shared.base import TOO_LARGE
+from smpcore.methods.shared.dask_rows import (
+    blocks_of_rows,
+    is_dask,
+    map_to_array,
+    over_rows,
+)
+from smpcore.methods.shared.linear import count_wins
+from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
+from smpcore.methods.shared.row_blocks import (
+    NO_LOSSES,
+    map_blocks,
+    solve_by_blocks,
+    weighted_product,
+)
 from smpcore.methods.shared.scaling import some_columns
+from smpcore.methods.smallk import problem as problems
 from smpcore.methods.smallk.kernel import FREE, IN, OUT, Form, solve_smallk
 from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
-from smpcore.methods.smallk.problem import (
-    SMaLLParameters,
-    SMaLLProblem,
-    SMaLLState,
-    Solution,
-    Task,
-)
-from smpcore.methods.smallk.swaps import swap_changes
-from smpcore.solvers.iterations import ITERATION_LIMIT, STOPPED
+from smpcore.model import History, Trace
+from smpcore.solvers.iterations import DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.losses import LOSSES, Ties
+
+
+def swap_changes(
+    problem: problems.SMaLLProblem, task: problems.Task, W: np.ndarray, lam: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """How a swap of two features of a prototype changes the objective, nearly.
+
+    The smooth loss is replaced by its second-order expansion at W, in the weights of
+    one prototype; that minimum is known in closed form. For the other losses, which
+    have no second derivatives, this is a guess of which swaps are worth a refit.
+    """
+    n, ridge = problem.n_features, problem.ridge(lam)
+    places, changes = [np.empty((0, 2), dtype=np.int64)], [np.empty((0, n))]
+    moving = range(task.first, len(W))
+    own = {j: np.r_[np.flatnonzero(W[j, :n]), np.arange(n, W.shape[1])] for j in moving}
+    tied = problem.X, task.y_encoded, task.assignment, problem.weights
+    sums = over_rows(_sums, *tied, labels=task.prototype_labels, W=W, own=own)
+    ends = np.cumsum([2 + len(columns) for columns in own.values()])
+    for j, part in zip(own, np.split(sums, ends[:-1]), strict=True):
+        gained, curvature, cross = part[0], part[1], part[2:]
+        columns = own[j]
+        used = columns[columns < n]
+        cross[np.arange(len(columns)), columns] += ridge[columns]
+        inverse = np.linalg.inv(cross[:, columns])
+        solved = inverse @ cross
+        curvature = np.maximum(curvature + ridge - (cross * solved).sum(axis=0), ridge)
+        moved = W[j, columns][:, None] + solved * (gained / curvature)
+        spread = np.diag(inverse)[:, None] + solved**2 / curvature
+        change = moved**2 / (2.0 * spread) - gained**2 / (2.0 * curvature)
+        change = change[: len(used), :n]
+        change[:, used] = np.inf
+        places.append(np.column_stack([np.full(len(used), j), used]))
+        changes.append(change)
+    return np.concatenate(places), np.concatenate(changes)
+
+
+def _sums(
+    X: Any,
+    y_encoded: np.ndarray,
+    assignment: np.ndarray,
+    weights: np.ndarray,
+    *,
+    labels: np.ndarray,
+    W: np.ndarray,
+    own: dict[int, np.ndarray],
+) -> np.ndarray:
+    """What rows add to the derivatives of the loss in the weights of each prototype.
+
+    For each one under the other: the gradient, the second derivatives in each column
+    twice, and those in a pair of an own column and any other.
+    """
+
+    def sums(part: slice, block: Any) -> np.ndarray:
+        tied, masses = assignment[part], weights[part]
+        rows, scores = np.arange(block.shape[0]), block @ W.T
+        kept = scores[rows, tied]
+        scores[labels == y_encoded[part][:, None]] = -np.inf
+        scores[rows, tied] = kept
+        share = np.exp(scores - scores.max(axis=1, keepdims=True))
+        share /= share.sum(axis=1, keepdims=True)
+        of_block = []
+        for j, columns in own.items():
+            first = masses * (share[:, j] - (tied == j))
+            second = masses * share[:, j] * (1.0 - share[:, j])
+            squares = (
+                second @ block.power(2)
+                if issparse(block)
+                else np.einsum("i,ij,ij->j", second, block, block)
+            )
+            pairs = weighted_product(block[:, columns], second, block)
+            of_block += [first @ block, squares, *pairs]
+        return np.array(of_block)
+
+    return sum(map_blocks(sums, X))
+
 
 #: A refit is that much more exact than the relaxation.
 REFIT = 0.1
@@ -49,9 +131,9 @@ class Start:
 class TaskSearch:
     """The search for k-sparse prototypes of one task."""
 
-    problem: SMaLLProblem
-    task: Task
-    parameters: SMaLLParameters
+    problem: problems.SMaLLProblem
+    task: problems.Task
+    parameters: problems.SMaLLParameters
     options: SolverOptions
 
     @cached_property
@@ -61,7 +143,7 @@ class TaskSearch:
         labels, tied = task.prototype_labels, (task.y_encoded, task.assignment)
         return Ties(*tied, self.problem.weights, labels, np.zeros(len(labels)), kind)
 
-    def relax(self, start: Start) -> Solution:
+    def relax(self, start: Start) -> problems.Solution:
         """Solve the convex relaxation; the start is overwritten."""
         problem, parameters, W = self.problem, self.parameters, start.W
         n, k, X = problem.n_features, parameters.k, problem.X
@@ -80,7 +162,7 @@ class TaskSearch:
                 form = Form(self.task.first, n, k, np.full(W.shape, FREE), ridge)
                 rest = self.options.for_kernel(W)
                 solved = solve_smallk_mirror_prox(X, self.ties, form, W, *rest)
-                solution = Solution(*solved)
+                solution = problems.Solution(*solved)
                 return replace(solution, curvature=0.125 * problem.lipschitz)
         support = np.full(W.shape, FREE if 0 < k < n else IN)
         if k == 0:
@@ -90,7 +172,7 @@ class TaskSearch:
 
     def refit(
         self, support: np.ndarray, start: Start, tol: float | None = None
-    ) -> Solution:
+    ) -> problems.Solution:
         """Best prototypes whose weights lie on given supports: a ridge problem.
 
         A support of OUT, FREE and IN has the relaxation solved. Only columns that some
@@ -120,7 +202,7 @@ class TaskSearch:
 
     def _run(
         self, X: Any, support: np.ndarray, start: Start, options: SolverOptions
-    ) -> Solution:
+    ) -> problems.Solution:
         """Call the kernel on these columns."""
         problem, W, ties = self.problem, start.W, self.ties
         n, n_features = problem.n_features, X.shape[1] - problem.n_bias
@@ -139,21 +221,21 @@ class TaskSearch:
         more, rest = (problem.lipschitz, W, float(start.ceiling), limits), (work, *room)
         if isinstance(X, np.ndarray):
             now = NO_LOSSES, at, np.empty(len(X)), rest, history
-            return Solution(*solve_smallk(X, ties, form, *more, *now)[:-1])
+            return problems.Solution(*solve_smallk(X, ties, form, *more, *now)[:-1])
         rows, nothing = blocks_of_rows(X, ties), np.empty((0, X.shape[1]))
         common = nothing, rows.for_kernel, form, *more
 
         def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
             return solve_smallk(*common, losses, at, rows.miss, rest, history)
 
-        return Solution(*solve_by_blocks(rows, work, at, step)[:-1])
+        return problems.Solution(*solve_by_blocks(rows, work, at, step)[:-1])
 
     def round_and_refit(
         self,
-        relaxed: Solution,
+        relaxed: problems.Solution,
         random: np.random.RandomState,
         before: np.ndarray | None,
-    ) -> list[Solution]:
+    ) -> list[problems.Solution]:
         """Round the relaxation; `before` are an earlier fit's prototypes.
 
         Returns the refit of the largest shares, and that of a draw if it is better.
@@ -162,7 +244,7 @@ class TaskSearch:
         share, first = shares(W, k), self.task.first
         share[:first] = 0.0
         tried: set[bytes] = set()
-        solutions: list[Solution] = []
+        solutions: list[problems.Solution] = []
         for draw in range(self.parameters.n_draws + 1):
             support = (
                 draw_support(share, random) if draw else largest_shares(share, W, k)
@@ -181,7 +263,7 @@ class TaskSearch:
                 break
         return solutions
 
-    def swap_features(self, best: Solution) -> Solution:
+    def swap_features(self, best: problems.Solution) -> problems.Solution:
         """Exchange one feature of one prototype at a time while that is better.
 
         At most `n_swaps` are tried, in the order of `swap_changes`, a quadratic model;
@@ -209,11 +291,11 @@ class TaskSearch:
 
 
 def relax_all(
-    problem: SMaLLProblem,
-    parameters: SMaLLParameters,
+    problem: problems.SMaLLProblem,
+    parameters: problems.SMaLLParameters,
     options: SolverOptions,
-    state: SMaLLState | None = None,
-) -> list[Solution]:
+    state: problems.SMaLLState | None = None,
+) -> list[problems.Solution]:
     """Solve the convex relaxation of every task."""
     solutions, inner = [], options
     for number, task in enumerate(problem.tasks):
@@ -230,13 +312,13 @@ def relax_all(
 
 
 def round_all(
-    problem: SMaLLProblem,
-    relaxed: list[Solution],
-    parameters: SMaLLParameters,
+    problem: problems.SMaLLProblem,
+    relaxed: list[problems.Solution],
+    parameters: problems.SMaLLParameters,
     random: np.random.RandomState,
     options: SolverOptions,
-    state: SMaLLState | None = None,
-) -> list[Solution]:
+    state: problems.SMaLLState | None = None,
+) -> list[problems.Solution]:
     """The best k-sparse prototypes found from the relaxation of every task."""
     earlier = [None] * len(relaxed) if state is None else state.rounded
     rounded = []
@@ -283,3 +365,62 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
 def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
     """Whether the weights of W are zero where the support says so, and only there."""
     return bool(((W[:, : support.shape[1]] != 0) == support).all())
+
+
+def fitted_state(
+    problem: problems.SMaLLProblem, W: np.ndarray, history: History
+) -> Fitted:
+    """Wrap the prototypes of a state."""
+    labels, order = problem.voters
+    model = problem.linear_model(W, labels[order], history)
+    return Fitted(
+        model,
+        state=None,
+        assignment=problems.tied_rows(problem),
+        n_asked=len(W),
+        wins=count_wins(problem.X, W[:, : problem.X.shape[1]]),
+    )
+
+
+def fitted_as(
+    problem: problems.SMaLLProblem,
+    relaxed: list[problems.Solution],
+    rounded: list[problems.Solution],
+    options: SolverOptions,
+) -> Fitted:
+    """What the relaxation and, if there are some, the refits on k features give.
+
+    Their history is the relaxation's, then the refit's; sums over tasks.
+    """
+    objective = problems.summed([solution.objective for solution in relaxed])
+    gap = problems.summed([solution.gap for solution in relaxed])
+    phases: tuple[tuple[float, str], ...] = ()
+    begin = len(objective)
+    if rounded:
+        phases = (0.0, "relaxed"), (float(begin), "rounded to k")
+        refit = problems.summed([solution.objective for solution in rounded])
+        gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
+        objective = np.concatenate([objective, refit])
+    status, trace = max(solution.status for solution in relaxed + rounded), Trace()
+    if status == DIVERGED:
+        raise SmpcoreError(TOO_LARGE)
+    if options.record:
+        states, places = problems.recorded_states(problem, relaxed, options)
+        if rounded:
+            more, after = problems.recorded_states(problem, rounded, options)
+            states = np.concatenate([states, more])
+            places = np.append(places, begin + after)
+        build = partial(fitted_state, problem)
+        trace = spread_trace(problem, states, places, build, "ridge")
+    history = History(
+        iteration=np.arange(len(objective), dtype=np.float64),
+        objective=objective,
+        gap=gap,
+        steps=trace,
+        status=status,
+        n_iter=len(objective) - 1,
+        seconds=options.seconds,
+        phases=phases,
+    )
+    last = [solution.W[None] for solution in rounded or relaxed]
+    return fitted_state(problem, problems.side_by_side(last, problem)[0], history)
