@@ -13,7 +13,7 @@ import smpcore
 from pages.state import table_store
 from pages.work import classes, middleware, study_pool
 from smpcore import METHODS, list_datasets, load_dataset
-from smpcore.datasets import limits, parquet_sample
+from smpcore.datasets import limits, parquet
 from tests.app import opened, said
 from tests.guide import GUIDE, ROOT, blocks
 
@@ -143,7 +143,7 @@ def test_numbers_of_the_guide_are_those_of_the_program():
     megabytes = f"{limits.MAX_BYTES / 1e6:.0f} MB"
     assert f"at most {megabytes}, {limits.MAX_ROWS:,} rows and" in tables
     assert f"and {limits.MAX_TABLE_BYTES / 1e6:.0f} MB in memory" in tables
-    assert f"at most {parquet_sample.MOST_ROWS:,} of its rows" in tables
+    assert f"at most {parquet.MOST_ROWS:,} of its rows" in tables
     assert table_store.KEEP_SECONDS == 30 * 60 and "until half an hour" in tables
     held = f"{middleware.SESSION_BYTES / 1e6:.0f} MB of uploaded files, all tabs"
     assert f"{held} together {middleware.SERVER_BYTES / 1e9:.0f} GB" in server

@@ -8,7 +8,7 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from smpcore import METHODS, SmpcoreError, SuperSparseClassifier, load_dataset, prepare
 from smpcore.datasets import make_dataset
-from smpcore.datasets.text_columns import MAX_LENGTH
+from smpcore.datasets.preparation import MAX_LENGTH
 from smpcore.figures import nearest_view
 from smpcore.methods.supersparse import encode_strings
 from smpcore.similarity import Similarity

@@ -38,7 +38,7 @@ def serve() -> None:
     os.dup2(2, 1)  # what a library prints goes to the parent's log
     if hasattr(os, "nice"):
         os.nice(NICENESS)
-    import_module("smpcore.datasets.parquet_sample")  # Parquet takes a second
+    import_module("smpcore.datasets.parquet")  # Parquet takes a second
     with suppress(ImportError, OSError):  # Linux has both
         import resource
 

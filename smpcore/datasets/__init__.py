@@ -1,26 +1,36 @@
 """Data: tables with roles, their split into parts, and their preparation."""
 
 from smpcore.datasets.bundled import list_datasets, load_dataset
-from smpcore.datasets.censoring import answered, censoring_weights, training_rows
-from smpcore.datasets.checks import (
-    MAX_CLASSES,
-    check_fit,
-    find_duplicates,
-    leaky_features,
-)
 from smpcore.datasets.cleaning import (
     CleaningStep,
     Imputation,
     added_columns,
     apply_steps,
+    describe_steps,
     step_of,
     steps_from_json,
     steps_to_json,
     with_step,
 )
-from smpcore.datasets.cleaning_words import describe_steps
-from smpcore.datasets.columns import Kind, Role, Task, as_numbers, as_text
-from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.columns import (
+    DateUse,
+    Kind,
+    Role,
+    Task,
+    as_numbers,
+    as_text,
+    distinct_times,
+    read_times,
+)
+from smpcore.datasets.dataset import (
+    MOST_FORBIDDEN,
+    Dataset,
+    Matrix,
+    forbid,
+    forbiddable,
+    in_place,
+    with_series,
+)
 from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS, QUOTES
 from smpcore.datasets.display_names import (
     list_names,
@@ -30,50 +40,56 @@ from smpcore.datasets.display_names import (
     shorten_name,
     shown,
 )
-from smpcore.datasets.drawn_series import with_series
 from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
-from smpcore.datasets.follow_up_columns import (
-    event_values,
-    guess_follow_up,
-    horizons,
-    likely_event,
-)
-from smpcore.datasets.forbidding import (
-    MOST_FORBIDDEN,
-    forbid,
-    forbiddable,
-    in_place,
-)
-from smpcore.datasets.inputs import Input
-from smpcore.datasets.kernels import Matrix, read_kernels
 from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES
-from smpcore.datasets.long_tables import long_roles
 from smpcore.datasets.matrices import (
     make_matrices,
     matrix_of,
+    read_kernels,
     read_matrices,
     read_similarities,
     used_matrices,
 )
-from smpcore.datasets.missing_codes import Suggestion, suggest_codes
 from smpcore.datasets.openml_sets import fetch_openml, search_openml
-from smpcore.datasets.parquet_rows import ParquetRows
-from smpcore.datasets.parquet_statistics import file_statistics
-from smpcore.datasets.preparation import Preparation, prepare
+from smpcore.datasets.parquet_rows import ParquetRows, file_statistics
+from smpcore.datasets.preparation import (
+    Input,
+    Preparation,
+    only_compared,
+    prepare,
+    text_features,
+)
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import SIGNS, Reading
+from smpcore.datasets.series import long_roles
 from smpcore.datasets.series_features import feature_names
 from smpcore.datasets.splits import Split, split
-from smpcore.datasets.structure import Proposal, find_structure
+from smpcore.datasets.structure import (
+    MAX_CLASSES,
+    Proposal,
+    Suggestion,
+    check_fit,
+    find_duplicates,
+    find_structure,
+    leaky_features,
+    suggest_codes,
+)
 from smpcore.datasets.table_formats import (
     TABLE_FORMATS,
     make_dataset,
     read_frame,
     read_table,
 )
-from smpcore.datasets.text_columns import only_compared, text_features
-from smpcore.datasets.time_to_event import event_within
-from smpcore.datasets.times import DateUse, distinct_times, read_times
+from smpcore.datasets.time_to_event import (
+    answered,
+    censoring_weights,
+    event_values,
+    event_within,
+    guess_follow_up,
+    horizons,
+    likely_event,
+    training_rows,
+)
 from smpcore.datasets.writers import TABLE_WRITERS, as_csv
 
 __all__ = [

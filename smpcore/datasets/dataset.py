@@ -1,16 +1,18 @@
-"""Dataset: a table with roles, and what was found while they were applied."""
+"""Dataset: a table with roles, what it must be, and tables that are made of it."""
+
+from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
-from smpcore.datasets.apply_roles import Origin, apply_roles, stack
 from smpcore.datasets.cleaning import (
     CleaningStep,
     Steps,
@@ -21,26 +23,188 @@ from smpcore.datasets.columns import (
     Kind,
     Role,
     Task,
+    as_text,
+    canonical_columns,
+    cells,
     check_words,
+    framed,
     is_numeric,
+    read_times,
 )
-from smpcore.datasets.display_names import plain_number, shown
+from smpcore.datasets.display_names import listed, plain_number, shown
 from smpcore.datasets.follow_up import FollowUp
-from smpcore.datasets.kernels import Matrix
 from smpcore.datasets.reading import Reading
-from smpcore.datasets.synthetic import cells
-from smpcore.datasets.times import read_times
-from smpcore.datasets.validation import (
-    SHARED_FRAME,
-    bytes_of,
-    bytes_together,
-    check_content,
-    coded_labels,
-    pickled,
-    read_only,
-    stored,
-)
+from smpcore.datasets.roles import Origin, apply_roles, check_roles, stack
 from smpcore.errors import DatasetError
+
+# Class labels become a fixed-width array: one long label would be paid for in each row.
+MAX_LABEL_CHARACTERS = 20_000_000
+
+
+class _SharedFrame:
+    """Attribute that hands out a copy-on-write copy: nobody can change the original."""
+
+    def __get__(self, instance: Any, owner: type) -> pd.DataFrame:
+        if instance is None:
+            raise AttributeError("frame")  # so that the field has no default
+        return instance.__dict__["frame"].copy(deep=False)
+
+    def __set__(self, instance: Any, frame: pd.DataFrame) -> None:
+        instance.__dict__["frame"] = frame.copy(deep=False)
+
+
+#: The attribute ``frame`` of a data set.
+SHARED_FRAME = _SharedFrame()
+
+
+def stored(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose columns are stored as numbers or text."""
+    names = list(frame)
+    if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+        raise DatasetError(
+            "frame.columns should be different texts; make_dataset renames them."
+        )
+    return canonical_columns(frame.reset_index(drop=True))
+
+
+def check_content(
+    frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
+) -> None:
+    """Refuse roles, kinds and a task that do not fit the columns."""
+    for what, values in (("roles", roles), ("kinds", kinds)):
+        check_words(what, values, list(frame))
+        absent = [name for name in frame if name not in values]
+        if absent:
+            raise DatasetError(
+                f"{what} should name every column, {listed(absent)} are absent; "
+                "make_dataset guesses what is not given."
+            )
+    check_roles(roles)
+    for name, dtype in frame.dtypes.items():
+        if (kinds[name] == "number") != (dtype.kind in "if"):
+            raise DatasetError(
+                f"kinds[{shown(name)}]={kinds[name]} should match how the column is "
+                "stored; make_dataset and with_roles convert it."
+            )
+    if task not in get_args(Task):
+        raise DatasetError(
+            f"task={shown(task)} should be one of {', '.join(get_args(Task))}."
+        )
+    target = next(name for name, role in roles.items() if role == "target")
+    if task == "regression" and kinds[target] == "category":
+        raise DatasetError(
+            f"target={shown(target)} should be a number for regression, it is a "
+            "category; choose classification or another target."
+        )
+    if frame[target].isna().any():
+        raise DatasetError(
+            f"target={shown(target)} should have a value in every row; make_dataset "
+            "leaves the other rows out."
+        )
+
+
+def coded_labels(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
+    """Position of each row's label among the labels in ascending order, and these.
+
+    Labels so long that an array of them would not fit are refused.
+    """
+    if is_numeric(column) and np.all(column == np.floor(column)):
+        column = column.astype(np.int64)
+    else:
+        column = as_text(column)
+    codes, labels = pd.factorize(column, sort=True)
+    longest = 0 if is_numeric(column) else max(map(len, labels), default=0)
+    if longest * len(column) > MAX_LABEL_CHARACTERS:
+        raise DatasetError(
+            f"target={shown(column.name)} should hold short class labels, one has "
+            f"{longest} characters; choose another target or shorten its labels."
+        )
+    labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
+    return read_only(codes.astype(np.int64)), read_only(labels)
+
+
+def read_only(array: np.ndarray) -> np.ndarray:
+    """Return the array itself, locked."""
+    array.flags.writeable = False
+    return array
+
+
+def bytes_together(*frames: pd.DataFrame) -> int:
+    """Memory that tables need; columns that share theirs count once."""
+    columns = [column for frame in frames for _, column in frame.items()]
+    return sum({_address(column): column.nbytes for column in columns}.values())
+
+
+def _address(column: pd.Series) -> int:
+    if is_numeric(column):
+        return column.to_numpy().__array_interface__["data"][0]
+    texts = pa.array(column.array)
+    texts = texts.chunk(0) if isinstance(texts, pa.ChunkedArray) else texts
+    return texts.buffers()[-1].address if len(texts) else id(column)
+
+
+def pickled(dataset: Any) -> tuple:
+    """What a data set's pickle holds: each column once, as in memory."""
+    values = {field.name: getattr(dataset, field.name) for field in fields(dataset)}
+    values |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
+    frame, whole = dataset.frame, dataset.whole
+    same: set[str] = set()
+    if frame.shape == whole.shape:
+        both = zip(frame.items(), whole.items(), strict=True)
+        same = {name for (name, a), (_, b) in both if _address(a) == _address(b)}
+    if dataset.origin is not None:
+        others = whole.drop(columns=list(same))
+        values["origin"] = replace(dataset.origin, frame=others)
+    return _unpickled, (type(dataset), values, same, list(whole))
+
+
+def _unpickled(kind: type, values: dict, same: set[str], names: list[str]) -> Any:
+    frame, origin = values["frame"], values["origin"]
+    if origin is not None:
+        whole = frame.copy(deep=False)
+        if len(same) < len(names):
+            columns = [(frame if n in same else origin.frame)[n].array for n in names]
+            whole = framed(columns, names)
+        values["origin"] = replace(origin, frame=whole)
+    return kind(**values)
+
+
+def bytes_of(column: pd.Series) -> Iterator[bytes | np.ndarray]:
+    """All bytes that make a column what it is, the same for equal columns."""
+    if is_numeric(column):
+        values = column.to_numpy(copy=True)
+        if values.dtype.kind == "f":
+            values[np.isnan(values)] = np.nan  # one NaN of the many
+        yield values.dtype.str.encode()
+        yield values
+        return
+    codes, texts = pd.factorize(column)
+    encoded = [text.encode() for text in texts]
+    yield np.array([len(text) for text in encoded], np.int64)
+    yield b"".join(encoded)
+    yield codes.astype(np.int64)
+
+
+class Matrix(NamedTuple):
+    """One of the matrices that a data set is made of, with what a method must know.
+
+    Attributes
+    ----------
+    name : str
+        As in the file.
+    least : float
+        Its smallest eigenvalue; 0 of a matrix without negative ones.
+    even : bool
+        The same positive number stands everywhere on its diagonal.
+    spectral_map : ndarray of shape (n_samples, n_samples), optional
+        What similarities of new rows are multiplied by, where its eigenvalues were
+        changed.
+    """
+
+    name: str
+    least: float = 0.0
+    even: bool = True
+    spectral_map: np.ndarray | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -273,7 +437,7 @@ class Dataset:
         task: Task | None = None,
         kinds: Mapping[str, Kind] | None = None,
         cleaning: Iterable[CleaningStep | Mapping[str, Any]] | None = None,
-    ) -> "Dataset":
+    ) -> Dataset:
         """Return the same table with other roles, task, kinds or cleaning.
 
         Parameters
@@ -313,7 +477,7 @@ class Dataset:
         frame = self.frame.drop(columns=list(added_columns(self.cleaning)))
         return self.origin or Origin(frame, self._n_test, self.notices)
 
-    def two_classes(self) -> "Dataset":
+    def two_classes(self) -> Dataset:
         """Return the same table with two classes in place of a number to predict.
 
         Rows below the mean of the target are 'P', the others 'N', as in the papers'
@@ -352,9 +516,7 @@ class Dataset:
             origin=None,
         )
 
-    def with_test(
-        self, frame: pd.DataFrame, notices: tuple[str, ...] = ()
-    ) -> "Dataset":
+    def with_test(self, frame: pd.DataFrame, notices: tuple[str, ...] = ()) -> Dataset:
         """Return these rows with a second table as the test part.
 
         Parameters
@@ -375,7 +537,7 @@ class Dataset:
         applied = apply_roles(both, self.roles, self.kinds, self.task, self.cleaning)
         return replace(self, private=True, open_test=False, **applied)
 
-    def with_points(self, X: np.ndarray, y: np.ndarray) -> "Dataset":
+    def with_points(self, X: np.ndarray, y: np.ndarray) -> Dataset:
         """Return a data set of drawn points in place of these rows.
 
         Parameters
@@ -417,3 +579,151 @@ class Dataset:
             **{"private": True, "notices": (), "origin": None, "numbers": None},
             cleaning=(),
         )
+
+
+#: More than that is another question: then the roles of the columns say it better.
+MOST_FORBIDDEN = 100
+
+
+def forbiddable(dataset: Dataset) -> dict[str, list[str]]:
+    """What an expert may forbid, and the columns that go with it.
+
+    Of a table each column, a category with all its levels; of an image each pixel; of
+    series of several channels a whole channel, since a single moment of one means
+    little; of series of one channel each moment; of matrices each matrix.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Table, images or series whose features are listed.
+
+    Returns
+    -------
+    dict of str to list of str
+        In the order of the columns; what is forbidden already is among them.
+    """
+    columns = dataset.sample_columns
+    parts = dataset.channels if len(dataset.channels) > 1 else []
+    parts = [matrix.name for matrix in dataset.matrices] or parts
+    if not parts:
+        return {name: [name] for name in columns}
+    width = len(columns) // len(parts)
+    starts = range(0, len(columns), width)
+    return {
+        name: columns[first : first + width]
+        for name, first in zip(parts, starts, strict=True)
+    }
+
+
+def forbid(dataset: Dataset, names: Iterable[str]) -> Dataset:
+    """Return the same table with features that no model may use.
+
+    Their columns are ignored, so that every method learns exactly what it would learn
+    from a table without them. Rows, targets and the shape of a sample stay.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Table whose columns are to be ignored.
+    names : iterable of str
+        Some of `forbiddable`; what was forbidden before and is not among them is
+        allowed again.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        If a name is not known, or nothing would be left to learn from.
+    """
+    known, names = forbiddable(dataset), list(names)
+    if unknown := [name for name in names if name not in known]:
+        raise DatasetError(
+            f"{shown(dataset.name)} has no feature {listed(unknown)} to forbid; it has "
+            f"{listed(list(known))}."
+        )
+    if len(set(names)) > MOST_FORBIDDEN:
+        raise DatasetError(
+            f"{len(set(names))} features are forbidden, at most {MOST_FORBIDDEN} can "
+            "be; give columns the role ignore instead."
+        )
+    if len(set(names)) == len(known):
+        raise DatasetError("All features are forbidden; allow at least one of them.")
+    gone = {column for name in names for column in known[name]}
+    roles = dict(dataset.roles)
+    for column in dataset.sample_columns:
+        roles[column] = "ignore" if column in gone else "feature"
+    return replace(dataset, roles=roles, forbidden=tuple(sorted(gone)))
+
+
+def in_place(
+    dataset: Dataset, rows: np.ndarray, blank: float = float("nan")
+) -> np.ndarray:
+    """Return what belongs to features at the features' places in a whole sample.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All features are numbers.
+    rows : ndarray of shape (n_rows, n_features)
+        Values, or weights, of the features that may be used.
+    blank : float
+        What stands at the forbidden places.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_columns)
+        As many as ``dataset.sample_shape`` says.
+    """
+    if not dataset.forbidden:
+        return rows
+    allowed = [dataset.roles[name] == "feature" for name in dataset.sample_columns]
+    whole = np.full((len(rows), len(allowed)), blank, dtype=rows.dtype)
+    whole[:, allowed] = rows
+    return whole
+
+
+def with_series(dataset: Dataset, x: np.ndarray, label: Any, most: int) -> Dataset:
+    """Return a data set of series with one more.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Series, without groups or times of rows.
+    x : ndarray of shape (n_features,)
+        Values of the new series, channel beside channel.
+    label : object
+        Its class, one of those there are, or its number.
+    most : int
+        Rows that there may be.
+
+    Returns
+    -------
+    Dataset
+        ``private``; the new row is the last one.
+
+    Raises
+    ------
+    DatasetError
+        If there would be too many rows, or rows have a group or a time.
+    """
+    if dataset.groups is not None or dataset.times is not None:
+        raise DatasetError(
+            "A drawn series has no group and no time, which these rows have; give "
+            "those columns the role ignore on Data."
+        )
+    if dataset.n_samples >= most:
+        raise DatasetError(f"At most {most:,} rows can be drawn on; use fewer rows.")
+    names = [*dataset.feature_columns, dataset.target]
+    frame = dataset.frame[names]
+    row = pd.DataFrame([[*np.asarray(x, np.float64), label]], columns=names)
+    return replace(
+        dataset,
+        frame=pd.concat([frame, row], ignore_index=True),
+        roles={name: dataset.roles[name] for name in names},
+        kinds={name: dataset.kinds[name] for name in names},
+        **{"private": True, "test_rows": None, "numbers": None, "origin": None},
+        **{"notices": (), "cleaning": ()},
+    )

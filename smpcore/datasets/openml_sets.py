@@ -23,9 +23,8 @@ import pandas as pd
 
 from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.display_names import shown
+from smpcore.datasets.display_names import clean_names, shown
 from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES, read_bytes
-from smpcore.datasets.names import clean_names
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.datasets.reading import ReadingOptions
 from smpcore.datasets.table_formats import make_dataset

@@ -1,9 +1,11 @@
-"""Rows of a Parquet file that are read a piece at a time, never all at once."""
+"""All rows of a Parquet file, a piece at a time: arrays, features, statistics."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smpcore.datasets.display_names import listed
+from smpcore.datasets.columns import LARGEST, as_text, parsed_numbers
+from smpcore.datasets.display_names import clean_names, listed
+from smpcore.datasets.preparation import Input, Preparation, letter_codes, level_codes
 from smpcore.errors import DatasetError
 
 #: Bytes that all rows together may take as one array, and a row group as it is read.
@@ -239,3 +243,199 @@ class ParquetRows:
                 f"Row {self._starts[group]} and those after it cannot be read from "
                 f"{self.path.name}, it seems to be cut off or damaged; save it again."
             ) from error
+
+
+class PreparedRows(ParquetRows):
+    """Feature vectors of rows that stay in their file, as `Preparation` makes them.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        Of the file.
+    preparation : Preparation
+        Of its columns, learned on a sample of the rows.
+    stored : mapping of str to str
+        Name of an input -> name of its column in the file.
+    rows : ndarray of int, shape (n_rows,)
+        Numbers of the rows it consists of, from 0 and ascending.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        preparation: Preparation,
+        stored: Mapping[str, str],
+        rows: np.ndarray,
+    ) -> None:
+        self._preparation, self._stored = preparation, dict(stored)
+        super().__init__(path, preparation.feature_names, rows)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the path only: another process opens the file itself."""
+        return PreparedRows, (self.path, self._preparation, self._stored, self._rows)
+
+    def _refuse_columns(self) -> None:
+        """Take columns of any kind: features are made of them."""
+
+    def _arrays(self, group: int, columns: np.ndarray) -> list[np.ndarray]:
+        """Some features of a row group."""
+        inputs = self._preparation.inputs
+        places = np.unique(self._preparation.column_of_feature[columns])
+        used = [inputs[place] for place in places]
+        table = self._table(group, [self._stored[spec.name] for spec in used])
+        made: dict[int, np.ndarray] = {}
+        for spec in used:
+            column = table.column(self._stored[spec.name])
+            made |= zip(spec.positions, _features(spec, column), strict=True)
+        return [made[feature] for feature in columns]
+
+
+def _features(spec: Input, column: pa.ChunkedArray) -> list[np.ndarray]:
+    """The features that a column becomes."""
+    from smpcore.datasets.parquet import class_codes, plain_column
+
+    if spec.kind == "number":
+        kind = column.type
+        number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        if number and not column.null_count:
+            values = column.to_numpy()
+        else:
+            values = parsed_numbers(plain_column(column))
+        if max(-float(values.min()), float(values.max())) <= LARGEST:  # NaN is not
+            return [values]
+        return [np.where(np.abs(values) <= LARGEST, values, spec.fill)]
+    if spec.kind == "text":
+        return list(letter_codes(plain_column(column), spec).T)
+    # Each value is looked up once, however many rows have it.
+    codes, labels = class_codes(column)
+    levels = np.append(level_codes(pd.Series(labels), spec), int(spec.fill))[codes]
+    return [levels == level for level in spec.feature_levels]
+
+
+@dataclass(frozen=True, eq=False)
+class FileStatistics:
+    """Statistics of all rows of a file.
+
+    Parameters
+    ----------
+    columns : DataFrame of shape (n_columns, 7)
+        Name, count and missing values of each column; mean, standard deviation,
+        smallest and largest value of those with numbers, NaN of the others.
+    class_counts : mapping of str to int
+        Rows of each class, the most frequent first; empty without classes.
+    n_rows : int
+        Rows of the file.
+    """
+
+    columns: pd.DataFrame
+    class_counts: Mapping[str, int]
+    n_rows: int
+
+
+@dataclass
+class _Column:
+    """Moments of the numbers of a column so far."""
+
+    count: int = 0
+    missing: int = 0
+    mean: float = np.nan
+    squares: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+
+    def add(self, values: pa.ChunkedArray) -> None:
+        """Add the values of a row group."""
+        kind, n_rows = values.type, len(values)
+        is_decimal = pa.types.is_decimal(kind)
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal):
+            self.count += n_rows - values.null_count
+            self.missing += values.null_count
+            return
+        # Arrow adds up in place: memory for arrays takes as long as the sums.
+        x = values.cast(pa.float64(), safe=False).drop_null()
+        if pc.any(is_nan := pc.is_nan(x)).as_py():
+            x = x.filter(pc.invert(is_nan))
+        n = len(x)
+        self.missing += n_rows - n
+        if not n:
+            return
+        mean, squares = pc.mean(x).as_py(), n * pc.variance(x).as_py()
+        before, self.count = self.count, self.count + n
+        if before:  # sums of squares about two means become one about the common mean
+            difference = mean - self.mean
+            squares += self.squares + difference * difference * before * n / self.count
+            mean = self.mean + difference * n / self.count
+        self.mean, self.squares = mean, squares
+        extremes = pc.min_max(x).as_py()
+        self.low = float(np.fmin(self.low, extremes["min"]))
+        self.high = float(np.fmax(self.high, extremes["max"]))
+
+    def row(self) -> dict[str, float]:
+        """The statistics."""
+        return {
+            "count": self.count,
+            "missing": self.missing,
+            "mean": self.mean,
+            "standard deviation": np.sqrt(self.squares / max(1, self.count)),
+            "min": self.low,
+            "max": self.high,
+        }
+
+
+def file_statistics(
+    path: Path, target: str | None, stop: np.ndarray, progress: np.ndarray
+) -> FileStatistics | None:
+    """Go through a Parquet file, one row group after the other.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, which is opened only while it is read.
+    target : str or None
+        Name of the column whose classes are counted.
+    stop : ndarray of int64, shape (1,)
+        Ends it once it is not 0.
+    progress : ndarray of float64, shape (1,)
+        Set to the share of the row groups that are done.
+
+    Returns
+    -------
+    FileStatistics or None
+        None if it was stopped.
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read.
+    """
+    import pyarrow.parquet as pq  # who reads no file does not wait for it
+
+    from smpcore.datasets.parquet import damage_in_words, flat_columns
+
+    with damage_in_words():
+        file = pq.ParquetFile(path)
+        read = flat_columns(file.schema_arrow)
+        names = clean_names(read)[0]
+        columns, classes = {name: _Column() for name in names}, Counter()
+        for group in range(file.num_row_groups):
+            if stop[0]:
+                return None
+            table = file.read_row_group(group, columns=read, use_threads=False)
+            for name, values in zip(names, table.columns, strict=True):
+                columns[name].add(values)
+                if name == target:
+                    classes.update(_class_counts(values))
+            progress[0] = (group + 1) / file.num_row_groups
+    rows = [{"column": name, **column.row()} for name, column in columns.items()]
+    counts = dict(classes.most_common())
+    return FileStatistics(pd.DataFrame(rows), counts, file.metadata.num_rows)
+
+
+def _class_counts(values: pa.ChunkedArray) -> dict[str, int]:
+    """Rows of each class, which is called as in the table of a sample."""
+    from smpcore.datasets.parquet import class_codes
+
+    codes, labels = class_codes(values)
+    counts = np.bincount(codes + 1, minlength=len(labels) + 1)[1:].tolist()
+    pairs = zip(as_text(pd.Series(labels)), counts, strict=True)
+    return {label: n for label, n in pairs if n}

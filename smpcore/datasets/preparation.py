@@ -1,6 +1,10 @@
 """Preparation: from a raw row to a feature vector, as learned on training rows."""
 
+from __future__ import annotations
+
 import hashlib
+import re
+import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -8,15 +12,301 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.cleaning import CleaningStep, Imputation, Steps, added_columns
-from smpcore.datasets.cleaning_words import describe_steps
-from smpcore.datasets.columns import LARGEST, as_numbers, as_text
+from smpcore.datasets.cleaning import (
+    CleaningStep,
+    Imputation,
+    Steps,
+    added_columns,
+    describe_steps,
+)
+from smpcore.datasets.columns import LARGEST, Kind, as_numbers, as_text
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.display_names import listed, plain_number, shorten_name
-from smpcore.datasets.inputs import Input, learn_category, learn_numbers
-from smpcore.datasets.personal import is_personal
-from smpcore.datasets.text_columns import learn_text, letter_codes
+from smpcore.datasets.display_names import listed, plain_number, shorten_name, shown
 from smpcore.errors import DatasetError
+
+# One model feature per level: more of them is a text, or an identifier.
+MAX_CATEGORY_LEVELS = 1000
+
+
+@dataclass(frozen=True)
+class Input:
+    """One raw column as a model sees it.
+
+    Attributes
+    ----------
+    name : str
+        Name of the raw column.
+    kind : {"number", "category", "text"}
+        A number is one model feature; a category is one feature of 0 or 1 per level,
+        but for the level ``dropped``; a text is one per letter, see `learn_text`.
+    fill : float
+        What a missing number becomes: the median of the training rows, or their most
+        frequent value. Of a category the position in ``levels`` of the level that a
+        missing value becomes; -1: none.
+    levels : tuple of str
+        Sorted values of a category in the training rows. Any other value, and a
+        missing one without a ``fill``, makes all its features 0: of two levels it
+        counts as the commoner. Of a text its letters.
+    low, high : float
+        Range of the model features in the training rows.
+    integer : bool
+        All training values are whole numbers.
+    first, width : int
+        Position of the first model feature, and how many there are.
+    decimals : int
+        Digits after the point of a number: those of the training values, but no more
+        than four significant digits of their range need.
+    dropped : int
+        Position in ``levels`` of the level without a feature: of two levels the
+        commoner in the training rows, the first if both are equally common; -1: none.
+    unit : str
+        Of a number, as the user wrote it.
+    fixed : bool
+        The value cannot be changed: counterfactuals keep it.
+    """
+
+    name: str
+    kind: Kind
+    fill: float
+    levels: tuple[str, ...]
+    low: float
+    high: float
+    integer: bool
+    first: int
+    width: int
+    decimals: int = 0
+    dropped: int = -1
+    unit: str = ""
+    fixed: bool = False
+
+    def beyond(self, value: float) -> str:
+        """Say that a number is outside of the training range; empty if it is not."""
+        if value > self.high:
+            return f"above what was seen: max {plain_number(self.high, 6)}"
+        if value < self.low:
+            return f"below what was seen: min {plain_number(self.low, 6)}"
+        return ""
+
+    @property
+    def features(self) -> slice:
+        """Positions of its model features."""
+        return slice(self.first, self.first + self.width)
+
+    @property
+    def positions(self) -> range:
+        """The same one by one."""
+        return range(self.first, self.first + self.width)
+
+    @property
+    def feature_levels(self) -> tuple[int, ...]:
+        """Position in ``levels`` of the level of each feature; empty for a number."""
+        return tuple(i for i in range(len(self.levels)) if i != self.dropped)
+
+    def text(self, x: np.ndarray) -> str:
+        """The value of the column in a feature vector: a level, or a number's digits.
+
+        A number that needs more digits than the column's own has all of its digits.
+        """
+        if self.kind == "text":
+            codes = [int(code) for code in x[self.features] if code >= 0]
+            return "".join([*self.levels, "?"][code] for code in codes)
+        if self.kind == "category":
+            places = [*np.array(self.feature_levels)[x[self.features] != 0]]
+            places += [self.dropped] * (not places and self.dropped >= 0)
+            return " or ".join(self.levels[i] for i in places) or "none of its levels"
+        value = float(x[self.first])
+        text = f"{value:.{self.decimals}f}"
+        return text if abs(value) < 1e15 and float(text) == value else repr(value)
+
+
+def learn_numbers(
+    values: np.ndarray, names: list[str], imputed: list[Imputation]
+) -> list[Input]:
+    """Learn replacement, range and digits of columns of numbers, all at once."""
+    gaps = np.isnan(values)
+    empty = gaps.all(axis=0)
+    if empty.any():
+        values = np.where(empty, 0.0, values)
+        gaps = gaps & ~empty
+    whole = ~gaps.any(axis=0)
+    fills = np.empty(len(names))
+    fills[whole] = np.median(values[:, whole], axis=0) if whole.any() else 0.0
+    for i in np.flatnonzero(~whole):
+        fills[i] = np.median(values[~gaps[:, i], i])
+    for i, impute in enumerate(imputed):
+        if impute == "most frequent":
+            different, counts = np.unique(values[~gaps[:, i], i], return_counts=True)
+            fills[i] = different[counts.argmax()]
+    low = np.min(values, axis=0, where=~gaps, initial=np.inf)
+    high = np.max(values, axis=0, where=~gaps, initial=-np.inf)
+    integer = (gaps | (values == np.floor(values))).all(axis=0)
+    digits = _decimals(values, gaps, low, high)
+    columns = zip(names, fills, low, high, integer, digits, strict=True)
+    return [
+        Input(n, "number", float(f), (), float(a), float(b), bool(i), 0, 1, int(d))
+        for n, f, a, b, i, d in columns
+    ]
+
+
+def _decimals(
+    values: np.ndarray, gaps: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> np.ndarray:
+    """Digits after the point that each column needs, four significant ones at most."""
+    spread = high - low
+    spread = np.where(spread > 0.0, spread, np.where(high != 0.0, np.abs(high), 1.0))
+    needed = np.clip(3 - np.floor(np.log10(spread)), 0, 300).astype(np.int64)
+    undecided = np.arange(len(needed))
+    for decimals in range(int(needed.max(initial=0))):
+        undecided = undecided[needed[undecided] > decimals]
+        enough = undecided
+        # Most columns of many digits show it in their first values.
+        for rows in (slice(8), slice(None)):
+            part = values[rows, enough]
+            same = gaps[rows, enough] | (part == np.round(part, decimals))
+            enough = enough[same.all(axis=0)]
+        needed[enough] = decimals
+    return needed
+
+
+def learn_category(column: pd.Series, first: int, impute: Imputation = "") -> Input:
+    """Learn the levels of a category, and which of them replaces a missing value."""
+    counts = as_text(column).dropna().value_counts()
+    levels = tuple(sorted(counts.index))
+    if len(levels) > MAX_CATEGORY_LEVELS:
+        raise DatasetError(
+            f"Column {shown(column.name)} has {len(levels):,} different values, at "
+            f"most {MAX_CATEGORY_LEVELS:,} are possible for a category; give it the "
+            "role ignore, or read it as a number."
+        )
+    dropped = -1
+    if len(levels) == 2:
+        dropped = int(counts[levels[1]] > counts[levels[0]])
+    width = len(levels) - (dropped >= 0)
+    fill = -1.0
+    if impute == "most frequent" and levels:
+        fill = float(np.argmax([counts[level] for level in levels]))
+    return Input(
+        column.name,
+        "category",
+        fill,
+        levels,
+        0.0,
+        1.0,
+        True,
+        first,
+        width,
+        dropped=dropped,
+    )
+
+
+#: Letters of a text, and different letters of a column, at most: comparing two texts
+#: takes the product of their lengths, and editing one takes every letter.
+MAX_LENGTH, MAX_LETTERS = 100, 64
+
+
+def text_features(dataset: Dataset) -> list[str]:
+    """Columns that a model may use and that are read as text.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A table, series or matrices.
+
+    Returns
+    -------
+    list of str
+        Their names; mostly there are none.
+    """
+    return [name for name in dataset.feature_columns if dataset.kinds[name] == "text"]
+
+
+def only_compared(dataset: Dataset) -> bool:
+    """Whether rows are known by their similarities, and no feature means anything.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        A table, series or matrices.
+
+    Returns
+    -------
+    bool
+    """
+    return bool(dataset.matrices or text_features(dataset))
+
+
+def learn_text(column: pd.Series, first: int) -> Input:
+    """Learn the letters of a column of texts, and its longest text."""
+    texts = as_text(column).dropna()
+    letters = tuple(sorted(set("".join(texts))))
+    width = max(map(len, texts), default=1) or 1
+    for size, most, what in (
+        (width, MAX_LENGTH, "letters in a text"),
+        (len(letters), MAX_LETTERS, "different letters"),
+    ):
+        if size > most:
+            raise DatasetError(
+                f"Column {shown(column.name)} has {size:,} {what}, at most {most} are "
+                "compared; shorten its texts, or read it as a category."
+            )
+    high = float(max(len(letters) - 1, 0))
+    return Input(column.name, "text", -1.0, letters, -1.0, high, True, first, width)
+
+
+def letter_codes(column: pd.Series, spec: Input) -> np.ndarray:
+    """Number of each letter, as the model wants it."""
+    places = {letter: place for place, letter in enumerate(spec.levels)}
+    codes = np.full((len(column), spec.width), -1.0)
+    for row, text in enumerate(as_text(column).fillna("")):
+        for k, letter in enumerate(text[: spec.width]):
+            codes[row, k] = places.get(letter, len(places))
+    return codes
+
+
+#: Nobody is older; a column of the sex has two levels, and perhaps two for the rest.
+_OLDEST, _MOST_LEVELS = 130, 4
+
+
+def _words(text: str) -> frozenset[str]:
+    """The words of a text in small letters without accents."""
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    letters = unicodedata.normalize("NFKD", text).casefold()
+    bare = "".join(one for one in letters if not unicodedata.combining(one))
+    return frozenset(re.findall(r"[^\W\d_]+", bare))
+
+
+_AGE = _words(
+    "age alter lebensalter edad idade età leeftijd alder ålder ikä wiek věk életkor "
+    "vârstă yaş возраст ηλικία 年龄 年齢 年齡 나이 연령"
+)
+_SEX = _words(
+    "sex gender geschlecht sexe genre sexo género sesso genere geslacht kön kjønn køn "
+    "płeć pohlaví cinsiyet sukupuoli пол φύλο 性别 性別 성별"
+)
+_LEVELS = tuple(
+    map(
+        _words,
+        (
+            *("m f", "m w", "m v", "h f", "h m", "male female", "man woman"),
+            *("mann frau", "männlich weiblich", "man vrouw", "man kvinna"),
+            *("mand kvinde", "homme femme", "masculin féminin", "hombre mujer"),
+            *("masculino femenino", "masculino feminino", "homem mulher"),
+            *("maschio femmina", "uomo donna", "男 女", "м ж"),
+        ),
+    )
+)
+
+
+def is_personal(column: Input) -> bool:
+    """Whether a column looks like an age or a sex, which nobody can change."""
+    name = _words(column.name)
+    if column.kind == "number" and name & _AGE:
+        return column.low >= 0 and column.high <= _OLDEST
+    if column.kind == "text" or len(column.levels) > _MOST_LEVELS:
+        return False
+    levels = _words(" ".join(column.levels))
+    return bool(name & _SEX) or any(pair <= levels for pair in _LEVELS)
+
 
 MAX_FEATURES = 20_000
 MAX_PREPARED = 50_000_000

@@ -8,12 +8,10 @@ from itertools import islice
 
 import numpy as np
 
-from smpcore.datasets.censoring import answered, with_events
-from smpcore.datasets.columns import as_text
-from smpcore.datasets.dataset import Dataset
+from smpcore.datasets.columns import as_text, distinct_times
+from smpcore.datasets.dataset import Dataset, read_only
 from smpcore.datasets.display_names import listed, shown
-from smpcore.datasets.times import distinct_times
-from smpcore.datasets.validation import read_only
+from smpcore.datasets.time_to_event import answered, with_events
 from smpcore.errors import SmpcoreError
 
 # Folds of which a part takes several: shares come out in steps of 5 %.

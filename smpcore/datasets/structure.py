@@ -1,4 +1,4 @@
-"""What the values of a table say about its rows: whose they are, and when they came.
+"""What the values of a table say: what hinders a fit, whose rows are, which are codes.
 
 No name of a column is understood: a key of patients is known by its rows being alike,
 whatever it is called. What is proposed is never done unasked.
@@ -12,15 +12,237 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.checks import leaky_features
-from smpcore.datasets.cleaning import Steps, step_of, with_step
-from smpcore.datasets.columns import Role, is_numeric
+from smpcore.datasets.cleaning import (
+    DATE_WORDS,
+    CleaningStep,
+    Steps,
+    apply_steps,
+    are_dressed,
+    parse_dressed,
+    step_of,
+    values_in_words,
+    where_one_of,
+    with_step,
+)
+from smpcore.datasets.columns import (
+    Role,
+    as_numbers,
+    as_text,
+    date_forms,
+    date_values,
+    distinct_times,
+    is_numeric,
+    read_times,
+)
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.display_names import list_names, plural, shorten_name
-from smpcore.datasets.guessing import looks_like_dates, names_groups
+from smpcore.datasets.display_names import list_names, plural, shorten_name, shown
+from smpcore.datasets.roles import FEW_VALUES, looks_like_dates, names_groups
 from smpcore.datasets.splits import Split
-from smpcore.datasets.times import distinct_times, read_times
 from smpcore.errors import DatasetError
+
+MAX_CLASSES = 100
+# A feature "tells" the target when it alone is right on this share of the rows ...
+TELLING = 0.99
+# ... and makes at most this share of the mistakes of always naming one class.
+_OF_MAJORITY_ERRORS = 0.2
+# Or on this share, and makes at most a third of the mistakes of the next best one.
+_STANDING_OUT, _OF_NEXT_ERRORS = 0.9, 1 / 3
+# Trees are grown for so many columns of numbers at least.
+_MOST_PROMISING = 8
+# Enough rows to see 99 %, few enough to look at every column at once.
+_TELLING_ROWS = 5000
+_TELLING_CELLS = 1_000_000
+# With fewer rows a few cuts separate anything.
+_FEWEST_TELLING_ROWS = 20
+_FEWEST_ROWS_PER_CLASS = 5
+
+
+def check_fit(dataset: Dataset, split: Split | None = None) -> None:
+    """Refuse data that no model can learn from; say what to change.
+
+    A table that fails here can still be shown: other roles may mend it.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Checked for features, rows, classes.
+    split : Split, optional
+        If given, the training part is checked instead of all rows.
+
+    Raises
+    ------
+    DatasetError
+        What is wrong, where, and the remedy.
+    """
+    rows = np.arange(dataset.n_samples) if split is None else split.train
+    where = "The table" if split is None else "The training part"
+    target = shown(dataset.target)
+    if not dataset.feature_columns:
+        raise DatasetError(
+            "No column has the role feature; give it to the columns to learn from."
+        )
+    if rows.size < 2:
+        raise DatasetError(
+            f"{where} has {rows.size} row{'s' * (rows.size != 1)} with a target, a "
+            "model needs at least 2; use a file with more rows or smaller other parts."
+        )
+    if dataset.task == "regression":
+        if np.ptp(dataset.y[rows]) == 0:
+            raise DatasetError(
+                f"{where} has one value only in the target {target}; choose another "
+                "target column."
+            )
+    else:
+        _check_classes(dataset, rows, where)
+    features = dataset.frame[dataset.feature_columns].iloc[rows]
+    if not any(features[c].nunique(dropna=False) > 1 for c in features):
+        raise DatasetError(
+            f"{where} has the same feature values in every row, so nothing tells the "
+            "rows apart; use another file or more columns."
+        )
+
+
+def _check_classes(dataset: Dataset, rows: np.ndarray, where: str) -> None:
+    present = np.unique(dataset.y_encoded[rows])
+    target = shown(dataset.target)
+    if present.size == 1:
+        other = "target column" if dataset.follow_up is None else "horizon"
+        raise DatasetError(
+            f"{where} has one class only in the target {target} "
+            f"({shown(dataset.classes[present[0]])}), a model needs at least 2; choose "
+            f"another {other} or other rows."
+        )
+    if len(dataset.classes) > MAX_CLASSES:
+        remedy = "choose another target"
+        if dataset.kinds[dataset.target] == "number":
+            remedy += " or the task regression"
+        raise DatasetError(
+            f"The target {target} has {len(dataset.classes):,} classes, at most "
+            f"{MAX_CLASSES} are possible; {remedy}."
+        )
+
+
+def find_duplicates(dataset: Dataset, split: Split) -> int:
+    """Count the rows outside training whose features also stand in training.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Compared by all feature columns, missing values included.
+    split : Split
+        Row numbers of training, validation and test.
+
+    Returns
+    -------
+    int
+        Rows of the validation and test parts; a model may know them by heart.
+    """
+    features = dataset.frame[dataset.feature_columns]
+    if not len(features.columns):
+        return 0
+    keys = pd.util.hash_pandas_object(features, index=False).to_numpy()
+    others = np.concatenate([split.validation, split.test])
+    return int(np.isin(keys[others], keys[split.train]).sum())
+
+
+def leaky_features(dataset: Dataset, split: Split) -> list[tuple[str, float]]:
+    """Name the features that predict the target alone: often a leak of the answer.
+
+    They are right on nearly all rows, or on most and far more often than the next best
+    feature: a treatment that follows from the diagnosis.
+
+    A number is cut into as many intervals as there are classes (at least four), a
+    category answers the most frequent class of each value. Regression asks how much of
+    the target a straight line in one feature explains.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Features and target.
+    split : Split
+        Training rows only are looked at, at most 5000 of them.
+
+    Returns
+    -------
+    list of (str, float)
+        Column and share of the rows that it predicts (regression: share of the
+        variance), highest first.
+    """
+    if dataset.matrices:  # being like a row tells its class, which is no leak
+        return []
+    columns = dataset.feature_columns
+    most = min(_TELLING_ROWS, max(200, _TELLING_CELLS // max(1, len(columns))))
+    rows = split.train[:: -(-split.train.size // most) or 1]
+    if rows.size < _FEWEST_TELLING_ROWS:
+        return []
+    frame = dataset.frame[columns].iloc[rows]
+    if dataset.task == "regression":
+        # A strong cause of a number is no leak: only nearly all of it is.
+        mistakes, shares, least = 0.0, [*_explained(frame, dataset, rows)], TELLING
+    else:
+        y_encoded = dataset.y_encoded[rows]
+        mistakes = 1 - np.bincount(y_encoded).max() / rows.size
+        shares = [*_predicted(frame, dataset, y_encoded)]
+        least = max(TELLING, 1 - _OF_MAJORITY_ERRORS * mistakes)
+    shares.sort(key=lambda pair: -pair[1])
+    telling = [(name, share) for name, share in shares if share >= least]
+    if not telling and len(shares) > 1:
+        (_, best), (_, following) = shares[:2]
+        bound = _OF_NEXT_ERRORS * min(1 - following, mistakes)
+        if best >= _STANDING_OUT and 1 - best <= bound:
+            return shares[:1]
+    return telling
+
+
+def _predicted(
+    frame: pd.DataFrame, dataset: Dataset, y_encoded: np.ndarray
+) -> Iterator[tuple[str, float]]:
+    """Share of the rows that each column predicts, of the columns that may do well."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    n_classes = np.unique(y_encoded).size
+    if not 1 < n_classes <= y_encoded.size / _FEWEST_ROWS_PER_CLASS:
+        return
+    leaves = max(4, n_classes)
+    numbers = [name for name in frame if dataset.kinds[name] == "number"]
+    values = frame[numbers].to_numpy(np.float64)
+    changes = _changes(values, y_encoded)
+    promising = np.argsort(changes, kind="stable")[:_MOST_PROMISING]
+    few = np.flatnonzero(changes <= leaves + 0.02 * y_encoded.size)
+    for j in np.union1d(promising, few):
+        tree = DecisionTreeClassifier(max_leaf_nodes=leaves, random_state=0)
+        column = values[:, j : j + 1]
+        yield numbers[j], float(tree.fit(column, y_encoded).score(column, y_encoded))
+    for name in frame.columns.difference(numbers, sort=False):
+        table = pd.crosstab(pd.factorize(frame[name])[0], y_encoded).to_numpy()
+        # A value that occurs once predicts nothing but itself.
+        right = table.max(axis=1)[table.sum(axis=1) > 1]
+        yield name, float(right.sum() / y_encoded.size)
+
+
+def _changes(values: np.ndarray, y_encoded: np.ndarray) -> np.ndarray:
+    """How often the label changes along each sorted column, (n_columns,).
+
+    Few intervals that are right on 99 % of the rows leave few changes, so that
+    trees are grown for few columns only.
+    """
+    by_class = np.argsort(y_encoded, kind="stable")
+    order = by_class[np.argsort(values[by_class], axis=0, kind="stable")]
+    return np.count_nonzero(np.diff(y_encoded[order], axis=0), axis=0)
+
+
+def _explained(
+    frame: pd.DataFrame, dataset: Dataset, rows: np.ndarray
+) -> Iterator[tuple[str, float]]:
+    for name in frame:
+        values = as_numbers(frame[name])
+        known = ~np.isnan(values)
+        values, y = values[known], dataset.y[rows][known]
+        if dataset.kinds[name] == "category" or known.sum() < _FEWEST_TELLING_ROWS:
+            continue
+        if np.ptp(values) > 0 and np.ptp(y) > 0:
+            yield name, float(np.corrcoef(values, y)[0, 1] ** 2)
+
 
 #: Rows that are compared, columns that they are compared in, keys that are tried.
 _MOST_ROWS, _MOST_COLUMNS, _MOST_KEYS = 4_000, 60, 40
@@ -304,3 +526,175 @@ def unit_of(name: str) -> str:
     """Unit at the end of a column's name, such as kg in "weight (kg)"; empty: none."""
     match = _BRACKETED.fullmatch(name[:200]) or _BEHIND.fullmatch(name[:200])
     return match[1] if match else ""
+
+
+_WORDS = frozenset(
+    "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
+    "#n/a".split()
+) | {"not available", "not known", "not recorded", "not applicable", "no data"}
+_BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888)
+_ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
+#: -1 is an ordinary number where a column has fewer other values.
+_FEWEST_OTHERS = 10
+#: Different texts that are tried as dates, and digits of a date at least.
+_LOOKED_AT, _FEWEST_DIGITS = 500, 3
+#: Texts in a column of numbers that may stand for values that are held back.
+_MOST_MARKS = 2
+#: A code above all others is at least so many times the next one.
+_FAR_ABOVE = 2.0
+
+
+class Suggestion(NamedTuple):
+    """A cleaning step that may be right.
+
+    Parameters
+    ----------
+    step : CleaningStep
+        The column's step with the codes added.
+    reason : str
+        What looks like a code, and how often it occurs, in a sentence.
+    as_number : bool
+        Whether only numbers are left, and so many that they are no names of classes:
+        then the column is read as a number.
+    """
+
+    step: CleaningStep
+    reason: str
+    as_number: bool
+
+
+def suggest_codes(dataset: Dataset) -> list[Suggestion]:
+    """Find values that look like codes for "missing".
+
+    Words such as "unknown"; -9, -99, ... where no other number is negative; 999, ...
+    where every other number is less than half as large; -1 where it is the only
+    negative number among many; one or two texts among many different numbers. The
+    target is not compared with anything.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its cleaning so far is taken into account.
+
+    Returns
+    -------
+    list of Suggestion
+        At most one for each column that is not ignored.
+    """
+    frame = apply_steps(dataset.whole, dataset.cleaning)
+    dressed = [
+        suggestion
+        for name, column in frame.items()
+        if dataset.roles[name] in ("feature", "target")
+        if dataset.kinds[name] == "category"
+        if (suggestion := _dressed(dataset, column))
+    ]
+    dated = [
+        suggestion
+        for name, column in frame.items()
+        if dataset.roles[name] in ("feature", "ignore")
+        for suggestion in _dated(dataset, column)
+    ]
+    return (
+        dressed
+        + dated
+        + [
+            _suggestion(dataset, column, codes)
+            for name, column in frame.items()
+            if dataset.roles[name] != "ignore"
+            if (codes := [*_words(column, dataset.kinds[name]), *_numbers(column)])
+        ]
+    )
+
+
+def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Suggestion:
+    name = str(column.name)
+    step = step_of(dataset.cleaning, name)
+    where = where_one_of(column, codes)
+    left = column[~where].dropna()
+    numbers = as_numbers(left)
+    as_number = dataset.kinds[name] == "category" and not np.isnan(numbers).any()
+    as_number = as_number and np.unique(numbers).size > FEW_VALUES
+    looks = "looks like a code" if len(codes) == 1 else "look like codes"
+    rows = f"{where.sum():,} of {len(column):,} rows"
+    words = f"{name}: {values_in_words(codes)} in {rows}"
+    reason = f"{words} {looks} for a missing value."
+    return Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
+
+
+def _dressed(dataset: Dataset, column: pd.Series) -> Suggestion | None:
+    """Numbers with a unit, a currency or separated thousands."""
+    texts = [] if is_numeric(column) else column.dropna().unique().tolist()
+    if not are_dressed(texts):
+        return None
+    name = str(column.name)
+    step = step_of(dataset.cleaning, name)
+    units = {unit for _, unit in map(parse_dressed, texts) if unit}
+    unit = units.pop() if len(units) == 1 else step.unit
+    looks = f"{name}: {values_in_words(texts[:2])} … are numbers"
+    reason = f"{looks} in {unit}." if unit else f"{looks} written as texts."
+    return Suggestion(replace(step, numbers=True, unit=unit), reason, True)
+
+
+def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
+    """Dates and times of day, which are no categories."""
+    name = str(column.name)
+    step = step_of(dataset.cleaning, name)
+    if is_numeric(column) or step.date_use:
+        return
+    texts = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
+    if texts.empty or sum(map(str.isdigit, texts[0])) < _FEWEST_DIGITS:
+        return
+    forms = date_forms(texts)
+    days = pd.DataFrame({form: date_values(texts, form, "days") for form in forms})
+    place = days.nunique(axis=1).idxmax() if forms else 0  # where the forms differ
+    for form in forms:
+        is_clock = form.startswith("%H")
+        example = texts[[place]]
+        first = date_values(example, form, "hours" if is_clock else "days")[place]
+        day = pd.Timestamp("2000-01-01") + pd.Timedelta(first, "D")
+        for use in ("hours",) if is_clock else ("days", "weekday"):
+            unit = {"days": "days since 2000-01-01", "hours": "h"}.get(use, "")
+            in_words = f"{first:g} h" if is_clock else f"{day:%-d %B %Y}"
+            reason = f"{name}: {shown(texts[place])} is {in_words}; {DATE_WORDS[use]}."
+            yield Suggestion(
+                replace(step, date_use=use, date_form=form, unit=unit),
+                reason,
+                use != "weekday",
+            )
+
+
+def _words(column: pd.Series, kind: str) -> Iterator[str]:
+    if is_numeric(column):
+        return
+    different = pd.Series(sorted(column.dropna().unique()), dtype="str")
+    numbers = as_numbers(different)
+    others = different[np.isnan(numbers)]
+    few = 0 < len(others) <= _MOST_MARKS and kind == "category"
+    few = few and 2 * column.isin(others).sum() < column.count()
+    many = np.unique(numbers).size > FEW_VALUES
+    for value in others:
+        is_mark = few and (many or not any(map(str.isalnum, value)))
+        if is_mark or value.strip().casefold() in _WORDS:
+            yield value
+
+
+def _numbers(column: pd.Series) -> Iterator[str]:
+    values = as_numbers(column)
+    values = values[~np.isnan(values)]
+    if not values.size or {values.min(), values.max()}.isdisjoint(
+        (*_BELOW, -1, *_ABOVE)
+    ):
+        return  # before they are sorted: most columns have no code at an end
+    different = np.unique(values)
+    others = different[~np.isin(different, [*_BELOW, *_ABOVE])]
+    if others.size < 2:
+        return
+    lowest, highest = others[others != -1].min(initial=np.inf), others.max()
+    for value in different.tolist():
+        is_code = value in _BELOW and others[0] >= -1 and lowest >= 0
+        is_code |= value in _ABOVE and value >= _FAR_ABOVE * highest > 0
+        many = others.size > _FEWEST_OTHERS
+        is_code |= value == -1 and lowest >= 0 and many
+        if is_code:
+            yield as_text(pd.Series([value]))[0]

@@ -1,6 +1,10 @@
-"""Tables that a visitor brings: CSV, ARFF, Parquet and .ts files, or any DataFrame."""
+"""Tables that a visitor brings: of each format, with a header of Orange, any frame."""
 
-from collections.abc import Callable, Iterable, Mapping
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
 from pathlib import PurePath
@@ -9,7 +13,6 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets.apply_roles import Origin, apply_roles
 from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.cleaning import (
     CleaningStep,
@@ -26,27 +29,175 @@ from smpcore.datasets.columns import (
     is_numeric,
 )
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.display_names import shown
-from smpcore.datasets.guessing import guess_kinds, guess_roles
-from smpcore.datasets.limits import MAX_BYTES, read_bytes
-from smpcore.datasets.long_tables import (
+from smpcore.datasets.delimited import read_delimited
+from smpcore.datasets.display_names import clean_names, shown
+from smpcore.datasets.limits import MAX_BYTES, MAX_EXPANDED, check_size, read_bytes
+from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
+from smpcore.datasets.roles import Origin, apply_roles, guess_kinds, guess_roles
+from smpcore.datasets.series import (
     from_long,
     from_rows,
     is_row_per_series,
+    is_ts,
     long_roles,
+    read_ts,
 )
-from smpcore.datasets.names import clean_names
-from smpcore.datasets.orange import read_text
-from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
-from smpcore.datasets.series import is_ts, read_ts
-from smpcore.datasets.sheets import (
-    is_libsvm,
-    is_workbook,
-    read_libsvm,
-    read_workbook,
-)
-from smpcore.datasets.text import as_utf8, first_word, lines
+from smpcore.datasets.text import HEAD_BYTES, as_utf8, first_word, lines
 from smpcore.errors import DatasetError
+
+_KINDS: dict[str, Kind] = {
+    **dict.fromkeys(("c", "n", "continuous", "numeric"), "number"),
+    **dict.fromkeys(("d", "discrete", "categorical"), "category"),
+    **dict.fromkeys(("s", "string", "text"), "category"),
+}
+_TYPES = {*_KINDS, "t", "time", "u"}
+_ROLES: dict[str, Role] = {
+    **dict.fromkeys(("class", "c"), "target"),
+    **dict.fromkeys(("m", "meta", "i", "ignore", "w", "weight"), "ignore"),
+}
+# A name such as cD#diagnosis: the role, the type, and the name itself.
+_PREFIXED = re.compile(r"(?=[^#])([mciw]?)([CDSTNU]?)#(.+)", re.DOTALL)
+
+
+def read_text(data: bytes, options: ReadingOptions) -> FileTable:
+    """Read a text table; a header of Orange gives its columns kinds and roles."""
+    sign, n_rows = _header(_first_rows(data[:HEAD_BYTES], 3, "latin-1"))
+    if not n_rows or options.header not in (None, n_rows):
+        return read_delimited(data, options)
+    options = replace(options, delimiter=sign, header=n_rows, skip=0)
+    frame, reading, notices, *_ = read_delimited(data, options)
+    text, _ = as_utf8(data, reading.encoding)
+    header = [*csv.reader(_first_rows(text, n_rows), delimiter=sign)]
+    if n_rows == 1:
+        header = _parts(header[0])
+    padded = [(*row, *[""] * frame.shape[1])[: frame.shape[1]] for row in header]
+    names, types, flags = padded
+    kinds, roles = {}, {}
+    for place, (word, flag) in enumerate(zip(types, flags, strict=True)):
+        word = word.strip().lower()
+        if word not in ("", "t", "time", "u"):
+            kinds[place] = _KINDS.get(word, "category")
+        named = [_ROLES[part] for part in flag.lower().split() if part in _ROLES]
+        named += ["ignore"] * (word in ("s", "string", "text"))
+        for role in named[:1]:
+            again = role == "target" and role in roles.values()
+            roles[place] = "ignore" if again else role
+    notices = [words for words in notices if not words.startswith("The names are")]
+    notices.append("Types and roles of the columns are those of a header of Orange.")
+    frame = frame.set_axis(list(names), axis=1)
+    return FileTable(frame, reading, notices, roles=roles, kinds=kinds)
+
+
+def _first_rows(text: bytes, n_rows: int, encoding: str = "utf-8") -> list[str]:
+    rows = zip(lines(text), range(n_rows), strict=False)
+    return [row.decode(encoding) for row, _ in rows]
+
+
+def _header(rows: Sequence[str]) -> tuple[str, int]:
+    """The sign between cells, and how many rows such a header has: 3, 1 or none."""
+    sign = "\t" if rows and "\t" in rows[0] else ","
+    names, types, flags = [
+        [cell.strip() for cell in row.lower().split(sign)]
+        for row in (*rows, "", "", "")[:3]
+    ]
+    words = " ".join(flags).split()
+    known = all(word in _ROLES or "=" in word for word in words)
+    # Rows of one letter each may be data: a role stands in few columns only.
+    if known and ("" in flags or any(len(word) > 1 for word in words)):
+        typed = [word in _TYPES or " " in word for word in types]
+        if len(names) == len(types) > 1 and all(typed) and {*types} & _TYPES:
+            return sign, 3
+    prefixed = (
+        [_PREFIXED.fullmatch(cell) for cell in rows[0].split(sign)] if rows else []
+    )
+    return sign, int(len(prefixed) > 1 and any(prefixed))
+
+
+def _parts(cells: Sequence[str]) -> list[list[str]]:
+    """Names, types and roles of one row of prefixed names."""
+    matches = [_PREFIXED.fullmatch(cell) for cell in cells]
+    parts = [
+        (cell, "", "") if match is None else (match[3], match[2], match[1])
+        for cell, match in zip(cells, matches, strict=True)
+    ]
+    return [*map(list, zip(*parts, strict=True))]
+
+
+_ROW = rb"[ \t]*[-+]?\d[\d.eE+-]*([ \t]+\d+:[-+\d.eE]+)+[ \t]*(#[^\r\n]*)?"
+_FIRST_ROWS = re.compile(rb"(" + _ROW + rb"(\r?\n|$)){1,3}")
+
+
+def is_workbook(data: bytes) -> bool:
+    """Whether this is a workbook of Excel since 2007."""
+    return data.startswith(b"PK\x03\x04") and b"xl/workbook" in data
+
+
+def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
+    """Read the first sheet; titles, names and notes are found as in a text."""
+    from openpyxl import load_workbook
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            size = sum(part.file_size for part in archive.infolist())
+        if size > MAX_EXPANDED:
+            raise DatasetError("The workbook is too large; save the sheet as CSV.")
+        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheet, rows = book.worksheets[0], []
+        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
+            check_size(number, len(row))
+            rows.append(",".join(map(_quoted, row)))
+    except DatasetError:
+        raise
+    except Exception as error:  # openpyxl raises whatever it meets
+        raise DatasetError(
+            "The workbook is damaged, or locked; save its sheet as CSV."
+        ) from error
+    known = {"delimiter": ",", "quote": '"', "escape": "", "decimal": "."}
+    known["encoding"] = "utf-8"
+    table = read_delimited("\n".join(rows).encode(), replace(options, **known))
+    notices = [*table.notices]
+    if len(book.worksheets) > 1:
+        title, rest = sheet.title, len(book.worksheets) - 1
+        notices.append(f"Read is the first sheet, {title!r}, not the {rest} others.")
+    reading = replace(table.reading, format="Excel", **dict.fromkeys(known, ""))
+    return table._replace(reading=reading, notices=notices)
+
+
+def _quoted(value: Any) -> str:
+    """A cell as a text table has it."""
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    text = str(value)
+    if hasattr(value, "isoformat"):
+        text = text.removesuffix(" 00:00:00")
+    return '"' + text.replace('"', '""') + '"'
+
+
+def is_libsvm(data: bytes) -> bool:
+    """Whether the first rows are a label and pairs of a position and a number."""
+    return _FIRST_ROWS.match(data[:65_536]) is not None
+
+
+def read_libsvm(data: bytes, options: ReadingOptions) -> FileTable:
+    """Read rows of LibSVM: what a row does not name is 0; the label comes last."""
+    from sklearn.datasets import load_svmlight_file
+
+    check_size(data.count(b"\n"), 1)
+    try:
+        X, y = load_svmlight_file(io.BytesIO(data))
+    except ValueError as error:
+        raise DatasetError(
+            f"The file looks like LibSVM rows, but cannot be read ({error}); save the "
+            "table as CSV."
+        ) from error
+    check_size(X.shape[0], X.shape[1] + 1)
+    frame = pd.DataFrame(X.toarray(), columns=[f"x{i + 1}" for i in range(X.shape[1])])
+    frame["target"] = y.astype(np.int64) if np.all(y == np.floor(y)) else y
+    words = "Read as LibSVM rows: what a row does not name is 0."
+    return FileTable(frame, Reading("LibSVM"), [words])
+
 
 _FOREIGN = {
     b"PK\x03\x04": "a ZIP archive",
@@ -261,7 +412,7 @@ def _sampled(source: bytes | BinaryIO) -> FileTable | None:
     source.seek(0)
     if not is_parquet:
         return None
-    from smpcore.datasets.parquet_sample import is_too_large, sample_parquet
+    from smpcore.datasets.parquet import is_too_large, sample_parquet
 
     return sample_parquet(source) if is_too_large(source) else None
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 from joblib import parallel_config
 
 from smpcore.datasets import Dataset, prepare
-from smpcore.datasets.names import clean_names
-from smpcore.datasets.prepared_rows import PreparedRows
+from smpcore.datasets.display_names import clean_names
+from smpcore.datasets.parquet_rows import PreparedRows
 from smpcore.errors import DatasetError
 from smpcore.evaluation.regression_scores import RegressionScores
 from smpcore.evaluation.scores import Scores, score_answers
@@ -119,7 +119,7 @@ def fit_all_rows(
 
 def _targets(file: Any, name: str, task: str) -> tuple[np.ndarray, np.ndarray]:
     """Classes or numbers of a Parquet file, and the place of each row's; -1 if none."""
-    from smpcore.datasets.parquet_sample import class_codes
+    from smpcore.datasets.parquet import class_codes
 
     column = file.read(columns=[name]).column(0)
     if task == "classification":

@@ -8,8 +8,8 @@ from smpcore.chips import CHIPS, measure
 from smpcore.chips.measuring import NOT_DUE
 from smpcore.codegen import FeatureStream, compile_model, emit_stream, quantise
 from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
+from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
-from smpcore.datasets.synthetic import cells
 from smpcore.errors import DatasetError, ExportError
 from tests.smpcore.codegen.random_models import one_value, random_linear
 from tests.smpcore.codegen.test_stream import answered, check

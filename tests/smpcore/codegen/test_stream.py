@@ -16,7 +16,7 @@ from smpcore.codegen import (
     emit_stream,
     quantise,
 )
-from smpcore.datasets.synthetic import cells
+from smpcore.datasets.columns import cells
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.random_models import one_value, random_linear
 from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, run, write

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from smpcore.datasets import prepare, read_frame, read_table
-from smpcore.datasets.names import clean_names
+from smpcore.datasets.display_names import clean_names
 from smpcore.errors import DatasetError
 
 HEADER = b"@relation r\n@attribute a real\n@attribute class {p,q}\n@data\n"

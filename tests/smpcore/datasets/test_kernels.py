@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from smpcore import IMKPLClassifier, SmpcoreError
-from smpcore.datasets import kernels, read_kernels
+from smpcore.datasets import matrices, read_kernels
 from smpcore.errors import DatasetError
 
 POINTS = np.random.default_rng(0).normal(size=(12, 3))
@@ -82,7 +82,7 @@ def _edited(size=None, claim=None):
 
 
 def test_a_long_directory_is_refused_before_it_is_read(monkeypatch):
-    monkeypatch.setattr(kernels, "MAX_KERNELS", 2)
+    monkeypatch.setattr(matrices, "MAX_KERNELS", 2)
     data = npz(**{f"k{number}": np.eye(2) for number in range(6)})
     monkeypatch.setattr(zipfile, "ZipFile", None)
     with pytest.raises(DatasetError, match="more than 2 arrays; leave kernels out"):
@@ -91,13 +91,13 @@ def test_a_long_directory_is_refused_before_it_is_read(monkeypatch):
 
 def test_texts_that_are_no_labels_are_refused_packed(monkeypatch):
     data = npz(k=np.eye(2), names=np.array(["a", "b" * 1_001]))
-    monkeypatch.setattr(kernels, "_array", None)
+    monkeypatch.setattr(matrices, "_array", None)
     with pytest.raises(DatasetError, match=r"names has texts of 1,001 characters, at"):
         read_kernels(data)
 
 
 def test_what_unpacks_to_too_much_is_refused_packed(monkeypatch):
-    monkeypatch.setattr(kernels, "MAX_KERNEL_BYTES", 2**22)
+    monkeypatch.setattr(matrices, "MAX_KERNEL_BYTES", 2**22)
     bomb = _edited(3000)
     assert len(bomb) < 100_000
     tracemalloc.start()

@@ -220,7 +220,7 @@ def test_too_many_numbers_of_a_file_are_refused_packed(monkeypatch):
     file = io.BytesIO()
     np.savez_compressed(file, k=np.eye(5), y=np.arange(5) % 2)
     monkeypatch.setattr("smpcore.datasets.matrices.MAX_CELLS", 24)
-    monkeypatch.setattr("smpcore.datasets.kernels._array", None)
+    monkeypatch.setattr("smpcore.datasets.matrices._array", None)
     with pytest.raises(DatasetError, match="1 matrices of 5 x 5 have 25 numbers"):
         read_matrices(file.getvalue(), "k.npz")
 

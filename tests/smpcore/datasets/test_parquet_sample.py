@@ -9,15 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from smpcore import SmpcoreError, read_table
-from smpcore.datasets import limits, parquet_sample
+from smpcore.datasets import limits, parquet
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     """A file of more than 1,000 rows is large, and 200 of them are drawn."""
     monkeypatch.setattr(limits, "MAX_ROWS", 1_000)
-    monkeypatch.setattr(parquet_sample, "MOST_ROWS", 200)
-    monkeypatch.setattr(parquet_sample, "LEAST_ROWS", 20)
+    monkeypatch.setattr(parquet, "MOST_ROWS", 200)
+    monkeypatch.setattr(parquet, "LEAST_ROWS", 20)
 
 
 def a_frame(n_rows=2_000):
@@ -70,13 +70,13 @@ def test_the_same_file_gives_the_same_sample_and_python_reads_it_again():
 def test_only_some_row_groups_are_read_and_one_for_a_class_that_they_lack(monkeypatch):
     frame = a_frame()
     size = pq.ParquetFile(written(frame)).metadata.row_group(0).total_byte_size
-    monkeypatch.setattr(parquet_sample, "MOST_READ", 4 * size)
+    monkeypatch.setattr(parquet, "MOST_READ", 4 * size)
     frame["label"] = np.where(np.arange(2_000) < 100, "first", "other")
     dataset = sample(frame)
     assert "with shares as in all rows, from 5 of 20 row groups" in dataset.notices[0]
     assert (dataset.frame["label"] == "first").sum() == 10
     frame["label"] = np.where(np.arange(2_000) % 500 < 250, "less", "more")
-    monkeypatch.setattr(parquet_sample, "MOST_READ", size)
+    monkeypatch.setattr(parquet, "MOST_READ", size)
     assert "as far as these have such rows" in sample(frame).notices[0]
 
 
@@ -87,7 +87,7 @@ def test_a_sample_is_never_larger_than_it_may_be():
 
 
 def test_classes_that_are_many_only_in_all_rows_are_not_counted(monkeypatch):
-    monkeypatch.setattr(parquet_sample, "MOST_CLASSES", 50)
+    monkeypatch.setattr(parquet, "MOST_CLASSES", 50)
     frame = a_frame().assign(label=[f"c{i // 20}" for i in range(2_000)])
     assert "200 of 2,000 rows, drawn at random" in sample(frame).notices[0]
 
@@ -135,7 +135,7 @@ def test_a_small_file_is_read_as_a_whole():
 
 
 def test_wide_tables_get_fewer_rows(monkeypatch):
-    monkeypatch.setattr(parquet_sample, "MOST_VALUES", 500)
+    monkeypatch.setattr(parquet, "MOST_VALUES", 500)
     assert sample(a_frame()).n_samples == pytest.approx(100, abs=2)
 
 
@@ -200,7 +200,7 @@ def test_what_is_refused(make, words):
 
 
 def test_a_row_group_that_is_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr(parquet_sample, "MOST_GROUP_BYTES", 1_000)
+    monkeypatch.setattr(parquet, "MOST_GROUP_BYTES", 1_000)
     with pytest.raises(SmpcoreError, match="save the file with smaller row groups"):
         sample(a_frame())
 

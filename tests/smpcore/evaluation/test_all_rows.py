@@ -27,8 +27,8 @@ def frame():
 @pytest.fixture
 def saved(tmp_path, monkeypatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 1000)
-    monkeypatch.setattr("smpcore.datasets.parquet_sample.MOST_ROWS", 200)
-    monkeypatch.setattr("smpcore.datasets.parquet_sample.LEAST_ROWS", 200)
+    monkeypatch.setattr("smpcore.datasets.parquet.MOST_ROWS", 200)
+    monkeypatch.setattr("smpcore.datasets.parquet.LEAST_ROWS", 200)
 
     def save(frame):
         path = tmp_path / "large.parquet"
