@@ -88,8 +88,9 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     check_size(1, layout.width)
     check_size(count_line_ends(text), layout.width)
     decimal = options.decimal or decimal_of(rows, layout)
-    spoilt = encoding == "utf-8" and _REPLACED in text and _REPLACED not in data
-    notices = _spoilt(text) if spoilt else []
+    notices = []
+    if encoding == "utf-8" and not text.isascii():
+        notices += _spoilt(text) if _REPLACED in text and _REPLACED not in data else []
     table, footer, changes = _parsed(text, layout, options.footer)
     if not len(table):
         raise DatasetError(
@@ -406,7 +407,7 @@ def _arranged(
         if joint(ragged[place], layout) is None:
             raise DatasetError(_too_long(layout, place + 1, ragged[place]))
     short = [at for at, cells in rows.items() if len(cells) < width and any(cells)]
-    n_empty = len(_EMPTY_LINES.findall(text)) + (text[:1] in b"\r\n")
+    n_left_out = 0
     for places, words in (
         (short, "Too few cells, the others count as missing"),
         (joined, "Too many cells, those of a text without quotation marks are joined"),
@@ -418,11 +419,12 @@ def _arranged(
             rest = f" and {len(places) - 1:,} more" * (len(places) > 1)
             first = f"row {places[0] + 1:,} ({shown(layout.sign.join(cells))})"
             notices.append(f"{words}: {first}{rest}.")
-            n_empty += int(blank[places].sum())
+            n_left_out += int(blank[places].sum())
     table, blank = table.slice(0, end), blank[:end]
     if blank.any():
         table = table.filter(pa.array(~blank))
-        if (n := int(blank.sum()) - n_empty) > 0:
+        n_empty = len(_EMPTY_LINES.findall(text)) + (text[:1] in b"\r\n")
+        if (n := int(blank.sum()) - n_left_out - n_empty) > 0:
             notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
     return table, n_rows - end, notices
 

@@ -55,7 +55,9 @@ def as_utf8(data: bytes, encoding: str | None) -> tuple[bytes, str]:
             "The file is not a text table: it has zero bytes; save the table as CSV, "
             "in UTF-8."
         )
-    return text.replace(codecs.BOM_UTF8, b""), name  # within: files put together
+    if not text.isascii():
+        text = text.replace(codecs.BOM_UTF8, b"")  # within: files put together
+    return text, name
 
 
 def _unicode_of(data: bytes) -> str | None:
