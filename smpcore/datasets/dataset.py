@@ -57,16 +57,6 @@ class _SharedFrame:
 SHARED_FRAME = _SharedFrame()
 
 
-def stored(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose columns are stored as numbers or text."""
-    names = list(frame)
-    if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
-        raise DatasetError(
-            "frame.columns should be different texts; make_dataset renames them."
-        )
-    return canonical_columns(frame.reset_index(drop=True))
-
-
 def check_content(
     frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
 ) -> None:
@@ -103,36 +93,10 @@ def check_content(
         )
 
 
-def coded_labels(column: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """Position of each row's label among the labels in ascending order, and these.
-
-    Labels so long that an array of them would not fit are refused.
-    """
-    if is_numeric(column) and np.all(column == np.floor(column)):
-        column = column.astype(np.int64)
-    else:
-        column = as_text(column)
-    codes, labels = pd.factorize(column, sort=True)
-    longest = 0 if is_numeric(column) else max(map(len, labels), default=0)
-    if longest * len(column) > MAX_LABEL_CHARACTERS:
-        raise DatasetError(
-            f"target={shown(column.name)} should hold short class labels, one has "
-            f"{longest} characters; choose another target or shorten its labels."
-        )
-    labels = np.array(labels, np.int64 if is_numeric(column) else np.str_)
-    return read_only(codes.astype(np.int64)), read_only(labels)
-
-
 def read_only(array: np.ndarray) -> np.ndarray:
     """Return the array itself, locked."""
     array.flags.writeable = False
     return array
-
-
-def bytes_together(*frames: pd.DataFrame) -> int:
-    """Memory that tables need; columns that share theirs count once."""
-    columns = [column for frame in frames for _, column in frame.items()]
-    return sum({_address(column): column.nbytes for column in columns}.values())
 
 
 def _address(column: pd.Series) -> int:
@@ -143,22 +107,7 @@ def _address(column: pd.Series) -> int:
     return texts.buffers()[-1].address if len(texts) else id(column)
 
 
-def pickled(dataset: Any) -> tuple:
-    """What a data set's pickle holds: each column once, as in memory."""
-    values = {field.name: getattr(dataset, field.name) for field in fields(dataset)}
-    values |= {"roles": dict(dataset.roles), "kinds": dict(dataset.kinds)}
-    frame, whole = dataset.frame, dataset.whole
-    same: set[str] = set()
-    if frame.shape == whole.shape:
-        both = zip(frame.items(), whole.items(), strict=True)
-        same = {name for (name, a), (_, b) in both if _address(a) == _address(b)}
-    if dataset.origin is not None:
-        others = whole.drop(columns=list(same))
-        values["origin"] = replace(dataset.origin, frame=others)
-    return _unpickled, (type(dataset), values, same, list(whole))
-
-
-def _unpickled(kind: type, values: dict, same: set[str], names: list[str]) -> Any:
+def _unpickled(values: dict, same: set[str], names: list[str]) -> Dataset:
     frame, origin = values["frame"], values["origin"]
     if origin is not None:
         whole = frame.copy(deep=False)
@@ -166,7 +115,7 @@ def _unpickled(kind: type, values: dict, same: set[str], names: list[str]) -> An
             columns = [(frame if n in same else origin.frame)[n].array for n in names]
             whole = framed(columns, names)
         values["origin"] = replace(origin, frame=whole)
-    return kind(**values)
+    return Dataset(**values)
 
 
 def bytes_of(column: pd.Series) -> Iterator[bytes | np.ndarray]:
@@ -275,10 +224,14 @@ class Dataset:
     matrices: tuple[Matrix, ...] = ()
 
     def __post_init__(self):
-        frame = stored(self.frame)
-        kinds = self.kinds or {
-            name: "number" if is_numeric(frame[name]) else "category" for name in frame
-        }
+        names = list(self.frame)
+        if len(set(names)) < len(names) or not all(isinstance(n, str) for n in names):
+            raise DatasetError(
+                "frame.columns should be different texts; make_dataset renames them."
+            )
+        frame = canonical_columns(self.frame.reset_index(drop=True))
+        kinds = {n: "number" if is_numeric(frame[n]) else "category" for n in names}
+        kinds = self.kinds or kinds
         check_content(frame, self.roles, kinds, self.task)
         put = self.__dict__.update  # as every frozen dataclass sets its own fields
         put(frame=frame, notices=tuple(self.notices))
@@ -299,7 +252,18 @@ class Dataset:
         )
 
     def __reduce__(self):
-        return pickled(self)
+        """What a pickle holds: each column once, as in memory."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values |= {"roles": dict(self.roles), "kinds": dict(self.kinds)}
+        frame, whole = self.frame, self.whole
+        same: set[str] = set()
+        if frame.shape == whole.shape:
+            both = zip(frame.items(), whole.items(), strict=True)
+            same = {name for (name, a), (_, b) in both if _address(a) == _address(b)}
+        if self.origin is not None:
+            others = whole.drop(columns=list(same))
+            values["origin"] = replace(self.origin, frame=others)
+        return _unpickled, (values, same, list(whole))
 
     @cached_property
     def digest(self) -> str:
@@ -341,11 +305,9 @@ class Dataset:
     @property
     def n_bytes(self) -> int:
         """Memory that the tables need, rows left out included."""
-        return bytes_together(self.frame, self.whole)
-
-    @property
-    def _n_test(self) -> int:
-        return 0 if self.test_rows is None else self.test_rows.size
+        tables = self.frame, self.whole  # columns that share their memory count once
+        columns = [column for frame in tables for _, column in frame.items()]
+        return sum({_address(column): column.nbytes for column in columns}.values())
 
     @property
     def feature_columns(self) -> list[str]:
@@ -397,7 +359,19 @@ class Dataset:
 
     @cached_property
     def _coded(self) -> tuple[np.ndarray, np.ndarray]:
-        return coded_labels(self.frame[self.target])
+        """Both; labels so long that an array of them would not fit are refused."""
+        column = self.frame[self.target]
+        whole = is_numeric(column) and np.all(column == np.floor(column))
+        column = column.astype(np.int64) if whole else as_text(column)
+        codes, labels = pd.factorize(column, sort=True)
+        longest = 0 if whole else max(map(len, labels), default=0)
+        if longest * len(column) > MAX_LABEL_CHARACTERS:
+            raise DatasetError(
+                f"target={shown(self.target)} should hold short class labels, one has "
+                f"{longest} characters; choose another target or shorten its labels."
+            )
+        labels = np.array(labels, np.int64 if whole else np.str_)
+        return read_only(codes.astype(np.int64)), read_only(labels)
 
     @cached_property
     def groups(self) -> np.ndarray | None:
@@ -475,7 +449,8 @@ class Dataset:
     @property
     def _origin(self) -> Origin:
         frame = self.frame.drop(columns=list(added_columns(self.cleaning)))
-        return self.origin or Origin(frame, self._n_test, self.notices)
+        n_test = 0 if self.test_rows is None else self.test_rows.size
+        return self.origin or Origin(frame, n_test, self.notices)
 
     def two_classes(self) -> Dataset:
         """Return the same table with two classes in place of a number to predict.
@@ -572,13 +547,7 @@ class Dataset:
             )
         X = np.asarray(X, np.float64).reshape(-1, len(names))
         frame = pd.DataFrame(X, columns=names).assign(**{self.target: y})
-        roles = {name: self.roles[name] for name in frame}
-        return replace(
-            self,
-            **{"frame": frame, "roles": roles, "kinds": None, "test_rows": None},
-            **{"private": True, "notices": (), "origin": None, "numbers": None},
-            cleaning=(),
-        )
+        return _drawn(self, frame)
 
 
 #: More than that is another question: then the roles of the columns say it better.
@@ -717,13 +686,17 @@ def with_series(dataset: Dataset, x: np.ndarray, label: Any, most: int) -> Datas
     if dataset.n_samples >= most:
         raise DatasetError(f"At most {most:,} rows can be drawn on; use fewer rows.")
     names = [*dataset.feature_columns, dataset.target]
-    frame = dataset.frame[names]
     row = pd.DataFrame([[*np.asarray(x, np.float64), label]], columns=names)
+    return _drawn(dataset, pd.concat([dataset.frame[names], row], ignore_index=True))
+
+
+def _drawn(dataset: Dataset, frame: pd.DataFrame) -> Dataset:
+    """The data set with rows some of which were drawn, and none as it was read."""
     return replace(
         dataset,
-        frame=pd.concat([frame, row], ignore_index=True),
-        roles={name: dataset.roles[name] for name in names},
-        kinds={name: dataset.kinds[name] for name in names},
-        **{"private": True, "test_rows": None, "numbers": None, "origin": None},
-        **{"notices": (), "cleaning": ()},
+        frame=frame,
+        roles={name: dataset.roles[name] for name in frame},
+        private=True,
+        **dict.fromkeys(("kinds", "test_rows", "numbers", "origin")),
+        **dict.fromkeys(("notices", "cleaning"), ()),
     )
