@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -188,14 +189,14 @@ Kind = Callable[[np.random.Generator], tuple[bytes, Truth]]
 KINDS: dict[str, Kind] = {}
 
 
-def kind(make: Callable[[np.random.Generator], File]) -> Kind:
-    """Note a kind of file by the name of its function."""
+def kind(make: Callable[[np.random.Generator], File], name: str = "") -> Kind:
+    """Note a kind of file, by the name of its function if it is given none."""
 
     def written(rng: np.random.Generator) -> tuple[bytes, Truth]:
         file = make(rng)
         return file.written(), file.truth()
 
-    KINDS[make.__name__.replace("_", " ")] = written
+    KINDS[name or make.__name__.replace("_", " ")] = written
     return written
 
 
@@ -208,6 +209,21 @@ def styled(file: File, **changes: Any) -> File:
 def texts_of(file: File) -> list[list[str]]:
     """Columns of texts."""
     return [column for column in file.columns if isinstance(column[0], str)]
+
+
+def with_texts(file: File, change: Callable[[str], str]) -> File:
+    """The file with each of its texts changed."""
+    for column in texts_of(file):
+        column[:] = map(change, column)
+    return file
+
+
+def with_column(file: File, name: str, cells: list, place: int | None = None) -> File:
+    """The file with a further column, at a place or at the end."""
+    place = len(file.columns) if place is None else place
+    file.columns.insert(place, cells)
+    file.names.insert(place, name)
+    return file
 
 
 def numbers_of(file: File) -> list[list[float]]:
@@ -256,8 +272,7 @@ def other_delimiters_in_text(rng):
     other = str(
         rng.choice([one for one in (", ", "; ", " | ", ": ") if sign not in one])
     )
-    for column in texts_of(file):
-        column[:] = [cell.replace(" ", other, 1) for cell in column]
+    with_texts(file, lambda cell: cell.replace(" ", other, 1))
     return styled(file, quoting="minimal", quote="")
 
 
@@ -265,8 +280,7 @@ def other_delimiters_in_text(rng):
 def clock_times(rng):
     file = table(rng)
     times = rng.integers(0, [24, 60, 60], (len(file.columns[0]), 3)).tolist()
-    file.columns.append(["{:02}:{:02}:{:02}".format(*one) for one in times])
-    file.names.append("clock")
+    with_column(file, "clock", ["{:02}:{:02}:{:02}".format(*one) for one in times])
     return styled(file, quoting="minimal")
 
 
@@ -274,46 +288,35 @@ def clock_times(rng):
 def quotes_are_apostrophes(rng):
     file = table(rng, (_numbers, _phrases, _levels, _phrases))
     sign = file.style.delimiter
-    for column in texts_of(file):
-        column[:] = [cell.replace(" ", sign, 1) for cell in column]
+    with_texts(file, lambda cell: cell.replace(" ", sign, 1))
     return styled(file, quote="'", quoting=str(rng.choice(["text", "minimal"])))
 
 
 @kind
 def apostrophes_in_words(rng):
     file = table(rng, (_phrases, _numbers, _levels))
-    for column in texts_of(file):
-        column[:] = [cell.replace(" ", "'s ", 1) for cell in column]
-    return file
+    return with_texts(file, lambda cell: cell.replace(" ", "'s ", 1))
 
 
 @kind
 def marks_doubled(rng):
     file = table(rng, (_numbers, _phrases, _levels))
-    for column in texts_of(file):
-        column[:] = [f'{cell} "so" on' if rng.random() < 0.3 else cell
-                     for cell in column]  # fmt: skip
-    return file
+    return with_texts(file, lambda cell: cell + ' "so" on' * (rng.random() < 0.3))
 
 
 @kind
 def marks_escaped(rng):
     file = table(rng, (_numbers, _phrases, _levels))
     sign = file.style.delimiter
-    for column in texts_of(file):
-        column[:] = [f'{cell} "so"{sign} on' if rng.random() < 0.3 else cell
-                     for cell in column]  # fmt: skip
-    column[0] = 'amber "so" on'
+    with_texts(file, lambda cell: cell + f' "so"{sign} on' * (rng.random() < 0.3))
+    texts_of(file)[-1][0] = 'amber "so" on'
     return styled(file, doubled=False, quoting="text")
 
 
 @kind
 def line_ends_in_text(rng):
     file = table(rng, (_numbers, _phrases, _levels))
-    for column in texts_of(file):
-        column[:] = [cell.replace(" ", "\n", 1) if rng.random() < 0.3 else cell
-                     for cell in column]  # fmt: skip
-    return file
+    return with_texts(file, lambda cell: cell.replace(" ", "\n", rng.random() < 0.3))
 
 
 # -- numbers ----------------------------------------------------------------------
@@ -554,43 +557,37 @@ def names_in_three_rows(rng):
 # -- cells ------------------------------------------------------------------------
 
 
-def _with_texts(rng: np.random.Generator, texts: list[str], share: float = 1.0) -> File:
+def _with_notes(rng: np.random.Generator, texts: list[str]) -> File:
     file = table(rng, (_numbers, _levels, _counts))
     n = len(file.columns[0])
     column = [str(one) for one in rng.choice(texts, n)]
-    column = [one if rng.random() < share else "amber" for one in column]
+    rng.random(n)
     file.columns.insert(int(rng.integers(4)), column)
     file.names.append("note")
     return styled(file, quoting="minimal")
 
 
-@kind
-def texts_are_addresses(rng):
-    return _with_texts(rng, ["http://example.org/a?b=1;c", "https://example.org:80/x,y",
-                             "mail@example.org", "10.0.0.1", "1.2.3-rc1"])  # fmt: skip
-
-
-@kind
-def texts_are_ranges(rng):
-    return _with_texts(rng, ["10-20", "20-30", "<=5", ">60", "1/2", "A:B"])
-
-
-@kind
-def texts_are_sentences(rng):
-    texts = ['She said, "no"; then left.', "It is 5 o'clock: time, they say.",
-             "No; never.", "Why (not)?", "a|b^c", "It's: 'so', so"]  # fmt: skip
-    return _with_texts(rng, texts)
-
-
-@kind
-def texts_are_json(rng):
-    return _with_texts(rng, ['{"a": [1, 2], "b": "x;y"}', '{"a": [], "b": null}'])
+#: Kind -> texts that something else could be meant by.
+NOTES = {
+    "texts are addresses": ["http://example.org/a?b=1;c", "https://example.org:80/x,y",
+                            "mail@example.org", "10.0.0.1", "1.2.3-rc1"],
+    "texts are ranges": ["10-20", "20-30", "<=5", ">60", "1/2", "A:B"],
+    "texts are sentences": ['She said, "no"; then left.',
+                            "It is 5 o'clock: time, they say.", "No; never.",
+                            "Why (not)?", "a|b^c", "It's: 'so', so"],
+    "texts are json": ['{"a": [1, 2], "b": "x;y"}', '{"a": [], "b": null}'],
+    "coordinates": ["51°30'12\"N", "0°7'39\"W", "48°51'N", "2°21'E"],
+    "words begin with apostrophes": ["'s-Hertogenbosch", "'t Harde", "d'Or", "Delft",
+                                     "rock 'n'"],
+}  # fmt: skip
+for name, texts in NOTES.items():
+    kind(partial(_with_notes, texts=texts), name)
 
 
 @kind
 def texts_have_inches(rng):
     """A quotation mark within a text that has none around it."""
-    file = _with_texts(rng, ["a pipe"])
+    file = _with_notes(rng, ["a pipe"])
     column = next(one for one in file.columns if one[0] == "a pipe")
     column[::3] = ['5" pipe'] * len(column[::3])
     return styled(file, quote="")
@@ -623,8 +620,7 @@ def delimiters_at_line_ends(rng):
 def short_rows(rng):
     file = table(rng)
     places = {*rng.choice(len(file.columns[0]), 1 + len(file.columns[0]) // 10)}
-    file.columns.append(_counts(rng, len(file.columns[0])))
-    file.names.append("last")
+    with_column(file, "last", _counts(rng, len(file.columns[0])))
     for place in places:
         file.columns[-1][place] = math.nan
     file.change = lambda place, line: line[:-1] if place in places else line
@@ -731,10 +727,9 @@ def notes_in_a_column(rng):
     file = table(rng)
     notes = ["", "see the note below", "Provisional: to be revised in the next issue"]
     n = len(file.columns[0])
-    file.columns.append([str(one) for one in rng.choice(notes, n, p=[0.9, 0.05, 0.05])])
-    file.columns[-1][int(rng.integers(n))] = notes[1]
-    file.names.append(str(rng.choice(["Remarks", ""])))
-    return file
+    column = [str(one) for one in rng.choice(notes, n, p=[0.9, 0.05, 0.05])]
+    column[int(rng.integers(n))] = notes[1]
+    return with_column(file, str(rng.choice(["Remarks", ""])), column)
 
 
 @kind
@@ -783,8 +778,7 @@ def empty_columns(rng):
     n = len(file.columns[0])
     for _ in range(int(rng.integers(1, 4))):
         place = int(rng.integers(1, len(file.columns) + 1))
-        file.columns.insert(place, [math.nan] * n)
-        file.names.insert(place, "")
+        with_column(file, "", [math.nan] * n, place)
     return file
 
 
@@ -795,17 +789,14 @@ def merged_first_cells(rng):
     n, step = len(file.columns[0]), int(rng.integers(2, 7))
     words = rng.choice(_WORDS, n).tolist()
     words = [word if place % step == 0 else "" for place, word in enumerate(words)]
-    file.columns.insert(0, words)
-    file.names.insert(0, "county")
-    return file
+    return with_column(file, "county", words, 0)
 
 
 @kind
 def headings_between_rows(rng):
     """A row with a word in its first cell alone, before the rows of each part."""
     file = table(rng, (_counts, _numbers))
-    file.columns.insert(0, _phrases(rng, len(file.columns[0])))
-    file.names.insert(0, "place")
+    with_column(file, "place", _phrases(rng, len(file.columns[0])), 0)
     for place in range(0, len(file.columns[0]), 4):
         file.columns[0][place] = f"Region {place}"
         for column in file.columns[1:]:
@@ -831,10 +822,15 @@ def _fixed(values: np.ndarray) -> Callable[[int], list]:
     return lambda n: values[:n].tolist()
 
 
-@kind
-def thousands_with_commas(rng):
+def _thousands(rng, marks: list[str]) -> File:
     values = _fixed(rng.integers(1_000, 9_999_999, 60))
-    return _with_written(rng, values, "{:,}".format)
+    mark = str(rng.choice(marks))
+    return _with_written(rng, values, lambda v: f"{v:,}".replace(",", mark))
+
+
+MARKS = {"commas": [","], "apostrophes": ["'", "’"], "blanks": [" ", "\xa0", "\u202f"]}
+for name, marks in MARKS.items():
+    kind(partial(_thousands, marks=marks), f"thousands with {name}")
 
 
 @kind
@@ -850,20 +846,6 @@ def thousands_with_points(rng):
 def numbers_in_clothes(rng):
     form = str(rng.choice(["{}%", "{} %", "${}", "€{}", "{} mmHg", "{} mg/dl"]))
     return _with_written(rng, _fixed(rng.uniform(1, 300, 60).round(1)), form.format)
-
-
-@kind
-def thousands_with_apostrophes(rng):
-    values = _fixed(rng.integers(1_000, 9_999_999, 60))
-    mark = str(rng.choice(["'", "’"]))
-    return _with_written(rng, values, lambda v: f"{v:,}".replace(",", mark))
-
-
-@kind
-def thousands_with_blanks(rng):
-    values = _fixed(rng.integers(1_000, 9_999_999, 60))
-    blank = str(rng.choice([" ", "\xa0", "\u202f"]))
-    return _with_written(rng, values, lambda v: f"{v:,}".replace(",", blank))
 
 
 @kind
@@ -921,10 +903,8 @@ def dates_of_several_forms(rng):
     forms = ["{0:04}-{1:02}-{2:02}", "{2:02}/{1:02}/{0:04}", "{2}.{1}.{0}", "{0}"]
     chosen = rng.choice(forms, len(days))
     pairs = zip(chosen, days.tolist(), strict=True)
-    file.columns.append([str(form).format(*day) for form, day in pairs])
-    file.columns[-1][0] = "1990-01-13"
-    file.names.append("when")
-    return file
+    dates = [str(form).format(*day) for form, day in pairs]
+    return with_column(file, "when", ["1990-01-13", *dates[1:]])
 
 
 @kind
@@ -981,10 +961,7 @@ def text_far_down(rng):
     """Numbers for longer than is looked at to find the delimiter, then a word."""
     file = table(rng, (_numbers, _levels, _counts))
     file.columns = [(column * 1_000)[:6_000] for column in file.columns]
-    note = ["7"] * len(file.columns[0])
-    note[-5:] = ["unknown"] * 5
-    file.columns.append(note)
-    file.names.append("note")
+    with_column(file, "note", ["7"] * 5_995 + ["unknown"] * 5)
     return styled(file, quoting="minimal")
 
 
@@ -1062,8 +1039,7 @@ def units_below_years(rng):
 @kind
 def total_of_the_last_columns(rng):
     file = table(rng, (_levels, _numbers, _counts))
-    file.columns.insert(0, _phrases(rng, len(file.columns[0])))
-    file.names.insert(0, "place")
+    with_column(file, "place", _phrases(rng, len(file.columns[0])), 0)
     for place, column in enumerate(file.columns):
         of_words = isinstance(column[0], str)
         end = float(np.nansum(column[:-1]).round(6)) if not of_words else ""
@@ -1116,18 +1092,6 @@ def minus_signs_of_other_sorts(rng):
     form = str(rng.choice(["−{}", "{}-", "–{}"]))
     return _with_written(
         rng, values, lambda v: form.format(-v) if v < 0 else f"{v}", delimiter=";"
-    )
-
-
-@kind
-def coordinates(rng):
-    return _with_texts(rng, ["51°30'12\"N", "0°7'39\"W", "48°51'N", "2°21'E"])
-
-
-@kind
-def words_begin_with_apostrophes(rng):
-    return _with_texts(
-        rng, ["'s-Hertogenbosch", "'t Harde", "d'Or", "Delft", "rock 'n'"]
     )
 
 

@@ -1,9 +1,12 @@
 """Text tables: whatever delimiter, decimals, encoding and line ends, the same table."""
 
+from collections import Counter
+
 import pandas as pd
 import pytest
 
 from smpcore.datasets import read_frame, read_table
+from tests.smpcore.datasets.dirty_files import KINDS, drawn, verdict
 
 
 def read(text, encoding="utf-8", **options):
@@ -48,7 +51,7 @@ def test_numbers_that_name_something_stay_as_they_are_written(cells):
 
 
 #: Kind of file -> its text, and the names, rows and part of a notice that it becomes.
-KINDS = {
+UNUSUAL = {
     "titles": ("Report,,\n,,\na,b,y\n1,2,p\n3,4,q\n", "a b y", 2, "2 lines above"),
     "names in a comment": ("# a, b\n0.1, 2\n0.3, 4\n", "# a|b", 2, ""),
     "two rows of names": (
@@ -94,7 +97,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize(
-    ("text", "names", "n_rows", "words"), KINDS.values(), ids=KINDS
+    ("text", "names", "n_rows", "words"), UNUSUAL.values(), ids=UNUSUAL
 )
 def test_a_file_of_any_kind_is_read_and_what_is_unusual_is_said(
     text, names, n_rows, words
@@ -143,3 +146,17 @@ def test_a_cell_as_long_as_a_file_is_read_in_a_row_of_any_width():
     frame, _, notices = read_frame(text.encode(), "t.csv")
     assert frame["b"].tolist() == [long, "v", long, "w"]
     assert "Too few cells" in notices[0] and len(notices[0]) < 200
+
+
+N_FILES = 4
+#: Kinds that leave a doubt even to a reader: is the last line a case, or a note?
+DOUBTFUL = {"note below two columns", "keys and values above"}
+DOUBTFUL |= {"title with delimiters", "thousands with points only"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_file_of_a_kind_is_read_as_it_was_meant(kind):
+    each = [verdict(*drawn(kind, 40, number)) for number in range(N_FILES)]
+    words = Counter(word for word, _ in each)
+    assert words["right"] >= N_FILES - (kind in DOUBTFUL), each
+    assert not words["silent"]
