@@ -266,10 +266,16 @@ def reading_settings(dataset: Dataset) -> None:
         if source.totals:
             words = f"Leave out {plural(source.totals, 'row')} at the end"
             _offer(words, put, "reading_footer", source.footer + source.totals)
+        if source.next_table:
+            words = f"Read the table from line {source.next_table + 1:,} instead"
+            _offer(words, put, "reading_skip", source.next_table)
+        offered = {"skip": source.next_table, "footer": source.footer + source.totals}
         columns = [*st.columns(4), *st.columns(4)]
         parts = {n: v for n, v in _PARTS.items() if n in source.options()}
         for column, (name, values) in zip(columns, parts.items(), strict=False):
             used = getattr(source, name)
+            if name in offered:
+                values = sorted({*values, used, offered[name]})
             column.selectbox(
                 f"{_TITLES.get(name, name.capitalize())}: {SIGNS.get(used, used)}",
                 [_DETECT, *values],

@@ -84,14 +84,17 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     text, encoding = as_utf8(data, options.encoding)
     text, announced = _without_announcement(text)
     options = replace(options, delimiter=options.delimiter or announced)
-    layout, close, rows = find_layout(_sample(text), options)
+    start = _offset(text, options.skip or 0)
+    start = 0 if text[:start].count(b'"') % 2 else start  # it would be within a cell
+    n_above = options.skip if start else 0
+    layout, close, rows = find_layout(_sample(text[start:]), options, n_above)
     check_size(1, layout.width)
     check_size(count_line_ends(text), layout.width)
     decimal = options.decimal or decimal_of(rows, layout)
     notices = []
     if encoding == "utf-8" and not text.isascii():
         notices += _spoilt(text) if _REPLACED in text and _REPLACED not in data else []
-    table, footer, changes = _parsed(text, layout, options.footer)
+    table, footer, next_table, changes = _parsed(text, layout, options.footer)
     if not len(table):
         raise DatasetError(
             "The file has a header but no rows; choose a file with rows of data."
@@ -137,6 +140,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         points=options.points,
         doubtful_points=tuple(doubtful),
         close=close,
+        next_table=next_table,
         head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
     )
     notices += [*_about(layout, doubtful), *changes]
@@ -278,17 +282,15 @@ def _spoilt(text: bytes) -> list[str]:
 
 def _parsed(
     text: bytes, layout: Layout, footer: int | None
-) -> tuple[pa.Table, int, list[str]]:
-    """The rows as text, how many were left out at the end, and what was changed."""
+) -> tuple[pa.Table, int, int, list[str]]:
+    """The rows as text, how many were left out at the end, lines above the next table
+    (0: there is none), and what was changed.
+    """
     from pyarrow import csv as arrow_csv
 
-    offset = 0
-    for _, line in zip(range(layout.body), lines(text), strict=False):
-        offset += len(line)
-        offset += 2 if text[offset : offset + 2] == b"\r\n" else 1
-    text = text[offset:] if offset else text
+    text = text[_offset(text, layout.body) :]
     if not text[:HEAD_BYTES].strip() and not text.strip():
-        return pa.table({"0": pa.array([], pa.string())}), 0, []
+        return pa.table({"0": pa.array([], pa.string())}), 0, 0, []
     separator = layout.delimiter
     if separator == "whitespace":
         text, separator = _with_tabs(text, layout), "\t"
@@ -330,6 +332,15 @@ def _parsed(
     cut = layout._replace(delimiter=separator)
     cells = {number - 1: fitted_cells(row, cut) for number, row in ragged}
     return _arranged(table, cells, layout, footer, text)
+
+
+def _offset(text: bytes, n_lines: int) -> int:
+    """Where a line begins below so many others."""
+    offset = 0
+    for _, line in zip(range(n_lines), lines(text), strict=False):
+        offset += len(line)
+        offset += 2 if text[offset : offset + 2] == b"\r\n" else 1
+    return offset
 
 
 def _without_blanks(text: bytes, sign: bytes, quote: bytes) -> Iterator[bytes]:
@@ -382,9 +393,9 @@ def _arranged(
     layout: Layout,
     footer: int | None,
     text: bytes,
-) -> tuple[pa.Table, int, list[str]]:
+) -> tuple[pa.Table, int, int, list[str]]:
     """Rows of another width in their places, and none that belongs to no table."""
-    width, notices = layout.width, []
+    width, next_table, notices = layout.width, 0, []
     comments = [at for at, cells in ragged.items() if _is_comment(cells, table)]
     rows = ragged | {at: [""] for at in comments}
     table = _merged(table, {at: _fitted(cells, layout) for at, cells in rows.items()})
@@ -394,12 +405,17 @@ def _arranged(
     rows |= {at: [""] for at in pages}
     if footer is None:
         end = _end(table, rows, layout, blank, again)
-        if rest := [*islice(_below(table, rows, end), 1)]:
+        if rest := [*_below(table, rows, end)]:
             n, first = n_rows - end, shown(" ".join(rest[0][1]).strip())
             notices.append(
                 f"{plural(n, 'row')} at the end {_are(n)} left out, as another table "
                 f"or a note ({first})."
             )
+            of_table = [at for at, cells in rest if sum(map(bool, cells)) > 1]
+            if len(of_table) > 1:
+                above = table.slice(0, of_table[0])
+                within = [pc.sum(pc.count_substring(c, "\n")) for c in above.columns]
+                next_table = layout.body + len(above) + sum(n.as_py() for n in within)
     else:
         end = max(0, n_rows - footer)
     joined = [at for at, cells in ragged.items() if at < end and any(cells[width:])]
@@ -426,7 +442,7 @@ def _arranged(
         n_empty = len(_EMPTY_LINES.findall(text)) + (text[:1] in b"\r\n")
         if (n := int(blank.sum()) - n_left_out - n_empty) > 0:
             notices.append(f"{plural(n, 'row')} without any value {_are(n)} left out.")
-    return table, n_rows - end, notices
+    return table, n_rows - end, next_table, notices
 
 
 def _is_comment(cells: list[str], table: pa.Table) -> bool:

@@ -112,24 +112,28 @@ class _Row(NamedTuple):
 
 
 def find_layout(
-    sample: str, options: ReadingOptions
+    sample: str, options: ReadingOptions, n_above: int
 ) -> tuple[Layout, tuple[str, ...], list[_Row]]:
     """The best way to cut a text, other delimiters that may be right, and its rows."""
     head = sample[:HEAD_BYTES]
     scored = []
     for layout in _candidates(head, options):
-        if rows := _cut(head, layout):
+        if rows := _cut(head, layout, n_above):
             score = _score(rows)[0] * (_BLANKS if layout.sign == " " else 1)
             if layout.delimiter == " ":  # runs of blanks are no empty cells
                 filled = [bool(cell) for row in rows for cell in row.cells]
                 score *= sum(filled) / len(filled)
             scored.append((score, layout))
     if not scored:
-        raise DatasetError("The file is empty; choose a file with a table.")
+        raise DatasetError(
+            f"Nothing stands below the {n_above:,} lines that are skipped; skip fewer."
+            if n_above
+            else "The file is empty; choose a file with a table."
+        )
     scored.sort(key=lambda one: -one[0])  # equal ones stay in their order
     best, layout = scored[0]
     near = [other.delimiter for score, other in scored if score > _CLOSE * best > 0]
-    rows = _cut(sample, layout)
+    rows = _cut(sample, layout, n_above)
     close = tuple(sign for sign in dict.fromkeys(near) if sign != layout.delimiter)
     layout = layout._replace(width=_score(rows)[1])
     return _with_lines(layout, rows, options), close, rows
@@ -205,14 +209,14 @@ def joint(cells: list[str], layout: Layout) -> int | None:
     return min(fitting, key=fitting.__getitem__, default=None)
 
 
-def _cut(sample: str, layout: Layout) -> list[_Row]:
-    rows, before, apart = [], 0, False
+def _cut(sample: str, layout: Layout, n_above: int) -> list[_Row]:
+    rows, before, apart = [], n_above, False
     for end, cells in cells_of(sample, layout):
         cells = [cell.strip() for cell in cells]
         if any(cells):
-            rows.append(_Row(before, end, cells, apart))
+            rows.append(_Row(before, n_above + end, cells, apart))
         apart = not any(cells)
-        before = end
+        before = n_above + end
         if len(rows) == _SAMPLE_ROWS:
             break
     return rows

@@ -71,6 +71,8 @@ class Reading:
         Rows that hold the column names.
     skip, footer : int
         Lines above the names, and rows at the end, that were left out.
+    next_table : int
+        Lines above the next table, if one of those rows begins it; else 0.
     row_names : str
         Column of names of rows, which has no name in the file; mostly there is none.
     totals : int
@@ -103,6 +105,7 @@ class Reading:
     escape: str = ""
     skip: int = 0
     footer: int = 0
+    next_table: int = 0
     row_names: str = ""
     totals: int = 0
     points: tuple[str, ...] = ()

@@ -76,6 +76,23 @@ def test_each_part_of_the_reading_is_set_by_hand_and_dates_become_days(visit):
     visit.click("button", "Undo").reads("is 1 January 2021")
 
 
+def test_the_other_table_of_a_file_is_read_instead(visit):
+    first = [f"{n},{n % 7},{'ab'[n % 2]}" for n in range(120)]
+    second = [f"{n}.5,{n % 5},u{n % 3},{'cd'[n % 2]}" for n in range(30)]
+    texts = ["length,width,kind", *first, "", "Part two", "depth,step,site,sort"]
+    upload(visit, "two.csv", "\n".join([*texts, *second]).encode())
+    visit.reads("Target: kind")
+    assert facts(visit)["Rows"] == 120
+    visit.unfold("Read with")
+    visit.click("button", "Read the table from line 124 instead")
+    visit.reads("123 lines skipped, , between cells, names in line 124")
+    visit.reads("Target: sort")
+    assert facts(visit)["Rows"] == 30
+    visit.choose("Lines skipped", "as detected")
+    visit.reads("Target: kind")
+    assert facts(visit)["Rows"] == 120
+
+
 def test_what_a_point_is_can_be_said_for_each_column(visit):
     rows = (
         f"{1 + n}.{234 + n};{n},5;{n}.{100 + n};{'ab'[n % 2]}" for n in range(1, 24)

@@ -5,6 +5,7 @@ from collections import Counter
 import pandas as pd
 import pytest
 
+from smpcore import SmpcoreError
 from smpcore.datasets import read_frame, read_table
 from tests.smpcore.datasets.dirty_files import KINDS, drawn, verdict
 
@@ -108,6 +109,28 @@ def test_a_file_of_any_kind_is_read_and_what_is_unusual_is_said(
     assert words in " ".join(notices) and bool(words) == bool(notices)
     again, *_ = read_frame(text.encode(), "t.csv", **reading.options())
     pd.testing.assert_frame_equal(again, frame)
+
+
+@pytest.mark.parametrize("n_rows", [9, 40, 9_000])
+@pytest.mark.parametrize("between", ["", "\n", "\nSecond part\n", ",,\n\n"])
+def test_the_table_below_is_read_instead_from_its_line(n_rows, between):
+    rows = [f'{n},"u\nv{n % 7}",p' for n in range(n_rows)]
+    second = "k,l,m,z\n" + "".join(f"2.5,{n},w {n},q\n" for n in range(7))
+    text = "\n".join(["By us", "a,b,y", *rows, between + second])
+    frame, reading, _ = read_frame(text.encode(), "t.csv")
+    assert len(frame) == n_rows
+    options = {"skip": reading.next_table}
+    below, read_so, notices = read_frame(text.encode(), "t.csv", **options)
+    pd.testing.assert_frame_equal(below, read_frame(second.encode(), "t.csv")[0])
+    assert (read_so.skip, read_so.next_table) == (reading.next_table, 0)
+    assert "lines above the table are skipped" in notices[0]
+
+
+def test_a_note_is_no_table_to_read_instead_and_all_lines_cannot_be_skipped():
+    text = "a,b,y\n1,2,p\n3,4,q\nSource: us, them\n"
+    assert read_frame(text.encode(), "t.csv")[1].next_table == 0
+    with pytest.raises(SmpcoreError, match="Nothing stands below the 4 lines"):
+        read_frame(text.encode(), "t.csv", skip=4)
 
 
 def test_a_byte_that_is_no_utf_8_is_named_and_the_rest_stays():
