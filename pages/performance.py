@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from pages.performance import confusion, errors, probabilities, subgroups, threshold
-from pages.performance.rows import EvaluatedRows
+from pages.performance import confusion, subgroups, threshold
+from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import quality
 from pages.ui.elements import problems_shown, trained_on
@@ -15,12 +15,12 @@ SECTIONS = {
     "classification": {
         "Confusion": confusion.section,
         "Threshold": threshold.section,
-        "Probabilities": probabilities.section,
+        "Probabilities": threshold.probabilities,
         "Subgroups": subgroups.section,
     },
     "regression": {
-        "Errors": errors.section,
-        "Intervals": probabilities.section,
+        "Errors": subgroups.errors,
+        "Intervals": threshold.probabilities,
         "Subgroups": subgroups.section,
     },
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,14 +10,202 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.performance import cases, operating_point, rates
-from pages.performance.matrix import OTHER_CLASS, Matrix, of_classes, of_two_classes
-from pages.performance.rows import EvaluatedRows
-from pages.state import widget_state
+from pages.performance import operating_point
+from pages.performance.operating_point import EvaluatedRows
+from pages.state import session, widget_state
+from pages.ui.elements import table
+from pages.ui.glossary import define
 from pages.ui.readouts import percent
 from pages.ui.text import short_label
-from smpcore.datasets import plural
+from smpcore.datasets import plain_number, plural
+from smpcore.evaluation import (
+    Rate,
+    class_rates,
+    predictive_values,
+    rate,
+    roc_area,
+)
 from smpcore.explain import doubts
+from smpcore.readouts import READOUTS
+
+#: Of more classes those with the most wrong answers are shown.
+MOST_CLASSES = 30
+OTHER_CLASS = "another class"
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Rows by true class and by what is predicted."""
+
+    truth: np.ndarray
+    said: np.ndarray
+    names: list[str]
+    margin: np.ndarray
+    threshold: float = 0.0
+    other: str = "not sure"
+
+    @property
+    def predictions(self) -> list[str]:
+        """Names of the columns."""
+        others = [self.other] * bool((self.said >= len(self.names)).any())
+        return self.names + others
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Rows of each cell; what is no class of the model is in none."""
+        shape = len(self.names), len(self.predictions)
+        known = self.truth >= 0
+        cells = self.truth[known] * shape[1] + self.said[known]
+        return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def inside(self, cell: tuple[int, int]) -> np.ndarray:
+        """Places of the rows of a cell; the least sure, which change first, first."""
+        places = np.flatnonzero((self.truth == cell[0]) & (self.said == cell[1]))
+        distance = np.abs(self.margin[places] - self.threshold)
+        return places[np.argsort(distance, kind="stable")]
+
+
+def of_two_classes(rows: EvaluatedRows, positive: int) -> Matrix:
+    """The matrix at the threshold that is tried; the positive class is first."""
+    point, sign = operating_point.current(rows), 1 if positive else -1
+    margin, threshold = sign * rows.margin, sign * point.threshold
+    said = np.where(margin > threshold, 0, 1)
+    if point.band:
+        said[np.abs(margin - threshold) <= point.band] = 2
+    names = [rows.names[positive], rows.names[1 - positive]]
+    return Matrix(_against_rest(rows, positive), said, names, margin, threshold)
+
+
+def of_classes(rows: EvaluatedRows, positive: int | None) -> Matrix:
+    """The matrix of all classes, or of one against the rest."""
+    if positive is None:
+        scores = np.sort(rows.scores, axis=1)
+        return _largest(rows, scores[:, -1] - scores[:, -2])
+    others = np.delete(rows.scores, positive, axis=1).max(axis=1)
+    said = (rows.answers != positive) * 1
+    names = [rows.names[positive], "all other classes"]
+    margin = rows.scores[:, positive] - others
+    return Matrix(_against_rest(rows, positive), said, names, margin)
+
+
+def _largest(rows: EvaluatedRows, lead: np.ndarray) -> Matrix:
+    """The matrix of all classes; of many, of those with the most wrong answers."""
+    n_classes = len(rows.names)
+    if n_classes <= MOST_CLASSES:
+        return Matrix(rows.truth, rows.answers, rows.names, lead)
+    wrong = rows.truth[(rows.truth != rows.answers) & (rows.truth >= 0)]
+    counts = np.bincount(wrong, minlength=n_classes)
+    shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
+    place = np.full(n_classes + 1, -1)  # the last one is of an unknown class
+    place[shown] = np.arange(len(shown))
+    said = np.where(place[rows.answers] < 0, MOST_CLASSES, place[rows.answers])
+    names = [rows.names[number] for number in shown]
+    return Matrix(place[rows.truth], said, names, lead, other=OTHER_CLASS)
+
+
+def _against_rest(rows: EvaluatedRows, positive: int) -> np.ndarray:
+    """0 of the positive class, 1 of another one, -1 of none of the model's."""
+    return np.where(rows.truth < 0, -1, (rows.truth != positive) * 1)
+
+
+def class_table(rows: EvaluatedRows) -> None:
+    """Recall and precision of every class with their intervals."""
+    classes = rows.fitted.classes
+    frame = class_rates(rows.truth, rows.answers, classes, **rows.dependence())
+    lines = {
+        "class": frame["class"],
+        "rows": frame["rows"],
+        "predicted": frame["predicted"],
+    }
+    for name in ("recall", "precision"):
+        of_name = frame[[name, f"{name}_low", f"{name}_high"]].to_numpy()
+        lines[f"{name} (95 % interval)"] = [
+            "" if np.isnan(share) else f"{percent(share)} ({_interval(low, high)})"
+            for share, low, high in of_name
+        ]
+    table(lines)
+    hits = rate(rows.truth == rows.answers, **rows.dependence())
+    st.caption(
+        f"Accuracy {percent(hits.share)} ({hits.hits:,} of {hits.n:,}, 95 % interval "
+        f"{_interval(*hits.interval)}). Wilson intervals{rows.data.cluster_note}"
+        f"{rows.data.weight_note}."
+    )
+
+
+def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
+    """Sensitivity, specificity, predictive values and AUC with their intervals."""
+    known = matrix.truth >= 0
+    truth, right = matrix.truth == 0, matrix.truth == matrix.said
+    sure = known & (matrix.said < 2)
+    share = rate(truth[known], **rows.dependence(known)).share
+    digest, kept = rows.data.dataset.digest, session.get().results
+    prevalence = place.number_input(
+        "Prevalence, %",
+        0.01,
+        99.99,
+        value=session.remembered("prevalence", digest, lambda: None),
+        placeholder=f"{plain_number(100 * share, 3)} (in these rows)",
+        key="prevalence",
+        help=define("Prevalence"),
+    )
+    kept["prevalence"] = digest, prevalence
+    part = share if prevalence is None else prevalence / 100
+    counted = [
+        rate(right[chosen], **rows.dependence(chosen))
+        for chosen in (truth & sure, ~truth & sure, sure)
+    ]
+    lines = [
+        _line("Sensitivity (recall)", counted[0]),
+        _line("Specificity", counted[1]),
+        *_predictive(counted, part),
+        _line(READOUTS["accuracy"].label, counted[2]),
+    ]
+    of_known = rows.dependence(known)
+    area, low, high = roc_area(matrix.margin[known], truth[known], **of_known)
+    if np.isfinite(area):
+        ends = f"{low:.3f}–{high:.3f}"
+        lines.append(_entry("AUC", f"{area:.3f}", ends, "at every threshold"))
+    table(lines)
+    st.caption(
+        f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
+        "rule with the prevalence taken as known (Mercaldo's logit intervals); AUC by "
+        f"DeLong's method{rows.data.weight_note}.",
+        help=define("Predictive value", "ROC"),
+    )
+
+
+def _predictive(counted: list[Rate], prevalence: float) -> list[dict[str, str]]:
+    """Lines of both predictive values; none where one class has no rows."""
+    if not 0 < prevalence < 1:
+        return []
+    values = predictive_values(*counted[:2], prevalence)
+    return [
+        _entry(
+            f"{name.capitalize()} predictive value",
+            "none predicted" if np.isnan(share) else percent(share),
+            _interval(low, high),
+            f"at a prevalence of {percent(prevalence)}",
+        )
+        for name, (share, low, high) in values.items()
+    ]
+
+
+def _line(name: str, counted: Rate) -> dict[str, str]:
+    if not counted.n:
+        return _entry(name, "", "", "no rows")
+    limits = _interval(*counted.interval)
+    return _entry(
+        name, percent(counted.share), limits, f"{counted.hits:,} of {counted.n:,}"
+    )
+
+
+def _entry(name: str, value: str, limits: str, counts: str) -> dict[str, str]:
+    return {"measure": name, "value": value, "95 % interval": limits, "rows": counts}
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{100 * low:.1f}–{100 * high:.1f} %"
+
 
 ALL = "all classes"
 #: Right answers and wrong ones; faint enough for text of both themes.
@@ -49,9 +238,9 @@ def section(rows: EvaluatedRows) -> None:
             operating_point.use(rows)
     with right:
         if positive is None:
-            rates.class_table(rows)
+            class_table(rows)
         else:
-            rates.rate_table(rows, matrix, controls[2])
+            rate_table(rows, matrix, controls[2])
     _cell(rows, matrix)
 
 
@@ -163,4 +352,4 @@ def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
     columns = {"true": rows.y[inside], "predicted": said, name: margin}
     doubt = doubts(operating_point.tried_model(rows), rows.X[inside])
     columns |= {"doubt": np.array(doubt)} if any(doubt) else {}
-    cases.show(rows, inside, columns)
+    operating_point.cases(rows, inside, columns)

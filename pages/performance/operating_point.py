@@ -1,22 +1,110 @@
-"""Threshold and band that are tried here: one value for all sections of the page."""
+"""The rows of a part, the threshold that is tried on them, and some as a list."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import streamlit as st
 
-from pages.performance.rows import EvaluatedRows
 from pages.state import address, session, widget_state
-from pages.state.context import resolve
+from pages.state.context import Context, resolve
+from pages.ui.elements import number_columns
 from pages.ui.glossary import define
 from pages.ui.live_slider import live_slider
+from pages.ui.readouts import TITLES
 from pages.ui.text import message, short_label
 from smpcore import PrototypeModel
-from smpcore.evaluation import at_threshold
+from smpcore.evaluation import at_threshold, class_numbers, margins
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EvaluatedRows(Context):
+    """A choice with its fitted model, and the rows that it is evaluated on."""
+
+    fitted: PrototypeModel
+    part: str
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Their places in the table."""
+        return getattr(self.data.split, self.part)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Their numbers, as all pages show them."""
+        return self.data.dataset.row_numbers(self.rows)
+
+    @cached_property
+    def X(self) -> np.ndarray:
+        """Their features."""
+        return self.data.of(self.part)[0]
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Their labels, or the numbers to predict."""
+        return self.data.of(self.part)[1]
+
+    @property
+    def clusters(self) -> np.ndarray | None:
+        """Which of them depend on each other."""
+        return self.data.clusters(self.part)
+
+    @property
+    def weights(self) -> np.ndarray | None:
+        """Their weights, of a question of time to event."""
+        return self.data.weights(self.part)
+
+    def dependence(self, chosen: Any = slice(None)) -> dict[str, np.ndarray | None]:
+        """Clusters and weights of some of them, as measures take them."""
+        of_rows = {"clusters": self.clusters, "weights": self.weights}
+        return {k: None if of is None else of[chosen] for k, of in of_rows.items()}
+
+    @property
+    def title(self) -> str:
+        """What they are, for a sentence."""
+        return f"{TITLES[self.part].lower()} rows"
+
+    @cached_property
+    def scores(self) -> np.ndarray:
+        """Score of each output."""
+        return self.fitted.scores(self.X)
+
+    @cached_property
+    def truth(self) -> np.ndarray:
+        """Class numbers."""
+        return class_numbers(self.y, self.fitted.classes)
+
+    @cached_property
+    def answers(self) -> np.ndarray:
+        """Class numbers that the model predicts as it was fitted."""
+        return self.fitted.decide(self.scores)
+
+    @cached_property
+    def margin(self) -> np.ndarray:
+        """How much more the second of two classes scores than the first."""
+        return margins(self.fitted, self.X)
+
+    @cached_property
+    def margin_in_training(self) -> np.ndarray:
+        """The same of the training rows."""
+        return margins(self.fitted, self.data.of("train")[0])
+
+    @property
+    def names(self) -> list[str]:
+        """The classes as text."""
+        return [str(label) for label in self.fitted.classes]
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there are two classes, between which a threshold decides."""
+        return self.fitted.classes is not None and len(self.fitted.classes) == 2
+
 
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
@@ -132,3 +220,65 @@ def _reset(key: str) -> None:
     """Try the model as it was fitted; every page goes on as before."""
     set_current(key, OperatingPoint())
     widget_state.set_value("way", "set by hand")
+
+
+#: Rows and columns of the list.
+MOST_ROWS, MOST_COLUMNS = 1000, 200
+
+
+def cases(rows: EvaluatedRows, places: np.ndarray, columns: Mapping[str, Any]) -> None:
+    """List rows with their own values, and offer to open one."""
+    if not len(places):
+        return
+    shown = places[:MOST_ROWS]
+    frame = rows.data.dataset.frame.iloc[rows.rows[shown], :MOST_COLUMNS]
+    frame = frame.drop(columns=rows.data.dataset.target, errors="ignore")
+    for name, values in reversed(columns.items()):
+        name = f"{name} (model)" if name in frame else name
+        frame.insert(0, name, values[:MOST_ROWS])
+    numbers = rows.numbers[shown]
+    st.dataframe(
+        frame.set_axis(pd.Index(numbers, name="row"), axis=0),
+        key="cases",
+        placeholder="–",
+        height=min(260, 38 + 35 * len(frame)),
+        column_config=number_columns(frame),
+        on_select=partial(_picked, numbers),
+        selection_mode="single-row",
+    )
+    if len(places) > MOST_ROWS or frame.shape[1] > MOST_COLUMNS:
+        st.caption(
+            f"The first {len(shown):,} of {len(places):,} rows, at most "
+            f"{MOST_COLUMNS} columns."
+        )
+    _open_case(rows, numbers.tolist())
+
+
+def _picked(numbers: np.ndarray) -> None:
+    selected = st.session_state["cases"].selection.rows
+    if selected and selected[0] < len(numbers):
+        widget_state.set_value("case", int(numbers[selected[0]]))
+
+
+def _open_case(rows: EvaluatedRows, numbers: list[int]) -> None:
+    """The twin of a click on a line, and the button."""
+    left, right = st.columns([2, 6], vertical_alignment="bottom")
+    number = widget_state.choose_one(left, "Row", numbers, "case")
+    right.button(
+        "Open in Why this prediction",
+        key="open_case",
+        icon=":material/open_in_new:",
+        on_click=_choose,
+        args=(rows, number),
+    )
+    # A callback cannot leave the page.
+    if session.get().results.pop("open_case", None):
+        st.switch_page("pages/prototypes.py")
+
+
+def _choose(rows: EvaluatedRows, number: int) -> None:
+    """Set what the section of the other page begins with."""
+    widget_state.set_value("prototypes_section", "Why this prediction")
+    widget_state.set_value("why_part", rows.part)
+    widget_state.set_value(f"why_row_{rows.data.split.key}_{rows.part}", number)
+    session.get().results["open_case"] = rows.key, number

@@ -1,4 +1,4 @@
-"""For whom is it good: one measure in the groups of rows that a column makes."""
+"""Where is it wrong, and for whom: errors row by row, measures group by group."""
 
 from __future__ import annotations
 
@@ -9,23 +9,61 @@ import pandas as pd
 import streamlit as st
 
 from pages.performance import operating_point
-from pages.performance.rows import EvaluatedRows
+from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import problems_shown, table
 from pages.ui.file_download import download
 from pages.ui.glossary import define
-from pages.ui.readouts import percent
+from pages.ui.quality import scored_part
+from pages.ui.readouts import of_part, percent
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import as_csv, list_names, plain_number
 from smpcore.evaluation import (
     FEWEST_ROWS,
     LEVEL,
+    RegressionScores,
     RowMeasure,
     group_rows,
     row_measures,
     subgroups,
 )
+
+
+@st.fragment
+def errors(rows: EvaluatedRows) -> None:
+    """Show each prediction beside the truth, and list the rows by their error."""
+    answers = rows.scores[:, 0]
+    scores = RegressionScores(rows.y, answers, rows.clusters)
+    lines = of_part(rows.part, scores, rows.data)
+    # The page begins with the first line of the validation rows.
+    for line in lines[rows.part == scored_part(rows.data) :]:
+        message(st.markdown, f"{line['name']} {line['value']}: {line['detail']}.")
+    figure = figures.predicted_actual(rows.y, answers, rows.numbers)
+    st.plotly_chart(
+        figure,
+        key="predicted_actual",
+        on_select=partial(_clicked, rows),
+        selection_mode="points",
+        alt=f"Predicted against actual numbers of {len(answers)} {rows.title}; the "
+        "table below has the same numbers",
+    )
+    st.caption("On the line a prediction is right. The rows below: worst first.")
+    places = np.argsort(-scores.errors, kind="stable")
+    error = answers - rows.y
+    columns = {
+        "error": error[places],
+        "actual": rows.y[places],
+        "predicted": answers[places],
+    }
+    operating_point.cases(rows, places, columns)
+
+
+def _clicked(rows: EvaluatedRows) -> None:
+    picked = st.session_state["predicted_actual"].selection.points
+    if picked and picked[0].get("customdata") in rows.numbers:
+        widget_state.set_value("case", int(picked[0]["customdata"]))
+
 
 #: Roles in the order in which a column is offered at first.
 _FIRST = ("group", "ignore", "feature", "time", "target")

@@ -1,8 +1,8 @@
-"""The threshold and the reject band: how they are chosen, and what they do."""
+"""Threshold and reject band, probabilities and intervals: how good, and for what."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,25 +10,154 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.performance import operating_point, pictures
-from pages.performance.operating_point import OperatingPoint
-from pages.performance.rows import EvaluatedRows
+from pages.performance import operating_point
+from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import session, widget_state
 from pages.ui import calibration
-from pages.ui.elements import problems_shown
+from pages.ui.elements import problems_shown, table
 from pages.ui.glossary import define
-from pages.ui.text import escape_markdown
-from smpcore import figures
-from smpcore.datasets import plain_number
+from pages.ui.text import escape_markdown, short_label
+from smpcore import PrototypeModel, figures
+from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
     band_for_error,
+    brier_score,
+    calibration_error,
+    class_numbers,
+    decision_curve,
+    event,
+    interval_coverage,
     operating_points,
     rates_at,
     reject_curve,
+    reliability,
     roc_area,
     threshold_for_cost,
     threshold_for_sensitivity,
 )
+
+
+def _side_by_side(
+    figures: Sequence[tuple[str, Any, str, str]],
+    subject: str,
+    tables: Mapping[str, pd.DataFrame],
+) -> None:
+    """Show figures by title, with a term of the glossary and more words each."""
+    columns = st.columns(max(2, len(figures)))
+    for column, (title, figure, term, more) in zip(columns, figures, strict=False):
+        alt = f"{title}{subject}"
+        column.plotly_chart(figure, key=f"performance_{title}", alt=alt)
+        column.caption(f"{alt}.{more}", help=define(term))
+    with st.expander("Show as tables", icon=":material/table:"):
+        for name, lines in tables.items():
+            st.caption(f"{name}.")
+            table(lines)
+
+
+CALIBRATED, SOFTMAX = "calibrated", "softmax of the scores"
+BASELINE = "training class shares"
+
+
+@st.fragment
+def probabilities(rows: EvaluatedRows) -> None:
+    """Calibrate the model, and check its probabilities or intervals on the rows."""
+    is_classifier = rows.data.dataset.classes is not None
+    heading = "Probabilities" if is_classifier else "Prediction intervals"
+    term = "Calibration" if is_classifier else "Prediction interval"
+    st.markdown(f"**{heading}**", help=define(term))
+    with problems_shown():
+        if rows.part == "train":
+            st.info(
+                f"{heading} are learned on the training rows, and checked on others; "
+                "choose validation rows, or set a validation share on Data."
+            )
+            return
+        model = rows.model()
+        calibration.offer(rows)
+        if model.calibration is None:
+            st.caption(
+                "Refits the model on folds of the training rows; scores of the rows "
+                f"left out tell how often a score is right. {heading} are then shown "
+                "on every page."
+            )
+        else:
+            (_classes if is_classifier else _numbers)(rows, model)
+
+
+def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
+    """Measures of a classifier's probabilities, and their curves."""
+    positive, subject = 1, "that the most probable class is right"
+    if rows.is_binary:
+        positive = operating_point.positive_class(st.columns([1, 3])[0], rows)
+        subject = f"of {short_label(model.classes[positive])}"
+    known = rows.truth >= 0
+    truth, of_rows = rows.truth[known], rows.dependence(known)
+    tables, lines = {}, []
+    for name, shares in _compared(rows, model).items():
+        checked = event(shares[known], truth, positive)
+        tables[name] = reliability(*checked, **of_rows)
+        score, low, high = brier_score(shares[known], truth, **of_rows)
+        line = {"probabilities": name, "Brier score": score}
+        line["95 % interval"] = f"{low:.3f}–{high:.3f}"
+        error = calibration_error(tables[name])
+        lines.append(line | {"Expected calibration error": error})
+    table(lines)
+    del tables[BASELINE]
+    drawn = [("Reliability plot", figures.reliability(tables, subject), "Calibration")]
+    tables = {f"Reliability, {name}": lines for name, lines in tables.items()}
+    if rows.is_binary:
+        checked = event(model.probabilities(rows.X)[known], truth, positive)
+        curve = tables["Decision curve"] = decision_curve(*checked, **of_rows)
+        figure = figures.decision_curve(curve)
+        drawn.append(("Decision curve", figure, "Decision curve"))
+    of = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
+    _side_by_side([(*one, "") for one in drawn], of, tables)
+    _basis(model, rows)
+
+
+def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarray]:
+    """Probabilities of every class: calibrated, not calibrated, and no model's."""
+    trained = class_numbers(rows.data.of("train")[1], model.classes)
+    shares = np.bincount(trained, rows.data.weights("train"))
+    shares = shares / shares.sum()
+    named = rows.data.named(rows.part)[0]
+    return {
+        CALIBRATED: model.probabilities(rows.X),
+        SOFTMAX: rows.fit().finished().predict_proba(named),
+        BASELINE: np.tile(shares, (len(rows.X), 1)),
+    }
+
+
+def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
+    """Which rows the calibration was learned on, and what the intervals are."""
+    summed = "" if rows.is_binary else ", summed over the classes"
+    dependent = rows.data.cluster_note
+    weights = rows.data.weight_note
+    st.caption(
+        f"{calibration.basis(model)} Brier score: mean squared error{summed}; "
+        f"Student's 95 % interval{dependent}{weights}; shares have Wilson's. If the "
+        "method or its parameters were chosen on the validation rows, their results "
+        "are optimistic."
+    )
+
+
+def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
+    """How many rows the intervals of a regression cover."""
+    lines = []
+    for line in interval_coverage(model, rows.X, rows.y, rows.clusters).itertuples():
+        counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
+        limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
+        name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
+        half = f"± {plain_number(line.half_width)}"
+        lines.append({"Prediction interval": name, "width": half, "covers": covered})
+    table(lines)
+    dependent = rows.data.cluster_note
+    st.caption(
+        f"{calibration.basis(model)} Covers: {rows.part} rows, with Wilson's 95 % "
+        f"interval{dependent}. These are out-of-fold residual intervals: their "
+        "coverage is measured, not guaranteed; they are as wide for every row."
+    )
+
 
 WAYS = ("set by hand", "target sensitivity", "cost ratio")
 
@@ -82,7 +211,7 @@ def _curves(rows: EvaluatedRows) -> None:
     points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
     drawn = _figures(points, curve, (turned * threshold, band), area)
     tables = {"Thresholds": points, "Reject bands": curve}
-    pictures.show(drawn, f" on {len(rows.y)} {rows.title}", tables)
+    _side_by_side(drawn, f" on {len(rows.y)} {rows.title}", tables)
     operating_point.use(rows)
 
 

@@ -16,7 +16,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from pages.performance import errors
+from pages.performance import subgroups
 from pages.state.context import resolve
 from smpcore import METHODS, read_table
 from tests.app import kernels, opened, session_of, sound, until
@@ -201,12 +201,14 @@ def test_a_threshold_for_a_sensitivity_is_the_highest_one():
 
 def test_a_click_on_a_point_chooses_its_row(monkeypatch):
     rows, chosen = SimpleNamespace(numbers=np.array([4, 7])), []
-    monkeypatch.setattr(errors.widget_state, "set_value", lambda *of: chosen.append(of))
+    monkeypatch.setattr(
+        subgroups.widget_state, "set_value", lambda *of: chosen.append(of)
+    )
     for points in ([], [{}], [{"customdata": 5}], [{"customdata": 7}]):
         state = {"predicted_actual": SimpleNamespace(selection=SimpleNamespace())}
         state["predicted_actual"].selection.points = points
-        monkeypatch.setattr(errors.st, "session_state", state)
-        errors._clicked(rows)
+        monkeypatch.setattr(subgroups.st, "session_state", state)
+        subgroups._clicked(rows)
     assert chosen == [("case", 7)]
 
 
