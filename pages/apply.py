@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.apply import new_file, new_rows, sheets, table
+from pages.apply import new_rows
 from pages.state import session
 from pages.ui import calibration
 from pages.ui.elements import problems_shown, trained_on
@@ -16,13 +16,13 @@ with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
     trained_on(context)
-    file = new_file.upload(data)
+    file = new_rows.upload(data)
     model = context.model()
     used = used_inputs(model, data.preparation)
     # Forbidden columns are checked, too: no model uses them, the file may have them.
     whole = cache.parts(context.whole, data.split).preparation
     if file is None:
-        new_file.expected(data, used)
+        new_rows.expected(data, used)
         st.stop()
     matched = new_rows.matched(file, data, used, whole)
     if matched is None:
@@ -38,7 +38,7 @@ if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
     groups = clusters_like(data.dataset, file.content)
     new_rows.read_out(model, data, answers, matched.labels, scored, groups)
-names = table.carried(file, data)
-table.shown(file, names, answers)
+names = new_rows.carried(file, data)
+new_rows.shown(file, names, answers)
 if not only_compared(data.dataset):  # a sheet is about columns
-    sheets.offer(context, file, matched, file.content[names])
+    new_rows.sheet(context, file, matched, file.content[names])

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.compare import candidates, maps
+from pages.compare import candidates
 from pages.state import session
 from pages.ui.elements import problems_shown, table
 from pages.ui.progress import progress_bar, start_all, stop_all
@@ -31,7 +31,7 @@ def _progress(running: list) -> None:
         progress_bar(1.0, text, "Retry" if stopped else "", **start)
 
 
-def _panels(scored: list[candidates.Scored], regions: maps.Maps) -> None:
+def _panels(scored: list[candidates.Scored], regions: candidates.Maps) -> None:
     if regions.classes is not None:
         legend = figures.class_legend(regions.classes)
         st.plotly_chart(legend, key="classes", alt="Class markers", config=BARE)
@@ -47,7 +47,7 @@ def _panels(scored: list[candidates.Scored], regions: maps.Maps) -> None:
             message(st.caption, words)
 
 
-def _two(scored: list[candidates.Scored], regions: maps.Maps, part: str) -> None:
+def _two(scored: list[candidates.Scored], regions: candidates.Maps, part: str) -> None:
     two = candidates.two(entries, scored)
     if two is None:
         return
@@ -66,9 +66,9 @@ def _results() -> None:
     part = scored_part(data)
     scored = candidates.scored(jobs, context, part)
     if scored:
-        regions = maps.Maps(context, part)
+        regions = candidates.Maps(context, part)
         table(candidates.overview(scored, data, part))
-        message(st.caption, maps.note(regions, part))
+        message(st.caption, candidates.note(regions, part))
         _panels(scored, regions)
         if len(scored) > 1:
             _two(scored, regions, part)

@@ -4,7 +4,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.explore import live, series
+from pages.explore import edits, live
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import address, lesson_files, lesson_run, session
 from pages.state.context import resolve
@@ -97,4 +97,4 @@ def _downloads() -> None:
 _figure()
 figure_script()
 _below()
-series.show()
+edits.drawn_series()

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.lessons import class_view, editor, files, sheet
+from pages.lessons import class_view, editor, files
 from pages.state import lesson_files, lesson_run
 from pages.state.lesson_files import Lesson
 from pages.ui.lesson_bar import as_markdown
@@ -57,7 +57,7 @@ if (run := lesson_run.current()) is not None:
 with st.expander(
     "For teachers: open or make a lesson", bool(files.own()), icon=":material/edit:"
 ):
-    sheet.offer()
+    files.sheets()
     files.upload()
     editor.show()
 listed = lesson_files.listed()

@@ -3,17 +3,14 @@
 import streamlit as st
 
 from pages.prototypes import (
-    alternatives,
     answers,
     detail,
-    forbidden,
-    notes,
+    model_context,
     portraits,
     report,
-    rules,
     stability,
 )
-from pages.prototypes.context import with_model
+from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
 from pages.ui import quality, readouts
 from pages.ui.elements import problems_shown, trained_on
@@ -22,7 +19,7 @@ from pages.ui.text import message
 SECTIONS = {
     "All": portraits.gallery,
     "One by one": detail.single,
-    "Rule in words": rules.section,
+    "Rule in words": report.rule,
     "Why this prediction": answers.why,
     "Stability": stability.section,
     "Report": report.section,
@@ -32,10 +29,10 @@ above = st.container()
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
-    forbidden.control(context)
+    detail.forbidden(context)
     model = context.model()
-if alternatives.parameter(context):
-    SECTIONS |= {"Alternatives": alternatives.section}
+if stability.lists_parameter(context):
+    SECTIONS |= {"Alternatives": stability.alternatives}
 with above:
     shown = widget_state.choose_one(
         *(st, "Show", SECTIONS, "prototypes_section"),
@@ -43,7 +40,7 @@ with above:
         label_visibility="collapsed",
     )
     of_model = with_model(context, model)
-    notes.caption(of_model)
+    model_context.lost_notes(of_model)
     SECTIONS[shown](of_model)
     message(st.caption, quality.quality_of(model, data))
     trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")

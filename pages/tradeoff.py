@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import address, session
-from pages.tradeoff import charts, controls, sweeps
+from pages.tradeoff import charts, sweeps
 from pages.ui.elements import problems_shown
 from pages.ui.progress import progress_bar, stop_all
 from pages.ui.text import message
@@ -89,7 +89,7 @@ with problems_shown(stop=True):
     data = context.data
 top, results, below = (st.container() for _ in range(3))
 with top:
-    request = controls.choose(context, below)
+    request = sweeps.choose(context, below)
 polling = sweeps.poll_interval(request.jobs())
 with results:
     st.fragment(_results, run_every=polling)()

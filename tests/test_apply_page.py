@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.apply.table import _written
+from pages.apply.new_rows import _written
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.ui import files

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.export import python_lines
 from pages.prototypes import report
-from pages.prototypes.context import with_model
+from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_record, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import streamlit as st
 
-from pages.explore import series
+from pages.explore import edits
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import component, workspace
@@ -34,7 +34,7 @@ def pad(monkeypatch):
         drawn = np.zeros((9, 40))
         state = {"pad": {"move": {"number": 2, "value": values}}}
         monkeypatch.setattr(st, "session_state", state)
-        series._channel(resolve(Choice(data="series")), drawn, 1, "pad")
+        edits._channel(resolve(Choice(data="series")), drawn, 1, "pad")
         mounts[-1]["on_move_change"]()
         return drawn, mounts[-1]["data"]
 

@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
-from pages.prototypes.context import with_model
+from pages.prototypes.model_context import with_model
 from pages.state import links, undo
 from pages.state.choice import Choice
 from pages.state.context import resolve

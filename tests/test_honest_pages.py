@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from pages.prototypes import report
-from pages.prototypes.context import with_model
+from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_store
 from pages.state.context import resolve
 from pages.ui import exports

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pages.explore.canvas import pack
-from pages.explore.steps import LARGE, MOST_LARGE, shown_states
+from pages.explore.path import LARGE, MOST_LARGE, shown_states
 from pages.work import fits
 from pages.work.printed import difference
 from smpcore import METHODS, figures

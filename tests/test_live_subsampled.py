@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from pages.explore import previews
+from pages.explore import live
 from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
@@ -85,7 +85,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
 
 def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    monkeypatch.setattr(previews, "MOST_VALUES", 30 * (previews.LEAST_ROWS - 1))
+    monkeypatch.setattr(live, "MOST_VALUES", 30 * (live.LEAST_ROWS - 1))
     browser = Browser(data="breast_cancer", seed=8)
     assert browser.last["job"] and "picture" not in browser.last
     assert "picture" not in browser.drag(mu=0.01)
@@ -98,9 +98,9 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gat
     monkeypatch.setattr(cache, "QUICK_VALUES", 10)
 
     def fails(*_):
-        raise previews.SmpcoreError("too few")
+        raise live.SmpcoreError("too few")
 
-    monkeypatch.setattr(previews, "preview", fails)
+    monkeypatch.setattr(live, "preview", fails)
     browser = Browser(data="xor", data_values={"seed": 31})
     assert browser.last["job"] and "picture" not in browser.last
     assert not any(n["level"] == "error" for n in browser.last["notices"])
@@ -110,11 +110,11 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gat
 
 def test_the_whole_is_its_own_part_where_rows_are_few():
     data = resolve(Choice(data="moons")).data
-    part = previews.part_of(data, "smp")
+    part = live.part_of(data, "smp")
     np.testing.assert_array_equal(part.split.train, data.split.train)
-    assert previews.words(part, data) == "Preview: short fit"
+    assert live.words(part, data) == "Preview: short fit"
     few = resolve(Choice(data="moons", data_values={"n_samples": 20})).data
-    assert previews.part_of(few, "smp") is None
+    assert live.part_of(few, "smp") is None
 
 
 def test_a_fit_that_lasts_goes_on_and_is_not_begun_again(monkeypatch):

@@ -13,8 +13,8 @@ import pytest
 import streamlit as st
 
 from pages.export.python_lines import python_of_choice
-from pages.prototypes import detail, notes, report, report_sections
-from pages.prototypes.context import with_model
+from pages.prototypes import detail, model_context, report
+from pages.prototypes.model_context import with_model
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
@@ -394,7 +394,7 @@ def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkey
     context = with_model(resolve(choice), model)
 
     def section_of(context, title):
-        sections = report_sections.sections(context, False)
+        sections = report.checked_sections(context, False)
         (section,) = (one for one in sections if one.title == title)
         return words_of(section)
 
@@ -436,7 +436,7 @@ def notes_of(page):
     context = resolve(visit.choice)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(st, "session_state", {"session": visit})
-        return notes.fitted(with_model(resolve(visit.choice), context.model()))
+        return model_context.fitted(with_model(resolve(visit.choice), context.model()))
 
 
 def test_names_stay_with_their_prototype_after_a_refit():

@@ -8,7 +8,7 @@ import pytest
 
 from pages.export.python_lines import python_of_choice
 from pages.prototypes import report
-from pages.prototypes.context import with_model
+from pages.prototypes.model_context import with_model
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve

@@ -1,8 +1,10 @@
-"""New rows from a file: matched, answered, and counted beside their labels."""
+"""New rows from a file: matched, answered, counted beside their labels, and saved."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,9 +12,12 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.context import Context
+from pages.ui import explanation_sheet
 from pages.ui.elements import metric
 from pages.ui.elements import table as show_table
-from pages.ui.files import OpenFile
+from pages.ui.file_download import download
+from pages.ui.file_reading import read_file
+from pages.ui.files import ENDINGS, OpenFile, like, open_file
 from pages.ui.quality import shortcomings
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message, short_label
@@ -20,15 +25,21 @@ from pages.work import cache
 from pages.work.memo import pairs
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.datasets import (
+    TABLE_WRITERS,
+    Input,
     Preparation,
     list_names,
     plain_number,
+    read_frame,
+    read_similarities,
+    used_matrices,
 )
 from smpcore.evaluation import (
     Matched,
     RegressionScores,
     Scores,
     answer_rows,
+    carry_columns,
     known_rows,
     labelled,
     match_columns,
@@ -36,6 +47,93 @@ from smpcore.evaluation import (
     suggest_carried,
 )
 from smpcore.readouts import READOUTS
+
+_HOLDS = {"number": "numbers", "category": "a category", "text": "texts"}
+
+
+def _seen(column: Input) -> str:
+    """What the training rows have in a column."""
+    if column.kind == "number":
+        ends = plain_number(column.low, 6), plain_number(column.high, 6)
+        return f"{' to '.join(ends)} {column.unit}"
+    if column.kind == "text":
+        return f"letters {', '.join(column.levels)}; at most {column.width} of them"
+    return ", ".join(column.levels[:6])
+
+
+def expected(data: cache.Parts, used: Collection[str]) -> None:
+    """The columns that the file should have: those that the model uses."""
+    if data.dataset.matrices:
+        _expected_matrices(data)
+        return
+    names = data.preparation.source_columns(used)
+    inputs = [column for column in data.preparation.inputs if column.name in names]
+    lines = [
+        {
+            "column": column.name,
+            "holds": _HOLDS[column.kind],
+            "in training": _seen(column),
+        }
+        for column in inputs[:200]
+    ]
+    rest = len(data.preparation.inputs) - len(inputs)
+    others = (
+        f" The model does not use the other {rest:,} columns; where the file has them, "
+        "they are compared with the training range."
+        if rest
+        else ""
+    )
+    carried = suggest_carried(data.dataset, data.dataset.frame.columns)
+    if carried:
+        names = escape_markdown(list_names(carried, 8))
+        others += f" Carried into the predictions, if the file has them: {names}."
+    these = f"these {len(inputs):,} columns, in any order"
+    st.caption(
+        f"It should have {these if len(inputs) > 1 else 'this column'}; "
+        f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
+        f"predictions are scored.{others}"
+    )
+    if lines:
+        show_table(lines)
+
+
+def _expected_matrices(data: cache.Parts) -> None:
+    """What a file of similarities should hold."""
+    names = [matrix.name for matrix in used_matrices(data.dataset)]
+    message(
+        st.caption,
+        f"An .npz file with an array for each matrix ({list_names(names, 8)}): a row "
+        f"for each new sample, and {data.dataset.n_samples:,} columns, how similar it "
+        "is to the samples of the data in their order. With labels as y, predictions "
+        "are scored. What was normalised on Data must be normalised here as well.",
+    )
+
+
+def upload(data: cache.Parts) -> OpenFile | None:
+    """The file picker, and the file that is open."""
+    is_similarities, dataset = bool(data.dataset.matrices), data.dataset
+
+    def read(file: Any) -> pd.DataFrame | None:
+        key = file.file_id, dataset.digest
+        if is_similarities:
+            return read_file("new_rows", key, read_similarities, file, dataset)
+        options = like(dataset)
+        frame = read_file("new_rows", key, read_frame, file, file.name, **options)
+        return None if frame is None else frame[0]
+
+    return open_file(
+        "new_rows",
+        data.dataset.digest,
+        read,
+        "New rows: their similarities to the samples of the data"
+        if is_similarities
+        else "New rows: a table with the same columns, with or without the target",
+        ["npz"] if is_similarities else ENDINGS,
+        "They stay in memory until you close them, half an hour after your last visit "
+        "at most, are visible in your browser only, and join neither the data set nor "
+        "any export.",
+    )
+
 
 #: Parts of the data set, as rows that equal theirs are told.
 _EQUAL = {
@@ -238,3 +336,69 @@ def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:
         )
     elif data.cluster_summary:
         st.caption(f"In the interval, {data.cluster_summary}.")
+
+
+#: Rows of the table on the screen; the files have all of them.
+MOST_SHOWN = 1000
+#: Columns of a file that can be chosen from.
+MOST_OFFERED = 1000
+
+
+def carried(file: OpenFile, data: cache.Parts) -> list[str]:
+    """Let the visitor choose which columns the predictions carry of the file."""
+    names = list(file.content.columns[:MOST_OFFERED])
+    chosen = st.multiselect(
+        "Columns of the file to carry into the predictions",
+        names,
+        suggest_carried(data.dataset, names),
+        short_label,
+        key=f"carried_{file.id}",
+        help="At first those that tell rows apart: groups, times, and ignored columns "
+        "in which no value repeats.",
+    )
+    words = f"Carried: {list_names(chosen, 8)}" if chosen else "No column is carried"
+    message(st.caption, f"{words}. The table and all downloads have the same columns.")
+    return chosen
+
+
+def shown(file: OpenFile, names: list[str], answers: pd.DataFrame) -> None:
+    """The first rows on the screen, and all of them as files."""
+    table = carry_columns(file.content, names, answers)
+    show_table(table.iloc[:MOST_SHOWN], hide_index=False, key="answers")
+    if len(table) > MOST_SHOWN:
+        st.caption(f"The first {MOST_SHOWN:,} of {len(table):,} rows.")
+    with st.container(horizontal=True):
+        for title, (ending, write) in TABLE_WRITERS.items():
+            download(
+                f"All predictions as {title}",
+                partial(_written, table, write),
+                f"predictions{ending}",
+                key=f"answers_download_{title}",
+            )
+
+
+def _written(table: pd.DataFrame, write) -> bytes:
+    return write(table.reset_index())
+
+
+#: Facts of a row that are carried from the file, and characters of each.
+_MOST_FACTS, _MOST_TEXT = 6, 60
+
+
+def sheet(
+    context: Context, file: OpenFile, matched: Matched, carried: pd.DataFrame
+) -> None:
+    """Offer a page for each row that the visitor chooses."""
+    some = carried.iloc[:, :_MOST_FACTS]
+
+    def facts(place: int) -> dict[str, str]:
+        row = some.iloc[place].items()
+        facts = {name: f"{v!s:.{_MOST_TEXT}}" for name, v in row if pd.notna(v)}
+        if matched.labels is not None and pd.notna(truth := matched.labels.iloc[place]):
+            facts["True value"] = f"{truth!s:.{_MOST_TEXT}}"
+        return facts
+
+    numbers = np.arange(1, len(matched.frame) + 1)
+    every = np.arange(len(numbers))
+    rows = explanation_sheet.Rows(matched.frame, every, numbers, file.name, facts)
+    explanation_sheet.offer(context, context.model(), f"apply_{file.id}", rows)

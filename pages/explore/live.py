@@ -4,6 +4,12 @@ On release of a control the answer is the *canonical* fit, while it moves the sa
 where that is quick, else a *preview*; where the canonical fit takes long it goes on in
 a job, and one on a part of the rows is shown meanwhile. Points of the path are asked
 for afterwards, so that no message waits behind them.
+
+What a lesson locks and hides is decided here, on the server. While a question is open
+its picture stays: regions, training and validation rows, and prototypes with their
+weights are what the question is about. Read-outs, strip, test rows and the steps of the
+fit are not sent, nothing but the view can be changed, and the other pages that show
+numbers of models are closed (`lesson_bar.closes`).
 """
 
 from __future__ import annotations
@@ -12,27 +18,163 @@ import logging
 import secrets
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from pages.explore import gate, path, previews, steps
+from pages.explore import path
 from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
 from pages.explore.scene import Scene, laying_out, scene_of
-from pages.state import address, lesson_run, session, undo
+from pages.state import address, lesson_files, lesson_run, session, undo
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Live
+from pages.state.state_file import FAR
 from pages.state.validation import validated
 from pages.ui import controls
 from pages.work import cache, fits, slots
 from pages.work.warmup import uncompiled
 from smpcore import SmpcoreError
+from smpcore.datasets import list_names
 
 log = logging.getLogger(__name__)
+#: At most so many training rows, and numbers in them.
+MOST_ROWS, MOST_VALUES = 300, 100_000
+#: Fewer rows than this tell nothing.
+LEAST_ROWS = 30
+
+
+def subsampled_fit(context: Context, state: Any) -> tuple[Any, cache.Parts | None]:
+    """A quick fit on a part of the rows, and that part; None if it would not help."""
+    method = context.method.key
+    part = part_of(context.data, method)
+    n_features = context.data.X.shape[1]
+    aligned = context.method.comparison_cost(context.values, n_features) > 1
+    if part is None or aligned:  # where comparing rows is slow, so is a part of them
+        return None, None
+    try:
+        problem = cache.problem(part, method, context.values)
+        return preview(context, problem, state), part
+    except SmpcoreError as error:
+        log.info("no subsampled fit: %s", error)  # all of the rows may do
+        return None, None
+
+
+def preview(context: Context, problem: Any, state: Any) -> Any:
+    """A quick fit from where the last one ended."""
+    estimator = context.method.estimator(context.values, problem.task, preview=True)
+    with slots.stopped_after(fits.QUICK_SECONDS) as flag:
+        return estimator.solve(problem, state, stop=flag)
+
+
+def part_of(data: cache.Parts, method: str) -> cache.Parts | None:
+    """The same data with fewer training rows, which keep the shares of the classes."""
+    X, y = data.of("train")
+    if data.dataset.matrices:  # fewer rows have other columns, too
+        return None
+    n_rows = min(MOST_ROWS, MOST_VALUES // max(X.shape[1], 1))
+    if method in cache.uncompiled or min(n_rows, len(y)) < LEAST_ROWS:
+        return None
+    classify = data.dataset.task == "classification"
+    return replace(data, split=data.split.thinned(data.y, n_rows, classify))
+
+
+def words(part: cache.Parts, data: cache.Parts) -> str:
+    """What a subsampled fit is, to be shown with its picture."""
+    few, all_rows = len(part.split.train), len(data.split.train)
+    if few == all_rows:
+        return "Preview: short fit"
+    return f"Preview: fitted on {few:,} of {all_rows:,} rows"
+
+
+#: In place of what the strip draws of a model while a question is open.
+_NO_STRIP = {"nonzeros": 0}
+
+
+def filter_locked(
+    message: Mapping[str, Any] | None, kind: str
+) -> tuple[Mapping[str, Any] | None, str, list[str]]:
+    """Drop the changes of a message that the step of the lesson locks."""
+    run = lesson_run.current()
+    if run is None or message is None or kind not in ("set", "reset", "edit"):
+        return message, kind, []
+    if kind == "edit" and message.get("op") == "mark":
+        return _marked(run, message), "set", []
+    values = message.get("values", {})
+    asked = list(values) if kind == "set" else [lesson_files.POINTS]
+    asked = ["*"] if kind == "reset" else asked
+    locked = [name for name in asked if run.locks(name)]
+    if not locked:
+        return message, kind, []
+    names = {"*": "reset", lesson_files.POINTS: "drawing"}
+    what = list_names([names.get(name, name) for name in locked], longest=40)
+    text = f"Locked in this step of the lesson, so that nothing changed: {what}. "
+    text += "Answer the question first, go on to the next step, or leave the lesson."
+    left = {name: value for name, value in values.items() if name not in locked}
+    dragging = bool(message.get("dragging") and left)
+    return _setting(message, left, dragging), "set", [text]
+
+
+def _setting(
+    message: Mapping[str, Any], values: Mapping[str, Any], dragging: bool = False
+) -> dict[str, Any]:
+    """The message with these values in place of what it changes."""
+    head = {name: message[name] for name in ("seq", "have") if name in message}
+    return head | {"kind": "set", "values": values, "dragging": dragging}
+
+
+def _marked(run: lesson_run.Run, message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Keep the place that the message marks; what is left of it changes nothing."""
+    place = [message.get("x"), message.get("y")]
+    is_place = all(isinstance(v, int | float) and abs(v) < FAR for v in place)
+    if run.is_open_question and not run.is_answered and run.asks_place and is_place:
+        run.mark = [float(value) for value in place]
+    return _setting(message, {})
+
+
+def _mark(run: lesson_run.Run) -> dict[str, Any]:
+    """The visitor's mark, and after the answer the places that were asked for."""
+    if run.is_open_question:
+        return {"open": True, "at": run.mark, "found": []}
+    with suppress(SmpcoreError):  # the page shows why a fit has no result
+        run.readouts()
+    places = run.places.get(run.at, [])
+    return {"open": False, "at": run.answer, "found": places}
+
+
+def redact(header: dict[str, Any]) -> dict[str, Any]:
+    """The answer to a message without what is hidden until a question is answered."""
+    run = lesson_run.current()
+    if run is None:
+        return header
+    if "controls" in header:
+        rows = [row for row in header["controls"] if run.shows(row["name"])]
+        rows = [r | {"locked": True} if run.locks(r["name"]) else r for r in rows]
+        header = header | {"controls": rows}
+    path = header.get("path")
+    if path and run.locks(path["param"]):  # its strip would scrub a locked control
+        header = header | {"path": None}
+    if "picture" in header and run.asks_place:
+        header = header | {"mark": _mark(run)}
+    if not run.is_open_question:
+        return header
+    if "knots" in header:
+        header = header | {"knots": [_without_numbers(p) for p in header["knots"]]}
+    if "trace" in header:  # its curves and sentences are full of numbers
+        header = header | {"trace": None, "steps": [], "job": None, "printed": None}
+    if "picture" in header:
+        header = header | {"picture": _without_numbers(header["picture"])}
+    return header
+
+
+def _without_numbers(picture: dict[str, Any]) -> dict[str, Any]:
+    return picture | {"readouts": [], "strip": _NO_STRIP}
+
+
 #: As the browser sent it (untrusted); None draws everything.
 Message = Mapping[str, Any] | None
 
@@ -60,7 +202,7 @@ def answer(message: Message) -> bytes:
         if chosen != before or live.scene is None:
             message, kind = None, "full"
         if visit.lesson is not None:
-            message, kind, locked = gate.filter_locked(message, kind)
+            message, kind, locked = filter_locked(message, kind)
             notices += [{"level": "info", "text": text} for text in locked]
         with slots.interactive_slot() as ahead:
             header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
@@ -80,7 +222,7 @@ def answer(message: Message) -> bytes:
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     if visit.lesson is not None:
-        header = gate.redact(header)
+        header = redact(header)
     return pack(header | {"notices": notices})
 
 
@@ -186,7 +328,7 @@ def _respond(
         support, automatic = estimator.model_.support, estimator.automatic_
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
-        part = None if data is context.data else previews.words(data, context.data)
+        part = None if data is context.data else words(data, context.data)
         painted = picture(estimator, scene, data, tied, coded=not dragging)
         header["picture"] = painted | {
             "canonical": canonical,
@@ -225,8 +367,8 @@ def _pictures(
     """What the browser asks for beside the picture, while nothing else goes on."""
     if kind == "knots":
         return {"knots": path.path_points(context, scene, message)}
-    session.get().live.wait_for(run := steps.run_of(context, message))
-    return steps.steps(context, scene, message, run)
+    session.get().live.wait_for(run := path.run_of(context, message))
+    return path.steps(context, scene, message, run)
 
 
 def _fitted(
@@ -241,14 +383,10 @@ def _fitted(
     slow = context.cached("slow", lambda: cache.is_slow(data, *key))
     waits = job and kind in ("set", "reset", "edit", "full")
     if waits or (dragging and (slow or not live.quick)):
-        estimator, data = previews.subsampled_fit(
-            context, live.state if dragging else None
-        )
+        estimator, data = subsampled_fit(context, live.state if dragging else None)
     elif dragging:
         estimator = _canonical_if_quick(context, live) if kind == "set" else None
-        estimator = estimator or previews.preview(
-            context, context.problem(), live.state
-        )
+        estimator = estimator or preview(context, context.problem(), live.state)
     return estimator, data, job, canonical
 
 

@@ -1,16 +1,20 @@
-"""The path that is scrubbed: its points, canonical fits that are solved beforehand."""
+"""The path that is scrubbed, and the fit step by step: states as pictures."""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, SliderRanges
-from pages.work import cache
+from pages.work import cache, fits, printed
+from smpcore.model import History, Step
 from smpcore.readouts import READOUTS
 
 #: An answer with points of the path takes about this long at most.
@@ -80,3 +84,128 @@ def wanted_pictures(
             break
         pictures.append(paint(index))
     return pictures
+
+
+#: States that are shown at most, and of data with more training values than `LARGE`.
+MOST_SHOWN, MOST_LARGE, LARGE = 200, 60, 20_000
+
+
+@dataclass(frozen=True)
+class States:
+    """States that can be shown, of our fit or of the printed algorithm."""
+
+    estimator: Any
+    at: Callable[[int], Step]
+    #: Lists with an entry for each.
+    curves: dict[str, Any]
+    is_printed: bool
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.curves["iteration"])
+
+
+def run_of(context: Context, message: Mapping[str, Any]) -> Any:
+    """What a request for states waits for: our fit, or the printed algorithm."""
+    request = context.method.key, context.values
+    fit = fits.recorded_fit(context.data, *request)
+    if not message.get("printed") or not fit.wait(0.0):
+        return fit
+    if not printed.has_printed(context.data, *request):
+        return fit
+    return printed.printed_run(context.data, *request, fit.estimator)
+
+
+def steps(
+    context: Context, scene: Scene, message: Mapping[str, Any], run: Any
+) -> dict[str, Any]:
+    """Answer a request for states: what all of them are, and some as pictures."""
+    is_printed = isinstance(run, printed.PrintedRun)
+    if not run.wait(0.0):
+        progress, seconds = float(run.task.progress[0]), run.task.seconds
+        text = "Fitting again to record the states"
+        if is_printed:
+            text = f"Running the algorithm as printed, {seconds:.0f} s"
+        job = {"text": text, "progress": progress, "seconds": seconds}
+        return {"trace": None, "steps": [], "job": job, "printed": is_printed}
+    request = context.data, context.method.key, context.values
+    states = _printed(run) if is_printed else _recorded(run, context)
+    values = tuple(sorted(context.values.items()))
+    text = repr((scene.header["id"], context.method.key, values))
+    chain = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+    def paint(index: int) -> dict[str, Any]:
+        at_step, entry = _step(context, states, index)
+        tied = bool(message.get("assignments"))
+        painted = picture(at_step, scene, context.data, tied, coded=True)
+        return painted | entry | {"chain": chain}
+
+    return {
+        "trace": states.curves | {"chain": chain},
+        "steps": wanted_pictures(message, states.count, paint),
+        "job": None,
+        "printed": is_printed if printed.has_printed(*request) else None,
+    }
+
+
+def shown_states(history: History, n_values: int) -> np.ndarray:
+    """Recorded states that are shown: the first, the last, and those between."""
+    n, most = len(history.steps), MOST_LARGE if n_values > LARGE else MOST_SHOWN
+    return np.linspace(0, n - 1, min(n, most)).astype(int)
+
+
+def _recorded(fit: fits.Fit, context: Context) -> States:
+    """The recorded states of our fit."""
+    history = fit.estimator.history_
+    shown = shown_states(history, context.data.of("train")[0].size)
+    places = np.asarray(history.steps.places)[shown]
+    iteration, gap = history.iteration[places], history.gap[places]
+    curves = {
+        "iteration": iteration.tolist(),
+        "objective": history.objective[places].tolist(),
+        "gap": [g if np.isfinite(g) else None for g in gap.tolist()],
+        "phase": [history.phase_at(i) for i in iteration.tolist()],
+    }
+
+    def at(index: int) -> Step:
+        return history.state(int(shown[index]))
+
+    return States(fit.estimator, at, curves, is_printed=False)
+
+
+def _printed(run: printed.PrintedRun) -> States:
+    """The states of the printed algorithm."""
+    states = run.states
+    curves = {
+        "iteration": [state.iteration for state in states],
+        "objective": [state.objective for state in states],
+        "gap": [None] * len(states),
+        "phase": [state.phase for state in states],
+        "difference": run.difference,
+    }
+    return States(run.estimator, states.__getitem__, curves, is_printed=True)
+
+
+def _step(context: Context, states: States, index: int) -> tuple[Any, dict[str, Any]]:
+    """One state as a fitted estimator, and what the live figure says of it."""
+    is_last = index == states.count - 1 and not states.is_printed
+    state, estimator = states.at(index), states.estimator
+    before = states.at(index - 1) if index else None
+    at_step = estimator if is_last else estimator.at_step(state)
+    if not states.is_printed:  # a threshold is set for our model
+        at_step = context.with_threshold(at_step)
+    name, sentence = f"Step {state.number}", state.sentence(before)
+    if states.is_printed:
+        name = f"As printed, {name.lower()}"
+        sentence = f"As printed, {sentence[0].lower()}{sentence[1:]}"
+    path = context.method.path
+    value = context.values.get(path)
+    return at_step, {
+        "canonical": is_last,
+        "coarse": None if is_last else name,
+        "ms": 0.0,
+        "knot": None,
+        "value": estimator.automatic_.get(path) if value is None else value,
+        "step": {"index": index, "sentence": sentence},
+    }

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from pages.explore.assignments import assignments
-from pages.explore.codes import codes
 from pages.explore.scene import SHOWN_ROWS, Scene
 from pages.ui import readouts
 from pages.ui.text import prototype_texts
@@ -15,8 +13,86 @@ from pages.work import cache
 from smpcore import PrototypeModel, figures
 from smpcore.datasets import in_place, used_matrices
 from smpcore.evaluation import class_numbers
-from smpcore.explain import doubts, heaviest_cases, prototype_weights
+from smpcore.explain import (
+    deciding_prototypes,
+    doubts,
+    heaviest_cases,
+    prototype_weights,
+)
 from smpcore.model import value_range
+
+#: Number that stands for no prototype; a model with more of them has no such layer.
+NONE = 255
+
+
+def assignments(estimator: Any, scene: Scene, n_nodes: int) -> dict[str, Any] | None:
+    """Prototypes of the drawn rows and of the window's nodes."""
+    model = estimator.model_
+    if model.classes is None or model.n_prototypes > NONE:
+        return None
+    activations = model.activations(scene.view.nodes(n_nodes))
+    winner = deciding_prototypes(model, activations)
+    return {
+        "rows": _tied(estimator, scene).astype(np.uint8),
+        "winner": winner.astype(np.uint8),
+        "lead": _lead(model, activations, winner),
+    }
+
+
+def _tied(estimator: Any, scene: Scene) -> np.ndarray:
+    """Prototype of each drawn row: training rows as the solver tied them."""
+    model = estimator.model_
+    tied = deciding_prototypes(model, model.activations(scene.X))
+    place = scene.place_in_training
+    # A fit on a part of the rows has tied others than those that are drawn.
+    if len(estimator.assignment_) == scene.n_training:
+        training = place >= 0
+        tied[training] = estimator.merged_[estimator.assignment_[place[training]]]
+    return np.where(tied < 0, NONE, tied)
+
+
+def _lead(
+    model: PrototypeModel, activations: np.ndarray, winner: np.ndarray
+) -> np.ndarray:
+    """How far the deciding prototype leads over the next of its class, as a margin."""
+    # A prototype with votes for several classes counts as one of each of them.
+    output = model.decide(model.pool(activations))
+    votes = model.votes[:, output].T
+    terms = activations * votes if model.pooling == "sum" else activations
+    others = np.where(votes != 0, terms, -np.inf)
+    rows = np.arange(len(winner))
+    others[rows, winner] = -np.inf
+    lead = np.maximum(terms[rows, winner] - others.max(axis=1), 0.0)
+    finite = np.isfinite(lead)
+    most = lead[finite].max(initial=0.0) or 1.0
+    share = np.where(finite, lead, most) / most
+    return np.rint(255 * np.sqrt(share)).astype(np.uint8)
+
+
+#: Prototypes of a row's code, and cases of a prototype, that are sent at most.
+MOST_ENTRIES, MOST_CODED = 10, 20
+
+
+def codes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any] | None:
+    """Codes of the drawn rows, and the training rows that prototypes are mixed from."""
+    model = estimator.model_
+    if not model.code_size or model.n_prototypes > NONE:
+        return None
+    weights = model.activations(scene.X)
+    entered = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_ENTRIES]
+    weight = np.take_along_axis(weights, entered, axis=1)
+    case, _ = heaviest_cases(model, MOST_CODED)
+    share = model.mixing[case, np.arange(model.n_prototypes)[:, None]]
+    rows = data.split.train[estimator.anchor_rows_]
+    return {
+        "prototype": np.where(weight > 0, entered, NONE).astype(np.uint8),
+        "weight": weight.astype(np.float32),
+        "case": case.astype(np.int32),
+        "share": np.where(case < 0, 0.0, share).astype(np.float32),
+        "row": data.dataset.row_numbers(rows).astype(np.int32),
+        "label": class_numbers(data.y[rows], model.classes).astype(np.uint8),
+    }
+
 
 #: Comparisons with anchors that the regions of one picture may take: above it they are
 #: painted more coarsely.

@@ -1,15 +1,25 @@
-"""Lessons to choose from: those that ship, the operator's, and this browser's own."""
+"""Lessons to choose from, and a teacher's sheets to print of them."""
 
 from __future__ import annotations
+
+from functools import partial
 
 import streamlit as st
 
 from pages.state import lesson_files, session
 from pages.state.lesson_files import Lesson
+from pages.state.lesson_readouts import filled
+from pages.state.lesson_run import Run
+from pages.ui import qr
+from pages.ui.file_download import download
 from pages.ui.text import message, short_label
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS, Store
 from smpcore import SmpcoreError
+from smpcore.datasets import plain_number
+from smpcore.explain import Section
+from smpcore.readouts import READOUTS
+from smpcore.report import printed
 
 #: Lessons that a browser has; the oldest goes first.
 MOST_OWN = 20
@@ -68,3 +78,107 @@ def upload() -> None:
     editions["lesson_file"] += 1  # else it would come again after an edit
     editions["lesson_edited"] += 1
     st.rerun()
+
+
+#: Minutes that a plan of lessons fills at most.
+MOST_MINUTES = 90
+
+
+def sheets() -> None:
+    """Choose a sheet, and download it as HTML."""
+    lessons = {n: one for n, one in all_lessons().items() if type(one) is Lesson}
+    name = st.selectbox(
+        "Teacher's sheet to print",
+        ["", *lessons],
+        format_func=lambda n: lessons[n].title if n else f"Plan of {MOST_MINUTES} min",
+        key="lesson_sheet",
+        help="Aims, questions, answers to expect, and what is said after them.",
+    )
+    make = partial(lesson_sheet, name) if name else plan
+    download(
+        "Download the sheet",
+        partial(make, lessons=lessons),
+        "sheet.html",
+        key="lesson_sheet_download",
+    )
+
+
+def lesson_sheet(name: str, lessons: dict[str, Lesson]) -> str:
+    """What a teacher needs to give a lesson, with what its fits measure here."""
+    lesson, choice = lessons[name], session.get().choice
+    run = Run(lesson, choice, name=name if name in lesson_files.listed() else "")
+    about = {"Aim": lesson.aim, "Minutes": str(lesson.minutes)}
+    about |= {"Link": _link(name)} if run.name else {}
+    if following := run.next_lesson:
+        about |= {"Next lesson": following[1].title, "Its link": _link(following[0])}
+    lines = [{"": key, " ": text} for key, text in about.items()]
+    try:
+        steps = [_step(run, at) for at in range(len(lesson.steps))]
+    finally:
+        run.forget_drawings()
+    return printed(Section(lesson.title, [lines, *steps]))
+
+
+def plan(lessons: dict[str, Lesson]) -> str:
+    """The first lessons that fit into the time, each with its aim and questions."""
+    lines, minute, listed = [], 0, lesson_files.listed()
+    for name in [name for name in lessons if name in listed]:
+        lesson = lessons[name]
+        end = minute + lesson.minutes
+        if end > MOST_MINUTES:
+            break
+        run = Run(lesson, session.get().choice)
+        asked = [_asked(run, at) for at in range(len(lesson.steps))]
+        lines.append(
+            {
+                "minute": f"{minute} to {end}",
+                "lesson": lesson.title,
+                "aim": lesson.aim,
+                "questions and tasks": " · ".join(filter(None, asked)),
+                "link": _link(name),
+            }
+        )
+        minute = end
+    words = f"{len(lines)} lessons, {minute} minutes. Each has a sheet of its own."
+    return printed(Section(f"Plan of {MOST_MINUTES} minutes", [words, lines]))
+
+
+def _link(name: str) -> str:
+    return qr.address({"lesson": name}, "lessons")
+
+
+def _asked(run: Run, at: int) -> str:
+    """The question or task of a step, with read-outs where it quotes them."""
+    run.at = at
+    text = (run.question or run.step.get("task", {})).get("text", "")
+    return filled(text, run.readouts() if "{" in text else {})
+
+
+def _step(run: Run, at: int) -> Section:
+    """A step: what is asked, what is measured, and what is said then."""
+    title, asked = f"{at + 1}. {run.lesson.steps[at]['title']}", _asked(run, at)
+    if run.question is None:
+        text = filled(run.step["text"], run.readouts())
+        return Section(title, [f"Task: {asked}" if asked else text])
+    values, question = run.readouts(), run.question
+    blocks = [f"Question: {asked}"]
+    if "choices" in question:
+        right = run.right_choices(values)
+        blocks.append(
+            [
+                {"answer": one["text"], "right": "yes" * (i in right)}
+                | {"vote 1": "", "vote 2": ""}
+                for i, one in enumerate(question["choices"])
+            ]
+        )
+    elif run.asks_place:
+        found = (f"({x:.2f}, {y:.2f})" for x, y in run.places[at])
+        blocks.append(f"Right: near {' or '.join(found)}.")
+    else:
+        row = READOUTS[question["number"]["measure"]]
+        within = plain_number(question["number"].get("within", 0))
+        right = row.text(run.right_number(values))
+        blocks.append(f"Right: {right}, within {within}.")
+    if "expect" in question:
+        blocks.append(f"Expect, by its writer and not measured: {question['expect']}")
+    return Section(title, [*blocks, f"Say: {filled(question['reveal'], values)}"])

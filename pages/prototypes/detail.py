@@ -1,21 +1,30 @@
-"""One prototype: what it is, what it wins, which rows are similar to it."""
+"""One prototype: what it is, what it wins, which features are forbidden to it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from pages.prototypes import forbidden, notes
-from pages.prototypes.context import ModelContext
+from pages.prototypes import model_context
+from pages.prototypes.model_context import ModelContext
 from pages.prototypes.portraits import draw
-from pages.state import session
+from pages.state import session, undo
+from pages.state.context import Context
 from pages.state.state_file import NAME, NOTE
 from pages.ui.elements import signed_bars, table
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import figures
-from smpcore.datasets import list_names, only_compared, plain_number, plural
+from smpcore.datasets import (
+    MOST_FORBIDDEN,
+    forbiddable,
+    list_names,
+    only_compared,
+    plain_number,
+    plural,
+)
 from smpcore.explain import (
     deciding_prototypes,
     likeness,
@@ -24,6 +33,74 @@ from smpcore.explain import (
     typical_rows,
     unit_effects,
 )
+
+_FORBIDDEN = "forbidden_features"
+
+
+def forbidden(context: Context) -> None:
+    """Say which features must not be used; the model is learned anew without them."""
+    choice, known = context.choice, forbiddable(context.whole)
+    if len(known) < 2:
+        return
+    label = "Forbid features"
+    if n := len(choice.forbidden):
+        label = f"{plural(n, 'feature')} forbidden"
+    with st.expander(label, icon=":material/block:"):
+        # Another page, a button or a link may have changed it.
+        st.session_state[_FORBIDDEN] = list(choice.forbidden)
+        st.multiselect(
+            "Features that must not be used",
+            list(known),
+            format_func=short_label,
+            key=_FORBIDDEN,
+            on_change=lambda: _forbid(context, tuple(st.session_state[_FORBIDDEN])),
+            max_selections=min(MOST_FORBIDDEN, len(known) - 1),
+            placeholder="None: all features are allowed",
+        )
+        what = "A category is forbidden with all its levels."
+        if channels := context.whole.channels:
+            what = "A channel is forbidden at all its time points."
+            if len(channels) < 2:
+                what = "Each time point of the series can be forbidden."
+        st.caption(
+            "On every page, models are trained as if the table had no such column. "
+            f"{what} Names, notes and how often test rows were opened stay."
+        )
+
+
+def forbid_button(context: ModelContext, feature: int) -> None:
+    """Forbid one feature of the model, beside where it is shown."""
+    choice, name = context.choice, _forbidden_with(context, feature)
+    known = forbiddable(context.whole)
+    full = len(choice.forbidden) >= min(MOST_FORBIDDEN, len(known) - 1)
+    st.button(
+        "Forbid and refit",
+        key="forbid_feature",
+        icon=":material/block:",
+        on_click=_forbid,
+        args=(context, (*choice.forbidden, name)),
+        disabled=full,
+        help=escape_markdown(f"Refit without {short_label(name)}."),
+    )
+
+
+def _forbidden_with(context: ModelContext, feature: int) -> str:
+    """What a feature of the model is forbidden with: its column, or its channel."""
+    preparation = context.data.preparation
+    column = preparation.inputs[preparation.column_of_feature[feature]].name
+    known = forbiddable(context.data.dataset)
+    return next(name for name, columns in known.items() if column in columns)
+
+
+def _forbid(context: Context, names: tuple[str, ...]) -> None:
+    """Forbid exactly these."""
+    choice, known = context.choice, forbiddable(context.whole)
+    # Places of features among those that are left say nothing any more.
+    view = {name: kind for name, kind in choice.view.items() if name == "kind"}
+    undo.push(session.get().live, undo.Step("what is forbidden", choice))
+    forbidden = tuple(name for name in known if name in names)
+    session.choose(replace(choice, forbidden=forbidden, view=view))
+
 
 #: Extreme rows, columns of the card, and those that can be forbidden there.
 _NEAREST, _COLUMNS, _OFFERED = 5, 6, 50
@@ -77,7 +154,7 @@ def _picked(context: ModelContext) -> int:
 
 def _notes(context: ModelContext, j: int) -> None:
     """Name and note of a prototype, kept for this model while the visit lasts."""
-    written = context.notes.get(j, notes.EMPTY)
+    written = context.notes.get(j, model_context.EMPTY)
     left, right = st.columns([1, 3])
     about = hash((context.notes_key, context.choice.forbidden))
     key = f"{about}_{j}_{session.get().editions['controls']}"
@@ -87,12 +164,14 @@ def _notes(context: ModelContext, j: int) -> None:
         written["name"],
         NAME,
         key=widget,
-        on_change=lambda: notes.write(context, j, "name", st.session_state[widget]),
+        on_change=lambda: model_context.write(
+            context, j, "name", st.session_state[widget]
+        ),
     )
     note = right.text_input("Note", written["note"], NOTE, key=f"note_{key}")
     if note != written["note"]:
-        notes.write(context, j, "note", note)
-    notes.caption_of(context, j)
+        model_context.write(context, j, "note", note)
+    model_context.note_of_another_fit(context, j)
 
 
 def _oddities(context: ModelContext, j: int) -> None:
@@ -223,7 +302,7 @@ def _columns(context: ModelContext, j: int, won: np.ndarray) -> None:
     names = {one.first: short_label(one.name) for one in inputs}
     feature = left.selectbox("Column", names, format_func=names.get, key=f"column_{j}")
     with right:
-        forbidden.button(context, feature)
+        forbid_button(context, feature)
 
 
 def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.prototypes.context import ModelContext
+from pages.prototypes.model_context import ModelContext
 from pages.ui import readouts
 from pages.ui.elements import signed_bars, table_popover
 from pages.ui.elements import table as show_table

@@ -1,4 +1,4 @@
-"""The sweeps of Trade-off, and their points so far."""
+"""The sweeps of Trade-off: chosen or opened from a file, and their points so far."""
 
 from __future__ import annotations
 
@@ -7,27 +7,143 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import streamlit as st
 
-from pages.state import session
+from pages.state import session, widget_state
 from pages.state.context import Context
-from pages.tradeoff import batch
+from pages.ui.elements import problems_shown
+from pages.ui.files import open_file
+from pages.ui.glossary import MEANINGS, define
+from pages.ui.text import message, short_label
 from pages.work import cache, slots
 from pages.work.memo import pairs
-from pages.work.sweep_jobs import SweepJob
-from smpcore import BASELINES, METHODS
-from smpcore.datasets import plain_number
+from pages.work.sweep_jobs import SWEPT_GROUPS, SweepJob
+from smpcore import BASELINES, METHODS, SmpcoreError
+from smpcore.datasets import plain_number, text_features
 from smpcore.evaluation import (
     SCORES,
+    SIZES,
+    Subject,
+    baseline_paths,
+    edition,
+    folds,
     pareto_front,
+    read_results,
     smaller_and_as_good,
+    summary,
     title_of,
 )
+from smpcore.readouts import READOUTS
+
+#: Bytes of a file: a million fits take less.
+MOST_BYTES = 200_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class Opened:
+    """The fits of a file, to be looked at like those of a sweep that is over."""
+
+    name: str
+    subject: Subject
+    table: pd.DataFrame
+    n_folds_drawn: int = 0
+
+    running, complete, has_no_points, problem = False, True, False, ""
+    seconds_left, where = None, ""
+
+    @property
+    def keys(self) -> set[str]:
+        """Methods and baselines that it has fits of."""
+        return set(self.table["method"])
+
+    @property
+    def n_fits(self) -> int:
+        """All of them."""
+        return len(self.table)
+
+    n_done = n_fits
+
+    def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The fits, and the points that all folds have seen."""
+        return self.table, summary(self.table, score, self.n_folds_drawn)
+
+
+def section(data: cache.Parts) -> Opened | None:
+    """The file picker, and what it has opened if that is of these data."""
+    file = None
+    with st.expander("Results of a batch run", icon=":material/folder_open:"):
+        with problems_shown(st.error):
+            file = open_file(
+                "batch",
+                "file",
+                _read,
+                "A file that python -m smpcore.evaluation has written",
+                ["parquet"],
+                "It stays in the memory of this server while you are here.",
+            )
+    if file is None:
+        return None
+    opened = file.content
+    if problem := _mismatch(opened.subject, data):
+        message(st.warning, problem)
+        return None
+    n_folds = opened.subject.n_folds
+    drawn = session.remembered(
+        "batch_folds",
+        (file.id, data.split.key),
+        lambda: len(folds(data.dataset, data.split.with_censored, n_folds)),
+    )
+    message(st.caption, _summary(opened))
+    return replace(opened, n_folds_drawn=drawn)
+
+
+def _read(file: Any) -> Opened:
+    if file.size > MOST_BYTES:
+        raise SmpcoreError(
+            f"The file has {file.size:,} bytes; at most {MOST_BYTES:,} are opened."
+        )
+    return Opened(file.name, *read_results(file.getvalue(), file.name))
+
+
+def _mismatch(subject: Subject, data: cache.Parts) -> str:
+    """Why the results do not belong to what the pages show; empty if they do."""
+    here = data.dataset
+    if (subject.digest, subject.task) != (here.digest, here.task):
+        return (
+            f"The opened results are of {subject.name[:100]!r}, not of the data that "
+            "are chosen (or these were read, or their columns used, otherwise). Choose "
+            "those on Data."
+        )
+    if subject.split != data.split.key:
+        return (
+            "The opened results are of these data, but of other training rows: choose "
+            "the shares and the seed of the batch run on Data."
+        )
+    return ""
+
+
+def _summary(opened: Opened) -> str:
+    methods = [title_of(key) for key in METHODS if key in opened.keys]
+    methods += ["baselines"] * any(key in opened.keys for key in BASELINES)
+    words = (
+        f"From {short_label(opened.name)}: {opened.n_fits:,} fits of "
+        f"{', '.join(methods)} on {opened.subject.n_folds} folds, other "
+        "parameters at their defaults. They stand in place of sweeps of the same "
+        "methods here, and other methods are swept on the same folds."
+    )
+    if opened.subject.edition != edition():
+        words += (
+            " They were made by another edition of this program or of its libraries: "
+            "fitted here, a model may come out differently."
+        )
+    return words
+
 
 #: A running sweep is looked at this often until there is a chart, and from then on; a
 #: fine one adds to a chart that is there.
 FIRST_SECONDS, NEXT_SECONDS, FINE_SECONDS = 0.25, 0.5, 1.0
 #: First and fine sweep of a method; in place of the first one a file.
-Pair = tuple[SweepJob | batch.Opened, SweepJob | None]
+Pair = tuple[SweepJob | Opened, SweepJob | None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +156,7 @@ class SweepRequest:
     size: str
     n_folds: int
     groups: tuple[str, ...]
-    opened: batch.Opened | None = None
+    opened: Opened | None = None
 
     @property
     def task(self) -> str:
@@ -186,3 +302,73 @@ def in_use(context: Context, result: SweepResult, request: SweepRequest) -> str:
             also = f" At the same position in the chart: {same}."
             return text + also * bool(same)
     return ""
+
+
+def choose(context: Context, below: Any) -> SweepRequest:
+    """Have the visitor choose what to sweep, or open a file below the results."""
+    data, task, able = context.data, context.task, list(context.methods)
+    first = [context.method.key] if context.method.key in able else able[:1]
+    columns = st.columns([4, 2, 2, 1])
+    chosen = columns[0].multiselect(
+        "Methods",
+        able,
+        format_func=lambda key: METHODS[key].title,
+        **widget_state.for_multiselect(f"sweep_methods_{task}", able, first),
+    )
+    score = widget_state.choose_one(
+        *(columns[1], "Score", SCORES[task], f"sweep_score_{task}"),
+        format_func=_label,
+        help=MEANINGS["balanced_accuracy" if task == "classification" else "r2"],
+    )
+    size = widget_state.choose_one(
+        *(columns[2], "Against", SIZES, "sweep_size"),
+        format_func=_label,
+        help="Flash and cycles of integer formats exclude the conversion of float "
+        "inputs, which Export includes.",
+    )
+    groups = () if text_features(data.dataset) else _baselines(task)
+    values = {key: _values(context, key) for key in chosen}
+    with below:
+        opened = section(data)
+    n_folds = _folds(columns[3], opened)
+    return SweepRequest(data, values, score, size, n_folds, groups, opened)
+
+
+def _label(key: str) -> str:
+    return READOUTS[key].label
+
+
+def _baselines(task: str) -> tuple[str, ...]:
+    """The control of what is swept beside the methods."""
+    groups = st.pills(
+        "Baselines",
+        SWEPT_GROUPS,
+        selection_mode="multi",
+        format_func=lambda group: ", ".join(
+            title_of(path.key) for path in baseline_paths(task, (group,))
+        ),
+        **widget_state.for_multiselect("sweep_groups", SWEPT_GROUPS, ["usual"]),
+        help=define("Selected prototypes"),
+    )
+    return tuple(groups)
+
+
+def _folds(place: Any, opened: Opened | None) -> int:
+    """The control of folds; scores of an opened file are beside those of its folds."""
+    if opened:
+        n_folds = opened.subject.n_folds
+        help_ = "As in the file that is open: only scores of the same folds compare."
+        place.number_input("Folds", value=n_folds, disabled=True, help=help_)
+        return n_folds
+    state = widget_state.for_value("sweep_folds", range(2, 11), 5)
+    return int(place.number_input("Folds", 2, 10, **state))
+
+
+def _values(context: Context, key: str) -> dict[str, Any]:
+    """A method's values, the swept one at its default: it is the same sweep."""
+    start = METHODS[key].defaults(context.task)
+    if key != context.method.key:
+        return start
+    chosen = {name: context.values.get(name, start[name]) for name in start}
+    swept = METHODS[key].sparsity
+    return chosen | {swept: start[swept]}

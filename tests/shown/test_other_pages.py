@@ -8,7 +8,7 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
-from pages.compare.maps import Maps
+from pages.compare.candidates import Maps
 from pages.export import counts
 from pages.state.choice import Choice
 from pages.state.context import resolve
