@@ -2,18 +2,17 @@
 
 import streamlit as st
 
-from pages.papers import conclusions, runs
+from pages.papers import experiments
 from pages.state import session, widget_state
 from pages.ui.elements import table
 from pages.ui.text import message
-from pages.work import paper_runs
 from smpcore import METHODS
 from smpcore.papers import EXPERIMENTS, by_name, overview
 
 #: Of experiments that are of no single paper.
 OWN = "Our own comparisons"
 
-conclusions.of_all_papers()
+experiments.of_all_papers()
 titles = {key: method.title for key, method in METHODS.items()} | {"all": OWN}
 papers = [key for key in titles if any(one.paper == key for one in EXPERIMENTS)]
 here = session.current().method
@@ -27,8 +26,8 @@ paper = widget_state.choose_one(
 if paper in METHODS:
     st.caption(METHODS[paper].reference)
 chosen = [one for one in EXPERIMENTS if one.paper == paper]
-conclusions.forest(chosen)
-lines = paper_runs.from_tables(overview, chosen)
+experiments.forest(chosen)
+lines = experiments.from_tables(overview, chosen)
 lines = lines.assign(title=[one.title for one in chosen])
 shown = lines[["title", "where", "conclusions", "numbers", "status"]]
 table(shown.loc[:, (shown != "").any()])
@@ -37,7 +36,7 @@ of = st, "Experiment", names, "papers_experiment"
 name = widget_state.choose_one(*of, format_func=names.get)
 experiment = by_name(EXPERIMENTS, name)
 st.markdown(f"**{experiment.where}: {experiment.title}**")
-conclusions.of_one(experiment)
+experiments.of_one(experiment)
 message(st.markdown, experiment.protocol or experiment.impossible)
 if not experiment.impossible:
-    runs.show(experiment)
+    experiments.show(experiment)

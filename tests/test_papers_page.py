@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pages.work import paper_runs
+from pages.papers import experiments
 from pages.work.store import Store
 from smpcore.papers import Place, compare, read_measured
 from tests.app import kernels, opened, said, session_of, sound, until
@@ -19,11 +19,11 @@ def toy(monkeypatch, tmp_path):
     experiment = replace(
         TOY, data={**TOY.data, "moons": replace(MOONS, bundled="moons")}
     )
-    for module in ("pages.papers.conclusions", "smpcore.papers"):
+    for module in ("pages.papers.experiments", "smpcore.papers"):
         monkeypatch.setattr(f"{module}.EXPERIMENTS", (experiment,))
-    monkeypatch.setattr(paper_runs, "place", lambda: Place(tmp_path))
-    monkeypatch.setattr(paper_runs, "_runs", Store())
-    monkeypatch.setattr(paper_runs, "_tables", Store())
+    monkeypatch.setattr(experiments, "place", lambda: Place(tmp_path))
+    monkeypatch.setattr(experiments, "_runs", Store())
+    monkeypatch.setattr(experiments, "_tables", Store())
     return experiment
 
 

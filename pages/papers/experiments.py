@@ -1,0 +1,369 @@
+"""Experiments of the papers: conclusions, numbers, and runs on the server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from pages.state import session, widget_state
+from pages.state.choice import BUNDLED
+from pages.ui.elements import problems_shown, table, table_popover
+from pages.ui.elements import table as show_table
+from pages.ui.progress import progress_bar
+from pages.ui.text import message
+from pages.work import server_files, study_pool
+from pages.work.slots import poll_interval
+from pages.work.store import Store
+from pages.work.tasks import Task
+from smpcore import METHODS, figures
+from smpcore.datasets import plural
+from smpcore.papers import (
+    EXPERIMENTS,
+    SHIPPED,
+    VERDICTS,
+    Comparison,
+    Experiment,
+    Measured,
+    Place,
+    compared,
+    conclusions_table,
+    differences,
+    first_line,
+    missing_data,
+    path_of,
+    read_measured,
+    run_experiment,
+    table_of,
+)
+
+_runs = Store()
+#: What is made from experiments' files, with the state of the files.
+_tables = Store()
+
+
+def place() -> Place:
+    """Where the server has data files; nothing is downloaded for a visitor."""
+    folder = os.environ.get("SPE_DATA", "")
+    return Place(data=Path(folder) if folder else None)
+
+
+class ExperimentRun(Task):
+    """Measure the trials of an experiment that are missing."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self._experiment = experiment
+        where = place()
+        missing = missing_data(experiment, where)
+        here = next(one for key, one in experiment.data.items() if key not in missing)
+        # Of a public data set: a cluster may do the trials.
+        super().__init__(self._measure, study=here.load(where.data))
+
+    def _measure(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        n_trials, where = len(self._experiment.trials()), place()
+        n_done = len(read_measured(self._experiment, where.out))
+        with study_pool.executor_for(self._study) as executor:
+            for _ in run_experiment(self._experiment, where, executor, stop):
+                n_done += 1
+                progress[0] = n_done / n_trials
+
+
+def start(experiment: Experiment) -> None:
+    """Run an experiment, or join its run."""
+    _runs.get_or_make(experiment.name, lambda: ExperimentRun(experiment)).start()
+
+
+def run_of(experiment: Experiment) -> Task | None:
+    """The last run of an experiment in this process."""
+    return _runs.get(experiment.name)
+
+
+def table_of_experiment(experiment: Experiment) -> pd.DataFrame:
+    """The numbers of an experiment: read anew where its files have changed."""
+    make = partial(table_of, experiment, place())
+    return _kept(experiment.name, [experiment], make)
+
+
+def from_tables(
+    function: Callable[..., Any], experiments: Sequence[Experiment], *more: Hashable
+) -> Any:
+    """``function(experiments, table, *more)``: anew where a file has changed."""
+    names = (one.name for one in experiments)
+    key = function.__name__, *names, *more
+    return _kept(
+        key, experiments, lambda: function(experiments, table_of_experiment, *more)
+    )
+
+
+def _kept(
+    key: Hashable, experiments: Sequence[Experiment], make: Callable[[], Any]
+) -> Any:
+    where = place()
+    state = [
+        (f.stat().st_mtime_ns, f.stat().st_size) if f.is_file() else 0
+        for one in experiments
+        for f in (path_of(one.name, folder) for folder in (SHIPPED, where.out))
+    ]
+    state += [tuple(missing_data(one, where)) for one in experiments]
+    before, made = _tables.get(key) or (None, None)
+    if before != state:
+        made = make()
+        _tables.put(key, (state, made))
+    return made
+
+
+def measured(experiment: Experiment) -> list[Measured]:
+    """Trials that were measured here, or else by the makers of this program."""
+    return [*read_measured(experiment, SHIPPED, place().out).values()]
+
+
+def _ranks(experiment: Experiment, table: pd.DataFrame) -> None:
+    """Critical difference, accuracy against size, and what follows from them."""
+    with problems_shown():
+        found = compared(experiment, table)
+        message(st.markdown, found.conclusion)
+        names, ranks = list(found.ranks.mean.index), found.ranks
+        st.plotly_chart(
+            figures.critical_difference(
+                names, list(ranks.mean), ranks.groups, ranks.critical
+            ),
+            key="papers_ranks",
+            alt=f"Mean ranks by {experiment.ranked}: {', '.join(names)}",
+        )
+        if experiment.sizes:
+            _against_size(experiment, found)
+        table_popover(found.means.reset_index())
+
+
+def _against_size(experiment: Experiment, found: Comparison) -> None:
+    """Mean scores against a size that can be chosen."""
+    score, of = experiment.ranked, (st, "Size", experiment.sizes, "papers_size")
+    size = widget_state.choose_one(*of, buttons=True)
+    st.plotly_chart(
+        figures.accuracy_size(found.means, score, size, found.ours),
+        key="papers_sizes",
+        alt=f"Mean {score} against {size} of {len(found.means)} models; the table has "
+        "both",
+    )
+
+
+def _numbers(experiment: Experiment, table: pd.DataFrame) -> None:
+    """Chart and table of one measure, and a model of it to open."""
+    measures = [*table["measure"].unique()]
+    if not measures:
+        st.info("Nothing is reported in numbers, and nothing is measured yet.")
+        return
+    if experiment.ranked:
+        _ranks(experiment, table)
+    for decided in from_tables(differences, [experiment])[1]:
+        message(st.caption, decided)
+    measure = measures[0]
+    if len(measures) > 1:
+        measure = widget_state.choose_one(st, "Measure", measures, "papers_measure")
+    rows = table[table["measure"] == measure]
+    if rows[["reported", "measured"]].notna().any(axis=None):
+        models = [*rows["model"].unique()]
+        # More colours than these cannot be told apart.
+        drawn = st.multiselect(
+            "Models in the chart",
+            models,
+            **widget_state.for_multiselect(
+                f"papers_models_{experiment.name}", models, models[:4]
+            ),
+        )
+        axis = experiment.axis if rows["at"].notna().any() else ""
+        st.plotly_chart(
+            figures.reported_measured(rows[rows["model"].isin(drawn)], measure, axis),
+            key="papers_chart",
+            alt=f"{measure}, reported (open) and measured (filled); the table has both",
+        )
+    empty = [name for name in rows if rows[name].isna().all()]
+    show_table(rows.drop(columns=["measure", *empty]))
+    _open(experiment)
+
+
+def _open(experiment: Experiment) -> None:
+    """Open a measured model on Explore: its data, method and settings."""
+    models = {
+        f"{data}, {model}, repetition {repetition + 1}": (data, *shown)
+        for one in measured(experiment)
+        for data, model, repetition in [one.trial]
+        for shown in [(one.outcome.method, one.outcome.values)]
+        if shown[0] in METHODS and _data_key(experiment, data)
+    }
+    # Otherwise the paper's method on the experiment's data, at its settings.
+    models = models or {
+        f"{key}, settings of the experiment": (key, experiment.paper, experiment.values)
+        for key in experiment.data
+        if experiment.paper in METHODS and _data_key(experiment, key)
+    }
+    if not models:
+        return
+    left, button = st.columns([5, 2], vertical_alignment="bottom")
+    name = left.selectbox("Measured model", models, key="papers_model")
+    if button.button(
+        "Open this model",
+        key="papers_use",
+        on_click=_use,
+        args=(experiment, *models[name]),
+        help="Explore fits these settings to its own division of the data.",
+    ):
+        st.switch_page("pages/explore.py")
+
+
+def _use(
+    experiment: Experiment, data: str, method: str, values: Mapping[str, Any]
+) -> None:
+    choice = replace(
+        session.get().choice,
+        data=_data_key(experiment, data),
+        method=method,
+        values=dict(values),
+        data_values={},
+        forbidden=(),
+        two_classes=experiment.data[data].two_classes,
+        follow_up=None,
+    )
+    session.choose_data(choice)
+
+
+def _data_key(experiment: Experiment, data: str) -> str:
+    """The data as Explore names them; empty if it does not have them."""
+    source = experiment.data[data]
+    if source.bundled in BUNDLED:
+        return source.bundled
+    file = f"{server_files.PREFIX}{source.file}"
+    return file if source.file and file in server_files.files() else ""
+
+
+#: A running experiment is looked at this often.
+POLL_SECONDS = 1.0
+
+
+def show(experiment: Experiment) -> None:
+    """The command, a button that runs it here, and the numbers as they come in."""
+    st.code(experiment.command, language="bash")
+    polling = poll_interval(POLL_SECONDS) if _is_running(experiment) else None
+
+    def refreshed() -> None:
+        _progress(experiment)
+        table = table_of_experiment(experiment)
+        _numbers(experiment, table)
+        # The button that begins a run runs this alone.
+        if (polling is not None) != _is_running(experiment):
+            st.rerun()
+
+    st.fragment(refreshed, run_every=polling)()
+
+
+def _is_running(experiment: Experiment) -> bool:
+    task = run_of(experiment)
+    return task is not None and task.running
+
+
+def _progress(experiment: Experiment) -> None:
+    """How far the run is, or the button that starts it."""
+    task = run_of(experiment)
+    if task is not None and task.running:
+        share = float(task.progress[0])
+        text = f"{100 * share:.0f} % of {plural(len(experiment.trials()), 'trial')}"
+        stop = {"key": "papers_stop", "on_click": task.leave}
+        progress_bar(min(0.99, share), text, "Stop", **stop)
+        return
+    if task is not None and task.problem:
+        message(st.info, task.problem)
+    missing = missing_data(experiment, place())
+    n_here = len(experiment.data) - len(missing)
+    st.button(
+        "Measure what is missing",
+        key="papers_run",
+        on_click=_start,
+        args=(experiment,),
+        disabled=not n_here,
+        help="On this server; what is measured stays there, and a run that is stopped "
+        "goes on where it was.",
+    )
+    if missing:
+        message(
+            st.caption,
+            f"{n_here} of {plural(len(experiment.data), 'data set')} are here; the "
+            "table says what the others need. Files are looked for in the operator's "
+            "folder SPE_DATA; only the command downloads.",
+        )
+
+
+def _start(experiment: Experiment) -> None:
+    with problems_shown():
+        start(experiment)
+
+
+#: Names of the columns that are shown.
+_COLUMNS = {
+    "paper": "Paper",
+    "verdict": "Verdict",
+    "here": "Here",
+    "printed": "In its numbers",
+    "claim": "The paper says",
+    "where": "Where",
+    "reading": "Read as",
+    "experiment": "Experiment",
+}
+
+
+def _shown(lines: pd.DataFrame, *without: str) -> None:
+    lines = lines.drop(columns=[*without]).rename(columns=_COLUMNS)
+    table(lines.loc[:, (lines != "").any()])
+
+
+def of_all_papers() -> None:
+    """The main conclusions of all papers, with what became of them."""
+    lines = from_tables(conclusions_table, EXPERIMENTS)
+    if lines.empty:
+        return
+    holds, in_part, fails = ((lines["verdict"] == one).sum() for one in VERDICTS)
+    st.markdown(
+        f"**Of {len(lines)} conclusions of five papers {holds} hold, {in_part} hold in "
+        f"part and {fails} do not hold here**"
+    )
+    _shown(lines, "reading")
+    st.caption(
+        "Holds: in every comparison, or as often as in the paper's own numbers. In "
+        "part: in half of them or more. The page What holds of five papers of the "
+        "Guide has the same to quote."
+    )
+
+
+def of_one(experiment: Experiment) -> None:
+    """What the paper concludes from a table or figure, and whether that holds."""
+    first = from_tables(first_line, EXPERIMENTS, experiment.name)
+    message(st.markdown, first)
+    lines = from_tables(conclusions_table, [experiment], False)
+    if not lines.empty:
+        _shown(lines, "paper", "experiment")
+
+
+def forest(experiments: Sequence[Experiment]) -> None:
+    """Measured minus printed means of a paper's tables, and how they are decided."""
+    tables = [one for one in experiments if one.ranked or one.beside]
+    rows, decided = from_tables(differences, tables)
+    if rows.empty:
+        if any(one.paper != "all" for one in experiments):
+            st.caption(
+                "No number of this paper can be set beside ours: its tables are lost "
+                "in the text at hand. Its conclusions are tested on other data."
+            )
+        return
+    st.plotly_chart(
+        figures.mean_differences(rows),
+        key="papers_forest",
+        alt="Measured minus printed means with 90 % intervals; the table has them",
+    )
+    message(st.caption, " ".join(decided))
+    table_popover(rows)
