@@ -13,7 +13,7 @@ import streamlit as st
 from pages.export import python_lines
 from pages.prototypes import report
 from pages.prototypes.model_context import with_model
-from pages.state import state_file, table_record, table_store
+from pages.state import state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
@@ -218,7 +218,7 @@ def test_a_step_of_a_state_file_is_checked(what):
 def test_a_very_wide_table_is_noted_without_its_columns():
     frame = pd.DataFrame(np.zeros((4, 1001)), columns=[f"c{i}" for i in range(1001)])
     text = frame.assign(y=[0, 1, 0, 1]).to_csv(index=False)
-    record = table_record.record_of(read_table(text.encode(), "t.csv"))
+    record = state_file.record_of(read_table(text.encode(), "t.csv"))
     assert record.columns is None
 
 

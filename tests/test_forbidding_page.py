@@ -13,9 +13,8 @@ from pages.prototypes import report
 from pages.prototypes.model_context import with_model
 from pages.state import links, undo
 from pages.state.choice import Choice
-from pages.state.context import resolve
+from pages.state.context import resolve, validated
 from pages.state.session import Live
-from pages.state.validation import validated
 from pages.ui import exports
 from pages.ui.controls import set_values
 from pages.work import fits

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from pages.state import lesson_files, lesson_readouts, table_store
+from pages.state import lesson_files, lesson_run, table_store
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.lesson_files import FORMAT, Lesson
@@ -135,7 +135,7 @@ def step_through(app, run, number):
     assert run.answers[number] is not None
     right = "Your mark is 0 away" if run.asks_place else "as predicted"
     assert right in " ".join(box.value for box in app.success)
-    text = lesson_readouts.filled(question["reveal"], found)
+    text = lesson_run.filled(question["reveal"], found)
     assert text in "".join(m.value for m in app.markdown).replace("\\", "")
 
 

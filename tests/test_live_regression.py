@@ -6,8 +6,7 @@ import pytest
 from pages.compare import candidates
 from pages.state import links, table_store
 from pages.state.choice import Choice
-from pages.state.context import resolve
-from pages.state.validation import ANSWERS, validated
+from pages.state.context import ANSWERS, resolve, validated
 from pages.work import cache
 from smpcore import METHODS, list_datasets
 from tests.test_live import Browser, kernels  # noqa: F401

@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.state import links, table_store, user_tables
+from pages.state import links, table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
-from pages.state.table_record import apply_record, record_of
+from pages.state.state_file import apply_record, record_of
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS
 from smpcore import SmpcoreError, load_dataset, read_table, split
@@ -138,12 +138,12 @@ def _watch(token):
 
 def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(browser):
     upload = browser.choice.token
-    for _ in range(user_tables.MOST_DRAWINGS + 3):
+    for _ in range(table_store.MOST_DRAWINGS + 3):
         browser.send("edit", **PLACE)
         browser.drag(data="xor", release=True)
     listed = [*_listed(browser)]
     assert listed[:3] == ["My table", "My drawing", "My drawing (2)"]
-    assert len(listed) == user_tables.MOST_DRAWINGS + 1
+    assert len(listed) == table_store.MOST_DRAWINGS + 1
     assert upload in browser.choice.user_tables
 
 
@@ -159,7 +159,7 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     first = choice(page).token
     drawn = replace(load_dataset("moons"), private=True)
     drawing = table_store.keep(drawn, split(drawn))
-    session_of(page).choice = user_tables.show(choice(page), drawing)
+    session_of(page).choice = table_store.show(choice(page), drawing)
     page.run()
     names = page.selectbox(key="data_pick").options
     assert names[:2] == ["My table", "My drawing"]

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from pages.state import lesson_files, lesson_run, links, state_file, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.state.context import resolve
+from pages.state.context import resolve, validated
 from pages.state.session import Session
 from pages.state.state_file import Saved
-from pages.state.validation import validated
 from pages.ui import workspace
 from pages.work import visitors
 from pages.work.comparisons import Entry

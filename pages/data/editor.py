@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import links, session, table_store, user_tables
+from pages.state import links, session, table_store
 from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice
 from pages.state.session import Live
 from pages.ui import files
@@ -25,7 +25,7 @@ def dataset_picker() -> None:
     visit = session.get()
     draft = visit.draft
     # A draft stands in the list in place of the table that was shown last.
-    mine = user_tables.titles(choice) | ({MINE: "My table"} if draft else {})
+    mine = table_store.titles(choice) | ({MINE: "My table"} if draft else {})
     others = sources.listed(visit.fetched)
     if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
         start = {"data_values": {}, "forbidden": (), **NO_QUESTION}
@@ -163,12 +163,12 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
     if visit.draft:
         table_store.delete(visit.draft)
         visit.draft = ""
-    token = choice.token if same else user_tables.upload_of(choice)
+    token = choice.token if same else table_store.upload_of(choice)
     token = table_store.keep(dataset, token=token)
     start = {"data_values": {}, "view": {}, "open_test": False}
     if choice.data != MINE:
         start |= {"forbidden": (), **NO_QUESTION}
-    session.choose_data(replace(user_tables.show(choice, token), **start))
+    session.choose_data(replace(table_store.show(choice, token), **start))
 
 
 def forget() -> None:

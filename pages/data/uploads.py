@@ -11,7 +11,7 @@ import msgspec
 import streamlit as st
 
 from pages.data import editor, matrices
-from pages.state import session, table_record, table_store, user_tables
+from pages.state import session, state_file, table_store
 from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.elements import problems_shown
@@ -226,14 +226,14 @@ def _like_before(dataset: Dataset, file_id: str) -> Dataset:
     visit, choice = session.get(), session.current()
     before, _ = visit.results.get("read_file", ("", ""))
     visit.results["read_file"] = file_id, ""
-    token = visit.draft or user_tables.upload_of(choice)
+    token = visit.draft or table_store.upload_of(choice)
     if before == file_id or not token or visit.awaited is not None:
         return dataset
     try:
-        record = table_record.record_of(table_store.visit(token)[0])
+        record = state_file.record_of(table_store.visit(token)[0])
         if not record.has_columns_of(dataset):
             return dataset
-        adopted, differences = table_record.apply_record(dataset, record)
+        adopted, differences = state_file.apply_record(dataset, record)
     except SmpcoreError:  # the table is gone, or its roles do not fit these rows
         return dataset
     words = "Roles, kinds and cleaning steps of your table before are applied"

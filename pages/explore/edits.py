@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.state import lesson_run, session, state_file, table_store, undo, user_tables
+from pages.state import lesson_run, session, state_file, table_store, undo
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Live
@@ -72,13 +72,13 @@ def with_table(
 ) -> Choice:
     """Make an edited table the visitor's; the step is named for Undo, if it is one."""
     data = resolve(choice).data
-    drawn = choice.data == MINE and user_tables.is_drawing(choice.token)
+    drawn = choice.data == MINE and table_store.is_drawing(choice.token)
     if step:
         points = (data.dataset, data.split) if drawn else None
         undo.push(live, undo.Step(step, choice, points, data.dataset.digest, True))
     # What is drawn on other data, or on an upload, leaves them and the upload alone.
     live.edited = table_store.keep(dataset, division, choice.token if drawn else "")
-    return replace(user_tables.show(choice, live.edited), data_values={})
+    return replace(table_store.show(choice, live.edited), data_values={})
 
 
 def _number(value: Any) -> float:

@@ -31,10 +31,9 @@ from pages.explore.picture import picture
 from pages.explore.scene import Scene, laying_out, scene_of
 from pages.state import address, lesson_files, lesson_run, session, undo
 from pages.state.choice import Choice
-from pages.state.context import Context, resolve
+from pages.state.context import Context, resolve, validated
 from pages.state.session import Live
 from pages.state.state_file import FAR
-from pages.state.validation import validated
 from pages.ui import controls
 from pages.work import cache, fits, slots
 from pages.work.warmup import uncompiled

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.state import lesson_readouts, lesson_run, session
+from pages.state import lesson_run, session
 from pages.state.context import resolve
 from pages.state.lesson_files import Lesson
 from pages.ui import lesson_bar, qr
@@ -193,7 +193,7 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
         values, right, rows = session.remembered(
             "class_question", key, lambda: _fitted(classroom.lesson, step)
         )
-        text = as_markdown(lesson_readouts.filled(question["text"], values))
+        text = as_markdown(lesson_run.filled(question["text"], values))
         sizes = (plural(len(sent), "answer") for sent in votes.values())
         st.caption(f"{', then '.join(sizes) or 'No answers yet'}: {text}")
     is_shown = classroom.stage(step) == classes.SHOWN

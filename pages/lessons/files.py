@@ -8,8 +8,7 @@ import streamlit as st
 
 from pages.state import lesson_files, session
 from pages.state.lesson_files import Lesson
-from pages.state.lesson_readouts import filled
-from pages.state.lesson_run import Run
+from pages.state.lesson_run import Run, filled
 from pages.ui import qr
 from pages.ui.file_download import download
 from pages.ui.text import message, short_label

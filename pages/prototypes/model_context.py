@@ -13,7 +13,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.context import Context
-from pages.state.table_record import WORD
+from pages.state.state_file import WORD
 from pages.ui import explanation_sheet, readouts
 from pages.ui.text import message, prototype_texts
 from pages.work import cache, fits

@@ -1,4 +1,7 @@
-"""A choice with all that follows from it: a value, which never asks who visits."""
+"""A choice with all that follows from it, and the nearest one that its data allow.
+
+Both are values, which never ask who visits.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from pages.state.choice import BUNDLED, MINE, Choice
 from pages.work import cache, fits, sources
 from pages.work.memo import pairs
 from pages.work.training_scores import TrainingScores, training_scores
-from smpcore import METHODS, Dataset, PrototypeModel
-from smpcore.datasets import Split, plain_number
+from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError
+from smpcore.datasets import Split, forbiddable, list_names, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -304,3 +307,50 @@ def _source(choice: Choice) -> tuple[Dataset, Split | None]:
         return sources.load(choice.data), None
     values = {p.name: p.start for p in BUNDLED[choice.data].params}
     return cache.bundled(choice.data, pairs(values | dict(choice.data_values))), None
+
+
+#: What the target of a task is, in words.
+ANSWERS = {"classification": "a class", "regression": "a number"}
+
+
+def validated(choice: Choice) -> tuple[Choice, str]:
+    """The nearest choice that can learn its data, and what was changed, in words."""
+    context = resolve(choice)
+    if choice.follow_up and (problem := _question_problem(context)):
+        choice, changes = validated(replace(choice, follow_up=None))
+        words = f"The question of time to event no longer fits the table: {problem}"
+        return choice, f"{words} {changes}".strip()
+    known = forbiddable(context.whole) if choice.forbidden else {}
+    allowed_names = tuple(name for name in known if name in choice.forbidden)
+    allowed_names = allowed_names if len(allowed_names) < len(known) else ()
+    if lost := [name for name in choice.forbidden if name not in allowed_names]:
+        choice, changes = validated(replace(choice, forbidden=allowed_names))
+        names = list_names(lost, longest=40)
+        words = f"No longer forbidden, as the columns have changed: {names}."
+        return choice, f"{words} {changes}".strip()
+    method, wanted = context.method, ANSWERS[context.task]
+    if choice.method not in context.methods:
+        other = next(iter(context.methods.values()))
+        if reason := method.refusal(context.dataset):
+            words = f"{method.title} cannot learn these data: {reason}; "
+            words += f"{other.title} is used instead."
+            return replace(choice, method=other.key, values={}), words
+        words = f"{method.title} does not predict {wanted}, as this data set "
+        words += f"requires; {other.title} is used instead."
+        return replace(choice, method=other.key, values={}), words
+    allowed = method.valid_values(choice.values, context.task)
+    if len(allowed) == len(choice.values):
+        return choice, ""
+    lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
+    left = ", ".join(dict.fromkeys(param.label for param in lost))
+    words = f"Settings not used when predicting {wanted}: {left}."
+    return replace(choice, values=allowed), words
+
+
+def _question_problem(context: Context) -> str:
+    """Why the question cannot be asked of the table; empty if it can."""
+    try:
+        _ = context.whole
+    except SmpcoreError as error:
+        return str(error)
+    return ""

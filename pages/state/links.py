@@ -11,8 +11,7 @@ from typing import Any
 import msgspec
 
 from pages.state.choice import BUNDLED, MINE, VIEW_KINDS, Choice
-from pages.state.context import resolve
-from pages.state.validation import validated
+from pages.state.context import resolve, validated
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import FollowUp, forbiddable, list_names

@@ -11,8 +11,7 @@ import streamlit as st
 
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, LESSON_LINK, MINE, Choice
-from pages.state.context import Context, SliderRanges, resolve
-from pages.state.validation import validated
+from pages.state.context import Context, SliderRanges, resolve, validated
 from pages.work import visitors
 from pages.work.tasks import Task
 from smpcore import SmpcoreError

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pages.state import table_store, user_tables
+from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Live
@@ -100,19 +100,19 @@ def back(choice: Choice, live: Live) -> Choice:
         live.edited = ""
     if step.moved and before.data != MINE:
         was = {"data": before.data, "data_values": before.data_values}
-        return replace(choice, **was, **user_tables.with_first(choice, before.token))
+        return replace(choice, **was, **table_store.with_first(choice, before.token))
     if step.points is not None:
         token = table_store.keep(*step.points, before.token)
         live.edited = token
-        tables = user_tables.with_first(choice, token)
+        tables = table_store.with_first(choice, token)
         start = choice if step.moved else replace(before, **tables)
         start = replace(start, data_values={}, opened=choice.opened)
-        return user_tables.show(start, token)
+        return table_store.show(start, token)
     same = step.moved or choice.source == before.source
     view = choice.view if same else before.view
     seen = {"view": view, "open_test": same and choice.open_test}
     # How often a test part was opened is never taken back.
-    seen |= user_tables.with_first(choice, before.token) | {"opened": choice.opened}
+    seen |= table_store.with_first(choice, before.token) | {"opened": choice.opened}
     return replace(before, **seen)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pages.state import session, user_tables
+from pages.state import session, table_store
 from pages.state.choice import (
     BUNDLED,
     MINE,
@@ -17,9 +17,8 @@ from pages.state.choice import (
     Choice,
     view_kinds,
 )
-from pages.state.context import Context, SliderRanges, resolve
+from pages.state.context import ANSWERS, Context, SliderRanges, resolve
 from pages.state.links import as_text
-from pages.state.validation import ANSWERS
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import FollowUp, horizons, shorten_name
@@ -48,7 +47,7 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         if value not in dict(_data_options(choice)):
             raise SmpcoreError("data should be one of the listed data sets.")
         _, mine, token = str(value).partition(f"{MINE}:")
-        of = user_tables.show(choice, token) if mine else replace(choice, data=value)
+        of = table_store.show(choice, token) if mine else replace(choice, data=value)
         afresh = {"data_values": {}, "view": {}, "open_test": False, "forbidden": ()}
         return replace(of, **afresh, **NO_QUESTION)
     if name == "method":
@@ -242,7 +241,7 @@ def _data_options(choice: Choice) -> list[tuple[str, str]]:
     options += [
         (key, sources.title(key)) for key in sources.listed(session.get().fetched)
     ]
-    return [*options, *user_tables.titles(choice).items()]
+    return [*options, *table_store.titles(choice).items()]
 
 
 def _picker(

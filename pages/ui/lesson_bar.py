@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import lesson_files, lesson_readouts, lesson_run, session
+from pages.state import lesson_files, lesson_run, session
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
@@ -120,7 +120,7 @@ def _texts(run: Run) -> None:
     is_filled = any("{before." in text for text in texts if text)
     is_shown = run.question is not None and not run.is_open_question
     values = run.readouts() if is_filled or is_shown else {}
-    texts = [lesson_readouts.filled(text, values) for text in texts if text]
+    texts = [lesson_run.filled(text, values) for text in texts if text]
     st.markdown(f"**{as_markdown(run.step['title'])}**\n\n{as_markdown(texts[0])}")
     if len(texts) == 1:
         return
@@ -228,7 +228,7 @@ def _reveal(run: Run, values: Values, text: str) -> None:
     question = run.question
     right = run.is_right(values)
     (st.success if right else st.info)(_verdict(run, values, right))
-    st.markdown(as_markdown(lesson_readouts.filled(question["reveal"], values)))
+    st.markdown(as_markdown(lesson_run.filled(question["reveal"], values)))
     if "then" not in question:
         return
     with st.container(horizontal=True):
@@ -253,7 +253,7 @@ def _verdict(run: Run, values: Values, right: bool) -> str:
         texts = [as_markdown(choice["text"]) for choice in question["choices"]]
         true = "; ".join(texts[i] for i in run.right_choices(values)) or "none of these"
     elif run.asks_place:
-        far = lesson_readouts.nearest(answer or [0.0, 0.0], run.places[run.at])
+        far = lesson_run.nearest(answer or [0.0, 0.0], run.places[run.at])
         within = plain_number(question["point"]["within"], 3)
         if not math.isfinite(far):
             return "Measured: no prototype has a place in this figure."

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from pages.state import session, table_store, user_tables
+from pages.state import session, table_store
 from pages.state.choice import Choice
 from pages.ui.text import escape_markdown
 from pages.work import visitors
@@ -36,7 +36,7 @@ def announce_expiry(token: str) -> None:
         st.button(
             "Keep my table",
             key="keep_table",
-            on_click=user_tables.is_drawing,
+            on_click=table_store.is_drawing,
             args=(token,),
         )
 

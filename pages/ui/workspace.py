@@ -8,15 +8,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from pages.state import (
-    address,
-    links,
-    session,
-    state_file,
-    table_record,
-    table_store,
-    user_tables,
-)
+from pages.state import address, links, session, state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.session import Live
 from pages.state.state_file import Pin, Saved
@@ -61,7 +53,7 @@ def _follow_history(choice: Choice) -> None:
     query.pop("class", None)
     before, notices = links.read_url(query)
     visit.notices.extend(notices)
-    session.put(replace(before, **user_tables.with_first(choice, before.token)))
+    session.put(replace(before, **table_store.with_first(choice, before.token)))
     steps = visit.live.undo
     while steps and _is_same(steps[-1].choice, visit.choice):
         steps.pop()
@@ -110,7 +102,7 @@ def gather(choice: Choice, with_points: bool) -> Saved:
     if choice.data == MINE:
         del link["mine"]
         dataset, division = table_store.visit(choice.token)
-        table = table_record.record_of(dataset)
+        table = state_file.record_of(dataset)
         if with_points and is_drawn(choice):
             points = state_file.written_points(dataset, division)
     return Saved(link, table, points, **_noted(), opened=choice.opened)
@@ -149,7 +141,7 @@ def put(saved: Saved, before: Choice) -> str:
         raise
     opened, at_hand = (
         choice.opened | saved.opened,
-        user_tables.with_first(before, token),
+        table_store.with_first(before, token),
     )
     session.choose(replace(choice, opened=opened, **at_hand))
     _lay_out(saved)
@@ -202,11 +194,11 @@ def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:
     if here.digest != saved.table.digest:
         if saved.table.columns is None or here.origin is None:
             raise SmpcoreError("This table differs from that one.")
-        here, differences = table_record.apply_record(here, saved.table)
+        here, differences = state_file.apply_record(here, saved.table)
         check_fit(here)
         token = table_store.keep(here, token=token)
     table = msgspec.structs.replace(saved.table, digest=here.digest)
-    put(msgspec.structs.replace(saved, table=table), user_tables.show(choice, token))
+    put(msgspec.structs.replace(saved, table=table), table_store.show(choice, token))
     if not differences:
         return "The saved state of this table is opened."
     return (
