@@ -4,9 +4,8 @@ import streamlit as st
 
 from pages.compare import candidates
 from pages.state import session
-from pages.ui.elements import problems_shown, table
-from pages.ui.progress import progress_bar, start_all, stop_all
-from pages.ui.quality import scored_part
+from pages.ui.elements import problems_shown, progress_bar, start_all, stop_all, table
+from pages.ui.readouts import scored_part
 from pages.ui.text import escape_markdown, message
 from pages.work import cache, comparisons
 from smpcore import figures

@@ -8,8 +8,8 @@ from pages.explore import edits, live
 from pages.explore.canvas import figure_script, live_figure
 from pages.state import address, lesson_files, lesson_run, session
 from pages.state.context import resolve
-from pages.ui import exports, lesson_bar, notices, pin, qr
-from pages.ui.file_download import download
+from pages.ui import exports, lesson_bar, navigation, qr, workspace
+from pages.ui.elements import download
 from pages.work import visitors, warmup
 from smpcore import METHODS
 from smpcore.datasets import plural
@@ -80,14 +80,14 @@ def _downloads() -> None:
             disabled=bool(refused),
             help=refused or usual,
         )
-    pin.button(resolve(released), row)
+    workspace.pin_button(resolve(released), row)
     qr.button(row)
     row.page_link("pages/export.py", label="More export options")
     if warmup.waiting:
         row.caption(f"Still compiling: {', '.join(warmup.waiting)}.")
     context = session.resolved()
     with row:
-        notices.show_sample()
+        navigation.show_sample()
     if context.operating:
         row.caption(f"{context.operating} (set on Performance).")
     if times := context.times_opened:

@@ -17,10 +17,8 @@ from pages.export import (
 )
 from pages.state import address, session
 from pages.ui import exports
-from pages.ui.elements import problems_shown, table, trained_on
-from pages.ui.glossary import define
-from pages.ui.progress import is_waiting, visit_task
-from pages.ui.text import message
+from pages.ui.elements import is_waiting, problems_shown, table, trained_on, visit_task
+from pages.ui.text import define, message
 from smpcore.evaluation import ComparedFormat
 
 

@@ -5,7 +5,7 @@ import streamlit as st
 from pages.performance import confusion, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui import quality
+from pages.ui import readouts
 from pages.ui.elements import problems_shown, trained_on
 from pages.ui.readouts import TITLES
 from pages.ui.text import message
@@ -31,7 +31,7 @@ with problems_shown(st.error, stop=True):
     estimator = context.fit().finished()
 trained_on(context)
 used = context.with_threshold(estimator).model_
-message(st.caption, quality.quality_of(used, data))
+message(st.caption, readouts.quality_of(used, data))
 if data.dataset.task == "regression":
     table = context.table
     codes = session.remembered(

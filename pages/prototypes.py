@@ -12,7 +12,7 @@ from pages.prototypes import (
 )
 from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
-from pages.ui import quality, readouts
+from pages.ui import readouts
 from pages.ui.elements import problems_shown, trained_on
 from pages.ui.text import message
 
@@ -42,5 +42,5 @@ with above:
     of_model = with_model(context, model)
     model_context.lost_notes(of_model)
     SECTIONS[shown](of_model)
-    message(st.caption, quality.quality_of(model, data))
+    message(st.caption, readouts.quality_of(model, data))
     trained_on(context, f" {readouts.KINDS[model.kind_of_prototype]}")

@@ -7,8 +7,7 @@ import streamlit as st
 
 from pages.state import address, session
 from pages.tradeoff import charts, sweeps
-from pages.ui.elements import problems_shown
-from pages.ui.progress import progress_bar, stop_all
+from pages.ui.elements import problems_shown, progress_bar, stop_all
 from pages.ui.text import message
 from pages.work.slots import interactive_slot
 

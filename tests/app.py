@@ -12,13 +12,13 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state import table_store
 from pages.state.session import Session
-from pages.ui import file_reading
+from pages.ui import files
 from pages.work import fits, study_pool, warmup
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
 # A file is read in the run that brings it, on a busy machine, too.
-file_reading.QUICK_SECONDS = 60.0
+files.QUICK_SECONDS = 60.0
 # Each visit would search all installed packages for components: most of its time.
 manifest_scanner.scan_component_manifests = cache(
     manifest_scanner.scan_component_manifests

@@ -347,7 +347,7 @@ def test_tables_leave_through_one_writer():
 
 
 def test_files_are_given_to_the_browser_in_one_way():
-    """Streamlit's own button loses what is made on a click: see `file_download`."""
+    """Streamlit's own button loses what is made on a click: see `elements.download`."""
     for name, text in TEXTS.items():
         assert "download_button" not in text, name
 

@@ -15,7 +15,7 @@ from pages.export import python_lines
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
-from pages.ui import controls, file_reading
+from pages.ui import controls, files
 from pages.work import cache, file_process, server_files
 from pages.work.fair_line import FairLine
 from smpcore import load_dataset, read_table, split
@@ -46,7 +46,7 @@ def held(monkeypatch):
     """What lets the line of files go on, which another visitor's file holds."""
     line, go = FairLine(1, "held"), threading.Event()
     monkeypatch.setattr(file_process, "LINE", line)
-    monkeypatch.setattr(file_reading, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(files, "QUICK_SECONDS", 0.0)
     first = line.submit(go.wait, 60, owner="another visitor")
     yield lambda: (
         go.set(),

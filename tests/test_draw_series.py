@@ -9,7 +9,7 @@ import streamlit as st
 from pages.explore import edits
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.ui import component, workspace
+from pages.ui import elements, workspace
 from smpcore import SmpcoreError, load_dataset
 from smpcore.datasets import make_dataset, with_series
 from tests.app import kernels, opened, session_of, sound
@@ -28,7 +28,7 @@ def drawing():
 def pad(monkeypatch):
     """What a message makes of a channel of zeros."""
     mounts = []
-    monkeypatch.setattr(component, "component", lambda _: lambda **o: mounts.append(o))
+    monkeypatch.setattr(elements, "component", lambda _: lambda **o: mounts.append(o))
 
     def send(values):
         drawn = np.zeros((9, 40))

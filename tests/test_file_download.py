@@ -8,13 +8,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.state.session import OutgoingFile, Session
-from pages.ui import file_download
+from pages.ui import elements
 from smpcore import SmpcoreError
 
 
 def _page(make):
     def script(make):
-        from pages.ui.file_download import download
+        from pages.ui.elements import download
 
         download("Save it", make, "a.csv", key="it")
 
@@ -38,7 +38,7 @@ def _refused():
     ],
 )
 def test_what_cannot_be_made_is_said_beside_the_button(make, words, monkeypatch):
-    monkeypatch.setattr(file_download, "MOST_BYTES", 10)
+    monkeypatch.setattr(elements, "MOST_BYTES", 10)
     page = _page(make)
     (problem,) = page.error
     said = problem.value.replace("\\", "")
@@ -60,11 +60,11 @@ def test_the_file_stays_until_the_browser_has_it():
 
 def test_only_the_file_that_was_sent_is_said_to_be_taken(monkeypatch):
     visit = Session(file=OutgoingFile("it", "2", b"new"))
-    monkeypatch.setattr(file_download.session, "get", lambda: visit)
+    monkeypatch.setattr(elements.session, "get", lambda: visit)
     state = {"it_file": {"saved": "1"}}
-    monkeypatch.setattr(file_download.st, "session_state", state)
-    file_download._taken("it")
+    monkeypatch.setattr(elements.st, "session_state", state)
+    elements._taken("it")
     assert visit.file.content == b"new"
     state["it_file"]["saved"] = "2"
-    file_download._taken("it")
+    elements._taken("it")
     assert visit.file == OutgoingFile()

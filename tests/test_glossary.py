@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.ui import elements, glossary
+from pages.ui import elements, text
 from smpcore import load_dataset
 from tests.app import kernels, opened, sound
 
@@ -26,17 +26,17 @@ STRINGS = {
 }
 
 
-@pytest.mark.parametrize("term", glossary.GLOSSARY)
+@pytest.mark.parametrize("term", text.GLOSSARY)
 def test_an_entry_is_shown_somewhere_and_short(term):
     assert term in STRINGS or f"{term} %" in STRINGS
-    sentences = re.findall(r"[.:] [A-Z]|[.]$", glossary.GLOSSARY[term])
+    sentences = re.findall(r"[.:] [A-Z]|[.]$", text.GLOSSARY[term])
     assert 1 <= len(sentences) <= 2, "one sentence or two"
 
 
 def test_every_line_of_the_file_is_an_entry_in_alphabetical_order():
     lines = [line for line in TEXT.splitlines() if line.startswith("-")]
-    assert len(lines) == len(glossary.GLOSSARY) > 20
-    assert [*glossary.GLOSSARY] == sorted(glossary.GLOSSARY)
+    assert len(lines) == len(text.GLOSSARY) > 20
+    assert [*text.GLOSSARY] == sorted(text.GLOSSARY)
 
 
 def test_every_term_that_pages_ask_for_is_in_it():
@@ -49,15 +49,15 @@ def test_every_term_that_pages_ask_for_is_in_it():
         for term in node.args
         if isinstance(term, ast.Constant)
     ]
-    assert len(asked) > 10 and {*asked} <= {*glossary.GLOSSARY}
+    assert len(asked) > 10 and {*asked} <= {*text.GLOSSARY}
 
 
 def test_columns_are_explained_whatever_they_hold():
     columns = elements.number_columns(
         {"weight": [0.5], "Proved equal %": ["1"], "row": [1]}
     )
-    assert columns["weight"]["help"] == glossary.define("Weight")
-    assert columns["Proved equal %"]["help"] == glossary.define("Proved equal")
+    assert columns["weight"]["help"] == text.define("Weight")
+    assert columns["Proved equal %"]["help"] == text.define("Proved equal")
     assert "row" not in columns
 
 
@@ -69,5 +69,5 @@ def test_metrics_are_explained_on_hover():
     content = moved.to_csv(index=False).encode()
     page.file_uploader[0].set_value(("t.csv", content, "text/csv")).run()
     helps = {metric.label: metric.proto.help for metric in sound(page).metric}
-    assert helps["Balanced accuracy"] == glossary.define("Balanced accuracy")
+    assert helps["Balanced accuracy"] == text.define("Balanced accuracy")
     assert not helps["Rows"]

@@ -5,7 +5,7 @@ import math
 import pytest
 import streamlit as st
 
-from pages.ui import component, live_slider
+from pages.ui import elements
 
 HOSTILE = [None, "2", [], {}, {"value": "2"}, {"value": math.nan}, {"value": True}]
 HOSTILE += [{"value": math.inf}, {"value": [1]}, {"number": 3}]
@@ -15,11 +15,11 @@ HOSTILE += [{"value": math.inf}, {"value": [1]}, {"number": 3}]
 def mounted(monkeypatch):
     """What a message calls, and the data that the slider is mounted with."""
     moved, mounts = [], []
-    monkeypatch.setattr(component, "component", lambda _: lambda **o: mounts.append(o))
+    monkeypatch.setattr(elements, "component", lambda _: lambda **o: mounts.append(o))
 
     def send(message):
         monkeypatch.setattr(st, "session_state", {"s": {"move": message}})
-        live_slider.live_slider("x", (-1.0, 3.0, 0.1), 0.5, "s", moved.append)
+        elements.live_slider("x", (-1.0, 3.0, 0.1), 0.5, "s", moved.append)
         mounts[-1]["on_move_change"]()
         return moved, mounts[-1]["data"]
 

@@ -131,9 +131,9 @@ def test_when_a_table_expires_the_file_it_came_from_goes(monkeypatch):
 
 
 def _watch(token):
-    from pages.ui import notices
+    from pages.ui import navigation
 
-    notices.announce_expiry(token)
+    navigation.announce_expiry(token)
 
 
 def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(browser):

@@ -13,13 +13,10 @@ import streamlit as st
 from pages.state import session
 from pages.state.context import Context
 from pages.ui import explanation_sheet
-from pages.ui.elements import metric
+from pages.ui.elements import download, metric
 from pages.ui.elements import table as show_table
-from pages.ui.file_download import download
-from pages.ui.file_reading import read_file
-from pages.ui.files import ENDINGS, OpenFile, like, open_file
-from pages.ui.quality import shortcomings
-from pages.ui.readouts import percent
+from pages.ui.files import ENDINGS, OpenFile, like, open_file, read_file
+from pages.ui.readouts import percent, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
 from pages.work.memo import pairs

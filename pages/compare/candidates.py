@@ -11,8 +11,8 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.context import Context
-from pages.ui import pin
-from pages.ui.quality import quality
+from pages.ui import workspace
+from pages.ui.readouts import quality
 from pages.ui.text import message
 from pages.work import cache
 from pages.work.comparisons import (
@@ -63,7 +63,7 @@ def controls(context: Context) -> tuple[list[Entry], bool]:
     rest = [] if text_features(context.dataset) else rest  # they need numbers
     usual = [key for key in rest if BASELINES[key].group == "usual"]
     left, right, last = st.columns([6, 4, 2], vertical_alignment="bottom")
-    pin.button(context, last)
+    workspace.pin_button(context, last)
     chosen = left.multiselect(
         "Methods",
         methods,
@@ -90,7 +90,7 @@ def controls(context: Context) -> tuple[list[Entry], bool]:
         format_func=title_of,
         **widget_state.for_multiselect(f"compare_baselines_{task}", rest, usual),
     )
-    candidates = [pin.entry(context, key) for key in chosen]
+    candidates = [workspace.pinned_entry(context, key) for key in chosen]
     candidates += [Entry(key) for key in baselines]
     a = session.get().pinned
     if a and _learns(a, task):
@@ -154,7 +154,7 @@ def _as_shown(
     entry: Entry, candidate: ComparedModel, context: Context
 ) -> tuple[ComparedModel, str]:
     """The candidate with the threshold moved on Performance, and that in words."""
-    chosen = pin.entry(context)
+    chosen = workspace.pinned_entry(context)
     if candidate.searched or entry != chosen or not context.operating:
         return candidate, ""
     try:

@@ -11,9 +11,8 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.context import Context
-from pages.ui import progress
-from pages.ui.elements import table
-from pages.ui.file_download import download
+from pages.ui import elements
+from pages.ui.elements import download, table
 from pages.ui.readouts import solver_readouts
 from pages.work import server_files
 from pages.work.server_files import FileStatisticsJob
@@ -98,7 +97,7 @@ def _begin(key: Hashable, fitting: Callable[..., Any]) -> None:
 
 def _result(job: Task, words: str, begin: str) -> Any:
     """What work gave; None while it goes on, and once stopped, with a button again."""
-    if not job.was_left and progress.is_waiting(job, 0.0, words):
+    if not job.was_left and elements.is_waiting(job, 0.0, words):
         return None
     if job.was_left or (result := job.result()) is None:
         st.caption("Stopped.")

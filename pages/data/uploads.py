@@ -15,7 +15,7 @@ from pages.state import session, state_file, table_store
 from pages.state.choice import BUNDLED
 from pages.ui import files
 from pages.ui.elements import problems_shown
-from pages.ui.file_reading import read_file, stop_reading
+from pages.ui.files import read_file, stop_reading
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import (

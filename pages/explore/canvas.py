@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from msgspec import Meta
 
-from pages.ui.component import ASSETS, component
+from pages.ui.elements import ASSETS, component
 from pages.work.json_files import Number, Record
 
 #: Array types of a payload, by the kind of the numpy array.

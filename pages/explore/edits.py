@@ -14,8 +14,7 @@ from pages.state import lesson_run, session, state_file, table_store, undo
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Live
-from pages.ui.component import moving
-from pages.ui.elements import problems_shown
+from pages.ui.elements import moving, problems_shown
 from pages.ui.text import escape_markdown, short_label
 from pages.work import cache
 from smpcore import Dataset, SmpcoreError, figures

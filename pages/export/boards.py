@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.elements import kept_table, table
+from pages.ui.elements import is_waiting, kept_table, table, visit_task
 from pages.ui.exports import Export
-from pages.ui.progress import is_waiting, visit_task
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message
 from smpcore import quantise

@@ -13,7 +13,7 @@ import streamlit as st
 from pages.export import formats, settings
 from pages.state import session
 from pages.ui import calibration, exports
-from pages.ui.file_download import download
+from pages.ui.elements import download
 from smpcore.codegen import TARGETS, SensorRange, Stream
 from smpcore.evaluation import ComparedFormat
 

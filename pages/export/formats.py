@@ -11,8 +11,7 @@ import streamlit as st
 
 from pages.ui import exports
 from pages.ui.elements import table as show_table
-from pages.ui.quality import quality, scored_part
-from pages.ui.readouts import TITLES, percent
+from pages.ui.readouts import TITLES, percent, quality, scored_part
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange

@@ -10,8 +10,7 @@ import streamlit as st
 
 from pages.ui.elements import table_popover
 from pages.ui.exports import Export
-from pages.ui.quality import scored_part
-from pages.ui.readouts import TITLES, percent
+from pages.ui.readouts import TITLES, percent, scored_part
 from pages.ui.text import escape_markdown
 from smpcore import figures
 from smpcore.chips import (

@@ -13,8 +13,7 @@ from pages.state import lesson_run, session
 from pages.state.context import resolve
 from pages.state.lesson_files import Lesson
 from pages.ui import lesson_bar, qr
-from pages.ui.elements import problems_shown, table_popover
-from pages.ui.file_download import download
+from pages.ui.elements import download, problems_shown, table_popover
 from pages.ui.lesson_bar import as_markdown
 from pages.work import classes, visitors
 from pages.work.classes import Classroom, Counts

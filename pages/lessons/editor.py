@@ -24,8 +24,7 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.lesson_files import Lesson
 from pages.ui import workspace
-from pages.ui.elements import kept_table, problems_shown
-from pages.ui.file_download import download
+from pages.ui.elements import download, kept_table, problems_shown
 from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import message
 from smpcore import SmpcoreError

@@ -10,7 +10,7 @@ from pages.state import lesson_files, session
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run, filled
 from pages.ui import qr
-from pages.ui.file_download import download
+from pages.ui.elements import download
 from pages.ui.text import message, short_label
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS, Store

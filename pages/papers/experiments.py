@@ -15,9 +15,8 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.choice import BUNDLED
-from pages.ui.elements import problems_shown, table, table_popover
+from pages.ui.elements import problems_shown, progress_bar, table, table_popover
 from pages.ui.elements import table as show_table
-from pages.ui.progress import progress_bar
 from pages.ui.text import message
 from pages.work import server_files, study_pool
 from pages.work.slots import poll_interval

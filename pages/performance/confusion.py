@@ -14,9 +14,8 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import table
-from pages.ui.glossary import define
 from pages.ui.readouts import percent
-from pages.ui.text import short_label
+from pages.ui.text import define, short_label
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
     Rate,

@@ -14,11 +14,9 @@ import streamlit as st
 
 from pages.state import address, session, widget_state
 from pages.state.context import Context, resolve
-from pages.ui.elements import number_columns
-from pages.ui.glossary import define
-from pages.ui.live_slider import live_slider
+from pages.ui.elements import live_slider, number_columns
 from pages.ui.readouts import TITLES
-from pages.ui.text import message, short_label
+from pages.ui.text import define, message, short_label
 from smpcore import PrototypeModel
 from smpcore.evaluation import at_threshold, class_numbers, margins
 

@@ -11,12 +11,9 @@ import streamlit as st
 from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui.elements import problems_shown, table
-from pages.ui.file_download import download
-from pages.ui.glossary import define
-from pages.ui.quality import scored_part
-from pages.ui.readouts import of_part, percent
-from pages.ui.text import escape_markdown, message, short_label
+from pages.ui.elements import download, problems_shown, table
+from pages.ui.readouts import of_part, percent, scored_part
+from pages.ui.text import define, escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import as_csv, list_names, plain_number
 from smpcore.evaluation import (

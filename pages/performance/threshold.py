@@ -15,8 +15,7 @@ from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import session, widget_state
 from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
-from pages.ui.glossary import define
-from pages.ui.text import escape_markdown, short_label
+from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, figures
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (

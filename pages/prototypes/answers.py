@@ -14,9 +14,8 @@ from pages.prototypes.portraits import draw
 from pages.state import session, widget_state
 from pages.ui import calibration, explanation_sheet
 from pages.ui.elements import data_editor, number_columns, signed_bars, table
-from pages.ui.glossary import define
 from pages.ui.readouts import TITLES
-from pages.ui.text import escape_markdown, message, short_label
+from pages.ui.text import define, escape_markdown, message, short_label
 from pages.work import cache
 from smpcore import contributions, figures
 from smpcore.datasets import Input, Preparation, apply_steps, list_names, only_compared

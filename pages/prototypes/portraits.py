@@ -12,8 +12,7 @@ from pages.prototypes.model_context import ModelContext
 from pages.ui import readouts
 from pages.ui.elements import signed_bars, table_popover
 from pages.ui.elements import table as show_table
-from pages.ui.glossary import define
-from pages.ui.text import escape_markdown, short_label
+from pages.ui.text import define, escape_markdown, short_label
 from pages.work import slots
 from smpcore import figures
 from smpcore.datasets import plain_number

@@ -14,10 +14,10 @@ from pages.prototypes.detail import oddities
 from pages.prototypes.model_context import ModelContext
 from pages.prototypes.portraits import lines
 from pages.state import session
-from pages.ui import explanation_sheet, readouts, sections
+from pages.ui import elements, explanation_sheet, readouts
+from pages.ui.elements import download
 from pages.ui.explanation_sheet import holds_rows, rows_of_parts
-from pages.ui.file_download import download
-from pages.ui.quality import scored_part
+from pages.ui.readouts import scored_part
 from pages.ui.text import message
 from smpcore import SmpcoreError, report
 from smpcore.datasets import plural
@@ -224,12 +224,12 @@ def rule(context: ModelContext) -> None:
     seen = tuple(context.names), tuple(context.open_parts)
     key = context.key, context.operating, seen
     make = partial(explanation_sheet.rule, context, context.model, context.names)
-    sections.show(session.remembered("rule", key, make))
+    elements.show_section(session.remembered("rule", key, make))
     if context.model.classes is None:
         return
     st.markdown("**Score card**")
     make = partial(explanation_sheet.card, context, context.model)
     try:
-        sections.show(session.remembered("score_card", key, make))
+        elements.show_section(session.remembered("score_card", key, make))
     except SmpcoreError as problem:
         message(st.caption, str(problem))

@@ -14,8 +14,7 @@ import streamlit as st
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo
 from pages.state.context import Context
-from pages.ui.elements import problems_shown, table, table_popover
-from pages.ui.progress import is_waiting
+from pages.ui.elements import is_waiting, problems_shown, table, table_popover
 from pages.work import study_pool
 from pages.work.memo import pairs
 from pages.work.tasks import Task

@@ -10,9 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from pages.tradeoff.sweeps import SweepRequest, SweepResult, label
-from pages.ui.elements import table
-from pages.ui.file_download import download
-from pages.ui.glossary import define
+from pages.ui.elements import download, table
+from pages.ui.text import define
 from pages.work import slots
 from smpcore import METHODS, figures
 from smpcore.baselines import GROUPS

@@ -13,8 +13,7 @@ from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.ui.elements import problems_shown
 from pages.ui.files import open_file
-from pages.ui.glossary import MEANINGS, define
-from pages.ui.text import message, short_label
+from pages.ui.text import MEANINGS, define, message, short_label
 from pages.work import cache, slots
 from pages.work.memo import pairs
 from pages.work.sweep_jobs import SWEPT_GROUPS, SweepJob

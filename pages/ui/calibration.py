@@ -7,10 +7,8 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.context import Context
-from pages.ui.elements import problems_shown
-from pages.ui.glossary import define
-from pages.ui.progress import is_waiting, visit_task
-from pages.ui.text import message
+from pages.ui.elements import is_waiting, problems_shown, visit_task
+from pages.ui.text import define, message
 from pages.work.memo import pairs
 from pages.work.parts import Parts
 from pages.work.tasks import Task

@@ -1,9 +1,16 @@
-"""Elements that several pages draw alike: messages, tables, charts."""
+"""Elements that several pages draw alike: messages, tables, charts, work, downloads."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+import logging
+import math
+import mimetypes
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,9 +19,38 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.context import Context
-from pages.ui.glossary import help_of
-from pages.ui.text import escape_markdown
+from pages.state.session import OutgoingFile
+from pages.ui.text import escape_markdown, help_of, message
+from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures
+from smpcore.explain import Section
+
+ASSETS = Path(__file__).parents[2] / "assets"
+
+
+@cache
+def component(name: str) -> Callable[..., Any]:
+    """Streamlit's component of ``assets/<name>.js``."""
+    beside = {ending: ASSETS / f"{name}.{ending}" for ending in ("html", "css", "js")}
+    texts = {k: path.read_text("utf-8") for k, path in beside.items() if path.exists()}
+    return st.components.v2.component(name, **texts)
+
+
+def moving(
+    name: str, key: str, data: dict[str, Any], on_value: Callable[[Any], None]
+) -> None:
+    """Mount a component that sends numbered values while it moves (untrusted)."""
+
+    def sent() -> dict[str, Any]:
+        message = st.session_state.get(key, {}).get("move")
+        return message if isinstance(message, dict) else {}
+
+    number = sent().get("number")
+    data |= {"answered": number if type(number) is int else 0}
+    component(name)(
+        key=key, data=data, on_move_change=lambda: on_value(sent().get("value"))
+    )
+
 
 #: Significant digits of numbers in tables: as a rule, and of large ones at most.
 _DIGITS, _MOST_DIGITS = 4, 15
@@ -129,3 +165,170 @@ def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
     edited = data_editor(f"{name}.base", f"{name}.{key}", lambda: start, **options)
     results[f"{name}.edited"] = key, edited
     return edited
+
+
+#: Running work is looked at this often.
+POLL_SECONDS = 0.5
+
+
+def visit_task(name: str, key: Any, work: Callable[..., Any], **options: Any) -> Task:
+    """The visit's task of this name; one for another key is left and this one begun."""
+    results = session.get().results
+    before, task = results.get(name, (key, None))
+    if before != key:
+        task.leave()
+    if before != key or task is None:
+        task = Task(work, **options)
+        results[name] = key, task
+    return task
+
+
+def progress_bar(share: float, text: str, button: str = "", **options: Any) -> None:
+    """How far work is, and a button beside it."""
+    left, right = st.columns([5, 1], vertical_alignment="center")
+    if share < 1:
+        left.progress(share, text)
+    else:
+        left.caption(f"{text}.")
+    if button:
+        right.button(button, width="stretch", **options)
+
+
+def stop_all(tasks: Iterable[Task]) -> None:
+    """Leave tasks; what is finished is kept."""
+    for task in tasks:
+        task.leave()
+
+
+def start_all(tasks: Iterable[Task]) -> None:
+    """Begin tasks anew."""
+    for task in tasks:
+        task.start()
+
+
+@st.fragment(run_every=POLL_SECONDS)
+def _show_progress(task: Task, words: str, stoppable: bool) -> None:
+    if task.wait(0.0):
+        st.rerun()
+    done = min(0.99, float(task.progress[0]))
+    button = "Stop" if stoppable else ""
+    text = f"{words}: {100 * done:.0f} %"
+    progress_bar(done, text, button, key=f"stop {words}", on_click=task.leave)
+    if task.where:
+        st.caption(task.where)
+
+
+def is_waiting(
+    task: Task, seconds: float, words: str, *, stoppable: bool = True
+) -> bool:
+    """Whether a task is not done after so long; its progress is shown until it is."""
+    if not stoppable and task.was_left:  # the tab lost its connection for a while
+        task.start()
+    waiting = not task.wait(seconds)
+    if waiting:
+        _show_progress(task, words, stoppable)
+    return waiting
+
+
+#: A file travels as one message, of which the server sends 100 MB at most.
+MOST_BYTES = 95_000_000
+log = logging.getLogger(__name__)
+
+
+@st.fragment
+def download(
+    label: str,
+    make: Callable[[], bytes | str],
+    file_name: str,
+    *,
+    key: str,
+    **options: Any,
+) -> None:
+    """A button that saves a file; the rest of the page does not run again.
+
+    Streamlit's own button is not used: a callable that it is given runs without the
+    visitor, nobody hears why it failed, and the file is gone before the browser has
+    fetched it when other visitors' pages run meanwhile. Here the file stays on the page
+    until the browser says that it has it, or another page is opened.
+    """
+    visit, icon = session.get(), ":material/download:"
+    st.button(label, key=key, icon=icon, on_click=_want, args=(key,), **options)
+    if visit.file.key != key:
+        return
+    try:
+        if not visit.file.content:
+            with st.spinner("Making the file"):
+                number, content = secrets.token_hex(8), _as_bytes(make())
+            kind = mimetypes.guess_type(file_name)[0] or "application/octet-stream"
+            header = json.dumps({"id": number, "name": file_name, "type": kind})
+            visit.file = OutgoingFile(key, number, header.encode() + b"\n" + content)
+    except SmpcoreError as problem:
+        visit.file = OutgoingFile()
+        message(st.error, f"No file: {problem}")
+    except Exception:
+        # A bug: all of it in the log, a sentence to find it by for the visitor.
+        visit.file = OutgoingFile()
+        number = secrets.token_hex(3)
+        log.exception("bug %s while making %s", number, key)
+        st.error(f"No file: internal error (ID {number}). Tell it to the operator.")
+    else:
+        save, taken = component("save_file"), partial(_taken, key)
+        save(key=f"{key}_file", data=visit.file.content, on_saved_change=taken)
+
+
+def _want(key: str) -> None:
+    # A run that is broken off draws no file: the next one knows that it is wanted.
+    session.get().file = OutgoingFile(key)
+
+
+def _taken(key: str) -> None:
+    """Forget the file that the browser says it has."""
+    visit, state = session.get(), st.session_state.get(f"{key}_file") or {}
+    if visit.file.key == key and state.get("saved") == visit.file.number:
+        visit.file = OutgoingFile()
+
+
+def _as_bytes(content: bytes | str) -> bytes:
+    """A file's content; a text may hold what is no character of Unicode."""
+    if isinstance(content, str):
+        content = content.encode("utf-8", "replace")
+    if len(content) > MOST_BYTES:
+        raise SmpcoreError(
+            f"it has {len(content) / 1e6:.0f} MB, and {MOST_BYTES / 1e6:.0f} MB can be "
+            "sent; choose fewer rows or columns, or another format."
+        )
+    return content
+
+
+def show_section(section: Section) -> None:
+    """Its paragraphs, tables and parts; the heading is the page's own."""
+    for block in section.blocks:
+        if isinstance(block, str):
+            message(st.markdown, block)
+        elif not isinstance(block, Section):
+            if block:
+                table(list(block), height="content")
+        elif block.folded:
+            with st.expander(escape_markdown(block.title)):
+                show_section(block)
+        else:
+            st.markdown(f"**{escape_markdown(block.title)}**")
+            show_section(block)
+
+
+def live_slider(
+    label: str,
+    ends: tuple[float, float, float],
+    value: float,
+    key: str,
+    on_change: Callable[[float], None],
+) -> None:
+    """Draw the slider; in a fragment, which runs again while it moves."""
+    low, high, step = ends
+
+    def moved(sent: Any) -> None:
+        if type(sent) in (int, float) and math.isfinite(sent):
+            on_change(min(max(float(sent), low), high))
+
+    data = {"label": label, "low": low, "high": high, "step": step, "value": value}
+    moving("live_slider", key, data, moved)

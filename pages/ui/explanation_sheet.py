@@ -13,8 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state.context import Context
-from pages.ui.elements import problems_shown
-from pages.ui.file_download import download
+from pages.ui.elements import download, problems_shown
 from pages.ui.readouts import TITLES
 from pages.work import cache
 from smpcore import PrototypeModel, SmpcoreError, compile_model, report

@@ -13,8 +13,7 @@ from pages.state import lesson_files, lesson_run, session
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
-from pages.ui.glossary import MEANINGS
-from pages.ui.text import escape_markdown
+from pages.ui.text import MEANINGS, escape_markdown
 from pages.work import classes
 from smpcore import SmpcoreError
 from smpcore.datasets import plain_number

@@ -1,14 +1,64 @@
 """Start-up and navigation: what every page begins and ends with."""
 
+from __future__ import annotations
+
+import math
+from contextlib import suppress
 from pathlib import Path
 
 import streamlit as st
 
-from pages.state import address, lesson_run, session
+from pages.state import address, lesson_run, session, table_store
 from pages.state.choice import MINE, Choice
-from pages.ui import lesson_bar, notices, state_dialog, workspace
+from pages.ui import lesson_bar, workspace
 from pages.ui.text import escape_markdown
-from pages.work import middleware
+from pages.work import middleware, visitors
+from smpcore import SmpcoreError
+from smpcore.datasets import list_names, plural
+
+#: A warning is shown so long before a table expires.
+WARNED_SECONDS = 5 * 60
+
+
+@st.fragment(run_every=60)
+def announce_expiry(token: str) -> None:
+    """Say a few minutes before a table expires that it will; its file goes with it."""
+    left = table_store.seconds_left(token)
+    visit = session.get()
+    before, visit.table_here = visit.table_here, token if left else ""
+    if not left and before == token:
+        visitors.drop_files()
+        st.rerun()
+    if 0 < left < WARNED_SECONDS:
+        minutes = max(1, math.ceil(left / 60))
+        st.warning(
+            f"Your table expires in {plural(minutes, 'minute')}, as nothing was done "
+            "here for a while."
+        )
+        st.button(
+            "Keep my table",
+            key="keep_table",
+            on_click=table_store.is_drawing,
+            args=(token,),
+        )
+
+
+def show_forbidden(choice: Choice) -> None:
+    """Say on a page what its models do without."""
+    if not choice.forbidden:
+        return
+    names = escape_markdown(list_names(choice.forbidden, 8))
+    st.caption(f":material/block: Trained without {names}, forbidden on Prototypes.")
+
+
+def show_sample() -> None:
+    """Say on a page that the data are a sample of the rows of a file."""
+    with suppress(SmpcoreError):  # the page says so where it needs the data
+        table = session.resolved().table
+        if n_rows := table.reading and table.reading.sampled_from:
+            words = f"A sample of {table.n_samples:,} of {n_rows:,} rows."
+            st.caption(f":material/filter_alt: {words}")
+
 
 #: How often a student's page looks whether the teacher has moved the class.
 FOLLOW_SECONDS = 1.0
@@ -111,13 +161,13 @@ def _chosen() -> Choice:
 
 def _show_state(choice: Choice, is_first_page: bool) -> None:
     """What every page shows above itself; the first page's figure shows notices."""
-    state_dialog.button(choice)
+    workspace.save_and_open(choice)
     if problem := middleware.take_refusal():
         st.error(problem)
     if choice.data == MINE:
-        notices.announce_expiry(choice.token)
+        announce_expiry(choice.token)
     if not is_first_page:
-        notices.show_forbidden(choice)
-        notices.show_sample()
+        show_forbidden(choice)
+        show_sample()
         for notice in session.take_notices():
             st.warning(escape_markdown(notice))

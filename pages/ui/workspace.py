@@ -1,4 +1,4 @@
-"""A visitor's workspace: saved as a file, opened again, kept over a reload."""
+"""A visitor's workspace: saved as a file, opened again, kept over a reload; a pin."""
 
 from __future__ import annotations
 
@@ -8,10 +8,20 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from pages.state import address, links, session, state_file, table_store
+from pages.state import (
+    address,
+    lesson_run,
+    links,
+    session,
+    state_file,
+    table_store,
+    widget_state,
+)
 from pages.state.choice import MINE, Choice
+from pages.state.context import Context
 from pages.state.session import Live
 from pages.state.state_file import Pin, Saved
+from pages.ui.elements import download, is_dialog_wanted, problems_shown, want_dialog
 from pages.ui.text import message
 from pages.work import visitors
 from pages.work.comparisons import Entry
@@ -205,3 +215,115 @@ def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:
         f"The saved state is opened for a table that differs: {'; '.join(differences)}."
         " Roles, kinds and cleaning steps are applied; models are fitted anew."
     )
+
+
+def save_and_open(choice: Choice) -> None:
+    """The way to the file from every page: at the right of the bar of pages."""
+    st.button(
+        "Save and open",
+        key="workspace",
+        icon=":material/save:",
+        type="tertiary",
+        on_click=_want_dialog,
+        help="Save all settings and notes to a file, or open one.",
+    )
+    if is_dialog_wanted("workspace"):
+        _dialog(choice)
+
+
+def _want_dialog() -> None:
+    want_dialog("workspace")
+    visit = session.get()
+    visit.workspace_message = "", ""
+    visit.editions["workspace"] += 1  # else the last file is sent once more
+
+
+@st.dialog("Save and open", icon=":material/save:")
+def _dialog(choice: Choice) -> None:
+    visit = session.get()
+    level, text = visit.workspace_message
+    if level == "done":
+        visit.workspace_message = "", ""
+        st.toast(text)
+        st.rerun()
+    with problems_shown():
+        _save(choice)
+    file = st.file_uploader(
+        "Open a saved state",
+        "json",
+        key=f"workspace_file_{visit.editions['workspace']}",
+        max_upload_size=1,
+    )
+    is_locked = lesson_run.hides_numbers()
+    st.button(
+        "Open",
+        key="workspace_open",
+        on_click=_open,
+        args=(file, choice),
+        disabled=file is None or is_locked,
+    )
+    usual = "Replaces the current settings; notes on other models are kept."
+    st.caption("Answer the lesson's question first." if is_locked else usual)
+    if text:
+        message(st.error if level == "error" else st.info, text)
+
+
+def _save(choice: Choice) -> None:
+    with_points = is_drawn(choice) and st.checkbox(
+        "Include my points",
+        key="workspace_points",
+        help="Otherwise the file contains no rows of the table.",
+    )
+    content = state_file.write(gather(choice, with_points))
+    download(
+        "Save", lambda: content, "state.json", key="workspace_save", type="primary"
+    )
+    st.caption(
+        "The file contains no rows of your table, but the names of its columns, their "
+        "roles and the cleaning steps."
+        if choice.data == MINE and not with_points
+        else "Settings, names and notes on prototypes, the pinned model, and how often "
+        "test rows were opened."
+    )
+
+
+def _open(file: Any, before: Choice) -> None:
+    try:
+        waits = put(state_file.read(file.getvalue()), before)
+    except SmpcoreError as problem:
+        session.get().workspace_message = "error", str(problem)
+        return
+    done = "done", "The saved state was opened."
+    session.get().workspace_message = ("info", waits) if waits else done
+
+
+def pinned_entry(context: Context, key: str = "") -> Entry:
+    """The chosen method with its values, or another one at its defaults."""
+    chosen = context.method
+    if key not in ("", chosen.key):
+        return Entry(key)
+    start = chosen.defaults(context.task)
+    start |= chosen.data_params(context.dataset, context.values)  # nobody chose these
+    mine = {n: v for n, v in context.values.items() if n in start and v != start[n]}
+    return Entry(chosen.key, pairs(mine))
+
+
+def pin_button(context: Context, place: Any) -> None:
+    """A button that keeps the model of Explore as A, or lets it go."""
+    here = pinned_entry(context)
+    held = session.get().pinned == here
+    place.button(
+        "Unpin A" if held else "Pin as A",
+        key="unpin" if held else "pin",
+        icon=":material/keep_off:" if held else ":material/keep:",
+        on_click=_pin,
+        args=(None if held else here, context.choice),
+        help="Keep the current model as A on Compare while you change it on Explore.",
+    )
+
+
+def _pin(pinned: Entry | None, choice: Choice) -> None:
+    session.get().pinned = pinned
+    if pinned:
+        widget_state.set_value("compare_a", pinned.title)
+    keep(choice)

@@ -33,7 +33,7 @@ FILES = (
     "pages/ui/readouts.py",
     "pages/ui/calibration.py",
     "pages/ui/explanation_sheet.py",
-    "pages/ui/quality.py",
+    "pages/ui/readouts.py",
     "pages/performance/*.py",
     "pages/prototypes/*.py",
     "pages/compare/*.py",
