@@ -7,7 +7,7 @@ from pages.state import session
 from pages.ui.elements import problems_shown, progress_bar, start_all, stop_all, table
 from pages.ui.readouts import scored_part
 from pages.ui.text import escape_markdown, message
-from pages.work import cache, comparisons
+from pages.work import studies
 from smpcore import figures
 from smpcore.papers import shipped_advice
 
@@ -53,7 +53,7 @@ def _two(scored: list[candidates.Scored], regions: candidates.Maps, part: str) -
     a, b = two
     figure = regions.difference(a, b)
     st.plotly_chart(figure, key="difference", alt="Where A and B differ")
-    st.caption(comparisons.about_differences(len(a.loss), part, data.dataset))
+    st.caption(studies.about_differences(len(a.loss), part, data.dataset))
     table(candidates.differences(scored, a, data, part))
 
 
@@ -81,7 +81,7 @@ with problems_shown(stop=True):
 entries, search = candidates.controls(context)
 if pinned := session.get().pinned:
     message(st.caption, f"A: {pinned.title}, fitted on this data set.")
-jobs = {entry: cache.candidate(data, entry, search) for entry in entries}
+jobs = {entry: studies.candidate(data, entry, search) for entry in entries}
 for job in jobs.values():
     job.join()
 polling = any(job.running for job in jobs.values())

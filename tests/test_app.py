@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.work import cache, sweep_jobs
+from pages.work import cache, studies
 from smpcore import METHODS, list_datasets, load_dataset
 from tests.app import kernels, opened, said, session_of
 
@@ -100,7 +100,7 @@ def test_slider_ends(method, data, end):
 def test_every_model_page_with_every_method_at_slider_ends(
     page, method, data, end, monkeypatch
 ):
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 0.1)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 0.1)
     choice, row = Choice(data=data, method=method), METHODS[method]
     ends = cache.bounds(resolve(choice).data, method, resolve(choice).values)
     params = {param.name: param for param in row.controls(resolve(choice).task)}

@@ -5,7 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.work import sweep_jobs
+from pages.work import studies
 from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import Subject, baseline_paths, edition, folds, method_path
 from smpcore.evaluation.result_files import write_results
@@ -44,10 +44,10 @@ def _page(**query: str) -> AppTest:
 
 def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch):
     begun = []
-    start = sweep_jobs.SweepJob.start
+    start = studies.SweepJob.start
     app = _page()
     monkeypatch.setattr(
-        sweep_jobs.SweepJob, "start", lambda job: begun.append(job.key) or start(job)
+        studies.SweepJob, "start", lambda job: begun.append(job.key) or start(job)
     )
     app = _given(app, content)
     assert "144 fits of SMP" in said(app) and "SMaLL" in said(app)

@@ -14,7 +14,7 @@ import pytest
 from pages.state import lesson_files
 from pages.state.lesson_run import Run
 from pages.ui import lesson_bar
-from pages.work import addresses, classes, store, visitors
+from pages.work import classes, store, visitors
 from smpcore import SmpcoreError
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_lessons import NUMBER, SHIPPED, Browser, control, lesson_with
@@ -236,11 +236,11 @@ def test_an_address_is_believed_from_configured_proxies_only(
     monkeypatch, peer, forwarded, proxies, words
 ):
     context = SimpleNamespace(ip_address=peer, headers=forwarded)
-    monkeypatch.setattr(addresses.st, "context", context)
+    monkeypatch.setattr(visitors.st, "context", context)
     monkeypatch.setattr(
-        addresses.os, "environ", {addresses.PROXIES: proxies} if proxies else {}
+        visitors.os, "environ", {visitors.PROXIES: proxies} if proxies else {}
     )
-    assert addresses.address() == words
+    assert visitors.address() == words
 
 
 def test_another_class_of_the_same_browser_ends_the_first():

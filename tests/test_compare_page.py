@@ -10,7 +10,7 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
-from pages.work import map_jobs
+from pages.work import studies
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
@@ -173,7 +173,7 @@ def test_the_plane_in_place_of_a_map_is_said(problem, monkeypatch):
         if problem:
             raise SmpcoreError(problem)
 
-    monkeypatch.setattr(map_jobs.MapJob, "_lay_out", lay_out)
+    monkeypatch.setattr(studies.MapJob, "_lay_out", lay_out)
     query = {"data": "wine", "seed": f"{97 + len(problem)}", "v.kind": "map"}
     page = settled(opened(query, "compare.py"))
     late = "A map of all features is being laid out; this is the plane meanwhile."

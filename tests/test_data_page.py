@@ -17,7 +17,7 @@ from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.context import resolve
 from pages.ui import controls, files
 from pages.work import cache, file_process, server_files
-from pages.work.fair_line import FairLine
+from pages.work.file_process import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
 from tests.app import APP, kept_table, said, session_of, sound, until

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pages.work import file_process
-from pages.work.fair_line import FairLine
+from pages.work.file_process import FairLine
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, read_table
 from smpcore.datasets import read_frame

@@ -13,7 +13,7 @@ from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_store
 from pages.state.context import resolve
 from pages.ui import exports
-from pages.work import sweep_jobs
+from pages.work import studies
 from smpcore import Dataset, load_dataset
 from tests.app import kernels, opened, said, session_of, until
 from tests.test_app import _payload
@@ -63,7 +63,7 @@ def test_export_says_what_one_answer_would_reach(rare):
 
 
 def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
     page = opened(rare, "tradeoff.py")
     until(page, lambda p: all(b.key != "sweep_stop" for b in p.button))
     assert "Majority-class baseline: 0.5." in said(page)
@@ -102,7 +102,7 @@ def test_apply_and_export_of_numbers_name_the_training_median():
 
 
 def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
     query = {"data": "moons", "d.n_samples": "50"}
     assert "95 % interval" in said(opened(query, "prototypes.py"))
     page = opened(query, "tradeoff.py")

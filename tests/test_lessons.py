@@ -17,7 +17,7 @@ from pages.state.context import resolve
 from pages.state.lesson_files import FORMAT, Lesson
 from pages.state.lesson_run import Run
 from pages.state.session import Live
-from pages.work.lesson_measures import Fitted, measured
+from pages.work.fits import Fitted, measured
 from smpcore import SmpcoreError
 from smpcore.papers import PRINTED
 from tests.app import kernels, opened, said, session_of, sound

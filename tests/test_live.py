@@ -18,7 +18,7 @@ from pages.state import links, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import readouts
-from pages.work import cache, fits, tasks, visitors
+from pages.work import cache, fits, studies, tasks, visitors
 from smpcore import METHODS
 from smpcore.explain import doubts
 from tests.app import session_of
@@ -345,7 +345,7 @@ def test_doubts_of_rows_and_places_are_in_the_words_of_all_pages():
     picture, points = browser.drag(release=True)["picture"], browser.scene["points"]
     context, shown = browser.context, picture["doubts"]
     x, y = (browser.scene["view"][axis] for axis in "xy")
-    view = cache.view(context.data, context.view)
+    view = studies.view(context.data, context.view)
     assert (*x, *y) == (*view.x, *view.y)
     inputs = {"rows": context.data.X[points["row"]]}
     inputs["nodes"] = view.nodes(picture["grid"][0])

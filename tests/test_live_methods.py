@@ -8,7 +8,7 @@ from pages.explore import picture
 from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.work import cache
+from pages.work import cache, studies
 from smpcore import METHODS, IMKPLClassifier
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -170,7 +170,7 @@ def test_ways_begin_where_the_solver_did_also_of_cases_that_fell_together():
     assert len(shown["mark_start"]) == len(shown["marks"]) == fitted.model_.n_prototypes
     model = fitted.model_
     starts = fitted.start_ * model.scale + model.center
-    view = cache.view(data, browser.context.view)
+    view = studies.view(data, browser.context.view)
     for j in range(model.n_prototypes):
         first = np.flatnonzero(fitted.merged_ == j)[:1]
         place = view.project(starts[first])[0]

@@ -7,7 +7,7 @@ from pages.compare import candidates
 from pages.state import links, table_store
 from pages.state.choice import Choice
 from pages.state.context import ANSWERS, resolve, validated
-from pages.work import cache
+from pages.work import studies
 from smpcore import METHODS, list_datasets
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -67,7 +67,7 @@ def test_the_picture_is_what_the_model_predicts(data):
     picture, scene = browser.last["picture"], browser.scene
     assert picture["canonical"] and scene["classes"] == []
     model, parts = browser.fitted.model_, browser.context.data
-    view = cache.view(parts, browser.context.view)
+    view = studies.view(parts, browser.context.view)
     n, m = picture["grid"]
     x = np.linspace(*view.x, n)
     assert scene["target"]["curve"] == (m == 1) == (parts.X.shape[1] == 1)

@@ -8,7 +8,7 @@ import pytest
 from pages.explore.canvas import pack
 from pages.explore.path import LARGE, MOST_LARGE, shown_states
 from pages.work import fits
-from pages.work.printed import difference
+from pages.work.fits import difference
 from smpcore import METHODS, figures
 from smpcore.model import Step
 from smpcore.papers import OTHER_OBJECTIVES, PRINTED

@@ -10,7 +10,7 @@ from pages.explore import live
 from pages.explore.scene import Scene
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.work import cache, fits
+from pages.work import cache, fits, studies
 from smpcore import METHODS, MultiPrototypeSVC
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -64,7 +64,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     data = resolve(choice).data
     method = METHODS[choice.method]
     direct = method.estimator(resolve(choice).values).fit(*data.named("train"))
-    scene = Scene(choice, data, cache.view(data, resolve(choice).view))
+    scene = Scene(choice, data, studies.view(data, resolve(choice).view))
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
     name = next(

@@ -7,7 +7,7 @@ from pages.explore.scene import Scene, laying_out
 from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.work import cache, map_jobs
+from pages.work import studies
 from smpcore import SMPClassifier, figures, load_dataset, prepare, split
 from tests.test_live import Browser, kernels  # noqa: F401
 
@@ -16,7 +16,7 @@ WORDS = "A map of all features is being laid out: 40 %."
 
 @pytest.fixture(scope="module")
 def digits():
-    job = cache.map_of(resolve(Choice(data="digits")).data)
+    job = studies.map_of(resolve(Choice(data="digits")).data)
     job.result()
     return job
 
@@ -66,7 +66,7 @@ def test_the_picture_behind_a_place_is_its_input(digits):
 def test_rows_known_by_similarities_are_laid_out_by_them():
     flat = Browser(data="similarities").last["picture"]["own_share"]
     data = resolve(Choice(data="similarities")).data
-    cache.map_of(data).result()
+    studies.map_of(data).result()
     browser = Browser(data="similarities", view={"kind": "map"})
     scene, points = browser.scene, browser.scene["points"]
     assert scene["view"]["far"] is not None
@@ -85,7 +85,7 @@ def test_rows_known_by_similarities_are_laid_out_by_them():
 
 
 def test_a_place_names_the_nearest_row_and_the_columns_that_differ_most_from_it():
-    job = cache.map_of(resolve(Choice(data="wine")).data)
+    job = studies.map_of(resolve(Choice(data="wine")).data)
     job.result()
     browser = Browser(data="wine", view={"kind": "map"})
     behind, points = browser.scene["behind"], browser.scene["points"]
@@ -112,7 +112,7 @@ def test_a_place_names_the_nearest_row_and_the_columns_that_differ_most_from_it(
 
 def test_bundled_places_are_those_of_the_table(digits):
     """Else its file would be of other rows, and the map be laid out anew each time."""
-    assert map_jobs.stored(resolve(Choice(data="digits")).data).exists()
+    assert studies.stored(resolve(Choice(data="digits")).data).exists()
     assert digits.opens and digits.plane_share < 0.5
 
 
@@ -127,7 +127,7 @@ def test_the_map_that_a_table_opened_with_stays_and_is_part_of_the_link(digits):
     # As on a machine on which the map is not there yet: it waits for it.
     with pytest.MonkeyPatch.context() as patched:
         waiting = type("Waiting", (), {"view": None, "opens": False})()
-        patched.setattr(cache, "map_of", lambda data: waiting)
+        patched.setattr(studies, "map_of", lambda data: waiting)
         assert resolve(links.read_url(query)[0]).view["kind"] == "map"
         assert resolve(Choice(data="digits")).view["kind"] == "pca"
 
@@ -148,7 +148,7 @@ def test_what_was_chosen_stays(digits):
 @pytest.mark.parametrize("data", ["moons", "words", "similarities", "iris"])
 def test_other_tables_open_as_before(data):
     context = resolve(Choice(data=data))
-    job = cache.map_of(context.data)
+    job = studies.map_of(context.data)
     assert (job is None) == (data in ("moons", "words"))
     if job:
         job.result()
@@ -158,7 +158,7 @@ def test_other_tables_open_as_before(data):
 
 def test_the_figure_says_how_far_a_map_is_and_looks_again(monkeypatch):
     choice = {"data": "wine", "view": {"kind": "map"}}
-    job = cache.map_of(resolve(Choice(**choice)).data)
+    job = studies.map_of(resolve(Choice(**choice)).data)
     job.result()
     assert Browser(**choice).last["laying_out"] is None
     monkeypatch.setattr(job, "view", None)
@@ -181,7 +181,7 @@ def test_a_map_that_comes_while_a_message_is_answered_is_looked_for_again(digits
 
 def test_it_is_said_where_neither_picture_is_true():
     data = resolve(Choice(data="friedman")).data
-    cache.map_of(data).result()
+    studies.map_of(data).result()
     browser = Browser(data="friedman")
     assert browser.scene["view"]["far"] is None
     rows, y = data.of("train")
@@ -192,7 +192,7 @@ def test_it_is_said_where_neither_picture_is_true():
     share = (model.predict(flat) == model.predict(rows)).mean()
     words = browser.last["laying_out"]["words"]
     assert f"plane shows {share:.0%} of the training rows" in words
-    assert cache.map_of(data).map_share < 0.95 and "of rows left out" in words
+    assert studies.map_of(data).map_share < 0.95 and "of rows left out" in words
     browser.drag(**{"v.kind": "pca"}, release=True)
     assert browser.last["laying_out"] is None
 
@@ -201,7 +201,7 @@ def test_until_it_is_there_the_main_plane_is_shown(monkeypatch):
     choice = Choice(data="wine", seed=3, view={"kind": "map"})
     context = resolve(choice)
     waiting = type("Waiting", (), {"view": None, "opens": False})()
-    monkeypatch.setattr(cache, "map_of", lambda data: waiting)
-    flat = cache.view(context.data, context.view)
+    monkeypatch.setattr(studies, "map_of", lambda data: waiting)
+    flat = studies.view(context.data, context.view)
     assert flat.far(2) is None
     assert "principal components" in flat.note

@@ -10,8 +10,8 @@ import pytest
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.work import cache, fits, memo, store, tasks, visitors
-from pages.work.parts import Parts
+from pages.work import cache, fits, store, tasks, visitors
+from pages.work.cache import Parts
 from smpcore import Dataset, read_table
 
 ROWS = "\n".join(f"{i % 7},{(i * 3) % 5},{'ab'[i % 7 > 3]}" for i in range(80))
@@ -41,7 +41,7 @@ def test_equal_rows_of_two_visitors_share_nothing():
     found = [cache.split_of(data, 0.2, 0.2, 0) for data in (one, one, other)]
     assert found[0] is found[1] is not found[2]
     for data in (one, other):
-        memo.forget(data)
+        cache.forget(data)
 
 
 def test_after_delete_nothing_is_left_of_a_table(browser):
@@ -76,7 +76,7 @@ def test_delete_ends_what_is_under_way(browser):
     data = resolve(Choice(data=MINE, token=token)).data
     begun = threading.Event()
 
-    @memo.memo(4)
+    @cache.memo(4)
     def study(dataset):
         def work(stop, progress):
             begun.set()

@@ -9,26 +9,25 @@ from types import SimpleNamespace
 import pytest
 
 from pages.prototypes import stability
-from pages.work import comparisons, sweep_jobs
-from pages.work.memo import forget
-from pages.work.parts import Parts
+from pages.work import studies
+from pages.work.cache import Parts, forget
+from pages.work.studies import training_scores
 from pages.work.tasks import Task
-from pages.work.training_scores import training_scores
 from smpcore import METHODS, load_dataset, prepare, split
 
 engine = sys.modules["smpcore.evaluation.engine"]
 
 
 def _sweep(data):
-    job = sweep_jobs.SweepJob(data, "smallk", (), 2, False)
+    job = studies.SweepJob(data, "smallk", (), 2, False)
     while job.running:
         time.sleep(0.05)
     assert job.n_done
 
 
 def _compare(data):
-    entry = comparisons.Entry("smallk")
-    job = comparisons.CandidateJob(data, entry, True)
+    entry = studies.Entry("smallk")
+    job = studies.CandidateJob(data, entry, True)
     while job.running:
         time.sleep(0.05)
     assert job.candidate, job.problem
@@ -66,7 +65,7 @@ def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
 
     monkeypatch.setenv(engine.VARIABLE, "tcp://127.0.0.1:9")
     monkeypatch.setattr(engine, "_asked", ask)
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 60.0)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 60.0)
     dataset = replace(load_dataset("iris"), private=private)
     parts = split(dataset)
     preparation = prepare(dataset, parts.train)

@@ -20,8 +20,8 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import exports, workspace
-from pages.work import cache, fits
-from pages.work.memo import pairs
+from pages.work import cache, fits, studies
+from pages.work.cache import pairs
 from smpcore import METHODS, Dataset, prepare, split
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
@@ -535,7 +535,7 @@ def test_a_change_is_a_way_across_the_border_of_the_map():
     """From the row's place to one at which the model answers otherwise."""
     chosen = Choice(data="digits", view={"kind": "map"})
     context = resolve(chosen)
-    cache.map_of(context.data).result()
+    studies.map_of(context.data).result()
     page = at("Why this prediction", {"data": "digits", "v.kind": "map"})
     charts = [
         json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")
@@ -544,7 +544,7 @@ def test_a_change_is_a_way_across_the_border_of_the_map():
     ends = [np.frombuffer(b64decode(way[axis]["bdata"])) for axis in "xy"]
     start, end = np.column_stack(ends)
     row = context.data.X[[context.data.split.train.min()]]
-    view, model = cache.view(context.data, context.view), context.model()
+    view, model = studies.view(context.data, context.view), context.model()
     np.testing.assert_allclose(start, view.project(row)[0])
     (answer,) = model.predict(view.lift(end[None]))
     assert answer != model.predict(row)[0]

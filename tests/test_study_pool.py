@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from pages.work import cache, study_pool
-from pages.work.sweep_jobs import SweepJob
+from pages.work.studies import SweepJob
 from smpcore import load_dataset, split
 
 ROOT = Path(__file__).parents[1]

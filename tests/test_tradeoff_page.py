@@ -10,7 +10,7 @@ from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.tradeoff import charts, sweeps
-from pages.work import cache, sweep_jobs
+from pages.work import cache, studies
 from smpcore import METHODS
 from smpcore.evaluation import (
     SCORES,
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
     """On a busy machine a first sweep would otherwise end before its first point."""
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
 
 
 def _open(query: dict[str, str]) -> AppTest:
@@ -184,14 +184,14 @@ def test_a_point_keeps_its_name_when_more_come_in():
 
 
 def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
-    monkeypatch.setattr(sweep_jobs, "sweep", lambda *_, **__: iter(()))  # no time
+    monkeypatch.setattr(studies, "sweep", lambda *_, **__: iter(()))  # no time
     busy = {"data": "xor", "lam": "0.0123"}
     first = _open(busy)
     title = METHODS[first.multiselect[0].value[0]].title
     # The baselines may be known: they depend on the data only.
     assert f"No points yet for {title}" in said(first)
     monkeypatch.undo()
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 30.0)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
     again = _open(busy)
     assert f"No points yet for {title}" not in said(again)
     assert again.selectbox(key="point").options

@@ -3,7 +3,7 @@
 import pytest
 
 from pages.state.context import resolve
-from pages.work import sweep_jobs
+from pages.work import studies
 from tests.app import kernels, opened, said, session_of, sound
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(sweep_jobs, "COARSE_SECONDS", 0.2)
+    monkeypatch.setattr(studies, "COARSE_SECONDS", 0.2)
 
 
 def _told_trade_off(page):

@@ -18,8 +18,8 @@ from pages.state.session import Session
 from pages.state.state_file import Saved
 from pages.ui import workspace
 from pages.work import visitors
-from pages.work.comparisons import Entry
 from pages.work.store import KEEP_SECONDS, Store
+from pages.work.studies import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, split
 from smpcore.datasets import make_dataset
 from tests.app import opened, session_of

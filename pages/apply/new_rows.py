@@ -19,7 +19,7 @@ from pages.ui.files import ENDINGS, OpenFile, like, open_file, read_file
 from pages.ui.readouts import percent, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
-from pages.work.memo import pairs
+from pages.work.cache import pairs
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.datasets import (
     TABLE_WRITERS,

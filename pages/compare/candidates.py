@@ -14,13 +14,8 @@ from pages.state.context import Context
 from pages.ui import workspace
 from pages.ui.readouts import quality
 from pages.ui.text import message
-from pages.work import cache
-from pages.work.comparisons import (
-    CURRENT_SETTINGS,
-    CandidateJob,
-    Entry,
-    settings_in_words,
-)
+from pages.work import cache, studies
+from pages.work.studies import CURRENT_SETTINGS, CandidateJob, Entry, settings_in_words
 from smpcore import BASELINES, METHODS, SmpcoreError, figures
 from smpcore.datasets import plain_number, text_features
 from smpcore.evaluation import (
@@ -248,9 +243,9 @@ class Maps:
 
     def __init__(self, context: Context, part: str) -> None:
         data = context.data
-        self.view = cache.view(data, context.view)
+        self.view = studies.view(data, context.view)
         is_late = context.view["kind"] == "map" and self.view.far(2) is None
-        self.job = cache.map_of(data) if is_late else None
+        self.job = studies.map_of(data) if is_late else None
         X, y = data.of(part)
         chosen = np.random.default_rng(0).permutation(len(X))[:MOST_ROWS]
         self._X, self._chosen = X[chosen], chosen

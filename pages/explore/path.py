@@ -13,7 +13,7 @@ import numpy as np
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, SliderRanges
-from pages.work import cache, fits, printed
+from pages.work import cache, fits
 from smpcore.model import History, Step
 from smpcore.readouts import READOUTS
 
@@ -112,16 +112,16 @@ def run_of(context: Context, message: Mapping[str, Any]) -> Any:
     fit = fits.recorded_fit(context.data, *request)
     if not message.get("printed") or not fit.wait(0.0):
         return fit
-    if not printed.has_printed(context.data, *request):
+    if not fits.has_printed(context.data, *request):
         return fit
-    return printed.printed_run(context.data, *request, fit.estimator)
+    return fits.printed_run(context.data, *request, fit.estimator)
 
 
 def steps(
     context: Context, scene: Scene, message: Mapping[str, Any], run: Any
 ) -> dict[str, Any]:
     """Answer a request for states: what all of them are, and some as pictures."""
-    is_printed = isinstance(run, printed.PrintedRun)
+    is_printed = isinstance(run, fits.PrintedRun)
     if not run.wait(0.0):
         progress, seconds = float(run.task.progress[0]), run.task.seconds
         text = "Fitting again to record the states"
@@ -145,7 +145,7 @@ def steps(
         "trace": states.curves | {"chain": chain},
         "steps": wanted_pictures(message, states.count, paint),
         "job": None,
-        "printed": is_printed if printed.has_printed(*request) else None,
+        "printed": is_printed if fits.has_printed(*request) else None,
     }
 
 
@@ -174,7 +174,7 @@ def _recorded(fit: fits.Fit, context: Context) -> States:
     return States(fit.estimator, at, curves, is_printed=False)
 
 
-def _printed(run: printed.PrintedRun) -> States:
+def _printed(run: fits.PrintedRun) -> States:
     """The states of the printed algorithm."""
     states = run.states
     curves = {

@@ -13,9 +13,9 @@ from pages.state import lesson_run
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context
 from pages.state.session import Live
-from pages.work import cache
-from pages.work.map_jobs import laid_out_rows
-from pages.work.parts import PARTS
+from pages.work import cache, studies
+from pages.work.cache import PARTS
+from pages.work.studies import laid_out_rows
 from smpcore import figures
 from smpcore.datasets import in_place, shorten_name
 from smpcore.evaluation import class_numbers
@@ -109,7 +109,7 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     The browser looks again while it has a share that is done.
     """
     chosen = context.choice.view.get("kind")
-    job = cache.map_of(context.data) if chosen in (None, "map") else None
+    job = studies.map_of(context.data) if chosen in (None, "map") else None
     if job is None:
         return None
     # It may have come since the scene was made.
@@ -169,7 +169,7 @@ def scene_of(context: Context, live: Live) -> Scene:
     choice, data = context.choice, context.data
     asked = sorted(context.view.items())
     parts = (data.dataset.digest, data.split.key, choice.open_test, asked)
-    parts += (lesson_run.hides_numbers(), cache.view(data, context.view).note)
+    parts += (lesson_run.hides_numbers(), studies.view(data, context.view).note)
     key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
     scene = live.scene
     if scene is None or scene.header["id"] != key:
@@ -182,7 +182,7 @@ def scene_of(context: Context, live: Live) -> Scene:
 def _view(context: Context, live: Live) -> figures.View:
     """The window; it stands still while the visitor's own points move inside it."""
     choice, data = context.choice, context.data
-    view = cache.view(data, context.view)
+    view = studies.view(data, context.view)
     drawn = choice.data == MINE and live.edited == choice.token
     if not drawn or live.scene is None:
         return view

@@ -16,7 +16,7 @@ from pages.ui import calibration, explanation_sheet
 from pages.ui.elements import data_editor, number_columns, signed_bars, table
 from pages.ui.readouts import TITLES
 from pages.ui.text import define, escape_markdown, message, short_label
-from pages.work import cache
+from pages.work import studies
 from smpcore import contributions, figures
 from smpcore.datasets import Input, Preparation, apply_steps, list_names, only_compared
 from smpcore.explain import CaseExplainer, Contributions
@@ -320,7 +320,7 @@ def _change(
 
 def _on_map(context: ModelContext, x: np.ndarray, changed: np.ndarray) -> None:
     """The change as a way across a border, where the table is shown as a map."""
-    view, model = cache.view(context.data, context.view), context.model
+    view, model = studies.view(context.data, context.view), context.model
     if view.far(2) is None or model.classes is None:
         return
     end = view.place_answered(model, changed)

@@ -17,7 +17,7 @@ from pages.state.state_file import WORD
 from pages.ui import explanation_sheet, readouts
 from pages.ui.text import message, prototype_texts
 from pages.work import cache, fits
-from pages.work.memo import pairs
+from pages.work.cache import pairs
 from smpcore import PrototypeModel, SmpcoreError
 from smpcore.datasets import Input, in_place, list_names, plural
 from smpcore.evaluation import SAME_PROTOTYPE, class_numbers, match_prototypes

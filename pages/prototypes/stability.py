@@ -16,7 +16,7 @@ from pages.state import session, undo
 from pages.state.context import Context
 from pages.ui.elements import is_waiting, problems_shown, table, table_popover
 from pages.work import study_pool
-from pages.work.memo import pairs
+from pages.work.cache import pairs
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
 from smpcore.datasets import list_names, only_compared, plain_number

@@ -16,9 +16,9 @@ import numpy as np
 
 from pages.state import table_store
 from pages.state.choice import BUNDLED, MINE, Choice
-from pages.work import cache, fits, sources
-from pages.work.memo import pairs
-from pages.work.training_scores import TrainingScores, training_scores
+from pages.work import cache, fits, sources, studies
+from pages.work.cache import pairs
+from pages.work.studies import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError
 from smpcore.datasets import Split, forbiddable, list_names, plain_number
 from smpcore.evaluation import at_threshold
@@ -171,7 +171,7 @@ class Context:
         """The view, made to fit these data."""
         view = self.choice.view_of(self.data.X.shape[1], self.data.dataset)
         if view["kind"] == "pca" and "kind" not in self.choice.view:
-            job = cache.map_of(self.data)
+            job = studies.map_of(self.data)
             view["kind"] = "map" if job and job.opens else "pca"
         return view
 

@@ -15,7 +15,7 @@ from pages.state.lesson_files import PLACEHOLDER, Lesson
 from pages.state.session import Live
 from pages.work import classes, visitors
 from pages.work.classes import Student
-from pages.work.lesson_measures import Fitted, measured
+from pages.work.fits import Fitted, measured
 from smpcore.readouts import READOUTS
 
 

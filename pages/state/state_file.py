@@ -18,8 +18,8 @@ import pandas as pd
 from msgspec import Meta
 
 from pages.work import json_files
+from pages.work.cache import pairs
 from pages.work.json_files import Number, Record
-from pages.work.memo import pairs
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.datasets import (
     CleaningStep,

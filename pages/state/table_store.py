@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pages.state.choice import MINE, Choice
-from pages.work import memo, visitors
+from pages.work import cache, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split
@@ -38,7 +38,7 @@ _tables = Store(
     VISITOR_BYTES,
     KEEP_SECONDS,
     size=lambda table: table.dataset.n_bytes,
-    dropped=lambda table: memo.forget(table.dataset),
+    dropped=lambda table: cache.forget(table.dataset),
 )
 
 

@@ -14,9 +14,9 @@ from pages.state.context import Context
 from pages.ui.elements import problems_shown
 from pages.ui.files import open_file
 from pages.ui.text import MEANINGS, define, message, short_label
-from pages.work import cache, slots
-from pages.work.memo import pairs
-from pages.work.sweep_jobs import SWEPT_GROUPS, SweepJob
+from pages.work import cache, slots, studies
+from pages.work.cache import pairs
+from pages.work.studies import SWEPT_GROUPS, SweepJob
 from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.datasets import plain_number, text_features
 from smpcore.evaluation import (
@@ -175,11 +175,11 @@ class SweepRequest:
         visit = session.get()
         sweeps: list[Pair] = []
         for key, where in self._sweeps().items():
-            first = cache.swept(*where, False)
+            first = studies.swept(*where, False)
             if key not in visit.met and first.has_no_points:
                 first.start()
             visit.met.add(key)
-            fine = cache.swept(*where, True) if key in visit.refined else None
+            fine = studies.swept(*where, True) if key in visit.refined else None
             for sweep in filter(None, (first, fine)):
                 sweep.join()
             sweeps.append((first, fine))

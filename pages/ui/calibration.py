@@ -9,8 +9,7 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui.elements import is_waiting, problems_shown, visit_task
 from pages.ui.text import define, message
-from pages.work.memo import pairs
-from pages.work.parts import Parts
+from pages.work.cache import Parts, pairs
 from pages.work.tasks import Task
 from smpcore import PrototypeModel
 from smpcore.datasets import plain_number, plural

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pages.work.parts import Parts
+from pages.work.cache import Parts
 from smpcore import PrototypeModel
 from smpcore.datasets import shorten_name, text_features
 from smpcore.readouts import READOUTS

@@ -24,9 +24,9 @@ from pages.state.state_file import Pin, Saved
 from pages.ui.elements import download, is_dialog_wanted, problems_shown, want_dialog
 from pages.ui.text import message
 from pages.work import visitors
-from pages.work.comparisons import Entry
-from pages.work.memo import pairs
+from pages.work.cache import pairs
 from pages.work.store import KEEP_SECONDS, Store
+from pages.work.studies import Entry
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import check_fit
 

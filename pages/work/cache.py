@@ -1,4 +1,4 @@
-"""What is computed once: one thin wrapper per verb of smpcore.
+"""A data set as every page works with it, and what is computed of it once.
 
 Keys are digests and plain values, never arrays. What belongs to a visitor (an upload,
 a drawing) is kept with that visitor's data set, everything else is shared: thirty
@@ -7,28 +7,201 @@ students who ask for the same thing have it computed once.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
+import pandas as pd
 
-from pages.work.comparisons import CandidateJob
-from pages.work.map_jobs import MapJob
-from pages.work.memo import Pairs, memo
-from pages.work.parts import Parts
-from pages.work.sweep_jobs import SweepJob
+from pages.work.store import KEEP_SECONDS, Store
 from pages.work.warmup import uncompiled
-from smpcore import METHODS, Dataset, errors, figures, load_dataset, prepare, split
+from smpcore import (
+    METHODS,
+    Dataset,
+    PrototypeModel,
+    errors,
+    evaluate,
+    load_dataset,
+    prepare,
+    split,
+)
 from smpcore.datasets import (
     FollowUp,
+    Preparation,
     Split,
     censoring_weights,
     check_fit,
     event_within,
     forbid,
-    text_features,
+    plain_number,
 )
-from smpcore.similarity import Similarity
+from smpcore.evaluation import RegressionScores, Scores, clusters
+
+#: Names of the parts of a split.
+PARTS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """A data set, split and prepared: what every page works with.
+
+    `X` has all rows as the models want them, `row_weights` those of a question of time
+    to event, as learned on the training rows.
+    """
+
+    dataset: Dataset
+    split: Split
+    preparation: Preparation
+    X: np.ndarray
+    y: np.ndarray
+    row_weights: np.ndarray | None = None
+
+    def of(self, part: str) -> tuple[np.ndarray, np.ndarray]:
+        """Inputs and labels of "train", "validation" or "test"."""
+        rows = getattr(self.split, part)
+        return self.X[rows], self.y[rows]
+
+    def weights(self, part: str) -> np.ndarray | None:
+        """Weights of the rows of a part; None: all weigh the same."""
+        return self._weights[part]
+
+    def evaluate(self, model: PrototypeModel, part: str) -> Scores | RegressionScores:
+        """Score a model on a part: rows may depend on each other, and have weights."""
+        beside = self._clusters[part], self._weights[part]
+        return evaluate(model, *self.of(part), *beside)
+
+    def clusters(self, part: str) -> np.ndarray | None:
+        """Which rows of a part depend on each other; None: none do."""
+        return self._clusters[part]
+
+    @cached_property
+    def _clusters(self) -> dict[str, np.ndarray | None]:
+        return {n: clusters(self.dataset, getattr(self.split, n)) for n in PARTS}
+
+    @cached_property
+    def _weights(self) -> dict[str, np.ndarray | None]:
+        if self.row_weights is None:
+            return dict.fromkeys(PARTS)
+        weights = {n: self.row_weights[getattr(self.split, n)] for n in PARTS}
+        return {n: None if np.all(w == 1.0) else w for n, w in weights.items()}
+
+    @cached_property
+    def median_baselines(self) -> dict[str, str]:
+        """Error of the training median as the answer to each part, in words."""
+        usual, words = float(np.median(self.of("train")[1])), {}
+        for part in PARTS:
+            errors = np.abs(self.of(part)[1] - usual)
+            error = plain_number(errors.mean(), 3) if errors.size else ""
+            always = f"always {plain_number(usual, 3)}"
+            words[part] = f"training-median baseline ({always}): {error}"
+        return words
+
+    @cached_property
+    def cluster_summary(self) -> str:
+        """Which rows intervals count together, for a sentence; empty if none."""
+        if self.dataset.times is not None:
+            return "rows near each other in time count together"
+        return "" if self.dataset.groups is None else "rows of one group count together"
+
+    @cached_property
+    def cluster_note(self) -> str:
+        """The same in brackets, to follow an interval."""
+        return f" ({self.cluster_summary})" if self.cluster_summary else ""
+
+    @cached_property
+    def weight_summary(self) -> str:
+        """What shares of rows are weighted for, for a sentence; empty if nothing."""
+        if self.row_weights is None:
+            return ""
+        return "shares weighted for censoring; censored rows are not counted"
+
+    @cached_property
+    def weight_note(self) -> str:
+        """The same in brackets, to follow a share."""
+        return f" ({self.weight_summary})" if self.weight_summary else ""
+
+    def named(self, part: str) -> tuple[pd.DataFrame, np.ndarray]:
+        """Inputs with their names, and labels: what estimators take names from."""
+        X, y = self.of(part)
+        return pd.DataFrame(X, columns=self.preparation.feature_names), y
+
+
+#: Visitors' tables whose results are kept, at most, if each has as many as it may.
+MOST_PRIVATE = 200
+
+Pairs = tuple[tuple[str, Any], ...]
+
+#: Results that were made from visitors' tables, for each function.
+_private: list[Store] = []
+#: A visitor's table, or what was made from it -> the owner of its results. Another
+#: visitor who brings the same rows is another owner.
+_owners: WeakKeyDictionary[Dataset, object] = WeakKeyDictionary()
+
+
+def pairs(values: Mapping[str, Any]) -> Pairs:
+    """Values as a cache key."""
+    return tuple(sorted(values.items()))
+
+
+def _in_key(value: Any) -> Any:
+    """A digest in place of an array, and pairs in place of a mapping."""
+    if isinstance(value, Parts):
+        return value.dataset.digest, value.split.key
+    if isinstance(value, Dataset):
+        return value.digest
+    if isinstance(value, Split):
+        return value.key
+    return pairs(value) if isinstance(value, Mapping) else value
+
+
+def memo(max_entries: int) -> Callable[[Callable], Callable]:
+    """Remember the results of a function of (data set or parts, plain values, ...).
+
+    Those of a visitor's table are for whoever has it, an eighth as many: see `forget`.
+    An argument whose name begins with _ follows from the others.
+    """
+    most_owned = max(4, max_entries // 8)
+
+    def decorate(function: Callable) -> Callable:
+        names = inspect.signature(function).parameters
+        n_in_key = sum(not name.startswith("_") for name in names)
+        shared = Store(max_entries)
+        private = Store(MOST_PRIVATE * most_owned, most_owned, KEEP_SECONDS)
+        _private.append(private)
+
+        @functools.wraps(function)
+        def call(*values: Any) -> Any:
+            key = tuple(map(_in_key, values[:n_in_key]))
+            make = functools.partial(function, *values)
+            dataset = values[0]
+            if isinstance(dataset, Parts):
+                dataset = dataset.dataset
+            if not isinstance(dataset, Dataset) or not dataset.private:
+                return shared.get_or_make(key, make)
+            owner = _owners.setdefault(dataset, object())
+            result = private.get_or_make(key, make, owner)
+            if isinstance(result, Dataset):
+                _owners.setdefault(result, owner)
+            return result
+
+        return call
+
+    return decorate
+
+
+def forget(dataset: Dataset) -> None:
+    """Forget all that was made from a visitor's table, and end what is under way."""
+    owner = _owners.get(dataset)
+    for store in _private if owner else ():
+        for result in store.forget(owner):
+            if hasattr(result, "end"):
+                result.end()
+
 
 #: Tables with more numbers to go through are fitted in a job from the start.
 QUICK_VALUES = 1_000_000
@@ -50,9 +223,6 @@ _two_classes = memo(32)(Dataset.two_classes)
 _within = memo(32)(event_within)
 forbidding = memo(32)(forbid)
 split_of = memo(64)(split)
-candidate = memo(128)(CandidateJob)
-swept = memo(64)(SweepJob)
-_map = memo(16)(MapJob)
 
 
 def with_question(
@@ -130,41 +300,6 @@ def is_large(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
 def is_slow(data: Parts, method: str, values: Mapping[str, Any]) -> bool:
     """Whether even a start takes so long that only jobs touch the training rows."""
     return is_large(data, method, values) or method in uncompiled
-
-
-def map_of(data: Parts) -> MapJob | None:
-    """The map of a table, begun when it is first asked for; None: there is none."""
-    n_rows, n_features = data.of("train")[0].shape
-    # Of texts the plane shows more: a place between two texts stands for no third.
-    flat = n_features < 3 or text_features(data.dataset)
-    flat = flat or (data.dataset.matrices and n_rows > figures.MOST_LAID_OUT)
-    return None if flat or figures.map_problem(n_rows, n_features) else _map(data)
-
-
-def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
-    """The window that is painted; the main plane until a map is there."""
-    if chosen["kind"] != "map":
-        return _flat_view(data, chosen)
-    job = map_of(data)
-    return (job and job.view) or _flat_view(data, {**chosen, "kind": "pca"})
-
-
-@memo(128)
-def _flat_view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
-    X, y = data.of("train")
-    if data.dataset.matrices:
-        return figures.similarity_view(X)
-    if text_features(data.dataset):
-        return figures.nearest_view(X, Similarity("strings", gamma=0.3).values)
-    if chosen["kind"] == "pca":
-        return figures.pca_view(X)
-    rest = np.median(X, axis=0)
-    for index, value in chosen["at"]:
-        rest[index] = value
-    names, first = data.preparation.feature_names, chosen["first"]
-    if chosen["kind"] == "curve":
-        return figures.curve_view(X, y, names, first, data.dataset.target, rest)
-    return figures.axis_view(X, names, first, chosen["second"], rest)
 
 
 @memo(2000)

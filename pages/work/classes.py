@@ -17,9 +17,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pages.work.addresses import address
 from pages.work.store import Store
-from pages.work.visitors import is_here, visitor
+from pages.work.visitors import address, is_here, visitor
 from smpcore import SmpcoreError
 
 log = logging.getLogger(__name__)

@@ -1,17 +1,26 @@
-"""A canonical fit: quick, or a task that goes on."""
+"""A canonical fit, the paper's own algorithm beside it, and what lessons measure."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pages.work import cache
-from pages.work.memo import memo
-from pages.work.parts import Parts
+from pages.work.cache import Parts, memo
 from pages.work.tasks import QUICK, Task
 from pages.work.warmup import uncompiled
 from smpcore import METHODS, SmpcoreError
+from smpcore.baselines import BASELINES, fit_weighted
+from smpcore.datasets import plain_number
+from smpcore.model import Step
+from smpcore.readouts import READOUTS
+
+if TYPE_CHECKING:  # the papers take half a second, for which no first picture waits
+    from smpcore.papers import PrintedStep
 
 #: Fits that are not done after this long go on as a job with progress and Stop.
 QUICK_SECONDS = 0.3
@@ -137,3 +146,136 @@ class RecordedFit(Fit):
 recorded_fit = memo(16)(RecordedFit)
 #: The canonical fit: fixed seed, standard tolerance, from a cold start.
 fit = memo(256)(Fit)
+
+
+#: The printed algorithms are slow: of data with more training values there are none.
+MOST_PRINTED_VALUES = 20_000
+#: States that are shown at most.
+MOST_SHOWN = 60
+#: From this share on a ratio is easier to read than a percentage.
+TIMES = 1.0
+
+
+@memo(256)
+def has_printed(data: cache.Parts, method: str, values: Mapping[str, Any]) -> bool:
+    """Whether the method's paper has an algorithm for such data."""
+    from smpcore.papers import PRINTED
+
+    if method not in PRINTED or data.of("train")[0].size > MOST_PRINTED_VALUES:
+        return False
+    try:
+        _states(data, method, values, n_steps=0)
+    except SmpcoreError:
+        return False
+    return True
+
+
+def _states(
+    data: cache.Parts, method: str, values: Mapping[str, Any], **options: Any
+) -> tuple[PrintedStep, ...]:
+    from smpcore.papers import PRINTED
+
+    estimator = METHODS[method].estimator_for(data.dataset, values)
+    problem = cache.problem(data, method, values)
+    return PRINTED[method](estimator, problem, **options)
+
+
+class PrintedRun(Joined):
+    """The states of a printed algorithm, on their way in a task.
+
+    It starts from the same prototypes as our fit, where that says which they were.
+    """
+
+    waits = "The algorithm as printed is still running; come back when it is done."
+
+    def __init__(
+        self, data: cache.Parts, method: str, values: Mapping[str, Any], _estimator: Any
+    ) -> None:
+        self._request, self.estimator = (data, method, dict(values)), _estimator
+        # It is slow and cannot be cut into pieces: no fit is to wait behind it.
+        self.task = Task(self._work, study=data.dataset)
+
+    def _work(self, stop: np.ndarray, progress: np.ndarray) -> list[Step]:
+        from smpcore.papers import as_step
+
+        start = self.estimator.start_
+        states = _states(*self._request, start=start, stop=stop)
+        is_finite = np.isfinite([state.objective for state in states])
+        n = len(states) if is_finite.all() else int(is_finite.argmin())
+        shown = np.linspace(0, n - 1, min(n, MOST_SHOWN)).astype(int)
+        return [as_step(states[i], int(i), self.estimator) for i in shown]
+
+    def finished(self) -> list[Step]:
+        """The states that are shown, after a wait if it has not ended."""
+        self.wait_patiently()
+        return self.states
+
+    @property
+    def difference(self) -> str:
+        """How far its end is from our fit, in a sentence."""
+        from smpcore.papers import OTHER_OBJECTIVES
+
+        compared = OTHER_OBJECTIVES.get(self._request[1], lambda _: "")
+        ours = self.estimator
+        return difference(self.states[-1], ours.objective_, compared(ours))
+
+    @property
+    def states(self) -> list[Step]:
+        """The states that are shown."""
+        return self.task.result()
+
+
+#: The states of a printed algorithm; they take memory.
+printed_run = memo(8)(PrintedRun)
+
+
+def difference(printed: Step, ours: float, other: str = "") -> str:
+    """How far the last state of the printed algorithm is from our objective."""
+    n = plain_number(printed.iteration)
+    start = f"After {n} iteration{'s' * (printed.iteration != 1)} the printed steps are"
+    if other:
+        return f"{start} at {plain_number(printed.objective)}. {other}"
+    share = (printed.objective - ours) / max(abs(ours), 1e-300)
+    if share > TIMES and ours > 0:
+        return f"{start} at {plain_number(1 + share, 3)} times our objective."
+    if abs(share) < 1e-4:
+        return f"{start} at our objective, to within 0.01 %."
+    where = "above" if share > 0 else "below"
+    return f"{start} {plain_number(100 * abs(share), 2)} % {where} our objective."
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit whose read-outs are taken, and what it is compared with."""
+
+    data: Parts
+    method: str
+    values: Mapping[str, Any]
+    estimator: Any
+
+    @cached_property
+    def printed(self) -> Step | None:
+        """The last state of the paper's own algorithm; None where it has none."""
+        request = self.data, self.method, self.values
+        if not has_printed(*request):
+            return None
+        return printed_run(*request, self.estimator).finished()[-1]
+
+    @cached_property
+    def svm(self) -> Any:
+        """An RBF-SVM of the same training rows; None for a number or a large table."""
+        X, y = self.data.of("train")
+        task = self.data.dataset.task
+        if task != "classification" or X.size > MOST_PRINTED_VALUES:
+            return None
+        unfitted = BASELINES["rbf_svm"].estimator()
+        return fit_weighted(unfitted, X, y, self.data.weights("train"))
+
+
+def measured(fitted: Fitted, text: str = "") -> dict[str, float]:
+    """Read-outs of a fitted model, slow ones where a text names them."""
+    return {
+        key: float(row.value(fitted))
+        for key, row in READOUTS.items()
+        if row.value and (not row.is_slow or key in text)
+    }

@@ -5,6 +5,8 @@ It imports no page and no Streamlit, so that it starts quickly and stays small.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
 import io
 import logging
@@ -18,8 +20,18 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from pages.work.memory import give_back
+import pyarrow
+
 from smpcore import SmpcoreError
+
+
+def give_back() -> None:
+    """Collect garbage and return what is free: after large tables glibc keeps it."""
+    gc.collect()
+    pyarrow.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # another C library
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
+
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pages.work import cache, file_process
-from pages.work.memo import memo
+from pages.work.cache import memo
 from pages.work.store import Store
 from pages.work.tasks import FILES, Task
 from smpcore import Dataset, SmpcoreError, read_table

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 from weakref import WeakSet
 
-from pages.work.memory import give_back
+from pages.work.reader_process import give_back
 from pages.work.tasks import Task
 
 #: What a visitor brings, and what is made from it, is kept so long after its last use.

@@ -1,4 +1,4 @@
-"""Who a script runs for, and who is still there.
+"""Who a script runs for, from where, and who is still there.
 
 The only file with names that Streamlit does not document; a test says for which
 versions they were tried.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ipaddress
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -170,3 +172,27 @@ def force_navigation() -> None:
     if PagesManager.uses_pages_directory:
         set_navigation()
         st.rerun()
+
+
+#: Environment variable of uvicorn, the server below Streamlit: addresses and networks
+#: of the proxies whose header X-Forwarded-For it believes.
+PROXIES = "FORWARDED_ALLOW_IPS"
+
+
+def address() -> str:
+    """The visitor's address, or that of the proxy before it if none is configured.
+
+    Of an IPv6 address it is the network: one machine may have all addresses of it.
+    Unconfigured, uvicorn believes the header from this machine. It may have been passed
+    on as a visitor wrote it: all who send it share one address then.
+    """
+    if PROXIES not in os.environ and "X-Forwarded-For" in st.context.headers:
+        return "behind a proxy"
+    text = st.context.ip_address or "this machine"
+    try:
+        known = ipaddress.ip_address(text)
+    except ValueError:
+        return text[:50]
+    if known.version == 4:
+        return text
+    return str(ipaddress.ip_network((known, 64), strict=False))

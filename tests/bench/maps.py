@@ -29,8 +29,8 @@ from sklearn.datasets import (
     make_swiss_roll,
 )
 
-from pages.work import cache
-from pages.work.map_jobs import FOLDER, MAP_SHARE, laid_out_rows, stored
+from pages.work import cache, studies
+from pages.work.studies import MAP_SHARE, MAPS, laid_out_rows, stored
 from smpcore import METHODS, SmpcoreError, figures, load_dataset, split
 from smpcore.datasets import Dataset, read_table
 
@@ -130,7 +130,7 @@ def nearby(X: np.ndarray) -> np.ndarray:
 def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
     """Lay out one table; a line for each method, and its share of left-out rows."""
     data, left_out = cache.parts(dataset, split(dataset)), {}
-    job = cache.map_of(data)
+    job = studies.map_of(data)
     if job is None:
         return left_out
     began = time.process_time()
@@ -167,7 +167,7 @@ def measured(name: str, dataset: Dataset, save: bool) -> dict[str, float]:
         opens = "map" if job.opens else "plane"
         print(f"{name:24.24} {method.key:12} {words}  {opens:6} {seconds:5.1f}")
     if save and job.opens and not dataset.private:
-        FOLDER.mkdir(exist_ok=True)
+        MAPS.mkdir(exist_ok=True)
         np.savez_compressed(stored(data), places=job.places, smoothing=job.smoothing)
     return left_out
 

@@ -14,7 +14,7 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.tradeoff import charts
 from pages.ui import exports
-from pages.work import cache
+from pages.work import studies
 from smpcore.codegen import Counts
 from smpcore.evaluation import SIZES
 from smpcore.readouts import READOUTS
@@ -91,8 +91,8 @@ def test_who_is_right_where_two_models_differ():
 def test_compare_paints_models_on_the_map_that_is_shown():
     """Answers at inputs of the map, none where no row is near, agreement counted."""
     context = resolve(Choice(data="wine", view={"kind": "map"}))
-    cache.map_of(context.data).result()
-    view = cache.view(context.data, context.view)
+    studies.map_of(context.data).result()
+    view = studies.view(context.data, context.view)
     fit = context.fit().finished()
     one = SimpleNamespace(loss=np.zeros(36), candidate=SimpleNamespace())
     one.candidate.answers = fit.model_.predict

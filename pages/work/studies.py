@@ -1,0 +1,395 @@
+"""Studies of a table, each made once: fold scores, a candidate, a sweep, a map."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from pages.work import slots, study_pool
+from pages.work.cache import Pairs, Parts, memo
+from pages.work.tasks import STUDIES, Task
+from pages.work.warmup import uncompiled
+from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError, figures, sweep
+from smpcore.datasets import plain_number, text_features
+from smpcore.evaluation import (
+    ComparedModel,
+    Fold,
+    baseline_paths,
+    calibrate,
+    class_numbers,
+    engine,
+    fit_compared,
+    folds,
+    method_path,
+    out_of_fold,
+    summary,
+    sweep_table,
+    title_of,
+)
+from smpcore.model import Calibration
+from smpcore.similarity import Similarity
+
+
+class TrainingScores:
+    """Out-of-fold scores of one method with its values, once `compute` has run."""
+
+    def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
+        self._data, self._method, self._values = data, method, dict(values)
+        self.scores: np.ndarray | None = None
+        self.calibration: Calibration | None = None
+        self.problem = ""
+
+    def compute(self, stop: np.ndarray, progress: np.ndarray) -> np.ndarray:
+        """Fit on folds of the training rows; the work of a task."""
+        if self.scores is None:
+            data = self._data
+            unfitted = METHODS[self._method].estimator_for(data.dataset, self._values)
+            of = unfitted, data.dataset, data.split
+            with study_pool.executor_for(data.dataset) as executor:
+                options = {"stop": stop, "progress": progress, "executor": executor}
+                scores = out_of_fold(*of, **options)
+            try:
+                self.calibration = self._calibrated(scores)
+            except SmpcoreError as error:
+                self.problem = str(error)
+            self.scores = scores  # last: whoever sees them finds the rest as well
+        return self.scores
+
+    def _calibrated(self, scores: np.ndarray) -> Calibration:
+        data, y = self._data, self._data.of("train")[1]
+        if data.dataset.classes is None:
+            return calibrate(scores, y, None, data.clusters("train"))
+        # A model has the classes of its training rows only.
+        classes = np.unique(y)
+        columns = class_numbers(classes, data.dataset.classes)
+        of_rows = data.clusters("train"), data.weights("train")
+        return calibrate(scores[:, columns], y, classes, *of_rows)
+
+
+training_scores = memo(64)(TrainingScores)
+
+
+#: What it is called not to search for settings.
+CURRENT_SETTINGS = "current settings"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Who takes part."""
+
+    key: str
+    values: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def title(self) -> str:
+        """Its title and the settings that are not the usual ones."""
+        return ", ".join([title_of(self.key), *settings_in_words(dict(self.values))])
+
+
+def settings_in_words(values: Mapping[str, Any]) -> list[str]:
+    """Each parameter and its value."""
+    return [
+        f"{name} = {plain_number(value)}"
+        if isinstance(value, float)
+        else f"{name} = {value!s:.20}"
+        for name, value in values.items()
+    ]
+
+
+class CandidateJob(Task):
+    """Fit one candidate on the training rows."""
+
+    def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
+        self._data, self._entry, self._search = data, entry, search
+        self.candidate: ComparedModel | None = None
+        super().__init__(self._fit, study=data.dataset)
+
+    def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        entry = self._entry
+        if entry.key in uncompiled:
+            METHODS[entry.key].warm_up()
+        dataset, rows = self._data.dataset, self._data.split.with_censored
+        drawn = _folds(dataset, rows) if self._search else ()
+        of = dataset, rows, dict(entry.values), drawn, stop
+        if not drawn:
+            self.candidate = fit_compared(entry.key, *of)
+            return
+        with study_pool.executor_for(dataset) as executor:
+            self.candidate = fit_compared(entry.key, *of, executor)
+
+    @property
+    def missing(self) -> str:
+        """Why there is no candidate; empty if there is one, or may still be."""
+        gone = self.candidate is None and not self.running
+        return self.problem or "Stopped." * gone
+
+
+candidate = memo(128)(CandidateJob)
+
+
+def _folds(dataset: Dataset, rows: np.ndarray) -> list[Fold]:
+    try:
+        return folds(dataset, rows)
+    except SmpcoreError as error:  # this page has no control for their number
+        raise SmpcoreError(
+            "the training rows cannot be divided into folds for cross-validation; "
+            f'choose "{CURRENT_SETTINGS}", or give training a larger share on Data.'
+        ) from error
+
+
+def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:
+    """What the table of differences holds, and which rows it takes as dependent."""
+    words = (
+        f"Paired test of every model against A on the same {n_rows} {part} rows; "
+        "intervals and p-values are corrected for the number of models (Holm). Use "
+        "this table to judge differences: intervals of single models can overlap "
+        "even if they differ. The score of a model chosen on these rows is "
+        "optimistic; use the test rows for the final estimate."
+    )
+    if dataset.times is None:
+        return words
+    return (
+        f"{words} The tests use short blocks in time as groups: rows near each "
+        "other in time depend on each other, those of different blocks are taken as "
+        "independent."
+    )
+
+
+#: In place of a method's key: a group of baselines, all in one sweep.
+SWEPT_GROUPS = ("usual", "selected")
+#: Points of a first sweep, and of a fine one.
+COARSE, FINE = 8, 30
+#: A first sweep takes at most this long; the rest of it waits for a fine one.
+COARSE_SECONDS = 2.0
+
+
+class SweepJob(Task):
+    """One method's sweep over the folds of the training rows."""
+
+    def __init__(
+        self, data: Parts, key: str, values: Pairs, n_folds: int, fine: bool
+    ) -> None:
+        self.key, self.fine = key, fine
+        self._dataset, self._rows = data.dataset, data.split.with_censored
+        self._values, self._n_folds = dict(values), n_folds
+        self._looked: dict[str, tuple[pd.DataFrame, pd.DataFrame]] = {}
+        self._fits: list[dict[str, Any]] = []
+        self.n_folds_drawn = self.n_fits = 0
+        self._began = time.monotonic()
+        super().__init__(self._sweep, study=data.dataset)
+
+    def _sweep(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        # A list of its own: one that was stopped may still add a fit to the former.
+        rows = self._fits = []
+        self._looked = {}
+        if self.key in uncompiled:
+            METHODS[self.key].warm_up()
+        drawn = folds(self._dataset, self._rows, self._n_folds)
+        if not self.fine:
+            drawn = [fold for fold in drawn if fold.repeat == 0]
+        paths = self._paths()
+        self.n_folds_drawn = len(drawn)
+        self.n_fits = n_fits = len(drawn) * sum(len(path.grid) for path in paths)
+        deadline = slots.stopped_after(COARSE_SECONDS, stop)
+        self._began = time.monotonic()
+        # Workers of a cluster that are new compile before their first fit.
+        ready = self._dataset.private or engine().client is None
+        options = {"mode": "warm" if self.fine else "preview", "stop": stop}
+        with ExitStack() as study:
+            if ready and not self.fine:
+                study.enter_context(deadline)
+            executor = study_pool.executor_for(self._dataset)
+            options["executor"] = study.enter_context(executor)
+            for path in paths:  # the slowest is last
+                for row in sweep(self._dataset, drawn, [path], **options):
+                    if not (ready or self.fine or rows):
+                        study.enter_context(deadline)
+                    rows.append(row)
+                    progress[0] = len(rows) / n_fits
+
+    def _paths(self) -> list[Any]:
+        if self.key in SWEPT_GROUPS:
+            return baseline_paths(self._dataset.task, (self.key,))
+        points = FINE if self.fine else COARSE
+        where = self._dataset, self._rows
+        return [method_path(self.key, *where, self._values, points)]
+
+    @property
+    def has_no_points(self) -> bool:
+        """Whether it ended before its first point was done: too busy a moment."""
+        return self.done and not self.problem and self.n_done < self.n_folds_drawn
+
+    @property
+    def complete(self) -> bool:
+        """Whether every fit is there."""
+        return 0 < self.n_fits == len(self._fits)
+
+    @property
+    def n_done(self) -> int:
+        """Fits so far."""
+        return len(self._fits)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before there is one."""
+        done = self.n_done
+        if not done:
+            return None
+        return (time.monotonic() - self._began) / done * (self.n_fits - done)
+
+    def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The fits so far, and the points that all folds have seen.
+
+        Who looks again while nothing has come in gets the same tables.
+        """
+        rows = list(self._fits)
+        fits, points = self._looked.get(score, (None, None))
+        if fits is None or len(fits) != len(rows):
+            fits = sweep_table(rows, self._dataset.task)
+            points = summary(fits, score, self.n_folds_drawn or 1)
+            self._looked[score] = fits, points
+        return fits, points
+
+
+swept = memo(64)(SweepJob)
+
+
+#: Places of bundled tables, for their default split.
+MAPS = Path(__file__).parents[2] / "assets" / "maps"
+#: A table opens with its map where the main plane shows less than this share of the
+#: rows as the default model answers, and the map at least that.
+PLANE_SHARE, MAP_SHARE = 0.8, 0.95
+
+
+def stored(data: Parts) -> Path:
+    """The file of these very rows and parts, if it is there."""
+    return MAPS / f"{data.dataset.digest[:16]}_{data.split.key[:8]}.npz"
+
+
+def laid_out_rows(data: Parts) -> tuple[np.ndarray, np.ndarray]:
+    """Training rows that are laid out, and other rows that are placed among them."""
+    classify = data.dataset.task == "classification"
+    division = data.split
+    if len(division.train) > figures.MOST_LAID_OUT:
+        division = division.thinned(data.y, figures.MOST_LAID_OUT, classify)
+    others = np.concatenate([data.split.validation, data.split.test])
+    others = np.concatenate([others, np.setdiff1d(data.split.train, division.train)])
+    return division.train, others[: figures.MOST_PLACED]
+
+
+class MapJob(Task):
+    """Lays out a map, and decides whether the table opens with it.
+
+    Parameters
+    ----------
+    data : Parts
+
+    Attributes
+    ----------
+    view : figures.MapView or None
+        Once it is there.
+    places : ndarray of shape (n_laid_out + n_placed, 2)
+        Where rows lie, in the order of `laid_out_rows`.
+    smoothing : float
+        Of the surface through them.
+    plane_share, map_share : float
+        Of the laid out rows: how many the main plane, and the map without these rows,
+        show as the default model answers.
+    """
+
+    def __init__(self, data: Parts) -> None:
+        self.view: figures.MapView | None = None
+        self.plane_share = self.map_share = np.nan
+        self._data = data
+        super().__init__(self._lay_out, line=STUDIES)
+
+    @property
+    def opens(self) -> bool:
+        """Whether the table opens with its map: decided once."""
+        return self.plane_share < PLANE_SHARE and self.map_share >= MAP_SHARE
+
+    @property
+    def both_miss(self) -> bool:
+        """Whether the table opens with the main plane for want of a better picture."""
+        return self.plane_share < PLANE_SHARE and not self.opens
+
+    def _lay_out(self, stop: np.ndarray, progress: np.ndarray) -> None:
+        X, (train, others) = self._data.X, laid_out_rows(self._data)
+        rows, file = X[train], stored(self._data)
+        if not self._data.dataset.private and file.exists():
+            with np.load(file, allow_pickle=False) as saved:
+                places, smoothing = saved["places"], float(saved["smoothing"])
+        else:
+
+            def report(share: float) -> bool:
+                progress[0] = 0.9 * share
+                return bool(stop[0])
+
+            places, smoothing = figures.lay_out(rows, X[others], report)
+        if stop[0]:
+            raise SmpcoreError("Stopped.")
+        self.places, self.smoothing = places, smoothing
+        view = figures.map_view(rows, X[others], places, smoothing)
+        model, y = self._default_model(train), self._data.y[train]
+        spread = 0.0 if model.classes is not None else float(np.ptp(y))
+        compared = self._data.dataset.matrices
+        plane = (figures.similarity_view if compared else figures.pca_view)(rows)
+        flat = plane.lift(plane.project(rows))
+        self.plane_share = figures.agreement(model, rows, flat, spread)
+        self.map_share = figures.agreement(model, rows, view.unseen, spread)
+        view.nodes(view.most_nodes)
+        self.view = view
+
+    def _default_model(self, train: np.ndarray) -> PrototypeModel:
+        dataset = self._data.dataset
+        able = (m for m in METHODS.values() if m.learns(dataset, dataset.task))
+        method = next(able)
+        values = method.defaults(dataset.task)
+        values |= method.data_params(dataset, values)
+        unfitted = method.estimator_for(dataset, values)
+        return unfitted.fit(self._data.X[train], self._data.y[train]).model_
+
+
+_map = memo(16)(MapJob)
+
+
+def map_of(data: Parts) -> MapJob | None:
+    """The map of a table, begun when it is first asked for; None: there is none."""
+    n_rows, n_features = data.of("train")[0].shape
+    # Of texts the plane shows more: a place between two texts stands for no third.
+    flat = n_features < 3 or text_features(data.dataset)
+    flat = flat or (data.dataset.matrices and n_rows > figures.MOST_LAID_OUT)
+    return None if flat or figures.map_problem(n_rows, n_features) else _map(data)
+
+
+def view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
+    """The window that is painted; the main plane until a map is there."""
+    if chosen["kind"] != "map":
+        return _flat_view(data, chosen)
+    job = map_of(data)
+    return (job and job.view) or _flat_view(data, {**chosen, "kind": "pca"})
+
+
+@memo(128)
+def _flat_view(data: Parts, chosen: Mapping[str, Any]) -> figures.View:
+    X, y = data.of("train")
+    if data.dataset.matrices:
+        return figures.similarity_view(X)
+    if text_features(data.dataset):
+        return figures.nearest_view(X, Similarity("strings", gamma=0.3).values)
+    if chosen["kind"] == "pca":
+        return figures.pca_view(X)
+    rest = np.median(X, axis=0)
+    for index, value in chosen["at"]:
+        rest[index] = value
+    names, first = data.preparation.feature_names, chosen["first"]
+    if chosen["kind"] == "curve":
+        return figures.curve_view(X, y, names, first, data.dataset.target, rest)
+    return figures.axis_view(X, names, first, chosen["second"], rest)
