@@ -60,7 +60,7 @@ def test_while_a_file_waits_the_page_shows_another_table(held):
     page = bring(opened(), GOOD)
     assert "The file waits" in page.get("progress")[0].proto.text
     before = facts(page)
-    sound(page.selectbox(key="data_pick").select("wine").run())
+    sound(data_picker(page).select("wine").run())
     assert facts(page) != before and choice(page).data == "wine"
     held()
     page = until(page, lambda page: choice(page).data == MINE)
@@ -101,6 +101,10 @@ def edit(page, row, column, value):
     return sound(page.run())
 
 
+def data_picker(page):
+    return next(one for one in page.selectbox if one.label == "Data")
+
+
 def facts(page):
     return {metric.label: metric.value for metric in page.metric}
 
@@ -112,7 +116,7 @@ def choice(page):
 @pytest.mark.parametrize("key", BUNDLED)
 def test_every_data_set_that_a_method_can_learn(key):
     page = opened()
-    picker = page.selectbox(key="data_pick")
+    picker = data_picker(page)
     if BUNDLED[key].title not in picker.options:
         assert BUNDLED[key].task == "regression"
         return
@@ -132,7 +136,7 @@ def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatc
     session_of(page).choice = Choice(data="breast_cancer", values=BEYOND)
     sound(page.run())
     assert choice(page).values == BEYOND
-    sound(page.selectbox(key="data_pick").select("wine").run())
+    sound(data_picker(page).select("wine").run())
     now = choice(page)
     low, high = cache.bounds(resolve(now).data, now.method, resolve(now).values)["lam"]
     assert low < now.values["lam"] < high < BEYOND["lam"]
@@ -344,15 +348,15 @@ def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
     (tmp_path / "notes.md").write_text("no table")
     monkeypatch.setenv("SPE_DATA", str(tmp_path))
     page = opened()
-    picker = page.selectbox(key="data_pick")
+    picker = data_picker(page)
     assert picker.options[-3:] == ["broken.csv", "good.csv", "waves.ts"]
     sound(picker.select("file:good.csv").run())
     assert facts(page)["Rows"] == "60"
     assert "file:good.csv" in page.query_params["data"]
     assert not resolve(choice(page)).dataset.private
-    sound(page.selectbox(key="data_pick").select("file:broken.csv").run())
+    sound(data_picker(page).select("file:broken.csv").run())
     assert "'broken.csv' of this server cannot be read: Line 3 has 3" in said(page)
-    sound(page.selectbox(key="data_pick").select("file:waves.ts").run())
+    sound(data_picker(page).select("file:waves.ts").run())
     assert facts(page)["Channels"] == "1"
 
 
@@ -365,7 +369,7 @@ def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
     file.write_text(GOOD + "9,9,z,x\n")
     assert server_files.load("file:good.csv").n_samples == before.n_samples + 1
     page = opened()
-    sound(page.selectbox(key="data_pick").select("file:good.csv").run())
+    sound(data_picker(page).select("file:good.csv").run())
     file.unlink()
     sound(page.run())
     assert "no longer on this server" in said(page)
@@ -433,3 +437,12 @@ def test_a_column_that_is_no_time_is_refused_in_words():
     page = edit(bring(opened(), DATED.replace("2021-01-03", "soon")), 0, "role", "time")
     assert "row 3 holds 'soon'" in said(page)
     assert resolve(choice(page)).dataset.times is None
+
+
+def test_a_browser_that_has_not_drawn_the_own_table_yet_does_not_put_it_away():
+    page = opened()
+    before = page._tree.get_widget_states()  # what the browser goes on sending
+    bring(page, GOOD)
+    assert choice(page).data == MINE
+    sound(page._run(before))
+    assert choice(page).data == MINE

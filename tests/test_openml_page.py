@@ -13,6 +13,7 @@ from pages.work.store import Store
 from smpcore import read_table, split
 from tests.app import kernels, opened, said, session_of, until
 from tests.smpcore.datasets.openml_server import Served, serving
+from tests.test_data_page import data_picker
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 MANY = (
@@ -62,7 +63,7 @@ def test_a_search_and_a_fetch_end_on_every_page(service):
     page.run()
     assert page.metric[0].value == "80"
     assert "OpenML 61, version 1" in said(page)
-    assert page.selectbox(key="data_pick").value == "openml:61"
+    assert data_picker(page).value == "openml:61"
     for other in ("explore.py", "compare.py", "export.py"):
         page.switch_page(f"pages/{other}").run()
         assert not page.exception

@@ -16,7 +16,7 @@ from smpcore import SmpcoreError, load_dataset, read_table, split
 from smpcore.datasets import CleaningStep, steps_to_json
 from tests.app import kept_table, said, session_of, sound
 from tests.app import opened as visited
-from tests.test_data_page import GOOD, bring, choice, facts, opened
+from tests.test_data_page import GOOD, bring, choice, data_picker, facts, opened
 from tests.test_live import Browser, kernels
 from tests.test_live_undo import back
 
@@ -161,14 +161,14 @@ def test_a_file_replaces_the_upload_and_no_drawing():
     drawing = table_store.keep(drawn, split(drawn))
     session_of(page).choice = table_store.show(choice(page), drawing)
     page.run()
-    names = page.selectbox(key="data_pick").options
+    names = data_picker(page).options
     assert names[:2] == ["My table", "My drawing"]
     page = bring(page, GOOD.replace("0.30", "0.31"), "u.csv")
     assert choice(page).user_tables == (first, drawing), (
         "a new file replaces the old one"
     )
     assert facts(page)["Rows"] == "60"
-    sound(page.selectbox(key="data_pick").select(f"mine:{drawing}").run())
+    sound(data_picker(page).select(f"mine:{drawing}").run())
     assert choice(page).token == drawing
     assert facts(page)["Rows"] == "300"
     page.button(key="delete_table").click().run()

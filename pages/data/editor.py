@@ -35,13 +35,20 @@ def dataset_picker() -> None:
             "The chosen file is no longer on this server; another data set is shown."
         )
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    st.session_state["data_pick"] = MINE if draft else choice.data
+    # Where the session has chosen, it is another control: a browser that has not drawn
+    # this one yet sends what it has, and the visitor seems to have chosen that.
+    picked, number = MINE if draft else choice.data, visit.editions["data_pick"]
+    if st.session_state.get(f"data_pick_{number}", picked) != picked:
+        number = visit.editions["data_pick"] = number + 1
+    key = f"data_pick_{number}"
+    st.session_state[key] = picked
     left.selectbox(
         "Data",
         [*mine, *BUNDLED, *others],
         format_func=lambda key: mine.get(key) or _title(key),
-        key="data_pick",
+        key=key,
         on_change=_picked,
+        args=(number,),
     )
     if mine:
         right.button(
@@ -61,12 +68,14 @@ def _title(key: str) -> str:
     return BUNDLED[key].title if key in BUNDLED else sources.title(key)
 
 
-def _picked() -> None:
+def _picked(number: int) -> None:
     visit = session.get()
+    if number != visit.editions["data_pick"]:
+        return  # of a browser that is late
     if visit.draft:
         table_store.delete(visit.draft)
         visit.draft = ""
-    value = {"data": st.session_state["data_pick"]}
+    value = {"data": st.session_state[f"data_pick_{number}"]}
     session.choose_data(set_values(session.current(), value))
 
 
