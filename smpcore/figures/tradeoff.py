@@ -80,6 +80,10 @@ def tradeoff(
     figure.update_xaxes(type="log" if wide else "linear")
     if wide:
         figure.update_xaxes(dtick="D2")
+    if shown["mean"].size and np.ptp(shown["mean"]) == 0.0:
+        # The first point of a sweep would stand on an axis that is two units long.
+        (mean, *_), half = shown["mean"], np.nanmax([0.05, *2.0 * shown["error"]])
+        figure.update_yaxes(range=(mean - half, mean + half))
     return layout(figure, 460, *titles).update_layout(dragmode=False)
 
 

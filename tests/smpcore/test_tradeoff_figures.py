@@ -57,6 +57,12 @@ def test_no_cost_no_point():
     assert figure.layout.xaxis.type == "linear"
 
 
+def test_a_point_that_is_alone_stands_on_an_axis_of_scores():
+    names = {"a": "Method A", "b": "Method B", "c": "Baseline"}
+    figure = figures.tradeoff(_points()[:1], "n_nonzeros", names, ("x", "y"), ("c",))
+    np.testing.assert_allclose(figure.layout.yaxis.range, (0.65, 0.75))
+
+
 def test_curves_show_the_threshold_in_use():
     rng = np.random.default_rng(0)
     truth = rng.random(60) < 0.5
