@@ -116,14 +116,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         else _values(columns.pop(), sign)
         for name, sign in zip(layout.names, decimals, strict=False)
     ]
-    is_total = _is_total(values, last_row)
-    totals = 1 if is_total else n_notes
-    if totals:
-        like = "a total of the others" if is_total else "a note"
-        changes.append(
-            f"The last row ({shown(' '.join(filter(None, last_row)))}) looks like "
-            f"{like}; leave it out if it is no case."
-        )
+    totals, words = _totals(values, last_row, n_notes)
     values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
     reading = Reading(
         "CSV",
@@ -143,7 +136,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         next_table=next_table,
         head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
     )
-    notices += [*_about(layout, doubtful), *changes]
+    notices += [*_about(layout, doubtful), *changes, *words]
     return FileTable(framed(values, names), reading, notices)
 
 
@@ -174,17 +167,25 @@ def _decimals(
     return signs, doubtful
 
 
-def _is_total(columns: list[np.ndarray | ExtensionArray], last_row: list[str]) -> bool:
-    """Whether the last row sums up the others, or is called so."""
-    if any(_TOTAL.fullmatch(cell.strip(" :")) for cell in last_row):
-        return True
+def _totals(
+    columns: list[np.ndarray | ExtensionArray], last_row: list[str], n_notes: int
+) -> tuple[int, list[str]]:
+    """How many rows at the end sum up the others, or are notes, and that in words."""
     sums = []
     for column in columns:
         if isinstance(column, np.ndarray) and not np.isnan(column[-1]):
             rest = column[:-1][~np.isnan(column[:-1])]
             if np.count_nonzero(rest) >= _FEWEST_SUMMED:
                 sums.append(bool(np.isclose(rest.sum(), column[-1], rtol=1e-9)))
-    return 2 * sum(sums) > len(sums)
+    is_called_so = any(_TOTAL.fullmatch(cell.strip(" :")) for cell in last_row)
+    is_total = is_called_so or 2 * sum(sums) > len(sums)
+    if not is_total and not n_notes:
+        return 0, []
+    like = "a total of the others" if is_total else "a note"
+    return 1 if is_total else n_notes, [
+        f"The last row ({shown(' '.join(filter(None, last_row)))}) looks like {like}; "
+        "leave it out if it is no case."
+    ]
 
 
 def _count_notes(table: pa.Table) -> int:
