@@ -95,8 +95,8 @@ class Parts:
         """Error of the training median as the answer to each part, in words."""
         usual, words = float(np.median(self.of("train")[1])), {}
         for part in PARTS:
-            errors = np.abs(self.of(part)[1] - usual)
-            error = plain_number(errors.mean(), 3) if errors.size else ""
+            off = np.abs(self.of(part)[1] - usual)
+            error = plain_number(off.mean(), 3) if off.size else ""
             always = f"always {plain_number(usual, 3)}"
             words[part] = f"training-median baseline ({always}): {error}"
         return words
