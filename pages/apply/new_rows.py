@@ -20,7 +20,7 @@ from pages.ui.readouts import percent, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
 from pages.work.cache import pairs
-from smpcore import PrototypeModel, SmpcoreError
+from smpcore import PrototypeModel, SmpcoreError, evaluation
 from smpcore.datasets import (
     TABLE_WRITERS,
     Input,
@@ -30,18 +30,6 @@ from smpcore.datasets import (
     read_frame,
     read_similarities,
     used_matrices,
-)
-from smpcore.evaluation import (
-    Matched,
-    RegressionScores,
-    Scores,
-    answer_rows,
-    carry_columns,
-    known_rows,
-    labelled,
-    match_columns,
-    score_answers,
-    suggest_carried,
 )
 from smpcore.readouts import READOUTS
 
@@ -80,7 +68,7 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
         if rest
         else ""
     )
-    carried = suggest_carried(data.dataset, data.dataset.frame.columns)
+    carried = evaluation.suggest_carried(data.dataset, data.dataset.frame.columns)
     if carried:
         names = escape_markdown(list_names(carried, 8))
         others += f" Carried into the predictions, if the file has them: {names}."
@@ -144,15 +132,15 @@ _CHOOSE, _MISSING = "choose …", "none: its values are missing"
 
 def matched(
     file: OpenFile, data: cache.Parts, used: Collection[str], whole: Preparation
-) -> Matched | None:
+) -> evaluation.Matched | None:
     """The file's columns in their places; None while the visitor must choose."""
     frame = file.content
     # The interval takes groups and times into account, and predictions carry them.
-    carried = suggest_carried(data.dataset, frame.columns)
+    carried = evaluation.suggest_carried(data.dataset, frame.columns)
     options = {"needed": used, "carried": carried}
     columns = frame, whole, data.dataset.target
     try:
-        return match_columns(*columns, **options)
+        return evaluation.match_columns(*columns, **options)
     except SmpcoreError as problem:
         names = [column.name for column in whole.inputs]
         needed = whole.source_columns(used)
@@ -164,7 +152,7 @@ def matched(
     if _CHOOSE in chosen.values():
         return None
     renamed = {n: None if c == _MISSING else c for n, c in chosen.items()}
-    return match_columns(*columns, renamed, **options)
+    return evaluation.match_columns(*columns, renamed, **options)
 
 
 def _chosen(file: OpenFile, absent: list[str], free: list[str]) -> dict[str, str]:
@@ -188,13 +176,15 @@ def answers(
     context: Context,
     model: PrototypeModel,
     file: OpenFile,
-    matched: Matched,
+    matched: evaluation.Matched,
     whole: Preparation,
 ) -> pd.DataFrame:
     """Answer the rows, numbered from 1 as in the file; once for a model and a file."""
 
     def compute() -> pd.DataFrame:
-        table = answer_rows(model, context.data.preparation, matched.frame, whole)
+        table = evaluation.answer_rows(
+            model, context.data.preparation, matched.frame, whole
+        )
         return table.set_axis(pd.RangeIndex(1, len(table) + 1, name="row"), axis=0)
 
     about = context.key, context.operating, model.calibration is not None
@@ -202,13 +192,13 @@ def answers(
     return session.remembered("answers", key, compute)
 
 
-def known(file: OpenFile, data: cache.Parts, matched: Matched) -> np.ndarray:
+def known(file: OpenFile, data: cache.Parts, matched: evaluation.Matched) -> np.ndarray:
     """Of each row, the part of the data set that has an equal one; empty: none."""
     of = data.dataset, data.split, data.preparation, data.X, matched
     column = tuple(matched.frame.notna().any())
     parts = data.dataset.digest, data.split.key
     key = file.id, parts, column, pairs(file.replaced)
-    return session.remembered("known_rows", key, lambda: known_rows(*of))
+    return session.remembered("known_rows", key, lambda: evaluation.known_rows(*of))
 
 
 def overlap(where: np.ndarray, open_test: bool) -> None:
@@ -272,7 +262,7 @@ def read_out(
     table, labels = table[scored], labels[scored]
     if not len(table):
         return
-    rows, truth, notices = labelled(labels, model.classes)
+    rows, truth, notices = evaluation.labelled(labels, model.classes)
     for notice in notices:
         message(st.warning, notice)
     if not rows.size:
@@ -280,8 +270,8 @@ def read_out(
     if groups is not None:
         groups = groups[scored][rows]
     answers = table["answer"].to_numpy()[rows]
-    scores = score_answers(truth, answers, model.classes, groups)
-    if isinstance(scores, Scores):
+    scores = evaluation.score_answers(truth, answers, model.classes, groups)
+    if isinstance(scores, evaluation.Scores):
         _counts(scores, rows.size)
     else:
         _errors(scores, data)
@@ -291,7 +281,7 @@ def read_out(
     _dependent(data, groups)
 
 
-def _errors(errors: RegressionScores, data: cache.Parts) -> None:
+def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
     low, high = errors.interval
     usual = errors.always(float(np.median(data.of("train")[1])))
     with st.container(horizontal=True):
@@ -301,7 +291,7 @@ def _errors(errors: RegressionScores, data: cache.Parts) -> None:
         metric("Training-median baseline", plain_number(usual), width=220)
 
 
-def _counts(scores: Scores, total: int) -> None:
+def _counts(scores: evaluation.Scores, total: int) -> None:
     """How many of all rows are right; those of unknown classes never are."""
     with st.container(horizontal=True):
         metric(READOUTS["accuracy"].label, percent(scores.hits / total), width=130)
@@ -347,7 +337,7 @@ def carried(file: OpenFile, data: cache.Parts) -> list[str]:
     chosen = st.multiselect(
         "Columns of the file to carry into the predictions",
         names,
-        suggest_carried(data.dataset, names),
+        evaluation.suggest_carried(data.dataset, names),
         short_label,
         key=f"carried_{file.id}",
         help="At first those that tell rows apart: groups, times, and ignored columns "
@@ -360,7 +350,7 @@ def carried(file: OpenFile, data: cache.Parts) -> list[str]:
 
 def shown(file: OpenFile, names: list[str], answers: pd.DataFrame) -> None:
     """The first rows on the screen, and all of them as files."""
-    table = carry_columns(file.content, names, answers)
+    table = evaluation.carry_columns(file.content, names, answers)
     show_table(table.iloc[:MOST_SHOWN], hide_index=False, key="answers")
     if len(table) > MOST_SHOWN:
         st.caption(f"The first {MOST_SHOWN:,} of {len(table):,} rows.")
@@ -383,7 +373,7 @@ _MOST_FACTS, _MOST_TEXT = 6, 60
 
 
 def sheet(
-    context: Context, file: OpenFile, matched: Matched, carried: pd.DataFrame
+    context: Context, file: OpenFile, matched: evaluation.Matched, carried: pd.DataFrame
 ) -> None:
     """Offer a page for each row that the visitor chooses."""
     some = carried.iloc[:, :_MOST_FACTS]

@@ -16,24 +16,8 @@ from pages.state import session, widget_state
 from pages.ui import calibration
 from pages.ui.elements import problems_shown, table
 from pages.ui.text import define, escape_markdown, short_label
-from smpcore import PrototypeModel, figures
+from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number, plural
-from smpcore.evaluation import (
-    band_for_error,
-    brier_score,
-    calibration_error,
-    class_numbers,
-    decision_curve,
-    event,
-    interval_coverage,
-    operating_points,
-    rates_at,
-    reject_curve,
-    reliability,
-    roc_area,
-    threshold_for_cost,
-    threshold_for_sensitivity,
-)
 
 
 def _side_by_side(
@@ -93,20 +77,22 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     truth, of_rows = rows.truth[known], rows.dependence(known)
     tables, lines = {}, []
     for name, shares in _compared(rows, model).items():
-        checked = event(shares[known], truth, positive)
-        tables[name] = reliability(*checked, **of_rows)
-        score, low, high = brier_score(shares[known], truth, **of_rows)
+        checked = evaluation.event(shares[known], truth, positive)
+        tables[name] = evaluation.reliability(*checked, **of_rows)
+        score, low, high = evaluation.brier_score(shares[known], truth, **of_rows)
         line = {"probabilities": name, "Brier score": score}
         line["95 % interval"] = f"{low:.3f}–{high:.3f}"
-        error = calibration_error(tables[name])
+        error = evaluation.calibration_error(tables[name])
         lines.append(line | {"Expected calibration error": error})
     table(lines)
     del tables[BASELINE]
     drawn = [("Reliability plot", figures.reliability(tables, subject), "Calibration")]
     tables = {f"Reliability, {name}": lines for name, lines in tables.items()}
     if rows.is_binary:
-        checked = event(model.probabilities(rows.X)[known], truth, positive)
-        curve = tables["Decision curve"] = decision_curve(*checked, **of_rows)
+        checked = evaluation.event(model.probabilities(rows.X)[known], truth, positive)
+        curve = tables["Decision curve"] = evaluation.decision_curve(
+            *checked, **of_rows
+        )
         figure = figures.decision_curve(curve)
         drawn.append(("Decision curve", figure, "Decision curve"))
     of = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
@@ -116,7 +102,7 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
 
 def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarray]:
     """Probabilities of every class: calibrated, not calibrated, and no model's."""
-    trained = class_numbers(rows.data.of("train")[1], model.classes)
+    trained = evaluation.class_numbers(rows.data.of("train")[1], model.classes)
     shares = np.bincount(trained, rows.data.weights("train"))
     shares = shares / shares.sum()
     named = rows.data.named(rows.part)[0]
@@ -143,7 +129,9 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
 def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """How many rows the intervals of a regression cover."""
     lines = []
-    for line in interval_coverage(model, rows.X, rows.y, rows.clusters).itertuples():
+    for line in evaluation.interval_coverage(
+        model, rows.X, rows.y, rows.clusters
+    ).itertuples():
         counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
         limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
         name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
@@ -177,7 +165,7 @@ def _curves(rows: EvaluatedRows) -> None:
     sign = 1 if positive else -1
     margin = sign * rows.margin
     truth = rows.y == rows.fitted.classes[positive]
-    points = operating_points(margin, truth, rows.weights)
+    points = evaluation.operating_points(margin, truth, rows.weights)
     rule, way = _rule(columns[1:3], rows, positive)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
@@ -205,7 +193,7 @@ def _curves(rows: EvaluatedRows) -> None:
     operating_point.set_current(rows.key, point)
     _rates(rows, margin, truth, (threshold, band))
     st.caption(_source(n_scored, rows, rule is not None))
-    curve = reject_curve(margin, truth, threshold, rows.weights)
+    curve = evaluation.reject_curve(margin, truth, threshold, rows.weights)
     area = area_in_words(margin, truth, **rows.dependence())
     points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
     drawn = _figures(points, curve, (turned * threshold, band), area)
@@ -225,9 +213,9 @@ def _chosen(
     scored = np.isfinite(lead)
     lead, truth = lead[scored], truth[scored]
     weights = None if weights is None else weights[scored]
-    threshold = rule(operating_points(lead, truth, weights))
-    return threshold, band_for_error(
-        reject_curve(lead, truth, threshold, weights), wanted
+    threshold = rule(evaluation.operating_points(lead, truth, weights))
+    return threshold, evaluation.band_for_error(
+        evaluation.reject_curve(lead, truth, threshold, weights), wanted
     )
 
 
@@ -248,7 +236,7 @@ def area_in_words(
     margin: np.ndarray, truth: np.ndarray, **of_rows: np.ndarray | None
 ) -> str:
     """The area under the ROC curve in words."""
-    share, low, high = roc_area(margin, truth, **of_rows)
+    share, low, high = evaluation.roc_area(margin, truth, **of_rows)
     if np.isnan(share):
         return ""
     return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
@@ -272,7 +260,7 @@ def _rule(
             key="wanted_sensitivity",
             help=define("Recall"),
         )
-        rule = partial(threshold_for_sensitivity, wanted=wanted / 100)
+        rule = partial(evaluation.threshold_for_sensitivity, wanted=wanted / 100)
         return rule, f"highest threshold with a sensitivity of at least {wanted:g} %"
     if way == WAYS[2]:
         price = columns[1].number_input(
@@ -282,7 +270,7 @@ def _rule(
             5.0,
             key="price",
         )
-        rule = partial(threshold_for_cost, miss=price, alarm=1.0)
+        rule = partial(evaluation.threshold_for_cost, miss=price, alarm=1.0)
         words = f"least cost, false negative : false positive {price:g} : 1"
         return rule, words
     operating_point.slider(columns[1], rows)
@@ -306,7 +294,9 @@ def _rates(
         f"{sure.sum()} of {len(margin)} {rows.title} are predicted, "
         f"{(yes != truth)[sure].sum()} of them wrong."
     )
-    for name, rate in rates_at(margin, truth, *moved, **rows.dependence()).items():
+    for name, rate in evaluation.rates_at(
+        margin, truth, *moved, **rows.dependence()
+    ).items():
         low, high = rate.interval
         words += f" {name.capitalize()}: " + (
             f"{100 * rate.share:.0f} % ({rate.hits} of {rate.n}, 95 % interval "

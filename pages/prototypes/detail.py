@@ -16,7 +16,7 @@ from pages.state.context import Context
 from pages.state.state_file import NAME, NOTE
 from pages.ui.elements import signed_bars, table
 from pages.ui.text import escape_markdown, message, short_label
-from smpcore import figures
+from smpcore import explain, figures
 from smpcore.datasets import (
     MOST_FORBIDDEN,
     forbiddable,
@@ -24,14 +24,6 @@ from smpcore.datasets import (
     only_compared,
     plain_number,
     plural,
-)
-from smpcore.explain import (
-    deciding_prototypes,
-    likeness,
-    nearest_examples,
-    other_winners,
-    typical_rows,
-    unit_effects,
 )
 
 _FORBIDDEN = "forbidden_features"
@@ -219,7 +211,7 @@ def _effects(context: ModelContext, j: int) -> None:
     if signed and not context.data.dataset.matrices:
         output = model.prototype_labels[j]
         weights = model.weights[j] / model.scale * model.votes[j, output]
-        lines = unit_effects(weights, context.data.preparation, context.rows[0])
+        lines = explain.unit_effects(weights, context.data.preparation, context.rows[0])
         values = np.array([line.points for line in lines])
         names = [line.words for line in lines]
         marked = [i for i, line in enumerate(lines) if line.feature in fact.opposing]
@@ -243,12 +235,12 @@ def _effects(context: ModelContext, j: int) -> None:
 def _nearest(context: ModelContext, j: int) -> None:
     """The training rows with its highest activations."""
     X = context.rows[0]
-    places = nearest_examples(context.model, X, _NEAREST)[j]
+    places = explain.nearest_examples(context.model, X, _NEAREST)[j]
     title, what = "**Most similar training rows**", "similarity"
     if context.portraits.signed:
         title = "**Most extreme training rows**, of the highest activations"
         what = "activation"
-    about = {what: likeness(context.model, X[places])[:, j]}
+    about = {what: explain.likeness(context.model, X[places])[:, j]}
     _rows(context, title, places, about, "nearest")
 
 
@@ -269,7 +261,7 @@ def _rows(
 def _won(context: ModelContext, j: int) -> np.ndarray:
     """Places of the training rows that it wins; how many, and of which classes."""
     X, codes = context.rows
-    winners = deciding_prototypes(context.model, context.model.activations(X))
+    winners = explain.deciding_prototypes(context.model, context.model.activations(X))
     won = np.flatnonzero(winners == j)
     counts = np.bincount(codes[won], minlength=len(context.outputs))
     pairs = zip(context.outputs, counts, strict=True)
@@ -308,7 +300,7 @@ def _columns(context: ModelContext, j: int, won: np.ndarray) -> None:
 def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
     """Medoids of the rows that it wins, and what would make them another's."""
     X, key = context.rows[0], (context.key, context.operating, j)
-    make = partial(typical_rows, context.model, X[won])
+    make = partial(explain.typical_rows, context.model, X[won])
     places, shares = session.remembered("typical_rows", key, make)
     about = {"stands for % of the rows won": 100 * shares}
     title = "**Typical rows that it wins**: the others lie near one of these"
@@ -316,7 +308,7 @@ def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
     if len(context.shape) > 1 or context.texts or only_compared(context.data.dataset):
         return
     x, preparation = X[won[places[0]]], context.data.preparation
-    make = partial(other_winners, context.model, preparation, x, X)
+    make = partial(explain.other_winners, context.model, preparation, x, X)
     changes = session.remembered("other_winners", key, make)[:_COLUMNS]
     lines = [
         {

@@ -20,23 +20,7 @@ from msgspec import Meta
 from pages.work import json_files
 from pages.work.cache import pairs
 from pages.work.json_files import Number, Record
-from smpcore import METHODS, Dataset, SmpcoreError
-from smpcore.datasets import (
-    CleaningStep,
-    DateUse,
-    Imputation,
-    Kind,
-    Role,
-    Split,
-    Task,
-    added_columns,
-    as_text,
-    check_fit,
-    listed,
-    plural,
-    steps_from_json,
-    steps_to_json,
-)
+from smpcore import METHODS, Dataset, SmpcoreError, datasets
 
 #: Wider tables, columns of more levels, and longer records are not noted.
 MOST_COLUMNS, MOST_LEVELS, MOST_NOTED_BYTES = 1000, 50, 300_000
@@ -56,11 +40,11 @@ class _CleaningStep(Record):
     low: _Bound = None
     high: _Bound = None
     unit: Name = ""
-    impute: Imputation = ""
+    impute: datasets.Imputation = ""
     indicator: bool = False
     fixed: bool = False
     numbers: bool = False
-    date_use: DateUse = ""
+    date_use: datasets.DateUse = ""
     date_form: Name = ""
     features: tuple[Name, ...] = ()
     n_times: _Count = 0
@@ -69,9 +53,9 @@ class _CleaningStep(Record):
 
 class _Columns(Record):
     rows: _Count
-    task: Task
-    roles: dict[Name, Role]
-    kinds: dict[Name, Kind]
+    task: datasets.Task
+    roles: dict[Name, datasets.Role]
+    kinds: dict[Name, datasets.Kind]
     levels: dict[Name, list[Name]]
     cleaning: list[_CleaningStep]
 
@@ -79,14 +63,14 @@ class _Columns(Record):
         _ = self.steps
 
     @property
-    def steps(self) -> tuple[CleaningStep, ...]:
+    def steps(self) -> tuple[datasets.CleaningStep, ...]:
         """What is done to columns."""
-        return steps_from_json(map(msgspec.to_builtins, self.cleaning))
+        return datasets.steps_from_json(map(msgspec.to_builtins, self.cleaning))
 
     @property
     def names(self) -> list[str]:
         """Columns of the table as it was read."""
-        added = added_columns(self.steps)
+        added = datasets.added_columns(self.steps)
         return [name for name in self.roles if name not in added]
 
 
@@ -132,7 +116,9 @@ def record_of(dataset: Dataset) -> TableRecord:
         roles=dict(dataset.roles),
         kinds=dict(dataset.kinds),
         levels=_levels(dataset),
-        cleaning=[_CleaningStep(**step) for step in steps_to_json(dataset.cleaning)],
+        cleaning=[
+            _CleaningStep(**step) for step in datasets.steps_to_json(dataset.cleaning)
+        ],
     )
     if len(msgspec.json.encode(columns)) <= MOST_NOTED_BYTES:
         record.columns = columns
@@ -158,7 +144,7 @@ def _digests(column: pd.Series, key: str) -> dict[str, str]:
             digest_size=_DIGEST_BYTES,
             key=key.encode()[:64],
         ).hexdigest(): value
-        for value in as_text(column).dropna().unique()
+        for value in datasets.as_text(column).dropna().unique()
     }
 
 
@@ -168,7 +154,7 @@ def apply_record(dataset: Dataset, record: TableRecord) -> tuple[Dataset, list[s
     before = columns.names
     absent = [name for name in before if name not in here]
     if needed := [name for name in absent if columns.roles[name] != "ignore"]:
-        raise SmpcoreError(f"This table has no column {listed(needed)}.")
+        raise SmpcoreError(f"This table has no column {datasets.listed(needed)}.")
     new = [name for name in here if name not in before]
     steps = [step for step in columns.steps if step.column not in absent]
     roles = {n: role for n, role in columns.roles.items() if n not in absent}
@@ -184,16 +170,16 @@ def _differences(
     words, columns = [], record.columns
     rows = len(dataset.whole)
     if rows != columns.rows:
-        words.append(f"{plural(rows, 'row')} in place of {columns.rows:,}")
+        words.append(f"{datasets.plural(rows, 'row')} in place of {columns.rows:,}")
     if absent:
-        words.append(f"not in this table: {listed(absent)}")
+        words.append(f"not in this table: {datasets.listed(absent)}")
     if new:
-        words.append(f"new and not used: {listed(new)}")
+        words.append(f"new and not used: {datasets.listed(new)}")
     for name, levels in columns.levels.items():
         if name in dataset.whole:
             values = _digests(dataset.whole[name], record.digest)
             if unseen := sorted(v for one, v in values.items() if one not in levels):
-                words.append(f"{listed(unseen)} of {name} not seen before")
+                words.append(f"{datasets.listed(unseen)} of {name} not seen before")
     return words
 
 
@@ -218,7 +204,7 @@ class Points(Record):
     """Drawn points with their parts."""
 
     name: Name
-    task: Task
+    task: datasets.Task
     open_test: bool
     columns: list[Name]
     target: Name
@@ -307,7 +293,7 @@ def read_notes(models: list[ModelNotes]) -> Notes:
     }
 
 
-def written_points(dataset: Dataset, division: Split) -> Points:
+def written_points(dataset: Dataset, division: datasets.Split) -> Points:
     """Drawn points with their parts, as a file has them."""
     columns = dataset.feature_columns
     return Points(
@@ -358,7 +344,9 @@ def _check_pin(pin: Pin) -> None:
             _wrong(f"pins a model whose {name[:40]!r} is not here or out of its range")
 
 
-def read_points(points: Points, name: str = _NAME_OF_FILE) -> tuple[Dataset, Split]:
+def read_points(
+    points: Points, name: str = _NAME_OF_FILE
+) -> tuple[Dataset, datasets.Split]:
     """Points of a file, as a table with its parts."""
     X, y, columns, target = points.X, points.y, points.columns, points.target
     if len(X) != len(y) or any(len(row) != len(columns) for row in X):
@@ -377,15 +365,15 @@ def read_points(points: Points, name: str = _NAME_OF_FILE) -> tuple[Dataset, Spl
         private=True,
     )
     division = _division(points, len(y), name)
-    check_fit(dataset, division)
+    datasets.check_fit(dataset, division)
     return dataset, division
 
 
-def _division(points: Points, n_rows: int, name: str) -> Split:
+def _division(points: Points, n_rows: int, name: str) -> datasets.Split:
     parts = [np.array(getattr(points, part), dtype=np.int64) for part in _PARTS]
     rows = np.concatenate(parts)
     if len(np.unique(rows)) < len(rows) or rows.max(initial=0) >= n_rows:
         json_files.refuse(name, "should have every point in one part only, no others")
     for part in parts:
         part.flags.writeable = False
-    return Split(*parts, points.seed, *points.shares)
+    return datasets.Split(*parts, points.seed, *points.shares)

@@ -17,21 +17,8 @@ from pages.ui.text import MEANINGS, define, message, short_label
 from pages.work import cache, slots, studies
 from pages.work.cache import pairs
 from pages.work.studies import SWEPT_GROUPS, SweepJob
-from smpcore import BASELINES, METHODS, SmpcoreError
+from smpcore import BASELINES, METHODS, SmpcoreError, evaluation
 from smpcore.datasets import plain_number, text_features
-from smpcore.evaluation import (
-    SCORES,
-    SIZES,
-    Subject,
-    baseline_paths,
-    edition,
-    folds,
-    pareto_front,
-    read_results,
-    smaller_and_as_good,
-    summary,
-    title_of,
-)
 from smpcore.readouts import READOUTS
 
 #: Bytes of a file: a million fits take less.
@@ -43,7 +30,7 @@ class Opened:
     """The fits of a file, to be looked at like those of a sweep that is over."""
 
     name: str
-    subject: Subject
+    subject: evaluation.Subject
     table: pd.DataFrame
     n_folds_drawn: int = 0
 
@@ -64,7 +51,7 @@ class Opened:
 
     def look(self, score: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         """The fits, and the points that all folds have seen."""
-        return self.table, summary(self.table, score, self.n_folds_drawn)
+        return self.table, evaluation.summary(self.table, score, self.n_folds_drawn)
 
 
 def section(data: cache.Parts) -> Opened | None:
@@ -90,7 +77,7 @@ def section(data: cache.Parts) -> Opened | None:
     drawn = session.remembered(
         "batch_folds",
         (file.id, data.split.key),
-        lambda: len(folds(data.dataset, data.split.with_censored, n_folds)),
+        lambda: len(evaluation.folds(data.dataset, data.split.with_censored, n_folds)),
     )
     message(st.caption, _summary(opened))
     return replace(opened, n_folds_drawn=drawn)
@@ -101,10 +88,10 @@ def _read(file: Any) -> Opened:
         raise SmpcoreError(
             f"The file has {file.size:,} bytes; at most {MOST_BYTES:,} are opened."
         )
-    return Opened(file.name, *read_results(file.getvalue(), file.name))
+    return Opened(file.name, *evaluation.read_results(file.getvalue(), file.name))
 
 
-def _mismatch(subject: Subject, data: cache.Parts) -> str:
+def _mismatch(subject: evaluation.Subject, data: cache.Parts) -> str:
     """Why the results do not belong to what the pages show; empty if they do."""
     here = data.dataset
     if (subject.digest, subject.task) != (here.digest, here.task):
@@ -122,7 +109,7 @@ def _mismatch(subject: Subject, data: cache.Parts) -> str:
 
 
 def _summary(opened: Opened) -> str:
-    methods = [title_of(key) for key in METHODS if key in opened.keys]
+    methods = [evaluation.title_of(key) for key in METHODS if key in opened.keys]
     methods += ["baselines"] * any(key in opened.keys for key in BASELINES)
     words = (
         f"From {short_label(opened.name)}: {opened.n_fits:,} fits of "
@@ -130,7 +117,7 @@ def _summary(opened: Opened) -> str:
         "parameters at their defaults. They stand in place of sweeps of the same "
         "methods here, and other methods are swept on the same folds."
     )
-    if opened.subject.edition != edition():
+    if opened.subject.edition != evaluation.edition():
         words += (
             " They were made by another edition of this program or of its libraries: "
             "fitted here, a model may come out differently."
@@ -165,7 +152,7 @@ class SweepRequest:
     @property
     def larger_is_better(self) -> bool:
         """Of the score."""
-        return SCORES[self.task][self.score]
+        return evaluation.SCORES[self.task][self.score]
 
     def jobs(self) -> list[Pair]:
         """First and fine sweep of each method; first ones that are missing begin.
@@ -246,11 +233,11 @@ def gather(request: SweepRequest, pairs: list[Pair]) -> SweepResult:
     points = pd.concat([part for part in parts if len(part)] or parts[:1])
     mine = points["method"].isin(METHODS)
     front = table, request.size, request.score, request.larger_is_better
-    of_methods, reference = pareto_front(points[mine], *front), points[~mine]
-    rivals = smaller_and_as_good(
+    of_methods, reference = evaluation.pareto_front(points[mine], *front), points[~mine]
+    rivals = evaluation.smaller_and_as_good(
         of_methods, reference, request.size, request.larger_is_better
     )
-    titles = [title_of(key) for key in reference["method"]]
+    titles = [evaluation.title_of(key) for key in reference["method"]]
     of_methods["rival"] = [titles[i] if i >= 0 else "" for i in rivals]
     points = pd.concat([of_methods, reference.assign(rival="")])
     marks = ["front", "undecided", "best", "sparsest"]
@@ -266,10 +253,12 @@ def gather(request: SweepRequest, pairs: list[Pair]) -> SweepResult:
 def label(point: Any) -> str:
     """A point in words."""
     if not point.parameter:
-        return title_of(point.method)
+        return evaluation.title_of(point.method)
     known = METHODS.get(point.method)
     named = known.param(point.parameter).label if known else point.parameter
-    return f"{title_of(point.method)}: {named} = {plain_number(point.value, 6)}"
+    return (
+        f"{evaluation.title_of(point.method)}: {named} = {plain_number(point.value, 6)}"
+    )
 
 
 def use(request: SweepRequest, point: Any) -> None:
@@ -315,12 +304,12 @@ def choose(context: Context, below: Any) -> SweepRequest:
         **widget_state.for_multiselect(f"sweep_methods_{task}", able, first),
     )
     score = widget_state.choose_one(
-        *(columns[1], "Score", SCORES[task], f"sweep_score_{task}"),
+        *(columns[1], "Score", evaluation.SCORES[task], f"sweep_score_{task}"),
         format_func=_label,
         help=MEANINGS["balanced_accuracy" if task == "classification" else "r2"],
     )
     size = widget_state.choose_one(
-        *(columns[2], "Against", SIZES, "sweep_size"),
+        *(columns[2], "Against", evaluation.SIZES, "sweep_size"),
         format_func=_label,
         help="Flash and cycles of integer formats exclude the conversion of float "
         "inputs, which Export includes.",
@@ -344,7 +333,8 @@ def _baselines(task: str) -> tuple[str, ...]:
         SWEPT_GROUPS,
         selection_mode="multi",
         format_func=lambda group: ", ".join(
-            title_of(path.key) for path in baseline_paths(task, (group,))
+            evaluation.title_of(path.key)
+            for path in evaluation.baseline_paths(task, (group,))
         ),
         **widget_state.for_multiselect("sweep_groups", SWEPT_GROUPS, ["usual"]),
         help=define("Selected prototypes"),

@@ -16,18 +16,10 @@ from pages.state.context import Context
 from pages.ui.elements import download, problems_shown
 from pages.ui.readouts import TITLES
 from pages.work import cache
-from smpcore import PrototypeModel, SmpcoreError, compile_model, report
+from smpcore import PrototypeModel, SmpcoreError, compile_model, explain, report
 from smpcore.codegen import model_id
 from smpcore.datasets import plural
 from smpcore.errors import ExportError
-from smpcore.explain import (
-    Case,
-    CaseExplainer,
-    Section,
-    card_section,
-    rule_in_words,
-    rule_section,
-)
 from smpcore.report import Calculator, Page
 
 #: Cases of one file, and characters of the rows that are typed.
@@ -83,7 +75,7 @@ class Rows:
         """Name of the row that is the i-th of those to choose from."""
         return f"Row {self.numbers[i]} of {self.table}"
 
-    def explained(self, explainer: CaseExplainer, i: int) -> Case:
+    def explained(self, explainer: explain.CaseExplainer, i: int) -> explain.Case:
         """The case of the i-th of the rows to choose from."""
         place = int(self.places[i])
         without = -1 if self.training is None else int(self.training[place])
@@ -183,7 +175,7 @@ def page(
 ) -> Page:
     """What every sheet has: the rule, the score card, the model to try on raw rows."""
     if holds_rows(model, real):
-        in_words = Section("Decision rule", rule_in_words(model))
+        in_words = explain.Section("Decision rule", explain.rule_in_words(model))
         return Page(title, facts, calculator=_HIDDEN, sections=[in_words])
     points, data = None, context.data
     calculator = Calculator(data.preparation, rows, names, data.dataset.target)
@@ -193,17 +185,19 @@ def page(
     return Page(title, facts, card=points, calculator=calculator, sections=sections)
 
 
-def rule(context: Context, model: PrototypeModel, names: Sequence[str]) -> Section:
+def rule(
+    context: Context, model: PrototypeModel, names: Sequence[str]
+) -> explain.Section:
     """The rule of a model beside its training rows."""
     X, _ = context.data.of("train")
-    return rule_section(model, context.data.preparation, X, names)
+    return explain.rule_section(model, context.data.preparation, X, names)
 
 
-def card(context: Context, model: PrototypeModel) -> Section:
+def card(context: Context, model: PrototypeModel) -> explain.Section:
     """The rule as points to add by hand, or an error that says why there are none."""
     X, _ = context.data.of("train")
     parts = rows_of_parts(context, context.open_parts)
-    return card_section(model, context.data.preparation, X, parts)
+    return explain.card_section(model, context.data.preparation, X, parts)
 
 
 def rows_of_parts(context: Context, parts: Sequence[str]) -> dict[str, tuple]:
@@ -241,10 +235,12 @@ def _sheet(
     return report(model, replace(sheet, cases=cases))
 
 
-def explainer(context: Context, model: PrototypeModel, real: bool) -> CaseExplainer:
+def explainer(
+    context: Context, model: PrototypeModel, real: bool
+) -> explain.CaseExplainer:
     """The model with its training rows; these are named where they may be shown."""
     data = context.data
-    return CaseExplainer(
+    return explain.CaseExplainer(
         model,
         data.preparation,
         *data.of("train"),

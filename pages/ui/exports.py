@@ -16,20 +16,7 @@ from pages.state import session
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.work import cache
-from smpcore import PrototypeModel, SmpcoreError, compile_model, export
-from smpcore.codegen import (
-    CompiledModel,
-    Counts,
-    QuantModel,
-    SensorRange,
-    Stream,
-    TestVectors,
-    check_supported,
-    default_name,
-    in_counts,
-    table_in_counts,
-    test_vectors,
-)
+from smpcore import PrototypeModel, SmpcoreError, codegen, compile_model, export
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.model import Calibration
 
@@ -42,9 +29,9 @@ class Export:
 
     context: Context
     estimator: Any
-    compiled: CompiledModel
+    compiled: codegen.CompiledModel
     #: Column -> which counts of a converter the compiled model takes it as.
-    counts: Mapping[str, Counts] = field(default_factory=dict)
+    counts: Mapping[str, codegen.Counts] = field(default_factory=dict)
 
     @property
     def data(self) -> cache.Parts:
@@ -52,8 +39,10 @@ class Export:
         return self.context.data
 
     @cached_property
-    def _in_counts(self) -> tuple[PrototypeModel, Any, dict[str, SensorRange]]:
-        return in_counts(self.estimator.model_, self.data.preparation, self.counts)
+    def _in_counts(self) -> tuple[PrototypeModel, Any, dict[str, codegen.SensorRange]]:
+        return codegen.in_counts(
+            self.estimator.model_, self.data.preparation, self.counts
+        )
 
     @property
     def model(self) -> PrototypeModel:
@@ -66,7 +55,7 @@ class Export:
         return self._in_counts[1]
 
     @property
-    def ranges(self) -> dict[str, SensorRange]:
+    def ranges(self) -> dict[str, codegen.SensorRange]:
         """Of the inputs that come as counts."""
         used = {entry.name for entry in self.compiled.inputs}
         return {n: one for n, one in self._in_counts[2].items() if n in used}
@@ -74,7 +63,7 @@ class Export:
     def frame(self, part: str) -> pd.DataFrame:
         """Rows of a part, as they come to the model."""
         rows = self.data.dataset.frame.iloc[getattr(self.data.split, part)]
-        return table_in_counts(rows, self.counts)
+        return codegen.table_in_counts(rows, self.counts)
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -98,23 +87,25 @@ class Export:
         estimator.model_ = replace(estimator.model_, calibration=calibration)
         return replace(self, estimator=estimator)
 
-    def vectors(self, model: CompiledModel | QuantModel, real: bool) -> TestVectors:
+    def vectors(
+        self, model: codegen.CompiledModel | codegen.QuantModel, real: bool
+    ) -> codegen.TestVectors:
         """Test vectors; real training rows are in them only when asked for."""
         # Integers are small: so many that every prototype has a corner of its own.
-        n = 64 if isinstance(model, QuantModel) else 32
+        n = 64 if isinstance(model, codegen.QuantModel) else 32
         if not real:
-            return test_vectors(model, n=n)
+            return codegen.test_vectors(model, n=n)
         rows = model.rows(self.frame("train"))
-        return test_vectors(model, rows, n, source=self.data.dataset.name)
+        return codegen.test_vectors(model, rows, n, source=self.data.dataset.name)
 
     def zip(
         self,
-        vectors: TestVectors,
+        vectors: codegen.TestVectors,
         target: str = "c99",
         number: str = "float32",
         name: str = "",
-        ranges: Mapping[str, SensorRange] | None = None,
-        stream: Stream | None = None,
+        ranges: Mapping[str, codegen.SensorRange] | None = None,
+        stream: codegen.Stream | None = None,
         as_exported: Mapping[str, Any] | None = None,
     ) -> bytes:
         """The model as files: the same bytes for the same model."""
@@ -133,7 +124,7 @@ class Export:
         )
 
 
-def with_counts(made: Export, counts: Mapping[str, Counts]) -> Export:
+def with_counts(made: Export, counts: Mapping[str, codegen.Counts]) -> Export:
     """Compile a model for inputs that come as counts."""
     made = replace(made, counts=counts)
     of = made.model, made.preparation, made.provenance
@@ -142,7 +133,7 @@ def with_counts(made: Export, counts: Mapping[str, Counts]) -> Export:
 
 def usual_name(context: Context) -> str:
     """Name of a model in generated code where the visitor gives none."""
-    return default_name(context.data.dataset.name)
+    return codegen.default_name(context.data.dataset.name)
 
 
 def compiled(context: Context) -> Export:
@@ -215,7 +206,7 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         return "", make
     refused = ""
     try:
-        check_supported(fit.estimator.model_)
+        codegen.check_supported(fit.estimator.model_)
     except SmpcoreError as error:
         refused = str(error)
     results["offer"] = choice, (refused, make)

@@ -10,15 +10,7 @@ import numpy as np
 from pages.ui import calibration
 from pages.ui.text import MEANINGS
 from pages.work import cache
-from smpcore import PrototypeModel
-from smpcore.datasets import (
-    Preparation,
-    forbiddable,
-    list_names,
-    plain_number,
-    plural,
-    used_matrices,
-)
+from smpcore import PrototypeModel, datasets
 from smpcore.evaluation import RegressionScores, Scores
 from smpcore.readouts import READOUTS
 
@@ -127,20 +119,20 @@ def _errors(
 ) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
     low, high = scores.interval
-    limits = f"95 % interval {plain_number(low, 3)}–{plain_number(high, 3)}"
-    limits += f"{data.cluster_note}; "
+    ends = "–".join(datasets.plain_number(end, 3) for end in (low, high))
+    limits = f"95 % interval {ends}{data.cluster_note}; "
     sure = limits if np.isfinite(low) else ""
     detail = (
-        f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
+        f"mean absolute error of {datasets.plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
     )
-    detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3)}"
+    detail_r2 = f"root mean squared error {datasets.plain_number(scores.rmse, 3)}"
     if not np.isfinite(scores.r2):
         same = "undefined, as the target has the same value in all rows"
         detail_r2 = f"{same}; {detail_r2}"
     r2 = f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none"
     return [
-        _text(f"{NAMES[part]}_error", plain_number(scores.mae, 3), detail),
+        _text(f"{NAMES[part]}_error", datasets.plain_number(scores.mae, 3), detail),
         _text(f"{NAMES[part]}_r2", r2, detail_r2),
     ]
 
@@ -150,9 +142,11 @@ def _worst(scores: RegressionScores, data: cache.Parts, part: str) -> dict[str, 
     worst = scores.worst
     row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
-    detail = f"{NAMES[part]} row {row}: true {plain_number(truth)}, predicted "
-    detail += plain_number(answer)
-    return _text("largest_error", plain_number(scores.errors[worst], 3), detail)
+    detail = f"{NAMES[part]} row {row}: true {datasets.plain_number(truth)}, predicted "
+    detail += datasets.plain_number(answer)
+    return _text(
+        "largest_error", datasets.plain_number(scores.errors[worst], 3), detail
+    )
 
 
 def _classes(
@@ -166,12 +160,12 @@ def _classes(
     detail = f"{names[0]}; then {others}" if others else names[0]
     rows = [_text("worst_recall", shares[0], detail)]
     if len(training.never_answered):
-        names = list_names(training.never_answered, longest=20)
+        names = datasets.list_names(training.never_answered, longest=20)
         rows.append(_text("never_predicted", names, "for any training row"))
     absent = np.ones(len(scores.classes), dtype=bool)
     absent[winners] = False
     if absent.any():
-        names = list_names(scores.classes[absent], longest=20)
+        names = datasets.list_names(scores.classes[absent], longest=20)
         detail = "predicted outside the picture, or never"
         rows.append(_text("not_in_picture", names, detail))
     return rows
@@ -180,26 +174,26 @@ def _classes(
 def _forbidden(data: cache.Parts) -> dict[str, str]:
     """What the model was learned without."""
     gone = set(data.dataset.forbidden)
-    known = forbiddable(data.dataset)
+    known = datasets.forbiddable(data.dataset)
     names = [name for name, columns in known.items() if gone.issuperset(columns)]
-    detail = f"trained without {list_names(names, 6, 24)}"
+    detail = f"trained without {datasets.list_names(names, 6, 24)}"
     return _text("forbidden", str(len(names)), detail)
 
 
-def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
+def _size(estimator: Any, preparation: datasets.Preparation) -> list[dict[str, str]]:
     model, requested = estimator.model_, estimator.n_asked_
     used = np.flatnonzero(preparation.used_columns(model.support))
-    names = list_names([preparation.inputs[i].name for i in used], 6, 24)
+    names = datasets.list_names([preparation.inputs[i].name for i in used], 6, 24)
     weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
     if not weights and preparation.has_level_features:
         weights = f"{model.support.sum()} of {model.n_features} features"
     notes, of_columns = [], f"{len(used)} of {len(preparation.inputs)}"
     if lost := requested - model.n_prototypes:
-        notes.append(f"{plural(lost, 'prototype')} {estimator.removal_reason}")
+        notes.append(f"{datasets.plural(lost, 'prototype')} {estimator.removal_reason}")
     wins = estimator.wins_
     if idle := 0 if wins is None else int((wins == 0).sum()):
         wins = "wins" if idle == 1 else "win"
-        notes.append(f"{plural(idle, 'prototype')} {wins} no training row")
+        notes.append(f"{datasets.plural(idle, 'prototype')} {wins} no training row")
     detail = f"of {model.anchors.size} weights (biases excluded)"
     size = _text("n_nonzeros", str(model.n_nonzeros), detail)
     if not model.is_linear:
@@ -216,7 +210,7 @@ def kernel_weights(
     model: PrototypeModel, data: cache.Parts
 ) -> tuple[str, list[str], np.ndarray]:
     """What a similarity's kernels belong to, its names, and the weight of each."""
-    if matrices := used_matrices(data.dataset):
+    if matrices := datasets.used_matrices(data.dataset):
         shares = np.abs(model.anchors).sum(axis=0).reshape(len(matrices), -1)
         weights = shares.sum(axis=1) / max(shares.sum(), 1e-300)
         return "matrices", [matrix.name for matrix in matrices], weights
@@ -235,11 +229,11 @@ def solver_readouts(fitted: Any) -> list[dict[str, str]]:
     history = estimator.history_
     value, detail = "none", "No certificate: the problem is not convex"
     if np.isfinite(gap):
-        share = plain_number(gap, 2) if gap >= ROUNDING else "0"
+        share = datasets.plain_number(gap, 2) if gap >= ROUNDING else "0"
         value = f"≤ {share} %"
         detail = f"{estimator.certificate} can have an objective more than {share} % "
-        detail += f"lower than {plain_number(estimator.objective_, 5)}"
-    seconds, steps = history.seconds, plural(history.n_iter, "iteration")
+        detail += f"lower than {datasets.plain_number(estimator.objective_, 5)}"
+    seconds, steps = history.seconds, datasets.plural(history.n_iter, "iteration")
     spent = f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
     return [
         _text("gap", value, detail),
@@ -278,6 +272,6 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
     sentences = ["Not better than the majority-class baseline."]
     sentences *= scores.accuracy <= scores.majority
     if len(scores.never_answered):
-        names = list_names(scores.never_answered, longest=24)
+        names = datasets.list_names(scores.never_answered, longest=24)
         sentences.append(f"{READOUTS['never_predicted'].label}: {names}.")
     return sentences
