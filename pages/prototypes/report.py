@@ -158,7 +158,7 @@ def html(context: ModelContext, real: bool) -> str:
         warnings={j: oddities(context, j) for j in range(model.n_prototypes)},
         prototypes=lines(context),
         rows=_rows(context) if real else (),
-        checked_sections=[*page.sections, *checked_sections(context, real)],
+        sections=[*page.sections, *checked_sections(context, real)],
     )
     return report(model, page)
 
