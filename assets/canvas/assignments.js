@@ -1,6 +1,6 @@
 /** The layer of assignments: rows tied to their prototypes, and borders between prototypes of one class. */
 
-import { UNKNOWN, classColour, css, strokes } from "./marks.js";
+import { UNKNOWN, classColour, css, disc, strokes } from "./marks.js";
 import { innerBorders } from "./regions.js";
 
 const HUB = 8; // px: radius of the disc with a prototype's number
@@ -63,10 +63,7 @@ export function drawHubs(pen, theme, plot, picture) {
   hubs(rows, plot.points, prototypes).forEach((hub, j) => {
     if (!hub) return;
     const [x, y] = [plot.px(hub.x), plot.py(hub.y) - (prototypes.mark_size ? 2 * HUB : 0)];
-    pen.beginPath();
-    pen.arc(x, y, HUB, 0, 7);
-    pen.fillStyle = css(theme.back);
-    pen.fill();
+    disc(pen, x, y, HUB, css(theme.back));
     strokes(pen, [2, css(classColour(prototypes.owner[j], theme))]);
     pen.fillStyle = css(theme.text);
     pen.fillText(`${j + 1}`, x, y + 0.5, 2 * HUB - 3);

@@ -1,18 +1,13 @@
 /** The input that stands behind a place of a map: a picture in the figure's corner, or a line of words. */
 
-import { brief, clamp, el, say } from "./elements.js";
-
-/** Number of the node of an (n, n, ...) array that is nearest to a place. */
-function nodeAt({ shape: [n] }, { x, y }, view) {
-  const step = (v, [low, high]) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
-  return step(y, view.y) * n + step(x, view.x);
-}
+import { brief, el, say } from "./elements.js";
+import { nodeAt } from "./regions.js";
 
 /** In what a place differs most from the nearest row; "" where that is a picture, or no map. */
 export function differences({ behind, view, features }, place) {
   if (!behind?.row) return "";
   const { row, feature, value, of_row: own } = behind;
-  const at = nodeAt(row, place, view);
+  const at = nodeAt(row.shape, place, view);
   const most = feature.shape[2];
   const parts = Array.from({ length: most }, (_, k) => at * most + k).filter((i) => value[i] !== own[i])
     .map((i) => `${brief(features[feature[i]])} ${say(value[i])} (row: ${say(own[i])})`);
@@ -31,7 +26,7 @@ export class Behind {
     const pixels = scene?.behind?.pixels;
     this.canvas.hidden = !pixels || !place;
     if (this.canvas.hidden) return;
-    const [at, size, [h, w]] = [nodeAt(pixels, place, scene.view), pixels.shape[2], scene.image];
+    const [at, size, [h, w]] = [nodeAt(pixels.shape, place, scene.view), pixels.shape[2], scene.image];
     Object.assign(this.canvas, { width: w, height: h });
     prototypes.face(this.canvas, pixels.subarray(at * size, (at + 1) * size), [h, w]);
   }

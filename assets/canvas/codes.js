@@ -1,7 +1,7 @@
 /** The code of a row: lines from it to the training rows that it is reconstructed from. */
 
 import { brief, el, percent, sized } from "./elements.js";
-import { UNKNOWN, classColour, css, strokes, writeOver } from "./marks.js";
+import { UNKNOWN, circle, classColour, css, strokes, writeOver } from "./marks.js";
 
 const MOST_NAMED = 5; // lines with their weight beside them
 const NAMED = 0.05; // share of the whole weight from which a line has one
@@ -93,8 +93,7 @@ export class Codes {
     pen.moveTo(fx, fy);
     pen.lineTo(px, py);
     strokes(pen, [wide + 3, css(theme.back, 0.9)], [wide + 1.2, css(theme.text)], [wide, css(classColour(label, theme))]);
-    pen.beginPath();
-    pen.arc(px, py, 7, 0, 7);
+    circle(pen, px, py, 7);
     strokes(pen, [2, css(theme.text)]);
   }
 

@@ -2,7 +2,7 @@
 
 import { drawLine, heightsOf } from "./chart.js";
 import { clamp, el, offer, say, setText, sized } from "./elements.js";
-import { classColour, css } from "./marks.js";
+import { classColour, css, disc } from "./marks.js";
 import { locate, paintRegions } from "./regions.js";
 
 const SIDES = { ours: "Ours", printed: "As printed" };
@@ -110,10 +110,7 @@ export class Comparison {
     setText(this.axes, `Across: iterations, 0 to ${say(last)}. Up: ${name}.`);
     return curves.map(({ side, trace, at, heights }) => {
       drawLine(pen, heights.map((value, i) => [x(trace.iteration[i]), y(value)]), colourOf(side, theme), DASH[side]);
-      pen.fillStyle = colourOf(side, theme);
-      pen.beginPath();
-      pen.arc(x(trace.iteration[at]), y(heights[at]), 4, 0, 7);
-      pen.fill();
+      disc(pen, x(trace.iteration[at]), y(heights[at]), 4, colourOf(side, theme));
       return { colour: colourOf(side, theme), text: say(trace.objective[at], 4), y: y(heights[at]) };
     });
   }

@@ -8,7 +8,7 @@ export const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 /** A number with sensible digits: 0.00316, 1.2e-5, −42; what is only rounding error is 0. */
 export function say(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
-const size = Math.abs(value) < ROUNDING ? 0 : Math.abs(value);
+  const size = Math.abs(value) < ROUNDING ? 0 : Math.abs(value);
   const far = size !== 0 && (size < 1e-4 || size >= 1e9);
   // 1745.3 is 1745, not 1750: no digit before the point is rounded away.
   const kept = size < 1 ? digits : Math.max(digits, size.toFixed(0).length);

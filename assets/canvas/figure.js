@@ -6,6 +6,7 @@
  */
 
 import { Behind } from "./behind.js";
+import { Ruler } from "./chart.js";
 import { Codes } from "./codes.js";
 import { Controls, nearestIndex } from "./controls.js";
 import { el } from "./elements.js";
@@ -20,7 +21,6 @@ import { Plot } from "./plot.js";
 import { Present } from "./present.js";
 import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
-import { Ruler } from "./ruler.js";
 import { WAITING, pictureIn } from "./scene.js";
 import { Share } from "./share.js";
 import { Stepper } from "./stepper.js";
@@ -209,7 +209,7 @@ class LiveFigure {
     // What was pointed at may have another number now, or be gone.
     if (previous && previous.id !== scene.id) report.last = [plot.cursor, plot.underCursor()];
     if (this.shown) return;
-    plot.lesson.ghost.clear();
+    plot.lesson.clear();
     codes.show(-1);
     hand.dragged = null;
     hand.leave();
@@ -279,7 +279,7 @@ class LiveFigure {
     this.stepper.close(); // its states are those of the fit before
     this.asked = null; // the server drops a request for knots when something else comes
     for (const name of Object.keys(message.values ?? {})) this.touched.set(name, Infinity);
-    if (message.kind !== "set" || Object.keys(message.values).length) this.plot.lesson.ghost.clear();
+    if (message.kind !== "set" || Object.keys(message.values).length) this.plot.lesson.clear();
     this.messenger.send(message);
   }
 

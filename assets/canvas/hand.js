@@ -260,7 +260,7 @@ export class Hand {
 
   /** What Enter or a click does at a place with the tool in hand. */
   act(place, index) {
-    if (this.plot.lesson.guess.isOpen) this.app.edit({ op: "mark", ...place });
+    if (this.plot.lesson.mark?.open) this.app.edit({ op: "mark", ...place });
     else if (this.dragged) this.drag(place, false);
     else TOOLS[this.tool].act(this, place, index);
   }
@@ -419,7 +419,7 @@ export class Hand {
     else if (key === "-") plot.zoom(1 / 1.5);
     else if (key === "0") plot.resetView();
     else if (this.pick(event)) event.stopPropagation();
-    else if (!editable && !plot.lesson.guess.isOpen) return;
+    else if (!editable && !plot.lesson.mark?.open) return;
     else if (key === "Enter" || key === " ") this.act(plot.cursor ?? plot.middle, plot.underCursor(40));
     else if (key === "Delete" || key === "Backspace") this.erase(plot.underCursor(1e4));
     else return;

@@ -105,18 +105,22 @@ export function drawMark(pen, theme, { label, fill, part = 0, hollow = false, ra
   pen.lineWidth = 1.9;
   pen.strokeStyle = css(classColour(label, theme));
   pen.stroke(path);
-  if (part === 1) {
-    pen.fillStyle = luminance(inside) > 0.5 ? "#111" : "#fff";
-    pen.beginPath();
-    pen.arc(0, 0, radius * 0.36, 0, 7);
-    pen.fill();
-  } else if (part === 2) {
-    pen.lineWidth = 1.1;
-    pen.strokeStyle = css(theme.text);
-    pen.beginPath();
-    pen.arc(0, 0, radius + 3.2, 0, 7);
-    pen.stroke();
-  }
+  if (part === 1) disc(pen, 0, 0, radius * 0.36, luminance(inside) > 0.5 ? "#111" : "#fff");
+  if (part !== 2) return;
+  circle(pen, 0, 0, radius + 3.2);
+  strokes(pen, [1.1, css(theme.text)]);
+}
+
+/** Begin a path with a circle. */
+export function circle(pen, x, y, radius) {
+  pen.beginPath();
+  pen.arc(x, y, radius, 0, 7);
+}
+
+export function disc(pen, x, y, radius, colour) {
+  circle(pen, x, y, radius);
+  pen.fillStyle = colour;
+  pen.fill();
 }
 
 /** Stroke a path with several widths and colours, the widest below. */
@@ -136,8 +140,7 @@ export function writeOver(pen, theme, text, x, y) {
 
 /** Draw a ring with four ticks at the pen's origin: a row that prototypes are made of. */
 function drawTarget(pen, theme, radius) {
-  pen.beginPath();
-  pen.arc(0, 0, radius, 0, 7);
+  circle(pen, 0, 0, radius);
   for (const [x, y] of [[1, 0], [0, 1], [-1, 0], [0, -1]]) {
     pen.moveTo(x * radius, y * radius);
     pen.lineTo(x * radius * 1.5, y * radius * 1.5);
@@ -195,13 +198,8 @@ function drawWay(pen, theme, ax, ay, bx, by) {
     pen.beginPath();
     pen.moveTo(ax, ay);
     pen.lineTo(bx, by);
-    pen.lineWidth = width;
-    pen.strokeStyle = colour;
-    pen.stroke();
-    pen.beginPath();
-    pen.arc(ax, ay, width, 0, 7);
-    pen.fillStyle = colour;
-    pen.fill();
+    strokes(pen, [width, colour]);
+    disc(pen, ax, ay, width, colour);
   }
 }
 

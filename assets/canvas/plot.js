@@ -2,17 +2,67 @@
 
 import { drawHubs, drawInnerBorders, drawTies } from "./assignments.js";
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
-import { drawFar } from "./far.js";
-import { frameOf } from "./ghost.js";
 import { LessonLayer } from "./lesson.js";
 import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, strokes, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
-import { equalArea } from "./ruler.js";
-import { WAITING } from "./scene.js";
+import { WAITING, frameOf } from "./scene.js";
 import { drawContours, drawCurve, drawLevels, drawSticks, drawValue, paintSurface, thickness, toneOf } from "./surface.js";
 
 export const MAX_ZOOM = 40;
 const REACH = 14; // px: how near a pointer must be to a point to mean it
+const NODES = 100; // of the mask of a map, along each axis
+const STEP = 7; // px between two lines of its hatching
+
+/** The largest part of an area in which a unit of x is as long as a unit of y. */
+function equalArea({ x, y, w, h }, view, snap) {
+  const ratio = (view.y[1] - view.y[0]) / (view.x[1] - view.x[0]);
+  const [wide, high] = w * ratio > h ? [snap(h / ratio), h] : [w, snap(w * ratio)];
+  return { x: snap(x + (w - wide) / 2), y: snap(y + (h - high) / 2), w: Math.max(wide, 1), h: Math.max(high, 1) };
+}
+
+/** A canvas off the page; an OffscreenCanvas cannot be written into a picture to save. */
+const drawingOf = (width, height) => Object.assign(document.createElement("canvas"), { width, height });
+
+/** A canvas of 100 x 100 pixels, opaque where no row is near, from high y to low y. */
+function maskOf(far) {
+  const mask = drawingOf(NODES, NODES);
+  const image = new ImageData(NODES, NODES);
+  for (let i = 0; i < NODES; i++)
+    for (let j = 0; j < NODES; j++) image.data[4 * (i * NODES + j) + 3] = 255 * far[(NODES - 1 - i) * NODES + j];
+  mask.getContext("2d").putImageData(image, 0, 0);
+  return mask;
+}
+
+/** Hatch the regions where a map has no row near: what is painted there, no data speak for. */
+function drawFar(pen, theme, plot) {
+  const { area: { x, y, w, h }, app: { scene: { view } } } = plot;
+  if (!view.far) return;
+  if (plot.farOf !== view.far) [plot.farOf, plot.farMask] = [view.far, maskOf(view.far)];
+  const [left, top] = [plot.px(view.x[0]) - x, plot.py(view.y[1]) - y];
+  const size = [plot.px(view.x[1]) - x - left, plot.py(view.y[0]) - y - top];
+  // It stands still while the model changes below it.
+  const key = [w, h, left, top, ...size, ...theme.back, ...theme.muted].join();
+  if (plot.hatchedFor !== key || plot.hatchedOf !== view.far)
+    Object.assign(plot, { hatchedFor: key, hatchedOf: view.far, hatched: hatchedArea(theme, plot, [left, top, ...size]) });
+  pen.drawImage(plot.hatched, x, y);
+}
+
+function hatchedArea(theme, { area: { w, h }, farMask }, place) {
+  const hatched = drawingOf(Math.ceil(w), Math.ceil(h));
+  const hatch = hatched.getContext("2d");
+  hatch.fillStyle = css(theme.back, 0.75);
+  hatch.fillRect(0, 0, w, h);
+  hatch.strokeStyle = css(theme.muted, 0.5);
+  hatch.beginPath();
+  for (let at = 0; at < w + h; at += STEP) {
+    hatch.moveTo(at, 0);
+    hatch.lineTo(at - h, h);
+  }
+  hatch.stroke();
+  hatch.globalCompositeOperation = "destination-in";
+  hatch.drawImage(farMask, ...place);
+  return hatched;
+}
 
 /** Owns the window (zoom), the canvases, the crosshair; `Hand` moves them. */
 export class Plot {

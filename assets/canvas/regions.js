@@ -101,26 +101,43 @@ export function innerBorders({ winner, grid, assignments }) {
   return assignments.segments;
 }
 
+const CORNERS = [[0, 0], [1, 0], [1, 1], [0, 1]];
+
+/** Where a line cuts the sides of a cell: of those between nodes that `isCut` at a `share` of their length. */
+export function cutsOf(x, y, gx, isCut, share) {
+  const step = [0, 1, gx + 1, gx];
+  const cuts = [];
+  for (let e = 0; e < 4; e++) {
+    const [a, b] = [y * gx + x + step[e], y * gx + x + step[(e + 1) % 4]];
+    if (!isCut(a, b)) continue;
+    const t = share(a, b);
+    const [from, to] = [CORNERS[e], CORNERS[(e + 1) % 4]];
+    cuts.push([x + from[0] + t * (to[0] - from[0]), y + from[1] + t * (to[1] - from[1])]);
+  }
+  return cuts;
+}
+
+/** The node of a grid that is nearest to a place. */
+export function nodeAt([gx, gy], { x, y }, view) {
+  const step = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
+  return step(y, view.y, gy) * gx + step(x, view.x, gx);
+}
+
 /** Segments between unlike winners, in the cells that `counts` takes (by their first node). */
 function segments(winner, margin, [gx, gy], counts = () => true) {
   const found = [];
-  const corners = [[0, 0], [1, 0], [1, 1], [0, 1]];
-  const step = [0, 1, gx + 1, gx];
+  const isCut = (a, b) => winner[a] !== winner[b];
+  const share = (a, b) => {
+    const [ma, mb] = [SQUARES[margin[a]], SQUARES[margin[b]]];
+    return ma + mb > 0 ? ma / (ma + mb) : 0.5;
+  };
   for (let y = 0; y + 1 < gy; y++) {
     for (let x = 0; x + 1 < gx; x++) {
       const node = y * gx + x;
       const k = winner[node];
       if (k === winner[node + 1] && k === winner[node + gx] && k === winner[node + gx + 1]) continue;
       if (!counts(node)) continue;
-      const cuts = [];
-      for (let e = 0; e < 4; e++) {
-        const [a, b] = [node + step[e], node + step[(e + 1) % 4]];
-        if (winner[a] === winner[b]) continue;
-        const [ma, mb] = [SQUARES[margin[a]], SQUARES[margin[b]]];
-        const t = ma + mb > 0 ? ma / (ma + mb) : 0.5;
-        const [from, to] = [corners[e], corners[(e + 1) % 4]];
-        cuts.push([x + from[0] + t * (to[0] - from[0]), y + from[1] + t * (to[1] - from[1])]);
-      }
+      const cuts = cutsOf(x, y, gx, isCut, share);
       const saddle = k === winner[node + gx + 1] && winner[node + 1] === winner[node + gx];
       if (cuts.length === 2) found.push(...cuts[0], ...cuts[1]);
       else if (saddle) {

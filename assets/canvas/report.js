@@ -1,11 +1,11 @@
 /** Everything that the figure says in words. */
 
 import { differences } from "./behind.js";
-import { brief, clamp, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
+import { brief, el, keepChildren, newId, percent, say, setText, signed } from "./elements.js";
 import { BANDS, TINTS, UNKNOWN, classColour, css, markIcon, mix } from "./marks.js";
 import { fourOf } from "./present.js";
 import { casesOf } from "./prototypes.js";
-import { SQUARES } from "./regions.js";
+import { SQUARES, nodeAt } from "./regions.js";
 import { drawValue, paintRamp, predictionAt } from "./surface.js";
 import { hintOf } from "./tools.js";
 
@@ -290,9 +290,7 @@ export class Report {
     const name = (k) => brief(classes[k] ?? "");
     const where = whereOf(view, x, y, target?.curve) || differences(scene, { x, y });
     if (target) return [`Predicted ${brief(target.name)} ${say(predictionAt({ x, y }, picture, view))}`, where];
-    const [gx, gy] = picture.grid;
-    const at = (v, [low, high], n) => Math.round(clamp((v - low) / (high - low), 0, 1) * (n - 1));
-    const node = at(y, view.y, gy) * gx + at(x, view.x, gx);
+    const node = nodeAt(picture.grid, { x, y }, view);
     const told = (line, k) => [picture.winner[node] === k && doubtOf(picture, "nodes", node), line].filter(Boolean).join(" · ");
     if (!picture.lines) {
       const gap = SQUARES[picture.margin[node]] * picture.margin_max;

@@ -1,6 +1,7 @@
 /** What belongs to a scene: pictures of another one are not shown in it. */
 
-import { frameOf } from "./ghost.js";
+/** The window of a scene: pictures of the same one lie on each other. */
+export const frameOf = ({ view }) => String([...view.x, ...view.y, view.xlabel, view.ylabel]);
 
 /** Painted until the first picture of a scene comes: its axes and rows, and nothing of a model. */
 export const WAITING = {

@@ -2,8 +2,8 @@
 
 import { drawLine, drawNumbers, heightsOf, shareAt, spanOf } from "./chart.js";
 import { Comparison, stateAt, timeAxis } from "./compare.js";
-import { isAsked } from "./ghost.js";
 import { button, clamp, el, newId, offer, say, setText, sized } from "./elements.js";
+import { isAsked } from "./lesson.js";
 import { css } from "./marks.js";
 
 const CHUNK = 16; // states asked for at a time

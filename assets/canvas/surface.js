@@ -1,7 +1,8 @@
 /** A regression model: its surface over two features, its curve over one, and the rows. */
 
 import { clamp, say, ticks } from "./elements.js";
-import { css, mix, strokes, word, writeOver } from "./marks.js";
+import { circle, css, disc, mix, strokes, word, writeOver } from "./marks.js";
+import { cutsOf } from "./regions.js";
 
 /** Cividis: even in lightness, and read alike with any kind of colour vision. */
 const CIVIDIS = ["00224e", "123570", "3b496c", "575d6d", "707173", "8a8678", "a59c74", "c3b369", "e1cc55", "fee838"]
@@ -71,19 +72,11 @@ export function contours(picture, target) {
 
 function isolines(surface, gx, gy, level) {
   const found = [];
-  const corners = [[0, 0], [1, 0], [1, 1], [0, 1]];
-  const step = [0, 1, gx + 1, gx];
+  const isCut = (a, b) => surface[a] < level !== surface[b] < level;
+  const share = (a, b) => (surface[a] - level) / (surface[a] - surface[b]);
   for (let y = 0; y + 1 < gy; y++) {
     for (let x = 0; x + 1 < gx; x++) {
-      const node = y * gx + x;
-      const cuts = [];
-      for (let e = 0; e < 4; e++) {
-        const [a, b] = [surface[node + step[e]] - level, surface[node + step[(e + 1) % 4]] - level];
-        if (a < 0 === b < 0) continue;
-        const t = a / (a - b);
-        const [from, to] = [corners[e], corners[(e + 1) % 4]];
-        cuts.push([x + from[0] + t * (to[0] - from[0]), y + from[1] + t * (to[1] - from[1])]);
-      }
+      const cuts = cutsOf(x, y, gx, isCut, share);
       for (let i = 0; i + 1 < cuts.length; i += 2) found.push(...cuts[i], ...cuts[i + 1]);
     }
   }
@@ -162,15 +155,9 @@ export function drawValue(pen, theme, { tone, thick = 0, part = 0, hollow = fals
   const discs = [[radius + outline + 0.4, css(theme.back, 0.9)], [radius + outline - 0.6, css(theme.text)], [radius - 0.6, css(TONES[tone])]];
   if (hollow) discs.push([radius * 0.55, css(theme.back)]);
   if (part === 1) discs.push([radius * 0.34, hollow ? css(theme.text) : tone > 140 ? "#111" : "#fff"]);
-  for (const [r, colour] of discs) {
-    pen.beginPath();
-    pen.arc(0, 0, r, 0, 7);
-    pen.fillStyle = colour;
-    pen.fill();
-  }
+  for (const [r, colour] of discs) disc(pen, 0, 0, r, colour);
   if (part !== 2) return;
-  pen.beginPath();
-  pen.arc(0, 0, radius + outline + 2.2, 0, 7);
+  circle(pen, 0, 0, radius + outline + 2.2);
   strokes(pen, [1.1, css(theme.text)]);
 }
 

@@ -3,7 +3,7 @@ import test from "node:test";
 
 import { hubs } from "../../assets/canvas/assignments.js";
 import { innerBorders } from "../../assets/canvas/regions.js";
-import { Ruler } from "../../assets/canvas/ruler.js";
+import { Ruler } from "../../assets/canvas/chart.js";
 
 const points = { x: [0, 2, 5, 9], y: [0, 4, 5, 9] };
 
