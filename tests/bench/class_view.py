@@ -215,9 +215,9 @@ async def run(n_students: int, seconds: float) -> None:
             started = time.perf_counter()
             await student.open()
             opened.append(time.perf_counter() - started)
-        used = -processor_seconds(server.pid)[0]
+        used = -processor_seconds(server.pid)
         await asyncio.sleep(QUIET)
-        used += processor_seconds(server.pid)[0]
+        used += processor_seconds(server.pid)
         drags["beside it"] = await _dragged(visitor)
         lags = await _taught(teacher, students, time.perf_counter() + seconds)
         after = megabytes(server.pid)
