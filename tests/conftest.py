@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -51,6 +52,14 @@ def chromium():
         pytest.skip("chromium is not installed")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        new_context = browser.new_context
+
+        def still(**options):
+            context = new_context(**options)
+            context.add_init_script(path=Path(__file__).with_name("still.js"))
+            return context
+
+        browser.new_context = still
         yield browser
         browser.close()
 

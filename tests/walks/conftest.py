@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, BrowserContext
+from playwright.sync_api import Error as BrowserError
 
 from tests.bench.classroom import free_port, start_server
 from tests.walks.visit import Visit, visiting
 
+WINDOW = {"width": 1280, "height": 720}
 #: Walks that `tests/run --all` takes: of minutes, and of what changes rarely.
 LATER = {"test_engineer", "test_kinds", "test_papers", "test_signals"}
 
@@ -65,15 +67,39 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     running.close()
 
 
+@pytest.fixture(scope="session")
+def profile(chromium: Browser) -> Iterator[BrowserContext]:
+    """A browser profile that has loaded the app: a new one reads all its scripts."""
+    context = chromium.new_context(accept_downloads=True, viewport=WINDOW)
+    yield context
+    context.close()
+
+
+def _forget(profile: BrowserContext) -> None:
+    """Leave a profile as a new visitor has it."""
+    for page in profile.pages:
+        with contextlib.suppress(BrowserError):  # one that has opened nothing
+            page.evaluate("localStorage.clear()")
+        page.close()
+    profile.clear_cookies()
+    profile.clear_permissions()
+
+
 @pytest.fixture
-def visitors(chromium: Browser, site: Site) -> Iterator[Callable[..., Callable]]:
+def visitors(
+    chromium: Browser, profile: BrowserContext, site: Site
+) -> Iterator[Callable[..., Callable]]:
     """Make visitors, each with a browser profile; their findings fail the test."""
     with contextlib.ExitStack() as stack:
 
         def come(**options: object) -> Callable[[], Visit]:
-            options.setdefault("viewport", {"width": 1280, "height": 720})
-            context = chromium.new_context(accept_downloads=True, **options)
-            stack.callback(context.close)
+            if options or profile.pages:
+                options = {"viewport": WINDOW, "accept_downloads": True} | options
+                context = chromium.new_context(**options)
+                stack.callback(context.close)
+            else:
+                context = profile
+                stack.callback(_forget, profile)
             return stack.enter_context(visiting(context, site.address, site.log))
 
         yield come

@@ -32,6 +32,8 @@ _LEAVING = re.compile(
     r"^(Delete|Leave|End|Forget|Reset all|Present|Start|Take the tour|Teach|Use this"
     r"|Join)"
 )
+#: The same in every state of a page: pressed in its first one.
+_ALIKE = re.compile("^(Save and open|Take the tour|Present|Copy link)$")
 _RANKS = ("expander", "link", "button", "checkbox", "switch", "radio", "tab")
 #: Rows of a list repeat a control: so many of one name are pressed.
 _OF_ONE_NAME = 2
@@ -174,15 +176,6 @@ def _rank(control: Control, place: int) -> tuple[int, int]:
     return rank, -place if control.role in ("radio", "tab") else place
 
 
-def _due(controls: list[Control], pressed: set[Key]) -> list[tuple[tuple, Control]]:
-    return [
-        (_rank(control, place), control)
-        for place, control in enumerate(controls)
-        if control.visible and control.enabled and control.place not in EXCEPTIONS
-        if control.key not in pressed and control.nth < _OF_ONE_NAME
-    ]
-
-
 class Census:
     """The controls of one state: which were seen, behind what, and which pressed.
 
@@ -234,11 +227,23 @@ class Census:
             if key in there and not self.state.is_left(self.visit):
                 self.visit.press(there[key])
 
+    def _is_to_press(self, control: Control) -> bool:
+        is_first = self.state is next(s for s in STATES if s.page == self.state.page)
+        is_said_off = control.place in EXCEPTIONS or not control.enabled
+        return not is_said_off and (is_first or not _ALIKE.match(control.name))
+
+    def _due(self) -> list[tuple[tuple, Control]]:
+        return [
+            (_rank(control, place), control)
+            for place, control in enumerate(self.visit.controls())
+            if control.visible and self._is_to_press(control)
+            if control.key not in self.pressed and control.nth < _OF_ONE_NAME
+        ]
+
     def _press_what_is_there(self) -> None:
         last: Key | None = None
         while not self.state.is_left(self.visit):
-            controls = self.visit.controls()
-            due = _due(controls, self.pressed)
+            due = self._due()
             for _, control in due:
                 self.behind.setdefault(control.key, last)
             if due:
@@ -266,8 +271,7 @@ class Census:
         if self.state.is_left(self.visit):
             self.state.reach(self.visit)
         for control in self.visit.controls():
-            is_due = control.enabled and control.place not in EXCEPTIONS
-            is_due &= not _PASSING.match(control.name)
+            is_due = self._is_to_press(control) and not _PASSING.match(control.name)
             if is_due and control.key[:2] not in names:
                 self.visit.found(f"in the document, but never to be seen: {control}")
 

@@ -48,6 +48,8 @@ _BROKEN = re.compile(
     "encountered an error|Internal error|Connection error|could not be drawn|Traceback"
 )
 PATIENCE = 60.0
+#: For so many ms a page has rested; less after a press, which is sent at once.
+QUIET, QUIET_AFTER_A_PRESS = 120, 40
 
 
 @dataclass(frozen=True)
@@ -162,19 +164,20 @@ class Visit:
         self.page.wait_for_url(lambda url: _path(url).endswith(f"/{path}"))
         return self.rest()
 
-    def rest(self, seconds: float = PATIENCE) -> Visit:
+    def rest(self, pause: int = QUIET) -> Visit:
         """Wait until the page has answered what was done; look for findings."""
-        deadline = time.monotonic() + seconds
-        while waits := self._waits():
+        deadline = time.monotonic() + PATIENCE
+        while waits := self._waits(pause):
             if time.monotonic() > deadline:
-                self.found(f"still waiting after {seconds:.0f} s for: {waits}")
+                self.found(f"still waiting after {PATIENCE:.0f} s for: {waits}")
                 break
         self.look()
         return self
 
-    def _waits(self) -> str:
+    def _waits(self, pause: int) -> str:
+        ask = "(pause) => globalThis.speWatch?.rest(pause) ?? 'a page'"
         try:
-            return self.page.evaluate("() => globalThis.speWatch?.rest() ?? 'a page'")
+            return self.page.evaluate(ask, pause)
         except BrowserError as error:
             if "navigation" not in str(error) and "destroyed" not in str(error):
                 raise
@@ -232,7 +235,7 @@ class Visit:
             was_there = self._click(control)
         except BrowserError as error:
             self.found(f"cannot be pressed: {str(error).splitlines()[0]}")
-        self.rest()
+        self.rest(QUIET_AFTER_A_PRESS)
         return was_there
 
     def _find(self, control: Control) -> ElementHandle | None:
@@ -308,13 +311,13 @@ class Visit:
             one = label if label.count() else one
         self.page.mouse.move(0, 0)  # away from a tip that would lie over it
         one.click(**options)
-        return self.rest()
+        return self.rest(QUIET_AFTER_A_PRESS)
 
     def unfold(self, title: str) -> Visit:
         """Open an expander."""
         self.doing = f"unfold {title!r}"
         _visible(self.page.locator("summary").filter(has_text=title)).click()
-        return self.rest()
+        return self.rest(QUIET_AFTER_A_PRESS)
 
     def take(self, name: str) -> bytes:
         """Press a button that saves a file; the file, opened already."""

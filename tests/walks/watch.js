@@ -11,7 +11,6 @@ globalThis.speWatch = (() => {
     picker: "[data-testid=stFileUploaderDropzone]",
     frame: "[data-testid=stHeader], [data-testid=stMainMenu]",
   };
-  const QUIET = 120; // ms for which a page that rests has rested
   const UNANSWERED = 5_000; // ms: some messages have no answer
   const DIALOG = "[role=dialog], [data-testid=stPopoverBody]";
 
@@ -89,33 +88,33 @@ globalThis.speWatch = (() => {
 
   let last = 0;
   let quiet = 0;
-  /** What the page waits for; empty once it has rested for a while. */
-  async function rest() {
+  /** What the page waits for; empty once it has rested for `pause` ms. */
+  async function rest(pause) {
     const started = performance.now();
     while (performance.now() - started < 500) {
-      const why = busy();
+      const why = busy(pause);
       const now = performance.now();
       if (now - last > 300) quiet = 0; // another question than the last one
       last = now;
       if (why) quiet = 0;
       else if (!quiet) quiet = now;
-      else if (now - quiet > QUIET) {
+      else if (now - quiet > pause) {
         quiet = 0;
         return "";
       }
-      await new Promise((done) => setTimeout(done, 40));
+      await new Promise((done) => setTimeout(done, 20));
     }
-    return busy() || "a quiet moment";
+    return busy(pause) || "a quiet moment";
   }
 
-  function busy() {
+  function busy(pause) {
     const app = document.querySelector("[data-testid=stApp]");
     if (!app) return "the app";
     if (app.dataset.testScriptState !== "notRunning") return "the script";
     if (app.dataset.testConnectionState && app.dataset.testConnectionState !== "CONNECTED") return "the connection";
     const now = performance.now();
     if (wire.sent > wire.received && now - wire.sent < UNANSWERED) return "an answer";
-    if (now - wire.sent < QUIET) return "a moment for what was sent";
+    if (now - wire.sent < pause) return "a moment for what was sent";
     if (!document.querySelector("[data-testid=stMain] [data-testid=stElementContainer]")) return "the page";
     const figures = [...all(document, ".spe")].filter(visible);
     if (/\/$/.test(location.pathname) && !figures.length) return "the figure";
