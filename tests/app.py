@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -11,9 +12,11 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages.state import table_store
+from pages.state.choice import MINE
 from pages.state.session import Session
 from pages.ui import files
 from pages.work import fits, study_pool, warmup
+from smpcore import Dataset
 
 # What a test puts in place of something is not there in another process.
 study_pool.N_WORKERS = 0
@@ -47,6 +50,12 @@ def opened(query: dict[str, str], page: str = "explore.py") -> AppTest:
     if page != "explore.py":
         app.switch_page(f"pages/{page}").run()
     return sound(app)
+
+
+def brought(dataset: Dataset) -> dict[str, str]:
+    """A link to a table that a visitor has brought."""
+    token = table_store.keep(replace(dataset, private=True))
+    return {"data": MINE, "mine": token}
 
 
 def kept_table(token: str):

@@ -8,13 +8,11 @@ import pandas as pd
 import pytest
 
 from pages.apply.new_rows import _written
-from pages.state import table_store
-from pages.state.choice import MINE
 from pages.ui import files
 from pages.work import visitors
 from smpcore import METHODS, load_dataset
 from smpcore.datasets import TABLE_WRITERS, make_dataset
-from tests.app import kernels, opened, said, sound, until
+from tests.app import brought, kernels, opened, said, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -103,10 +101,8 @@ def grouped():
     alike = bundled.frame.iloc[np.arange(569) // 5 * 5].reset_index(drop=True)
     frame = alike.assign(patient=np.arange(569) // 5)
     roles = {bundled.target: "target", "patient": "group"}
-    dataset = make_dataset(frame, "patients", roles=roles, private=True)
-    token = table_store.keep(dataset)
-    yield {"data": MINE, "mine": token}, dataset.frame
-    table_store.delete(token)
+    dataset = make_dataset(frame, "patients", roles=roles)
+    return brought(dataset), dataset.frame
 
 
 def test_rows_of_a_group_count_together(grouped):

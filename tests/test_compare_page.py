@@ -7,15 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.state import table_store
-from pages.state.choice import MINE
 from pages.state.context import resolve
 from pages.work import studies
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from smpcore.readouts import READOUTS
-from tests.app import kernels, opened, said, session_of, until
+from tests.app import brought, kernels, opened, said, session_of, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -105,10 +103,8 @@ def test_a_handful_of_rows_is_answered_in_words():
         pd.DataFrame({"x": range(4), "z": [3.0, 1, 2, 0], "y": list("abab")}),
         "four",
         roles={"y": "target"},
-        private=True,
     )
-    query = {"data": MINE, "mine": table_store.keep(dataset)}
-    page = settled(opened(query, "compare.py"))
+    page = settled(opened(brought(dataset), "compare.py"))
     assert "cannot answer from 4 training rows" in said(page)
     assert said(page).count("k nearest neighbours") == 1
     assert "RBF-SVM" in told(page)

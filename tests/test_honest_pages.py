@@ -15,7 +15,7 @@ from pages.state.context import resolve
 from pages.ui import exports
 from pages.work import studies
 from smpcore import Dataset, load_dataset
-from tests.app import kernels, opened, said, session_of, until
+from tests.app import brought, kernels, opened, said, session_of, until
 from tests.test_app import _payload
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -33,8 +33,8 @@ def rare():
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(400, 3)))
     frame.columns = [*"abc"]
     roles = {**dict.fromkeys("abc", "feature"), "y": "target"}
-    dataset = Dataset("rare", frame.assign(y=y), roles, "classification", private=True)
-    return {"data": "mine", "mine": table_store.keep(dataset)}
+    dataset = Dataset("rare", frame.assign(y=y), roles, "classification")
+    return brought(dataset)
 
 
 def test_explore_says_what_a_dead_model_is_worth(rare):

@@ -10,12 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pages.state import links, table_store
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state import links
+from pages.state.choice import BUNDLED, Choice
 from pages.state.context import resolve
 from smpcore import METHODS, Dataset, export, figures, prepare, split
 from smpcore.codegen import TARGETS
-from tests.app import kernels, opened, said
+from tests.app import brought, kernels, opened, said
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -61,7 +61,7 @@ def table():
 
 @pytest.mark.parametrize("page", ["explore", *SECTIONS, "data", "apply", "compare"])
 def test_a_page_shows_them_as_text(page, table):
-    query = {"data": MINE, "mine": table_store.keep(table)}
+    query = brought(table)
     for section in SECTIONS.get(page, ("",)):
         more = {f"p.{page}_section": section} if section else {}
         shown = opened(query | more, f"{page}.py")

@@ -10,6 +10,8 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, studies
 from smpcore import METHODS, IMKPLClassifier
+from smpcore.explain import deciding_prototypes
+from tests.app import session_of
 from tests.test_live import Browser, kernels  # noqa: F401
 
 
@@ -220,3 +222,113 @@ def test_invented_cases_come_in_units_that_are_said(data):
         assert shown["range"] == [X.min(), X.max()] == [0, 16]
     np.testing.assert_allclose(shown["weights"], values, rtol=1e-6, atol=1e-5)
     assert words in shown["caption"]
+
+
+# The layer of assignments: which prototype has which row, and which decides where.
+
+CLASSIFIERS = [k for k, m in METHODS.items() if "classification" in m.estimators]
+
+
+def layer_of(browser):
+    return browser.send("set", values={}, dragging=False, assignments=True)["picture"]
+
+
+@pytest.mark.parametrize("method", CLASSIFIERS)
+def test_the_layer_is_that_of_the_fit(method):
+    browser = Browser(data="circles", method=method)
+    picture = layer_of(browser)
+    layer, context = picture["assignments"], browser.context
+    estimator, points = context.fit().estimator, browser.scene["points"]
+    model, data = estimator.model_, context.data
+    training = np.flatnonzero(points["part"] == 0)
+    order = np.argsort(data.split.train)
+    places = order[np.searchsorted(data.split.train[order], points["row"][training])]
+    tied = estimator.merged_[estimator.assignment_[places]]
+    assert len(tied)
+    np.testing.assert_array_equal(
+        layer["rows"][training], np.where(tied < 0, 255, tied)
+    )
+    others = np.flatnonzero(points["part"] != 0)
+    for rows, X in (
+        (layer["rows"][others], data.X[points["row"][others]]),
+        (
+            layer["winner"],
+            session_of(browser.app).live.scene.view.nodes(picture["grid"][0]),
+        ),
+    ):
+        expected = deciding_prototypes(model, model.activations(X))
+        np.testing.assert_array_equal(rows, expected)
+    votes = model.votes[layer["winner"], picture["winner"].ravel()]
+    assert (votes != 0).mean() > 0.99, "it belongs to the class that wins"
+    assert layer["lead"].max() == 255
+
+
+def test_the_lead_falls_to_zero_where_two_prototypes_of_a_class_meet():
+    browser = Browser(data="circles", method="smp")
+    picture = layer_of(browser)
+    shape = picture["grid"]
+    winner, lead = (
+        np.reshape(picture["assignments"][n], shape) for n in ("winner", "lead")
+    )
+    same = np.reshape(picture["winner"], shape)
+    border = (winner[:, 1:] != winner[:, :-1]) & (same[:, 1:] == same[:, :-1])
+    assert border.any()
+    beside = np.minimum(lead[:, 1:], lead[:, :-1])[border]
+    assert np.median(beside) < np.median(lead) / 2
+
+
+def test_pictures_have_the_layer_when_it_is_asked_for():
+    browser = Browser()
+    assert "assignments" not in browser.drag(mu=0.05)["picture"]
+    for tied in (True, False):
+        knots = browser.send("knots", want=[0, 50], assignments=tied)["knots"]
+        steps = browser.send("steps", want=[0], assignments=tied)["steps"]
+        assert [bool(p.get("assignments")) for p in (*knots, *steps)] == [tied] * 3
+    regression = Browser(data="sine", method="supersparse")
+    assert layer_of(regression)["assignments"] is None
+
+
+# The codes that come with a picture are those of the model that it shows.
+
+
+@pytest.mark.parametrize("data", ["moons", "iris"])
+def test_a_row_is_reconstructed_from_the_training_rows_of_its_code(data):
+    browser = Browser(method="imkpl", data=data)
+    picture, points = browser.last["picture"], browser.scene["points"]
+    codes, context = picture["codes"], browser.context
+    fitted = context.fit().finished()
+    model, scene = fitted.model_, session_of(browser.app).live.scene
+    weights = model.activations(scene.X)
+    mixed = weights @ model.mixing.T
+    for i in range(len(points["x"])):
+        used = codes["prototype"][i] < 255
+        shown = np.zeros(model.n_prototypes)
+        shown[codes["prototype"][i][used]] = codes["weight"][i][used]
+        np.testing.assert_allclose(shown, weights[i], rtol=1e-6)
+        cases = np.zeros(len(model.anchors))
+        for j, weight in zip(np.flatnonzero(shown), shown[shown > 0], strict=True):
+            held = codes["case"][j] >= 0
+            cases[codes["case"][j][held]] += weight * codes["share"][j][held]
+        np.testing.assert_allclose(cases, mixed[i], rtol=1e-5, atol=1e-7)
+    rows = context.data.split.train[fitted.anchor_rows_]
+    np.testing.assert_array_equal(codes["row"], context.data.dataset.row_numbers(rows))
+    names = np.array(browser.scene["classes"])[codes["label"]]
+    np.testing.assert_array_equal(names, context.data.y[rows].astype(str))
+    places = scene.view.project(model.prototypes)
+    np.testing.assert_allclose(picture["prototypes"]["marks"], places, rtol=1e-5)
+
+
+def test_codes_are_not_sent_while_a_control_is_dragged():
+    browser = Browser(method="imkpl", data="moons")
+    assert "codes" not in browser.drag(lam=0.4)["picture"]
+    assert "codes" in browser.drag(lam=0.4, release=True)["picture"]
+
+
+def test_a_model_without_a_code_sends_none():
+    assert "codes" not in Browser(data="moons").last["picture"]
+
+
+def test_recorded_states_have_their_codes():
+    browser = Browser(method="imkpl", data="moons")
+    first, last = (browser.send("steps", want=[i])["steps"] for i in (0, 1))
+    assert first[0]["codes"]["weight"].any() and last[0]["codes"]["weight"].any()

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+import sys
 
 import numpy as np
 import pandas as pd
@@ -12,31 +13,17 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
-from pages.state import table_store
-from pages.state.choice import MINE, Choice
-from pages.state.context import resolve
+from pages.state.choice import Choice
+from pages.state.context import Context, resolve
 from pages.state.session import Session
-from pages.ui import exports
+from pages.ui import calibration, exports
 from pages.work import visitors
-from smpcore import METHODS
-from smpcore.datasets import make_dataset
-from smpcore.evaluation import (
-    margins,
-)
-from tests.app import kernels, opened, said, session_of, sound, until
+from smpcore.datasets import make_dataset, plain_number
+from smpcore.evaluation import class_numbers, margins
+from smpcore.model import chance
+from tests.app import brought, kernels, opened, said, session_of, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
-
-PAIRS = [
-    (method, data)
-    for method, row in METHODS.items()
-    for data, task in (
-        ("breast_cancer", "classification"),
-        ("iris", "classification"),
-        ("diabetes", "regression"),
-    )
-    if task in row.estimators
-]
 
 
 def _section(query: dict[str, str], name: str) -> AppTest:
@@ -51,15 +38,6 @@ def _threshold(query: dict[str, str]) -> AppTest:
 
 def _tables(app: AppTest) -> list:
     return [table.value for table in app.dataframe]
-
-
-@pytest.mark.parametrize(("method", "data"), PAIRS)
-def test_every_section_of_every_method_and_task(method, data):
-    app = opened({"data": data, "method": method}, "performance.py")
-    for name in app.segmented_control(key="performance_section").options:
-        app.segmented_control(key="performance_section").set_value(name).run()
-        assert "Internal error" not in said(sound(app))
-        assert app.get("plotly_chart") or app.dataframe or app.info or app.button
 
 
 def _reference(data: str, part: str = "validation"):
@@ -177,9 +155,7 @@ def _own(**columns) -> dict[str, str]:
     frame = {"x": x, "z": rng.normal(size=300)} | columns
     frame["y"] = np.where(x + 0.3 * rng.normal(size=300) > 0, "ill", "well")
     roles = {"y": "target"} | dict.fromkeys(columns, "ignore")
-    table = make_dataset(pd.DataFrame(frame), "own").with_roles(roles)
-    dataset = dataclasses.replace(table, private=True)
-    return {"data": "mine", "mine": table_store.keep(dataset)}
+    return brought(make_dataset(pd.DataFrame(frame), "own").with_roles(roles))
 
 
 def test_groups_by_a_column_that_the_model_does_not_use():
@@ -206,8 +182,7 @@ def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
     label = np.repeat([f"<i>class</i> {i:02}" for i in range(40)], 15)
     frame = pd.DataFrame({"x": rng.normal(size=600), "z": rng.normal(size=600)})
     table = make_dataset(frame.assign(y=label), "many").with_roles({"y": "target"})
-    link = table_store.keep(dataclasses.replace(table, private=True))
-    app = opened({"data": "mine", "mine": link}, "performance.py")
+    app = opened(brought(table), "performance.py")
     assert "The 30 classes with the most wrong answers" in said(app)
     context = resolve(session_of(app).choice)
     X, y = context.data.of("validation")
@@ -316,8 +291,111 @@ def test_a_code_in_a_number_to_predict_is_a_caution(monkeypatch):
     draw = np.random.default_rng(0)
     frame = pd.DataFrame(draw.normal(size=(200, 2)).round(3), columns=["a", "b"])
     frame["y"] = (20 + 3 * frame["a"]).round(2).where(np.arange(200) % 20 > 0, -9.0)
-    dataset = make_dataset(frame, "t", roles={"y": "target"}, private=True)
-    token = table_store.keep(dataset)
-    app = opened({"data": MINE, "mine": token}, "performance.py")
+    dataset = make_dataset(frame, "t", roles={"y": "target"})
+    app = opened(brought(dataset), "performance.py")
     assert "y: -9 in 10 of 200 rows looks like a code for a missing value" in said(app)
-    table_store.delete(token)
+
+
+# Calibrated probabilities and intervals on the pages, from button to figures.
+
+
+def _probabilities(query: dict[str, str]) -> AppTest:
+    """The page with this section, whatever it is called for the task."""
+    page = opened(query, "performance.py")
+    sections = page.segmented_control(key="performance_section")
+    name = next(n for n in sections.options if n in ("Probabilities", "Intervals"))
+    return sound(sections.set_value(name).run())
+
+
+def _has(page: AppTest, key: str) -> bool:
+    return any(button.key == key for button in page.button)
+
+
+def _calibrated(page: AppTest) -> AppTest:
+    """The page after the button was pressed and the fits are there.
+
+    There is no button where another test has calibrated the same model.
+    """
+    if _has(page, "calibrate"):
+        page.button(key="calibrate").click().run()
+    context = _context(page)
+    return until(page, lambda _: context.training_scores.scores is not None).run()
+
+
+def _context(page: AppTest) -> Context:
+    return resolve(session_of(page).choice)
+
+
+def test_without_validation_rows_nothing_is_checked():
+    page = _probabilities({"data": "iris", "validation": "0"})
+    assert "set a validation share on Data" in said(page)
+    assert not _has(page, "calibrate")
+
+
+@pytest.mark.parametrize("data", ["breast_cancer", "diabetes"])
+def test_why_apply_and_explore_show_what_was_calibrated(data):
+    # Another split than that of other tests: their results are shared.
+    query = {"data": data, "validation": "0.3"}
+    page = opened(query | {"p.prototypes_section": "Why this prediction"})
+    page.switch_page("pages/prototypes.py").run()
+    context = _context(page)
+    pattern = r"Calibrated probability: |90 % prediction interval: "
+
+    def shown() -> list[str]:
+        texts = [text.value.replace("\\", "") for text in page.markdown]
+        return [text for text in texts if re.match(pattern, text)]
+
+    assert not shown()
+    page = _calibrated(page)
+    assert len(shown()) == 1 and not _has(page, "calibrate")
+    model = context.model()
+    x = context.data.of("train")[0][0]
+    if model.classes is None:
+        low, high = model.intervals(x[None], 0.9)[0]
+        text = f"{plain_number(low, 5)} to {plain_number(high, 5)}"
+    else:
+        share = model.probabilities(x[None])[0]
+        text = f"{model.classes[share.argmax()]} {chance(share.max())}, "
+    assert text in shown()[0] and "Calibrated on: " in shown()[0]
+    page.switch_page("pages/apply.py").run()
+    frame = context.data.dataset.frame.iloc[:20]
+    file = ("new.csv", frame.to_csv(index=False).encode(), "text/csv")
+    sound(page.file_uploader[0].set_value(file).run())
+    table = page.dataframe[-1].value
+    rows = context.data.X[:20]
+    if model.classes is None:
+        found = table[["90 % interval low", "90 % interval high"]]
+        np.testing.assert_allclose(found, model.intervals(rows, 0.9))
+    else:
+        found = table[[f"probability of {name}" for name in model.classes]]
+        np.testing.assert_allclose(found, model.probabilities(rows))
+        numbers = class_numbers(table["answer"].to_numpy(), model.classes)
+        chosen = found.to_numpy()[np.arange(20), numbers]
+        np.testing.assert_allclose(table["probability"], chosen)
+    estimator = context.with_threshold(context.fit().estimator)
+    of = estimator.model_, context.data, "validation"
+    key, value, detail = calibration.readout(*of)
+    assert (key == "interval") == (model.classes is None)
+    assert value and "rows" in detail
+
+
+def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):
+    module = sys.modules["smpcore.evaluation.calibrate"]
+    monkeypatch.setattr(module, "FEWEST_ROWS", 1000)
+    page = _calibrated(_probabilities({"data": "moons", "validation": "0.35"}))
+    assert "calibration should have at least 1000 of each class" in said(page)
+    assert not page.dataframe
+
+
+def test_the_fits_on_folds_are_shared_with_the_decision_threshold():
+    page = opened({"data": "breast_cancer", "validation": "0.15"}, "performance.py")
+    page.segmented_control(key="performance_section").set_value("Threshold").run()
+    context = _context(page)
+    assert context.model().calibration is None
+    page.selectbox(key="way").select("cost ratio").run()
+    until(page, lambda _: context.training_scores.scores is not None)
+    assert context.model().calibration is not None
+    assert not _has(
+        _probabilities({"data": "breast_cancer", "validation": "0.15"}),
+        "calibrate",
+    )

@@ -15,8 +15,8 @@ import streamlit as st
 from pages.export.python_lines import python_of_choice
 from pages.prototypes import detail, model_context, report
 from pages.prototypes.model_context import with_model
-from pages.state import links, state_file, table_store
-from pages.state.choice import MINE, Choice
+from pages.state import links, state_file
+from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import exports, workspace
@@ -26,7 +26,7 @@ from smpcore import METHODS, Dataset, prepare, split
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import match_prototypes
-from tests.app import kernels, opened, said, session_of, sound, until
+from tests.app import brought, kernels, opened, said, session_of, sound, until
 from tests.smpcore.test_report_calculator import script_of
 from tests.smpcore.test_report_sections import words_of
 
@@ -40,7 +40,6 @@ SECTIONS = (
     "Stability",
     "Report",
 )
-DATA = ("moons", "digits", "series")
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 
 
@@ -55,10 +54,9 @@ def words(page):
     return said(page, *page.markdown, *page.code)
 
 
-@pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_shown_on_every_kind_of_data(method, data):
-    query = {"data": data, "method": method}
+def test_every_method_is_shown_on_series(method):
+    query = {"data": "series", "method": method}
     page = opened(query, "prototypes.py")
     assert "A prototype is" in words(page)
     assert len(page.dataframe[0].value) >= 1
@@ -158,12 +156,9 @@ def hostile():
     frame["<b>kind"] = rng.choice(["<i>a", "`b`"], 60)
     frame["target"] = np.where(frame[NASTY] > 0, f"yes{NASTY}", "</body>no")
     roles = {**dict.fromkeys(list(frame)[:-1], "feature"), "target": "target"}
-    dataset = make_dataset(
+    return make_dataset(
         frame, name=NASTY, roles=roles, task="classification", private=True
     )
-    token = table_store.keep(dataset)
-    yield {"data": MINE, "mine": token}, dataset
-    table_store.delete(token)
 
 
 class Tags(HTMLParser):
@@ -186,7 +181,7 @@ class Tags(HTMLParser):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch):
-    dataset = hostile[1]
+    dataset = hostile
     division = split(dataset)
     preparation = prepare(dataset, division.train)
     X = preparation.transform(dataset.frame)
@@ -231,9 +226,9 @@ def test_parts_of_a_category_are_by_column_or_by_level():
     frame = pd.DataFrame({"colour": colours, "size": np.arange(90.0) % 7})
     frame["y"] = np.where(colours == "red", "yes", "no")
     roles = {"colour": "feature", "size": "feature", "y": "target"}
-    dataset = Dataset("hues", frame, roles, "classification", private=True)
-    query = {"data": "mine", "mine": table_store.keep(dataset)}
-    page = at("Why this prediction", query)
+    page = at(
+        "Why this prediction", brought(Dataset("hues", frame, roles, "classification"))
+    )
     assert set(_parts(page)) == {"colour = red", "size = 0"}
     sound(page.segmented_control(key="why_by").set_value("feature").run())
     assert {"colour = red", "colour = blue"} < set(_parts(page))
@@ -270,10 +265,8 @@ def small():
     frame["people"] = rng.integers(10_000, 90_000, 60) + 0.5
     frame["y"] = np.where(frame["tiny"] > 4e-7, "a", "b")
     roles = {"tiny": "feature", "people": "feature", "y": "target"}
-    dataset = Dataset("small", frame, roles, "classification", private=True)
-    token = table_store.keep(dataset)
-    yield {"data": MINE, "mine": token}, dataset
-    table_store.delete(token)
+    dataset = Dataset("small", frame, roles, "classification")
+    return brought(dataset), dataset
 
 
 def _styles(table):
@@ -503,20 +496,15 @@ def test_large_numbers_are_written_in_full():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.normal(51_745, 9_000, 90).round(1)})
     frame["y"] = (1745.3 + 0.2 * (frame["a"] - 51_745)).round(1)
-    dataset = make_dataset(frame, "large", roles={"y": "target"}, private=True)
-    token = table_store.keep(dataset)
-    try:
-        query = {"data": MINE, "mine": token, "m": "supersparse"}
-        page = opened(query, "prototypes.py")
-        for section in SECTIONS:
-            choose = page.segmented_control(key="prototypes_section").set_value(section)
-            sound(choose.run())
-            assert not re.search(r"\de\+\d", words(page)), section
-        for other in ("data.py", "explore.py", "tradeoff.py", "apply.py"):
-            sound(page.switch_page(f"pages/{other}").run())
-            assert not re.search(r"\de\+\d", words(page)), other
-    finally:
-        table_store.delete(token)
+    query = brought(make_dataset(frame, "large", roles={"y": "target"}))
+    page = opened(query | {"m": "supersparse"}, "prototypes.py")
+    for section in SECTIONS:
+        choose = page.segmented_control(key="prototypes_section").set_value(section)
+        sound(choose.run())
+        assert not re.search(r"\de\+\d", words(page)), section
+    for other in ("data.py", "explore.py", "tradeoff.py", "apply.py"):
+        sound(page.switch_page(f"pages/{other}").run())
+        assert not re.search(r"\de\+\d", words(page)), other
 
 
 def test_columns_may_be_named_as_the_tables_own():
@@ -525,10 +513,8 @@ def test_columns_may_be_named_as_the_tables_own():
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=names)
     frame["target"] = np.where(frame["class"] > 0, "a", "b")
     roles = {**dict.fromkeys(names, "feature"), "target": "target"}
-    task = {"task": "classification", "private": True}
-    token = table_store.keep(make_dataset(frame, name="Mine", roles=roles, **task))
-    at("One by one", {"data": MINE, "mine": token, "method": "imkpl"})
-    table_store.delete(token)
+    table = make_dataset(frame, name="Mine", roles=roles, task="classification")
+    at("One by one", brought(table) | {"method": "imkpl"})
 
 
 def test_a_change_is_a_way_across_the_border_of_the_map():

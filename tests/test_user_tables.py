@@ -18,7 +18,7 @@ from tests.app import kept_table, said, session_of, sound
 from tests.app import opened as visited
 from tests.test_data_page import GOOD, bring, choice, data_picker, facts, opened
 from tests.test_live import Browser, kernels
-from tests.test_live_undo import back
+from tests.test_live_edits import back
 
 fixtures = (kernels,)
 PLACE = {"op": "add", "x": 0.5, "y": 0.5, "label": 1}

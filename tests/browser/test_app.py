@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import subprocess
 import zipfile
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ from playwright.sync_api import (
     expect,
 )
 
+from pages.work import middleware
 from smpcore import METHODS
 from tests.browser.canvas_page import wait_until
 
@@ -200,3 +202,211 @@ def test_nothing_of_a_deleted_upload_stays(visit, address, tmp_path):
     before = raw_bytes(address)
     page.get_by_role("button", name="Delete").click()
     wait_until(page, lambda: raw_bytes(address) < before)
+
+
+# The code of a row on Explore's figure, by pointer and by keyboard.
+
+
+def test_a_row_pointed_at_shows_its_code_as_lines_words_and_a_table(visit):
+    page = visit("?method=imkpl&data=moons")
+    figure, code = page.locator("canvas.marks"), page.locator("canvas.code")
+    expect(figure).to_have_attribute("data-canonical", "1", timeout=60_000)
+    expect(code).to_be_hidden()
+    figure.focus()
+    page.keyboard.press("]")
+    expect(code).to_be_visible()
+    lines = int(code.get_attribute("data-lines"))
+    assert lines > 0
+    here = page.locator(".here")
+    expect(here).to_contain_text(re.compile(r"reconstructed from row \d+ \("))
+    page.locator(".twin summary").click()
+    table = page.locator(".tables table").filter(has_text="Code of row")
+    expect(table.locator("tbody tr")).to_have_count(lines)
+    caption = table.locator("caption").inner_text()
+    figure.focus()
+    page.keyboard.press("]")
+    expect(table.locator("caption")).not_to_have_text(caption)
+    page.get_by_role("button", name="Add (tool)").click()
+    expect(code).to_be_hidden()
+    page.get_by_role("button", name="Look (tool)").click()
+    figure.focus()
+    page.keyboard.press("]")
+    expect(code).to_be_visible()
+
+
+# The formula below the figure, in real Chromium: a term marks what it moves.
+
+
+def test_a_term_marks_what_it_moves_by_pointer_and_keyboard(visit):
+    page = visit("?data=moons")
+    root = page.locator(".spe")
+    fusion = page.get_by_role("button", name="fusion: moves the prototypes")
+    fusion.hover()
+    expect(root).to_have_attribute("data-term", "prototypes")
+    page.mouse.move(0, 0)
+    expect(root).to_have_attribute("data-term", "")
+    page.get_by_role("button", name="sparsity: moves the weights").focus()
+    expect(root).to_have_attribute("data-term", "weights")
+    page.keyboard.press("Tab")
+    expect(root).to_have_attribute("data-term", "")
+    assert fusion.locator("math msub").count() > 0
+
+
+def test_a_control_that_moves_lights_its_term(visit):
+    page = visit("?data=moons")
+    fusion = page.get_by_role("button", name="fusion: moves the prototypes")
+    expect(fusion).to_be_visible()
+    page.get_by_role("slider", name="Merge prototypes (λ)", exact=True).focus()
+    page.keyboard.press("ArrowRight")
+    expect(fusion).to_have_class("term term1 on")
+    expect(fusion).to_have_class("term term1")
+
+
+# The state file in real Chromium: saved, opened again, and what a reload keeps.
+
+
+def test_undo_takes_settings_back_by_button_and_key(visit):
+    page = visit()
+    canvas = settled(page)
+    undo = page.get_by_role("button", name="Undo")
+    for name in ("mu", "lam"):
+        slider(page, name).focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"() => location.search.includes('{name}=')")
+    expect(undo).to_have_attribute("title", "Undo Merge prototypes (λ); keys Ctrl Z")
+    undo.click()
+    page.wait_for_function("() => !location.search.includes('lam=')")
+    assert "mu=" in page.url
+    canvas.focus()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => !location.search.includes('mu=')")
+
+
+# The trade-off page in real Chromium: points come in, a click opens a model.
+
+POINTS = ".scatterlayer .trace .points path"
+
+
+def test_a_click_on_a_point_opens_that_model_on_explore(visit):
+    page = visit("tradeoff?data=breast_cancer&method=smallk")
+    use = page.get_by_role("button", name="Use this model")
+    refine = page.get_by_role("button", name="Refine")
+    expect(page.locator(POINTS).first).to_be_visible(timeout=60_000)
+    expect(refine).to_be_visible(timeout=60_000)
+    rested(page)
+    if not use.is_visible():  # on a busy machine a first sweep may have no point of it
+        refine.click()
+        expect(use).to_be_visible(timeout=60_000)
+        expect(refine).to_be_visible(timeout=120_000)
+    rested(page)
+    # Filled circles: the method's points on the front, dense to sparse.
+    point = page.locator(POINTS).nth(1)
+    box = point.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    told = page.get_by_text(
+        re.compile("Used on every page: .* Features per prototype \\(k\\) = ")
+    )
+    expect(told).to_be_visible(timeout=10_000)
+    k = re.search(r"Features per prototype \(k\) = (\d+)", told.inner_text())[1]
+    page.get_by_role("link", name="Open in Explore").click()
+    slider = page.get_by_role("slider", name="Features per prototype (k)").first
+    expect(slider).to_be_visible(timeout=30_000)
+    assert f"k={k}" in page.url or k == "3"
+
+
+# Performance in real Chromium: the matrix moves, a cell opens, doubts are said.
+
+
+def test_the_matrix_moves_while_the_threshold_is_held_and_a_cell_opens_a_case(visit):
+    page = visit("performance?data=breast_cancer")
+    tables = page.get_by_test_id("stDataFrame")
+    expect(tables.first).to_be_visible(timeout=60_000)
+    rested(page)
+    slider = page.get_by_role("slider", name="Threshold on the margin")
+    box = slider.bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.3 * box["width"], y)
+    page.mouse.down()
+    for share in (0.5, 0.6):
+        # Its canvas keeps a table's text for screen readers.
+        before = tables.nth(1).locator("table").inner_text()
+        page.mouse.move(box["x"] + share * box["width"], y, steps=4)
+        text = tables.nth(1).locator("table")
+        expect(text).not_to_have_text(before, use_inner_text=True)
+    page.mouse.up()
+    rested(page)
+    # The upper right cell: malignant rows below the threshold.
+    grid = tables.first.bounding_box()
+    page.mouse.click(grid["x"] + 0.8 * grid["width"], grid["y"] + 38 + 22)
+    rested(page)
+    chosen = page.get_by_test_id("stSelectbox").filter(has_text="Rows of the cell")
+    expect(chosen.get_by_role("combobox")).to_have_value(
+        "true malignant, predicted benign"
+    )
+    case = page.get_by_test_id("stSelectbox").filter(has_text=re.compile("^Row"))
+    number = case.last.get_by_role("combobox").input_value()
+    page.get_by_role("button", name="Open in Why this prediction").click()
+    expect(page.get_by_text("True value: malignant")).to_be_visible(timeout=30_000)
+    assert int(number) > 0 and "/prototypes" in page.url
+    expect(page.get_by_text("Prediction: ")).to_be_visible()
+
+
+def test_a_doubt_is_said_where_the_figure_is_pointed_at_and_by_why(visit):
+    """The same sentence of the same row, of which another class is more probable."""
+    link = "data=breast_cancer&threshold=1.5&p."
+    page = visit(f"performance?{link}performance_section=Probabilities")
+    page.get_by_role("button", name="Calibrate probabilities").click()
+    expect(page.get_by_text("Brier score: mean")).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Explore").first.click()
+    figure = page.locator("canvas.marks")
+    expect(figure).to_be_visible(timeout=60_000)
+    rested(page)
+    here, doubt = page.locator(".here"), "is more probable, but the prediction follows"
+    figure.focus()
+    for _ in range(200):
+        page.keyboard.press("]")
+        text = here.inner_text()
+        if doubt in text and ", training" in text:
+            break
+    number, sentence = re.search(r"Row (\d+), .*\n(.*?) · ", text).groups()
+    why = f"prototypes?{link}prototypes_section=Why this prediction"
+    page.goto(page.url.partition("?")[0] + why)
+    row = page.get_by_role("spinbutton", name="Row")
+    row.fill(number)
+    row.press("Enter")
+    expect(page.get_by_text(sentence)).to_be_visible(timeout=30_000)
+
+
+# A visitor reads why an upload was refused, in real Chromium.
+
+
+def test_a_visitor_reads_why_an_upload_was_refused(opened, address):
+    page = opened(address, {}, viewport={"width": 1280, "height": 900})
+    expect(page.locator("canvas.marks").first).to_be_visible(timeout=120_000)
+    page.goto(f"{address}data")
+    page.get_by_text("Upload data").click(timeout=60_000)
+    picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
+    # A hostile page of the same tab: files that nothing reads.
+    with page.expect_request("**/_stcore/upload_file/**") as request:
+        small = {"name": "t.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,x\n2,y\n"}
+        picker.locator("input[type=file]").set_input_files(small)
+    url = request.value.url.rsplit("/", 1)[0]
+    statuses = page.evaluate(
+        """async (url) => {
+          const token = document.cookie.match(/_streamlit_xsrf=([^;]+)/)[1];
+          const statuses = [];
+          for (let n = 0; n < 4; n += 1) {
+            const form = new FormData();
+            form.append("f", new Blob([new Uint8Array(49e6)]), "t.csv");
+            const headers = { "X-Xsrftoken": decodeURIComponent(token) };
+            statuses.push(await fetch(`${url}/${n}`, { method: "PUT", headers,
+              body: form }).then((answer) => answer.status, () => 0));
+          }
+          return statuses;
+        }""",
+        url,
+    )
+    assert statuses[:3] == [204] * 3 and statuses[3] in (413, 0)
+    alert = page.get_by_test_id("stAlert").filter(has_text="may hold 150 MB")
+    expect(alert).to_be_visible(timeout=60_000)
+    assert f"{middleware.SESSION_BYTES / 1e6:.0f} MB" in alert.inner_text()

@@ -110,7 +110,8 @@ def pages(fit, kernels):
         tables[name] = [table.value for table in sound(app).dataframe]
     model = context(app).model()
     X = fit.X[fit.parts["validation"]]
-    return tables | {"probability": model.probabilities(X)[:, 1]}
+    words = " ".join(caption.value for caption in app.caption)
+    return tables | {"probability": model.probabilities(X)[:, 1], "words": words}
 
 
 def test_counts_rates_and_predictive_values(rows, pages):
@@ -142,6 +143,11 @@ def test_the_area_under_the_curve(rows, pages):
 
 def test_brier_score_and_calibration_error(rows, pages):
     p, table = pages["probability"], pages["Probabilities"][0]
+    assert "Decision curve, " in pages["words"]
+    assert (
+        "training rows, for rows with the same shares of the classes"
+        in (pages["words"])
+    )
     line = table.set_index("probabilities").loc["calibrated"]
     assert line["Brier score"] == pytest.approx(brier_score_loss(rows.ill, p))
     of = clustered((p - rows.ill) ** 2, rows.patient, use_t=True)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from pages.state import table_store
 from smpcore import METHODS
-from tests.app import kernels, opened
+from tests.app import brought, kernels, opened
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.test_app import _payload
@@ -27,7 +26,7 @@ def link(fit):
     """The address of a fit's table and method."""
     query = {"data": fit.data, "method": fit.method}
     if fit.data in ("clinic", "numbers", "uneven"):
-        query |= {"data": "mine", "mine": table_store.keep(fit.table)}
+        query |= brought(fit.table)
     return query
 
 

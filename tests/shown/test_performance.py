@@ -220,7 +220,7 @@ def test_probabilities_of_the_most_probable_class():
     scores = fit.model.scores(fit.X[fit.parts["validation"]])
     shares = softmax(found.slope * scores + found.offsets, axis=1)
     right = fit.model.classes[shares.argmax(axis=1)] == fit.truth("validation")
-    line = app.dataframe[0].value.set_index("probabilities").loc["calibrated"]
+    lines = app.dataframe[0].value.set_index("probabilities")
     names = [*fit.model.classes]
     table = next(t.value for t in app.dataframe if "from" in t.value)
     assert table["rows"].sum() == len(right)
@@ -231,9 +231,12 @@ def test_probabilities_of_the_most_probable_class():
         assert bin_.probability == pytest.approx(top[inside].mean())
         assert bin_.share == pytest.approx(right[inside].mean())
     hot = fit.truth("validation")[:, None] == np.array(names)
-    assert line["Brier score"] == pytest.approx(
-        ((shares - hot) ** 2).sum(axis=1).mean()
-    )
+    of_scores = softmax(scores, axis=1)
+    for name, of in (("calibrated", shares), ("softmax of the scores", of_scores)):
+        error = ((of - hot) ** 2).sum(axis=1).mean()
+        assert lines.loc[name, "Brier score"] == pytest.approx(error)
+    begins = ("Reliability plot", "Decision curve, ")  # this one is of two classes
+    assert [any(c.startswith(b) for c in captions(app)) for b in begins] == [1, 0]
 
 
 def calibrated(fit):

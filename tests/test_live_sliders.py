@@ -1,21 +1,181 @@
-"""The fit step by step: what the figure is sent are the states of that very fit."""
+"""Sliders on Explore hold what was chosen, wherever their ends lie."""
 
 import zlib
 
 import numpy as np
 import pytest
 
+from pages.explore import live
 from pages.explore.canvas import pack
 from pages.explore.path import LARGE, MOST_LARGE, shown_states
-from pages.work import fits
+from pages.state.choice import Choice
+from pages.state.context import resolve
+from pages.work import cache, fits
 from pages.work.fits import difference
 from smpcore import METHODS, figures
 from smpcore.model import Step
 from smpcore.papers import OTHER_OBJECTIVES, PRINTED
 from tests.app import session_of
-from tests.test_live import Browser, kernels
+from tests.test_live import Browser, kernels  # noqa: F401
 
-fixtures = (kernels,)
+#: At this weight of sparsity, Merge prototypes (λ) ends at 0.334 on these data.
+CHOSEN = {"lam": 0.408, "mu": 0.001}
+
+
+@pytest.fixture
+def browser():
+    """A visitor who has typed a μ that moves the end of λ below what λ is."""
+    browser = Browser(data="breast_cancer", values={"lam": CHOSEN["lam"]})
+    browser.drag(mu=CHOSEN["mu"], release=True)
+    return browser
+
+
+def _natural(choice):
+    """The end of λ that the data give."""
+    return cache.bounds(resolve(choice).data, choice.method, resolve(choice).values)[
+        "lam"
+    ][1]
+
+
+def _same(picture, other):
+    np.testing.assert_array_equal(
+        picture["prototypes"]["weights"], other["prototypes"]["weights"]
+    )
+    np.testing.assert_array_equal(picture["margin"], other["margin"])
+
+
+def test_a_figure_that_comes_back_shows_the_chosen_model(browser):
+    assert _natural(browser.choice) < CHOSEN["lam"]
+    before, picture = browser.choice, browser.last["picture"]
+    browser.last = browser.post(None)
+    assert browser.choice == before and browser.choice.values == CHOSEN
+    assert not browser.last["notices"]
+    _same(browser.last["picture"], picture)
+
+
+def test_the_slider_and_its_strip_hold_the_chosen_value(browser):
+    for last in (browser.last, browser.post(None)):
+        browser.last = last
+        control = browser.control("lam")
+        assert control["value"] == control["high"] == CHOSEN["lam"]
+        assert last["path"]["values"][-1] == CHOSEN["lam"], "its own knot"
+    end = len(browser.last["path"]["values"]) - 1
+    (knot,) = browser.send("knots", want=[end])["knots"]
+    assert knot["value"] == CHOSEN["lam"]
+    shown = browser.drag(release=True)["picture"]
+    assert knot["chain"] == shown["chain"], "the browser takes the knot"
+    assert (knot["winner"] == shown["winner"]).mean() > 0.99
+
+
+def test_the_ends_stand_still_in_a_drag_and_follow_when_it_ends(browser):
+    high, chain = browser.control("lam")["high"], browser.last["picture"]["chain"]
+    browser.drag(lam=0.01)
+    assert browser.control("lam")["high"] == high
+    assert browser.last["picture"]["chain"] == chain
+    browser.drag(lam=0.01, release=True)
+    assert browser.control("lam")["high"] == _natural(browser.choice) < high
+    assert browser.last["path"]["values"][-1] == _natural(browser.choice)
+    assert browser.last["picture"]["chain"] != chain, "other knots, another path"
+
+
+def test_undo_brings_back_a_value_beyond_the_end(browser):
+    browser.drag(lam=0.01, release=True)
+    browser.drag(method="smallk", release=True)
+    for _ in range(2):
+        browser.send("edit", op="undo")
+    assert browser.choice.values == CHOSEN
+    assert browser.control("lam")["high"] == CHOSEN["lam"]
+
+
+def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
+    browser.drag(data="digits", release=True)
+    browser.drag(lam=0.6, release=True)
+    header = browser.drag(data="breast_cancer", release=True)
+    lam = browser.control("lam")
+    assert lam["low"] < lam["value"] < lam["high"] == _natural(browser.choice)
+    assert "was out of range; reset to" in header["notices"][0]["text"]
+
+
+def test_another_option_leaves_what_was_chosen(browser):
+    header = browser.drag(start="each", release=True)
+    assert browser.choice.values["lam"] == CHOSEN["lam"]
+    assert browser.control("lam")["high"] == CHOSEN["lam"]
+    assert not header["notices"]
+
+
+def test_a_count_at_its_default_follows_the_data_and_is_the_same_model():
+    choice = Choice(method="smallk", data="moons")
+    usual = resolve(choice).fit().estimator
+    browser = Browser(method="smallk", data="moons")
+    k = browser.control("k")
+    assert (k["value"], k["high"]) == (2, 2)
+    now = browser.choice
+    shown = resolve(now).fit().estimator
+    scores = [
+        one.decision_function(resolve(choice).data.of("train")[0])
+        for one in (usual, shown)
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+# What is shown while a control is held is the model that a release gives.
+
+
+@pytest.fixture(params=METHODS)
+def moons(request, monkeypatch):
+    # However slow the machine is: the clock is no part of what is tested.
+    monkeypatch.setattr(live, "CANONICAL_SECONDS", 30.0)
+    return Browser(method=request.param, data="moons")
+
+
+def _alike(one, other):
+    for name in ("winner", "margin", "predicted"):
+        np.testing.assert_array_equal(one[name], other[name])
+    assert one["strip"] == other["strip"]
+
+
+def test_held_and_released_are_one_model(moons):
+    sliders = [
+        c
+        for c in moons.last["controls"]
+        if c["group"] == "method" and c["scale"] in ("log", "int", "linear")
+    ]
+    for control in [c for c in sliders if c["shown"] and not c["advanced"]][:3]:
+        low, high = control["low"], control["high"]
+        middle = float(np.sqrt(max(low, 1e-4 * high) * high))
+        value = round(middle) if control["scale"] == "int" else middle
+        held = moons.drag(**{control["name"]: value})["picture"]
+        _alike(
+            held,
+            moons.drag(**{control["name"]: value}, release=True)["picture"],
+        )
+
+
+def test_the_strip_is_drawn_from_the_models_that_a_release_gives(moons):
+    path = moons.last["path"]
+    if path is None:
+        pytest.skip("nothing is scrubbed")
+    middle = len(path["values"]) // 2
+    for index in sorted({middle, 0}, reverse=True):
+        knot = moons.send("knots", want=[index])["knots"][0]
+        value = path["values"][index]
+        _alike(
+            knot,
+            moons.drag(**{path["param"]: value}, release=True)["picture"],
+        )
+
+
+def test_the_slider_begins_at_the_value_chosen_for_these_rows():
+    moons = Browser(method="imkpl", data="xor")
+    control = next(c for c in moons.last["controls"] if c["name"] == "kappa")
+    said = {r["name"]: r for r in moons.last["picture"]["readouts"]}
+    assert said["κ"]["value"] == f"{control['value']:.3g}"
+    assert said["κ"]["detail"].startswith("chosen on 5 folds of 180 training rows")
+    assert moons.last["picture"]["value"] == control["value"]
+    assert moons.context.values["kappa"] is None
+
+
+# The fit step by step: what the figure is sent are the states of that very fit.
 
 CASES = [
     (key, data)
