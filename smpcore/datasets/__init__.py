@@ -40,8 +40,8 @@ from smpcore.datasets.display_names import (
     shorten_name,
     shown,
 )
-from smpcore.datasets.follow_up import MOST_WEIGHT, FollowUp
-from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS, MAX_TABLE_BYTES
+from smpcore.datasets.follow_up import FollowUp
+from smpcore.datasets.limits import MAX_BYTES, MAX_ROWS
 from smpcore.datasets.matrices import (
     make_matrices,
     matrix_of,
@@ -65,7 +65,6 @@ from smpcore.datasets.series import long_roles
 from smpcore.datasets.series_features import feature_names
 from smpcore.datasets.splits import Split, split
 from smpcore.datasets.structure import (
-    MAX_CLASSES,
     Proposal,
     Suggestion,
     check_fit,
@@ -97,11 +96,8 @@ __all__ = [
     "DELIMITERS",
     "ENCODINGS",
     "MAX_BYTES",
-    "MAX_CLASSES",
     "MAX_ROWS",
-    "MAX_TABLE_BYTES",
     "MOST_FORBIDDEN",
-    "MOST_WEIGHT",
     "QUOTES",
     "SIGNS",
     "TABLE_FORMATS",
