@@ -123,6 +123,8 @@ def test_the_table_below_is_read_instead_from_its_line(n_rows, between):
     below, read_so, notices = read_frame(text.encode(), "t.csv", **options)
     pd.testing.assert_frame_equal(below, read_frame(second.encode(), "t.csv")[0])
     assert (read_so.skip, read_so.next_table) == (reading.next_table, 0)
+    again, *_ = read_frame(text.encode(), "t.csv", **read_so.options())
+    pd.testing.assert_frame_equal(below, again)
     assert "lines above the table are skipped" in notices[0]
 
 
