@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.apply import new_rows
 from pages.state import session
-from pages.ui import calibration
+from pages.ui import readouts
 from pages.ui.elements import problems_shown, trained_on
 from pages.ui.text import message
 from pages.work import cache
@@ -31,7 +31,7 @@ with problems_shown(st.error, stop=True):
 for notice in matched.notices:
     message(st.warning, notice)
 new_rows.summary(model, answers)
-calibration.offer(context)
+readouts.offer_calibration(context)
 where = new_rows.known(file, data, matched)
 new_rows.overlap(where, context.open_test)
 if matched.labels is not None:

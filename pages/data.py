@@ -9,7 +9,7 @@ from pages.data import (
     tabs,
     uploads,
 )
-from pages.state import address, session
+from pages.state import session
 from pages.ui import workspace
 from pages.ui.elements import problems_shown
 from pages.ui.text import message
@@ -60,4 +60,4 @@ with problems_shown(st.error, stop=True):
 _facts(dataset, division)
 checks.remarks(dataset, division, table)
 tabs.show(dataset, division, table)
-address.show(session.current())
+session.show_address(session.current())

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.explore import edits, live
 from pages.explore.canvas import figure_script, live_figure
-from pages.state import address, lesson_files, lesson_run, session
+from pages.state import lesson_files, lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, navigation, qr, workspace
 from pages.ui.elements import download
@@ -18,7 +18,7 @@ from smpcore.datasets import plural
 def _store_message() -> None:
     message = (st.session_state.get("live_figure") or {}).get("msg")
     session.get().message = message
-    address.read()
+    session.read_address()
     if isinstance(message, dict) and message.get("kind") == "tour":
         session.get().message = None  # the figure begins anew with the lesson
         lesson_bar.begin({"lesson": lesson_files.TOUR})

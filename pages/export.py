@@ -15,7 +15,7 @@ from pages.export import (
     settings,
     streams,
 )
-from pages.state import address, session
+from pages.state import session
 from pages.ui import exports
 from pages.ui.elements import is_waiting, problems_shown, table, trained_on, visit_task
 from pages.ui.text import define, message
@@ -67,4 +67,4 @@ with problems_shown():  # the Python below can be had all the same
 with st.expander("The same model in Python"):
     with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")
-address.show(session.current())
+session.show_address(session.current())

@@ -2,14 +2,7 @@
 
 import streamlit as st
 
-from pages.prototypes import (
-    answers,
-    detail,
-    model_context,
-    portraits,
-    report,
-    stability,
-)
+from pages.prototypes import answers, detail, model_context, report, stability
 from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
 from pages.ui import readouts
@@ -17,7 +10,7 @@ from pages.ui.elements import problems_shown, trained_on
 from pages.ui.text import message
 
 SECTIONS = {
-    "All": portraits.gallery,
+    "All": detail.gallery,
     "One by one": detail.single,
     "Rule in words": report.rule,
     "Why this prediction": answers.why,

@@ -5,8 +5,8 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from pages.state import address, session
-from pages.tradeoff import charts, sweeps
+from pages.state import session
+from pages.tradeoff import sweeps
 from pages.ui.elements import problems_shown, progress_bar, stop_all
 from pages.ui.text import message
 from pages.work.slots import interactive_slot
@@ -54,7 +54,7 @@ def _choose(result: sweeps.SweepResult) -> None:
     link.page_link("pages/explore.py", label="Open in Explore")
     if message_in_use := sweeps.in_use(session.resolved(), result, request):
         st.success(message_in_use)
-    address.show(session.current())
+    session.show_address(session.current())
 
 
 def _results() -> None:
@@ -69,14 +69,14 @@ def _results() -> None:
         message(st.info, problem)
     if pairs:
         result = sweeps.gather(request, pairs)
-        for sentence in charts.failures(result, request.score):
+        for sentence in sweeps.failures(result, request.score):
             message(st.warning, sentence)
         if len(result.points):
-            charts.show(result, request, partial(_clicked, request, result.of_methods))
+            sweeps.chart(result, request, partial(_clicked, request, result.of_methods))
             if len(result.of_methods):
                 _choose(result)
-            charts.points_table(result, request)
-        if not wait and not problems and (late := charts.unfinished(result, request)):
+            sweeps.points_table(result, request)
+        if not wait and not problems and (late := sweeps.unfinished(result, request)):
             st.info(late)
     # The whole page decides how often this is looked at, and follows a point.
     if wait != polling or session.resolved().key != context.key:

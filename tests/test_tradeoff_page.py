@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from pages.state import links
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.tradeoff import charts, sweeps
+from pages.tradeoff import sweeps
 from pages.work import cache, studies
 from smpcore import METHODS
 from smpcore.evaluation import (
@@ -166,13 +166,13 @@ def test_a_smaller_baseline_is_named_and_so_is_one_without_a_point():
     path = next(walk for walk in baseline_paths("classification") if walk.parameter)
     title = title_of(path.key)
     found = _found([1.0], 4, path.key)
-    told = charts.rivals(found.points)
+    told = sweeps.rivals(found.points)
     assert f"At least as good and smaller: {title} (than 1 of the 1 points" in told
-    remarks = charts.as_table(found, _asked())["Remarks"]
+    remarks = sweeps.as_table(found, _asked())["Remarks"]
     assert sum(f"dominated by baseline {title}" in remark for remark in remarks) == 1
-    assert charts.rivals(_found([1.0], 4).points) == ""
+    assert sweeps.rivals(_found([1.0], 4).points) == ""
     asked = dataclasses.replace(_asked(), groups=("usual",))
-    late = charts.unfinished(found, asked)
+    late = sweeps.unfinished(found, asked)
     for walk in baseline_paths("classification"):
         assert (title_of(walk.key) in late) == (walk.key != path.key)
 

@@ -29,7 +29,7 @@ from pages.explore.canvas import message_problem, pack
 from pages.explore.edits import UNEXPECTED, edited
 from pages.explore.picture import picture
 from pages.explore.scene import Scene, laying_out, scene_of
-from pages.state import address, lesson_files, lesson_run, session, undo
+from pages.state import lesson_files, lesson_run, session, undo
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve, validated
 from pages.state.session import Live
@@ -348,7 +348,7 @@ def _respond(
     if not dragging:
         header["headline"] = _headline(context, scene)
         header["laying_out"] = laying_out(context, scene)
-        address.show(context.choice)
+        session.show_address(context.choice)
 
 
 def _headline(context: Context, scene: Scene) -> str:

@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.export import formats, settings
 from pages.state import session
-from pages.ui import calibration, exports
+from pages.ui import exports, readouts
 from pages.ui.elements import download
 from smpcore.codegen import TARGETS, SensorRange, Stream
 from smpcore.evaluation import ComparedFormat
@@ -75,7 +75,7 @@ def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export
     if not TARGETS[target].has_probabilities:
         return made, False
     if found is None:
-        calibration.offer(made.context)
+        readouts.offer_calibration(made.context)
         return made, False
     if classes and len(classes) > 2 and (found.curves or not found.slope):
         st.caption("Probabilities that are no softmax of the scores are not exported.")

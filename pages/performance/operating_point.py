@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import address, session, widget_state
+from pages.state import session, widget_state
 from pages.state.context import Context, resolve
 from pages.ui.elements import live_slider, number_columns
 from pages.ui.readouts import TITLES
@@ -196,7 +196,7 @@ def use(rows: EvaluatedRows) -> None:
     if (point.threshold, point.band) != used:
         words += " What is set above is tried on this page only."
     message(st.caption, words, help=define("Threshold"))
-    address.show(now.choice)
+    session.show_address(now.choice)
 
 
 def tried_model(rows: EvaluatedRows) -> PrototypeModel:

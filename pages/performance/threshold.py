@@ -13,7 +13,7 @@ import streamlit as st
 from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import session, widget_state
-from pages.ui import calibration
+from pages.ui import readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
@@ -56,7 +56,7 @@ def probabilities(rows: EvaluatedRows) -> None:
             )
             return
         model = rows.model()
-        calibration.offer(rows)
+        readouts.offer_calibration(rows)
         if model.calibration is None:
             st.caption(
                 "Refits the model on folds of the training rows; scores of the rows "
@@ -119,7 +119,7 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     dependent = rows.data.cluster_note
     weights = rows.data.weight_note
     st.caption(
-        f"{calibration.basis(model)} Brier score: mean squared error{summed}; "
+        f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}; "
         f"Student's 95 % interval{dependent}{weights}; shares have Wilson's. If the "
         "method or its parameters were chosen on the validation rows, their results "
         "are optimistic."
@@ -140,8 +140,8 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     table(lines)
     dependent = rows.data.cluster_note
     st.caption(
-        f"{calibration.basis(model)} Covers: {rows.part} rows, with Wilson's 95 % "
-        f"interval{dependent}. These are out-of-fold residual intervals: their "
+        f"{readouts.calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
+        f"95 % interval{dependent}. These are out-of-fold residual intervals: their "
         "coverage is measured, not guaranteed; they are as wide for every row."
     )
 
@@ -179,7 +179,7 @@ def _curves(rows: EvaluatedRows) -> None:
     threshold = sign * operating_point.current(rows).threshold + 0.0  # no -0
     band, n_scored = 0.0, 0
     if rule is not None or wanted < 100:
-        scores = calibration.training_scores(rows)
+        scores = readouts.training_scores(rows)
         if scores is None:
             return
         lead = scores[:, positive] - scores[:, 1 - positive]

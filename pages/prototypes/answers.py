@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.prototypes.detail import draw
 from pages.prototypes.model_context import ModelContext
-from pages.prototypes.portraits import draw
 from pages.state import session, widget_state
-from pages.ui import calibration, explanation_sheet
+from pages.ui import explanation_sheet, readouts
 from pages.ui.elements import data_editor, number_columns, signed_bars, table
 from pages.ui.readouts import TITLES
 from pages.ui.text import define, escape_markdown, message, short_label
@@ -370,8 +370,10 @@ def _verdict(context: ModelContext, x: np.ndarray, explainer: CaseExplainer) -> 
     words = f"{'. '.join([f'Prediction: **{answer}**', *lead])}."
     st.markdown(words, help=define("Lead") if is_class else None)
     if sure := facts[is_class:]:
-        message(st.markdown, ". ".join(sure), help=calibration.help_text(context.model))
-    calibration.offer(context)
+        message(
+            st.markdown, ". ".join(sure), help=readouts.calibration_help(context.model)
+        )
+    readouts.offer_calibration(context)
     _activations(context, x)
 
 

@@ -10,9 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.prototypes.detail import oddities
+from pages.prototypes.detail import lines, oddities
 from pages.prototypes.model_context import ModelContext
-from pages.prototypes.portraits import lines
 from pages.state import session
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download

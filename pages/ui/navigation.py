@@ -8,7 +8,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from pages.state import address, lesson_run, session, table_store
+from pages.state import lesson_run, session, table_store
 from pages.state.choice import MINE, Choice
 from pages.ui import lesson_bar, workspace
 from pages.ui.text import escape_markdown
@@ -133,7 +133,7 @@ def run() -> None:
             head.caption(question, width="content")
         page.run()
     # Values set on this page are linked and kept too.
-    address.show(session.current())
+    session.show_address(session.current())
     workspace.keep(session.current())
 
 
@@ -150,12 +150,12 @@ def _chosen() -> Choice:
     makes one step of its history. Behind the page they were a second one: Back led from
     the page with its settings to the page without them.
     """
-    address.read()
+    session.read_address()
     workspace.current()
     lesson_bar.begin_by_link()
     lesson_run.follow()
     choice = session.current()
-    address.show(choice)
+    session.show_address(choice)
     return choice
 
 

@@ -1,4 +1,4 @@
-"""Read-outs of a model: scores, size, certificate, solver, and how good that is."""
+"""Read-outs of a model: scores, size, certificate, solver, calibration."""
 
 from __future__ import annotations
 
@@ -6,13 +6,116 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import streamlit as st
 
-from pages.ui import calibration
-from pages.ui.text import MEANINGS
+from pages.state import session
+from pages.state.context import Context
+from pages.ui.elements import is_waiting, problems_shown, visit_task
+from pages.ui.text import MEANINGS, define, message
 from pages.work import cache
+from pages.work.cache import Parts, pairs
+from pages.work.tasks import Task
 from smpcore import PrototypeModel, datasets
-from smpcore.evaluation import RegressionScores, Scores
-from smpcore.readouts import READOUTS
+from smpcore.datasets import plain_number, plural
+from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numbers
+from smpcore.readouts import COVERAGE, READOUTS
+
+#: A page waits so long for the fits on folds, then shows how far they are.
+WAIT_SECONDS = 2.0
+#: Name of the task among the visit's.
+_TASK = "out_of_fold"
+#: What is calibrated, and its term in the glossary.
+_CALIBRATED = {
+    "classification": ("probabilities", "Calibration"),
+    "regression": ("intervals", "Prediction interval"),
+}
+
+
+def _calibrated(context: Context) -> tuple:
+    dataset, division = context.data.dataset, context.data.split
+    return dataset.digest, division.key, context.method.key, pairs(context.values)
+
+
+def _begin(context: Context) -> Task:
+    """The visit's task of the fits on folds."""
+    compute, study = context.training_scores.compute, context.data.dataset
+    return visit_task(_TASK, _calibrated(context), compute, study=study)
+
+
+def training_scores(context: Context) -> np.ndarray | None:
+    """Out-of-fold scores of the training rows; None while they are on their way."""
+    training = context.training_scores
+    if training.scores is not None:
+        return training.scores
+    task = _begin(context)
+    if is_waiting(task, WAIT_SECONDS, "Cross-validation fits"):
+        return None
+    with problems_shown():
+        return task.result()
+    st.button("Retry", key="refit_folds", on_click=task.start)
+    return None
+
+
+def offer_calibration(context: Context) -> None:
+    """Offer to calibrate the model; where it cannot be, say why."""
+    training = context.training_scores
+    if training.scores is not None:
+        if training.problem:
+            message(st.info, training.problem)
+        return
+    if session.get().results.get(_TASK, (None,))[0] == _calibrated(context):
+        if training_scores(context) is not None:
+            st.rerun()
+        return
+    what, term = _CALIBRATED[context.data.dataset.task]
+    st.button(
+        f"Calibrate {what}",
+        key="calibrate",
+        icon=":material/percent:",
+        help=define(term),
+        on_click=_begin,
+        args=(context,),
+    )
+
+
+def calibration_basis(model: PrototypeModel) -> str:
+    """What a calibration was learned on, and for which rows it holds."""
+    rows = f"{model.calibration.rows:,} training rows"
+    if model.classes is None:
+        return f"From out-of-fold residuals of {rows}."
+    return (
+        f"Calibrated on out-of-fold scores of {rows}, for rows with the same shares of "
+        "the classes."
+    )
+
+
+def calibration_help(model: PrototypeModel) -> str:
+    """What the numbers of a calibration mean."""
+    _, term = _CALIBRATED["regression" if model.classes is None else "classification"]
+    return (
+        f"{define(term)} {calibration_basis(model)} Of a row that the model has "
+        "learned from it is optimistic."
+    )
+
+
+def _calibration_line(
+    model: PrototypeModel, data: Parts, part: str
+) -> tuple[str, str, str]:
+    """Key, value and detail of a line about a calibration, on rows of a part."""
+    X, y = data.of(part)
+    of_rows = data.clusters(part), data.weights(part)
+    if model.classes is None:
+        low, high = model.intervals(X, COVERAGE).T
+        covered = int(((low <= y) & (y <= high)).sum())
+        detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
+        return "interval", f"± {plain_number((high - low)[0] / 2, 3)}", detail
+    known = class_numbers(y, model.classes)
+    score, low, high = brier_score(model.probabilities(X), known, *of_rows)
+    detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "
+    detail += f"{low:.3f}–{high:.3f}"
+    detail += data.weight_note
+    return "probabilities", f"{score:.3f}", detail
+
 
 #: What a prototype of each kind is.
 KINDS = {
@@ -89,8 +192,8 @@ def readouts(
     else:
         texts += _classes(counted[part], counted["train"], winners)
     if model.calibration is not None:
-        line = _text(*calibration.readout(model, data, part))
-        texts.append(line | {"help": calibration.help_text(model)})
+        line = _text(*_calibration_line(model, data, part))
+        texts.append(line | {"help": calibration_help(model)})
     if data.dataset.forbidden:
         texts.append(_forbidden(data))
     texts += _size(estimator, data.preparation)

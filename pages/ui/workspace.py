@@ -9,7 +9,6 @@ import msgspec
 import streamlit as st
 
 from pages.state import (
-    address,
     lesson_run,
     links,
     session,
@@ -42,7 +41,7 @@ def current() -> Choice:
     """The visitor's choice; after a reload with what was noted before it."""
     is_new = session.is_new()
     choice = session.current()
-    if not is_new and address.was_left():
+    if not is_new and session.was_address_left():
         _follow_history(choice)
     content = _files.get(visitors.browser())
     if is_new and content:

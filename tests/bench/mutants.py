@@ -31,13 +31,13 @@ SEED, WANTED = 20_26, 60
 #: What is shown: read-outs, rates, sizes, explanations, the report, printed tables.
 FILES = (
     "pages/ui/readouts.py",
-    "pages/ui/calibration.py",
+    "pages/ui/readouts.py",
     "pages/ui/explanation_sheet.py",
     "pages/ui/readouts.py",
     "pages/performance/*.py",
     "pages/prototypes/*.py",
     "pages/compare/*.py",
-    "pages/tradeoff/charts.py",
+    "pages/tradeoff/sweeps.py",
     "pages/export/counts.py",
     "smpcore/evaluation/rates.py",
     "smpcore/evaluation/sizes.py",

@@ -12,7 +12,7 @@ from pages.compare.candidates import Maps
 from pages.export import counts
 from pages.state.choice import Choice
 from pages.state.context import resolve
-from pages.tradeoff import charts
+from pages.tradeoff import sweeps
 from pages.ui import exports
 from pages.work import studies
 from smpcore.codegen import Counts
@@ -38,7 +38,7 @@ def test_the_baseline_of_trade_offs(data):
         ("accuracy", accuracy_score),
         ("balanced_accuracy", balanced_accuracy_score),
     ):
-        shown = charts.baseline_score(asked(oracle.fit("smp", data), name))
+        shown = sweeps.baseline_score(asked(oracle.fit("smp", data), name))
         assert shown == pytest.approx(score(y, answers))
 
 
@@ -58,7 +58,7 @@ def test_the_table_of_trade_offs():
         }
     )
     request = asked(oracle.fit("smp", "wine"), "accuracy")
-    shown = charts.as_table(SimpleNamespace(points=points), request)
+    shown = sweeps.as_table(SimpleNamespace(points=points), request)
     best = np.argsort(-folds.mean(axis=1))
     means = shown[READOUTS["accuracy"].label]
     assert means.tolist() == [round(float(v), 4) for v in folds.mean(axis=1)[best]]
