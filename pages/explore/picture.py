@@ -10,15 +10,9 @@ from pages.explore.scene import SHOWN_ROWS, Scene
 from pages.ui import readouts
 from pages.ui.text import prototype_texts
 from pages.work import cache
-from smpcore import PrototypeModel, figures
+from smpcore import PrototypeModel, explain, figures
 from smpcore.datasets import in_place, used_matrices
 from smpcore.evaluation import class_numbers
-from smpcore.explain import (
-    deciding_prototypes,
-    doubts,
-    heaviest_cases,
-    prototype_weights,
-)
 from smpcore.model import value_range
 
 #: Number that stands for no prototype; a model with more of them has no such layer.
@@ -31,7 +25,7 @@ def assignments(estimator: Any, scene: Scene, n_nodes: int) -> dict[str, Any] | 
     if model.classes is None or model.n_prototypes > NONE:
         return None
     activations = model.activations(scene.view.nodes(n_nodes))
-    winner = deciding_prototypes(model, activations)
+    winner = explain.deciding_prototypes(model, activations)
     return {
         "rows": _tied(estimator, scene).astype(np.uint8),
         "winner": winner.astype(np.uint8),
@@ -42,7 +36,7 @@ def assignments(estimator: Any, scene: Scene, n_nodes: int) -> dict[str, Any] | 
 def _tied(estimator: Any, scene: Scene) -> np.ndarray:
     """Prototype of each drawn row: training rows as the solver tied them."""
     model = estimator.model_
-    tied = deciding_prototypes(model, model.activations(scene.X))
+    tied = explain.deciding_prototypes(model, model.activations(scene.X))
     place = scene.place_in_training
     # A fit on a part of the rows has tied others than those that are drawn.
     if len(estimator.assignment_) == scene.n_training:
@@ -81,7 +75,7 @@ def codes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, Any] | N
     weights = model.activations(scene.X)
     entered = np.argsort(-weights, axis=1, kind="stable")[:, :MOST_ENTRIES]
     weight = np.take_along_axis(weights, entered, axis=1)
-    case, _ = heaviest_cases(model, MOST_CODED)
+    case, _ = explain.heaviest_cases(model, MOST_CODED)
     share = model.mixing[case, np.arange(model.n_prototypes)[:, None]]
     rows = data.split.train[estimator.anchor_rows_]
     return {
@@ -166,7 +160,7 @@ def _regions(
 def _doubts(model: PrototypeModel, scene: Scene, n_nodes: int) -> dict[str, Any]:
     """Which predictions of rows and nodes are doubtful, in the words of all pages."""
     words, place = np.unique(
-        ["", *doubts(model, np.vstack([scene.X, scene.view.nodes(n_nodes)]))],
+        ["", *explain.doubts(model, np.vstack([scene.X, scene.view.nodes(n_nodes)]))],
         return_inverse=True,
     )
     rows, nodes = np.split(place[1:].astype(np.uint8), [len(scene.X)])
@@ -209,7 +203,9 @@ def _prototypes(estimator: Any, scene: Scene, data: cache.Parts) -> dict[str, An
         shown["size"] = np.count_nonzero(model.mixing, axis=0).astype(np.int32)
     if model.classes is None:
         shown["owner"] = np.full(model.n_prototypes, 255, np.uint8)
-        shown["words"] = [readouts.effect(voice) for voice in prototype_weights(model)]
+        shown["words"] = [
+            readouts.effect(voice) for voice in explain.prototype_weights(model)
+        ]
     if model.similarity.kind == "strings" and (texts := prototype_texts(model, data)):
         shown["words"] = texts
         if model.classes is not None:
@@ -261,14 +257,14 @@ def _values(
 def _stars(estimator: Any, view: figures.View, owner: np.ndarray) -> dict[str, Any]:
     """How much each invented case weighs, whether it is off the data, its start."""
     model = estimator.model_
-    size, off = np.abs(prototype_weights(model)), estimator.off_data_
+    size, off = np.abs(explain.prototype_weights(model)), estimator.off_data_
     # The start of a case that several fell together into is that of the first.
     _, first = np.unique(estimator.merged_, return_index=True)
     start = estimator.start_[first] * model.scale + model.center
     start = None if view.of_target else view.project(start).astype(np.float32)
     return {
         "mark_size": (size / (size.max() or 1.0)).astype(np.float32),
-        "mark_weight": prototype_weights(model).astype(np.float32),
+        "mark_weight": explain.prototype_weights(model).astype(np.float32),
         "mark_owner": owner,
         "mark_off": None if off is None else off.astype(np.uint8),
         "mark_start": start,
@@ -280,7 +276,7 @@ def _cases(
 ) -> dict[str, Any]:
     """The heaviest real cases of each mix: rows, shares, and pixels of images."""
     model = estimator.model_
-    case, share = heaviest_cases(model, MOST_CASES)
+    case, share = explain.heaviest_cases(model, MOST_CASES)
     row = data.split.train[estimator.anchor_rows_[case]]
     label = class_numbers(data.y[row.ravel()], model.classes).reshape(row.shape)
     pixels = None
@@ -302,7 +298,7 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     if model.classes is None:
         names = [
             f"Prototype {j + 1} ({readouts.effect(v)})"
-            for j, v in enumerate(prototype_weights(model))
+            for j, v in enumerate(explain.prototype_weights(model))
         ]
         note = "right: raises the prediction for similar inputs; left: lowers it"
         return names, None, note
@@ -319,7 +315,7 @@ def _bars(model: PrototypeModel, data: cache.Parts) -> dict[str, Any] | None:
     """Weights that are drawn as bars beside the picture, the largest first."""
     owner = None
     if model.kind_of_prototype == "invented case":
-        values, title = prototype_weights(model), "Weights of the cases"
+        values, title = explain.prototype_weights(model), "Weights of the cases"
         names, owner, note = _speakers(model)
     elif len(model.similarity.weights) > 1 or (
         data.dataset.matrices and len(used_matrices(data.dataset)) > 1

@@ -24,21 +24,12 @@ from smpcore import (
     METHODS,
     Dataset,
     PrototypeModel,
+    datasets,
     errors,
     evaluate,
     load_dataset,
     prepare,
     split,
-)
-from smpcore.datasets import (
-    FollowUp,
-    Preparation,
-    Split,
-    censoring_weights,
-    check_fit,
-    event_within,
-    forbid,
-    plain_number,
 )
 from smpcore.evaluation import RegressionScores, Scores, clusters
 
@@ -55,8 +46,8 @@ class Parts:
     """
 
     dataset: Dataset
-    split: Split
-    preparation: Preparation
+    split: datasets.Split
+    preparation: datasets.Preparation
     X: np.ndarray
     y: np.ndarray
     row_weights: np.ndarray | None = None
@@ -96,8 +87,8 @@ class Parts:
         usual, words = float(np.median(self.of("train")[1])), {}
         for part in PARTS:
             off = np.abs(self.of(part)[1] - usual)
-            error = plain_number(off.mean(), 3) if off.size else ""
-            always = f"always {plain_number(usual, 3)}"
+            error = datasets.plain_number(off.mean(), 3) if off.size else ""
+            always = f"always {datasets.plain_number(usual, 3)}"
             words[part] = f"training-median baseline ({always}): {error}"
         return words
 
@@ -154,7 +145,7 @@ def _in_key(value: Any) -> Any:
         return value.dataset.digest, value.split.key
     if isinstance(value, Dataset):
         return value.digest
-    if isinstance(value, Split):
+    if isinstance(value, datasets.Split):
         return value.key
     return pairs(value) if isinstance(value, Mapping) else value
 
@@ -220,13 +211,13 @@ def table_file(state: tuple[str, int, int], _read: Callable) -> Dataset | str:
 
 
 _two_classes = memo(32)(Dataset.two_classes)
-_within = memo(32)(event_within)
-forbidding = memo(32)(forbid)
+_within = memo(32)(datasets.event_within)
+forbidding = memo(32)(datasets.forbid)
 split_of = memo(64)(split)
 
 
 def with_question(
-    table: Dataset, question: FollowUp | None, two_classes: bool
+    table: Dataset, question: datasets.FollowUp | None, two_classes: bool
 ) -> Dataset:
     """A table whose target is that of a question.
 
@@ -242,13 +233,13 @@ def with_question(
 
 
 @memo(32)
-def parts(dataset: Dataset, division: Split) -> Parts:
+def parts(dataset: Dataset, division: datasets.Split) -> Parts:
     """Split and prepare a data set."""
-    check_fit(dataset, division)
+    datasets.check_fit(dataset, division)
     preparation = prepare(dataset, division.train)
     X = preparation.transform(dataset.frame)
     every = np.arange(dataset.n_samples)
-    weights = censoring_weights(dataset, division.with_censored, every)
+    weights = datasets.censoring_weights(dataset, division.with_censored, every)
     return Parts(dataset, division, preparation, X, dataset.y, weights)
 
 

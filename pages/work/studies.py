@@ -16,23 +16,16 @@ from pages.work import slots, study_pool
 from pages.work.cache import Pairs, Parts, memo
 from pages.work.tasks import STUDIES, Task
 from pages.work.warmup import uncompiled
-from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError, figures, sweep
-from smpcore.datasets import plain_number, text_features
-from smpcore.evaluation import (
-    ComparedModel,
-    Fold,
-    baseline_paths,
-    calibrate,
-    class_numbers,
-    engine,
-    fit_compared,
-    folds,
-    method_path,
-    out_of_fold,
-    summary,
-    sweep_table,
-    title_of,
+from smpcore import (
+    METHODS,
+    Dataset,
+    PrototypeModel,
+    SmpcoreError,
+    evaluation,
+    figures,
+    sweep,
 )
+from smpcore.datasets import plain_number, text_features
 from smpcore.model import Calibration
 from smpcore.similarity import Similarity
 
@@ -54,7 +47,7 @@ class TrainingScores:
             of = unfitted, data.dataset, data.split
             with study_pool.executor_for(data.dataset) as executor:
                 options = {"stop": stop, "progress": progress, "executor": executor}
-                scores = out_of_fold(*of, **options)
+                scores = evaluation.out_of_fold(*of, **options)
             try:
                 self.calibration = self._calibrated(scores)
             except SmpcoreError as error:
@@ -65,12 +58,12 @@ class TrainingScores:
     def _calibrated(self, scores: np.ndarray) -> Calibration:
         data, y = self._data, self._data.of("train")[1]
         if data.dataset.classes is None:
-            return calibrate(scores, y, None, data.clusters("train"))
+            return evaluation.calibrate(scores, y, None, data.clusters("train"))
         # A model has the classes of its training rows only.
         classes = np.unique(y)
-        columns = class_numbers(classes, data.dataset.classes)
+        columns = evaluation.class_numbers(classes, data.dataset.classes)
         of_rows = data.clusters("train"), data.weights("train")
-        return calibrate(scores[:, columns], y, classes, *of_rows)
+        return evaluation.calibrate(scores[:, columns], y, classes, *of_rows)
 
 
 training_scores = memo(64)(TrainingScores)
@@ -90,7 +83,9 @@ class Entry:
     @property
     def title(self) -> str:
         """Its title and the settings that are not the usual ones."""
-        return ", ".join([title_of(self.key), *settings_in_words(dict(self.values))])
+        return ", ".join(
+            [evaluation.title_of(self.key), *settings_in_words(dict(self.values))]
+        )
 
 
 def settings_in_words(values: Mapping[str, Any]) -> list[str]:
@@ -108,7 +103,7 @@ class CandidateJob(Task):
 
     def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
         self._data, self._entry, self._search = data, entry, search
-        self.candidate: ComparedModel | None = None
+        self.candidate: evaluation.ComparedModel | None = None
         super().__init__(self._fit, study=data.dataset)
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
@@ -119,10 +114,10 @@ class CandidateJob(Task):
         drawn = _folds(dataset, rows) if self._search else ()
         of = dataset, rows, dict(entry.values), drawn, stop
         if not drawn:
-            self.candidate = fit_compared(entry.key, *of)
+            self.candidate = evaluation.fit_compared(entry.key, *of)
             return
         with study_pool.executor_for(dataset) as executor:
-            self.candidate = fit_compared(entry.key, *of, executor)
+            self.candidate = evaluation.fit_compared(entry.key, *of, executor)
 
     @property
     def missing(self) -> str:
@@ -134,9 +129,9 @@ class CandidateJob(Task):
 candidate = memo(128)(CandidateJob)
 
 
-def _folds(dataset: Dataset, rows: np.ndarray) -> list[Fold]:
+def _folds(dataset: Dataset, rows: np.ndarray) -> list[evaluation.Fold]:
     try:
-        return folds(dataset, rows)
+        return evaluation.folds(dataset, rows)
     except SmpcoreError as error:  # this page has no control for their number
         raise SmpcoreError(
             "the training rows cannot be divided into folds for cross-validation; "
@@ -191,7 +186,7 @@ class SweepJob(Task):
         self._looked = {}
         if self.key in uncompiled:
             METHODS[self.key].warm_up()
-        drawn = folds(self._dataset, self._rows, self._n_folds)
+        drawn = evaluation.folds(self._dataset, self._rows, self._n_folds)
         if not self.fine:
             drawn = [fold for fold in drawn if fold.repeat == 0]
         paths = self._paths()
@@ -200,7 +195,7 @@ class SweepJob(Task):
         deadline = slots.stopped_after(COARSE_SECONDS, stop)
         self._began = time.monotonic()
         # Workers of a cluster that are new compile before their first fit.
-        ready = self._dataset.private or engine().client is None
+        ready = self._dataset.private or evaluation.engine().client is None
         options = {"mode": "warm" if self.fine else "preview", "stop": stop}
         with ExitStack() as study:
             if ready and not self.fine:
@@ -216,10 +211,10 @@ class SweepJob(Task):
 
     def _paths(self) -> list[Any]:
         if self.key in SWEPT_GROUPS:
-            return baseline_paths(self._dataset.task, (self.key,))
+            return evaluation.baseline_paths(self._dataset.task, (self.key,))
         points = FINE if self.fine else COARSE
         where = self._dataset, self._rows
-        return [method_path(self.key, *where, self._values, points)]
+        return [evaluation.method_path(self.key, *where, self._values, points)]
 
     @property
     def has_no_points(self) -> bool:
@@ -252,8 +247,8 @@ class SweepJob(Task):
         rows = list(self._fits)
         fits, points = self._looked.get(score, (None, None))
         if fits is None or len(fits) != len(rows):
-            fits = sweep_table(rows, self._dataset.task)
-            points = summary(fits, score, self.n_folds_drawn or 1)
+            fits = evaluation.sweep_table(rows, self._dataset.task)
+            points = evaluation.summary(fits, score, self.n_folds_drawn or 1)
             self._looked[score] = fits, points
         return fits, points
 
