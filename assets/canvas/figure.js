@@ -203,7 +203,7 @@ class LiveFigure {
     const { guard, plot, hand, report, codes } = this;
     plot.setScene(scene, previous, edited);
     guard.draw("the tools", hand.bar, () => hand.setScene(scene, previous));
-    if (!previous || plot.show.equal) plot.resize();
+    if (!previous || plot.show.equal || !previous.view.far !== !scene.view.far) plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
     guard.draw("the legend", report.legend, () => report.setScene(scene));
     // What was pointed at may have another number now, or be gone.

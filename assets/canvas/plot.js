@@ -243,8 +243,9 @@ export class Plot {
     const snap = (v) => Math.round(v * this.dpr) / this.dpr;
     this.width = this.box.clientWidth;
     this.height = this.box.clientHeight;
-    let [x, y] = [snap(2.9 * em), snap(1.5 * em)];
-    let [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - 2.9 * em)];
+    const [above, below] = this.app.scene.view.far ? [0.3, 1.8] : [1.5, 2.9]; // a map has no numbers beside it
+    let [x, y] = [snap(2.9 * em), snap(above * em)];
+    let [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - below * em)];
     this.area = this.show.equal ? equalArea({ x, y, w, h }, this.app.scene.view, snap) : { x, y, w, h };
     ({ x, y, w, h } = this.area);
     Object.assign(this.raster.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
@@ -374,9 +375,9 @@ export class Plot {
     pen.stroke();
     pen.fillStyle = css(theme.text);
     pen.textBaseline = "top";
-    pen.fillText(`${view.xlabel} →`, x + w, y + h + 1.5 * em, w);
+    pen.fillText(scaled ? `${view.xlabel} →` : view.xlabel, x + w, y + h + (scaled ? 1.5 : 0.4) * em, w);
     pen.textAlign = "left";
-    pen.fillText(`↑ ${view.ylabel}`, x, 0.15 * em, w);
+    if (view.ylabel) pen.fillText(`↑ ${view.ylabel}`, x, 0.15 * em, w);
   }
 
   /** What a regression says below the rows and above them: contour lines, or a curve. */

@@ -389,7 +389,7 @@ def map_view(
         edges(at[:, 0]),
         edges(at[:, 1]),
         "map: neighbours are alike, distances are not to scale",
-        "map",
+        "",
         _NOTE,
         rows=rows,
         positions=places,

@@ -68,6 +68,9 @@ def test_the_surface_has_the_colours_of_its_predictions(visit, hills, theme):
     page = visit("?data=hills", color_scheme=theme)
     canonical(page)
     expect(page.locator(".tones")).to_be_visible()
+    # Neither the target's name nor the high end of the scale is cut.
+    cut = "node => node.scrollWidth > node.clientWidth"
+    assert not page.locator(".legend").evaluate(cut)
     width, height, lines = page.locator("canvas.raster").evaluate(PIXELS)
     model, view = hills
     x = view.x[0] + (np.arange(0, width, 12) + 0.5) / width * np.ptp(view.x)
