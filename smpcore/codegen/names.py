@@ -164,18 +164,14 @@ def c_string(text: str) -> str:
     so that there is no trigraph, no swallowed digit and no conversion for printf.
     """
     data = c_bytes(text)
-    marks = [_c_character(byte) for byte in data]
+    plain = set(range(32, 127)) - set(b'"\\?%')
+    marks = [chr(byte) if byte in plain else f"\\{byte:03o}" for byte in data]
     if len(data) > _MAX_LITERAL:
         marks = [f"'{mark}'" if mark != "'" else r"'\047'" for mark in marks] + ["0"]
         lines = (", ".join(marks[i : i + 12]) for i in range(0, len(marks), 12))
         return "{\n    " + ",\n    ".join(lines) + "}"
     lines = ["".join(marks[i : i + _LINE]) for i in range(0, len(marks), _LINE)]
     return "\n    ".join(f'"{line}"' for line in lines or [""])
-
-
-def _c_character(byte: int) -> str:
-    is_plain = 32 <= byte < 127 and byte not in b'"\\?%'
-    return chr(byte) if is_plain else f"\\{byte:03o}"
 
 
 def c_float(value: float | np.floating) -> str:

@@ -649,19 +649,14 @@ def _numbers(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
 
 def _first_floats(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
     """Smallest float32 numbers that become at least these integers."""
-    low = np.full(len(integers), _place(np.float32(-np.inf)))
-    high = np.full(len(integers), _place(np.float32(np.inf)))
+    # The place of a float32 among all of them, the neighbour of 0 being 1.
+    high = np.full(len(integers), int(np.float32(np.inf).view(np.int32)))
+    low = -high
     for _ in range(_BITS):
         middle = (low + high) // 2
         reached = one.quantise(_float(middle), width) >= integers
         low, high = np.where(reached, low, middle), np.where(reached, middle, high)
     return _float(high)
-
-
-def _place(number: np.float32) -> int:
-    """Place of a float32 among all of them, the neighbour of 0 being 1."""
-    bits = int(np.abs(number).view(np.int32))
-    return bits if number >= 0 else -bits
 
 
 def _float(places: np.ndarray) -> np.ndarray:

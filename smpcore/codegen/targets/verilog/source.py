@@ -37,10 +37,6 @@ def emit_verilog(quant: QuantModel, name: str) -> dict[str, str]:
     return files
 
 
-def _rows(quant: QuantModel) -> WeightedInputs:
-    return quant.find(WeightedInputs)
-
-
 def cycles(quant: QuantModel) -> int:
     """Clocks that the serial module takes from ``start`` to ``done``."""
     one_pass = len(_steps(quant)) + _LATENCY
@@ -65,7 +61,7 @@ def _steps(quant: QuantModel) -> list[tuple[int, int, int, bool]]:
     """Input, level, weight of each term, and whether it is the last of its row."""
     steps = []
     for row in range(quant.n_rows):
-        terms = list(_rows(quant).terms(row)) or [(0, -1, 0)]
+        terms = list(quant.operations[0].terms(row)) or [(0, -1, 0)]
         steps += [(*term, k == len(terms) - 1) for k, term in enumerate(terms)]
     return steps
 
@@ -100,7 +96,7 @@ def _serial(quant: QuantModel, name: str) -> str:
     place_end, top = weight_bits + place_bits, weight_bits + place_bits
     top += (width + 1) * has_levels
     class_bits, row_bits = index_bits(n_classes), index_bits(quant.n_rows)
-    bias = [constant(value, accumulator) for value in _rows(quant).bias.tolist()]
+    bias = [constant(value, accumulator) for value in quant.operations[0].bias.tolist()]
     classes = [f"{class_bits}'d{k}" for k in quant.prototype_labels.tolist()]
     tables = "\n".join(
         [
@@ -163,8 +159,8 @@ def _parallel(quant: QuantModel, name: str) -> str:
     n, n_classes, m = len(quant.inputs), quant.n_outputs, quant.n_rows
     sums = ""
     for row in range(m):
-        terms = [constant(_rows(quant).bias[row], accumulator)]
-        for place, level, weight in _rows(quant).terms(row):
+        terms = [constant(quant.operations[0].bias[row], accumulator)]
+        for place, level, weight in quant.operations[0].terms(row):
             bits = 1 + int(abs(weight)).bit_length()
             value = f"$signed(x[{place * width} +: {width}])"
             if level < 0:
