@@ -19,9 +19,8 @@ from smpcore import METHODS, Dataset, compile_model, quantise
 from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
 from tests.app import kernels, opened, said, session_of, sound, until
-from tests.smpcore.codegen.integers.mixed_tables import mixed_columns
-from tests.smpcore.codegen.random_models import random_linear
-from tests.smpcore.codegen.zips import contents
+from tests.smpcore.codegen.models import mixed_columns, random_linear
+from tests.smpcore.codegen.toolchain import contents
 
 #: In a link: whose costs are shown.
 ON_AVR = {"p.export_chip": "ATmega328P"}

@@ -45,11 +45,12 @@ from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
 from smpcore.model.ties import training_tie
 from tests.bench.export import fitted, imkpl, kernel_fitted, super_sparse, svm
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.models import linear_code
-from tests.smpcore.codegen.random_models import (
+from tests.smpcore.codegen.models import (
+    coded_model,
+    linear_code,
     mixed_linear,
     mixed_table,
+    random_kernel_model,
     random_linear,
 )
 

@@ -15,7 +15,7 @@ from smpcore import (
     split,
 )
 from smpcore.codegen.program import SIMILARITIES
-from tests.smpcore.codegen.kernel_models import svm_model
+from tests.smpcore.codegen.models import svm_model
 
 #: Similarities that invented cases may have; one weight per feature is IMKPL's.
 PLAIN = sorted(set(SIMILARITIES) - {"features"})

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from smpcore import METHODS, compile_model, report
 from smpcore.report import Calculator, Page, typical_row
-from tests.smpcore.codegen.random_models import random_linear
+from tests.smpcore.codegen.models import random_linear
 from tests.smpcore.test_report_calculator import fitted
 
 HOSTILE = '<img src=x onerror=alert(1)>"&</script><b>'

@@ -9,7 +9,7 @@ from smpcore import prepare, report
 from smpcore.datasets import make_dataset
 from smpcore.explain import Case, Section, rule_section
 from smpcore.report import Page
-from tests.smpcore.codegen.random_models import random_linear
+from tests.smpcore.codegen.models import random_linear
 
 
 def test_the_rule_is_sentences_and_tables_before_the_formula():

@@ -19,7 +19,7 @@ from smpcore.datasets import Dataset
 from smpcore.report import Calculator, Page, typical_row
 from smpcore.similarity import Similarity
 from tests.smpcore.codegen.conftest import tool
-from tests.smpcore.codegen.random_models import mixed_table, random_linear
+from tests.smpcore.codegen.models import mixed_table, random_linear
 from tests.smpcore.codegen.toolchain import run
 
 fixtures = (tool,)

@@ -18,8 +18,8 @@ from smpcore.report import (
     versions_section,
 )
 from smpcore.similarity import Similarity
-from tests.smpcore.codegen.random_models import random_linear
-from tests.smpcore.codegen.zips import unpack
+from tests.smpcore.codegen.models import random_linear
+from tests.smpcore.codegen.toolchain import unpack
 from tests.smpcore.test_report_calculator import fitted
 
 

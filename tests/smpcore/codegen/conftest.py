@@ -3,15 +3,10 @@
 import os
 import shutil
 
-import numpy as np
 import pytest
 
 from smpcore.chips import CHIPS, available
-from tests.smpcore.codegen.random_models import (
-    mixed_linear,
-    mixed_table,
-    random_linear,
-)
+from tests.smpcore.codegen.models import mixed_linear, mixed_table, random_linear
 
 
 @pytest.fixture(scope="session")
@@ -42,17 +37,6 @@ def simulated(tool):
         return CHIPS[name]
 
     return find
-
-
-@pytest.fixture(scope="session")
-def same_bits():
-    """Assert that two arrays of float32 are equal bit for bit."""
-
-    def check(left, right):
-        bits = (np.ascontiguousarray(a).view(np.uint32) for a in (left, right))
-        np.testing.assert_array_equal(*bits)
-
-    return check
 
 
 @pytest.fixture(scope="session")

@@ -1,24 +1,349 @@
-"""Models that take every branch of the emitters, in groups that one program holds."""
+"""Models without an estimator, in groups that one program holds, and their tables."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from sklearn.svm import SVC
 
-from smpcore.codegen import NUMBERS, compile_model, quantise
+from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise
 from smpcore.codegen.probability import calibrated
-from smpcore.codegen.program import SIMILARITIES
-from smpcore.model import Calibration
-from smpcore.similarity import Similarity
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.random_models import (
-    mixed_linear,
-    mixed_table,
-    one_value,
-    random_linear,
+from smpcore.codegen.program import (
+    SIMILARITIES,
+    FixedPointFeatures,
+    FixedPointSimilarities,
 )
+from smpcore.codegen.run import apply, distances
+from smpcore.codegen.vectors import extreme_rows
+from smpcore.datasets import Dataset, prepare
+from smpcore.model import Calibration, PrototypeModel
+from smpcore.similarity import Similarity
+
+
+def random_linear(
+    n_features=6, n_classes=3, per_class=2, density=0.6, seed=0, **changes
+):
+    """A model with linear prototypes of random numbers."""
+    random = np.random.default_rng(seed)
+    n = n_classes * per_class
+    anchors = random.normal(size=(n, n_features))
+    anchors[random.random(anchors.shape) > density] = 0.0
+    anchors[0, 0] = 1.0
+    scale = np.exp(random.normal(size=n_features))
+    center = 3 * random.normal(size=n_features)
+    parts = {
+        "center": center,
+        "scale": scale,
+        "low": center - 2 * scale,
+        "high": center + 2 * scale,
+        "similarity": Similarity(),
+        "anchors": anchors,
+        "mixing": np.eye(n),
+        "bias": random.normal(size=n),
+        "pooling": "max",
+        "votes": np.repeat(np.eye(n_classes), per_class, axis=0),
+        "intercept": np.zeros(n_classes),
+        "classes": np.array([f"class {k}" for k in range(n_classes)]),
+        "counts": np.ones(n, dtype=np.int64),
+        "feature_names": tuple(f"feature {f}" for f in range(n_features)),
+        "sample_shape": (n_features,),
+        "kind_of_prototype": "direction",
+    }
+    return PrototypeModel(**{**parts, **changes})
+
+
+def one_value(make, m, seed=0, **changes):
+    """The regression model that a maker of classifiers makes of m prototypes."""
+    random = np.random.default_rng(seed)
+    parts = {"pooling": "sum", "classes": None, "votes": random.normal(size=(m, 1))}
+    return make(**{"intercept": np.array([40.0]), **parts, **changes})
+
+
+def mixed_table():
+    """A table of numbers and categories with missing values, and its preparation."""
+    random = np.random.default_rng(0)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "size, cm": random.normal(170, 10, n),
+            "sex": random.choice(["female", "male", None], n),
+            "stage": random.choice([1.0, 2.0, 3.5, np.nan], n),
+            "year": random.integers(1990, 2020, n),
+            "empty": [None] * n,
+            "y": random.choice(["a", "b"], n),
+        }
+    )
+    frame.loc[3, "size, cm"] = np.nan
+    roles = dict.fromkeys(frame, "feature") | {"y": "target"}
+    dataset = Dataset("mixed", frame, roles, "classification")
+    dataset = dataset.with_roles(kinds={"stage": "category", "empty": "category"})
+    return dataset, prepare(dataset, np.arange(40))
+
+
+def mixed_linear(preparation, per_class=3, density=1.0):
+    """A compiled model of the mixed table; the year needs an offset."""
+    inputs = preparation.inputs
+    widths = [given.width for given in inputs]
+    low = np.repeat([given.low for given in inputs], widths)
+    high = np.repeat([given.high for given in inputs], widths)
+    scaled = {"center": (low + high) / 2, "scale": (high - low) / 4}
+    model = random_linear(preparation.n_features, 2, per_class, density, **scaled)
+    return compile_model(model, preparation)
+
+
+def svm_model(X, y, *, kind="rbf", gamma=None, degree=1, coef0=0.0, C=1.0):
+    """The one-against-one SVM of scikit-learn, its pairs added up for each class.
+
+    Each class's score is a sum of its machines against the others, so a model of two
+    classes decides exactly as `SVC` does.
+    """
+    X, scale = np.asarray(X, dtype=float), np.std(X, axis=0)
+    center, scale = X.mean(axis=0), np.where(scale > 0, scale, 1.0)
+    scaled = (X - center) / scale
+    gamma = gamma or 1 / X.shape[1]
+    how = Similarity(kind, gamma=gamma, degree=degree, coef0=coef0)
+    machine = SVC(kernel=kind, gamma=gamma, degree=degree, coef0=coef0, C=C)
+    machine.fit(scaled, y)
+    anchors = scaled[machine.support_]
+    k = len(machine.classes_)
+    mixing, bias = np.zeros((len(anchors), k)), np.zeros(k)
+    first = np.r_[0, np.cumsum(machine.n_support_)]
+    pairs = [(a, b) for a in range(k) for b in range(a + 1, k)]
+    # libsvm turns the two signs round where there are two classes.
+    sign = -1.0 if k == 2 else 1.0
+    for pair, (a, b) in enumerate(pairs):
+        dual = np.zeros(len(anchors))
+        dual[first[a] : first[a + 1]] = machine.dual_coef_[
+            b - 1, first[a] : first[a + 1]
+        ]
+        dual[first[b] : first[b + 1]] = machine.dual_coef_[a, first[b] : first[b + 1]]
+        for own, side in ((a, sign), (b, -sign)):
+            mixing[:, own] += side * dual / 2
+            bias[own] += side * machine.intercept_[pair] / 2
+    return kernel_model(
+        anchors,
+        mixing,
+        how,
+        center=center,
+        scale=scale,
+        low=X.min(axis=0),
+        high=X.max(axis=0),
+        bias=bias,
+        classes=machine.classes_,
+        kind_of_prototype="mix of real cases",
+    ), machine
+
+
+def kernel_model(anchors, mixing, similarity, **changes):
+    """A model of anchors and mixing; one prototype per class unless told otherwise."""
+    d, m = anchors.shape[1], mixing.shape[1]
+    parts = {
+        "center": np.zeros(d),
+        "scale": np.ones(d),
+        "low": np.full(d, -2.0),
+        "high": np.full(d, 2.0),
+        "similarity": similarity,
+        "anchors": anchors,
+        "mixing": mixing,
+        "bias": np.zeros(m),
+        "pooling": "max",
+        "votes": np.eye(m),
+        "intercept": np.zeros(m),
+        "classes": np.array([f"class {k}" for k in range(m)]),
+        "counts": np.ones(m, dtype=np.int64),
+        "feature_names": tuple(f"feature {f}" for f in range(d)),
+        "sample_shape": (d,),
+        "kind_of_prototype": "real case",
+    }
+    classes = changes.get("classes", parts["classes"])
+    intercept = np.zeros(1 if classes is None else len(classes))
+    changes = {"intercept": intercept} | changes
+    return PrototypeModel(**{**parts, **changes})
+
+
+def random_kernel_model(
+    kind="rbf", n_features=5, n_anchors=7, n_classes=3, density=1.0, seed=0, **changes
+):
+    """Anchors and mixing of random numbers, two prototypes per class."""
+    random = np.random.default_rng(seed)
+    m = 2 * n_classes
+    mixing = random.normal(size=(n_anchors, m))
+    mixing[random.random(mixing.shape) > density] = 0.0
+    if kind in ("features", "intersection") and density == 1 and n_anchors > 1:
+        mixing -= mixing.mean(axis=0)  # alike everywhere: one class would always win
+    mixing[0, 0] = 1.0
+    scale = np.exp(random.normal(size=n_features))
+    center = 3 * random.normal(size=n_features)
+    how = {
+        "rbf": Similarity("rbf", gamma=0.5 / n_features),
+        "poly": Similarity("poly", gamma=1 / n_features, degree=3, coef0=1.0),
+        "laplacian": Similarity("laplacian", gamma=2.0 / n_features),
+        "cosine": Similarity("cosine"),
+        "ncc": Similarity("ncc"),
+        "features": Similarity(
+            "features",
+            weights=tuple(np.arange(1, n_features + 1) / n_features**2),
+            widths=(2.0,) * n_features,
+        ),
+        "intersection": Similarity("intersection"),
+    }
+    parts = {
+        "center": center,
+        "scale": scale,
+        "low": center - 2 * scale,
+        "high": center + 2 * scale,
+        "bias": 0.1 * random.normal(size=m),
+        "votes": np.repeat(np.eye(n_classes), 2, axis=0),
+        "classes": np.array([f"class {k}" for k in range(n_classes)]),
+    }
+    parts = {**parts, "mixing": mixing, **changes}
+    anchors = random.normal(size=(n_anchors, n_features))
+    if kind == "intersection":  # of numbers that are not negative
+        anchors = np.abs(anchors) + 0.5
+        parts["center"] = parts["low"] - 0.5 * parts["scale"]
+    return kernel_model(anchors, parts.pop("mixing"), how[kind], **parts)
+
+
+def few_anchors(kind):
+    """One prototype per class, so that each can win."""
+    mixing = np.random.default_rng(0).normal(size=(4, 3))
+    parts = {"n_features": 3, "n_anchors": 4, "n_classes": 3, "mixing": mixing}
+    parts |= {"bias": np.zeros(3), "votes": np.eye(3), "counts": np.ones(3, np.int64)}
+    return random_kernel_model(kind, **parts)
+
+
+def coded_model(kind="rbf", n_prototypes=6, code_size=3, seed=0, **changes):
+    """Prototypes of unit length that reconstruct an input together."""
+    random = np.random.default_rng(seed)
+    parts = {"n_features": 4, "n_anchors": 9, "n_classes": 2, **changes}
+    n_classes = parts.pop("n_classes")
+    mixing = random.uniform(0.1, 1, size=(parts["n_anchors"], n_prototypes))
+    mixing[random.random(mixing.shape) < 0.5] = 0.0
+    mixing[np.arange(n_prototypes) % len(mixing), np.arange(n_prototypes)] = 1.0
+    base = random_kernel_model(
+        kind,
+        **parts,
+        n_classes=n_classes,
+        seed=seed,
+        mixing=mixing,
+        bias=np.zeros(n_prototypes),
+        pooling="sum",
+        votes=np.eye(n_classes)[np.arange(n_prototypes) % n_classes],
+        counts=np.ones(n_prototypes, dtype=np.int64),
+        intercept=np.zeros(n_classes),
+        kind_of_prototype="mix of real cases",
+    )
+    alike = base.similarity.values(base.anchors, base.anchors)
+    length = np.sqrt(np.einsum("ij,ik,kj->j", mixing, alike, mixing))
+    mixing = mixing / length
+    gram = mixing.T @ alike @ mixing
+    return replace(
+        base, mixing=mixing, code_size=code_size, gram=(gram + gram.T) / 2, fallback=1
+    )
+
+
+def part(model, name):
+    """An entry of whichever operation has it."""
+    return next(getattr(one, name) for one in model.operations if hasattr(one, name))
+
+
+def changed(model, **entries):
+    """The same model with other entries, in its operations or around them."""
+    inside = {n for n in entries if any(hasattr(one, n) for one in model.operations)}
+    operations = tuple(
+        replace(one, **{n: entries[n] for n in inside if hasattr(one, n)})
+        for one in model.operations
+    )
+    around = {name: entries[name] for name in entries.keys() - inside}
+    return replace(model, operations=operations, **around)
+
+
+def spoiled(content, **entries):
+    """The JSON text of a model with other entries, in its operations or around them."""
+    inside = {n for n in entries if any(n in one for one in content["operations"])}
+    operations = [
+        {**one, **{n: entries[n] for n in inside if n in one}}
+        for one in content["operations"]
+    ]
+    around = {name: entries[name] for name in entries.keys() - inside}
+    return json.dumps({**content, "operations": operations, **around})
+
+
+def whole_distances(quant, integers):
+    """Distances of integer rows to each anchor."""
+    features = apply(quant.find(FixedPointFeatures), integers)
+    return distances(quant.find(FixedPointSimilarities), features)
+
+
+def whole_similarities(quant, integers):
+    """Similarities in Q.15 of integer rows to each anchor."""
+    exp2 = quant.find(FixedPointSimilarities).exp2
+    return exp2.similarity(whole_distances(quant, integers))
+
+
+def farthest_rows(quant):
+    """Integer rows with the largest distance to each anchor."""
+    return extreme_rows(quant, farthest=True)
+
+
+_Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+def _flag(share: float) -> _Draw:
+    return lambda random, n: (random.random(n) < share).astype(float)
+
+
+def _count(low: int, high: int) -> _Draw:
+    return lambda random, n: random.integers(low, high + 1, n).astype(float)
+
+
+def _normal(middle: float, spread: float) -> _Draw:
+    return lambda random, n: random.normal(middle, spread, n)
+
+
+#: Name of a table -> its seed, how its columns are drawn, and how many such there are.
+TABLES: Mapping[str, tuple[int, list[tuple[_Draw, int]]]] = {
+    "flags": (0, [(_flag(0.5), 16)]),
+    "rare flags": (1, [(_flag(0.05), 8), (_flag(0.2), 8)]),
+    "flags, floats": (2, [(_flag(0.4), 6), (_normal(0, 1), 6)]),
+    "flags, 12-bit counter, floats": (
+        3,
+        [(_flag(0.3), 5), (_count(0, 4095), 1), (_normal(0, 1), 4)],
+    ),
+    "years, flags, floats": (
+        7,
+        [(_count(1990, 2020), 2), (_flag(0.3), 4), (_normal(20, 5), 3)],
+    ),
+}
+
+
+def mixed_columns(name: str, n_rows: int = 800) -> Dataset:
+    """Draw one of `TABLES`, with a target of three classes.
+
+    The class is the highest of two sums of the standardized columns and 0; a bend of
+    some columns and noise keep it from being separable.
+    """
+    seed, kinds = TABLES[name]
+    random = np.random.default_rng([0, seed])
+    X = np.column_stack(
+        [draw(random, n_rows) for draw, times in kinds for _ in range(times)]
+    )
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    weights = random.choice([-1, 1], (scaled.shape[1], 2)) * random.uniform(
+        0.3, 1.0, (scaled.shape[1], 2)
+    )
+    sums = scaled @ weights + 0.3 * random.normal(size=(n_rows, 2))
+    sums[:, 1] += 0.5 * np.abs(scaled[:, 0])
+    y = np.column_stack([sums, np.zeros(n_rows)]).argmax(axis=1)
+    frame = pd.DataFrame(X, columns=[f"c{place}" for place in range(X.shape[1])])
+    roles = dict.fromkeys(frame, "feature") | {"y": "target"}
+    frame = frame.assign(y=np.array(["a", "b", "c"])[y])
+    return Dataset(name, frame, roles, "classification")
+
 
 #: Of two classes a sigmoid, and a curve with a jump.
 SIGMOID = Calibration(9, 1.5, np.array([0.0, 0.4]))
@@ -206,3 +531,32 @@ def every_kind() -> dict[tuple[str, str], Any]:
     found["calibrated", "int16"] = calibrated["int16, curves"]
     found["calibrated", "int8"] = calibrated["int8, sigmoid"]
     return found
+
+
+def _scaled(exponent: int, offset: float = 0.0) -> Any:
+    """A model whose inputs span 10^exponent around an offset."""
+    model = random_linear(4, 2, 1, 1.0)
+    places = {k: getattr(model, k) * 10.0**exponent for k in ("center", "low", "high")}
+    places = {name: value + offset for name, value in places.items()}
+    return compile_model(replace(model, scale=model.scale * 10.0**exponent, **places))
+
+
+@cache
+def conversion_models() -> dict[str, Any]:
+    """Name -> what makes an integer model of a width; their conversions differ."""
+    mixed = groups()["int16, 0"]["mixed"].source
+    first = mixed.inputs[0].name
+    made = {
+        "mixed": (mixed, {}),
+        "counts": (mixed, {first: SensorRange(-100, 100, integer=True)}),
+        "adc": (mixed, {first: SensorRange(0, 1023, integer=True)}),
+        "small": (_scaled(-6), {}),
+        "large": (_scaled(6), {}),
+        "far from 0": (_scaled(0, 1e5), {}),
+    }
+    return {
+        name: lambda width, compiled=compiled, ranges=ranges: quantise(
+            compiled, width, ranges
+        )
+        for name, (compiled, ranges) in made.items()
+    }

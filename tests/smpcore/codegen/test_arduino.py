@@ -8,11 +8,9 @@ import numpy as np
 import pytest
 
 from smpcore import codegen
-from smpcore.codegen import compile_model, quantise, sample
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.random_models import one_value
-from tests.smpcore.codegen.toolchain import run
-from tests.smpcore.codegen.zips import bundle, unpack
+from smpcore.codegen import quantise, sample
+from tests.smpcore.codegen.models import every_kind
+from tests.smpcore.codegen.toolchain import bundle, run, unpack
 
 STAND_IN = Path(__file__).parent
 #: Of the Arduino IDE's platform for AVR, but for warnings, and without -fpermissive.
@@ -23,35 +21,14 @@ BOARDS = {
     "clang": ("clang", "clang++", ()),
     "ATmega328P": ("avr-gcc", "avr-g++", ("-mmcu=atmega328p", "-flto")),
 }
-HOSTILE = ['*/ #error "x', "??/", '<img src=x onerror="1">', "\nname=x", "‮", "`;"]
-PROPERTIES = (
-    *("name", "version", "author", "maintainer", "sentence", "paragraph"),
-    *("category", "url", "architectures", "includes"),
-)
 
 
-@pytest.fixture(scope="module")
-def model_of(mixed_model, random_model):
+def _model(kind, width):
     """Models whose sketches differ; width 32: floats."""
-    made = {
-        "mixed": lambda: mixed_model,
-        "not sure": lambda: replace(mixed_model, band=50.0),
-        "value": lambda: compile_model(one_value(random_model, 6)),
-        "rbf": lambda: compile_model(random_kernel_model()),
-        "code": lambda: compile_model(coded_model()),
-    }
-
-    def make(name, width):
-        return made[name]() if width == 32 else quantise(made[name](), width)
-
-    return make
-
-
-@pytest.fixture
-def hostile(random_model):
-    """A model whose names and labels are code of all kinds."""
-    model = random_model(classes=np.array(HOSTILE[:3]), feature_names=tuple(HOSTILE))
-    return compile_model(model, provenance={"data": {"name": HOSTILE[3]}})
+    if kind == "not sure":
+        source = replace(every_kind()["linear", "float32"], band=50.0)
+        return quantise(source, width)
+    return every_kind()[kind, f"int{width}" if width < 32 else "float32"]
 
 
 def _unpacked(model, folder, prefix="mdl"):
@@ -100,8 +77,8 @@ def _asked(tool, board, model, rows, folder):
     return [line for line in told if re.match(r"class|value|A row", line)]
 
 
-def test_the_ide_colours_words_of_the_header(model_of, tmp_path):
-    library = _unpacked(model_of("mixed", 8), tmp_path)
+def test_the_ide_colours_words_of_the_header(tmp_path):
+    library = _unpacked(_model("linear", 8), tmp_path)
     header = (library / "src/mdl.h").read_text()
     for line in (library / "keywords.txt").read_text().splitlines():
         word, kind = line.split("\t")
@@ -113,15 +90,14 @@ def test_the_ide_colours_words_of_the_header(model_of, tmp_path):
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize(
     ("name", "width"),
-    [(name, n) for name in ("mixed", "value", "rbf") for n in (32, 16, 8)]
+    [("linear", 16)]
+    + [(name, n) for name in ("linear", "value", "sums", "hostile") for n in (32, 8)]
     + [("code", 32)],
 )
-def test_the_sketch_answers_as_the_emulator(
-    model_of, tool, tmp_path, name, width, board
-):
-    model = model_of(name, width)
+def test_the_sketch_answers_as_the_emulator(tool, tmp_path, name, width, board):
+    model = _model(name, width)
     rows = sample(model.source if width < 32 else model, 6)
-    if name == "mixed":
+    if name == "linear":
         rows[1, 0], rows[2, 1] = np.nan, -1
     rows[3, 0] = 1e6
     told = _asked(tool, board, model, map(_numbers, rows), tmp_path)
@@ -147,15 +123,15 @@ def test_the_sketch_answers_as_the_emulator(
 
 
 @pytest.mark.parametrize("board", ["host", "ATmega328P"])
-def test_rows_that_are_none_are_told(model_of, tool, tmp_path, board):
+def test_rows_that_are_none_are_told(tool, tmp_path, board):
     rows = ["1 2 3", "1 2 x 4", "1,2,3,4,5", "1, 0, 0, 4\\r", "", "1" * 40 + " 0 0 1"]
-    told = _asked(tool, board, model_of("mixed", 8), rows, tmp_path)
+    told = _asked(tool, board, _model("linear", 8), rows, tmp_path)
     calm = "A row should have 4 numbers"
     assert [line.rstrip(".") == calm for line in told] == [True] * 3 + [False, True]
 
 
-def test_the_sketch_says_where_the_model_is_not_sure(model_of, tool, tmp_path):
-    model = model_of("not sure", 16)
+def test_the_sketch_says_where_the_model_is_not_sure(tool, tmp_path):
+    model = _model("not sure", 16)
     row = _numbers(sample(model.source, 1)[0])
     (line,) = _asked(tool, "host", model, [row], tmp_path)
     assert " (not sure); scores" in line
@@ -163,8 +139,8 @@ def test_the_sketch_says_where_the_model_is_not_sure(model_of, tool, tmp_path):
 
 @pytest.mark.parametrize("width", [32, 8])
 @pytest.mark.parametrize("board", BOARDS)
-def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
-    library = _unpacked(model_of("mixed", width), tmp_path)
+def test_the_self_test_runs(tool, tmp_path, width, board):
+    library = _unpacked(_model("linear", width), tmp_path)
     sketch = library / "examples/SelfTest/SelfTest.ino"
     text = (library / "src/mdl_test_vectors.h").read_text()
     # The sketch goes on for ever: a row to be read ends it.
@@ -174,7 +150,7 @@ def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
     )
     said = _said(tool, board, _built(tool, board, library, ending, '""'))
     assert "selftest: 0 of 32 differ" in said
-    model = model_of("mixed", width)
+    model = _model("linear", width)
     assert f"mdl {codegen.model_id(model)} format 2" in said
     assert ("conversion: 0 of 21 differ" in said) == (width == 8)
     place = text.index("{", text.index("{", text.index("mdl_test_scores")) + 1) + 1
@@ -186,30 +162,17 @@ def test_the_self_test_runs(model_of, tool, tmp_path, width, board):
 @pytest.mark.parametrize(
     "prefix", ["setup", "loop", "b1", "serial", "byte", "bit", "pi", "f", "int8"]
 )
-def test_names_of_arduino_may_be_prefixes(model_of, tool, tmp_path, prefix):
-    library = _unpacked(model_of("mixed", 8), tmp_path, prefix)
+def test_names_of_arduino_may_be_prefixes(tool, tmp_path, prefix):
+    library = _unpacked(_model("linear", 8), tmp_path, prefix)
     program = _built(
         tool, "host", library, library / "examples/Ask/Ask.ino", '"1 0 0 4\\n"'
     )
     assert _said(tool, "host", program)[0].startswith("class ")
 
 
-@pytest.mark.parametrize("width", [32, 8])
-def test_hostile_names_stay_data(hostile, tool, tmp_path, width):
-    model = hostile if width == 32 else quantise(hostile, width)
-    row = sample(hostile, 1)[0]
-    (told, *_) = _asked(tool, "host", model, [_numbers(row)], tmp_path)
-    (label,) = model.predict(row[None])
-    assert told.startswith("class ") and f" {label}; scores" in told
-    properties = (tmp_path / "mdl/library.properties").read_text()
-    assert len(properties.splitlines()) == len(PROPERTIES)
-    readme = (tmp_path / "mdl/README.md").read_text()
-    assert "<img" not in readme.replace("\\<", "")
-
-
-def test_products_are_rounded_on_a_chip_with_floats(model_of, tool, tmp_path):
+def test_products_are_rounded_on_a_chip_with_floats(tool, tmp_path):
     """Arduino's own flags let gcc contract; the library's files do not."""
-    library = _unpacked(model_of("rbf", 32), tmp_path)
+    library = _unpacked(_model("sums", 32), tmp_path)
     m4f = "-mcpu=cortex-m4 -mthumb -mfpu=fpv4-sp-d16 -mfloat-abi=hard -std=gnu11 -Os"
     command = [tool("arm-none-eabi-gcc"), *m4f.split(), "-S", "-o", "-"]
     source = library / "src/mdl.c"
@@ -217,13 +180,3 @@ def test_products_are_rounded_on_a_chip_with_floats(model_of, tool, tmp_path):
     lines = source.read_text().splitlines(keepends=True)
     source.write_text("".join(line for line in lines if "fp-contract" not in line))
     assert b"vfm" in run(*command, source)
-
-
-def test_the_readme_says_how_to_use_it(model_of, tmp_path):
-    for width in (32, 8):
-        library = _unpacked(model_of("mixed", width), tmp_path, "abc")
-        text = (library / "README.md").read_text()
-        assert "Add .ZIP Library" in text and "#include <abc.h>" in text
-        assert "| `ABC_IN_SIZE_CM` | size, cm |" in text and "BLAKE2b" in text
-        assert "make" not in text and "MDL" not in text and "mdl.c" not in text
-        assert ("What is proved" in text) == (width == 8)

@@ -11,12 +11,17 @@ from smpcore import SMaLLClassifier, codegen, load_dataset
 from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise, sample
 from smpcore.codegen.describe import schema
 from smpcore.codegen.inputs import container_ends
+from smpcore.codegen.program import FixedPointFeatures
 from smpcore.codegen.vectors import neighbours, saturating_row
-from tests.smpcore.codegen.kernel_models import random_kernel_model
-from tests.smpcore.codegen.models import every_kind
-from tests.smpcore.codegen.programs import changed, part
-from tests.smpcore.codegen.random_models import one_value
-from tests.smpcore.codegen.zips import bundle, readme, unpack
+from tests.smpcore.codegen.models import (
+    changed,
+    every_kind,
+    few_anchors,
+    one_value,
+    random_kernel_model,
+    random_linear,
+)
+from tests.smpcore.codegen.toolchain import bundle, readme, unpack
 
 FILES = """
 LICENSE Makefile README.md mdl.c mdl.h mdl.json mdl.schema.json MISRA.md mdl_board.c
@@ -170,20 +175,45 @@ def fitted_iris():
     return compile_model(SMaLLClassifier().fit(X, dataset.y).model_)
 
 
-@pytest.mark.parametrize("width", [8, 16])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_changed_number_changes_a_score(random_model, width, seed):
-    compiled = compile_model(random_model(8, 3, 2, 0.6, seed=seed))
-    quant = quantise(compiled, width)
-    found = codegen.test_vectors(quant)
+#: Name -> model, and of 8 bits the bits of its sums.
+MUTATED = {
+    **{
+        f"linear {seed}": (lambda seed=seed: random_linear(8, 3, 2, 0.6, seed), None)
+        for seed in range(4)
+    },
+    # Most of its rows win nowhere at random: corners tell their numbers.
+    "many rows": (lambda: random_linear(8, 6, 4), None),
+    "dense": (lambda: random_linear(5, 3, 1, 1.0), 32),
+    "written out": (lambda: random_linear(4, 3, 1, 0.7), 16),
+    "two classes": (lambda: random_linear(5, 2, 1, 0.9), 16),
+    "rbf": (lambda: few_anchors("rbf"), None),
+    "laplacian": (lambda: few_anchors("laplacian"), None),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "width"),
+    [(n, w) for n in MUTATED for w in (8, 16) if (n, w) != ("many rows", 8)],
+)
+def test_a_changed_number_changes_a_score(name, width):
+    """Of 64 exported vectors one tells each wrong number of an integer model."""
+    make, accumulator = MUTATED[name]
+    accumulator = accumulator if width == 8 else None
+    quant = quantise(compile_model(make()), width, accumulator=accumulator)
+    found = codegen.test_vectors(quant, n=64)
     rows, survivors = found.rows.astype(np.int64), []
-    for name in ("weight", "bias"):
-        for place in range(len(part(quant, name))):
-            numbers = part(quant, name).copy()
-            numbers[place] -= np.sign(numbers[place]) or 1  # towards 0: never too large
-            other = changed(quant, **{name: numbers})
-            if np.array_equal(other.scores(rows), found.scores):
-                survivors.append((name, place))
+    steps = {}
+    if features := quant.find(FixedPointFeatures):  # less is less than a whole feature
+        steps = {"origin": 1 << features.places, "factor": 1 << features.places}
+    for operation in quant.operations:
+        for name, numbers in operation.numbers.items():
+            step = np.broadcast_to(steps.get(name, 1), numbers.shape).ravel()
+            for place in range(numbers.size):
+                other = numbers.copy()  # towards 0: never too large
+                other.flat[place] -= step[place] * (np.sign(other.flat[place]) or 1)
+                wrong = changed(quant, **{name: other})
+                if np.array_equal(wrong.scores(rows), found.scores):
+                    survivors.append((name, place))
     assert survivors == []
 
 

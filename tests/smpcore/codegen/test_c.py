@@ -14,23 +14,25 @@ from smpcore.codegen.constants import has_tables
 from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.names import interface_id
 from smpcore.codegen.templates import filled
+from smpcore.codegen.vectors import conversions
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import (
     any_integers,
     assert_same_in_c,
+    case,
     odd_case,
     union_files,
 )
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.models import every_kind, groups
-from tests.smpcore.codegen.random_models import one_value, random_linear
-from tests.smpcore.codegen.toolchain import (
-    SANITIZE,
-    STRICT,
-    CommandFailed,
-    run,
-    write,
+from tests.smpcore.codegen.models import (
+    coded_model,
+    conversion_models,
+    every_kind,
+    groups,
+    one_value,
+    random_kernel_model,
+    random_linear,
 )
+from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, CommandFailed, run, write
 
 GROUPS = list(groups())
 #: A float that no integer holds is undefined, too.
@@ -43,9 +45,13 @@ WAYS = {
 }
 
 
-@pytest.fixture(scope="module", params=GROUPS)
+@pytest.fixture(scope="module", params=[*GROUPS, "conversions"])
 def cases(request):
     """About ten models with the rows that they are asked."""
+    if request.param == "conversions":
+        models = [make(n) for make in conversion_models().values() for n in (8, 16)]
+        near = [(one, conversions(one).values) for one in models]
+        return [case(one, one.quantise(values), values) for one, values in near]
     models = groups()[request.param].items()
     return [odd_case(model, 400 if "300" in name else 2000) for name, model in models]
 
@@ -137,15 +143,6 @@ def test_the_table_of_departures_from_misra_is_whole(tool, tmp_path):
     found = {*re.findall(rb"misra-c2012-([\d.]+)\]", done.stderr)}
     table = filled("c99/files/MISRA.md.in", {}).encode()
     assert found == {*re.findall(rb"^\| ([\d.]+) \| [RA] \|", table, re.MULTILINE)}
-
-
-def test_an_analyser_that_finds_something_fails(tool, tmp_path):
-    (tmp_path / "bad.c").write_text("int f(void) { int x; return x + 1; }\n")
-    with pytest.raises(CommandFailed):
-        run(tool("cppcheck"), "--error-exitcode=1", "bad.c", cwd=tmp_path)
-    analyse = [tool("clang"), "--analyze", "-Xclang", "-analyzer-werror"]
-    with pytest.raises(CommandFailed):
-        run(*analyse, "bad.c", cwd=tmp_path)
 
 
 WARNINGS = (

@@ -9,9 +9,8 @@ from smpcore.codegen.bounds import code_bounds
 from smpcore.codegen.program import SparseCode
 from smpcore.codegen.run import DEPENDENT, sparse_codes
 from smpcore.solvers import nqp
-from tests.smpcore.codegen.kernel_models import coded_model
-from tests.smpcore.codegen.programs import changed
-from tests.smpcore.codegen.zips import readme
+from tests.smpcore.codegen.models import changed, coded_model
+from tests.smpcore.codegen.toolchain import readme
 
 
 def codes_of(compiled, rows):

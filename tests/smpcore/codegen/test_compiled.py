@@ -1,18 +1,82 @@
+"""Compiled models: the emulator beside float64, what is folded, said and refused."""
+
+import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
+from smpcore import (
+    METHODS,
+    Dataset,
+    SMPClassifier,
+    codegen,
+    export,
+    prepare,
+    similarity,
+)
 from smpcore.codegen import (
     CompiledInput,
     agreement,
+    arithmetic,
     compile_model,
+    error_bound,
+    quantise,
     sample,
 )
+from smpcore.codegen.arithmetic import CUTOFF, ROOT_ERROR, exp2_minus
+from smpcore.codegen.lower import used_inputs
+from smpcore.codegen.program import SIMILARITIES, WeightedSums
+from smpcore.datasets import CleaningStep, make_dataset
 from smpcore.errors import ExportError
-from smpcore.similarity import SIMILARITIES, Similarity
-from tests.smpcore.codegen.programs import changed
-from tests.smpcore.codegen.random_models import random_linear
+from smpcore.similarity import Similarity
+from tests.smpcore.codegen.models import (
+    changed,
+    coded_model,
+    one_value,
+    part,
+    random_kernel_model,
+    random_linear,
+    svm_model,
+)
+from tests.smpcore.codegen.toolchain import contents, readme
+
+KINDS = ["linear", *SIMILARITIES]
+
+
+def _model(kind, *sizes, **changes):
+    """A model of random numbers, linear or of a similarity."""
+    if kind == "linear":
+        return random_linear(*sizes, **changes)
+    return random_kernel_model(kind, *sizes, **changes)
+
+
+def test_functions_of_float32_are_as_exact_as_said():
+    first, last = (int(np.float32(end).view(np.int32)) for end in (1, 4))
+    square = np.arange(first, last, 5, dtype=np.int32).view(np.float32)
+    for scale in (np.float32(2.0**-98), np.float32(1), np.float32(2.0**120)):
+        number = square * scale
+        exact = 1 / np.sqrt(number.astype(np.float64))
+        assert np.abs(arithmetic.inverse_root(number) / exact - 1).max() < ROOT_ERROR
+    last = int(CUTOFF.view(np.int32))
+    u = np.arange(0, last, 4001, dtype=np.int32).view(np.float32)
+    exact = np.exp2(-u.astype(np.float64))
+    assert np.abs(exp2_minus(u) / exact - 1).max() < arithmetic.EXP2_ERROR
+    whole = np.arange(126, dtype=np.float32)
+    np.testing.assert_array_equal(exp2_minus(whole), np.exp2(-whole))
+
+
+def test_functions_of_float32_end_in_zero_and_keep_a_nan():
+    ends = np.float32([0, arithmetic.LEAST, -1, arithmetic.MOST, np.inf, np.nan])
+    found = arithmetic.inverse_root(ends)
+    np.testing.assert_array_equal(found, [0, 0, 0, 0, np.nan, np.nan])
+    ends = np.float32([CUTOFF, 1e30, np.inf, np.nan])
+    np.testing.assert_array_equal(exp2_minus(ends), [0, 0, 0, np.nan])
+    assert exp2_minus(np.nextafter(CUTOFF, np.float32(0))) >= 2.0**-126
 
 
 def test_far_from_zero_an_offset_saves_the_digits(random_model):
@@ -60,37 +124,6 @@ def test_max_pooling_takes_the_intercept_and_shared_prototypes(random_model):
     assert agreement(compiled, model, X).score_error < 1e-5
 
 
-def test_raw_rows_give_the_same_labels(mixed, random_model):
-    data, preparation = mixed
-    d = preparation.n_features
-    model = random_model(
-        n_features=d, n_classes=2, density=1.0, feature_names=preparation.feature_names
-    )
-    compiled = compile_model(model, preparation)
-    table = data.frame
-    rows = compiled.rows(table)
-    assert np.isnan(rows[3, 0])
-    assert set(rows[:, 1]) == {-1.0, 0.0, 1.0}
-    assert [entry.levels for entry in compiled.inputs] == [
-        (),
-        ("female", "male"),
-        ("1", "2", "3.5"),
-        (),
-    ]
-    strange = table.assign(sex="other", stage="7", year=[1e300] * len(table))
-    for frame in (table, strange):
-        found = agreement(compiled, model, frame, preparation)
-        assert found.n_equal == found.n_rows == 60
-    # Of two levels, no level counts as the commoner, in the page and in the export.
-    common = table["sex"].iloc[:40].value_counts().index[0]
-    for sex in ("other", None):
-        for x in (preparation.transform, lambda t: compiled.scores(compiled.rows(t))):
-            unseen, known = (x(table.assign(sex=word)) for word in (sex, common))
-            np.testing.assert_array_equal(unseen, known)
-        expected = model.predict(preparation.transform(frame))
-        np.testing.assert_array_equal(compiled.predict_frame(frame), expected)
-
-
 def test_a_preparation_of_another_model_is_refused(mixed, random_model):
     with pytest.raises(
         ExportError, match="preparation gives 6 features, but the model"
@@ -115,32 +148,8 @@ def test_random_rows_stay_in_range_and_whole(mixed, random_model):
     np.testing.assert_array_equal(rows, sample(compiled, 1000))
 
 
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (
-            {"classes": None, "intercept": np.zeros(1), "votes": np.ones((6, 1))},
-            "pooling='max' of a regression cannot be exported; supported are",
-        ),
-        ({"anchors": np.zeros((6, 6))}, "uses no input, it always answers 'class"),
-        ({"high": np.full(6, 1e31)}, "Input 'feature 0' reaches 1e\\+31, .*rescale"),
-        ({"low": np.full(6, -1e300), "center": np.full(6, -1e299)}, "reaches 1e\\+300"),
-        (
-            {"scale": np.full(6, 1e-300)},
-            "Input 'feature 0' has weights .*too far from 1",
-        ),
-        ({"scale": np.full(6, 1e60)}, "has weights .*too far from 1"),
-        ({"bias": np.full(6, 1e31)}, "The bias reaches 1e\\+31"),
-        ({"intercept": np.full(3, -1e31)}, "The bias reaches 1e\\+31"),
-    ],
-)
-def test_what_cannot_be_exported_is_said(random_model, changes, words):
-    with pytest.raises(ExportError, match=words):
-        compile_model(random_model(**changes))
-
-
 def test_other_similarities_are_refused_by_name(random_model, monkeypatch):
-    monkeypatch.setitem(SIMILARITIES, "strange", None)
+    monkeypatch.setitem(similarity.SIMILARITIES, "strange", None)
     model = random_model(similarity=Similarity("strange"))
     words = (
         "similarity='strange' cannot be exported; supported are .*, linear, .* or rbf"
@@ -179,3 +188,380 @@ def test_an_offset_that_takes_all_digits_of_a_float_is_refused():
     assert len(far(1e5).inputs) == 4
     with pytest.raises(ExportError, match=r"Input .* goes from .*; subtract 1e\+09"):
         far(1e9)
+
+
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    is_value=st.booleans(),
+    n_features=st.integers(1, 60),
+    n_anchors=st.integers(1, 20),
+    density=st.sampled_from([0.1, 0.5, 1.0]),
+    exponent=st.integers(-6, 6),
+    away=st.integers(0, 5),
+    size=st.sampled_from([1e-3, 0.1, 1.0, 30.0]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=2 * settings.default.max_examples)
+def test_scores_stay_within_the_bound(
+    kind, is_value, n_features, n_anchors, density, exponent, away, size, seed
+):
+    sizes = (n_features, 3, 2) if kind == "linear" else (n_features, n_anchors, 3)
+    make = partial(_model, kind, *sizes, density=density, seed=seed)
+    model = one_value(make, 6) if is_value else make()
+    scale = model.scale * 10.0**exponent
+    center = model.center * 10.0 ** (exponent + away)
+    ends = {"low": center - 2 * scale, "high": center + 2 * scale}
+    # Columns with fewer steps of a float are refused, see the test of offsets.
+    assume((4 * scale > 64 * np.spacing(np.abs(center).astype(np.float32) * 2)).all())
+    parts = {"similarity": replace(model.similarity, gamma=size)}
+    if kind == "linear":
+        parts = {"anchors": size * model.anchors}
+    model = replace(model, scale=scale, center=center, **ends, **parts)
+    compiled = compile_model(model)
+    X = center + scale * np.random.default_rng(seed).normal(size=(200, n_features))
+    exact, rows = model.scores(X), compiled.rows(X)
+    assert (np.abs(compiled.scores(rows) - exact) <= error_bound(compiled, rows)).all()
+    assert agreement(compiled, model, X).n_broken == 0
+
+
+@pytest.mark.parametrize("is_value", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_bound_is_tight_enough_to_certify(kind, is_value):
+    model = one_value(partial(_model, kind), 6) if is_value else _model(kind)
+    X = np.random.default_rng(1).uniform(model.low, model.high, (5000, len(model.low)))
+    compiled = compile_model(model)
+    found = agreement(compiled, model, X)
+    assert found.n_certified >= (5000 if is_value else 4995)
+    assert found.n_equal >= found.n_certified and "is proved" in found.in_words
+    assert 0 < found.score_error <= found.score_bound < 1e-2
+    for name in ("bias", "weight", "factor", "constant", "anchor"):
+        if any(hasattr(one, name) for one in compiled.operations):
+            wrong = changed(compiled, **{name: 1.5 * part(compiled, name) + 0.5})
+            assert agreement(wrong, model, X).n_broken > 0, name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_sum_pooling_adds_up_to_one_row_per_class(kind):
+    votes = np.random.default_rng(0).normal(size=(6, 3))
+    intercept = np.array([0.1, -0.2, 0.3])
+    model = _model(kind, pooling="sum", votes=votes, intercept=intercept)
+    compiled = compile_model(model)
+    assert compiled.n_rows == 3
+    X = np.random.default_rng(1).uniform(model.low, model.high, (500, len(model.low)))
+    found = agreement(compiled, model, X)
+    assert found.n_equal == 500 and found.score_error < 1e-4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_input_without_any_score_gets_the_fallback(kind):
+    compiled = compile_model(_model(kind, density=1.0, fallback=2))
+    assert compiled.predict(np.full((1, len(compiled.inputs)), np.nan)) == ["class 2"]
+
+
+def test_a_compiled_svm_decides_as_the_svm():
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3)) * [1, 10, 100] + [0, 0, 5000]
+    y = np.where(np.hypot(X[:, 0], X[:, 1] / 10) > 1.2, "out", "in")
+    for kind, degree in (("rbf", 1), ("poly", 3)):
+        model, machine = svm_model(X, y, kind=kind, degree=degree, coef0=1.0)
+        compiled = compile_model(model)
+        assert part(compiled, "n_anchors") == machine.n_support_.sum() > 10
+        scaled = (X - model.center) / model.scale
+        side = machine.decision_function(scaled)
+        scores = model.scores(X)
+        np.testing.assert_allclose(scores[:, 1] - scores[:, 0], side, atol=1e-9)
+        np.testing.assert_array_equal(
+            compiled.predict(compiled.rows(X)), machine.predict(scaled)
+        )
+
+
+def test_an_anchor_that_is_unused_is_dropped():
+    model = random_kernel_model("poly", n_anchors=6)
+    anchors, mixing = model.anchors.copy(), model.mixing.copy()
+    anchors[:, [1, 3]] = 0.0
+    anchors[4] = anchors[0]
+    mixing[2] = 0.0
+    model = replace(model, anchors=anchors, mixing=mixing)
+    compiled = compile_model(model)
+    assert [entry.index for entry in compiled.inputs] == [0, 2, 4]
+    assert part(compiled, "n_anchors") == 4
+    assert part(compiled, "is_dense")
+    X = np.random.default_rng(0).normal(size=(500, 5)) * 4
+    assert agreement(compiled, model, X).n_equal == 500
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_raw_rows_give_the_same_labels(mixed, kind):
+    data, preparation = mixed
+    names, table = preparation.feature_names, data.frame
+    model = _model(kind, len(names), n_classes=2, density=1.0, feature_names=names)
+    compiled = compile_model(model, preparation)
+    rows = compiled.rows(table)
+    assert np.isnan(rows[3, 0]) and set(rows[:, 1]) == {-1.0, 0.0, 1.0}
+    levels = [entry.levels for entry in compiled.inputs]
+    assert levels == [(), ("female", "male"), ("1", "2", "3.5"), ()]
+    strange = table.assign(sex="other", stage="7", year=[1e300] * len(table))
+    for frame in (table, strange):
+        found = agreement(compiled, model, frame, preparation)
+        assert found.n_equal == found.n_rows == 60
+        expected = model.predict(preparation.transform(frame))
+        np.testing.assert_array_equal(compiled.predict_frame(frame), expected)
+    # Of two levels, no level counts as the commoner, in the page and in the export.
+    common = table["sex"].iloc[:40].value_counts().index[0]
+    for sex in ("other", None):
+        for x in (preparation.transform, lambda t: compiled.scores(compiled.rows(t))):
+            unseen, known = (x(table.assign(sex=word)) for word in (sex, common))
+            np.testing.assert_array_equal(unseen, known)
+
+
+def test_a_distance_drops_no_feature():
+    model = random_kernel_model("rbf")
+    anchors = model.anchors.copy()
+    anchors[:, 1] = 0.0
+    compiled = compile_model(replace(model, anchors=anchors))
+    assert part(compiled, "n_features") == len(compiled.inputs) == 5
+
+
+@pytest.mark.parametrize(("density", "dense"), [(1.0, True), (0.3, False)])
+def test_mixing_is_stored_in_the_smaller_way(density, dense):
+    compiled = compile_model(random_kernel_model(n_anchors=20, density=density))
+    tables = compiled.tables()
+    assert part(compiled, "is_dense") is dense
+    assert ("row" not in tables) is dense
+    stored = sum(t.nbytes for n, t in tables.items() if n in ("weight", "row", "end"))
+    assert stored <= compiled.find(WeightedSums).mixing().nbytes
+    assert dense or np.all(part(compiled, "weight"))
+
+
+POLY = Similarity("poly", gamma=1.0, degree=40, coef0=1.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "words"),
+    [
+        (
+            "linear",
+            {"classes": None, "intercept": np.zeros(1), "votes": np.ones((6, 1))},
+            "pooling='max' of a regression cannot be exported; supported are",
+        ),
+        (
+            "linear",
+            {"anchors": np.zeros((6, 6))},
+            "uses no input, it always answers 'class",
+        ),
+        (
+            "linear",
+            {"high": np.full(6, 1e31)},
+            "Input 'feature 0' reaches 1e\\+31, .*rescale",
+        ),
+        (
+            "linear",
+            {"low": np.full(6, -1e300), "center": np.full(6, -1e299)},
+            "reaches 1e\\+300",
+        ),
+        (
+            "linear",
+            {"scale": np.full(6, 1e-300)},
+            "Input 'feature 0' has weights .*too far from 1",
+        ),
+        ("linear", {"scale": np.full(6, 1e60)}, "has weights .*too far from 1"),
+        ("linear", {"bias": np.full(6, 1e31)}, "The bias reaches 1e\\+31"),
+        ("linear", {"intercept": np.full(3, -1e31)}, "The bias reaches 1e\\+31"),
+        (
+            "rbf",
+            {"mixing": np.zeros((7, 6))},
+            "uses no input, it always answers 'class",
+        ),
+        ("poly", {"anchors": np.zeros((7, 5))}, "uses no input, it always answers"),
+        ("poly", {"similarity": POLY}, "Similarities reach .* smaller degree or gamma"),
+        ("rbf", {"bias": np.full(6, 1e31)}, r"Scores reach 1e\+31"),
+        ("rbf", {"high": np.full(5, 1e31)}, r"Input 'feature 0' reaches 1e\+31"),
+        ("rbf", {"high": np.full(5, 1e20)}, "Input 'feature 0' has a factor .* rbf"),
+        (
+            "rbf",
+            {"scale": np.full(5, 1e60)},
+            "Input 'feature 0' has a factor of .* too far from 1",
+        ),
+        (
+            "rbf",
+            {"scale": np.full(5, 1e-200)},
+            "Input 'feature 0' has a factor of .* too far from 1",
+        ),
+        ("poly", {"scale": np.full(5, 1e-60)}, "Input 'feature 0' .* inside a poly"),
+    ],
+)
+def test_what_cannot_be_exported_is_said(kind, changes, words):
+    model = replace(_model(kind), **changes)
+    with pytest.raises(ExportError, match=words):
+        compile_model(model)
+
+
+@pytest.mark.parametrize(
+    ("kind_of_prototype", "n"),
+    [("real case", 7), ("mix of real cases", 7), ("invented case", 0)],
+)
+def test_training_rows_inside_are_announced(kind_of_prototype, n):
+    model = random_kernel_model(kind_of_prototype=kind_of_prototype)
+    compiled = compile_model(model)
+    assert compiled.n_training_rows == n
+    files = codegen.emit_c99(compiled)
+    assert (b"/* Contains 7 training rows" in files["mdl.h"]) is (n > 0)
+    text = readme(compiled, codegen.test_vectors(compiled))
+    said = "**This model contains 7 training rows (support vectors): whoever has"
+    assert (said in text) is (n > 0)
+    assert f"Its arrays take {4 * (5 + 6)} bytes of stack." in text
+    assert "6 prototypes mixed from 7 anchors of 5 features (rbf similarity)" in text
+
+
+SEGMENT = 9.0
+
+
+def _constant_table(constant):
+    """Two classes, a constant between two columns, and one level for everything."""
+    random = np.random.default_rng(0)
+    y = random.choice(["a", "b"], 120)
+    frame = pd.DataFrame(
+        {
+            "p": random.normal(size=120) + (y == "a"),
+            "region | pixels": np.full(120, constant),
+            "place": "here",
+            "q": random.integers(0, 9, 120) + 4.0 * (y == "b"),
+            "y": y,
+        }
+    )
+    roles = dict.fromkeys(frame, "feature") | {"y": "target"}
+    dataset = Dataset("constants", frame, roles, "classification")
+    return dataset, prepare(dataset, np.arange(80))
+
+
+@pytest.mark.parametrize("constant", [SEGMENT, 1e30])
+@pytest.mark.parametrize("method", METHODS)
+def test_it_is_no_input_of_any_method(method, constant):
+    dataset, preparation = _constant_table(constant)
+    X = preparation.transform(dataset.frame)
+    estimator = METHODS[method].estimator(METHODS[method].defaults())
+    model = estimator.fit(X[:80], dataset.y[:80]).model_
+    compiled = compile_model(model, preparation)
+    assert {one.name for one in compiled.inputs} <= {"p", "q"}
+    assert set(used_inputs(model, preparation)) <= {"p", "q"}
+    found = agreement(compiled, model, dataset.frame, preparation)
+    assert found.n_equal == found.n_rows and not found.n_broken
+    left_0 = dataset.frame.assign(**{"region | pixels": 0.0})
+    expected = model.predict(X)
+    np.testing.assert_array_equal(compiled.predict_frame(left_0), expected)
+    try:
+        whole = quantise(compiled, 16)
+    except ExportError as error:
+        assert "32-bit floats" in str(error)
+    else:
+        assert (whole.predict_frame(left_0) == expected).mean() >= 0.99
+
+
+def _with_constants(model, values):
+    """The same model as if features 1 and 3 had been constant in training."""
+    low, high = model.low.copy(), model.high.copy()
+    low[[1, 3]] = high[[1, 3]] = values
+    return replace(model, low=low, high=high)
+
+
+MODELS = {
+    "linear": lambda: random_linear(6),
+    **{
+        kind: lambda kind=kind: random_kernel_model(kind)
+        for kind in sorted(SIMILARITIES)
+    },
+    "code": lambda: coded_model("rbf"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_its_value_is_in_the_constants(name):
+    model = MODELS[name]()
+    values = (0.7 * model.low + 0.3 * model.high)[[1, 3]]
+    model = _with_constants(model, values)
+    compiled = compile_model(model)
+    n = model.n_features - 2
+    assert len(compiled.inputs) == n
+    told = compiled.provenance["constant_in_training"]
+    assert told == dict(zip(["feature 1", "feature 3"], values, strict=True))
+    random = np.random.default_rng(1)
+    X = random.uniform(model.low, model.high, (400, model.n_features))
+    found = agreement(compiled, model, X)
+    assert found.n_broken == 0 and found.n_certified > 300
+    assert found.n_unbounded == 0 or name == "code"
+    text = readme(compiled, codegen.test_vectors(compiled))
+    assert f"take in: feature 1 ({values[0]:.9g}), feature 3 (" in text
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf", "laplacian"])
+def test_integers_have_its_value_as_well(name):
+    model = MODELS[name]()
+    model = _with_constants(model, (0.7 * model.low + 0.3 * model.high)[[1, 3]])
+    quant = quantise(compile_model(model), 16)
+    assert len(quant.inputs) == model.n_features - 2
+    X = np.random.default_rng(1).uniform(model.low, model.high, (400, model.n_features))
+    found = agreement(quant, model, X)
+    assert found.n_broken == 0 and found.n_certified > 300
+
+
+@pytest.mark.parametrize("name", ["linear", "rbf"])
+def test_nothing_is_proved_of_a_row_with_another_value(name):
+    model = MODELS[name]()
+    model = _with_constants(model, 0.0)
+    X = np.random.default_rng(1).uniform(model.low, model.high, (50, model.n_features))
+    X[:20, 3] = 1.0
+    found = agreement(compile_model(model), model, X)
+    assert found.n_unbounded == 20 and found.n_broken == 0
+
+
+N = 120
+STEPS = (
+    CleaningStep("chol", codes=("-9",), low=50, unit="mg/dl", impute="most frequent"),
+    CleaningStep("kind", codes=("unknown",), impute="most frequent"),
+    CleaningStep("age", high=60, unit="years", indicator=True),
+)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    rng = np.random.default_rng(1)
+    chol = rng.integers(150, 160, N)
+    age = rng.integers(20, 70, N)
+    kind = rng.choice(["a", "b", "b", "c", "unknown"], N)
+    frame = pd.DataFrame({"chol": np.where(rng.random(N) < 0.2, -9, chol), "age": age})
+    frame["kind"] = kind
+    frame["y"] = ((chol > 154) ^ (kind == "c") ^ (age > 60)).astype(int)
+    data = make_dataset(frame, "heart", cleaning=STEPS, roles={"y": "target"})
+    preparation = prepare(data, np.arange(N))
+    X = preparation.transform(data.frame)
+    model = SMPClassifier(lam=1e-4, mu=1e-4).fit(X, data.y).model_
+    return data, preparation, model, X
+
+
+def test_missing_values_become_what_the_preparation_makes_of_them(learned):
+    data, preparation, model, X = learned
+    compiled = compile_model(model, preparation)
+    kind = next(one for one in compiled.inputs if one.name == "kind")
+    assert kind.levels[kind.missing_level] == "b"
+    gone = data.frame["kind"].isna().to_numpy()
+    values = kind.read(data.frame["kind"])
+    assert gone.any() and (values[gone] == kind.missing_level).all()
+    assert kind.read(["never seen"]).tolist() == [-1]
+    rows = compiled.rows(data.frame)
+    answers = compiled.predict(rows)
+    labels = [compiled.labels[k] for k in answers]
+    assert labels == [str(label) for label in model.predict(X)]
+
+
+@pytest.mark.parametrize("target", ["c99", "python"])
+def test_json_and_readme_say_what_was_done_to_a_column(target, learned):
+    _, preparation, model, _ = learned
+    files = contents(export(model, preparation, target, name="heart"))
+    told = {one["name"]: one for one in json.loads(files["heart.json"])["inputs"]}
+    assert [told[n]["unit"] for n in ("chol", "age", "kind")] == ["mg/dl", "years", ""]
+    assert told["chol"]["cleaning"][0] == "chol: -9 is missing."
+    text = files["README.md"].decode().replace("\\", "")
+    assert "- chol: -9 is missing." in text
+    assert "- chol: values below 50 mg/dl are missing." in text
+    assert "- kind: 'unknown' is missing." in text
+    assert "`HEART_IS_KIND_B`" in text or "| 1 |" in text

@@ -13,8 +13,7 @@ from smpcore.codegen.costs import TABLE, structures
 from smpcore.codegen.program import SIMILARITIES
 from tests.bench.costs import told
 from tests.bench.export import fitted, imkpl, kernel_fitted
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.random_models import random_linear
+from tests.smpcore.codegen.models import coded_model, random_kernel_model, random_linear
 
 
 def _models():
@@ -42,16 +41,9 @@ def test_every_form_has_its_constants(chip):
         found = estimated(model, chip)
         assert found is not None, _form(model)
         assert found.flash > model.table_bytes / 2 and found.count > 10
-        assert 0 < found.stack < 1000
-
-
-def test_an_unknown_chip_has_no_estimate():
-    assert estimated(compile_model(random_linear()), "Z80") is None
-
-
-def test_a_call_on_an_avr_takes_its_return_address():
-    for model in _models():
-        assert estimated(model, "ATmega328P").stack >= 2, _form(model)
+        least = 2 if chip == "ATmega328P" else 1  # a call puts its return address there
+        assert least <= found.stack < 1000
+    assert estimated(model, "Z80") is None
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -90,36 +82,45 @@ def test_the_table_is_whole():
             assert all(0 < size < 1 for size in each["error"].values()), form
 
 
+#: Name -> model in floats, bits of its integers, and how near an estimate is: of flash,
+#: of the cycles, and bytes of stack that it may be too large.
+NEAR = {
+    **{
+        data: (
+            lambda data=data: fitted(data, METHODS["smallk"]),
+            (None, 16, 8),
+            0.2,
+            24,
+        )
+        for data in ("iris", "breast_cancer")
+    },
+    # Zeros of rows that are written whole take time too: that was forgotten once.
+    "dense": (lambda: fitted("breast_cancer", METHODS["smp"]), (8,), 0.2, 24),
+    # Of four columns no more than four linear prototypes are independent.
+    **{
+        f"code, {kind}": (
+            lambda kind=kind: kernel_fitted("iris", imkpl, kind),
+            (None,),
+            0.15,
+            999,
+        )
+        for kind in ("rbf", "linear")
+    },
+}
+
+
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("data", ["iris", "breast_cancer"])
-def test_an_estimate_is_near(simulated, chip, data):
-    compiled = fitted(data, METHODS["smallk"])[-1]
-    for model in (compiled, quantise(compiled, 16), quantise(compiled, 8)):
+@pytest.mark.parametrize("name", NEAR)
+def test_an_estimate_is_near(simulated, chip, name):
+    make, widths, near, room = NEAR[name]
+    *_, compiled = make()
+    for width in widths:
+        model = quantise(compiled, width) if width else compiled
+        assert name != "dense" or structures(model)[0].form.endswith("dense")
         real, guess = told(model, simulated(chip)), estimated(model, chip)
-        assert guess.flash == pytest.approx(real.flash, rel=0.2)
+        assert guess.flash == pytest.approx(real.flash, rel=near)
         assert guess.count == pytest.approx(real.count, rel=0.2)
-        assert real.stack - 4 <= guess.stack <= real.stack + 24
-
-
-@pytest.mark.parametrize("chip", CHIPS)
-def test_zeros_of_rows_that_are_written_whole_take_time_too(simulated, chip):
-    """The fault that the estimate of an int8 SMP model of breast cancer had."""
-    quant = quantise(fitted("breast_cancer", METHODS["smp"])[-1], 8)
-    assert structures(quant)[0].form.endswith("dense")
-    assert quant.n_terms < 0.7 * quant.n_rows * len(quant.inputs)
-    real, guess = told(quant, simulated(chip)), estimated(quant, chip)
-    assert guess.count == pytest.approx(real.count, rel=0.2)
-
-
-@pytest.mark.parametrize("kind", ["rbf", "linear"])
-@pytest.mark.parametrize("chip", CHIPS)
-def test_the_search_for_a_code_is_part_of_an_estimate(simulated, chip, kind):
-    """Of four columns no more than four linear prototypes are independent."""
-    compiled = kernel_fitted("iris", imkpl, kind)[-1]
-    real, guess = told(compiled, simulated(chip)), estimated(compiled, chip)
-    assert guess.flash == pytest.approx(real.flash, rel=0.15)
-    assert guess.count == pytest.approx(real.count, rel=0.2)
-    assert guess.stack >= real.stack - 4
+        assert real.stack - 4 <= guess.stack <= real.stack + room
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -138,11 +139,5 @@ def test_an_estimate_with_the_conversion_is_near(simulated, mixed_model, chip, d
         assert real.stack - 4 <= guess.stack <= real.stack + 48
         assert guess.flash - alone.flash == more.flash > 150
         assert guess.count - alone.count == more.count > 50
-
-
-def test_floats_need_no_conversion():
-    model = compile_model(random_linear())
-    assert estimated(model, "Cortex-M0", converted=True) == estimated(
-        model, "Cortex-M0"
-    )
-    assert conversion(quantise(model, 8), "Z80") is None
+    floats = (estimated(compiled, chip, converted=way) for way in (True, False))
+    assert len({*floats}) == 1 and conversion(quant, "Z80") is None

@@ -25,17 +25,20 @@ from smpcore.codegen import (
     Package,
     SensorRange,
     compile_model,
-    default_name,
     model_id,
     quantise,
 )
 from smpcore.codegen.inputs import in_counts, table_in_counts
-from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.models import every_kind
-from tests.smpcore.codegen.programs import changed, part
-from tests.smpcore.codegen.toolchain import CommandFailed, run, write
-from tests.smpcore.codegen.zips import bundle, contents, unpack
+from tests.smpcore.codegen.models import changed, every_kind, part
+from tests.smpcore.codegen.toolchain import (
+    CommandFailed,
+    bundle,
+    contents,
+    run,
+    unpack,
+    write,
+)
 
 PETAL = "petal length (cm)"
 
@@ -105,24 +108,6 @@ def test_the_name_comes_from_the_data_set(iris):
     assert "groe_in_cm.h" in contents(export(model, preparation, provenance=told))
     files = contents(export(model, preparation, real_rows=rows))
     assert "11 real rows of Iris" in files["README.md"].decode()
-
-
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        ("Iris", "iris"),
-        ("Breast cancer (Wisconsin)", "breast_cancer"),
-        ("a" * 50, "a" * 14),
-        ("string", "string_1"),
-        ("int", "x_int"),
-        ("2 moons", "x_2_moons"),
-        ("", "model"),
-        ("*/ ??/", "x"),
-    ],
-)
-def test_names_of_data_sets_become_names_of_models(data, name):
-    assert default_name(data) == name
-    assert codegen.names.check_prefix(name) == name
 
 
 def test_an_id_is_that_of_all_that_decides():
@@ -295,17 +280,6 @@ def test_the_self_test_of_python_reads_decimals_exactly(tmp_path):
     read = np.array([module["number"](f"{v:.9g}") for v in values.tolist()])
     np.testing.assert_array_equal(read.astype(np.float32).view("u4"), values.view("u4"))
     assert np.isnan(module["number"]("nan")) and module["number"]("-inf") == -np.inf
-
-
-def test_python_takes_texts_as_the_app_reads_them(mixed_model):
-    module = {}
-    exec(emit_plain_python(mixed_model), module)
-    numbers, nan = [170.25, 1, 2, 2005.0], float("nan")
-    texts = [" 170.25", "1", "2", "2.005e3"]
-    assert module["scores"](texts) == module["scores"](numbers)
-    for text in ("", "?", "0x10", "1_0", "1e300"):
-        found = module["scores"]([text, *numbers[1:]])
-        assert found == module["scores"]([nan, *numbers[1:]])
 
 
 #: A converter of 10 bits for each column of iris.

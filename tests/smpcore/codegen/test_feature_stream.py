@@ -11,7 +11,7 @@ from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
 from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
 from smpcore.errors import DatasetError, ExportError
-from tests.smpcore.codegen.random_models import one_value, random_linear
+from tests.smpcore.codegen.models import one_value, random_linear
 from tests.smpcore.codegen.test_stream import answered, check
 from tests.smpcore.codegen.toolchain import STRICT
 

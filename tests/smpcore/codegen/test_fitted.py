@@ -1,6 +1,4 @@
-"""From a fitted method and raw rows to the labels of compiled C."""
-
-from contextlib import suppress
+"""From a fitted method and raw rows to the answers of its program."""
 
 import numpy as np
 import pandas as pd
@@ -16,7 +14,7 @@ from smpcore import (
     read_table,
     split,
 )
-from smpcore.codegen import agreement, emit_python, quantise
+from smpcore.codegen import agreement, emit_python, error_bound, quantise
 from smpcore.errors import ExportError
 from smpcore.methods import refusals
 from tests.bench.export import (
@@ -29,7 +27,6 @@ from tests.bench.export import (
     super_sparse_regression,
     svm,
 )
-from tests.smpcore.codegen.c_programs import assert_same_in_c, case, near_rows
 
 #: Data that every method learns: features, and not similarities or texts.
 CLASSIFICATION = [
@@ -40,71 +37,8 @@ CLASSIFICATION = [
 REGRESSION = [info.key for info in list_datasets() if info.task == "regression"]
 
 
-def assert_faithful(fits, tool, n=1000, proved=0.99):
-    """C gives the label of each model, in floats; and what is proved of them holds.
-
-    In integers C gives what the emulator gives.
-    """
-    cases, of_floats = [], {}
-    for model, preparation, test, compiled in fits:
-        table = pd.concat([test, random_table(preparation, n)])
-        rows = compiled.rows(table)
-        of_floats[len(cases)] = model, preparation.transform(table)
-        cases.append(case(compiled, rows))
-        found = agreement(compiled, model, table, preparation)
-        assert found.n_broken == 0 and found.n_certified >= proved * found.n_rows
-        for width in (8, 16):
-            with suppress(ExportError):  # a code, or inputs too coarse for 8 bits
-                quant = quantise(compiled, width)
-                cases.append(case(quant, near_rows(quant, rows, 1000), rows[:1000]))
-    answers = assert_same_in_c(cases, tool("gcc"), ["-O1"])
-    for place, (model, X) in of_floats.items():
-        if model.classes is not None:
-            check_labels(model, X, answers[place]["predict"])
-
-
-def check_labels(model, X, winners):
-    """The model's labels, but where the last digits of its scores break a tie."""
-    scores = model.scores(X)
-    two = np.sort(scores, axis=1)[:, -2:]
-    ties = two[:, 1] - two[:, 0] < 1e-12 * np.abs(scores).max(initial=1)
-    assert ties.sum() <= 0.001 * len(X)
-    expected = model.predict(X)
-    np.testing.assert_array_equal(model.classes[winners][~ties], expected[~ties])
-
-
-@pytest.mark.parametrize("method", [key for key in METHODS if key != "imkpl"])
-def test_compiled_c_gives_the_label_of_the_model(method, tool):
-    fits = [fitted(key, METHODS[method]) for key in CLASSIFICATION]
-    assert_faithful(fits, tool, 5_000, 0.999)
-
-
-def _of_kernels(keys, fit, *options):
-    """Models of several sets, without the labels of their test rows."""
-    for key in keys:
-        model, preparation, test, _, compiled = kernel_fitted(key, fit, *options)
-        yield model, preparation, test, compiled
-
-
-@pytest.mark.parametrize("kind", ["rbf", "poly"])
-def test_compiled_c_gives_the_label_of_a_kernel_svm(kind, tool):
-    assert_faithful(_of_kernels(CLASSIFICATION, svm, kind), tool)
-
-
-@pytest.mark.parametrize("kind", PLAIN)
-def test_compiled_c_gives_the_label_of_invented_cases(kind, tool):
-    keys = ["iris", "breast_cancer", "digits"]
-    keys += ["moons"] * (kind != "intersection")  # it has numbers below 0
-    fits = list(_of_kernels(keys, super_sparse, kind))
-    assert all(compiled.warnings == () for *_, compiled in fits)
-    assert_faithful(fits, tool)
-
-
-@pytest.mark.parametrize("kind", ["features", "rbf", "linear"])
-def test_compiled_c_gives_the_label_of_a_code(kind, tool):
-    keys = ["iris", "wine", "breast_cancer"] + ["digits"] * (kind == "linear")
-    # Rounding proves less of a code: which prototypes are in it may change.
-    assert_faithful(_of_kernels(keys, imkpl, kind), tool, 300, proved=0)
+#: Small sets, which everything learns.
+FEW = ["iris", "wine", "breast_cancer"]
 
 
 def learnable(key, kind):
@@ -116,15 +50,57 @@ def learnable(key, kind):
     return kind != "intersection" or X.min() >= 0
 
 
-@pytest.mark.parametrize("kind", PLAIN)
-def test_compiled_c_is_as_near_as_proved(kind, tool):
-    keys = [key for key in REGRESSION if learnable(key, kind)]
-    fits = list(_of_kernels(keys, super_sparse_regression, kind))
-    assert_faithful(fits, tool, proved=1)
-    for model, preparation, test, compiled in fits:
-        found = agreement(compiled, model, test, preparation)
-        spread = np.ptp(model.predict(preparation.transform(test)))
-        assert found.score_error < 1e-3 * spread
+def _fits(family, kind):
+    """Models of several sets, with what they were made from."""
+    fit, keys = {
+        "svm": (svm, CLASSIFICATION),
+        "invented cases": (super_sparse, [*FEW, "digits", "moons"]),
+        "values": (super_sparse_regression, REGRESSION),
+        # Rounding proves less of a code: which prototypes are in it may change.
+        "code": (imkpl, FEW + ["digits"] * (kind == "linear")),
+        "method": (None, CLASSIFICATION),
+    }[family]
+    for key in keys:
+        if family == "method":
+            yield fitted(key, METHODS[kind])
+        elif family == "svm" or learnable(key, kind):
+            model, preparation, test, _, compiled = kernel_fitted(key, fit, kind)
+            yield model, preparation, test, compiled
+
+
+@pytest.mark.parametrize(
+    ("family", "kind"),
+    [
+        *(("method", key) for key in METHODS if key != "imkpl"),
+        *(("svm", kind) for kind in ("rbf", "poly")),
+        *((family, kind) for family in ("invented cases", "values") for kind in PLAIN),
+        *(("code", kind) for kind in ("features", "rbf", "linear")),
+    ],
+)
+def test_what_is_proved_of_a_fitted_model_holds(family, kind):
+    """On test rows and random rows, in floats and integers; C gives these bits."""
+    for model, preparation, test, compiled in _fits(family, kind):
+        table = pd.concat([test, random_table(preparation, 300)])
+        features = preparation.transform(table)
+        fixed = model.low == model.high  # no input of the program
+        known = (features[:, fixed] == model.low[fixed]).all(axis=1)
+        for width in (None, 8, 16):
+            try:
+                program = quantise(compiled, width) if width else compiled
+            except ExportError:  # a code, or inputs too coarse for 8 bits
+                continue
+            found = agreement(program, model, table, preparation)
+            assert found.n_broken == 0 and found.n_equal >= found.n_certified
+            rows, exact = program.rows(table), model.scores(features)
+            exact = exact - exact[:, :1] * program.relative
+            off = np.abs(program.real_scores(rows) - exact)
+            assert (off <= error_bound(program, rows))[known].all()
+            if width is None and family != "code":
+                assert found.n_certified >= 0.99 * known.sum()
+                assert compiled.warnings == () or family != "invented cases"
+        if family == "values":
+            found = agreement(compiled, model, test, preparation)
+            assert found.score_error < 1e-3 * np.ptp(model.scores(features))
 
 
 def test_vectors_hold_real_rows_of_each_class():

@@ -10,8 +10,7 @@ from smpcore.codegen import CompiledModel, QuantModel
 from smpcore.codegen.describe import schema
 from smpcore.codegen.probability import ONE
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.models import every_kind, groups
-from tests.smpcore.codegen.programs import changed, spoiled
+from tests.smpcore.codegen.models import every_kind, groups, spoiled
 
 
 @pytest.mark.parametrize("group", groups())
@@ -100,6 +99,14 @@ SPOILED = {
         ({"exp2": {}}, "wrong entry"),
     ],
     ("calibrated", "float32"): [({"probability": {"value": [ONE]}}, "wrong entry")],
+    ("code", "float32"): [
+        ({"gram": np.eye(5).tolist()}, "gram should be symmetric"),
+        ({"gram": np.triu(np.ones((6, 6))).tolist()}, "gram should be symmetric"),
+        ({"votes": np.ones((5, 2)).tolist()}, "votes should have a number"),
+        ({"votes": np.ones((6, 3)).tolist()}, "should give 2 scores"),
+        ({"size": 0}, "size should be a whole number"),
+        ({"fallback": 2}, "fallback should be an output"),
+    ],
 }
 
 
@@ -128,19 +135,3 @@ def test_what_is_no_model_is_refused_in_words():
     content["inputs"][0]["identifier"] = 'x */ #include "evil.h"'
     with pytest.raises(ExportError, match=r"identifier=.* should be a short identif"):
         CompiledModel.from_json(json.dumps(content))
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"gram": np.eye(5, dtype=np.float32)}, "gram should be symmetric"),
-        ({"gram": np.triu(np.ones((6, 6)))}, "gram should be symmetric"),
-        ({"votes": np.ones((5, 2))}, "votes should have a number"),
-        ({"votes": np.ones((6, 3))}, "should give 2 scores"),
-        ({"size": 0}, "size should be a whole number"),
-        ({"fallback": 2}, "fallback should be an output"),
-    ],
-)
-def test_spoiled_parts_are_refused_in_words(change, words):
-    with pytest.raises(ExportError, match=words):
-        changed(every_kind()["code", "float32"], **change)

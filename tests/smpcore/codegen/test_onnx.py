@@ -8,29 +8,23 @@ from functools import partial
 import numpy as np
 import pytest
 
-from smpcore import METHODS, list_datasets, load_dataset
 from smpcore.codegen import compile_model, error_bound, model_id, sample
 from smpcore.codegen.inputs import fixed_features
 from smpcore.codegen.lower import seen_features
 from smpcore.codegen.program import LOWEST, SIMILARITIES
 from smpcore.codegen.targets.onnx.source import emit_onnx
 from smpcore.errors import ExportError
-from smpcore.methods import refusals
-from tests.bench.export import fitted, random_table
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.models import groups
-from tests.smpcore.codegen.programs import changed, part
-from tests.smpcore.codegen.random_models import one_value
+from tests.smpcore.codegen.models import (
+    changed,
+    coded_model,
+    groups,
+    one_value,
+    part,
+    random_kernel_model,
+)
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
-
-#: Data that every method learns: features, and not similarities or texts.
-CLASSIFICATION = [
-    info.key
-    for info in list_datasets()
-    if info.task == "classification" and not refusals(load_dataset(info.key))
-]
 
 
 def _answers(compiled, rows):
@@ -80,14 +74,6 @@ def test_every_similarity_is_within_the_bound(random_model, kind, density):
         random = np.random.default_rng(0)
         X = random.uniform(model.low, model.high, (2000, model.n_features))
         _near_the_model(compile_model(model), model, np.float32(X).astype(np.float64))
-
-
-@pytest.mark.parametrize("method", [key for key in METHODS if key != "imkpl"])
-@pytest.mark.parametrize("key", CLASSIFICATION)
-def test_fitted_models_are_within_the_bound_on_all_rows(key, method):
-    model, preparation, _, compiled = fitted(key, METHODS[method])
-    for table in (load_dataset(key).frame, random_table(preparation, 1000)):
-        _near_the_model(compiled, model, table, preparation)
 
 
 def test_missing_values_categories_and_offsets_count(mixed, mixed_model):

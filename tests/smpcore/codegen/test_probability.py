@@ -19,9 +19,8 @@ from smpcore.codegen.probability import (
 from smpcore.errors import ExportError
 from smpcore.evaluation import at_threshold, calibrate
 from smpcore.model import Calibration
-from tests.smpcore.codegen.models import SOFTMAX, groups
-from tests.smpcore.codegen.random_models import one_value
-from tests.smpcore.codegen.zips import contents
+from tests.smpcore.codegen.models import SOFTMAX, groups, one_value
+from tests.smpcore.codegen.toolchain import contents
 
 
 def _learned(n, seed=0):

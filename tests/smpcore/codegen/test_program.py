@@ -5,16 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smpcore.codegen import (
-    CompiledInput,
-    CompiledModel,
-    bounds,
-    compile_model,
-    constants,
-    quantise,
-    run,
-    sample,
-)
+from smpcore.codegen import CompiledInput, bounds, constants, run
 from smpcore.codegen.arithmetic import ONE, FixedPointExp2
 from smpcore.codegen.program import (
     LOWEST,
@@ -23,7 +14,6 @@ from smpcore.codegen.program import (
     Features,
     FixedPointFeatures,
     FixedPointSimilarities,
-    Operation,
     Similarities,
     SparseCode,
     WeightedInputs,
@@ -32,8 +22,6 @@ from smpcore.codegen.program import (
 from smpcore.codegen.targets import scripts
 from smpcore.codegen.targets.c99 import source
 from smpcore.codegen.targets.onnx import source as onnx
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.random_models import random_linear
 
 IN_INTEGERS = {FixedPointFeatures, FixedPointSimilarities}
 IN_BOTH = {WeightedInputs, WeightedSums}
@@ -173,31 +161,3 @@ def test_arrays_are_read_only_and_of_the_program_s_type():
     assert rows.weight.dtype == np.int64 and _rows(np.float32).bias.dtype == np.float32
     with pytest.raises(ValueError, match="read-only"):
         rows.weight[0] = 1
-
-
-def _programs():
-    yield compile_model(random_linear())
-    yield compile_model(random_kernel_model("ncc"))
-    yield compile_model(coded_model())
-    yield quantise(compile_model(random_linear()), 8)
-    yield quantise(compile_model(random_kernel_model("laplacian")), 16)
-
-
-@pytest.mark.parametrize("place", range(5))
-def test_a_program_is_run_operation_by_operation(place):
-    model = list(_programs())[place]
-    rows = model.to_inputs(sample(model.source, 20))
-    found = (
-        rows
-        if model.is_integer
-        else run.input_values(model.inputs, rows.astype(np.float32))
-    )
-    for operation in model.operations:
-        before = model.row_scores(rows, until=type(operation))
-        np.testing.assert_array_equal(before, found)
-        with np.errstate(all="ignore"):
-            found = run.apply(operation, found)
-    np.testing.assert_array_equal(model.row_scores(rows), found)
-    assert type(model).from_json(model.to_json()).to_json() == model.to_json()
-    assert isinstance(model.operations[0], Operation)
-    assert isinstance(model, CompiledModel) != model.is_integer

@@ -15,9 +15,14 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import LOWEST, SparseCode, WeightedInputs
-from tests.smpcore.codegen.kernel_models import random_kernel_model
-from tests.smpcore.codegen.models import groups
-from tests.smpcore.codegen.programs import changed, farthest_rows, part, whole_distances
+from tests.smpcore.codegen.models import (
+    changed,
+    farthest_rows,
+    groups,
+    part,
+    random_kernel_model,
+    whole_distances,
+)
 from tests.smpcore.codegen.scripts import LANGUAGES, answers_of_script
 
 

@@ -9,8 +9,7 @@ from smpcore import codegen
 from smpcore.codegen import NUMBERS, TARGETS, Package, model_id
 from tests.smpcore.codegen.models import HOSTILE, every_kind
 from tests.smpcore.codegen.scripts import in_micropython
-from tests.smpcore.codegen.toolchain import CommandFailed, run
-from tests.smpcore.codegen.zips import bundle, contents, unpack
+from tests.smpcore.codegen.toolchain import CommandFailed, bundle, contents, run, unpack
 
 EVERY = ["linear", "value", "sums", "hostile", "code", "calibrated"]
 RUSTC = "rustc --edition 2021 --test src/lib.rs -o selftest"
@@ -103,9 +102,10 @@ def test_hostile_names_stay_data():
         module = {}
         exec(contents(bundle(model, vectors, target="python"))["mdl.py"], module)
         assert [module["label"](k) for k in range(3)] == HOSTILE[:3]
-        text = contents(bundle(model, vectors))["README.md"].decode()
-        for sign in ("<img", "#error", '"""\n', "‮"):
-            assert sign not in text.replace("\\#", "").replace("\\<", "")
+        for target in ("c99", "arduino", "javascript", "rust"):
+            text = contents(bundle(model, vectors, target=target))["README.md"].decode()
+            for sign in ("<img", "#error", '"""\n', "‮"):
+                assert sign not in text.replace("\\#", "").replace("\\<", "")
 
 
 @pytest.mark.parametrize("target", [key for key in TARGETS if TARGETS[key].in_c])

@@ -18,9 +18,8 @@ from smpcore.codegen import (
 )
 from smpcore.datasets.columns import cells
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.random_models import one_value, random_linear
-from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, run, write
-from tests.smpcore.codegen.zips import bundle, unpack
+from tests.smpcore.codegen.models import one_value, random_linear
+from tests.smpcore.codegen.toolchain import SANITIZE, STRICT, bundle, run, unpack, write
 
 _MAIN = """
 #include <stdio.h>

@@ -10,11 +10,10 @@ import pytest
 from smpcore import codegen
 from smpcore.codegen import TARGETS, compile_model, quantise, templates
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.kernel_models import coded_model
-from tests.smpcore.codegen.random_models import one_value
+from tests.smpcore.codegen.models import coded_model, one_value
 from tests.smpcore.codegen.test_feature_stream import featured
 from tests.smpcore.codegen.test_stream import streamed
-from tests.smpcore.codegen.zips import bundle, contents
+from tests.smpcore.codegen.toolchain import bundle, contents
 
 #: What would be a word of a template, or of another language of templates.
 WORDS = ["@name@", "@M@", "$name", "${id}", "{name}", "%(id)s"]

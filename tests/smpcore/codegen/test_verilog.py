@@ -15,9 +15,8 @@ from smpcore.codegen.targets.verilog.source import (
     emit_verilog,
 )
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.kernel_models import random_kernel_model
-from tests.smpcore.codegen.toolchain import run
-from tests.smpcore.codegen.zips import bundle
+from tests.smpcore.codegen.models import random_kernel_model
+from tests.smpcore.codegen.toolchain import bundle, run
 
 MODELS = {
     "two classes, one score": {"n_classes": 2, "per_class": 1},

@@ -17,7 +17,7 @@ from smpcore.datasets import TABLE_WRITERS, as_numbers, plain_number, writers
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import parsed_numbers
 from smpcore.errors import DatasetError
-from tests.smpcore.codegen.random_models import random_linear
+from tests.smpcore.codegen.models import random_linear
 
 NONE = math.nan
 CELLS = {

@@ -1,58 +1,17 @@
 """The conversion of numbers to integers: vectors that try it, on every chip."""
 
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from smpcore import codegen
-from smpcore.chips import CHIPS
-from smpcore.chips.measuring import simulated as simulated_rows
-from smpcore.chips.programs import ChipProgram
-from smpcore.codegen import SensorRange, compile_model, emit_c99, quantise, sample
+from smpcore.codegen import SensorRange, compile_model, emit_c99, quantise
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.targets.c99.source import selftest_files
 from smpcore.codegen.vectors import conversions
-from tests.smpcore.codegen.random_models import random_linear
-from tests.smpcore.codegen.toolchain import (
-    SANITIZE,
-    STRICT,
-    CommandFailed,
-    run,
-    unnoticed,
-)
-
-
-def _scaled(exponent, offset=0.0):
-    """A model whose inputs span 10^exponent around an offset."""
-    model = random_linear(4, 2, 1, 1.0)
-    places = {k: getattr(model, k) * 10.0**exponent for k in ("center", "low", "high")}
-    places = {name: value + offset for name, value in places.items()}
-    return compile_model(replace(model, scale=model.scale * 10.0**exponent, **places))
-
-
-@pytest.fixture(scope="module")
-def quant_of(mixed_model):
-    """Integer models whose conversions differ."""
-    first = mixed_model.inputs[0].name
-    made = {
-        "mixed": (mixed_model, {}),
-        "counts": (mixed_model, {first: SensorRange(-100, 100, integer=True)}),
-        "adc": (mixed_model, {first: SensorRange(0, 1023, integer=True)}),
-        "small": (_scaled(-6), {}),
-        "large": (_scaled(6), {}),
-        "far from 0": (_scaled(0, 1e5), {}),
-    }
-
-    def make(name, width):
-        compiled, ranges = made[name]
-        return quantise(compiled, width, ranges)
-
-    return make
-
-
-NAMES = ["mixed", "counts", "adc", "small", "large", "far from 0"]
+from tests.smpcore.codegen.models import conversion_models, random_linear
+from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, unnoticed
 
 
 @pytest.fixture(params=[8, 16])
@@ -61,9 +20,9 @@ def width(request):
     return request.param
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_vectors_are_what_they_are_called(quant_of, name, width):
-    quant = quant_of(name, width)
+@pytest.mark.parametrize("name", conversion_models())
+def test_vectors_are_what_they_are_called(name, width):
+    quant = conversion_models()[name](width)
     found, (least, most) = conversions(quant), container_ends(width)
     at = {kind: row for row, kind in enumerate(found.kinds)}
     assert len(at) == len(found.values) == len(found.integers)
@@ -95,11 +54,6 @@ def test_vectors_are_what_they_are_called(quant_of, name, width):
         assert {least, least + 1, -1, 0, 1, most - 1, most} <= set(q)
         exact = (over.astype(float) - one.zero) * one.per_unit
         assert exact == pytest.approx(0.5, abs=0.01)
-
-
-def test_they_are_the_same_every_time(quant_of, width):
-    one, two = (conversions(quant_of("mixed", width)) for _ in "ab")
-    assert one.values.tobytes() == two.values.tobytes()
 
 
 #: Counts that a converter gives: 10 bits, 12 bits, with a sign, and with halves.
@@ -166,25 +120,6 @@ def _put(folder, quant):
         (folder / name).write_bytes(content)
 
 
-@pytest.mark.parametrize("compiler", ["gcc", "clang"])
-@pytest.mark.parametrize("name", NAMES)
-def test_every_compiler_converts_them(quant_of, tool, tmp_path, name, width, compiler):
-    _put(tmp_path, quant_of(name, width))
-    files = ["main.c", "mdl_selftest_quantise.c", "mdl_quantise.c", "-o", "run"]
-    for flags in (["-O3"], [*SANITIZE, "-fsanitize=float-cast-overflow"]):
-        run(tool(compiler), *STRICT, *flags, *files, cwd=tmp_path)
-        run(tmp_path / "run")
-
-
-@pytest.mark.parametrize("compiler", ["g++", "arm-none-eabi-g++", "avr-g++"])
-def test_the_test_is_valid_cpp(quant_of, tool, tmp_path, width, compiler):
-    _put(tmp_path, quant_of("mixed", width))
-    strict = [flag for flag in STRICT if flag != "-std=c99"]
-    strict += ["-mmcu=atmega328p"] if compiler == "avr-g++" else []
-    command = [tool(compiler), "-x", "c++", "-std=c++98", *strict]
-    run(*command, "-c", "mdl_selftest_quantise.c", "-o", "m.o", cwd=tmp_path)
-
-
 #: Line of the conversion -> what a careless hand would write.
 CARELESS = [
     ("scaled += scaled < 0.0f ? -0.5f : 0.5f;", ""),
@@ -200,8 +135,8 @@ CARELESS = [
 
 
 @pytest.mark.parametrize(("line", "careless"), CARELESS)
-def test_a_careless_conversion_is_told(quant_of, tool, tmp_path, width, line, careless):
-    _put(tmp_path, quant_of("mixed", width))
+def test_a_careless_conversion_is_told(tool, tmp_path, width, line, careless):
+    _put(tmp_path, conversion_models()["mixed"](width))
     path = tmp_path / "mdl_quantise.c"
     text = path.read_text()
     assert text.count(line) == 1
@@ -212,45 +147,10 @@ def test_a_careless_conversion_is_told(quant_of, tool, tmp_path, width, line, ca
         run(tmp_path / "run")
 
 
-def test_every_wrong_number_is_told(quant_of, tool, tmp_path, width):
+def test_every_wrong_number_is_told(tool, tmp_path, width):
     tool("gcc")
-    _put(tmp_path, quant_of("large", width))
+    _put(tmp_path, conversion_models()["large"](width))
     source = "mdl_quantise.c"
     files = ["main.c", "mdl_selftest_quantise.c", source]
     every, unseen = unnoticed(tmp_path, files, source, flags=())
     assert len(every) == 12 and unseen == []
-
-
-# The program of a chip asks for scores: here they are the integers of numbers.
-_HEADER = """
-#ifndef ASKED_H
-#define ASKED_H
-#include "quant.h"
-#undef MDL_CLASSES
-#define MDL_CLASSES MDL_N
-#define mdl_predict(x) ((ANSWER)0)
-#define mdl_scores mdl_quantise
-#endif
-"""
-
-
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("name", NAMES)
-def test_a_chip_gives_every_integer(quant_of, simulated, tmp_path, name, width, chip):
-    quant = quant_of(name, width)
-    files = emit_c99(quant)
-    (tmp_path / "quant.h").write_bytes(files["mdl.h"])
-    (tmp_path / "mdl.h").write_text(_HEADER)
-    (tmp_path / "mdl_quantise.c").write_bytes(files["mdl_quantise.c"])
-    near = sample(quant.source, 200, seed=1)
-    near[::7, 0] = np.nan
-    tried = conversions(quant)
-    values = np.vstack([tried.values, near, 3 * near]).astype(np.float32)
-    kind = f"int{width}"
-    types = ["-DINPUT=float", f"-DSCORE={kind}_t", "-DANSWER=uint8_t"]
-    scores = ("scores", kind, (len(quant.inputs),))
-    record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
-    asked = tmp_path, simulated(chip), [*types, "-O2"], ["mdl_quantise.c"]
-    told = simulated_rows(ChipProgram(*asked), values, record)["scores"]
-    np.testing.assert_array_equal(told, quant.quantise(values))
-    np.testing.assert_array_equal(told[: len(tried.values)], tried.integers)

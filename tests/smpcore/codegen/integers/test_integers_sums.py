@@ -7,20 +7,16 @@ import numpy as np
 import pytest
 
 from smpcore import METHODS, load_dataset, prepare, split
-from smpcore.codegen import agreement, compile_model, error_bound, quantise, sample
+from smpcore.codegen import agreement, compile_model, error_bound, quantise
 from smpcore.codegen.arithmetic import MOST_SCALE, FixedPointExp2
 from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import near_rows
-from tests.smpcore.codegen.kernel_models import (
+from tests.smpcore.codegen.models import (
     coded_model,
+    farthest_rows,
     random_kernel_model,
     svm_model,
-)
-from tests.smpcore.codegen.programs import (
-    changed,
-    farthest_rows,
-    part,
     whole_distances,
 )
 
@@ -55,23 +51,6 @@ def fitted(name):
         model = row.estimator(values, task).fit(X, y).model_
     test = dataset.frame.iloc[parts.test]
     return model, preparation, test, compile_model(model, preparation)
-
-
-@pytest.mark.parametrize("width", [8, 16])
-@pytest.mark.parametrize("name", MODELS)
-def test_the_proof_holds_on_test_rows_and_random_rows(name, width):
-    model, preparation, test, compiled = fitted(name)
-    quant = quantise(compiled, width)
-    found = agreement(quant, model, test, preparation)
-    assert found.n_broken == 0
-    assert found.score_error <= found.score_bound
-    if width == 16:
-        assert found.n_equal == found.n_rows
-        assert found.n_certified >= 0.9 * found.n_rows
-    rows = sample(compiled, 2_000)
-    exact = compiled.scores(rows).astype(np.float64)
-    exact -= exact[:, :1] if quant.relative else 0
-    assert (np.abs(quant.real_scores(rows) - exact) <= error_bound(quant, rows)).all()
 
 
 def _random_model(seed):
@@ -131,7 +110,12 @@ def test_random_models_keep_their_bounds():
 @pytest.mark.parametrize("width", [8, 16])
 @pytest.mark.parametrize("name", MODELS)
 def test_no_bits_lead_beyond_what_is_proved(name, width):
-    quant = quantise(fitted(name)[-1], width)
+    model, preparation, test, compiled = fitted(name)
+    quant = quantise(compiled, width)
+    if width == 16:  # enough is proved
+        found = agreement(quant, model, test, preparation)
+        assert found.n_equal == found.n_rows
+        assert found.n_certified >= 0.9 * found.n_rows
     reached = whole_distances(quant, farthest_rows(quant))
     most = whole_distances(
         quant, near_rows(quant, quant.values(farthest_rows(quant)), 20_000)
@@ -191,44 +175,17 @@ def test_8_bits_are_refused_where_they_are_too_coarse():
         quantise(compile_model(model), 16)
 
 
-@pytest.mark.parametrize(
-    ("kind", "told"),
-    [
-        ("poly", "poly similarity has no integer form.*fit it with an rbf"),
-        ("cosine", "cosine similarity has no integer form.*32-bit floats"),
-        ("ncc", "ncc similarity has no integer form"),
-        ("intersection", "intersection similarity has no integer form"),
-        ("features", "features similarity has no integer form"),
-    ],
-)
-def test_forms_without_a_bound_are_refused(kind, told):
-    with pytest.raises(ExportError, match=told):
-        quantise(compile_model(random_kernel_model(kind)), 16)
+@pytest.mark.parametrize("kind", ["poly", "cosine", "ncc", "intersection", "features"])
+def test_forms_without_a_bound_are_refused(kind):
+    compiled = compile_model(random_kernel_model(kind))
+    with pytest.raises(
+        ExportError, match=f"{kind} similarity has no integer form.* rbf"
+    ):
+        quantise(compiled, 16)
 
 
-def test_codes_stay_in_floats():
+def test_codes_and_narrow_sums_are_refused():
     with pytest.raises(ExportError, match=r"sparse code.*32-bit floats"):
         quantise(compile_model(coded_model()), 16)
-
-
-def test_sums_of_similarities_need_32_bits():
-    compiled = compile_model(random_kernel_model("rbf"))
     with pytest.raises(ExportError, match="need 32 bits"):
-        quantise(compiled, 16, accumulator=16)
-
-
-def test_every_wrong_number_shows_in_a_score():
-    """The rows that C is tried with would tell one wrong entry of any table."""
-    _, _, test, compiled = fitted("iris")
-    quant = quantise(compiled, 16)
-    rows = near_rows(quant, quant.rows(test), 1_000)
-    right = quant.scores(rows)
-    counts = {"origin": 1 << part(quant, "places")}  # less is less than a whole feature
-    for name in ("anchor", "factor", "origin", "places", "weight", "bias"):
-        numbers = part(quant, name)
-        step = np.broadcast_to(counts.get(name, 1), numbers.shape)
-        for place in range(numbers.size):
-            other = numbers.copy()
-            other.flat[place] += step.flat[place]
-            wrong = changed(quant, **{name: other})
-            assert (wrong.scores(rows) != right).any(), (name, place)
+        quantise(compile_model(random_kernel_model("rbf")), 16, accumulator=16)

@@ -1,20 +1,27 @@
-"""JavaScript modules: contributions, texts of users, zips; scores: `test_scripts`."""
+"""JavaScript, Rust and the recipe in Python: texts of users; scores: `test_scripts`."""
 
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 
 from smpcore import codegen
-from smpcore.codegen import SensorRange, compile_model, quantise, sample
+from smpcore.codegen import SensorRange, compile_model, emit_python, quantise, sample
 from smpcore.codegen.program import SIMILARITIES, SparseCode, WeightedInputs
 from smpcore.codegen.targets.javascript.source import emit_javascript
-from tests.smpcore.codegen.kernel_models import coded_model, random_kernel_model
-from tests.smpcore.codegen.random_models import one_value
+from smpcore.codegen.targets.rust.source import emit_rust
+from smpcore.errors import ExportError
+from tests.smpcore.codegen.models import (
+    coded_model,
+    every_kind,
+    one_value,
+    random_kernel_model,
+)
 from tests.smpcore.codegen.scripts import answers_of_script
-from tests.smpcore.codegen.toolchain import run
-from tests.smpcore.codegen.zips import bundle, unpack
+from tests.smpcore.codegen.test_scripts import compare
+from tests.smpcore.codegen.toolchain import bundle, run, unpack
 
 
 def test_contributions_add_up_to_the_scores(tool, tmp_path, mixed_model, random_model):
@@ -115,3 +122,95 @@ def test_what_is_no_number_is_missing(tool, tmp_path, mixed_model):
     )
     *found, number = json.loads(run(tool("node"), "ask.mjs", cwd=tmp_path))
     assert all(one == found[-1] for one in found) and number != found[-1]
+
+
+def test_ten_thousand_rows_give_the_same_bits(tool, tmp_path):
+    def answers(tasks):
+        return answers_of_script("rust", tasks, tool, tmp_path)
+
+    answers.rows = slice(None)
+    compare(answers, every_kind().values(), 10_000)
+
+
+def test_no_text_breaks_out_of_rust(tool, tmp_path, random_model):
+    hostile = ['"); panic!("{}', "a\\\n\r\0\u202e", 'r#"😀"# \ud800', "*/ // '"]
+    model = compile_model(random_model(4, 4, classes=np.array(hostile)))
+    (tmp_path / "m.rs").write_text(emit_rust(model), "ascii")
+    tell = 'for k in 0..4 { println!("{:?}", m::label(k).as_bytes()); }'
+    (tmp_path / "tell.rs").write_text(f"fn main() {{ {tell} }}")
+    rustc = partial(run, tool("rustc"), "--edition", "2021", cwd=tmp_path)
+    rustc("--crate-type", "rlib", "-D", "warnings", "m.rs")
+    rustc("-L", ".", "--extern", "m", "tell.rs")
+    told = run(tmp_path / "tell").decode().splitlines()
+    wanted = [list(label.encode("utf-8", "replace")) for label in hostile]
+    assert [list(map(int, line[1:-1].split(","))) for line in told] == wanted
+
+
+RECIPE = {
+    "dataset": {"key": "iris"},
+    "split": {"validation": 0.2, "test": 0.2, "seed": 3},
+    "estimator": "SMPClassifier",
+    "params": {"lam": 0.01, "n_prototypes": 3},
+}
+
+
+def test_the_script_is_short_and_plain():
+    assert emit_python(RECIPE).splitlines() == [
+        "from smpcore import SMPClassifier, load_dataset, prepare, split",
+        "",
+        "dataset = load_dataset('iris')",
+        "parts = split(dataset, validation=0.2, test=0.2, seed=3)",
+        "preparation = prepare(dataset, parts.train)",
+        "X, y = preparation.transform(dataset.frame), dataset.y",
+        "model = SMPClassifier(lam=0.01, n_prototypes=3)",
+        "model.fit(X[parts.train], y[parts.train])",
+        "answers = model.predict(X[parts.validation])",
+    ]
+
+
+def test_a_file_is_read_with_what_was_chosen():
+    evil = "a' + __import__('os').getcwd() + '.csv"
+    roles = {"id": "ignore", "it's": "target"}
+    dataset = {"file": evil, "params": {"delimiter": ";", "roles": roles}}
+    text = emit_python({**RECIPE, "dataset": dataset})
+    line = next(line for line in text.splitlines() if line.startswith("dataset"))
+    call = line.removeprefix("dataset = ")
+    seen = {}
+    names = {"open": lambda *words: seen.update(opened=words)}
+    names["read_table"] = lambda *words, **options: seen.update(words=words, **options)
+    eval(call, names)
+    assert seen["opened"] == (evil, "rb")
+    assert seen["words"][1] == evil
+    assert seen["roles"] == roles
+    assert seen["delimiter"] == ";"
+
+
+@pytest.mark.parametrize(
+    ("value", "literal"),
+    [
+        (np.float64(0.1), "0.1"),
+        (np.int64(3), "3"),
+        (True, "True"),
+        (None, "None"),
+        ((1, "a"), "[1, 'a']"),
+        (float("inf"), 'float("inf")'),
+        ('"""', '\'"""\''),
+    ],
+)
+def test_values_are_literals(value, literal):
+    assert f"SMPClassifier(lam={literal})" in emit_python(
+        {**RECIPE, "params": {"lam": value}}
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"estimator": "SMP()"}, r"name='SMP\(\)' should be a Python identifier"),
+        ({"params": {"a=1, b": 2}}, "name='a=1, b' should be a Python identifier"),
+        ({"params": {"lam": object()}}, "cannot be written in a script"),
+    ],
+)
+def test_what_is_no_script_is_refused(changes, words):
+    with pytest.raises(ExportError, match=words):
+        emit_python({**RECIPE, **changes})
