@@ -125,22 +125,36 @@ def pca_view(X: np.ndarray) -> View:
     """Show the plane in which the standardised training rows spread most."""
     center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 1e-12 * (1 + np.abs(center)), scale, np.inf)
-    values, vectors = np.linalg.eigh(np.cov((X - center) / scale, rowvar=False))
-    planes = vectors[:, [-1, -2]]
-    # A fixed sign, so that the picture does not flip between machines.
-    planes = planes * np.sign(planes[np.abs(planes).argmax(axis=0), [0, 1]])
+    values, planes = _first_two(np.cov((X - center) / scale, rowvar=False))
     finite = np.where(np.isfinite(scale), scale, 0.0)
     share = values[[-1, -2]] / max(values.sum(), 1e-300)
-    view = View(
-        center,
-        planes.T * finite,
-        planes / scale[:, None],
-        (0.0, 1.0),
-        (0.0, 1.0),
+    axes, reading = planes.T * finite, planes / scale[:, None]
+    return _window(X, center, axes, reading, share, "standardised rows (PCA)")
+
+
+def _first_two(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues, ascending, and the vectors of the two largest, these first."""
+    values, vectors = np.linalg.eigh(matrix)
+    vectors = vectors[:, [-1, -2]]
+    # A fixed sign, so that the picture does not flip between machines.
+    return values, vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), [0, 1]])
+
+
+def _window(
+    X: np.ndarray,
+    origin: np.ndarray,
+    axes: np.ndarray,
+    reading: np.ndarray,
+    share: np.ndarray,
+    what: str,
+) -> View:
+    """A window of principal components, wide enough for these rows."""
+    labels = (
         f"first component ({share[0]:.1%} of the variance)",
         f"second component ({share[1]:.1%})",
-        "The first two principal components of the standardised rows (PCA).",
     )
+    note, none = f"The first two principal components of the {what}.", (0.0, 1.0)
+    view = View(origin, axes, reading, none, none, *labels, note)
     points = view.project(X)
     return replace(view, x=edges(points[:, 0]), y=edges(points[:, 1]))
 
@@ -159,26 +173,15 @@ def similarity_view(X: np.ndarray) -> View:
     mean = sum(K / unit for K, unit in zip(blocks, units, strict=True))
     centred = mean - mean.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
-    values, vectors = np.linalg.eigh((centred + centred.T) / 2)
-    vectors = vectors[:, [-1, -2]]
-    # A fixed sign, so that the picture does not flip between machines.
-    vectors = vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), [0, 1]])
+    values, vectors = _first_two((centred + centred.T) / 2)
     positive = np.maximum(values, 0.0).sum()
     share = values[[-1, -2]] / max(positive, 1e-300)
     mixes = vectors / np.sqrt(np.maximum(values[[-1, -2]], 1e-12 * positive + 1e-300))
     mixes = mixes - mixes.mean(axis=0)
-    view = View(
-        np.hstack([K.mean(axis=1) for K in blocks]),
-        np.hstack([mixes.T @ K for K in blocks]),
-        np.vstack([mixes / unit for unit in units]),
-        (0.0, 1.0),
-        (0.0, 1.0),
-        f"first component ({share[0]:.1%} of the variance)",
-        f"second component ({share[1]:.1%})",
-        "The first two principal components of the similarities (kernel PCA).",
-    )
-    points = view.project(X)
-    return replace(view, x=edges(points[:, 0]), y=edges(points[:, 1]))
+    origin = np.hstack([K.mean(axis=1) for K in blocks])
+    axes = np.hstack([mixes.T @ K for K in blocks])
+    reading = np.vstack([mixes / unit for unit in units])
+    return _window(X, origin, axes, reading, share, "similarities (kernel PCA)")
 
 
 @dataclass(frozen=True, eq=False)

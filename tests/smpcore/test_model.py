@@ -1,12 +1,23 @@
 """PrototypeModel: the decision by hand, and the way through JSON."""
 
 import json
+import re
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from smpcore import PrototypeModel, SmpcoreError
+from smpcore import (
+    METHODS,
+    PrototypeModel,
+    SmpcoreError,
+    load_dataset,
+    prepare,
+    report,
+    similarity,
+    split,
+)
 from smpcore.model import Calibration, History
 from smpcore.similarity import Similarity
 
@@ -194,3 +205,123 @@ def test_what_nothing_represents_gets_the_fallback(fallback):
 def test_a_code_that_is_not_whole_is_refused(changes, words):
     with pytest.raises(SmpcoreError, match=words):
         coded(**changes)
+
+
+NASTY = "<img src=x onerror=alert(1)>\"&'"
+
+
+@pytest.fixture(params=METHODS)
+def classifier(request):
+    return METHODS[request.param].estimators["classification"]()
+
+
+def _refuses_to_run(html: str) -> bool:
+    ElementTree.fromstring(f"<div>{html}</div>")  # every tag is ours, and closed
+    return not re.search(r"<(script|img|a|link|iframe|style)\b|javascript:", html)
+
+
+def test_names_are_text(classifier):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = np.where(X[:, 0] > 0, NASTY, f"other {NASTY}")
+    model = classifier.fit(X, y).model_
+    object.__setattr__(model, "feature_names", (NASTY, "b", f"c = {NASTY}"))
+    html = model._repr_html_()
+    assert _refuses_to_run(html)
+    assert html.count("</figure>") == model.n_prototypes
+    assert "&lt;img src=x" in html
+    assert NASTY not in report(model)
+
+
+def test_pictures_are_drawn_as_pictures_and_many_are_counted(classifier):
+    dataset = load_dataset("digits")
+    train = split(dataset).train[:150]
+    X = prepare(dataset, train).transform(dataset.frame.iloc[train])
+    model = classifier.fit(X, dataset.y[train]).model_
+    object.__setattr__(model, "sample_shape", dataset.sample_shape)
+    html = model._repr_html_()
+    drawn = min(model.n_prototypes, 12)
+    assert html.count("<svg") == drawn and html.count("<rect") == 64 * drawn
+    assert (f"{model.n_prototypes - drawn} more prototypes" in html) == (
+        model.n_prototypes > drawn
+    )
+    assert len(html) < 100_000
+    assert _refuses_to_run(html)
+
+
+def test_a_regression_predicts_a_number():
+    method = next(m for m in METHODS.values() if "regression" in m.estimators)
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = method.estimators["regression"]().fit(X, X[:, 0]).model_
+    assert "<td>a number</td>" in model._repr_html_()
+    assert "<td>a number</td>" in report(model)
+
+
+RNG = np.random.default_rng(0)
+X, Z = RNG.uniform(size=(7, 4)), RNG.uniform(size=(3, 4))
+WORDS = {
+    "linear": lambda x, z: x @ z,
+    "rbf": lambda x, z: np.exp(-0.7 * ((x - z) ** 2).sum()),
+    "poly": lambda x, z: (0.7 * x @ z + 0.5) ** 3,
+    "laplacian": lambda x, z: np.exp(-0.7 * np.abs(x - z).sum()),
+    "cosine": lambda x, z: x @ z / np.linalg.norm(x) / np.linalg.norm(z),
+    "ncc": lambda x, z: np.corrcoef(x, z)[0, 1],
+    "intersection": lambda x, z: np.minimum(x, z).sum() / np.maximum(x, z).sum(),
+    "features": lambda x, z: (W * np.exp(-((x - z) ** 2) / D)).sum(),
+    "callable": lambda x, z: np.tanh(x[0] * z[1]),
+}
+W, D = np.array([0.0, 1.0, 2.0, 0.5]), np.array([1.0, 0.3, 2.0, 1.5])
+
+
+def _similarity(kind):
+    more = {}
+    if kind == "features":
+        more = {"weights": tuple(W), "widths": tuple(D)}
+    if kind == "callable":
+        more = {"function": lambda X, A: np.tanh(np.outer(X[:, 0], A[:, 1]))}
+    return Similarity(kind, gamma=0.7, degree=3, coef0=0.5, **more)
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_values_are_those_of_the_definition(kind):
+    wanted = [[WORDS[kind](x, z) for z in Z] for x in X]
+    np.testing.assert_allclose(_similarity(kind).values(X, Z), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", WORDS)
+def test_similarities_are_mixed_in_tiles_where_they_are_many(kind, monkeypatch):
+    chosen, mixing = _similarity(kind), RNG.normal(size=(3, 2))
+    monkeypatch.setattr(similarity, "TILE", (2, 2))
+    whole = chosen.mixed(X, Z, mixing)
+    np.testing.assert_array_equal(whole, chosen.values(X, Z) @ mixing)
+    monkeypatch.setattr(similarity, "MOST_AT_ONCE", 20)
+    np.testing.assert_allclose(chosen.mixed(X, Z, mixing), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["cosine", "ncc", "intersection"])
+def test_rows_of_zeros_are_like_nothing(kind):
+    values = _similarity(kind).values(np.zeros((1, 4)), Z)
+    assert (values == 0).all()
+    assert np.isfinite(
+        _similarity(kind).values(np.zeros((1, 4)), np.zeros((1, 4)))
+    ).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"gamma": 0.0}, "gamma=0.0 should be a number above 0"),
+        ({"gamma": np.nan}, "gamma=nan should be a number above 0"),
+        ({"coef0": -1.0}, "coef0=-1.0 should be a number of at least 0"),
+        ({"degree": 0}, "degree=0 should be 1, 2, 3 or more"),
+        ({"degree": 1.5}, "degree=1.5 should be 1, 2, 3 or more"),
+        ({"weights": (1.0,)}, "weights and widths should be as many"),
+        ({"weights": (-1.0,), "widths": (1.0,)}, "weights should be numbers"),
+        ({"weights": (1.0,), "widths": (0.0,)}, "widths should be numbers above 0"),
+        ({"kind": "callable"}, "function should be given for kind='callable' only"),
+        ({"function": len}, "function should be given for kind='callable' only"),
+    ],
+    ids=str,
+)
+def test_bad_parameters_are_refused(options, words):
+    with pytest.raises(SmpcoreError, match=words):
+        Similarity(**options)

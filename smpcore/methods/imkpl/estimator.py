@@ -17,11 +17,11 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError, cautions
 from smpcore.methods.imkpl import fit
 from smpcore.methods.imkpl import problem as problems
-from smpcore.methods.imkpl.kinds_of_kernels import base_kernels, kernel_columns
+from smpcore.methods.imkpl.kinds_of_kernels import base_kernels
 from smpcore.methods.shared.allowed_values import Number, OneOf, class_values
 from smpcore.methods.shared.base import TOO_LARGE, PrototypeClassifier
 from smpcore.methods.shared.distinct import joined_rows
-from smpcore.methods.shared.gram import refuse_standardised
+from smpcore.methods.shared.gram import refuse_oblong, refuse_standardised
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
@@ -493,7 +493,8 @@ class IMKPLClassifier(PrototypeClassifier):
                 raise SmpcoreError(TOO_LARGE)
         columns = np.empty((0, len(counts)), dtype=np.int64)
         if self.kernels == "precomputed":
-            columns = kernel_columns(entries["order"], *X.shape)
+            refuse_oblong(X.shape, "kernels", ", kernel beside kernel")
+            columns = np.arange(0, X.shape[1], len(X))[:, None] + entries["order"]
         settings = self.n_channels, self.random_state
         kernels = base_kernels(self.kernels, entries["X"], counts, columns, *settings)
         landmarks = None

@@ -10,13 +10,8 @@ from typing import Self
 
 import numpy as np
 
+from smpcore.methods.imkpl import kinds_of_kernels as kinds
 from smpcore.methods.imkpl.kernel import DEAD, update_prototypes
-from smpcore.methods.imkpl.kinds_of_kernels import (
-    FactoredMix,
-    held_rows,
-    mixed_product,
-    thin_product,
-)
 from smpcore.methods.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.methods.shared.problem import Fitted, Recorder, SolverOptions
 from smpcore.model import History, PrototypeModel, Trace
@@ -63,7 +58,7 @@ class Alternation:
                 self.K = problem.kernels.mix(self.beta, stop)
         else:
             self.U = problem.U.copy()
-        self.KU = mixed_product(self.U, self.K)
+        self.KU = kinds.mixed_product(self.U, self.K)
         if self.is_warm:
             lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]
             self.U /= lengths
@@ -122,14 +117,14 @@ class Alternation:
         codes, values = np.ascontiguousarray(self.codes.T), np.empty(len(C))
         nqp_rows(Q, C, self.parameters.most_in_code, codes, values)
         self.codes = np.ascontiguousarray(codes.T)
-        self.overlap = thin_product(self.codes * self.problem.counts, codes)
+        self.overlap = kinds.thin_product(self.codes * self.problem.counts, codes)
 
     def update_prototypes(self) -> None:
         """Improve the prototypes one after the other."""
         codes = self.codes
         counted = codes * self.problem.counts
         pull = self.parameters.lam * self.across(counted)
-        pull -= 2.0 * mixed_product(counted, self.K)
+        pull -= 2.0 * kinds.mixed_product(counted, self.K)
         overlap = self.overlap
         worst = np.empty(0, dtype=np.int64)
         n_dead = int((overlap.diagonal() <= DEAD).sum())
@@ -139,20 +134,11 @@ class Alternation:
             worst = np.argsort(-missing, kind="stable")[:n_dead]
         if self._held is None:
             likely = np.flatnonzero(self.U.any(axis=0))
-            self._held = held_rows(self.K, self.parameters.code_size, likely)
+            self._held = kinds.held_rows(self.K, self.parameters.code_size, likely)
         self._across_U = self._gram = None
-        update_prototypes(
-            self._held,
-            self.U,
-            self.KU,
-            codes,
-            pull,
-            overlap,
-            worst,
-            float(self.parameters.tau),
-            self.parameters.code_size,
-            self.parameters.path,
-        )
+        at, parameters = (self._held, self.U, self.KU), self.parameters
+        limits = float(parameters.tau), parameters.code_size, parameters.path
+        update_prototypes(*at, codes, pull, overlap, worst, *limits)
 
     def kernel_errors(self) -> np.ndarray:
         """What each kernel alone would cost, shape (n_kernels,).
@@ -208,7 +194,7 @@ class Alternation:
         K = self.problem.kernels.mix(beta, self.stop)
         if self.stop[0]:
             return False
-        sizes, KU = self.U.sum(axis=1), mixed_product(self.U, K)
+        sizes, KU = self.U.sum(axis=1), kinds.mixed_product(self.U, K)
         squares = np.einsum("ij,ij->i", KU, self.U)
 
         def value(share: float) -> float:
@@ -228,12 +214,12 @@ class Alternation:
             return False
         self.beta = beta if share == 1.0 else self.beta + share * (beta - self.beta)
         if share < 1.0:
-            if isinstance(K, FactoredMix):
+            if isinstance(K, kinds.FactoredMix):
                 K = self.problem.kernels.mix(self.beta, self.stop)
             else:
                 K *= share
                 K += (1.0 - share) * self.K
-            KU = mixed_product(self.U, K)
+            KU = kinds.mixed_product(self.U, K)
         self.K, self.KU = K, KU
         self._across_U = self._gram = self._held = None
         lengths = np.sqrt(np.einsum("ij,ij->i", self.KU, self.U))[:, None]

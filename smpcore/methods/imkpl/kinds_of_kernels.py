@@ -489,17 +489,6 @@ def model_kernel(
     return Similarity("linear"), anchors
 
 
-def kernel_columns(order: np.ndarray, n_samples: int, n_columns: int) -> np.ndarray:
-    """Columns of kernels that stand side by side."""
-    if n_columns % n_samples:
-        raise SmpcoreError(
-            f"X has {n_columns} columns for {n_samples} rows and should have a column "
-            "for each row, kernel beside kernel; with kernels='precomputed' X holds "
-            "kernel values."
-        )
-    return np.arange(0, n_columns, n_samples)[:, None] + order
-
-
 def precomputed_kernels(
     X: np.ndarray, counts: np.ndarray, columns: np.ndarray
 ) -> ListedKernels:

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from smpcore.methods.imkpl import IMKPLClassifier
-from smpcore.methods.shared.method import (
-    CLASS_WEIGHT,
-    Method,
-    Term,
-    alignment_cost,
-    matrices_as_kernels,
-    needs_kernels,
-)
+from smpcore.methods.shared import method
 from smpcore.parameters import Param, Values, advanced
 
 
@@ -26,7 +19,7 @@ def _kappa_decides(values: Values) -> bool:
     return _weighs_kernels(values) and values["kernel_weights"] == "ridge"
 
 
-ROW = Method(
+ROW = method.Method(
     key="imkpl",
     title="IMKPL: mixes of real cases",
     summary=(
@@ -133,23 +126,25 @@ ROW = Method(
                 ),
                 help="How a prototype's cases are chosen.",
             ),
-            CLASS_WEIGHT,
+            method.CLASS_WEIGHT,
         ),
     ),
     path="kappa",
     sparsity="kappa",
     preview={"max_iter": 3},
-    refusal=needs_kernels,
-    data_params=matrices_as_kernels,
-    comparison_cost=alignment_cost,
+    refusal=method.needs_kernels,
+    data_params=method.matrices_as_kernels,
+    comparison_cost=method.alignment_cost,
     compares_rows=True,
     reference="Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for "
     "Discriminative Representation and Feature Selection. CIKM 2019.",
     terms=(
-        Term("tr K(I − H)(I − H)^T", "cases are reconstructed", "rows"),
-        Term("λ ⟨1 − S∘K, H⟩", "by cases of their class", "prototypes", ("lam",)),
-        Term("μ J_{ls}(β)", "neighbours", "rows", ("mu",)),
-        Term("τ ∑ U", "alike cases", "prototypes", ("tau",)),
-        Term("ρ/2 ‖β‖^2", "even weights β", "weights", ("kappa",)),
+        method.Term("tr K(I − H)(I − H)^T", "cases are reconstructed", "rows"),
+        method.Term(
+            "λ ⟨1 − S∘K, H⟩", "by cases of their class", "prototypes", ("lam",)
+        ),
+        method.Term("μ J_{ls}(β)", "neighbours", "rows", ("mu",)),
+        method.Term("τ ∑ U", "alike cases", "prototypes", ("tau",)),
+        method.Term("ρ/2 ‖β‖^2", "even weights β", "weights", ("kappa",)),
     ),
 )

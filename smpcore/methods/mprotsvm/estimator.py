@@ -20,7 +20,7 @@ from smpcore.methods.mprotsvm.many_rows import (
 from smpcore.methods.shared.allowed_values import Number, OneOf
 from smpcore.methods.shared.base import PrototypeClassifier
 from smpcore.methods.shared.dask_rows import over_rows
-from smpcore.methods.shared.gram import refuse_standardised
+from smpcore.methods.shared.gram import refuse_oblong, refuse_standardised
 from smpcore.methods.shared.problem import Fitted, SolverOptions
 from smpcore.methods.shared.scaling import gamma_range
 from smpcore.model import History
@@ -255,7 +255,7 @@ class MultiPrototypeSVC(PrototypeClassifier):
         linear, rbf = self.kernel == "linear", self.kernel == "rbf"
         entries = self._scaled_rows(X, y, sample_weight, bias=linear, distances=rbf)
         if self.kernel == "precomputed":
-            problems.refuse_oblong(entries["X"])
+            refuse_oblong(entries["X"].shape, "kernel")
         total = float(len(entries["y_encoded"]))
         if sample_weight is not None:
             total = over_rows(problems.total_weight, sample_weight)

@@ -324,16 +324,6 @@ def fills_memory(n_rows: int) -> bool:
     return 4 * n_rows**2 > MOST_GRAM_BYTES
 
 
-def refuse_oblong(X: np.ndarray) -> None:
-    """Refuse similarities of training rows that are not of each to each."""
-    if X.shape[0] != X.shape[1]:
-        raise SmpcoreError(
-            f"X has {X.shape[1]} columns for {X.shape[0]} rows and should have a "
-            "column for each row; with kernel='precomputed' X holds the similarity "
-            "of every two training rows."
-        )
-
-
 def _checked_gram(X: np.ndarray, columns: np.ndarray) -> np.ndarray:
     """Similarities that the user has computed, semidefinite."""
     _refuse_large("precomputed", len(X))
@@ -350,11 +340,7 @@ def gram_matrix(X: np.ndarray, similarity: Similarity) -> np.ndarray:
     gram = np.empty((n_rows, n_rows), dtype=np.float32)
     for first in range(0, n_rows, ROWS_AT_ONCE):
         part = slice(first, first + ROWS_AT_ONCE)
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = similarity.values(X[part], X)
-            top = np.abs(values).max()
-        refuse_values(similarity.kind, top)
-        gram[part] = values
+        gram[part] = _values(similarity, X[part], X)
     return gram
 
 

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
-from smpcore.methods.shared.method import (
-    CLASS_WEIGHT,
-    START_SEED,
-    Method,
-    Term,
-    matrix_as_kernel,
-    needs_one_kernel,
-)
+from smpcore.methods.shared import method
 from smpcore.parameters import Param, Values, advanced
 
 
@@ -30,7 +23,7 @@ def _polynomial(values: Values) -> bool:
     return values["kernel"] == "poly"
 
 
-ROW = Method(
+ROW = method.Method(
     key="mprotsvm",
     title="Multi-prototype SVM",
     summary=(
@@ -135,7 +128,7 @@ ROW = Method(
                 options=(("random", "at random"), ("kmeans", "k-means per class")),
                 help="Which rows share a prototype at first.",
             ),
-            START_SEED,
+            method.START_SEED,
             Param(
                 "n_init",
                 "New starts",
@@ -146,7 +139,7 @@ ROW = Method(
                 "per class; the lowest objective is kept. Twice at first for small "
                 "data.",
             ),
-            CLASS_WEIGHT,
+            method.CLASS_WEIGHT,
         ),
     ),
     removed={
@@ -158,13 +151,13 @@ ROW = Method(
     },
     path=None,
     sparsity="n_prototypes",
-    refusal=needs_one_kernel,
-    data_params=matrix_as_kernel,
+    refusal=method.needs_one_kernel,
+    data_params=method.matrix_as_kernel,
     preview={"temperature": 0.0, "tol": 3e-2, "n_init": 1},
     reference="Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.",
     terms=(
-        Term("1/2 ∑_r ‖M_r‖^2", "short prototypes", "prototypes"),
-        Term(
+        method.Term("1/2 ∑_r ‖M_r‖^2", "short prototypes", "prototypes"),
+        method.Term(
             "C ∑_i [1 − M_{π(i)}·x_i + max_r M_r·x_i]_+",
             "rows in the margin",
             "rows",

@@ -19,12 +19,7 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from smpcore.errors import SmpcoreError, checked, cluster_in_words
-from smpcore.methods.shared.allowed_values import (
-    BAD_WEIGHTS,
-    class_values,
-    require_two,
-    require_weight,
-)
+from smpcore.methods.shared import allowed_values
 from smpcore.methods.shared.row_blocks import RowBlocks, ScaledRows, row_blocks
 from smpcore.methods.shared.scaling import constant_columns
 from smpcore.solvers.losses import HINGE, SMOOTH, Ties, scaled_entropy
@@ -225,7 +220,9 @@ def dask_entries(
     mass = totals.sum()
     center, scale, constant = _scaling(parts, summaries, mass, estimator.standardize)
     balanced = mass / totals
-    factors = class_values("class_weight", estimator.class_weight, classes, balanced)
+    factors = allowed_values.class_values(
+        "class_weight", estimator.class_weight, classes, balanced
+    )
     factors = factors / (totals @ factors)
     width = X.shape[1] + bias
     y_encoded = map_to_array(_encoded, columns[1], classes=classes)
@@ -340,18 +337,18 @@ def _require_finite(summaries: list[dict[str, Any]], sizes: tuple[int, ...]) -> 
                 f"{end - 1}; leave such rows out."
             )
         if not part["weights"]:
-            raise SmpcoreError(BAD_WEIGHTS)
+            raise SmpcoreError(allowed_values.BAD_WEIGHTS)
 
 
 def _classes(summaries: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
     """The classes of all chunks, at least two, and the weight of each."""
     classes = np.unique(np.concatenate([part["classes"] for part in summaries]))
     checked(check_classification_targets, classes)
-    require_two(classes)
+    allowed_values.require_two(classes)
     totals = np.zeros(len(classes))
     for part in summaries:
         totals[np.searchsorted(classes, part["classes"])] += part["totals"]
-    require_weight(classes, totals)
+    allowed_values.require_weight(classes, totals)
     return classes, totals
 
 

@@ -20,6 +20,20 @@ def refuse_standardised(name: str, standardize: bool, what: str) -> None:
         )
 
 
+def refuse_oblong(shape: tuple[int, int], setting: str, several: str = "") -> None:
+    """Refuse similarities of rows that have no column for each row.
+
+    `several` says how matrices stand, if there may be some.
+    """
+    n_rows, n_columns = shape
+    if n_columns % n_rows if several else n_columns != n_rows:
+        raise SmpcoreError(
+            f"X has {n_columns} columns for {n_rows} rows and should have a column for "
+            f"each row{several}; with {setting}='precomputed' X holds the similarities "
+            "of the training rows to each other."
+        )
+
+
 def make_semidefinite(K: np.ndarray, name: str) -> float:
     """Make a table of kernel values symmetric and semidefinite, in place."""
     diagonal, top = K.diagonal(), np.abs(K).max()

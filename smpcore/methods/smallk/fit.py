@@ -10,21 +10,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared import dask_rows, row_blocks
 from smpcore.methods.shared.base import TOO_LARGE
-from smpcore.methods.shared.dask_rows import (
-    blocks_of_rows,
-    is_dask,
-    map_to_array,
-    over_rows,
-)
 from smpcore.methods.shared.linear import count_wins
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
-from smpcore.methods.shared.row_blocks import (
-    NO_LOSSES,
-    map_blocks,
-    solve_by_blocks,
-    weighted_product,
-)
 from smpcore.methods.shared.scaling import some_columns
 from smpcore.methods.smallk import problem as problems
 from smpcore.methods.smallk.kernel import FREE, IN, OUT, Form, solve_smallk
@@ -49,7 +38,7 @@ def swap_changes(
     moving = range(task.first, len(W))
     own = {j: np.r_[np.flatnonzero(W[j, :n]), np.arange(n, W.shape[1])] for j in moving}
     tied = problem.X, task.y_encoded, task.assignment, problem.weights
-    sums = over_rows(_sums, *tied, labels=task.prototype_labels, W=W, own=own)
+    sums = dask_rows.over_rows(_sums, *tied, labels=task.prototype_labels, W=W, own=own)
     ends = np.cumsum([2 + len(columns) for columns in own.values()])
     for j, part in zip(own, np.split(sums, ends[:-1]), strict=True):
         gained, curvature, cross = part[0], part[1], part[2:]
@@ -102,11 +91,11 @@ def _sums(
                 if issparse(block)
                 else np.einsum("i,ij,ij->j", second, block, block)
             )
-            pairs = weighted_product(block[:, columns], second, block)
+            pairs = row_blocks.weighted_product(block[:, columns], second, block)
             of_block += [first @ block, squares, *pairs]
         return np.array(of_block)
 
-    return sum(map_blocks(sums, X))
+    return sum(row_blocks.map_blocks(sums, X))
 
 
 #: A refit is that much more exact than the relaxation.
@@ -187,9 +176,9 @@ class TaskSearch:
         if len(columns) < X.shape[1]:
             if isinstance(X, np.ndarray):
                 X = np.take(X, columns, axis=1)
-            elif is_dask(X):
+            elif dask_rows.is_dask(X):
                 take = {"indices": columns, "axis": 1, "dtype": np.float64}
-                X = map_to_array(np.take, X, n_columns=len(columns), **take)
+                X = dask_rows.map_to_array(np.take, X, n_columns=len(columns), **take)
             else:
                 X = some_columns(X, columns)
         narrow = np.ascontiguousarray(wide[:, columns])
@@ -220,15 +209,15 @@ class TaskSearch:
         room = np.empty(X.shape[1]), np.empty((2, n_features)), np.empty(n_features)
         more, rest = (problem.lipschitz, W, float(start.ceiling), limits), (work, *room)
         if isinstance(X, np.ndarray):
-            now = NO_LOSSES, at, np.empty(len(X)), rest, history
+            now = row_blocks.NO_LOSSES, at, np.empty(len(X)), rest, history
             return problems.Solution(*solve_smallk(X, ties, form, *more, *now)[:-1])
-        rows, nothing = blocks_of_rows(X, ties), np.empty((0, X.shape[1]))
+        rows, nothing = dask_rows.blocks_of_rows(X, ties), np.empty((0, X.shape[1]))
         common = nothing, rows.for_kernel, form, *more
 
         def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
             return solve_smallk(*common, losses, at, rows.miss, rest, history)
 
-        return problems.Solution(*solve_by_blocks(rows, work, at, step)[:-1])
+        return problems.Solution(*row_blocks.solve_by_blocks(rows, work, at, step)[:-1])
 
     def round_and_refit(
         self,

@@ -10,15 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.errors import SmpcoreError
+from smpcore.methods.shared import linear
 from smpcore.methods.shared.allowed_values import FLAG, Number, OneOf, class_values
 from smpcore.methods.shared.base import TOO_LARGE, PrototypeClassifier
-from smpcore.methods.shared.linear import (
-    class_totals,
-    column_units,
-    count_wins,
-    in_units,
-    largest_eigenvalue,
-)
 from smpcore.methods.shared.problem import (
     Fitted,
     SolverOptions,
@@ -195,9 +189,11 @@ class SMPClassifier(PrototypeClassifier):
         scaled, y_encoded, weights = tied
         units = np.ones(scaled.shape[1])
         if not self.standardize:
-            units = column_units(scaled, weights)
+            units = linear.column_units(scaled, weights)
             units[len(entries["center"]) :] = 1.0
-        lipschitz = 0.5 * largest_eigenvalue(in_units(scaled, units), weights)
+        lipschitz = 0.5 * linear.largest_eigenvalue(
+            linear.in_units(scaled, units), weights
+        )
         if not (np.isfinite(units).all() and np.isfinite(lipschitz)):
             raise SmpcoreError(TOO_LARGE)
         sizes, fusion = self._of_classes(entries)
@@ -219,7 +215,7 @@ class SMPClassifier(PrototypeClassifier):
     def _of_classes(self, entries: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
         """Prototypes that each class is to have, and its factor on lambda."""
         classes = entries["classes"]
-        shares = class_totals(entries) * len(classes)
+        shares = linear.class_totals(entries) * len(classes)
         sizes = class_values(
             "class_prototypes",
             self.class_prototypes,
@@ -293,7 +289,7 @@ def _fitted(
         assignment=assignment,
         n_asked=problem.n_prototypes,
         merged=merged,
-        wins=count_wins(problem.X, W),
+        wins=linear.count_wins(problem.X, W),
     )
 
 

@@ -8,22 +8,10 @@ from typing import Any
 import numpy as np
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.dask_rows import (
-    DaskBlocks,
-    blocks_of_rows,
-    is_dask,
-    row_values,
-)
+from smpcore.methods.shared import dask_rows, row_blocks
 from smpcore.methods.shared.distinct import MERGED, equal_groups
 from smpcore.methods.shared.linear import in_units
 from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
-from smpcore.methods.shared.row_blocks import (
-    NO_LOSSES,
-    ROWS_AT_ONCE,
-    map_blocks,
-    row_blocks,
-    solve_by_blocks,
-)
 from smpcore.methods.smp.kernel import dual_net, solve_smp
 from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
 from smpcore.solvers.iterations import ITERATION_LIMIT
@@ -167,32 +155,30 @@ def solve_problem(
     tied = problem.y_encoded, problem.assignment, problem.weights
     ties, L = Ties(*tied, labels, offsets, kind), problem.lipschitz
     limits, history = options.for_kernel(W)
-    in_memory = isinstance(X, np.ndarray)
+    arguments, in_memory = (penalty, L, W, Y, limits), isinstance(X, np.ndarray)
     if parameters.solver == "primal-dual":
         if not in_memory:
             raise SmpcoreError(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
             )
-        rest = solve_smp_primal_dual(X, ties, penalty, L, W, Y, limits, history)
+        rest = solve_smp_primal_dual(X, ties, *arguments, history)
     else:
         at, spaces = smp_start(W, Y, float(L))
         if in_memory:
-            miss = np.empty(len(problem.weights))
-            *rest, _ = solve_smp(
-                X, ties, penalty, L, W, Y, limits, NO_LOSSES, at, miss, spaces, history
-            )
+            now = row_blocks.NO_LOSSES, at, np.empty(len(problem.weights))
+            *rest, _ = solve_smp(X, ties, *arguments, *now, spaces, history)
         else:
-            rows, work = blocks_of_rows(X, ties), spaces[0]
+            rows, work = dask_rows.blocks_of_rows(X, ties), spaces[0]
             none = np.empty((0, shape[1]))
-            common = none, rows.for_kernel, penalty, L, W, Y, limits
+            common = none, rows.for_kernel, *arguments
 
             def step(losses: tuple[float, ...], at: tuple[Any, ...]) -> tuple[Any, ...]:
-                if isinstance(rows, DaskBlocks):
+                if isinstance(rows, dask_rows.DaskBlocks):
                     dual = dual_net(work[2], Y, penalty, np.empty(shape))
                     rows.certify(losses, work[0], at, dual)
                 return solve_smp(*common, losses, at, rows.miss, spaces, history)
 
-            *rest, _ = solve_by_blocks(rows, work, at, step)
+            *rest, _ = row_blocks.solve_by_blocks(rows, work, at, step)
     return Solution(*rest) if is_unscaled else _in_columns(Solution(*rest), units)
 
 
@@ -227,7 +213,7 @@ def _feasible(problem: SMPProblem, Y: np.ndarray, lam: float) -> np.ndarray:
 def better_assignment(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     """Tie every row to the prototype of its class that scores highest."""
     columns = problem.X, problem.y_encoded, problem.assignment
-    return row_values(_better, *columns, labels=problem.prototype_labels, W=W)
+    return dask_rows.row_values(_better, *columns, labels=problem.prototype_labels, W=W)
 
 
 def _better(
@@ -246,7 +232,7 @@ def _better(
         moved = scores[rows, best] > now + 1e-9 * (1.0 + np.abs(now))
         return np.where(moved, best, assignment[part])
 
-    return np.concatenate(list(map_blocks(better, X)))
+    return np.concatenate(list(row_blocks.map_blocks(better, X)))
 
 
 def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray:
@@ -279,7 +265,7 @@ def equal_prototypes(
 def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     """Gradient of the smooth loss."""
     gradient = np.zeros_like(W)
-    for part, X in row_blocks(problem.X):
+    for part, X in row_blocks.row_blocks(problem.X):
         assignment, rows = problem.assignment[part], np.arange(X.shape[0])
         own = problem.prototype_labels == problem.y_encoded[part][:, None]
         scores = X @ W.T
@@ -330,7 +316,7 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     sums = np.zeros((n_prototypes, problem.X.shape[1]))
     for prototype in range(n_prototypes):
         rows = np.flatnonzero(problem.assignment == prototype)
-        for part in np.array_split(rows, len(rows) // ROWS_AT_ONCE + 1):
+        for part in np.array_split(rows, len(rows) // row_blocks.ROWS_AT_ONCE + 1):
             sums[prototype] += problem.weights[part] @ problem.X[part]
     mass = np.bincount(problem.assignment, problem.weights, n_prototypes)
     used = np.flatnonzero(mass > 0)
@@ -376,7 +362,7 @@ def slider_ranges(
     the smooth loss does with 1 - 1 / |K| of its |K| prototypes, at least 1 / 2: the
     range of `mu` is twice as long.
     """
-    if is_dask(problem.X):
+    if dask_rows.is_dask(problem.X):
         raise SmpcoreError(
             "The ranges of lam and mu are those of rows in memory; ask for them with a "
             "sample of the rows of the Dask array."

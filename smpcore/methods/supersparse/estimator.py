@@ -14,35 +14,20 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import check_random_state
 
 from smpcore.errors import SmpcoreError
-from smpcore.methods.shared.allowed_values import (
-    Number,
-    OneOf,
-    sample_weights,
-    weigh_classes,
-)
+from smpcore.methods.shared import allowed_values, scaling
 from smpcore.methods.shared.base import (
     PrototypeClassifier,
     PrototypeEstimator,
     PrototypeRegressor,
 )
 from smpcore.methods.shared.distinct import joined_rows
+from smpcore.methods.shared.gram import refuse_oblong
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
-from smpcore.methods.shared.scaling import (
-    dense_rows,
-    is_large,
-    scaled_as_read,
-    scaled_copy,
-)
 from smpcore.methods.shared.starts import count_distinct
-from smpcore.methods.supersparse import fit
+from smpcore.methods.supersparse import fit, value_solvers
 from smpcore.methods.supersparse import problem as problems
 from smpcore.methods.supersparse.blocks import BlockObjective
 from smpcore.methods.supersparse.teachers import Teacher
-from smpcore.methods.supersparse.value_solvers import (
-    CheckedFunction,
-    refuse_non_strings,
-    refuse_oblong,
-)
 from smpcore.model import History, Trace
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 
@@ -53,15 +38,15 @@ class SuperSparseEstimator(PrototypeEstimator):
 
     state_class: ClassVar[type] = problems.SuperSparseState
     problem_class: ClassVar[type]
-    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
-        "n_prototypes": Number(1, integer=True, optional=True),
-        "lam": Number(0.0, 1e12),
-        "gamma": Number(0.0, 1e12, above=True, optional=True),
-        "degree": Number(1, 20, integer=True),
-        "coef0": Number(0.0, 1e12),
-        "start": OneOf(("auto", "kmeans", "greedy", "random")),
-        "removal": OneOf(problems.REMOVALS),
-        "teacher_C": Number(0.0, 1e12, above=True),
+    allowed: ClassVar[Mapping[str, allowed_values.Number | allowed_values.OneOf]] = {
+        "n_prototypes": allowed_values.Number(1, integer=True, optional=True),
+        "lam": allowed_values.Number(0.0, 1e12),
+        "gamma": allowed_values.Number(0.0, 1e12, above=True, optional=True),
+        "degree": allowed_values.Number(1, 20, integer=True),
+        "coef0": allowed_values.Number(0.0, 1e12),
+        "start": allowed_values.OneOf(("auto", "kmeans", "greedy", "random")),
+        "removal": allowed_values.OneOf(problems.REMOVALS),
+        "teacher_C": allowed_values.Number(0.0, 1e12, above=True),
     }
 
     n_prototypes: int | None = None
@@ -210,7 +195,9 @@ class SuperSparseEstimator(PrototypeEstimator):
     def _similarity(self, rows: problems.Rows) -> Similarity:
         """The similarity at these parameters."""
         if callable(self.similarity):
-            return Similarity("callable", function=CheckedFunction(self.similarity))
+            return Similarity(
+                "callable", function=value_solvers.CheckedFunction(self.similarity)
+            )
         gamma = (
             problems.natural_gamma(rows, self._kind)
             if self.gamma is None
@@ -231,62 +218,42 @@ class SuperSparseEstimator(PrototypeEstimator):
 
     def _dense(self, X: Any) -> Any:
         """Rows as the kernels take them; what is not taken is refused later."""
-        return dense_rows(X) if issparse(X) and self.takes_sparse else X
+        return scaling.dense_rows(X) if issparse(X) and self.takes_sparse else X
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> problems.AnyProblem:
-        """Scale the rows and bring targets to standard units; equal rows are one."""
-        X, entries, values, places = self._targets(X, y, sample_weight)
-        if self.reads_blocks and is_large(X):
-            more = self._rows_in_blocks(X, entries, (values, places), sample_weight)
-        else:
-            more = self._distinct_rows(X, entries, (values, places), sample_weight)
-        return self.problem_class(**(entries | more))
+        """Scale the rows and bring targets to standard units; equal rows are one.
 
-    def _distinct_rows(
-        self,
-        X: np.ndarray,
-        entries: dict[str, Any],
-        targets: tuple[np.ndarray, np.ndarray],
-        sample_weight: Any,
-    ) -> dict[str, Any]:
-        """Entries of a problem of the first of each set of equal rows."""
-        if self._kind == "strings":
-            refuse_non_strings(X)
-        if self._kind == "precomputed":
-            refuse_oblong(X)
-        if self._kind == "callable":
-            CheckedFunction(self.similarity).refuse_asymmetric(X)
-        values, places = targets
-        first, masses, _ = joined_rows(X, places, sample_weight)
-        weights, places = sample_weights(masses, len(masses)), places[first]
-        standardize = bool(self.standardize) and SIMILARITIES[self._kind].standardised
-        scaled, center, scale = scaled_copy(
-            X[first], weights, standardize, False, SIMILARITIES[self._kind].vanishes
-        )
-        units = {"X": (X - center) / scale, "center": center, "scale": scale}
-        weights = self._weighed(weights, entries, places)
-        rows = problems.standard_rows(scaled, values[places], weights, self._kind)
-        return units | {"rows": rows, "mass": float(masses.sum())}
-
-    def _rows_in_blocks(
-        self,
-        X: Any,
-        entries: dict[str, Any],
-        targets: tuple[np.ndarray, np.ndarray],
-        sample_weight: Any,
-    ) -> dict[str, Any]:
-        """As `_distinct_rows`, of rows that are read in blocks.
-
-        Equal rows stay apart; starts see them as one.
+        Of rows that are read in blocks equal ones stay apart; starts see them as one.
         """
-        X_scaled, center, scale = scaled_as_read(X, entries["weights"], True, False)
-        first, masses, _ = joined_rows(X, targets[1], sample_weight)
-        mass, joined = float(masses.sum()), sample_weights(masses, len(masses))
-        joined = self._weighed(joined, entries, targets[1][first])
-        weights = self._weighed(entries["weights"].copy(), entries, targets[1])
-        rows = problems.rows_in_blocks(X_scaled, targets, weights, (first, joined))
-        units = {"X": X_scaled, "center": center, "scale": scale}
-        return units | {"rows": rows, "mass": mass}
+        X, entries, values, places = self._targets(X, y, sample_weight)
+        in_blocks, kind = self.reads_blocks and scaling.is_large(X), self._kind
+        if kind == "strings":
+            value_solvers.refuse_non_strings(X)
+        if kind == "precomputed":
+            refuse_oblong(X.shape, "similarity", ", matrix beside matrix")
+        if kind == "callable":
+            value_solvers.CheckedFunction(self.similarity).refuse_asymmetric(X)
+        first, masses, _ = joined_rows(X, places, sample_weight)
+        weights = allowed_values.sample_weights(masses, len(masses))
+        if in_blocks:
+            of_all = entries["weights"]
+            scaled, center, scale = scaling.scaled_as_read(X, of_all, True, False)
+            weights = self._weighed(weights, entries, places[first])
+            of_all = self._weighed(of_all.copy(), entries, places)
+            targets, joined = (values, places), (first, weights)
+            rows = problems.rows_in_blocks(scaled, targets, of_all, joined)
+        else:
+            row = SIMILARITIES[kind]
+            standardize = bool(self.standardize) and row.standardised
+            options = weights, standardize, False, row.vanishes
+            distinct, center, scale = scaling.scaled_copy(X[first], *options)
+            weights = self._weighed(weights, entries, places[first])
+            targets = values[places[first]]
+            rows = problems.standard_rows(distinct, targets, weights, kind)
+            scaled = (X - center) / scale
+        units = {"X": scaled, "center": center, "scale": scale}
+        mass = float(masses.sum())
+        return self.problem_class(**(entries | units), rows=rows, mass=mass)
 
     def _weighed(
         self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray
@@ -298,10 +265,10 @@ class SuperSparseEstimator(PrototypeEstimator):
         """Refuse parameters that are out of their range."""
         super()._check_parameters()
         if not (hasattr(self.target, "fit") and hasattr(self.target, "get_params")):
-            OneOf(self.targets).check("target", self.target)
+            allowed_values.OneOf(self.targets).check("target", self.target)
         if not callable(self.similarity):
             kinds = (*SMOOTH, "strings", "precomputed")
-            OneOf(kinds).check("similarity", self.similarity)
+            allowed_values.OneOf(kinds).check("similarity", self.similarity)
         if self._kind == "precomputed" and self.target != "labels":
             raise SmpcoreError(
                 f"target={self.target!r} should be 'labels' with "
@@ -452,7 +419,9 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         self, weights: np.ndarray, entries: dict[str, Any], places: np.ndarray
     ) -> np.ndarray:
         """Weights of rows times those of their classes."""
-        return weigh_classes(weights, self.class_weight, entries["classes"], places)
+        return allowed_values.weigh_classes(
+            weights, self.class_weight, entries["classes"], places
+        )
 
     def _n_asked(self, problem: problems.SuperSparseProblem) -> int:
         """Prototypes asked for."""
@@ -515,11 +484,11 @@ class SuperSparseRegressor(SuperSparseEstimator, PrototypeRegressor):
     problem_params: ClassVar[tuple[str, ...]] = ("similarity", "standardize")
     targets: ClassVar[tuple[str, ...]] = ("labels", "ridge", "lasso", "svr")
     problem_class: ClassVar[type] = problems.SuperSparseRegression
-    allowed: ClassVar[Mapping[str, Number | OneOf]] = {
+    allowed: ClassVar[Mapping[str, allowed_values.Number | allowed_values.OneOf]] = {
         **SuperSparseEstimator.allowed,
-        "loss": OneOf(("squared", "epsilon-insensitive")),
-        "epsilon": Number(0.0, 1e12),
-        "teacher_alpha": Number(0.0, 1e12, above=True, optional=True),
+        "loss": allowed_values.OneOf(("squared", "epsilon-insensitive")),
+        "epsilon": allowed_values.Number(0.0, 1e12),
+        "teacher_alpha": allowed_values.Number(0.0, 1e12, above=True, optional=True),
     }
 
     loss: str = "squared"

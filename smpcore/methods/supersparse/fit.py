@@ -15,12 +15,7 @@ from smpcore.methods.shared.problem import Fitted, SolverOptions
 from smpcore.methods.shared.row_blocks import row_blocks
 from smpcore.methods.shared.starts import MOST_ROWS, kmeans_centers
 from smpcore.methods.supersparse import problem as problems
-from smpcore.methods.supersparse.value_solvers import (
-    chosen_columns,
-    fit_columns,
-    solve_blackbox,
-    solve_strings,
-)
+from smpcore.methods.supersparse import value_solvers
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
@@ -135,7 +130,9 @@ class Search:
         """Find prototypes and their coefficients; also where they started."""
         objective, options = self.objective, self.options
         if objective.similarity.kind == "precomputed":
-            return fit_columns(objective, self.n_prototypes, options, state)
+            return value_solvers.fit_columns(
+                objective, self.n_prototypes, options, state
+            )
         Z = self._first(state)
         if objective.rows.constant:
             recorded = ([Z], [0]) if options.record else ()
@@ -230,9 +227,13 @@ class Search:
 
     def _solved(self, Z: np.ndarray) -> problems.Solution:
         """Solve from a start, and once more where prototypes are dead or idle."""
-        objective, options, solve = self.objective, self.options, solve_blackbox
+        objective, options, solve = (
+            self.objective,
+            self.options,
+            value_solvers.solve_blackbox,
+        )
         if objective.similarity.kind == "strings":
-            solve = solve_strings
+            solve = value_solvers.solve_strings
         elif objective.similarity.kind in SMOOTH:
             solve = type(objective).solve
         solution = solve(objective, Z, self.box, options)
@@ -349,7 +350,7 @@ def fitted_state(
         assignment=assignment,
         n_asked=len(Z),
         merged=merged,
-        anchor_rows=chosen_columns(model.anchors) % len(problem.X)
+        anchor_rows=value_solvers.chosen_columns(model.anchors) % len(problem.X)
         if by_column
         else None,
         start=start,

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from smpcore.methods.shared.method import (
-    CLASS_WEIGHT,
-    START_SEED,
-    Method,
-    Term,
-    by_similarity,
-    takes_one_text,
-)
+from smpcore.methods.shared import method
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.parameters import Param, Values, advanced
 from smpcore.similarity import SIMILARITIES
@@ -39,7 +32,7 @@ def _on_features(values: Values) -> bool:
     return values["similarity"] not in ("precomputed", "strings")
 
 
-ROW = Method(
+ROW = method.Method(
     key="supersparse",
     title="Super-sparse: invented cases",
     summary=(
@@ -191,8 +184,8 @@ ROW = Method(
                 help="Which case goes where the path, or a sweep, takes fewer of them.",
                 shown_if=_on_features,
             ),
-            START_SEED,
-            CLASS_WEIGHT,
+            method.START_SEED,
+            method.CLASS_WEIGHT,
         ),
     ),
     removed={
@@ -205,10 +198,10 @@ ROW = Method(
     preview={"max_iter": 20, "tol": 1e-4},
     reference="Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in "
     "similarity spaces. IEEE Computational Intelligence Magazine 11(4), 2016.",
-    refusal=takes_one_text,
-    data_params=by_similarity,
+    refusal=method.takes_one_text,
+    data_params=method.by_similarity,
     terms=(
-        Term("∑_i u_i ℓ(b + ∑_j β_j s(x_i, z_j) − y_i)", "loss", "rows"),
-        Term("λ ∑_j ‖β_j‖^2", "small coefficients", "prototypes", ("lam",)),
+        method.Term("∑_i u_i ℓ(b + ∑_j β_j s(x_i, z_j) − y_i)", "loss", "rows"),
+        method.Term("λ ∑_j ‖β_j‖^2", "small coefficients", "prototypes", ("lam",)),
     ),
 )

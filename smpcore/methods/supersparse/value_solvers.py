@@ -202,16 +202,6 @@ def solve_strings(
     return trace.solution(objective, Z.astype(np.float64), status)
 
 
-def refuse_oblong(X: np.ndarray) -> None:
-    """Refuse similarities without a column for each row, matrix beside matrix."""
-    if X.shape[1] % len(X):
-        raise SmpcoreError(
-            f"X has {X.shape[1]} columns for {len(X)} rows and should have a column "
-            "for each row, matrix beside matrix; with similarity='precomputed' X holds "
-            "the similarities of the training rows to each other."
-        )
-
-
 def chosen_columns(Z: np.ndarray) -> np.ndarray:
     """Column that each prototype stands for."""
     return Z.argmax(axis=1)

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from smpcore import PrototypeModel, SmpcoreError, load_dataset, prepare, split
@@ -298,17 +297,6 @@ def test_the_order_and_the_units_of_rows_do_not_matter():
     assert other.objective_ == pytest.approx(fitted.objective_, rel=1e-9)
     np.testing.assert_array_equal(order[other.anchor_rows_], fitted.anchor_rows_)
     np.testing.assert_array_equal(other.assignment_, fitted.assignment_[order])
-
-
-@pytest.mark.parametrize("kernels", ["features", "rbf", "linear"])
-def test_sparse_rows_are_those_with_their_zeros(kernels):
-    X = np.where(WINE[0] > WINE[0].mean(axis=0), WINE[0], 0.0)
-    dense = IMKPLClassifier(kernels=kernels, n_prototypes=2).fit(X, WINE[1])
-    sparse = IMKPLClassifier(kernels=kernels, n_prototypes=2)
-    sparse.fit(csr_matrix(X), WINE[1])
-    assert sparse.objective_ == dense.objective_
-    scores = sparse.decision_function(csr_matrix(X))
-    np.testing.assert_allclose(scores, dense.decision_function(X), atol=1e-9)
 
 
 def balance():

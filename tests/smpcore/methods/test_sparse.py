@@ -9,10 +9,13 @@ from sklearn.base import clone
 
 from smpcore import (
     METHODS,
+    IMKPLClassifier,
     MultiPrototypeSVC,
     SMaLLClassifier,
     SMPClassifier,
     SmpcoreError,
+    SuperSparseClassifier,
+    SuperSparseRegressor,
 )
 
 RANDOM = np.random.default_rng(0)
@@ -42,6 +45,17 @@ OTHERS = {
     "SVM, one prototype": MultiPrototypeSVC(1),
     "SVM": MultiPrototypeSVC(),
     "SVM, balanced": MultiPrototypeSVC(2, class_weight="balanced"),
+}
+#: Those that make sparse rows dense, as their prototypes are.
+DENSE = {
+    "cases": SuperSparseClassifier(3, max_iter=2000),
+    "cases, raw": SuperSparseClassifier(3, max_iter=2000, standardize=False),
+    "cases, linear": SuperSparseClassifier(3, similarity="linear", max_iter=2000),
+    "numbers": SuperSparseRegressor(3, max_iter=2000),
+    **{
+        f"kernels: {kernels}": IMKPLClassifier(kernels=kernels, n_prototypes=2)
+        for kernels in ("features", "rbf", "linear")
+    },
 }
 #: Certified so far, where that is not 1e-7: the larger loss needs 100,000 steps for it.
 REACHED = {"SMaLL, max loss": 1e-5}
@@ -99,6 +113,16 @@ def test_other_methods_find_what_they_find_in_dense_rows(name):
     assert (fitted.assignment_ == dense.assignment_).mean() > 0.99
     assert (fitted.predict(rows) == dense.predict(X / X.std(axis=0))).mean() > 0.99
     np.testing.assert_array_equal(fitted.predict(X), fitted.predict(rows))
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_rows_that_become_dense_give_the_answers_of_dense_ones(name):
+    dense, fitted = clone(DENSE[name]).fit(X, Y), clone(DENSE[name])
+    rows = sparse.csr_matrix(X)
+    assert fitted.fit(rows, Y).objective_ == pytest.approx(dense.objective_, rel=1e-8)
+    for answer in ("predict", "transform"):
+        wanted, found = getattr(dense, answer)(X), getattr(fitted, answer)(rows)
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
 
 
 def test_sparse_columns_are_scaled_and_not_centred():
