@@ -222,15 +222,10 @@ class PrototypeModel:
         else:
             mixed = self.similarity.mixed(scaled, self.anchors, self.mixing)
             mixed += self.bias
-        return mixed if self.gram is None else self._sparse_codes(mixed)
-
-    def _sparse_codes(self, mixed: np.ndarray) -> np.ndarray:
-        """Weights of prototypes that reconstruct inputs of these similarities."""
-        codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
+        if self.gram is None:
+            return mixed
         gram = np.array(self.gram, order="C")  # compiled code wants it writable
-        size = int(self.code_size)
-        nqp_rows(gram, np.ascontiguousarray(-mixed), size, codes, values)
-        return codes
+        return sparse_codes(gram, mixed, int(self.code_size))
 
     def _sparse_activations(self, X: Any) -> np.ndarray:
         """Activations for sparse rows: linear models skip zeros, others read blocks."""
@@ -433,6 +428,16 @@ class PrototypeModel:
             If the text is not such a model: which entry, and why.
         """
         return cls(**read_entries(text, SCHEMA, {entry.name for entry in fields(cls)}))
+
+
+def sparse_codes(gram: np.ndarray, mixed: np.ndarray, size: int) -> np.ndarray:
+    """At most so many weights of prototypes that reconstruct inputs best.
+
+    Inputs are given by their similarities to the prototypes, (n_samples, n_prototypes).
+    """
+    codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
+    nqp_rows(gram, np.ascontiguousarray(-mixed), size, codes, values)
+    return codes
 
 
 def _check_parts(model: PrototypeModel) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 import time
@@ -11,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+import joblib
 import numpy as np
 from scipy.sparse import issparse
 
@@ -26,7 +26,7 @@ from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
 from smpcore.model import Trace
-from smpcore.solvers.nqp import nqp_rows
+from smpcore.model.prototype_model import sparse_codes
 
 #: Values of kappa that are compared, from even weights to few kernels.
 KAPPAS = 100.0 / 2.0 ** np.arange(9)
@@ -75,7 +75,7 @@ class FoldChoice(NamedTuple):
 
 
 #: The last choices, by a digest of all that they depend on.
-_remembered: dict[bytes, FoldChoice] = {}
+_remembered: dict[str, FoldChoice] = {}
 _lock = threading.Lock()
 
 
@@ -112,9 +112,7 @@ class Fold:
         used = np.flatnonzero(alternation.U.any(axis=0))
         similarity, anchors = part.model_kernel(self.kernels, alternation.beta, used)
         near = similarity.values(self.X, anchors) @ alternation.U[:, used].T
-        codes, values = np.zeros_like(near), np.empty(len(near))
-        gram, C = alternation.gram, np.ascontiguousarray(-near)
-        nqp_rows(gram, C, SETTINGS["code_size"], codes, values)
+        codes = sparse_codes(alternation.gram, near, SETTINGS["code_size"])
         predicted = part.classes[(codes @ part.votes(alternation.U)).argmax(axis=1)]
         return predicted == self.y
 
@@ -158,11 +156,7 @@ def _on_folds(
 ) -> FoldChoice:
     """The choice for these rows and kernels, from memory if it was made before."""
     kernels = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
-    digest = hashlib.blake2b(repr((kernels, problem.X.shape)).encode())
-    digest.update(np.ascontiguousarray(problem.X))
-    digest.update(np.ascontiguousarray(problem.y_encoded))
-    digest.update(np.ascontiguousarray(problem.counts))
-    key = digest.digest()
+    key = joblib.hash((kernels, problem.X, problem.y_encoded, problem.counts))
     choice = _remembered.get(key)
     if choice is None:
         quick = type(estimator)(**kernels, n_prototypes=COUNTS[-1], standardize=False)

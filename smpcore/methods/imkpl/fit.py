@@ -15,6 +15,7 @@ from smpcore.methods.imkpl.kernel import DEAD, update_prototypes
 from smpcore.methods.imkpl.problem import IMKPLParameters, IMKPLProblem, IMKPLState
 from smpcore.methods.shared.problem import Fitted, Recorder, SolverOptions
 from smpcore.model import History, PrototypeModel, Trace
+from smpcore.model.prototype_model import sparse_codes
 from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.nqp import nqp_rows
 
@@ -296,10 +297,7 @@ class Alternation:
 
     def plain_codes(self) -> np.ndarray:
         """Codes of the rows as of new inputs, shape (n_samples, n_prototypes)."""
-        C = np.ascontiguousarray(-self.KU.T)
-        codes, values = np.zeros_like(C), np.empty(len(C))
-        nqp_rows(self.gram, C, self.parameters.most_in_code, codes, values)
-        return codes
+        return sparse_codes(self.gram, self.KU.T, self.parameters.most_in_code)
 
 
 def ridge_weights(errors: np.ndarray, rho: float) -> np.ndarray:
