@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from pages.work import studies
 from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import Subject, baseline_paths, edition, folds, method_path
-from smpcore.evaluation.result_files import write_results
+from smpcore.evaluation.journal import write_results
 from tests.app import kernels, opened, said, session_of, sound, until
 
 pytestmark = [

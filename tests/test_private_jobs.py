@@ -15,7 +15,7 @@ from pages.work.studies import training_scores
 from pages.work.tasks import Task
 from smpcore import METHODS, load_dataset, prepare, split
 
-engine = sys.modules["smpcore.evaluation.engine"]
+engine = sys.modules["smpcore.evaluation.executors"]
 
 
 def _sweep(data):

@@ -1,26 +1,40 @@
 """How good a model is, how sure of that one can be, and what it costs to be smaller."""
 
 from smpcore.evaluation.all_rows import AllRowsFit, fit_all_rows
-from smpcore.evaluation.calibrate import calibrate
+from smpcore.evaluation.calibrate import (
+    brier_score,
+    calibrate,
+    calibration_error,
+    decision_curve,
+    event,
+    interval_coverage,
+    out_of_fold,
+    reliability,
+)
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,
+    corrected_t_test,
     fit_compared,
+    pareto_front,
+    smaller_and_as_good,
+    summary,
     title_of,
 )
 from smpcore.evaluation.differences import (
+    LEVEL,
     holm,
     paired_difference,
     simultaneous_differences,
 )
-from smpcore.evaluation.engine import edition, engine
-from smpcore.evaluation.executors import end_with_parent
+from smpcore.evaluation.executors import edition, end_with_parent, engine
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
-from smpcore.evaluation.known_rows import known_rows
+from smpcore.evaluation.journal import Subject, read_results
 from smpcore.evaluation.new_rows import (
     Matched,
     answer_rows,
     carry_columns,
+    known_rows,
     labelled,
     match_columns,
     suggest_carried,
@@ -42,39 +56,18 @@ from smpcore.evaluation.operating import (
     threshold_for_cost,
     threshold_for_sensitivity,
 )
-from smpcore.evaluation.out_of_fold import out_of_fold
-from smpcore.evaluation.pareto import (
-    LEVEL,
-    corrected_t_test,
-    pareto_front,
-    smaller_and_as_good,
-    summary,
-)
-from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
-from smpcore.evaluation.probabilities import (
-    brier_score,
-    calibration_error,
-    decision_curve,
-    event,
-    interval_coverage,
-    reliability,
-)
-from smpcore.evaluation.rates import (
-    Rate,
-    class_rates,
-    predictive_values,
-    rate,
-)
-from smpcore.evaluation.regression_scores import RegressionScores
-from smpcore.evaluation.result_files import Subject, read_results
 from smpcore.evaluation.scores import (
+    Rate,
+    RegressionScores,
     Scores,
     class_numbers,
+    class_rates,
     evaluate,
+    predictive_values,
+    rate,
     score_answers,
     wilson,
 )
-from smpcore.evaluation.sizes import CHIP_SIZES, SIZES, measure
 from smpcore.evaluation.stability import (
     FEWEST_REFITS,
     SAME_PROTOTYPE,
@@ -91,7 +84,17 @@ from smpcore.evaluation.subgroups import (
     row_measures,
     subgroups,
 )
-from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
+from smpcore.evaluation.sweep import (
+    CHIP_SIZES,
+    SCORES,
+    SIZES,
+    ParameterPath,
+    baseline_paths,
+    measure,
+    method_path,
+    sweep,
+    sweep_table,
+)
 
 __all__ = [
     "BUDGET",

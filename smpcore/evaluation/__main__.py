@@ -29,12 +29,10 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.engine import edition, engine
+from smpcore.evaluation.executors import edition, engine
 from smpcore.evaluation.folds import folds
-from smpcore.evaluation.journal import Journal
-from smpcore.evaluation.paths import ParameterPath, baseline_paths, method_path
-from smpcore.evaluation.result_files import Subject
-from smpcore.evaluation.sweep import sweep
+from smpcore.evaluation.journal import Journal, Subject
+from smpcore.evaluation.sweep import ParameterPath, baseline_paths, method_path, sweep
 from smpcore.methods import METHODS
 
 #: Seconds between two writings of the result file.

@@ -14,8 +14,7 @@ from smpcore.datasets import Dataset, prepare
 from smpcore.datasets.display_names import clean_names
 from smpcore.datasets.parquet_rows import PreparedRows
 from smpcore.errors import DatasetError
-from smpcore.evaluation.regression_scores import RegressionScores
-from smpcore.evaluation.scores import Scores, score_answers
+from smpcore.evaluation.scores import RegressionScores, Scores, score_answers
 
 #: Rows that are predicted at once.
 AT_ONCE = 50_000

@@ -1,4 +1,7 @@
-"""Calibration: what out-of-fold scores of the training rows teach about scores.
+"""Probabilities and intervals: learned from scores out of fold, and how good they are.
+
+Scores of training rows by models that were fitted without them (out of fold) leave the
+validation rows to judge a threshold, or a calibration, that is chosen on them.
 
 **Classes.** Probabilities are ``softmax(slope * scores + offsets)``, with the slope (at
 least 0) and the offsets of the largest likelihood. The problem is convex. Of two
@@ -16,20 +19,177 @@ From `MANY_ROWS` rows of the rarest class, isotonic regression of each class on 
 log-odds replaces the last step, and rows are normalised. Of two classes that is
 scikit-learn's isotonic calibration. No probability is below 1 / (rows + 2) before.
 
-**Numbers.** See `smpcore.evaluation.conformal`: what is known of the intervals.
+**Numbers.** See `half_widths`: what is known of the intervals.
 """
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
+
 import numpy as np
+import pandas as pd
 from scipy.optimize import minimize
 from scipy.special import logsumexp
+from sklearn.base import clone
 
-from smpcore.datasets import shown
+from smpcore.datasets import Dataset, Split, censoring_weights, prepare, shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.conformal import half_widths
-from smpcore.evaluation.scores import class_numbers
-from smpcore.model import Calibration, log_odds
+from smpcore.evaluation.executors import running
+from smpcore.evaluation.folds import Fold, folds
+from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval, rate
+from smpcore.methods.shared.base import PrototypeEstimator
+from smpcore.model import Calibration, PrototypeModel, log_odds
+from smpcore.model.calibration import N_WIDTHS
+
+#: Solver status of a fit that was asked to stop.
+_STOPPED = 2
+
+
+def out_of_fold(
+    estimator: PrototypeEstimator,
+    dataset: Dataset,
+    split: Split,
+    *,
+    n_folds: int = 5,
+    executor: Executor | None = None,
+    stop: np.ndarray | None = None,
+    progress: np.ndarray | None = None,
+) -> np.ndarray:
+    """Score each training row by a model of the other folds.
+
+    The preparation (medians, category levels, scaling) is learned inside each fold;
+    rows of a group stay together, and with a time column models learn from the past.
+
+    Parameters
+    ----------
+    estimator : PrototypeEstimator
+        Model to fit without each fold; itself it stays unfitted.
+    dataset : Dataset
+        Table to learn from; prepared inside each fold.
+    split : Split
+        Only its training rows are used.
+    n_folds : int
+        Fewer where there are fewer groups or rows, but at least 2.
+    executor : Executor, optional
+        Where the fits run: threads, processes, or a Dask client's
+        (``client.get_executor()``); None: in this thread, one after the other.
+    stop : ndarray of int64, shape (1,), optional
+        Ends soon after this becomes non-zero.
+    progress : ndarray of float64, shape (1,), optional
+        Receives the share of the fits that are done.
+
+    Returns
+    -------
+    ndarray of shape (n_train, n_classes), or (n_train, 1) of a regression
+        In the order of ``split.train`` and ``dataset.classes``. NaN for rows that are
+        never held out (the earliest of a time column) and for classes that the rows
+        of a fold do not have.
+
+    Raises
+    ------
+    SmpcoreError
+        If the training rows cannot be divided, or it was stopped.
+    """
+    rows = split.train
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    if dataset.times is None:
+        units = rows if dataset.groups is None else dataset.groups[rows]
+        n_folds = max(2, min(n_folds, np.unique(units).size))
+    drawn = folds(dataset, split.with_censored, n_folds)
+    drawn = [fold for fold in drawn if fold.repeat == 0]
+    shared = dataset, drawn, estimator, stop
+    n_outputs = 1 if dataset.classes is None else len(dataset.classes)
+    all_scores = np.full((rows.size, n_outputs), np.nan)
+    with running(_score_fold, shared, stop, executor) as run:
+        tasks = ((number,) for number in range(len(drawn)))
+        for done, (number, scores) in enumerate(run(tasks), start=1):
+            if scores is None or stop[0]:
+                break
+            all_scores[np.searchsorted(rows, drawn[number].held_out)] = scores
+            if progress is not None:
+                progress[0] = done / len(drawn)
+    if stop[0]:
+        raise SmpcoreError("The fits on folds were stopped; start them again.")
+    return all_scores
+
+
+def _score_fold(
+    shared: tuple[Dataset, list[Fold], PrototypeEstimator, np.ndarray], task: tuple[int]
+) -> tuple[int, np.ndarray | None]:
+    """Fit without one fold and score its rows; None if it was asked to stop."""
+    (number,), (dataset, drawn, unfitted, stop) = task, shared
+    if stop[0]:
+        return number, None
+    fold = drawn[number]
+    preparation = prepare(dataset, fold.train)
+    X, X_held_out = (
+        preparation.transform(dataset.frame.iloc[rows])
+        for rows in (fold.train, fold.held_out)
+    )
+    estimator = clone(unfitted)
+    weights = censoring_weights(dataset, fold.with_censored, fold.train)
+    problem = estimator.problem(X, dataset.y[fold.train], weights)
+    estimator.solve(problem, stop=stop)
+    if estimator.history_.status == _STOPPED:
+        return number, None
+    scores = estimator.model_.scores(X_held_out)
+    if dataset.classes is None:
+        return number, scores.reshape(len(X_held_out), -1)
+    whole = np.full((len(X_held_out), len(dataset.classes)), np.nan)
+    whole[:, class_numbers(estimator.model_.classes, dataset.classes)] = scores
+    return number, whole
+
+
+#: An interval of 90 % takes that many independent residuals: below, it is infinite.
+FEWEST_CLUSTERS = 9
+
+
+def half_widths(residuals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """Half-widths of the intervals that cover 1, 2, ..., 99 % of the rows.
+
+    Each of the G clusters (groups; single rows where they are independent) has the mass
+    1 / (G + 1), spread evenly over its rows, and 1 / (G + 1) lies at infinity; a
+    half-width is a quantile of that. Of single rows it is the usual
+    ceil(c (n + 1))-th smallest residual; of groups the hierarchical method of Lee,
+    Barber and Willett (arXiv 2306.06342).
+
+    *Guarantee for one model and rows that it did not learn from* (split conformal): a
+    random row of a new cluster is covered with probability c at least. Proof: take the
+    c-quantile Q of the residuals of all G + 1 clusters, each with its mass. Clusters
+    are exchangeable, so the expected share of the new cluster's rows with a residual
+    of at most Q is the mean over all clusters, which is at least c. To move the new
+    cluster's mass to infinity only raises the quantile.
+
+    *Guarantee here.* The residuals are those of K models, each fitted without a fold,
+    pooled; the interval surrounds the answer m(x) of the model of all rows. For this no
+    theorem gives c; in practice it is met (a test counts it). What holds of n single
+    rows in equal folds, with a = 1 - c, half-width w and fold models m_k, for any e:
+
+        P(|Y - m(X)| <= w + e)
+            >= 1 - 2 a - 2 (1 - 1/K) / (n/K + 1) - P(max_k |m_k(X) - m(X)| > e).
+
+    Proof: if |Y - m(X)| > w + e, and no fold's model differs by more than e, then
+    |Y - m_k(X)| > w for every k. At least c (n + 1) residuals are at most w, so Y is
+    not in the cross-conformal set, which has the probability 1 - 2 a -
+    2 (1 - 1/K) / (n/K + 1) at least (Vovk, Nouretdinov, Manokhin and Gammerman, COPA
+    2018; Barber, Candes, Ramdas and Tibshirani, Annals of Statistics 49, 2021,
+    Theorem 4). With a time column rows are not exchangeable: blocks count as clusters,
+    and nothing is guaranteed where the future differs from the past.
+    """
+    _, cluster, sizes = np.unique(clusters, return_inverse=True, return_counts=True)
+    if len(sizes) < FEWEST_CLUSTERS:
+        raise SmpcoreError(
+            f"{len(sizes)} independent training rows or groups have an out-of-fold "
+            f"residual, a 90 % interval should have at least {FEWEST_CLUSTERS}; give "
+            "training more of them."
+        )
+    order = np.argsort(residuals, kind="stable")
+    mass = np.cumsum(1 / sizes[cluster[order]]) / (len(sizes) + 1)
+    coverages = np.arange(1, N_WIDTHS + 1) / 100
+    # A sum of masses that is exactly the coverage may be rounded below it.
+    places = np.searchsorted(mass, coverages - 1e-9)
+    return np.append(residuals[order], np.inf)[places]
+
 
 #: Isotonic regression needs that many independent rows of each class: with fewer it
 #: overfits (scikit-learn's user guide, 1.16.3.2).
@@ -148,3 +308,203 @@ def _isotonic_curves(
         shares = fitted.y_thresholds_.clip(least, 1 - least)
         curves.append(np.stack([fitted.X_thresholds_, shares]))
     return tuple(curves)
+
+
+#: Bins of a reliability table at most, and rows in each at least where there are more
+#: bins than one.
+MOST_BINS, FEWEST_IN_BIN = 10, 15
+#: Shares of the rows that intervals are checked at.
+COVERAGES = (0.5, 0.8, 0.9, 0.95)
+#: Threshold probabilities of a decision curve.
+THRESHOLDS = np.arange(1, 100) / 100
+
+
+def event(
+    probabilities: np.ndarray, y_encoded: np.ndarray, positive: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    """What a probability is checked against: of two classes that a row is positive.
+
+    Of more classes, that the most probable class is right (Guo et al., ICML 2017).
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Probability of each class.
+    y_encoded : ndarray of int, shape (n_samples,)
+        Class number of each row.
+    positive : {0, 1}
+        Number of the positive class, of two.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_samples,)
+    truth : ndarray of bool, shape (n_samples,)
+    """
+    if probabilities.shape[1] == 2:
+        return probabilities[:, positive], y_encoded == positive
+    return probabilities.max(axis=1), probabilities.argmax(axis=1) == y_encoded
+
+
+def reliability(
+    probability: np.ndarray,
+    truth: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Predicted probability beside observed share, in bins of about equally many rows.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_samples,)
+        Probability of an event, from `event`.
+    truth : ndarray of bool, shape (n_samples,)
+        Whether it occurred.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
+
+    Returns
+    -------
+    DataFrame
+        A line for each of at most 10 bins, by probability: ``from`` and ``to``,
+        ``probability`` (mean), ``share`` observed, ``low`` and ``high`` (Wilson's 95 %
+        interval of the share), ``rows`` and ``weight`` (the sum of theirs). Equal
+        probabilities share a bin.
+    """
+    n_bins = int(np.clip(len(probability) // FEWEST_IN_BIN, 1, MOST_BINS))
+    inner = np.quantile(probability, np.arange(1, n_bins) / n_bins)
+    bins = np.searchsorted(np.unique(inner), probability)
+    lines = []
+    for number in np.unique(bins):
+        of = truth, probability, clusters, weights
+        hits, p, units, masses = chosen_rows(bins == number, *of)
+        means = (np.average(of, weights=masses) for of in (p, hits))
+        total = len(p) if masses is None else masses.sum()
+        limits = rate(hits, units, weights=masses).interval
+        lines.append((p.min(), p.max(), *means, *limits, len(p), total))
+    names = ["from", "to", "probability", "share", "low", "high", "rows", "weight"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def calibration_error(table: pd.DataFrame) -> float:
+    """Expected calibration error: mean distance of probability and share over rows.
+
+    It depends on the bins, and of few rows it is above 0 also for exact probabilities.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `reliability`.
+
+    Returns
+    -------
+    float
+    """
+    distance = (table["probability"] - table["share"]).abs()
+    return float(np.average(distance, weights=table["weight"]))
+
+
+def brier_score(
+    probabilities: np.ndarray,
+    y_encoded: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> tuple[float, float, float]:
+    """Mean squared error of probabilities, as scikit-learn's ``brier_score_loss``.
+
+    Of two classes that of the positive class, from 0 to 1; of more the sum over all
+    classes, from 0 to 2.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n_samples, n_classes)
+        Probability of each class.
+    y_encoded : ndarray of int, shape (n_samples,)
+        Class number of each row.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
+
+    Returns
+    -------
+    score, low, high : float
+        With the ends of Student's 95 % interval; NaN of a single row or cluster.
+    """
+    n_classes = probabilities.shape[1]
+    errors = np.array(probabilities)
+    errors[np.arange(len(errors)), y_encoded] -= 1
+    losses = np.sum(errors**2, axis=1) / (2 if n_classes == 2 else 1)
+    low, high = mean_interval(losses, clusters, weights=weights)
+    return float(np.average(losses, weights=weights)), low, high
+
+
+def decision_curve(
+    probability: np.ndarray,
+    truth: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Net benefit of acting on a probability, for every threshold probability.
+
+    The share of rows that are treated rightly, less the share treated in vain at the
+    odds of the threshold (Vickers and Elkin, Medical Decision Making 26, 2006). To
+    treat nobody has the net benefit 0.
+
+    Parameters
+    ----------
+    probability : ndarray of shape (n_samples,)
+        Probability of the positive class.
+    truth : ndarray of bool, shape (n_samples,)
+        Whether each row is positive.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
+
+    Returns
+    -------
+    DataFrame
+        ``threshold`` from 0.01 to 0.99, ``net_benefit``, ``low`` and ``high``
+        (Student's 95 % interval), ``treat_all``, ``treat_none``.
+    """
+    truth, lines = np.asarray(truth, dtype=bool), []
+    for threshold in THRESHOLDS:
+        price = threshold / (1 - threshold)
+        benefit = np.where(truth, 1.0, -price)
+        treated = benefit * (probability >= threshold)
+        low, high = mean_interval(treated, clusters, weights=weights)
+        mean, of_all = (np.average(of, weights=weights) for of in (treated, benefit))
+        lines.append((threshold, mean, low, high, of_all, 0.0))
+    names = ["threshold", "net_benefit", "low", "high", "treat_all", "treat_none"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def interval_coverage(
+    model: PrototypeModel,
+    X: np.ndarray,
+    y: np.ndarray,
+    clusters: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """How many rows the intervals of a regression cover, beside how many they should.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Regression with a calibration.
+    X : ndarray of shape (n_samples, n_features), user's units
+        Rows that the model has not learned from.
+    y : ndarray of shape (n_samples,)
+        True number of each row.
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
+
+    Returns
+    -------
+    DataFrame
+        ``coverage``, ``half_width`` in the target's unit, ``share`` covered, ``low``
+        and ``high`` (Wilson's 95 % interval of the share), ``covered`` and ``rows``.
+    """
+    lines = []
+    for coverage in COVERAGES:
+        low, high = model.intervals(X, coverage).T
+        inside = (low <= y) & (y <= high)
+        half, limits = (high - low)[0] / 2, rate(inside, clusters).interval
+        lines.append((coverage, half, inside.mean(), *limits, inside.sum(), len(y)))
+    names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
+    return pd.DataFrame(lines, columns=names)

@@ -1,4 +1,11 @@
-"""Methods and baselines side by side: same rows, same folds, same budget."""
+"""Models beside each other: which are worth a look, and what a search finds of each.
+
+A model is worth a look if none smaller is better, as far as folds can tell. Scores on
+folds of the same rows are not independent: their training rows overlap. The variance of
+a mean is therefore ``(1 / n + n_held_out / n_train) s^2`` instead of ``s^2 / n``, as
+Nadeau and Bengio propose (Inference for the generalization error, Machine Learning 52,
+2003, section 3), here for error bars and for paired differences.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +16,248 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy import stats
 
 from smpcore.baselines import BASELINES, fit_weighted
 from smpcore.datasets import Dataset, Preparation, prepare, training_rows
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.differences import LEVEL
 from smpcore.evaluation.folds import Fold
-from smpcore.evaluation.pareto import summary
-from smpcore.evaluation.paths import ParameterPath, method_path
 from smpcore.evaluation.scores import class_numbers
-from smpcore.evaluation.sizes import measure, measure_baseline
-from smpcore.evaluation.sweep import SCORES, sweep, sweep_table
+from smpcore.evaluation.sweep import (
+    CHIP_SIZES,
+    SCORES,
+    SIZES,
+    ParameterPath,
+    measure,
+    measure_baseline,
+    method_path,
+    sweep,
+    sweep_table,
+)
 from smpcore.explain import measures_of_prototypes
 from smpcore.methods import METHODS
+
+#: What names a point: one model family at one value.
+POINT = ["method", "parameter", "value"]
+
+
+def corrected_error(
+    scores: np.ndarray, n_train: np.ndarray | float, n_held_out: np.ndarray | float
+) -> np.ndarray | float:
+    """Standard error of means over folds that share training rows."""
+    good = np.isfinite(scores)
+    n = good.sum(axis=-1)
+    away = np.where(good, scores - _means(scores)[..., None], 0.0)
+    variance = (away**2).sum(axis=-1) / np.maximum(n - 1, 1)
+    inflated = 1 / np.maximum(n, 1) + n_held_out / n_train
+    return np.where(n > 1, np.sqrt(inflated * variance), np.nan)[()]
+
+
+def _means(scores: np.ndarray) -> np.ndarray:
+    """Over the folds that have a score; NaN of none."""
+    good = np.isfinite(scores)
+    sums = np.where(good, scores, 0.0).sum(axis=-1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(sums / good.sum(axis=-1))
+
+
+def corrected_t_test(
+    differences: np.ndarray, n_train: float, n_held_out: float
+) -> np.ndarray | float:
+    """Two-sided p-values of mean differences over folds (Nadeau and Bengio).
+
+    Parameters
+    ----------
+    differences : ndarray of shape (..., n_folds)
+        Of two models' scores on the same folds; NaN where one has none.
+    n_train, n_held_out : float
+        Rows of a fold.
+
+    Returns
+    -------
+    float, or ndarray of shape (...)
+        1.0 where nothing can be told: equal scores, or fewer than two of them.
+    """
+    error = corrected_error(differences, n_train, n_held_out)
+    mean = np.nan_to_num(_means(differences))
+    freedom = np.maximum(np.isfinite(differences).sum(axis=-1) - 1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p = 2 * stats.t.sf(np.abs(mean) / error, freedom)
+    return np.where(np.isfinite(error) & (mean != 0), p, 1.0)[()]
+
+
+def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
+    """Mean and standard error of each point.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `sweep_table`: one row per fit.
+    score : str
+        One of the task's `SCORES`.
+    n_folds : int
+        Points known on fewer folds than this are left out: a mean over the easy folds
+        is no mean. What failed counts as known.
+
+    Returns
+    -------
+    DataFrame
+        `POINT`; ``mean``, ``error``, ``n`` (folds with a score); mean `SIZES` (NaN
+        where one fold has none; of `CHIP_SIZES` those of one fold) and ``seconds``.
+    """
+    number, points = _numbered(table)
+    n_fits = np.bincount(number, minlength=len(points))
+    scores = _by_fold(table, score, number)
+    good = np.isfinite(table[score].to_numpy(np.float64))
+    rows = [
+        np.bincount(number, table[name], len(points)) / np.maximum(n_fits, 1)
+        for name in ("n_train", "n_held_out", "seconds")
+    ]
+    points["mean"] = _means(scores)
+    points["error"] = corrected_error(scores, rows[0], rows[1])
+    points["n"] = np.isfinite(scores).sum(axis=1)
+    for size in SIZES:
+        values, counted = table[size].to_numpy(np.float64), good
+        if size in CHIP_SIZES:  # known of one fold only
+            counted = good & np.isfinite(values)
+        sums = np.bincount(number[counted], values[counted], len(points))
+        with np.errstate(invalid="ignore"):
+            points[size] = sums / np.bincount(number[counted], minlength=len(points))
+    points["seconds"] = rows[2]
+    complete = (n_fits >= n_folds) & (points["n"] > 0)
+    return points[complete].reset_index(drop=True)
+
+
+def _numbered(table: pd.DataFrame) -> tuple[np.ndarray, pd.DataFrame]:
+    """Which point each fit belongs to, and the points in their order."""
+    groups = table.groupby(POINT, dropna=False, sort=True)
+    number = groups.ngroup().to_numpy(np.int64)
+    return number, groups.size().index.to_frame(index=False)
+
+
+def _by_fold(table: pd.DataFrame, score: str, number: np.ndarray) -> np.ndarray:
+    """Scores as a matrix of points and folds; NaN where there is none."""
+    folds = table.groupby(["repeat", "fold"]).ngroup().to_numpy(np.int64)
+    shape = (number.max(initial=-1) + 1, folds.max(initial=-1) + 1)
+    scores = np.full(shape, np.nan)
+    scores[number, folds] = table[score].to_numpy(np.float64)
+    return scores
+
+
+def pareto_front(
+    points: pd.DataFrame,
+    table: pd.DataFrame,
+    size: str,
+    score: str,
+    larger_is_better: bool = True,
+) -> pd.DataFrame:
+    """Mark the points of which no other is both smaller and better.
+
+    Parameters
+    ----------
+    points : DataFrame
+        From `summary`.
+    table : DataFrame
+        Its fits: they are compared on the folds that two points share.
+    size : str
+        One of `SIZES`.
+    score : str
+        Name of the score that is compared, a column of `points`.
+    larger_is_better : bool
+        Whether a larger score is better (an accuracy) or worse (an error).
+
+    Returns
+    -------
+    DataFrame
+        `points` with three more bool columns. ``front``: no point is at most as large
+        and at least as good, and better in one of both. ``undecided``: not on the
+        front, but no point of the front that is at most as large is better by more
+        than chance (p >= `LEVEL`, not corrected for the number of comparisons).
+        ``best``: the best mean. ``sparsest``: the smallest whose mean is within one
+        standard error (the best one's) of the best.
+    """
+    points = points.reset_index(drop=True)
+    sign = 1.0 if larger_is_better else -1.0
+    x, y = points[size].to_numpy(np.float64), sign * points["mean"].to_numpy()
+    known = np.isfinite(x)
+    front = known & on_front(x, y)
+    best, sparsest = np.zeros_like(front), np.zeros_like(front)
+    if known.any():
+        top = np.flatnonzero(front)[y[front].argmax()]
+        best[top] = True
+        error = points["error"][top]
+        near = known & (y >= y[top] - (error if np.isfinite(error) else 0.0))
+        smallest = np.flatnonzero(near & (x == x[near].min()))
+        sparsest[smallest[y[smallest].argmax()]] = True
+    undecided = _undecided(points, table, score, sign, x, front, known)
+    return points.assign(front=front, undecided=undecided, best=best, sparsest=sparsest)
+
+
+def on_front(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Whether no point is at most as large and at least as good, and better in one."""
+    as_good = (x <= x[:, None]) & (y >= y[:, None])
+    return ~(as_good & ((x < x[:, None]) | (y > y[:, None]))).any(axis=1)
+
+
+def smaller_and_as_good(
+    points: pd.DataFrame,
+    others: pd.DataFrame,
+    size: str,
+    larger_is_better: bool = True,
+) -> np.ndarray:
+    """Of other points the best one that each point is not preferable to.
+
+    Parameters
+    ----------
+    points, others : DataFrame
+        From `summary`.
+    size : str
+        One of `SIZES`.
+    larger_is_better : bool
+        Whether a larger score is better (an accuracy) or worse (an error).
+
+    Returns
+    -------
+    ndarray of int, shape (n_points,)
+        Place in `others` of the best one that is at most as large, at least as good
+        and better in one of both; -1: there is none.
+    """
+    sign = 1.0 if larger_is_better else -1.0
+    x, y = (points[name].to_numpy(np.float64)[:, None] for name in (size, "mean"))
+    x_other, y_other = (others[name].to_numpy(np.float64) for name in (size, "mean"))
+    y, y_other = sign * y, sign * y_other
+    as_good = (x_other <= x) & (y_other >= y) & ((x_other < x) | (y_other > y))
+    if not len(others):
+        return np.full(len(points), -1)
+    place = np.where(as_good, y_other, -np.inf).argmax(axis=1)
+    return np.where(as_good.any(axis=1), place, -1)
+
+
+def _undecided(
+    points: pd.DataFrame,
+    table: pd.DataFrame,
+    score: str,
+    sign: float,
+    x: np.ndarray,
+    front: np.ndarray,
+    known: np.ndarray,
+) -> np.ndarray:
+    """Points off the front that no smaller point of the front is sure to beat."""
+    number, known_points = _numbered(table)
+    places = known_points.assign(place=np.arange(len(known_points)))
+    order = points[POINT].merge(places, "left", POINT)["place"].to_numpy()
+    scores = sign * _by_fold(table, score, number)[order]
+    rows = table["n_train"].mean(), table["n_held_out"].mean()
+    behind, rivals = np.flatnonzero(known & ~front), np.flatnonzero(front)
+    ahead = scores[rivals] - scores[behind][:, None]
+    beaten = (_means(ahead) > 0) & (corrected_t_test(ahead, *rows) < LEVEL)
+    beaten &= x[rivals] <= x[behind][:, None]
+    marked = np.zeros(len(points), dtype=bool)
+    marked[behind] = ~beaten.any(axis=1)
+    return marked
+
 
 #: Settings that a search tries of each.
 BUDGET = 6

@@ -1,33 +1,223 @@
 """Runs that can be interrupted: what is done, and how to go on.
 
 Each result goes at once into a file, a line of JSON. Lines that are damaged are told
-from whole ones; only a last one that was cut off is taken out. A sweep has such a file
-beside its result file, its journal.
+from whole ones; only a last one that was cut off is taken out. A sweep has such a file,
+its journal, beside its result file: Parquet, a row per fit, and in its metadata what it
+is of. That is written beside its place and moved there, so it is whole or not there.
 """
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from os import SEEK_END
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
+import pandas as pd
+import pyarrow as pa
+
+from smpcore.baselines import BASELINES
 from smpcore.datasets import shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.result_files import (
-    TEXTS,
-    VERSION,
-    DamagedError,
-    Subject,
-    columns_of,
-    read_results,
-    read_subject,
-    write_results,
-)
-from smpcore.evaluation.sweep import KEY
+from smpcore.evaluation.sweep import COLUMNS, KEY, SCORES, SIZES, sweep_table
+from smpcore.methods import METHODS
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+#: Changes when the columns or their meaning do.
+VERSION = 1
+#: Rows of a file that is opened, and bytes of it once it is unpacked.
+MOST_ROWS, MOST_BYTES = 1_000_000, 400_000_000
+_PLACE = b"smpcore.results"
+#: Columns of texts.
+TEXTS = ("method", "parameter", "status")
+_COUNTS = ("repeat", "fold", "n_train", "n_held_out")
+
+
+class DamagedError(SmpcoreError):
+    """What should be a result file is cut off or damaged, so that it may be mended."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What results are of: fits of other subjects cannot be put beside them.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set, to tell it to people.
+    digest : str
+        Of the data set.
+    split : str
+        Key of its division: results are of the training rows.
+    task : str
+        "classification" or "regression".
+    n_folds : int
+        Number of folds that each setting was fitted on.
+    edition : str
+        Of this package when the fits were made.
+    """
+
+    name: str
+    digest: str
+    split: str
+    task: str
+    n_folds: int
+    edition: str
+
+    def differs(self, other: Subject) -> str:
+        """What `other` has otherwise, in words; empty if nothing."""
+        words = {
+            "digest": "another data set, or the same one read otherwise",
+            "split": "other training rows (other shares or another seed)",
+            "task": "another task",
+            "n_folds": "another number of folds",
+            "edition": "another edition of this program or of its libraries",
+        }
+        for field, value in words.items():
+            if getattr(self, field) != getattr(other, field):
+                return value
+        return ""
+
+
+def write_results(
+    path: Path, subject: Subject, rows: Iterable[Mapping[str, Any]]
+) -> None:
+    """Write a result file, whole or not at all."""
+    import pyarrow.parquet as pq
+
+    frame = sweep_table(list(rows), subject.task)
+    frame["value"] = frame["value"].astype(float)
+    frame["status"] = frame["status"].astype(str)
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = json.dumps({"version": VERSION, **asdict(subject)})
+    table = table.replace_schema_metadata({_PLACE: metadata.encode()})
+    beside = path.with_name(path.name + ".new")
+    pq.write_table(table, beside)
+    os.replace(beside, path)
+
+
+def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
+    """Read a result file.
+
+    Parameters
+    ----------
+    content : bytes
+        The whole file, as it was written by a study.
+    name : str
+        The file's, for what is said; never opened.
+
+    Returns
+    -------
+    (Subject, DataFrame)
+        A row per fit, as `sweep_table` arranges them.
+
+    Raises
+    ------
+    SmpcoreError
+        If it is cut off, something else, or of another version.
+    """
+    import pyarrow.parquet as pq
+
+    from smpcore.datasets.parquet import text_bytes
+
+    called = shown(name)
+    try:
+        file = pq.ParquetFile(io.BytesIO(content))
+        metadata = json.loads((file.schema_arrow.metadata or {})[_PLACE])
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedError(
+            f"{called} is no Parquet file, or is cut off. Where the batch run wrote "
+            "it, start the same command again: it repairs the file from its journal."
+        ) from error
+    except (KeyError, ValueError, RecursionError) as error:
+        raise SmpcoreError(
+            f"{called} is a table, but no result file of python -m smpcore.evaluation."
+        ) from error
+    subject = read_subject(metadata, called)
+    wanted = columns_of(subject.task)
+    _check_schema(file, wanted, called)
+    try:
+        # Repeated texts stay coded, so that few bytes cannot become many.
+        file = pq.ParquetFile(io.BytesIO(content), read_dictionary=list(TEXTS))
+        table = file.read(columns=wanted, use_threads=False)
+        table.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise DamagedError(
+            f"{called} is damaged: start the batch run again."
+        ) from error
+    if text_bytes(table) > MOST_BYTES:
+        raise SmpcoreError(
+            f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
+        )
+    frame = table.to_pandas()[wanted].astype(dict.fromkeys(TEXTS, object))
+    _check_rows(frame, called)
+    return subject, frame
+
+
+def columns_of(task: str) -> list[str]:
+    """Columns of a result file."""
+    return [*COLUMNS, *SCORES[task], *SIZES, "seconds", "status"]
+
+
+def read_subject(metadata: Any, called: str) -> Subject:
+    """What a file says that it is of, where that can be."""
+    version = metadata.get("version") if isinstance(metadata, dict) else None
+    if version != VERSION:
+        raise SmpcoreError(
+            f"{called} has version {shown(version)} of this format, but this program "
+            f"reads {VERSION}: use the program that wrote it, or begin another file."
+        )
+    fields = get_type_hints(Subject)
+    known = all(type(metadata.get(name)) is kind for name, kind in fields.items())
+    if not known or metadata["task"] not in SCORES:
+        raise SmpcoreError(f"{called} does not say what it is of: it was changed.")
+    return Subject(**{name: metadata[name] for name in fields})
+
+
+def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
+    """Look at what the file says of itself before any of it is unpacked."""
+    n_rows, schema = file.metadata.num_rows, file.schema_arrow
+    if n_rows > MOST_ROWS:
+        raise SmpcoreError(f"{called} has {n_rows:,} rows; at most {MOST_ROWS:,}.")
+    groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+    if (size := sum(group.total_byte_size for group in groups)) > MOST_BYTES:
+        raise SmpcoreError(
+            f"{called} expands to {size / 1e6:,.0f} MB; at most "
+            f"{MOST_BYTES / 1e6:.0f} MB are read."
+        )
+    for name in wanted:
+        if schema.names.count(name) != 1:
+            number = "no" if name not in schema.names else "more than one"
+            raise SmpcoreError(f"{called} has {number} column {name}: it was changed.")
+        kind = schema.field(name).type
+        if name in TEXTS:
+            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+                continue
+            raise SmpcoreError(f"Column {name} of {called} holds no texts.")
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise SmpcoreError(f"Column {name} of {called} holds no numbers.")
+
+
+def _check_rows(frame: pd.DataFrame, called: str) -> None:
+    for key, parameter in frame[["method", "parameter"]].drop_duplicates().to_numpy():
+        if key not in METHODS and key not in BASELINES:
+            raise SmpcoreError(f"{called} has a method that is unknown: {shown(key)}.")
+        names = {p.name for p in METHODS[key].params} if key in METHODS else None
+        if names is not None and parameter not in names:
+            problem = f"{called}: {key} has no parameter {shown(parameter)}."
+            raise SmpcoreError(problem)
+    for name in _COUNTS:
+        if not (frame[name].between(0, 1e9) & (frame[name] % 1 == 0)).all():
+            raise SmpcoreError(f"Column {name} of {called} should count: 0, 1, 2 …")
+    if frame.duplicated(list(KEY)).any():
+        raise SmpcoreError(f"{called} has the same fit twice: it was changed.")
 
 
 class JsonLines(AbstractContextManager):

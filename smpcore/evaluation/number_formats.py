@@ -19,8 +19,7 @@ from smpcore.codegen import (
     quantise,
 )
 from smpcore.errors import ExportError
-from smpcore.evaluation.regression_scores import RegressionScores
-from smpcore.evaluation.scores import Scores, score_answers
+from smpcore.evaluation.scores import RegressionScores, Scores, score_answers
 from smpcore.model import PrototypeModel
 
 

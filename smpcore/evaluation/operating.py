@@ -14,8 +14,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.rates import Rate, rate
-from smpcore.evaluation.scores import wilson
+from smpcore.evaluation.scores import Rate, chosen_rows, rate, wilson
 from smpcore.model import PrototypeModel
 
 
@@ -135,9 +134,8 @@ def rates_at(
     right, sure = (margin > threshold) == truth, np.abs(margin - threshold) > band
     rates = {}
     for name, kind in (("sensitivity", truth), ("specificity", ~truth)):
-        rows = kind & sure
-        units, masses = (None if of is None else of[rows] for of in (clusters, weights))
-        rates[name] = rate(right[rows], units, weights=masses)
+        hits, units, masses = chosen_rows(kind & sure, right, clusters, weights)
+        rates[name] = rate(hits, units, weights=masses)
     return rates
 
 

@@ -1,18 +1,117 @@
-"""How good a model is, and how sure of that one can be."""
+"""How good a model is, and how sure of that one can be: shares, means, intervals."""
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
+from scipy.special import ndtri, stdtrit
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import effective_rows, normal_quantile
-from smpcore.evaluation.regression_scores import RegressionScores
 from smpcore.model import PrototypeModel
+
+
+@functools.cache  # one is asked for at every picture of a drag
+def normal_quantile(level: float = 0.05) -> float:
+    """Point that a standard normal variable is beyond, on either side, so often."""
+    return -float(ndtri(level / 2))
+
+
+def mean_error(
+    values: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
+) -> tuple[float, int]:
+    """Standard error of a mean whose rows depend on each other within clusters.
+
+    That of the ratio of the clusters' sums to their sizes (Cochran, Sampling
+    Techniques, 1977, section 9A.1), with weights that are taken as known.
+    """
+    _, cluster = np.unique(clusters, return_inverse=True)
+    off, total = values - np.average(values, weights=weights), len(values)
+    if weights is not None:
+        off, total = off * weights, weights.sum()
+    sums = np.bincount(cluster, off)
+    count = len(sums)
+    if count < 2:
+        return math.inf, count
+    return float(np.sqrt(count / (count - 1) * np.sum(sums**2)) / total), count
+
+
+def mean_interval(
+    values: np.ndarray,
+    clusters: np.ndarray | None = None,
+    level: float = 0.05,
+    weights: np.ndarray | None = None,
+) -> tuple[float, float]:
+    """Student's interval of a mean, over clusters where rows depend on each other."""
+    count = len(values)
+    if weights is not None and clusters is None:
+        clusters = np.arange(count)
+    if clusters is not None:
+        spread, count = mean_error(values, clusters, weights)
+    if count < 2:
+        return math.nan, math.nan
+    if clusters is None:  # the same, without counting clusters of one row each
+        spread = float(np.std(values, ddof=1)) / math.sqrt(count)
+    mean = float(np.average(values, weights=weights))
+    half = float(stdtrit(count - 1, 1 - level / 2) * spread)
+    lowest = 0.0 if values.min() >= 0 else -math.inf
+    return max(lowest, mean - half), mean + half
+
+
+def independent_rows(
+    hits: np.ndarray, clusters: np.ndarray | None, weights: np.ndarray | None = None
+) -> tuple[float, int]:
+    """Clustered rows divided by the design effect of their share.
+
+    That is the variance of the share over clusters beside that of as many independent
+    rows, not below 1 (Rao and Scott, Biometrics 48, 1992). Where all rows are hits, or
+    none is, nothing tells how alike the rows of a cluster are: they count as wholly
+    alike then, a cluster as one row. So a single miss may make an interval narrower.
+    Unequal weights have a design effect of their own then, the one of Kish (Survey
+    Sampling, 1965, section 11.2).
+    """
+    n, share = len(hits), float(np.average(hits, weights=weights))
+    clusters = np.arange(n) if clusters is None else clusters
+    error, count = mean_error(np.asarray(hits, np.float64), clusters, weights)
+    if count < 2:
+        return 0.0, count
+    if 0 < share < 1:
+        return n / max(1.0, error**2 * n / (share * (1 - share))), count
+    place = np.unique(clusters, return_inverse=True)[1]
+    sizes = np.bincount(place, weights)
+    return float(sizes.sum()) ** 2 / float(np.sum(sizes**2)), count
+
+
+def chosen_rows(
+    rows: np.ndarray, *arrays: np.ndarray | None
+) -> list[np.ndarray | None]:
+    """The same rows of arrays; None of what is None."""
+    return [None if one is None else one[rows] for one in arrays]
+
+
+def effective_rows(
+    hits: np.ndarray,
+    clusters: np.ndarray | None,
+    level: float = 0.05,
+    weights: np.ndarray | None = None,
+) -> float:
+    """How many independent rows would tell as much of a share as clustered ones do.
+
+    The rows of `independent_rows`, divided by the square of Student's quantile beside
+    the normal one: few clusters tell their spread badly (Korn and Graubard, Survey
+    Methodology 24, 1998). In Wilson's interval that keeps to its level best (Dean and
+    Pagano, Journal of Survey Statistics and Methodology 3, 2015).
+    """
+    n, count = independent_rows(hits, clusters, weights)
+    if count < 2:
+        return 0.0
+    few = normal_quantile(level) / float(stdtrit(count - 1, 1 - level / 2))
+    return n * few**2
 
 
 def wilson(hits: float, n: float, level: float = 0.05) -> tuple[float, float]:
@@ -150,9 +249,7 @@ def count_answers(
         weighted = np.bincount(cells, weights[known], n_classes**2).reshape(shape)
     if known.any() and (clusters is not None or weights is not None):
         hits = truth[known] == answers[known]
-        units, masses = (
-            None if of is None else of[known] for of in (clusters, weights)
-        )
+        units, masses = chosen_rows(known, clusters, weights)
         effective = effective_rows(hits, units, weights=masses)
     return Scores(confusion, classes, effective, weighted)
 
@@ -240,3 +337,277 @@ def evaluate(
     answers = model.decide(model.scores(X))
     truth = class_numbers(y, model.classes)
     return count_answers(truth, answers, model.classes, clusters, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionScores:
+    """Answers of a regression model on some rows, beside the truth.
+
+    The figures are written out because they are read at every picture of a drag:
+    scikit-learn's functions give the same (a test holds it) after checks of their own.
+
+    Parameters
+    ----------
+    truth, answers : ndarray of shape (n_samples,), user's units
+        True and predicted number of each row.
+    clusters : ndarray of int, shape (n_samples,), optional
+        Which rows depend on each other.
+    """
+
+    truth: np.ndarray
+    answers: np.ndarray
+    clusters: np.ndarray | None = None
+
+    @cached_property
+    def rows(self) -> int:
+        """How many rows were answered."""
+        return len(self.truth)
+
+    @cached_property
+    def errors(self) -> np.ndarray:
+        """Distance of each answer from the truth, shape (n_samples,)."""
+        return np.abs(self.answers - self.truth)
+
+    @cached_property
+    def mae(self) -> float:
+        """Mean absolute error."""
+        return float(self.errors.mean())
+
+    @cached_property
+    def rmse(self) -> float:
+        """Root of the mean squared error: large errors count for more."""
+        return math.sqrt(np.mean(self.errors**2))
+
+    @cached_property
+    def r2(self) -> float:
+        """Share of the variance that is explained; NaN where the truth has none."""
+        variance = np.var(self.truth)
+        return float(1 - self.rmse**2 / variance) if variance > 0 else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Student's 95 % interval of the mean absolute error; NaN of a single row.
+
+        Over clusters where rows depend on each other; NaN of a single cluster.
+        """
+        return mean_interval(self.errors, self.clusters)
+
+    def as_dict(self, median: float) -> dict[str, Any]:
+        """The scores by name, for a file, beside always predicting a number."""
+        numbers = {
+            "mean_absolute_error": self.mae,
+            "root_mean_squared_error": self.rmse,
+            "r2": self.r2,
+            "always_the_training_median": self.always(median),
+        }
+        known = {n: float(f"{v:.6g}") for n, v in numbers.items() if np.isfinite(v)}
+        interval = [float(f"{end:.6g}") for end in self.interval if np.isfinite(end)]
+        return {"rows": self.rows, "interval_95": interval} | known
+
+    @property
+    def worst(self) -> int:
+        """Place of the answer that is farthest off."""
+        return int(self.errors.argmax())
+
+    def always(self, answer: float) -> float:
+        """Give the mean absolute error of one answer to every row."""
+        return float(np.abs(self.truth - answer).mean())
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of rows, counted.
+
+    Parameters
+    ----------
+    hits, n : int
+        `hits` of `n` rows.
+    effective : float
+        How many independent rows tell as much; `n` where rows are independent.
+    level : float
+        The interval covers 1 - level.
+    weighted : float, optional
+        The share in weights of the rows, where they have some.
+    """
+
+    hits: int
+    n: int
+    effective: float
+    level: float = 0.05
+    weighted: float | None = None
+
+    @property
+    def share(self) -> float:
+        """Hits among the rows; NaN without rows."""
+        if self.weighted is not None:
+            return self.weighted
+        return self.hits / self.n if self.n else np.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Wilson's interval; from 0 to 1 without rows."""
+        hits = self.share * self.effective if self.n else 0.0
+        return wilson(hits, self.effective, self.level)
+
+
+def rate(
+    hits: np.ndarray,
+    clusters: np.ndarray | None = None,
+    level: float = 0.05,
+    weights: np.ndarray | None = None,
+) -> Rate:
+    """Count a share of rows.
+
+    Parameters
+    ----------
+    hits : ndarray of bool, shape (n_rows,)
+        Whether each row is one of those that are counted.
+    clusters : ndarray of int, shape (n_rows,), optional
+        Which rows depend on each other.
+    level : float
+        The interval covers 1 - level: 95 % by default.
+    weights : ndarray of shape (n_rows,), optional
+        Of the rows, as from `smpcore.datasets.censoring_weights`.
+
+    Returns
+    -------
+    Rate
+    """
+    hits = np.asarray(hits, dtype=bool)
+    effective, weighted = float(len(hits)), None
+    if len(hits) and (clusters is not None or weights is not None):
+        effective = effective_rows(hits, clusters, level, weights)
+    if len(hits) and weights is not None:
+        weighted = float(np.average(hits, weights=weights))
+    return Rate(int(hits.sum()), len(hits), effective, level, weighted)
+
+
+def class_rates(
+    truth: np.ndarray,
+    answers: np.ndarray,
+    classes: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> pd.DataFrame:
+    """Recall and precision of each class, with Wilson's 95 % intervals.
+
+    Parameters
+    ----------
+    truth, answers : ndarray of int, shape (n_rows,)
+        Class numbers; an answer that is no class (-1) counts as a miss.
+    classes : ndarray of shape (n_classes,)
+        Labels, in the order of the class numbers.
+    clusters, weights : ndarray of shape (n_rows,), optional
+        Which rows depend on each other; how much each counts.
+
+    Returns
+    -------
+    DataFrame
+        ``class``, ``rows``, ``predicted``, ``hits``; ``recall`` and ``precision``, each
+        with ``_low`` and ``_high``. NaN where nothing was counted.
+    """
+    lines = []
+    for number, label in enumerate(classes):
+        line = {"class": str(label)}
+        for name, rows in (("recall", truth), ("precision", answers)):
+            of = truth == answers, clusters, weights
+            hits, units, masses = chosen_rows(rows == number, *of)
+            counted = rate(hits, units, weights=masses)
+            low, high = counted.interval if counted.n else (np.nan, np.nan)
+            line |= {
+                {"recall": "rows", "precision": "predicted"}[name]: counted.n,
+                "hits": counted.hits,
+                name: counted.share,
+                f"{name}_low": low,
+                f"{name}_high": high,
+            }
+        lines.append(line)
+    return pd.DataFrame(lines)
+
+
+def predictive_values(
+    sensitivity: Rate, specificity: Rate, prevalence: float
+) -> dict[str, tuple[float, float, float]]:
+    """Predictive values where the positive class has a given share, by Bayes' rule.
+
+    Their intervals are by the delta method on the logit scale, the prevalence taken as
+    known (Mercaldo, Lau and Zhou, Statistics in Medicine 26, 2007, equations 8 to 11);
+    where one of both shares is 0 or 1, by their adjusted estimates, which add half the
+    squared normal quantile to the hits and to the misses.
+
+    Parameters
+    ----------
+    sensitivity, specificity : Rate
+        Of rows of the positive class, and of the others.
+    prevalence : float
+        Share of the positive class where the model is to be used, between 0 and 1.
+
+    Returns
+    -------
+    dict
+        ``positive`` and ``negative`` predictive value: share, low, high. The share is
+        NaN where a class has no rows, or no row gets this answer.
+
+    Raises
+    ------
+    SmpcoreError
+        If the prevalence is not between 0 and 1.
+
+    Examples
+    --------
+    Apolipoprotein E and Alzheimer's disease, as in the paper, at 3 % prevalence:
+
+    >>> values = predictive_values(Rate(240, 418, 418), Rate(288, 375, 375), 0.03)
+    >>> [f"{share:.3f}" for share in values["positive"]]
+    ['0.071', '0.059', '0.086']
+    """
+    if not 0 < prevalence < 1:
+        raise SmpcoreError(
+            f"prevalence={prevalence:g} should be above 0 and below 1; give the share "
+            "of the positive class where the model is to be used."
+        )
+    shares = sensitivity.share, specificity.share
+    values = {
+        "positive": _by_bayes(shares[0], 1 - shares[1], prevalence),
+        "negative": _by_bayes(shares[1], 1 - shares[0], 1 - prevalence),
+    }
+    if min(sensitivity.effective, specificity.effective) <= 0:
+        return {name: (share, 0.0, 1.0) for name, share in values.items()}
+    at_an_end = any(share in (0.0, 1.0) for share in shares)
+    (yes, n_yes), (no, n_no) = (
+        _adjusted(one, at_an_end) for one in (sensitivity, specificity)
+    )
+    quantile = normal_quantile(sensitivity.level)
+    # Odds of a right answer among all of its kind, and the variance of their logarithm.
+    odds = {
+        "positive": (
+            yes / (1 - no) * prevalence / (1 - prevalence),
+            (1 - yes) / (yes * n_yes) + no / ((1 - no) * n_no),
+        ),
+        "negative": (
+            no / (1 - yes) * (1 - prevalence) / prevalence,
+            yes / ((1 - yes) * n_yes) + (1 - no) / (no * n_no),
+        ),
+    }
+    result = {}
+    for name, (middle, variance) in odds.items():
+        share, factor = values[name], np.exp(quantile * np.sqrt(variance))
+        low, high = (
+            float(odd / (1 + odd)) for odd in (middle / factor, middle * factor)
+        )
+        # The adjusted interval may end short of a share that is 0 or 1 itself.
+        result[name] = share, float(np.fmin(low, share)), float(np.fmax(high, share))
+    return result
+
+
+def _by_bayes(right: float, wrong: float, part: float) -> float:
+    """Share of the right answers among those that are given."""
+    total = right * part + wrong * (1 - part)
+    return right * part / total if total else np.nan
+
+
+def _adjusted(rate: Rate, add: bool) -> tuple[float, float]:
+    """A share and its rows, with as many added as Agresti and Coull do."""
+    added = normal_quantile(rate.level) ** 2 if add else 0.0
+    n = rate.effective + added
+    return (rate.share * rate.effective + added / 2) / n, n

@@ -17,16 +17,15 @@ import pandas as pd
 
 from smpcore.datasets import Dataset, as_numbers, as_text, plain_number, plural, shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.clustered import mean_interval
-from smpcore.evaluation.differences import Difference, corrected
-from smpcore.evaluation.pareto import LEVEL
-from smpcore.evaluation.rates import rate
-from smpcore.evaluation.scores import class_numbers
-from smpcore.evaluation.two_samples import (
+from smpcore.evaluation.differences import (
+    LEVEL,
+    Difference,
     Sample,
+    corrected,
     difference_of_means,
     difference_of_shares,
 )
+from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval, rate
 from smpcore.model import PrototypeModel
 from smpcore.readouts import READOUTS
 
@@ -272,17 +271,21 @@ def subgroups(
     codes = grouping.codes[rows]
     lines: list[dict] = []
     for measure in measures:
-        counts = np.isfinite(measure.values)
+        counts, of = np.isfinite(measure.values), (measure.values, clusters, weights)
         present = np.unique(codes[counts])
         level = LEVEL / max(1, len(present))
         samples = {
             code: (
-                _sample(measure, counts & (codes == code), clusters, weights),
-                _sample(measure, counts & (codes != code), clusters, weights),
+                Sample(*chosen_rows(counts & (codes == code), *of)),
+                Sample(*chosen_rows(counts & (codes != code), *of)),
             )
             for code in present
         }
-        tested = [code for code in present if _enough(samples[code])]
+        tested = [
+            code
+            for code in present
+            if min(len(values) for values, *_ in samples[code]) >= FEWEST_ROWS
+        ]
         compare = difference_of_shares if measure.is_share else difference_of_means
         tests = [partial(compare, *samples[code]) for code in tested]
         # Each of two groups is the other's rest: both tests are one.
@@ -295,17 +298,6 @@ def subgroups(
             line["rest"] = np.average(rest, weights=of_rest) if len(rest) else np.nan
             lines.append(line | _difference(differences.get(code)))
     return pd.DataFrame(lines)
-
-
-def _sample(
-    measure: RowMeasure, chosen: np.ndarray, *of_rows: np.ndarray | None
-) -> Sample:
-    more = (None if of is None else of[chosen] for of in of_rows)
-    return Sample(measure.values[chosen], *more)
-
-
-def _enough(samples: tuple[Sample, Sample]) -> bool:
-    return min(len(values) for values, *_ in samples) >= FEWEST_ROWS
 
 
 def _value(sample: Sample, is_share: bool, level: float) -> dict:

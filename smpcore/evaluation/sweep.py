@@ -20,15 +20,214 @@ import numpy as np
 import pandas as pd
 
 from smpcore.baselines import BASELINES, fit_weighted
-from smpcore.datasets import Dataset, Preparation, censoring_weights, prepare
-from smpcore.errors import SmpcoreError
+from smpcore.codegen import (
+    compile_model,
+    estimated,
+    quantise,
+)
+from smpcore.datasets import (
+    Dataset,
+    Preparation,
+    censoring_weights,
+    prepare,
+    training_rows,
+)
+from smpcore.errors import ExportError, SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold
-from smpcore.evaluation.paths import ParameterPath
-from smpcore.evaluation.regression_scores import RegressionScores
-from smpcore.evaluation.scores import class_numbers, count_answers
-from smpcore.evaluation.sizes import SIZES, measure, measure_baseline
-from smpcore.methods import METHODS
+from smpcore.evaluation.scores import RegressionScores, class_numbers, count_answers
+from smpcore.methods import METHODS, Method
+from smpcore.model import PrototypeModel
+from smpcore.readouts import CHIP
+
+#: Bits of integers (None: floats), and the names of the costs on that chip.
+_COSTS = (
+    (None, "flash_bytes", "cycles_float32"),
+    (16, "flash_int16", "cycles_int16"),
+    (8, "flash_int8", "cycles_int8"),
+)
+#: What an answer takes on that chip.
+CHIP_SIZES = (
+    *("flash_bytes", "flash_int16", "flash_int8"),
+    *("cycles_float32", "cycles_int16", "cycles_int8"),
+)
+#: All that a model costs.
+SIZES = ("n_nonzeros", "n_features", "n_prototypes", *CHIP_SIZES)
+
+
+def measure(
+    model: PrototypeModel, preparation: Preparation, on_chip: bool = True
+) -> dict[str, float]:
+    """What a model costs.
+
+    Parameters
+    ----------
+    model : PrototypeModel
+        Model whose sizes are counted.
+    preparation : Preparation
+        Preparation that maps its features to table columns.
+    on_chip : bool, default True
+        Whether to compile it, which takes longer than many a fit: `CHIP_SIZES` are
+        NaN otherwise.
+
+    Returns
+    -------
+    dict
+        `SIZES`; NaN for a number format that the model does not have. Features are
+        counted by table column: a category is one, whatever its levels.
+    """
+    sizes = dict.fromkeys(SIZES, np.nan) | {
+        "n_nonzeros": model.n_nonzeros,
+        "n_features": int(preparation.used_columns(model.support).sum()),
+        "n_prototypes": model.n_prototypes,
+    }
+    if not on_chip:
+        return sizes
+    try:
+        compiled = compile_model(model, preparation)
+    except ExportError:
+        return sizes
+    for width, flash, cycles in _COSTS:
+        try:
+            made = quantise(compiled, width) if width else compiled
+        except ExportError:
+            continue
+        if cost := estimated(made, CHIP):
+            sizes[flash], sizes[cycles] = float(cost.flash), float(cost.count)
+    return sizes
+
+
+def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, float]:
+    """Count the columns that a baseline uses, and its weights if it has weights."""
+    last = getattr(estimator, "regressor_", estimator)[-1]
+    if hasattr(last, "Z_"):  # few vectors: their places, and coefficients or distance
+        n_features = int(preparation.used_columns(last.Z_.any(axis=0)).sum())
+        other = last.B_ if hasattr(last, "B_") else last.omega_
+        numbers = np.count_nonzero(last.Z_) + np.count_nonzero(other)
+        sizes = int(numbers), n_features, len(last.Z_)
+        return dict(
+            zip(("n_nonzeros", "n_features", "n_prototypes"), sizes, strict=True)
+        )
+    parts = getattr(last, "estimators_", [last])
+    weights = [np.atleast_2d(p.coef_) for p in parts if hasattr(p, "coef_")]
+    if len(weights) == len(parts):
+        weights = np.vstack(weights)
+        used = preparation.used_columns((weights != 0).any(axis=0))
+        counts = np.count_nonzero(weights), np.count_nonzero(used)
+        return dict(zip(("n_nonzeros", "n_features"), map(int, counts), strict=True))
+    importances = getattr(last, "feature_importances_", np.ones(preparation.n_features))
+    return {"n_features": int(preparation.used_columns(importances != 0).sum())}
+
+
+@dataclass(frozen=True)
+class ParameterPath:
+    """One model family along one parameter.
+
+    Parameters
+    ----------
+    key : str
+        Of `METHODS`, or of `BASELINES`.
+    values : mapping
+        The other parameters' values.
+    parameter : str
+        The one that varies; empty for a baseline at one setting.
+    grid : tuple
+        Its values, in the order of the chain.
+    """
+
+    key: str
+    values: Mapping[str, Any]
+    parameter: str = ""
+    grid: tuple[Any, ...] = (None,)
+
+
+def method_path(
+    key: str,
+    dataset: Dataset,
+    rows: np.ndarray,
+    values: Mapping[str, Any] | None = None,
+    n_points: int = 10,
+) -> ParameterPath:
+    """Values of a method's sparsity parameter, spread over its range.
+
+    Only one where it means nothing at the other parameters' values.
+
+    Parameters
+    ----------
+    key : str
+        Key of the method in `METHODS`.
+    dataset : Dataset
+        Table to learn from; its preparation is learned on `rows`.
+    rows : ndarray of int
+        The training rows, ``with_censored`` of a split: they say between which ends
+        the parameter matters.
+    values : mapping, optional
+        The other parameters' values, where they are not the method's defaults.
+    n_points : int
+        At most so many values.
+
+    Returns
+    -------
+    ParameterPath
+    """
+    method = METHODS[key]
+    values = {**method.defaults(dataset.task), **(values or {})}
+    rows, weights = training_rows(dataset, rows)
+    preparation = prepare(dataset, rows)
+    X = preparation.transform(dataset.frame.iloc[rows])
+    estimator = method.estimator_for(dataset, values)
+    problem = estimator.problem(X, dataset.y[rows], weights)
+    slider_ranges = method.bounds(problem, values)
+    grid = _spread(method, slider_ranges[method.sparsity], n_points)
+    meaningful = method.param(method.sparsity).shown_if
+    if meaningful is not None and not meaningful(values):
+        grid = grid[:1]  # all of them would be the same model
+    return ParameterPath(key, values, method.sparsity, grid)
+
+
+def _spread(method: Method, limits: tuple[float, float], n_points: int) -> tuple:
+    """Values of the sparsity parameter, in the order of the chain."""
+    param, (low, high) = method.param(method.sparsity), limits
+    if param.scale == "int":
+        low, high = round(low), round(high)
+        n_points = min(n_points, high - low + 1)
+        # Evenly by ratio, and one apart at least.
+        grid = np.geomspace(low, high, n_points).round()
+        grid = np.maximum(grid, low + np.arange(n_points))
+        grid_values = [int(value) for value in grid]
+    else:
+        # At its end a parameter with an exact 0 has switched everything off.
+        inner = np.geomspace(low, high, n_points)[: -1 if param.zero else None]
+        grid_values = [0.0] * param.zero + [float(f"{value:.3g}") for value in inner]
+    grid_values = list(
+        dict.fromkeys(grid_values)
+    )  # many values are the same once rounded
+    return tuple(grid_values[::-1] if method.from_right else grid_values)
+
+
+def baseline_paths(
+    task: str, groups: Collection[str] = ("usual",)
+) -> list[ParameterPath]:
+    """Paths of the baselines: several values where these make sparse models.
+
+    Parameters
+    ----------
+    task : str
+        "classification" or "regression".
+    groups : collection of str
+        Those of `Baseline.group` that are wanted.
+
+    Returns
+    -------
+    list of ParameterPath
+    """
+    paths = []
+    for key, row in BASELINES.items():
+        if task in row.tasks and row.group in groups:
+            grid = row.grid[row.path] if row.path else (None,)
+            paths.append(ParameterPath(key, {}, row.path, grid))
+    return paths
+
 
 log = logging.getLogger(__name__)
 

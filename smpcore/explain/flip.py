@@ -1,20 +1,259 @@
-"""The smallest change of an input with which the model's answer would change."""
+"""The smallest change of an input with which the model's answer would change.
+
+Of linear models it is the nearest point beyond linear borders, by the sum of changes:
+HiGHS finds it. Of any other model it is found by search. Numbers are rounded to the
+digits that their columns have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.explain.contributions import one_row
-from smpcore.explain.least_change import MARGIN, Grid, HalfSpaces, nearest
-from smpcore.explain.rounding import rounded
-from smpcore.explain.search import reduced
 from smpcore.model import PrototypeModel
+
+#: Borders are crossed by so much, scaled units.
+MARGIN = 1e-6
+#: The solver's tolerance, which is less than the margin.
+_FEASIBLE = 1e-7
+_MILP_SECONDS = 2.0
+#: No change takes more steps; counts of steps are exact but for this.
+_FAR, _ROUNDING = 1e6, 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class HalfSpaces:
+    """Half-spaces ``G @ move >= need`` within a box, rows of G of length 1.
+
+    Parameters
+    ----------
+    G : ndarray of shape (n_borders, n_features)
+    need : ndarray of shape (n_borders,)
+    low, high : ndarray of shape (n_features,)
+        Ends of the move, scaled units; 0 may lie outside of them.
+    """
+
+    G: np.ndarray
+    need: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    def holds(self, move: np.ndarray) -> bool:
+        """Whether a move keeps to all borders."""
+        return bool((self.G @ move >= self.need - _FEASIBLE).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Grid:
+    """Values that a change may end on, in scaled units from where it starts.
+
+    Parameters
+    ----------
+    steps : ndarray of shape (n_features,)
+        Between two such values; 0 where any value will do.
+    offsets : ndarray of shape (n_features,)
+        From the start to the next such value below it.
+    groups : tuple of (first, width)
+        Levels of one category: as many are 1 at the end as at the start.
+    """
+
+    steps: np.ndarray
+    offsets: np.ndarray
+    groups: tuple[tuple[int, int], ...]
+
+    @property
+    def columns(self) -> np.ndarray:
+        """What a changed feature counts: of a category's levels two change."""
+        columns = np.ones(len(self.steps))
+        for first, width in self.groups:
+            columns[first : first + width] = 0.5
+        return columns
+
+
+def nearest(
+    borders: HalfSpaces, grid: Grid, relaxed: bool = False, few: float = np.inf
+) -> tuple[np.ndarray | None, bool]:
+    """Shortest move beyond the borders, to the grid unless that is relaxed.
+
+    At most so many columns change. Also whether it is proved the shortest, or that
+    there is none.
+    """
+    m, n = borders.G.shape
+    used = (borders.G != 0).any(axis=0)
+    for first, width in grid.groups:
+        used[first : first + width] = True
+    places = np.flatnonzero((grid.steps > 0) & used)
+    many = len(places)
+    steps, offsets = sparse.diags_array(grid.steps[places]), grid.offsets[places]
+    limits = np.stack([borders.low, borders.high])
+    # Unknowns: the way up and the way down, each at least 0; then how many steps, and
+    # whether a value is left: one that is not on the grid need not be.
+    low, high = np.hstack([limits, -limits[::-1]]).clip(0.0)
+    counts = ((limits[:, places] - offsets) / grid.steps[places]).clip(-_FAR, _FAR)
+    least, most = np.ceil(counts[0] - _ROUNDING), np.floor(counts[1] + _ROUNDING)
+    on_grid, empty = offsets == 0, sparse.csr_array((m, 2 * many))
+    least = np.where(on_grid, least, np.minimum(least, 0.0))
+    most = np.where(on_grid, most, np.maximum(most, 0.0))
+    chosen = sparse.eye_array(n, format="csr")[places]
+    same = [chosen, -chosen, -steps, -sparse.diags_array(offsets)]
+    stays = [sparse.csr_array((many, 2 * n)), sparse.eye_array(many)]
+    rows = [
+        LinearConstraint(sparse.hstack([borders.G, -borders.G, empty]), borders.need),
+        LinearConstraint(sparse.hstack(same), 0.0, 0.0),
+        LinearConstraint(sparse.hstack([*stays, -sparse.diags_array(most)]), ub=0.0),
+        LinearConstraint(sparse.hstack([*stays, -sparse.diags_array(least)]), lb=0.0),
+    ]
+    for first, width in grid.groups:
+        levels = (places >= first) & (places < first + width)
+        sums = np.r_[np.zeros(2 * n), levels, np.zeros(many)]
+        rows.append(LinearConstraint(sums, 0.0, 0.0))
+    if few < np.inf:
+        counted = np.r_[np.zeros(2 * n + many), grid.columns[places]]
+        rows.append(LinearConstraint(counted, ub=few))
+        on_grid = np.zeros(many)
+    solution = milp(
+        np.r_[np.ones(2 * n), np.zeros(2 * many)],
+        integrality=np.r_[np.zeros(2 * n), np.full(2 * many, not relaxed)],
+        bounds=Bounds(np.r_[low, least, on_grid], np.r_[high, most, np.ones(many)]),
+        constraints=rows,
+        options={"time_limit": _MILP_SECONDS},
+    )
+    if solution.x is None or (relaxed and solution.status):
+        return None, solution.status == 2
+    move = solution.x[:n] - solution.x[n : 2 * n]
+    if not relaxed:
+        n_steps, leaves = solution.x[2 * n :].round().reshape(2, many)
+        move[places] = steps @ n_steps + offsets * leaves
+        move = np.clip(move, borders.low, borders.high)
+        move = move if borders.holds(move) else None
+    return move, solution.status == 0
+
+
+#: Digits beyond those of its column that a number may need to be past the border.
+_MORE_DIGITS = 10
+#: Changes up to this size, in standard deviations, are rounding of a solver.
+_NOISE = 1e-10
+
+
+def rounded(
+    model: PrototypeModel,
+    x: np.ndarray,
+    moved: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+    preparation: Preparation,
+) -> np.ndarray:
+    """Changed numbers with the digits of their columns, past the border."""
+    before, (low, high) = model.decide(model.scores(x[None]))[0], limits
+    numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
+    units, noise = np.ones(len(x)), _NOISE * model.scale
+    for spec in preparation.inputs:
+        units[spec.features] = 10.0**spec.decimals
+    # What is off by a solver's rounding only would be rounded to a whole digit.
+    for exact in (x, np.rint(moved * units) / units):
+        moved = np.where(np.abs(moved - exact) > noise, moved, exact)
+    places = [f for f in numbers if moved[f] != x[f]]
+    up = moved > x
+
+    def flips(row: np.ndarray) -> bool:
+        return model.decide(model.scores(row[None]))[0] != before
+
+    for more in range(_MORE_DIGITS):
+        outer, inner = moved.copy(), moved.copy()
+        for f in places:
+            args = numbers[f] + more, low[f], high[f]
+            outer[f] = on_grid(moved[f], up[f], *args)
+            inner[f] = on_grid(moved[f], not up[f], *args)
+        if flips(outer):
+            break
+    else:
+        return moved
+    inner = np.where(up, np.maximum(inner, x), np.minimum(inner, x))
+    inner = np.where((inner < low) | (inner > high), outer, inner)
+    # Where the other numbers go far enough, one stays on this side.
+    for f in sorted(places, key=lambda f: -abs(outer[f] - moved[f]) / model.scale[f]):
+        nearer = outer.copy()
+        nearer[f] = inner[f]
+        outer = nearer if flips(nearer) else outer
+    return outer
+
+
+def on_grid(value: float, up: bool, decimals: int, low: float, high: float) -> float:
+    """The next number with so many digits, above or below, but within the ends."""
+    number = _cut(value, up, decimals)
+    if number > high:
+        return _cut(high, False, decimals)
+    return _cut(low, True, decimals) if number < low else number
+
+
+def _cut(value: float, up: bool, decimals: int) -> float:
+    """The next number with so many digits after the point, above or below."""
+    if not abs(value) * 10.0**decimals < 2**53:  # a float has no more digits
+        return value
+    rounding = ROUND_CEILING if up else ROUND_FLOOR
+    exact = Decimal(repr(float(value)))  # 2.3 is 2.3, and not a little less
+    return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding))
+
+
+#: A border is located among so many values at once, and again between two of them.
+_POINTS, _ROUNDS = 8, 7
+_SWEEPS = 3
+
+Flips = Callable[[np.ndarray], np.ndarray]
+
+
+def reduced(
+    flips: Flips,
+    x: np.ndarray,
+    row: np.ndarray,
+    blocks: Sequence[tuple[slice, bool]],
+    length: Callable[[np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """Give blocks of features back their own values as far as the answer stays another.
+
+    The longest moves are the last to be touched.
+    """
+    row = row.copy()
+    for _ in range(_SWEEPS):
+        before = row.copy()
+        moved = [b for b in blocks if (row[b[0]] != x[b[0]]).any()]
+        moved.sort(key=lambda b: abs(row[b[0]] - x[b[0]]).max())
+        for part, free in moved:
+            row = _give_back(flips, x, row, part, free)
+        if length((before - row)[None])[0] <= 1e-9:
+            break
+    return row
+
+
+def _give_back(flips, x, row, part: slice, free: bool) -> np.ndarray:
+    """Move one block towards its own value, as far as the answer stays another."""
+    trial = row.copy()
+    trial[part] = x[part]
+    if flips(trial[None])[0]:
+        return trial
+    whole = not free and part.stop - part.start == 1
+    if not (free or whole):
+        return row
+    near, far = x[part], row[part]
+    rows = np.repeat(row[None], _POINTS, axis=0)
+    for _ in range(_ROUNDS):
+        steps = np.linspace(0.0, 1.0, _POINTS + 1)[1:, None] * (far - near)
+        points = near + (np.ceil(np.abs(steps)) * np.sign(steps) if whole else steps)
+        points[-1] = far
+        rows[:, part] = points
+        first = int(flips(rows).argmax())
+        near, far = points[first - 1] if first else near, points[first]
+    trial[part] = far
+    return trial
+
 
 #: A search looks at so many of the nearest rows with another answer.
 _MOST_STARTS = 8

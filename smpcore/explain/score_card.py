@@ -25,8 +25,7 @@ import pandas as pd
 
 from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
-from smpcore.explain.section import Section
-from smpcore.explain.words import score_sums
+from smpcore.explain.points import Section, score_sums
 from smpcore.model import PrototypeModel
 
 #: A card that is added by hand has no more totals and columns.

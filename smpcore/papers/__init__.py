@@ -30,17 +30,20 @@ from typing import Any
 
 from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
-from smpcore.papers.comparison.advice import shipped_advice
-from smpcore.papers.comparison.ranks import Comparison, compared
-from smpcore.papers.conclusions import VERDICTS
+from smpcore.papers.comparison.experiments import shipped_advice
+from smpcore.papers.conclusions import VERDICTS, protocol_of
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.findings import (
+    Comparison,
+    compare,
+    compared,
     conclusions_table,
     differences,
     first_line,
+    overview,
     summary,
+    table_of,
 )
-from smpcore.papers.table import compare, overview, table_of
 from smpcore.papers.trial_files import (
     SHIPPED,
     Measured,
@@ -69,22 +72,23 @@ OTHER_OBJECTIVES: dict[str, Callable[[Any], str]] = {
 
 #: Key of a method, or "all" -> its folder, and the modules that declare experiments.
 _MODULES = {
-    "smp": ("smp", "table_1", "figure_1", "sparsity", "convergence"),
-    "smallk": ("small", "table_1", "sparsity", "convergence", "recovery", "budget"),
-    "mprotsvm": ("mprotsvm", "tables", "annealing", "bound", "polynomial"),
-    "supersparse": (
-        *("supersparse", "figure_2", "size", "start"),
-        *("verification", "regression", "costs"),
-    ),
+    "smp": ("smp", "table_1", "sparsity", "convergence"),
+    "smallk": ("small", "table_1", "sparsity", "convergence", "budget"),
+    "mprotsvm": ("mprotsvm", "tables", "sections"),
+    "supersparse": ("supersparse", "figures", "regression"),
     "imkpl": ("imkpl", "tables", "figures"),
     "all": ("comparison", "experiments"),
 }
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
-    replace(one, paper=paper)
+    replace(
+        one,
+        paper=paper,
+        protocol=one.protocol or protocol_of(one.name, vars(module)),
+    )
     for paper, (folder, *names) in _MODULES.items()
-    for name in names
-    for one in import_module(f"smpcore.papers.{folder}.{name}").EXPERIMENTS
+    for module in (import_module(f"smpcore.papers.{folder}.{name}") for name in names)
+    for one in module.EXPERIMENTS
 )
 
 __all__ = [

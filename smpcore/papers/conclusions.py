@@ -1,13 +1,17 @@
-"""What papers conclude, in their words, and whether the numbers here say the same."""
+"""What papers conclude, in their words, and whether the numbers here say the same.
+
+Beside them stands what each experiment does: its protocol.
+"""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -108,6 +112,30 @@ def conclusions_of(experiment: str, checks: Mapping[str, Check]) -> list[Conclus
         for line in _lines()
         if line["experiment"] == experiment
     ]
+
+
+@cache
+def _parts() -> dict[str, str]:
+    text = Path(__file__).with_name("protocols.md").read_text("utf-8")
+    heads = (part.partition("\n") for part in text.split("\n## ")[1:])
+    return {name: " ".join(words.split()) for name, _, words in heads}
+
+
+def protocol_of(experiment: str, constants: Mapping[str, Any]) -> str:
+    """What an experiment does, by ``protocols.md``, with constants in their places."""
+
+    def filled(text: str) -> str:
+        return re.sub(r"\$\{(\w+)\}", lambda place: value(place[1]), text)
+
+    def value(name: str) -> str:
+        if name in _parts():
+            return filled(_parts()[name])
+        if isinstance(constants[name], int | float):
+            return f"{constants[name]:g}"
+        one = constants[name]
+        return one if isinstance(one, str) else ", ".join(map(str, one))
+
+    return filled(_parts().get(experiment, ""))
 
 
 def where_known(holds: bool, *values: float) -> float:

@@ -112,7 +112,8 @@ class Experiment:
     title : str
         What is measured, in a few words.
     protocol : str
-        Folds, grids and seeds, and what differs from the paper, in sentences.
+        Folds, grids and seeds, and what differs from the paper, in sentences; by
+        default those of ``protocols.md``.
     paper : str
         Key of the paper's method, or ``"all"`` for a comparison of our own.
     data : mapping of str to Source
@@ -159,7 +160,7 @@ class Experiment:
     name: str
     where: str
     title: str
-    protocol: str
+    protocol: str = ""
     paper: str = ""
     data: Mapping[str, Source] = field(default_factory=dict)
     models: Mapping[str, Any] = field(default_factory=dict)

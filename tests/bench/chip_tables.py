@@ -15,7 +15,7 @@ import pandas as pd
 from scipy import stats
 
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
-from smpcore.evaluation.pareto import corrected_error
+from smpcore.evaluation.comparison import corrected_error
 from tests.bench.peers import PACKAGES
 
 RANGES = (

@@ -6,7 +6,7 @@ from sklearn.linear_model import LinearRegression
 
 from smpcore import PrototypeModel, SuperSparseRegressor, counterfactual
 from smpcore.explain import rule_in_words
-from smpcore.explain.search import reduced
+from smpcore.explain.flip import reduced
 from smpcore.similarity import Similarity
 from tests.shown.oracle import says
 

@@ -12,7 +12,7 @@ from smpcore import METHODS
 from smpcore import report as write
 from smpcore.datasets import CleaningStep
 from smpcore.explain import Section
-from smpcore.report.page import Page
+from smpcore.report.document import Page
 from tests.app import kernels, sound
 from tests.shown import oracle
 from tests.shown.oracle import says

@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from smpcore.baselines import BASELINES
 from smpcore.baselines.gmlvq import mean_cost
 from smpcore.datasets import load_dataset, prepare
-from smpcore.evaluation.sizes import measure_baseline
+from smpcore.evaluation.sweep import measure_baseline
 
 
 @pytest.mark.parametrize("n_matrices", [1, 5])

@@ -224,13 +224,6 @@ EXPERIMENTS = (
         name="imkpl-figure-3",
         where="Section 5.3, Figure 3",
         title="Which features of the synthetic series are kept",
-        protocol=(
-            "Half of 120 series of our own after the paper's description, whose curves "
-            "are not printed; alignment kernels, kappa 1. Weights have unit length, as "
-            "the printed ones. The selection is not reproduced: of the equal features "
-            "f6 and f7 neither is kept, and f1 and f2, which the paper removes, "
-            "dominate. The curves are ours."
-        ),
         values={"kernels": "gak", "kappa": 1.0},
         data={"series": HERE["series"]},
         models={"IMKPL": None},
@@ -251,13 +244,6 @@ EXPERIMENTS = (
         name="imkpl-figures-1-2-5",
         where="Figures 1, 2 and 5",
         title="Overlap of the classes, with and without what is to lessen it",
-        protocol=(
-            "The figures are drawings and a t-SNE map of TOX_171; measured in their "
-            f"place: how many of the {N_NEIGHBOURS} training rows nearest to a test "
-            "row are of other classes, and how many prototypes mix one class only. "
-            "Two random halves; lambda = mu = tau = .2, ten prototypes of a class, "
-            "kappa 1."
-        ),
         values=WORKING | {"n_prototypes": 10, "kappa": 1.0},
         data={
             **_FIGURE_DATA,
@@ -286,11 +272,6 @@ EXPERIMENTS = (
         name="imkpl-figure-6",
         where="Figure 6, left and middle",
         title="Effect of each parameter on accuracy and IP",
-        protocol=(
-            "One parameter changes, the others stay at lambda = mu = tau = 0.2 and "
-            "code size 10; Wine and Sonar beside Isolet, of which 60 rows of a letter "
-            "are drawn."
-        ),
         values=SETTING,
         data=_EFFECT_DATA,
         models=GRIDS,
@@ -304,10 +285,6 @@ EXPERIMENTS = (
         name="imkpl-figure-6-convergence",
         where="Figure 6, right",
         title="Iterations until convergence",
-        protocol=(
-            "Half of the rows; converged when the objective changes by less than 1e-4 "
-            "of itself. Bundled data in place of the paper's."
-        ),
         values=SETTING,
         data=_FIGURE_DATA,
         models={"IMKPL": None},
@@ -323,13 +300,6 @@ EXPERIMENTS = (
         name="imkpl-propositions",
         where="Proposition 2, Theorems 1 and 2",
         title="What is proved, of the algorithms as printed",
-        protocol=(
-            "Half of the rows, ten prototypes of a class, lambda = mu = tau = .2. "
-            "Algorithm 1 as printed, ten iterations at most: its linear program keeps "
-            "one kernel, and prototypes are scaled without their codes. Algorithm 2 on "
-            "the codes of all rows; its one line search leaves entries that a new "
-            "solve would move."
-        ),
         values=SETTING | {"n_prototypes": 10},
         data=_FIGURE_DATA,
         models={"as printed": None},

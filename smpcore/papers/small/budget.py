@@ -23,9 +23,7 @@ from smpcore.papers.protocols import (
     standardised_halves,
     stratified,
 )
-from smpcore.papers.small.bonsai import Bonsai
-from smpcore.papers.small.protonn import ProtoNN
-from smpcore.papers.small.thresholded import n_bytes
+from smpcore.papers.small.sparsity import Bonsai, ProtoNN, n_bytes
 from smpcore.papers.sources import Source, bundled
 
 RIVALS = "ProtoNN", "Bonsai"
@@ -87,14 +85,6 @@ EXPERIMENTS = (
         name="small-bytes",
         where="Section 1",
         title="Accuracy at fixed bytes, beside ProtoNN and Bonsai",
-        protocol=(
-            "Two random halves. A setting is chosen by three folds of the training "
-            "half among those whose fit on it has few enough bytes. Bytes are weights "
-            "in float32: all of an array, or those that are not zero with two bytes "
-            "for their place. Code, scaling and RAM are not counted; what a chip takes "
-            "in all is on Export. ProtoNN and Bonsai are plain NumPy with the "
-            "published equations, not their authors' programs."
-        ),
         data={
             **bundled("wine", "breast_cancer", "friedman"),
             "sonar": Source(file="sonar.arff", openml=40),

@@ -159,11 +159,6 @@ EXPERIMENTS = (
         name="smp-propositions",
         where="Propositions 1 and 2",
         title="Bounds on the Lipschitz constants",
-        protocol=(
-            "Training half of one random division, p prototypes per class. Proposition "
-            "1 is tried at 210 pairs of points, Proposition 2 by the singular values. "
-            "Our bound on L_f is half the largest eigenvalue of the mean of x x'."
-        ),
         values={"bias": False},
         data=_DATA,
         models=_SIZES,
@@ -178,15 +173,6 @@ EXPERIMENTS = (
         name="smp-convergence",
         where="Section 3.2",
         title="Convergence of Algorithm 2",
-        protocol=(
-            "Training half of one random division, two prototypes per class, "
-            "lambda = 0.01, mu = 0.005, no bias. Objectives are relative to a "
-            "certified bound on the optimum. The rate O(1/t) is that of Chambolle and "
-            "Pock: for the mean of the iterates from 0, with the constant that step "
-            "lengths and distances give, for the smooth loss only. The paper's "
-            "experiments are 200 steps on the max loss from cluster centres, for which "
-            "there is no such guarantee."
-        ),
         values={"lam": 0.01, "mu": 0.005, "bias": False},
         data=_DATA,
         models=RUNS | {OURS: None},

@@ -28,8 +28,7 @@ from smpcore.evaluation import (
     folds,
     out_of_fold,
 )
-from smpcore.evaluation.calibrate import MANY_ROWS
-from smpcore.evaluation.conformal import half_widths
+from smpcore.evaluation.calibrate import MANY_ROWS, half_widths
 
 CLASSIFIERS = [
     key for key, row in METHODS.items() if "classification" in row.estimators

@@ -8,8 +8,7 @@ from scipy.stats import t
 from smpcore import load_dataset
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import RegressionScores, clusters, clusters_like, wilson
-from smpcore.evaluation.clustered import effective_rows
-from smpcore.evaluation.scores import count_answers
+from smpcore.evaluation.scores import count_answers, effective_rows
 
 CLASSES = np.array(["no", "yes"])
 

@@ -27,7 +27,7 @@ pytestmark = [
     pytest.mark.timeout(240),
 ]
 # A function of the package has the module's name.
-place = sys.modules["smpcore.evaluation.engine"]
+place = sys.modules["smpcore.evaluation.executors"]
 cluster_tasks = sys.modules["smpcore.evaluation.executors"]
 
 

@@ -14,7 +14,7 @@ from smpcore.evaluation import (
     smaller_and_as_good,
     summary,
 )
-from smpcore.evaluation.pareto import corrected_error
+from smpcore.evaluation.comparison import corrected_error
 
 DIFFERENCES = np.array([0.02, 0.01, 0.03, 0.0, 0.04])
 

@@ -20,13 +20,12 @@ from smpcore.evaluation import (
     baseline_paths,
     edition,
     folds,
+    journal,
     method_path,
     read_results,
-    result_files,
     sweep_table,
 )
-from smpcore.evaluation.journal import Journal
-from smpcore.evaluation.result_files import Subject, write_results
+from smpcore.evaluation.journal import Journal, Subject, write_results
 from tests.clusters import ROOT
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -231,7 +230,7 @@ def _changed(found, change):
     ],
 )
 def test_a_changed_file_is_refused_in_words(found, change, words, monkeypatch):
-    monkeypatch.setattr(result_files, "MOST_BYTES", 400_000)
+    monkeypatch.setattr(journal, "MOST_BYTES", 400_000)
     with pytest.raises(SmpcoreError, match=words):
         read_results(_changed(found, change), "r.parquet")
 

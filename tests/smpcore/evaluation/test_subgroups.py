@@ -18,7 +18,7 @@ from smpcore.evaluation import (
     row_measures,
     subgroups,
 )
-from smpcore.evaluation.two_samples import difference_of_means, difference_of_shares
+from smpcore.evaluation.differences import difference_of_means, difference_of_shares
 
 test_proportions_2indep.__test__ = False
 ALL = np.arange(400)

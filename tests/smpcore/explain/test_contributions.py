@@ -22,8 +22,7 @@ from smpcore.explain import (
     rule_in_words,
     rule_section,
 )
-from smpcore.explain.points import column_effects, usual_step
-from smpcore.explain.words import score_sums
+from smpcore.explain.points import column_effects, score_sums, usual_step
 
 DATA = ("moons", "iris", "digits", "series")
 

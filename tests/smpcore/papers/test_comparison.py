@@ -19,10 +19,9 @@ from smpcore.papers import (
     path_of,
     shipped_advice,
 )
-from smpcore.papers.comparison.advice import TABLES
-from smpcore.papers.comparison.experiments import OTHERS
-from smpcore.papers.comparison.ranks import conclusion, mean_ranks, model_means
+from smpcore.papers.comparison.experiments import OTHERS, TABLES
 from smpcore.papers.experiment import Trial
+from smpcore.papers.findings import conclusion, mean_ranks, model_means
 from smpcore.papers.protocols import grid_of
 
 #: Accuracies of three models on six data sets; the last one was not measured by all.

@@ -9,8 +9,11 @@ from sklearn.preprocessing import StandardScaler
 from smpcore import METHODS, load_dataset, prepare
 from smpcore.baselines import BASELINES
 from smpcore.codegen import compile_model
-from smpcore.papers.comparison.condensed import CondensedNeighbour
-from smpcore.papers.comparison.sizes import size_of_other, size_of_prototypes
+from smpcore.papers.comparison.experiments import (
+    CondensedNeighbour,
+    size_of_other,
+    size_of_prototypes,
+)
 
 IRIS = load_dataset("iris")
 PREPARATION = prepare(IRIS, np.arange(IRIS.n_samples))

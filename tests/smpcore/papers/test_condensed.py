@@ -5,7 +5,7 @@ import pytest
 from sklearn.datasets import make_moons
 from sklearn.neighbors import KNeighborsClassifier
 
-from smpcore.papers.comparison.condensed import CondensedNeighbour
+from smpcore.papers.comparison.experiments import CondensedNeighbour
 
 X, Y = make_moons(200, noise=0.2, random_state=0)
 

@@ -11,12 +11,13 @@ from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.fit import interpretability
 from smpcore.papers.experiment import Trial
 from smpcore.papers.imkpl import tables
-from smpcore.papers.imkpl.akglvq import cost_and_gradient, descend
-from smpcore.papers.imkpl.averaged import (
+from smpcore.papers.imkpl.tables import (
     AveragedKernel,
+    cost_and_gradient,
+    cover,
+    descend,
     interpretability_of,
 )
-from smpcore.papers.imkpl.set_cover import cover
 from smpcore.papers.protocols import halves
 
 RANDOM = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 
 from smpcore.datasets import load_dataset
 from smpcore.papers.mprotsvm import tables
-from smpcore.papers.mprotsvm.lvq import lvq21_step, olvq1_step
+from smpcore.papers.mprotsvm.tables import lvq21_step, olvq1_step
 
 SAME = np.array([True, False])
 

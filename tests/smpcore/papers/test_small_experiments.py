@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from smpcore.papers.small.bonsai import forward, loss_and_gradients
-from smpcore.papers.small.protonn import squared_error
+from smpcore.papers.small.sparsity import forward, loss_and_gradients, squared_error
 
 RANDOM = np.random.default_rng(0)
 X = RANDOM.normal(size=(40, 4))

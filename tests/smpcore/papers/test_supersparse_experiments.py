@@ -4,8 +4,8 @@ import numpy as np
 from sklearn.svm import SVC, SVR
 
 from smpcore.papers.protocols import Halves
-from smpcore.papers.supersparse import costs
-from smpcore.papers.supersparse.verification import (
+from smpcore.papers.supersparse import regression as costs
+from smpcore.papers.supersparse.figures import (
     FAR,
     equal_error_rate,
     false_rejections,
