@@ -1,9 +1,12 @@
 """Numbers of a clinical table, each as pandas, statsmodels and scikit-learn have it.
 
-Rows of a patient depend on each other, values are missing, columns are 0 or 1. What is
-shown is read from the page; nothing here is computed by the library but the scores and
-probabilities of the model itself.
+Rows of a patient depend on each other, values are missing, columns are 0 or 1. The
+same numbers are looked up for a question of time to event, whose rows are weighted for
+censoring. What is shown is read from the page; nothing here is computed by the library
+but the scores and probabilities of the model itself.
 """
+
+import json
 
 import numpy as np
 import pandas as pd
@@ -11,16 +14,22 @@ import pytest
 import statsmodels.api as sm
 from scipy.stats import norm, t
 from sklearn.metrics import brier_score_loss, confusion_matrix, roc_auc_score
+from sklearn.preprocessing import StandardScaler
 from statsmodels.stats.proportion import proportion_confint
 
-from smpcore.datasets import make_dataset
+from pages.state import table_store
+from smpcore import METHODS, split
+from smpcore.datasets import event_within, make_dataset
 from tests.app import kernels, opened, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import link
 from tests.shown.test_performance import context
+from tests.shown.test_prototypes import section
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
+#: Months within which the event is asked for.
+HORIZON = 12.0
 
 
 def clinical(n=420):
@@ -42,16 +51,39 @@ def clinical(n=420):
     return make_dataset(frame, "visits", roles={"ill": "target", "patient": "group"})
 
 
-def clustered(values, patients, **options):
+def followed():
+    """The same patients, each visit followed until death or until it was lost."""
+    frame = clinical().frame.drop(columns="ill")
+    draw = np.random.default_rng(12)
+    risk = frame["fever"] + 0.8 * (frame["stage"] == "III") + 0.5 * frame["smoker"]
+    event = draw.exponential(70 * np.exp(-risk))
+    lost = draw.exponential(40, len(frame))
+    frame["months"] = np.minimum(event, lost)
+    frame["death"] = (event <= lost) * 1
+    roles = {"death": "target", "patient": "group"}
+    return make_dataset(frame, "followed", roles=roles)
+
+
+def censoring(table, learned):
+    """1 / G of each row, by the Kaplan-Meier estimate of staying in the study."""
+    times, lost = table.frame["months"], 1 - table.frame["death"]
+    stays = sm.SurvfuncRight(times.iloc[learned], lost.iloc[learned])
+    known_at = np.minimum(times, HORIZON)
+    before = np.searchsorted(stays.surv_times, known_at)
+    return 1 / np.append(1.0, stays.surv_prob)[before]
+
+
+def clustered(values, patients, weights, **options):
     """A mean as a regression on a constant with errors that patients share."""
     codes = pd.factorize(patients)[0]
-    model = sm.OLS(np.asarray(values, float), np.ones(len(values)))
+    model = sm.WLS(np.asarray(values, float), np.ones(len(values)), np.array(weights))
     return model.fit(cov_type="cluster", cov_kwds={"groups": codes}, **options)
 
 
-def share(hits, patients, level=0.05):
+def share(hits, rows, level=0.05):
     """A share, its interval and how many independent rows tell as much of it."""
-    of, n_patients = clustered(hits, patients), patients.nunique()
+    patients, rows = rows.patient[hits.index], rows.loc[hits.index]
+    of, n_patients = clustered(hits, patients, rows.weight), patients.nunique()
     (mean,), (error,) = of.params, of.bse
     assert 0 < mean < 1
     rows = min(len(hits), mean * (1 - mean) / error**2)
@@ -61,13 +93,14 @@ def share(hits, patients, level=0.05):
 
 
 def area(rows):
-    """The area under the ROC curve, its error by ranks of the rows of each patient."""
-    value = roc_auc_score(rows.ill, rows.margin)
-    of_class = rows.groupby("ill").margin
-    others = len(rows) - of_class.transform("size")
-    above = (rows.margin.rank() - of_class.rank()) / others
-    part = np.where(rows.ill, above - value, 1 - above - value)
-    part = pd.Series(part, rows.index) / of_class.transform("size")
+    """The area under the ROC curve, its error by the pairs of each patient's rows."""
+    value = roc_auc_score(rows.ill, rows.margin, sample_weight=rows.weight)
+    margin, ill = rows.margin.to_numpy(), rows.ill.to_numpy()
+    others = np.where(ill[:, None] != ill, rows.weight, 0.0)
+    above = np.heaviside(margin[:, None] - margin, 0.5) * others
+    above = above.sum(axis=1) / others.sum(axis=1)
+    part = np.where(rows.ill, above - value, 1 - above - value) * rows.weight
+    part = part / rows.groupby("ill").weight.transform("sum")
     sums = part.groupby([rows.patient, rows.ill]).sum().unstack(fill_value=0.0)
     units = rows.groupby("ill").patient.nunique()
     variance = sum(
@@ -78,28 +111,44 @@ def area(rows):
     return oracle.by_logit(value, error, t.ppf(0.975, units.min() - 1))
 
 
-@pytest.fixture(scope="module")
-def fit():
+@pytest.fixture(scope="module", params=["visits", "followed"])
+def fit(request):
+    """A fit of the table; its query, and what its rows weigh."""
     fit = oracle.Fit("smp", "clinic")
-    fit.__dict__["table"] = clinical()
-    return fit
+    if request.param == "visits":
+        fit.__dict__["table"] = table = clinical()
+        return fit, {"data": "mine"}, np.ones(table.n_samples)
+    raw = followed()
+    table = event_within(raw, "months", "death", HORIZON)
+    fit.__dict__["table"] = table
+    weights = censoring(raw, split(table).with_censored)
+    method, rows = METHODS["smp"], fit.parts["train"]
+    estimator = method.estimator_for(table, method.defaults(table.task))
+    estimator.fit(fit.X[rows], fit.y[rows], weights[rows])
+    fit.__dict__["estimator"] = estimator
+    asked = json.dumps(["months", "death", "1", HORIZON])
+    return fit, {"data": "mine", "within": asked, "table": raw}, weights
 
 
 @pytest.fixture(scope="module")
 def rows(fit):
     """Validation rows, with the score of the rarer class and its prediction."""
+    fit, _, weights = fit
     places = fit.parts["validation"]
     rows = fit.table.frame.iloc[places].reset_index(drop=True)
     scores = fit.model.scores(fit.X[places])
     rows["margin"] = scores[:, 1] - scores[:, 0] - fit.model.tie
-    rows["ill"], rows["said"] = rows["ill"] == "yes", rows["margin"] > 0
-    return rows
+    rows["ill"], rows["said"] = fit.truth("validation") == "yes", rows["margin"] > 0
+    return rows.assign(weight=weights[places])
 
 
 @pytest.fixture(scope="module")
 def pages(fit, kernels):
     """Tables of the page by section, of the calibrated model."""
-    app = opened(link(fit), "performance.py")
+    fit, query, _ = fit
+    query = dict(query)
+    token = table_store.keep(query.pop("table", fit.table))
+    app = opened(query | {"mine": token, "method": "smp"}, "performance.py")
     stop, progress = np.zeros(1, np.int64), np.zeros(1)
     context(app).training_scores.compute(stop, progress)
     tables = {}
@@ -123,10 +172,13 @@ def test_counts_rates_and_predictive_values(rows, pages):
         part = 100 * count / counts[i].sum()
         says(matrix[str(j)][i], "# (# %)", count, part)
     right = rows.ill == rows.said
-    kinds = {"Sensitivity (recall)": rows.ill, "Specificity": ~rows.ill}
-    kinds["Accuracy"] = rows.ill | ~rows.ill
-    found = {n: share(right[of], rows.patient[of]) for n, of in kinds.items()}
-    values = oracle.predictive(*list(found.values())[:2], rows.ill.mean())
+    found = {
+        "Sensitivity (recall)": share(right[rows.ill], rows),
+        "Specificity": share(right[~rows.ill], rows),
+        "Accuracy": share(right, rows),
+    }
+    prevalence = np.average(rows.ill, weights=rows.weight)
+    values = oracle.predictive(*list(found.values())[:2], prevalence)
     names = ("Positive predictive value", "Negative predictive value")
     for name, value in (found | dict(zip(names, values, strict=True))).items():
         says(lines.loc[name, "value"], "# %", 100 * value[0])
@@ -149,13 +201,14 @@ def test_brier_score_and_calibration_error(rows, pages):
         in (pages["words"])
     )
     line = table.set_index("probabilities").loc["calibrated"]
-    assert line["Brier score"] == pytest.approx(brier_score_loss(rows.ill, p))
-    of = clustered((p - rows.ill) ** 2, rows.patient, use_t=True)
+    score = brier_score_loss(rows.ill, p, sample_weight=rows.weight)
+    assert line["Brier score"] == pytest.approx(score)
+    of = clustered((p - rows.ill) ** 2, rows.patient, rows.weight, use_t=True)
     says(line["95 % interval"], "#–#", *of.conf_int()[0])
+    sums = pd.DataFrame({"p": p, "ill": rows.ill}).mul(rows.weight, axis=0)
     n_bins = min(10, len(rows) // 15)
-    bins = pd.DataFrame({"p": p, "ill": rows.ill}).groupby(pd.qcut(p, n_bins))
-    away = (bins.p.mean() - bins.ill.mean()).abs()
-    error = np.average(away, weights=bins.size())
+    bins = sums.assign(weight=rows.weight).groupby(pd.qcut(p, n_bins)).sum()
+    error = (bins.p - bins.ill).abs().sum() / rows.weight.sum()
     assert line["Expected calibration error"] == pytest.approx(error)
 
 
@@ -165,10 +218,46 @@ def test_groups_beside_all_other_rows(rows, pages):
     right = rows.ill == rows.said
     for sex, line in lines.iterrows():
         inside = rows.sex == sex
-        found = share(right[inside], rows.patient[inside], 0.05 / 2)
+        found = share(right[inside], rows, 0.05 / 2)
         assert tuple(line[["value", "low", "high"]]) == pytest.approx(found[:3])
-        assert line["rest"] == pytest.approx(right[~inside].mean())
+        rest = np.average(right[~inside], weights=rows.weight[~inside])
+        assert line["rest"] == pytest.approx(rest)
     assert set(lines.index) == {"f", "m"}
+
+
+def test_what_each_column_adds_to_the_lead():
+    """Of the best prototypes of both classes, by scikit-learn's scaling of the rows."""
+    fit = oracle.Fit("smp", "clinic")
+    fit.__dict__["table"] = clinical()
+    frame, train = fit.table.frame, fit.parts["train"]
+    names = pd.Series(fit.preparation.feature_names).str.partition(" = ")
+    columns, levels = names[0].to_numpy(), names[2]
+    features = pd.DataFrame(
+        {
+            place: (frame[column] == level) * 1 if level else frame[column]
+            for place, (column, level) in enumerate(zip(columns, levels, strict=True))
+        }
+    )
+    features = features.fillna(features.iloc[train].median())
+    scaled = StandardScaler().fit(features.iloc[train].to_numpy()).transform(features)
+    model = fit.model
+    said = scaled @ model.weights.T + model.bias
+    app = section(fit, "Why this prediction")
+    for place in train[:4]:
+        app = sound(app.number_input[0].set_value(int(place) + 1).run())
+        of_class = [
+            max(np.flatnonzero(model.votes[:, c]), key=lambda j: said[place, j])
+            for c in (0, 1)
+        ]
+        second, first = sorted(of_class, key=lambda j: said[place, j])
+        parts = (model.weights[first] - model.weights[second]) * scaled[place]
+        parts = pd.Series(parts).groupby(columns).sum()
+        name = "contribution to the lead"
+        table = next(one.value for one in app.dataframe if name in one.value)
+        names = table["column"].str.partition(" = ")[0]
+        shown = table[name].to_numpy()
+        np.testing.assert_allclose(shown, parts[names], atol=1e-9)
+        assert set(names) == set(parts.index)
 
 
 def test_the_interval_of_a_number_is_a_quantile_of_residuals():
