@@ -1,36 +1,32 @@
-"""Counted answers and errors against scikit-learn and by hand."""
+"""Counted answers, rates, probabilities and errors: by hand, and by their level."""
 
 import numpy as np
+import pandas as pd
 import pytest
-from scipy.stats import ttest_1samp
-from sklearn.metrics import (
-    balanced_accuracy_score,
-    confusion_matrix,
-    mean_absolute_error,
-    r2_score,
-    recall_score,
-    root_mean_squared_error,
-)
+from scipy.stats import norm, t
 
 from smpcore import (
     SMPClassifier,
     SmpcoreError,
     evaluate,
+    load_dataset,
 )
-from smpcore.evaluation import RegressionScores, class_numbers
-from smpcore.evaluation.scores import count_answers
-
-
-def test_counts_equal_scikit_learns():
-    rng = np.random.default_rng(0)
-    truth, answers = rng.integers(0, 4, 200), rng.integers(0, 4, 200)
-    scores = count_answers(truth, answers, np.array(list("abcd")))
-    np.testing.assert_array_equal(scores.confusion, confusion_matrix(truth, answers))
-    np.testing.assert_allclose(
-        scores.recall, recall_score(truth, answers, average=None)
-    )
-    assert scores.balanced_accuracy == balanced_accuracy_score(truth, answers)
-    assert scores.accuracy == (truth == answers).mean()
+from smpcore.datasets import make_dataset
+from smpcore.evaluation import (
+    Rate,
+    RegressionScores,
+    calibration_error,
+    class_numbers,
+    clusters,
+    clusters_like,
+    decision_curve,
+    predictive_values,
+    rate,
+    reliability,
+    wilson,
+)
+from smpcore.evaluation.scores import count_answers, effective_rows
+from tests.shown import oracle
 
 
 def test_a_dead_model_is_seen_through():
@@ -53,27 +49,121 @@ def test_no_rows_is_said():
         evaluate(model, np.empty((0, 1)), np.empty(0))
 
 
-@pytest.mark.parametrize("rows", [2, 3, 57, 1000])
-def test_errors_equal_scikit_learns(rows):
-    rng = np.random.default_rng(rows)
-    truth, answers = rng.normal(3, 2, rows), rng.normal(3, 1, rows)
-    scores = RegressionScores(truth, answers)
-    assert scores.rows == rows
-    assert scores.mae == pytest.approx(mean_absolute_error(truth, answers), rel=1e-12)
-    rmse = root_mean_squared_error(truth, answers)
-    assert scores.rmse == pytest.approx(rmse, rel=1e-12)
-    assert scores.r2 == pytest.approx(r2_score(truth, answers), rel=1e-9)
-    assert scores.errors[scores.worst] == np.abs(truth - answers).max()
-    wanted = ttest_1samp(np.abs(truth - answers), 0.0).confidence_interval(0.95)
-    low, high = scores.interval
-    assert low == pytest.approx(max(0.0, wanted.low), rel=1e-9)
-    assert high == pytest.approx(wanted.high, rel=1e-9)
-    assert scores.always(1.5) == pytest.approx(
-        mean_absolute_error(truth, np.full(rows, 1.5)), rel=1e-12
-    )
-
-
 def test_what_a_single_row_cannot_tell_is_nan():
     scores = RegressionScores(np.array([2.0]), np.array([5.0]))
     assert scores.mae == scores.rmse == 3.0
     assert np.isnan([scores.r2, *scores.interval]).all()
+
+
+def test_where_all_are_found_shares_are_adjusted():
+    """Half the squared quantile is added to hits and misses (Mercaldo)."""
+    z2 = norm.ppf(0.975) ** 2
+    counts = (40, 40), (288, 375)
+    adjusted = [((x + z2 / 2) / (n + z2), n + z2) for x, n in counts]
+    found = predictive_values(*(Rate(x, n, n) for x, n in counts), 0.3)
+    for share, (_, low, high) in zip(
+        found.values(), oracle.predictive(*adjusted, 0.3), strict=True
+    ):
+        ends = min(low, share[0]), max(high, share[0])
+        assert share[1:] == pytest.approx(ends, rel=1e-5)
+
+
+def test_where_nothing_is_known_the_interval_says_so():
+    none = predictive_values(Rate(0, 0, 0), Rate(7, 9, 9), 0.3)
+    assert np.isnan(none["positive"][0]) and none["positive"][1:] == (0, 1)
+    one_cluster = rate(np.ones(5, bool), np.zeros(5, int))
+    assert predictive_values(one_cluster, Rate(7, 9, 9), 0.3)["negative"][1:] == (0, 1)
+    never = predictive_values(Rate(0, 9, 9), Rate(9, 9, 9), 0.3)["positive"]
+    assert np.isnan(never[0]) and 0 < never[1] < never[2] < 1
+
+
+@pytest.mark.parametrize("prevalence", [0, 1, -0.1, float("nan")])
+def test_a_prevalence_that_is_none_is_refused(prevalence):
+    with pytest.raises(SmpcoreError, match="should be above 0 and below 1"):
+        predictive_values(Rate(5, 9, 9), Rate(7, 9, 9), prevalence)
+
+
+RNG = np.random.default_rng(0)
+P = RNG.beta(0.7, 1.2, 500)
+TRUTH = RNG.random(500) < P
+
+
+def test_net_benefit_counts_what_is_treated():
+    curve = decision_curve(P, TRUTH)
+    for threshold in (0.1, 0.35, 0.8):
+        line = curve.iloc[round(100 * threshold) - 1]
+        treated = threshold <= P
+        right, vain = (TRUTH & treated).sum(), (~TRUTH & treated).sum()
+        odds = threshold / (1 - threshold)
+        assert line["threshold"] == threshold
+        assert line["net_benefit"] == pytest.approx((right - odds * vain) / 500)
+        every = (TRUTH.sum() - odds * (~TRUTH).sum()) / 500
+        assert line["treat_all"] == pytest.approx(every)
+        assert line["low"] < line["net_benefit"] < line["high"]
+    assert (curve["treat_none"] == 0).all()
+    # Probabilities below every threshold treat nobody, above every one all.
+    nobody = decision_curve(np.zeros(500), TRUTH)
+    assert (nobody["net_benefit"] == 0).all()
+    everybody = decision_curve(np.ones(500), TRUTH)
+    np.testing.assert_allclose(everybody["net_benefit"], everybody["treat_all"])
+
+
+def test_few_rows_and_equal_probabilities_have_fewer_bins():
+    assert len(reliability(P[:20], TRUTH[:20])) == 1
+    assert len(reliability(P[:40], TRUTH[:40])) == 2
+    steps = np.repeat([0.2, 0.8], [90, 10])
+    table = reliability(steps, TRUTH[:100])
+    np.testing.assert_allclose(table["probability"], [0.2, 0.8])
+    off = abs(TRUTH[:90].mean() - 0.2), abs(TRUTH[90:100].mean() - 0.8)
+    assert calibration_error(table) == pytest.approx(0.9 * off[0] + 0.1 * off[1])
+
+
+CLASSES = np.array(["no", "yes"])
+
+
+def interval(hits, groups=None):
+    truth = np.zeros(len(hits), dtype=int)
+    return count_answers(truth, 1 - hits.astype(int), CLASSES, groups).interval
+
+
+def test_where_all_are_right_a_group_counts_as_a_row():
+    groups = np.repeat(np.arange(20), 4)
+    few = (1.959963984540054 / t.ppf(0.975, 19)) ** 2
+    assert effective_rows(np.ones(80, bool), groups) == pytest.approx(20 * few)
+    assert interval(np.ones(80, bool), groups)[0] < 0.85 < 0.95 < wilson(80, 80)[0]
+
+
+def test_one_group_tells_nothing():
+    hits, groups = np.arange(9) > 2, np.zeros(9, dtype=int)
+    assert interval(hits, groups) == (0.0, 1.0)
+    scores = RegressionScores(np.zeros(9), np.arange(9.0), groups)
+    assert np.isnan(scores.interval).all()
+
+
+def test_its_level_holds_where_wilsons_does_not():
+    """Beta-binomial groups: 95 % intervals that hold the true share."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 6)
+    held = np.zeros(2)
+    for _ in range(1000):
+        shares = rng.beta(1.6, 0.4, 30)
+        hits = rng.uniform(size=180) < np.repeat(shares, 6)
+        for k, (low, high) in enumerate((interval(hits), interval(hits, groups))):
+            held[k] += low <= 0.8 <= high
+    plain, ours = held / 1000
+    assert plain < 0.85
+    assert 0.93 < ours < 0.98
+
+
+def test_rows_of_another_table_depend_as_those_of_the_data_set():
+    frame = load_dataset("iris").frame.assign(patient=np.arange(150) // 3)
+    frame["day"] = pd.Series(np.arange(150) % 50, dtype="int64")
+    target = {"class": "target"}
+    for roles in ({"patient": "group"}, {"day": "time"}):
+        dataset = make_dataset(frame, "grouped", roles=target | roles)
+        rows = np.arange(150)
+        same = clusters_like(dataset, frame)
+        np.testing.assert_array_equal(same, clusters(dataset, rows))
+        assert clusters_like(dataset, frame.drop(columns=list(roles))) is None
+    words = frame.assign(day="no time")
+    assert clusters_like(dataset, words) is None

@@ -1,7 +1,5 @@
 """Sweeps are chains: repeatable, stoppable, blind to other rows, and told in words."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -27,8 +25,6 @@ from smpcore.evaluation import (
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-# A function of the package has the module's name.
-sweeping = sys.modules["smpcore.evaluation.sweep"]
 
 
 def _swept(dataset, drawn, walks, **options):

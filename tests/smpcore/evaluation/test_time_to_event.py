@@ -1,20 +1,15 @@
-"""Fits and scores that are weighted for censoring, against scikit-survival."""
+"""Fits and scores that are weighted for censoring, beside independent refits."""
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from sksurv.metrics import brier_score as survival_brier
-from sksurv.metrics import cumulative_dynamic_auc
-from sksurv.util import Surv
 
 from smpcore import METHODS, SmpcoreError, prepare, split
 from smpcore.datasets import censoring_weights, event_within
 from smpcore.evaluation import (
-    RowMeasure,
     TrainingRows,
-    brier_score,
     calibrate,
     class_rates,
     decision_curve,
@@ -28,12 +23,8 @@ from smpcore.evaluation import (
     refits,
     reject_curve,
     reliability,
-    roc_area,
-    score_answers,
-    subgroups,
     sweep,
 )
-from smpcore.evaluation.subgroups import Grouping
 from tests.smpcore.datasets.test_time_to_event import followed, slow_weight
 
 HORIZON = 15.0
@@ -68,28 +59,12 @@ ROWS = np.arange(120)
 DRAW = np.random.default_rng(0)
 MARGIN, COUNTS = DRAW.normal(size=120).round(1), DRAW.integers(1, 5, 120)
 TRUTH, LOSSES = DRAW.random(120) < 0.4, (DRAW.random((2, 120)) < 0.3) * 1.0
-P, COLUMN = DRAW.random(120).round(2), DRAW.integers(0, 2, 120)
-CLASSES = np.array(["no", "yes"])
+P, CLASSES = DRAW.random(120).round(2), np.array(["no", "yes"])
 YES, ANSWERS = TRUTH * 1, (MARGIN > 0) * 1
-
-
-def of_groups(rows, weights):
-    measure = RowMeasure("Accuracy", (YES == ANSWERS)[rows] * 1.0, True)
-    grouping = Grouping("column", ("a", "b"), COLUMN[rows])
-    table = subgroups(grouping, np.arange(len(rows)), [measure], weights=weights)
-    return table[["value", "rest", "difference"]].to_numpy()
-
-
-def of_answers(rows, weights):
-    of = CLASSES[YES[rows]], CLASSES[ANSWERS[rows]], CLASSES, None, weights
-    scores = score_answers(*of)
-    return [scores.accuracy, scores.balanced_accuracy, *scores.recall]
 
 
 #: What is weighted -> numbers of rows with weights.
 WEIGHTED = {
-    "scores": of_answers,
-    "subgroups": of_groups,
     "rates of classes": lambda rows, w: class_rates(
         YES[rows], ANSWERS[rows], CLASSES, weights=w
     )[["recall", "precision"]],
@@ -98,11 +73,7 @@ WEIGHTED = {
     ],
     "thresholds": lambda rows, w: operating_points(MARGIN[rows], TRUTH[rows], w),
     "bands": lambda rows, w: reject_curve(MARGIN[rows], TRUTH[rows], 0.2, w),
-    "area": lambda rows, w: roc_area(MARGIN[rows], TRUTH[rows], weights=w)[0],
     "differences": lambda rows, w: paired_difference(*LOSSES[:, rows], weights=w).mean,
-    "Brier score": lambda rows, w: brier_score(
-        np.column_stack([1 - P, P])[rows], YES[rows], weights=w
-    )[0],
     "net benefit": lambda rows, w: decision_curve(P[rows], TRUTH[rows], weights=w)[
         ["net_benefit", "treat_all"]
     ],
@@ -121,7 +92,6 @@ def scored(seed, n=300):
     rng = np.random.default_rng(seed)
     risk = rng.normal(size=n)
     event, censored = rng.exponential(30 * np.exp(-risk)), rng.exponential(50, n)
-    censored = np.minimum(censored, rng.uniform(60, 61, n))  # the oracle wants an end
     times, events = np.minimum(event, censored), event <= censored
     return times, events, risk + rng.normal(size=n)
 
@@ -132,32 +102,6 @@ def weights_of(train, test, horizon):
     truth, known = within(*test, horizon)
     weights = censoring_weight(*train, np.minimum(test[0], horizon))
     return truth[known], known, weights[known]
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_the_area_is_scikit_survivals(seed):
-    train, test = scored(seed), scored(seed + 100)
-    truth, known, weights = weights_of(train[:2], test[:2], HORIZON)
-    of = Surv.from_arrays(train[1], train[0]), Surv.from_arrays(test[1], test[0])
-    oracle, _ = cumulative_dynamic_auc(*of, test[2], [HORIZON])
-    area, low, high = roc_area(test[2][known], truth, weights=weights)
-    assert area == pytest.approx(oracle[0], rel=1e-12)
-    assert low < area < high
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_weighted_squared_errors_are_scikit_survivals(seed):
-    """Its mean is over all rows, censored ones too; a weighted mean is over weights."""
-    train, test = scored(seed), scored(seed + 100)
-    truth, known, weights = weights_of(train[:2], test[:2], HORIZON)
-    probability = 1 / (1 + np.exp(-test[2]))
-    of = Surv.from_arrays(train[1], train[0]), Surv.from_arrays(test[1], test[0])
-    _, oracle = survival_brier(*of, 1 - probability[:, None], [HORIZON])
-    both = np.column_stack([1 - probability, probability])[known]
-    score, low, high = brier_score(both, truth * 1, weights=weights)
-    share = weights.sum() / len(test[0])  # about 1
-    assert score * share == pytest.approx(oracle[0], rel=1e-9)
-    assert low < score < high
 
 
 def test_without_censoring_all_is_the_plain_question_bit_for_bit():

@@ -1,4 +1,4 @@
-"""Our own comparison: ranks, their critical difference, and what is concluded."""
+"""Our own comparison: ranks, sizes, condensed rows, advice, and what is concluded."""
 
 import json
 import re
@@ -9,8 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.datasets import make_moons
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from smpcore import METHODS, SmpcoreError, load_dataset, prepare
+from smpcore.baselines import BASELINES
+from smpcore.codegen import compile_model
 from smpcore.papers import (
     EXPERIMENTS,
     SHIPPED,
@@ -19,7 +26,13 @@ from smpcore.papers import (
     path_of,
     shipped_advice,
 )
-from smpcore.papers.comparison.experiments import OTHERS, TABLES
+from smpcore.papers.comparison.experiments import (
+    OTHERS,
+    TABLES,
+    CondensedNeighbour,
+    size_of_other,
+    size_of_prototypes,
+)
 from smpcore.papers.experiment import Trial
 from smpcore.papers.findings import conclusion, mean_ranks, model_means
 from smpcore.papers.protocols import grid_of
@@ -47,8 +60,6 @@ def test_ranks_of_equal_values_are_shared_and_the_best_is_first():
     assert ranks.mean.to_dict() == {"a": 1.1, "b": 1.9, "c": 3.0}
     columns = [column[:5] for column in VALUES.values()]
     assert ranks.p_value == stats.friedmanchisquare(*columns).pvalue
-    turned = mean_ranks(table(VALUES), "accuracy", larger=False)
-    assert turned.mean.index[0] == "c"
 
 
 @pytest.mark.parametrize(("n_models", "q"), [(3, 2.343), (6, 2.850), (10, 3.164)])
@@ -203,3 +214,101 @@ def test_the_advice_on_compare_is_what_the_stored_results_say():
     assert [*map(float, numbers)] == [round(100 * x, 1) for x in expected]
     assert "on 30 tables" in shipped_advice() and len(shares) == 30
     assert "Multi-prototype SVM on every table" in shipped_advice()
+
+
+IRIS = load_dataset("iris")
+
+
+PREPARATION = prepare(IRIS, np.arange(IRIS.n_samples))
+
+
+X, Y = PREPARATION.transform(IRIS.frame), IRIS.y
+
+
+N_FEATURES = X.shape[1]
+
+
+def fitted(key, **values):
+    return BASELINES[key].estimator(values).fit(X, Y)
+
+
+def size_of(estimator):
+    return size_of_other(estimator, PREPARATION)
+
+
+@pytest.mark.parametrize("key", METHODS)
+def test_the_bytes_of_a_method_are_those_of_its_tables(key):
+    method = METHODS[key]
+    estimator = method.estimator(method.defaults("classification"), "classification")
+    model = estimator.fit(X, Y).model_
+    size = size_of_prototypes(model, PREPARATION)
+    assert size.numbers == model.n_nonzeros
+    assert size.n_bytes == compile_model(model, PREPARATION).table_bytes
+
+
+def test_a_tree_has_a_threshold_for_each_branch_and_a_class_for_each_leaf():
+    size = size_of(fitted("tree", max_depth=1))
+    # One branch: threshold, column and two children; two leaves with a class each;
+    # what one missing column counts as.
+    assert size == (3, 4 + 1 + 2 + 2 + 4, 1)
+
+
+def test_a_forest_adds_up_shares_of_classes():
+    forest = fitted("forest", max_depth=1)
+    n_trees = len(forest[-1].estimators_)
+    size = size_of(forest)
+    assert size.numbers == n_trees * (1 + 2 * 2)  # three shares sum to 1
+    columns = {tree.tree_.feature[0] for tree in forest[-1].estimators_}
+    assert size.columns == len(columns)
+
+
+def test_boosted_trees_have_a_value_for_each_leaf():
+    boosted = HistGradientBoostingClassifier(max_iter=3, max_leaf_nodes=2)
+    size = size_of(make_pipeline(StandardScaler(), boosted).fit(X, Y))
+    assert size.numbers == 3 * 3 * 3  # rounds, classes, a branch and two leaves
+    assert 1 <= size.columns <= N_FEATURES
+
+
+def test_linear_weights_that_are_zero_are_not_counted():
+    logistic = fitted("l1_logistic", C=0.03)
+    weights = np.vstack([one.coef_ for one in logistic[-1].estimators_])
+    n = np.count_nonzero(weights)
+    assert 0 < n < weights.size
+    n_columns = int(weights.any(axis=0).sum())
+    assert size_of(logistic) == (n, 4 * (n + 3) + n + 4 * n_columns, n_columns)
+
+
+def test_neighbours_are_stored_and_condensed_ones_are_fewer():
+    near = size_of(fitted("knn"))
+    values = 4 * (len(X) * N_FEATURES + 2 * N_FEATURES)
+    assert near.n_bytes == values + len(X)
+    few = make_pipeline(StandardScaler(), CondensedNeighbour()).fit(X, Y)
+    n_rows = len(few[-1].selected_)
+    assert size_of(few).n_bytes == 4 * (n_rows + 2) * N_FEATURES + n_rows
+
+
+MOONS, SIDES = make_moons(200, noise=0.2, random_state=0)
+
+
+def test_answers_are_those_of_one_neighbour_among_the_selected_rows():
+    fitted = CondensedNeighbour().fit(MOONS, SIDES)
+    reference = KNeighborsClassifier(1).fit(
+        MOONS[fitted.selected_], SIDES[fitted.selected_]
+    )
+    points = np.random.default_rng(0).normal(size=(300, 2))
+    assert (fitted.predict(points) == reference.predict(points)).all()
+
+
+@pytest.mark.parametrize("editing", [1, 3, 9])
+def test_editing_drops_the_rows_that_their_neighbours_get_wrong(editing):
+    """Wilson's rule by the definition; what is left is then answered without error."""
+    kept = []
+    for row in range(len(MOONS)):
+        others = np.delete(np.arange(len(MOONS)), row)
+        nearest = others[
+            np.linalg.norm(MOONS[others] - MOONS[row], axis=1).argsort()[:editing]
+        ]
+        kept.append((SIDES[nearest] == SIDES[row]).mean() >= 0.5)
+    fitted = CondensedNeighbour(editing).fit(MOONS, SIDES)
+    assert set(fitted.selected_) <= set(np.flatnonzero(kept))
+    assert (fitted.predict(MOONS[kept]) == SIDES[kept]).all()
