@@ -53,7 +53,6 @@ from smpcore.papers.trial_files import (
     read_measured,
     run_experiment,
 )
-from smpcore.papers.verdicts import Verdicts, verdicts
 
 _ALGORITHMS = {
     key: import_module(f"smpcore.methods.{key}.paper_algorithm") for key in METHODS
@@ -102,7 +101,6 @@ __all__ = [
     "Measured",
     "Place",
     "PrintedStep",
-    "Verdicts",
     "as_step",
     "by_name",
     "compare",
@@ -118,5 +116,4 @@ __all__ = [
     "shipped_advice",
     "summary",
     "table_of",
-    "verdicts",
 ]

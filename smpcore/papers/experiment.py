@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,18 +49,14 @@ class Reported:
     at: float = float("nan")
 
 
-def printed_lines(
-    lines: Mapping[str, str],
-    columns: Iterable[str],
-    measures: Sequence[str],
-) -> tuple[Reported, ...]:
-    """Numbers of a table as it is printed, a line a model; a dash is none."""
-    pairs = [*product(columns, measures)]
+def read_printed(path: Path) -> tuple[Reported, ...]:
+    """Numbers of a table as it is printed: a line a model; an empty cell is none."""
     return tuple(
-        Reported(column, model, measure, float(number))
-        for model, line in lines.items()
-        for (column, measure), number in zip(pairs, line.split(), strict=True)
-        if number != "-"
+        Reported(data, row["model"], measure, float(number))
+        for row in csv.DictReader(path.read_text("utf-8").splitlines())
+        for column, number in row.items()
+        for data, _, measure in [column.partition(": ")]
+        if measure and number
     )
 
 

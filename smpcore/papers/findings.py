@@ -66,7 +66,7 @@ class Ranks:
         ]
 
 
-def mean_ranks(table: pd.DataFrame, measure: str, larger: bool = True) -> Ranks:
+def mean_ranks(table: pd.DataFrame, measure: str) -> Ranks:
     """Rank the models on every data set that all of them were measured on."""
     rows = table[(table["measure"] == measure) & table["measured"].notna()]
     # Files hold six digits: equal accuracies are equal in fewer.
@@ -77,7 +77,7 @@ def mean_ranks(table: pd.DataFrame, measure: str, larger: bool = True) -> Ranks:
             f"{n_models} models on {n_sets} data sets are too few to rank: measure "
             "three on five at least."
         )
-    ranks = values.rank(axis="columns", ascending=not larger)
+    ranks = values.rank(axis="columns", ascending=False)
     p_value = stats.friedmanchisquare(*values.to_numpy().T).pvalue
     spread = np.sqrt(n_models * (n_models + 1) / (6.0 * n_sets))
     quantile = stats.studentized_range.ppf(1 - LEVEL, n_models, np.inf) / np.sqrt(2)

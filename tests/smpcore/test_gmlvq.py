@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from smpcore.baselines import BASELINES
-from smpcore.baselines.gmlvq import mean_cost
+from smpcore.baselines.models import mean_cost
 from smpcore.datasets import load_dataset, prepare
 from smpcore.evaluation.sweep import measure_baseline
 

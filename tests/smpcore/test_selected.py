@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from smpcore import SmpcoreError
-from smpcore.baselines import selected
-from smpcore.baselines.selected import (
+from smpcore.baselines import models as selected
+from smpcore.baselines.models import (
     WAYS,
     FewVectorSVC,
     SelectedRegressor,

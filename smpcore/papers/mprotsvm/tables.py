@@ -31,7 +31,7 @@ from scipy.spatial.distance import cdist
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from smpcore.baselines.gmlvq import GMLVQ, class_centres
+from smpcore.baselines.models import GMLVQ, class_centres
 from smpcore.datasets import Dataset
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.papers.conclusions import Check, Claim, Numbers, where_known

@@ -20,7 +20,7 @@ from sklearn.decomposition import PCA
 from sklearn.model_selection import train_test_split
 from sklearn.svm import SVC
 
-from smpcore.baselines.selected import FewVectorSVC
+from smpcore.baselines.models import FewVectorSVC
 from smpcore.datasets import Dataset, prepare
 from smpcore.methods.supersparse import (
     SuperSparseClassifier,

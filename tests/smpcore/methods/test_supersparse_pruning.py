@@ -9,7 +9,7 @@ from scipy.special import huber
 from sklearn.base import clone
 
 from smpcore import SmpcoreError
-from smpcore.baselines.selected import fewer_vectors
+from smpcore.baselines.models import fewer_vectors
 from smpcore.methods import fit_smallest, prune_path, removal_costs
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.methods.supersparse.estimator import choose_size
