@@ -157,6 +157,11 @@ def pages(fit, kernels):
         if name == "Subgroups":
             app.selectbox(key="subgroup_column").set_value("sex").run()
         tables[name] = [table.value for table in sound(app).dataframe]
+    (tables["Accuracy"],) = (
+        text.value
+        for text in [*app.markdown, *app.caption]
+        if text.value.startswith("Validation accuracy")
+    )
     model = context(app).model()
     X = fit.X[fit.parts["validation"]]
     words = " ".join(caption.value for caption in app.caption)
@@ -184,6 +189,22 @@ def test_counts_rates_and_predictive_values(rows, pages):
         says(lines.loc[name, "value"], "# %", 100 * value[0])
         ends = lines.loc[name, "95 % interval"]
         says(ends, "#–# %", *(100 * end for end in value[1:3]))
+
+
+def test_the_accuracy_in_a_sentence(rows, pages):
+    right, of = rows.ill == rows.said, rows.ill * 1
+    weighted = bool((rows.weight != 1).any())
+    note = " (shares weighted for censoring; censored rows are not counted)" * weighted
+    value, low, high, _ = share(right, rows)
+    recalls = [np.average(right[of == c], weights=rows.weight[of == c]) for c in (0, 1)]
+    ill = np.average(of, weights=rows.weight)
+    says(
+        pages["Accuracy"].partition(" Not better")[0],
+        f"Validation accuracy # %: # of # rows{note}, 95 % interval #–# % (rows of one "
+        "group count together); balanced accuracy # %; majority-class baseline: # %.",
+        *(100 * value, right.sum(), len(right), 100 * low, 100 * high),
+        *(100 * np.mean(recalls), 100 * max(ill, 1 - ill)),
+    )
 
 
 def test_the_area_under_the_curve(rows, pages):
