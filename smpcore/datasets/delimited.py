@@ -415,8 +415,9 @@ def _arranged(
             of_table = [at for at, cells in rest if sum(map(bool, cells)) > 1]
             if len(of_table) > 1:
                 above = table.slice(0, of_table[0])
-                within = [pc.sum(pc.count_substring(c, "\n")) for c in above.columns]
-                next_table = layout.body + len(above) + sum(n.as_py() for n in within)
+                breaks = (pc.count_substring(cells, "\n") for cells in above.columns)
+                within = sum(pc.sum(n, min_count=0).as_py() for n in breaks)
+                next_table = layout.body + len(above) + within
     else:
         end = max(0, n_rows - footer)
     joined = [at for at, cells in ragged.items() if at < end and any(cells[width:])]

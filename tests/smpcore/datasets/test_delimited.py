@@ -133,6 +133,8 @@ def test_a_note_is_no_table_to_read_instead_and_all_lines_cannot_be_skipped():
     assert read_frame(text.encode(), "t.csv")[1].next_table == 0
     with pytest.raises(SmpcoreError, match="Nothing stands below the 4 lines"):
         read_frame(text.encode(), "t.csv", skip=4)
+    with pytest.raises(SmpcoreError, match="a header but no rows"):
+        read_frame(b"t,u\nv,w\n\na,b,c\n1,2,x\n3,4,y\n5,6,z\n", "t.csv", skip=0)
 
 
 def test_a_byte_that_is_no_utf_8_is_named_and_the_rest_stays():
