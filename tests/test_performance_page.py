@@ -16,7 +16,7 @@ from pages.performance import operating_point
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Session
-from pages.ui import calibration, exports
+from pages.ui import exports, readouts
 from pages.work import visitors
 from smpcore.datasets import make_dataset, plain_number
 from smpcore.evaluation import class_numbers, margins
@@ -374,7 +374,7 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
         np.testing.assert_allclose(table["probability"], chosen)
     estimator = context.with_threshold(context.fit().estimator)
     of = estimator.model_, context.data, "validation"
-    key, value, detail = calibration.readout(*of)
+    key, value, detail = readouts._calibration_line(*of)
     assert (key == "interval") == (model.classes is None)
     assert value and "rows" in detail
 
