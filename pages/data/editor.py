@@ -21,8 +21,7 @@ from smpcore.parameters import Param
 
 def dataset_picker() -> None:
     """Which table: a bundled one with its parameters, or the visitor's own."""
-    choice = session.current()
-    visit = session.get()
+    choice, visit = session.current(), session.get()
     draft = visit.draft
     # A draft stands in the list in place of the table that was shown last.
     mine = table_store.titles(choice) | ({MINE: "My table"} if draft else {})
