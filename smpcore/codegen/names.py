@@ -164,8 +164,8 @@ def c_string(text: str) -> str:
     so that there is no trigraph, no swallowed digit and no conversion for printf.
     """
     data = c_bytes(text)
-    plain = set(range(32, 127)) - set(b'"\\?%')
-    marks = [chr(byte) if byte in plain else f"\\{byte:03o}" for byte in data]
+    printable = set(range(32, 127)) - set(b'"\\?%')
+    marks = [chr(byte) if byte in printable else f"\\{byte:03o}" for byte in data]
     if len(data) > _MAX_LITERAL:
         marks = [f"'{mark}'" if mark != "'" else r"'\047'" for mark in marks] + ["0"]
         lines = (", ".join(marks[i : i + 12]) for i in range(0, len(marks), 12))
