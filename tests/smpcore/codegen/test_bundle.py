@@ -13,14 +13,7 @@ from smpcore.codegen.describe import schema
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import FixedPointFeatures
 from smpcore.codegen.vectors import neighbours, saturating_row
-from tests.smpcore.codegen.models import (
-    changed,
-    every_kind,
-    few_anchors,
-    one_value,
-    random_kernel_model,
-    random_linear,
-)
+from tests.smpcore.codegen import models
 from tests.smpcore.codegen.toolchain import bundle, readme, unpack
 
 FILES = """
@@ -65,7 +58,7 @@ def test_vectors_are_synthetic_unless_real_rows_are_given(mixed, mixed_model):
 
 def test_vectors_end_where_no_other_rows_exist(mixed_model):
     first = mixed_model.inputs[1]
-    few = changed(
+    few = models.changed(
         mixed_model,
         inputs=(first,),
         bias=[0.0, 0.5],
@@ -110,7 +103,7 @@ def test_the_readme_says_what_matters(mixed, random_model):
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_bundle_is_complete_and_always_the_same(tmp_path, number):
-    model = every_kind()["linear", number]
+    model = models.every_kind()["linear", number]
     vectors = codegen.test_vectors(model, seed=3)
     packed = bundle(model, vectors)
     assert packed == bundle(model, codegen.test_vectors(model, seed=3))
@@ -178,16 +171,19 @@ def fitted_iris():
 #: Name -> model, and of 8 bits the bits of its sums.
 MUTATED = {
     **{
-        f"linear {seed}": (lambda seed=seed: random_linear(8, 3, 2, 0.6, seed), None)
+        f"linear {seed}": (
+            lambda seed=seed: models.random_linear(8, 3, 2, 0.6, seed),
+            None,
+        )
         for seed in range(4)
     },
     # Most of its rows win nowhere at random: corners tell their numbers.
-    "many rows": (lambda: random_linear(8, 6, 4), None),
-    "dense": (lambda: random_linear(5, 3, 1, 1.0), 32),
-    "written out": (lambda: random_linear(4, 3, 1, 0.7), 16),
-    "two classes": (lambda: random_linear(5, 2, 1, 0.9), 16),
-    "rbf": (lambda: few_anchors("rbf"), None),
-    "laplacian": (lambda: few_anchors("laplacian"), None),
+    "many rows": (lambda: models.random_linear(8, 6, 4), None),
+    "dense": (lambda: models.random_linear(5, 3, 1, 1.0), 32),
+    "written out": (lambda: models.random_linear(4, 3, 1, 0.7), 16),
+    "two classes": (lambda: models.random_linear(5, 2, 1, 0.9), 16),
+    "rbf": (lambda: models.few_anchors("rbf"), None),
+    "laplacian": (lambda: models.few_anchors("laplacian"), None),
 }
 
 
@@ -211,7 +207,7 @@ def test_a_changed_number_changes_a_score(name, width):
             for place in range(numbers.size):
                 other = numbers.copy()  # towards 0: never too large
                 other.flat[place] -= step[place] * (np.sign(other.flat[place]) or 1)
-                wrong = changed(quant, **{name: other})
+                wrong = models.changed(quant, **{name: other})
                 if np.array_equal(wrong.scores(rows), found.scores):
                     survivors.append((name, place))
     assert survivors == []
@@ -247,7 +243,7 @@ def test_the_readme_of_integers_says_what_matters(mixed_model):
 
 
 def test_the_page_speaks_of_a_value():
-    compiled = compile_model(one_value(random_kernel_model, 6))
+    compiled = compile_model(models.one_value(models.random_kernel_model, 6))
     vectors = codegen.test_vectors(compiled, codegen.sample(compiled, 50), source="x")
     assert vectors.n_real == 11
     assert (np.diff(vectors.scores[:11, 0]) >= 0).all()

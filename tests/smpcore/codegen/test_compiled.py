@@ -34,15 +34,7 @@ from smpcore.codegen.program import SIMILARITIES, WeightedSums
 from smpcore.datasets import CleaningStep, make_dataset
 from smpcore.errors import ExportError
 from smpcore.similarity import Similarity
-from tests.smpcore.codegen.models import (
-    changed,
-    coded_model,
-    one_value,
-    part,
-    random_kernel_model,
-    random_linear,
-    svm_model,
-)
+from tests.smpcore.codegen import models
 from tests.smpcore.codegen.toolchain import contents, readme
 
 KINDS = ["linear", *SIMILARITIES]
@@ -51,8 +43,8 @@ KINDS = ["linear", *SIMILARITIES]
 def _model(kind, *sizes, **changes):
     """A model of random numbers, linear or of a similarity."""
     if kind == "linear":
-        return random_linear(*sizes, **changes)
-    return random_kernel_model(kind, *sizes, **changes)
+        return models.random_linear(*sizes, **changes)
+    return models.random_kernel_model(kind, *sizes, **changes)
 
 
 def test_functions_of_float32_are_as_exact_as_said():
@@ -95,7 +87,7 @@ def test_far_from_zero_an_offset_saves_the_digits(random_model):
         - sum(float(w) * compiled.inputs[i].offset for i, _, w in rows.terms(row))
         for row in range(compiled.n_rows)
     ]
-    folded = agreement(changed(compiled, inputs=bare, bias=bias), model, X)
+    folded = agreement(models.changed(compiled, inputs=bare, bias=bias), model, X)
     assert folded.score_error > 1e-3
 
 
@@ -181,7 +173,7 @@ def test_an_input_is_checked(changes, words):
 
 def test_an_offset_that_takes_all_digits_of_a_float_is_refused():
     def far(offset):
-        model = random_linear(n_features=4, density=1.0)
+        model = models.random_linear(n_features=4, density=1.0)
         parts = {n: getattr(model, n) + offset for n in ("low", "high", "center")}
         return compile_model(replace(model, **parts))
 
@@ -207,7 +199,7 @@ def test_scores_stay_within_the_bound(
 ):
     sizes = (n_features, 3, 2) if kind == "linear" else (n_features, n_anchors, 3)
     make = partial(_model, kind, *sizes, density=density, seed=seed)
-    model = one_value(make, 6) if is_value else make()
+    model = models.one_value(make, 6) if is_value else make()
     scale = model.scale * 10.0**exponent
     center = model.center * 10.0 ** (exponent + away)
     ends = {"low": center - 2 * scale, "high": center + 2 * scale}
@@ -227,7 +219,7 @@ def test_scores_stay_within_the_bound(
 @pytest.mark.parametrize("is_value", [False, True])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_bound_is_tight_enough_to_certify(kind, is_value):
-    model = one_value(partial(_model, kind), 6) if is_value else _model(kind)
+    model = models.one_value(partial(_model, kind), 6) if is_value else _model(kind)
     X = np.random.default_rng(1).uniform(model.low, model.high, (5000, len(model.low)))
     compiled = compile_model(model)
     found = agreement(compiled, model, X)
@@ -236,7 +228,9 @@ def test_the_bound_is_tight_enough_to_certify(kind, is_value):
     assert 0 < found.score_error <= found.score_bound < 1e-2
     for name in ("bias", "weight", "factor", "constant", "anchor"):
         if any(hasattr(one, name) for one in compiled.operations):
-            wrong = changed(compiled, **{name: 1.5 * part(compiled, name) + 0.5})
+            wrong = models.changed(
+                compiled, **{name: 1.5 * models.part(compiled, name) + 0.5}
+            )
             assert agreement(wrong, model, X).n_broken > 0, name
 
 
@@ -263,9 +257,9 @@ def test_a_compiled_svm_decides_as_the_svm():
     X = random.normal(size=(200, 3)) * [1, 10, 100] + [0, 0, 5000]
     y = np.where(np.hypot(X[:, 0], X[:, 1] / 10) > 1.2, "out", "in")
     for kind, degree in (("rbf", 1), ("poly", 3)):
-        model, machine = svm_model(X, y, kind=kind, degree=degree, coef0=1.0)
+        model, machine = models.svm_model(X, y, kind=kind, degree=degree, coef0=1.0)
         compiled = compile_model(model)
-        assert part(compiled, "n_anchors") == machine.n_support_.sum() > 10
+        assert models.part(compiled, "n_anchors") == machine.n_support_.sum() > 10
         scaled = (X - model.center) / model.scale
         side = machine.decision_function(scaled)
         scores = model.scores(X)
@@ -276,7 +270,7 @@ def test_a_compiled_svm_decides_as_the_svm():
 
 
 def test_an_anchor_that_is_unused_is_dropped():
-    model = random_kernel_model("poly", n_anchors=6)
+    model = models.random_kernel_model("poly", n_anchors=6)
     anchors, mixing = model.anchors.copy(), model.mixing.copy()
     anchors[:, [1, 3]] = 0.0
     anchors[4] = anchors[0]
@@ -284,8 +278,8 @@ def test_an_anchor_that_is_unused_is_dropped():
     model = replace(model, anchors=anchors, mixing=mixing)
     compiled = compile_model(model)
     assert [entry.index for entry in compiled.inputs] == [0, 2, 4]
-    assert part(compiled, "n_anchors") == 4
-    assert part(compiled, "is_dense")
+    assert models.part(compiled, "n_anchors") == 4
+    assert models.part(compiled, "is_dense")
     X = np.random.default_rng(0).normal(size=(500, 5)) * 4
     assert agreement(compiled, model, X).n_equal == 500
 
@@ -315,22 +309,22 @@ def test_raw_rows_give_the_same_labels(mixed, kind):
 
 
 def test_a_distance_drops_no_feature():
-    model = random_kernel_model("rbf")
+    model = models.random_kernel_model("rbf")
     anchors = model.anchors.copy()
     anchors[:, 1] = 0.0
     compiled = compile_model(replace(model, anchors=anchors))
-    assert part(compiled, "n_features") == len(compiled.inputs) == 5
+    assert models.part(compiled, "n_features") == len(compiled.inputs) == 5
 
 
 @pytest.mark.parametrize(("density", "dense"), [(1.0, True), (0.3, False)])
 def test_mixing_is_stored_in_the_smaller_way(density, dense):
-    compiled = compile_model(random_kernel_model(n_anchors=20, density=density))
+    compiled = compile_model(models.random_kernel_model(n_anchors=20, density=density))
     tables = compiled.tables()
-    assert part(compiled, "is_dense") is dense
+    assert models.part(compiled, "is_dense") is dense
     assert ("row" not in tables) is dense
     stored = sum(t.nbytes for n, t in tables.items() if n in ("weight", "row", "end"))
     assert stored <= compiled.find(WeightedSums).mixing().nbytes
-    assert dense or np.all(part(compiled, "weight"))
+    assert dense or np.all(models.part(compiled, "weight"))
 
 
 POLY = Similarity("poly", gamma=1.0, degree=40, coef0=1.0)
@@ -401,7 +395,7 @@ def test_what_cannot_be_exported_is_said(kind, changes, words):
     [("real case", 7), ("mix of real cases", 7), ("invented case", 0)],
 )
 def test_training_rows_inside_are_announced(kind_of_prototype, n):
-    model = random_kernel_model(kind_of_prototype=kind_of_prototype)
+    model = models.random_kernel_model(kind_of_prototype=kind_of_prototype)
     compiled = compile_model(model)
     assert compiled.n_training_rows == n
     files = codegen.emit_c99(compiled)
@@ -465,12 +459,12 @@ def _with_constants(model, values):
 
 
 MODELS = {
-    "linear": lambda: random_linear(6),
+    "linear": lambda: models.random_linear(6),
     **{
-        kind: lambda kind=kind: random_kernel_model(kind)
+        kind: lambda kind=kind: models.random_kernel_model(kind)
         for kind in sorted(SIMILARITIES)
     },
-    "code": lambda: coded_model("rbf"),
+    "code": lambda: models.coded_model("rbf"),
 }
 
 

@@ -5,35 +5,23 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from smpcore.codegen import CompiledInput, bounds, constants, run
+from smpcore.codegen import CompiledInput, bounds, constants, program, run
 from smpcore.codegen.arithmetic import ONE, FixedPointExp2
-from smpcore.codegen.program import (
-    LOWEST,
-    OPERATIONS,
-    SIMILARITIES,
-    Features,
-    FixedPointFeatures,
-    FixedPointSimilarities,
-    Similarities,
-    SparseCode,
-    WeightedInputs,
-    WeightedSums,
-)
 from smpcore.codegen.targets import scripts
 from smpcore.codegen.targets.c99 import source
 from smpcore.codegen.targets.onnx import source as onnx
 
-IN_INTEGERS = {FixedPointFeatures, FixedPointSimilarities}
-IN_BOTH = {WeightedInputs, WeightedSums}
-KINDS = set(OPERATIONS.values())
+IN_INTEGERS = {program.FixedPointFeatures, program.FixedPointSimilarities}
+IN_BOTH = {program.WeightedInputs, program.WeightedSums}
+KINDS = set(program.OPERATIONS.values())
 
 #: What reads programs -> the operations that it has to know.
 READERS = {
     "run": (run.apply, KINDS),
     "constants": (constants._tables, KINDS),
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
-    "c99": (source.CODE, IN_BOTH | {SparseCode}),
-    "onnx": (onnx._write, KINDS - IN_INTEGERS - {SparseCode}),
+    "c99": (source.CODE, IN_BOTH | {program.SparseCode}),
+    "onnx": (onnx._write, KINDS - IN_INTEGERS - {program.SparseCode}),
     "constants of scripts": (scripts.CONSTANTS, KINDS),
     "functions of scripts": (scripts.FUNCTIONS, KINDS),
 }
@@ -48,7 +36,7 @@ def test_a_reader_knows_every_operation(name):
 
 def _rows(dtype):
     """Two rows: the second has a level of input 1."""
-    return WeightedInputs(
+    return program.WeightedInputs(
         bias=np.array([10, -5], dtype),
         start=[0, 1, 3],
         input=[0, 0, 1],
@@ -66,7 +54,7 @@ def test_rows_of_inputs_are_sums_with_levels(dtype):
 
 
 def test_floats_are_added_in_the_order_of_the_terms():
-    rows = WeightedInputs(
+    rows = program.WeightedInputs(
         bias=[1.0], start=[0, 2], input=[0, 1], level=[-1, -1], weight=[1e8, -1e8]
     )
     values = np.ones((1, 2), np.float32)
@@ -89,11 +77,13 @@ def test_an_input_is_filled_and_shifted_and_a_category_is_not():
 def test_features_are_scaled_moved_and_made_as_long_as_1():
     parts = {"input": [0, 1], "level": [-1, -1], "factor": [2.0, 1.0]}
     values = np.array([[1, 4], [0, 0]], np.float32)
-    plain = run.apply(Features(**parts, move=[1.0, 0.0]), values)
+    plain = run.apply(program.Features(**parts, move=[1.0, 0.0]), values)
     np.testing.assert_array_equal(plain, [[3, 4], [1, 0]])
-    unit = run.apply(Features(**parts, move=[1.0, 0.0], normalise="length"), values)
+    unit = run.apply(
+        program.Features(**parts, move=[1.0, 0.0], normalise="length"), values
+    )
     np.testing.assert_allclose(unit, [[0.6, 0.8], [1, 0]], rtol=1e-6)
-    both = Features(**parts, normalise="mean and length", move=[0.0, 0.0])
+    both = program.Features(**parts, normalise="mean and length", move=[0.0, 0.0])
     found = run.apply(both, values)
     np.testing.assert_allclose(found[0], [-(0.5**0.5), 0.5**0.5], rtol=1e-6)
     assert (found[1] == 0).all()  # no length
@@ -110,11 +100,11 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("name", SIMILARITIES)
+@pytest.mark.parametrize("name", program.SIMILARITIES)
 def test_similarities_of_one_anchor(name):
-    kind = SIMILARITIES[name]
+    kind = program.SIMILARITIES[name]
     has_constant = kind.finish != "exp2"
-    alike = Similarities(
+    alike = program.Similarities(
         similarity=name,
         constant=[0.5 * has_constant],
         anchor=[[2.0, 2.0]],
@@ -129,7 +119,7 @@ def test_similarities_of_one_anchor(name):
 
 
 def test_whole_features_and_their_similarities():
-    features = FixedPointFeatures(
+    features = program.FixedPointFeatures(
         input=[0, 1],
         level=[-1, 1],
         factor=[3, 100],
@@ -143,7 +133,9 @@ def test_whole_features_and_their_similarities():
     t = run.apply(features, np.array([[10, 1], [-9, 0]]))
     np.testing.assert_array_equal(t, [[16, 50], [0, 0]])
     exp2 = FixedPointExp2.of(4.0)
-    alike = FixedPointSimilarities(anchor=[[16, 50], [14, 50]], power=2, exp2=exp2)
+    alike = program.FixedPointSimilarities(
+        anchor=[[16, 50], [14, 50]], power=2, exp2=exp2
+    )
     np.testing.assert_array_equal(run.distances(alike, t[:1]), [[0, 4]])
     found = run.apply(alike, t)
     assert found[0, 0] == ONE and found[1, 0] == 0
@@ -153,7 +145,9 @@ def test_whole_features_and_their_similarities():
 def test_a_class_has_the_largest_score_that_is_a_number():
     scores = np.array([[1, np.nan, 3], [np.nan, np.nan, np.nan]], np.float32)
     found = run.class_scores(scores, np.array([0, 1, 1]), 2)
-    np.testing.assert_array_equal(found, np.float32([[1, 3], [LOWEST, LOWEST]]))
+    np.testing.assert_array_equal(
+        found, np.float32([[1, 3], [program.LOWEST, program.LOWEST]])
+    )
 
 
 def test_arrays_are_read_only_and_of_the_program_s_type():
