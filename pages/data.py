@@ -2,13 +2,7 @@
 
 import streamlit as st
 
-from pages.data import (
-    checks,
-    editor,
-    openml,
-    tabs,
-    uploads,
-)
+from pages.data import editor, openml, tabs, uploads
 from pages.state import session
 from pages.ui import workspace
 from pages.ui.elements import problems_shown
@@ -58,6 +52,6 @@ with problems_shown(st.error, stop=True):
     editor.split_controls(dataset, drawn)
     division = editor.division_of(dataset, drawn)
 _facts(dataset, division)
-checks.remarks(dataset, division, table)
+tabs.remarks(dataset, division, table)
 tabs.show(dataset, division, table)
 session.show_address(session.current())

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.data import charts
+from pages.data import tabs
 from pages.export import python_lines
 from pages.state import links, table_store
 from pages.state.choice import BUNDLED, MINE, Choice
@@ -257,8 +257,8 @@ def test_a_leak_and_repeated_rows_are_named():
 def test_test_rows_are_drawn_only_when_they_are_open():
     frame = pd.DataFrame({"a": range(50), "y": [0, 1] * 25})
     division = split(make_dataset(frame, "t"))
-    assert len(charts.visible_rows(division, open_test=False)) == 40
-    assert len(charts.visible_rows(division, open_test=True)) == 50
+    assert len(tabs.visible_rows(division, open_test=False)) == 40
+    assert len(tabs.visible_rows(division, open_test=True)) == 50
 
 
 LONG = "who,when,x,kind\n" + "".join(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import streamlit as st
 
-from pages.data import editor, matrices
+from pages.data import editor
 from pages.state import session, state_file, table_store
 from pages.state.choice import BUNDLED
 from pages.ui import files
@@ -43,6 +43,16 @@ _PARTS: dict[str, Iterable[Any]] = {
     "header": range(6),
     "footer": range(101),
 }
+#: Ending of a file of matrices, and what is done with their negative eigenvalues.
+_MATRICES = "npz"
+_INDEFINITE = {
+    "refuse": "refuse the file",
+    "shift": "raise the diagonal",
+    "clip": "clip: set them to 0",
+    "flip": "flip: make them positive",
+    "square": "square all eigenvalues",
+    "keep": "keep: similarities only",
+}
 _TITLES = {
     "skip": "Lines skipped",
     "header": "Rows of names",
@@ -56,7 +66,7 @@ def uploads() -> None:
     left, right = st.columns(2)
     file = left.file_uploader(
         "Your table: CSV, Excel, ARFF or Parquet; series: also .ts; matrices: .npz",
-        [*files.ENDINGS, matrices.ENDING],
+        [*files.ENDINGS, _MATRICES],
         key=f"upload_{number}",
         help="It stays in the memory of this server for 30 minutes after your last "
         "visit, only your browser can see it, and Delete removes it at once.",
@@ -67,14 +77,35 @@ def uploads() -> None:
         key=f"upload_test_{number}",
         help="The same columns. These rows become the test part and stay closed.",
     )
-    if file is not None and _ends(file) == f".{matrices.ENDING}":
-        ours = matrices.settings(number)
+    if file is not None and _ends(file) == f".{_MATRICES}":
+        ours = _of_matrices(number)
         _once("read", file, ours, lambda _: _read(file, read_matrices, ours))
         return
     series = _series(file, number)
     if series is not None:
         _once("read", file, series, lambda settings: _table(file, settings))
     _once("read_test", test, {}, lambda settings: _with_test(test, settings))
+
+
+def _of_matrices(number: int) -> dict[str, Any]:
+    """What the visitor says about a file of matrices: settings for `read_matrices`."""
+    left, right = st.columns(2, vertical_alignment="bottom")
+    indefinite = left.selectbox(
+        "Negative eigenvalues",
+        list(_INDEFINITE),
+        format_func=_INDEFINITE.get,
+        key=f"indefinite_{number}",
+        help="A kernel has none. Raising the diagonal by the smallest makes one of the "
+        "matrix and leaves similarities of different rows as they are; clip, flip and "
+        "square change eigenvalues, and those of new rows alike. Kept as it is, only "
+        "methods that need similarities can learn from it.",
+    )
+    normalise = right.toggle(
+        "Normalise to 1 on the diagonal",
+        key=f"normalise_{number}",
+        help="Each entry is divided by √(k(x, x) k(z, z)).",
+    )
+    return {"indefinite": indefinite, "normalise": normalise}
 
 
 def _table(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
