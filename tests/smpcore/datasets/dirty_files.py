@@ -961,7 +961,8 @@ def text_far_down(rng):
     """Numbers for longer than is looked at to find the delimiter, then a word."""
     file = table(rng, (_numbers, _levels, _counts))
     file.columns = [(column * 1_000)[:6_000] for column in file.columns]
-    with_column(file, "note", ["7"] * 5_995 + ["unknown"] * 5)
+    n = len(file.columns[0])
+    with_column(file, "note", ["7"] * (n - 5) + ["unknown"] * 5)
     return styled(file, quoting="minimal")
 
 
