@@ -31,9 +31,7 @@ SEED, WANTED = 20_26, 60
 #: What is shown: read-outs, rates, sizes, explanations, the report, printed tables.
 FILES = (
     "pages/ui/readouts.py",
-    "pages/ui/readouts.py",
     "pages/ui/explanation_sheet.py",
-    "pages/ui/readouts.py",
     "pages/performance/*.py",
     "pages/prototypes/*.py",
     "pages/compare/*.py",
