@@ -6,10 +6,13 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from pages.work import cache, tasks
+from pages.work import cache, slots, store, tasks
+from pages.work.store import Store
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, split
 
@@ -190,3 +193,228 @@ def test_what_everybody_left_begins_anew_for_who_starts_it():
     task.start("other")
     work.go.set()
     assert ended(task).result() == "done"
+
+
+# Who computes when: jobs give way to those who drag a slider, but not for ever.
+
+
+def test_live_turns_go_in_the_order_of_coming(monkeypatch):
+    monkeypatch.setattr(slots, "N_LIVE", 1)
+    order, threads = [], []
+
+    def visit(number):
+        with slots.interactive_slot() as ahead:
+            order.append((number, ahead))
+
+    with slots.interactive_slot():
+        for number in range(5):
+            threads.append(threading.Thread(target=visit, args=(number,)))
+            threads[-1].start()
+            while len(slots._waiting) <= number:
+                time.sleep(0.001)
+        assert not order
+    for thread in threads:
+        thread.join(10.0)
+    assert order == [(number, number + 1) for number in range(5)]
+    with slots.interactive_slot() as ahead:
+        assert ahead == 0, "the line is empty again"
+
+
+def test_who_has_a_live_turn_has_it():
+    @slots.interactive_slot()
+    def part():
+        return "drawn"
+
+    with slots.interactive_slot():
+        assert part() == "drawn"
+    with pytest.raises(ZeroDivisionError), slots.interactive_slot():
+        _ = 1 / 0
+    assert part() == "drawn", "a turn ends however it ends"
+
+
+def test_pages_look_less_often_in_a_crowd(monkeypatch):
+    monkeypatch.setattr(slots, "_crowded_until", 0.0)
+    monkeypatch.setattr(slots, "CROWD_SECONDS", 0.5)
+    monkeypatch.setattr(slots, "N_LIVE", 1)
+    assert slots.poll_interval(0.5) == 0.5
+
+    def visit():
+        with slots.interactive_slot():
+            pass
+
+    threads = [threading.Thread(target=visit) for _ in range(2)]
+    with slots.interactive_slot():
+        threads[0].start()
+        while len(slots._waiting) < 1:
+            time.sleep(0.001)
+        assert slots.poll_interval(0.5) == 0.5, "two are no crowd"
+        threads[1].start()
+        while len(slots._waiting) < 2:
+            time.sleep(0.001)
+        assert slots.poll_interval(0.5) == 2.0
+    time.sleep(0.6)
+    assert slots.poll_interval(0.5) == 0.5
+    for thread in threads:
+        thread.join(10.0)
+
+
+def rises(flag):
+    deadline = time.monotonic() + 10.0
+    while not flag[0]:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    return flag[0] == 1
+
+
+def test_stop_flags_rise_when_they_are_due_and_in_any_order():
+    began, own = time.monotonic(), np.zeros(1, dtype=np.int64)
+    with slots.stopped_after(60.0) as late, slots.stopped_after(0.05) as early:
+        assert rises(early) and time.monotonic() - began > 0.04 and not late[0]
+        with slots.stopped_after(0.05, own) as later:
+            assert later is own and rises(own) and not late[0]
+    with slots.stopped_after(60.0, own):
+        assert own[0], "it stays up"
+
+
+def test_fits_that_end_in_time_leave_nothing_behind():
+    with slots.stopped_after(0.0) as at_once:
+        assert at_once[0]
+    with slots.stopped_after(0.01):
+        pass
+    n_threads = threading.active_count()
+    for _ in range(100):
+        with slots.stopped_after(0.01) as flag:
+            assert threading.active_count() == n_threads
+    time.sleep(0.05)
+    assert not flag[0] and not slots._due
+
+
+# The keyed store: owners, room, time, and work that is made or under way.
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that a test sets."""
+    clock = SimpleNamespace(now=0.0)
+    fake = SimpleNamespace(monotonic=lambda: clock.now, sleep=time.sleep)
+    monkeypatch.setattr(store, "time", fake)
+    return clock
+
+
+def test_a_value_is_found_by_its_owner_only():
+    here = Store()
+    here.put("key", 1, "a")
+    assert here.get("key", "a") == 1
+    assert here.get("key", "b") is None and here.get("key") is None
+    here.pop("key", "b")
+    here.pop("other", "a")
+    assert here.forget("b") == [] and here.get("key", "a") == 1
+    here.put("key", 2)
+    assert here.forget("a") == [1] and here.values() == [2]
+
+
+def test_what_was_used_last_stays_where_there_is_no_room():
+    dropped = []
+    here = Store(3, dropped=dropped.append)
+    for number in range(3):
+        here.put(number, str(number))
+    assert here.get(0) == "0"
+    here.put(3, "3")
+    assert dropped == ["1"]
+    here.put(3, "three")
+    assert dropped == ["1", "3"] and sorted(here.values()) == ["0", "2", "three"]
+
+
+def test_room_is_made_by_who_has_too_much_and_then_by_who_has_most():
+    here = Store(10, most_owned=6, size=len)
+    here.put(1, "aaa", "a")
+    here.put(2, "bb", "b")
+    here.put(3, "bb", "b")
+    here.put(4, "bbb", "b")
+    assert here.get(2, "b") is None, "b has more than it may"
+    here.put(5, "ccc", "c")
+    assert here.get(3, "b") is None and here.get(4, "b") and here.get(1, "a")
+
+
+def test_a_value_goes_in_time_after_its_last_use(clock):
+    dropped = []
+    here = Store(seconds=10.0, dropped=dropped.append)
+    here.put("one", 1)
+    here.put("two", 2, "b")
+    clock.now = 8.0
+    assert here.get("one") == 1 and here.seconds_left("two", "b") == 2.0
+    clock.now = 11.0
+    assert here.seconds_left("two", "b") == 0.0 and here.seconds_left("two") == 0.0
+    assert here.get("two", "b") is None and dropped == [2]
+    clock.now = 19.0
+    assert here.get_or_make("one", lambda: 3) == 3
+    assert dropped == [2, 1] and here.sweep() == 0
+    clock.now = 30.0
+    assert here.sweep() == 1 and not here._owned
+
+
+def test_nothing_is_kept_of_what_fails_and_none_is_a_value():
+    here, made = Store(), []
+
+    def fails():
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        here.get_or_make("key", fails)
+    for _ in range(2):
+        assert here.get_or_make("key", lambda: made.append(1)) is None
+    assert made == [1]
+
+
+def test_many_at_once_make_it_once():
+    here, made, barrier = Store(), [], threading.Barrier(6)
+
+    def make():
+        time.sleep(0.1)
+        return made.append(1) or object()
+
+    def ask(_):
+        barrier.wait()
+        return here.get_or_make("key", make)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(ask, range(6)))) == len(made) == 1
+
+
+def test_what_is_made_while_its_owner_is_forgotten_is_not_kept():
+    here = Store(seconds=60.0)
+
+    def make():
+        here.forget("a")
+        here.sweep()
+        return 1
+
+    assert here.get_or_make("key", make, "a") == 1
+    assert here.values() == [] and not here._owned
+
+
+def test_work_under_way_stays_so_that_others_join_it():
+    here, go_on = Store(2), threading.Event()
+    tasks = [Task(lambda *_: go_on.wait(20.0)) for _ in range(3)]
+    for number, task in enumerate(tasks):
+        here.put(number, task)
+    assert len(here.values()) == 3
+    go_on.set()
+    assert all(task.wait(20.0) for task in tasks)
+    here.put(3, "done")
+    assert here.values() == [tasks[2], "done"]
+
+
+def test_memory_of_what_is_deleted_goes_back_to_the_system(monkeypatch):
+    given = []
+    monkeypatch.setattr(store, "give_back", lambda: given.append(1))
+    here = Store(seconds=60.0)
+    store.look()
+    del given[:]
+    here.put("key", "a table", "a visitor")
+    store.look()
+    assert not given
+    here.pop("key", "a visitor")
+    store.look()
+    store.look()
+    assert given == [1]

@@ -6,7 +6,7 @@ from playwright.sync_api import expect
 
 from tests.browser.canvas_page import state, wait_until
 from tests.browser.test_app import settled, slider, visit
-from tests.browser.test_canvas_layout import PHONE, SMALL
+from tests.browser.test_canvas_picture import PHONE, SMALL
 
 fixtures = (visit,)
 OPENER = "▶ Play the fit"

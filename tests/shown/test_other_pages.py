@@ -1,11 +1,13 @@
 """Numbers of Trade-off, Compare and Export against independent values."""
 
+from hashlib import blake2b
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 
 from pages.compare.candidates import Maps
@@ -15,10 +17,16 @@ from pages.state.context import resolve
 from pages.tradeoff import sweeps
 from pages.ui import exports
 from pages.work import studies
+from smpcore import PrototypeModel, SuperSparseRegressor, counterfactual
 from smpcore.codegen import Counts
 from smpcore.evaluation import SIZES
+from smpcore.explain import rule_in_words
+from smpcore.explain.flip import reduced
+from smpcore.papers import EXPERIMENTS
 from smpcore.readouts import READOUTS
+from smpcore.similarity import Similarity
 from tests.shown import oracle
+from tests.shown.oracle import says
 
 
 def asked(fit, score):
@@ -127,3 +135,99 @@ def test_ranges_and_counts_of_a_converter():
     edited.loc[1, "value of one count"] = 0.5
     found, problems = counts._changed(made, start, edited)
     assert found == {name: Counts(0.5, 0.0, 0, 1023)} and not problems
+
+
+# Changes and rules of models that are made by hand, where the answer is known.
+
+
+def by_hand(n_features=1, border=0.5):
+    """Features between 0 and 1: the second class where their sum is above a border."""
+    return PrototypeModel(
+        center=np.zeros(n_features),
+        scale=np.ones(n_features),
+        low=np.zeros(n_features),
+        high=np.ones(n_features),
+        similarity=Similarity(),
+        anchors=np.stack([np.zeros(n_features), np.ones(n_features)]),
+        mixing=np.eye(2),
+        bias=np.array([0.0, -border]),
+        pooling="max",
+        votes=np.eye(2),
+        intercept=np.zeros(2),
+        classes=np.arange(2),
+        counts=np.ones(2, dtype=np.int64),
+        feature_names=tuple(f"f{i}" for i in range(n_features)),
+        sample_shape=(n_features,),
+        kind_of_prototype="direction",
+    )
+
+
+@pytest.mark.parametrize("border", [0.3, 0.995])
+def test_a_change_may_go_to_the_end_of_the_range(border):
+    model = by_hand(border=border)
+    found = counterfactual(model, np.zeros(1), bounds=(model.low, model.high))
+    assert found.length == pytest.approx(border, abs=1e-5)
+    assert found.x == pytest.approx([border], abs=1e-5)
+
+
+def test_a_search_goes_as_near_as_it_can_and_keeps_whole_numbers():
+    """A number of any value stops at its border, a whole one at the next whole one."""
+
+    def flips(rows):
+        return (rows[:, 0] > 0.3) & (rows[:, 1] > 1.5)
+
+    blocks = [(slice(0, 1), True), (slice(1, 2), False)]
+    start = np.array([1.0, 4.0])
+    found = reduced(flips, np.zeros(2), start, blocks, lambda m: np.abs(m).sum(axis=1))
+    assert found == pytest.approx([0.3, 2.0], abs=1e-5)
+
+
+def test_the_rule_of_a_number_is_its_sum():
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X @ [2.0, -1.0] + 3.0
+    model = SuperSparseRegressor(similarity="linear").fit(X, y).model_
+    (sentence,) = rule_in_words(model)
+    slopes = LinearRegression().fit(X, y)
+    says(
+        sentence,
+        "The prediction is # · x0 − # · x1 + #.",
+        *(slopes.coef_[0], -slopes.coef_[1], slopes.intercept_),
+    )
+
+
+# A changed cell of what a paper prints breaks the digest of its table.
+
+DIGESTS = {
+    "smp-table-1": "b05b54524a8b618a",  # 220 numbers
+    "smp-table-1-protocols": "2a2ccb9ec92aaf54",  # 100 numbers
+    "smp-table-1-codes": "318ce60662ec7a76",  # 30 numbers
+    "small-table-1": "3a2d202df8efc31d",  # 160 numbers
+    "small-table-1-protocols": "b610e01789fb2f72",  # 64 numbers
+    "small-figure-1": "99c8fd7261e65aea",  # 1 number
+    "mprotsvm-table-1": "fb27310b232f604d",  # 6 numbers
+    "supersparse-figure-3": "601d6386169ff0f2",  # 1 number
+    "supersparse-table-1": "0353ba500ad3cef9",  # 96 numbers
+    "imkpl-table-1": "0a326ccc4a7b6b37",  # 49 numbers
+    "imkpl-tables-2-3": "56a0042dbe7ca367",  # 92 numbers
+    "imkpl-table-5": "c1bd13c3244e590d",  # 18 numbers
+    "imkpl-figure-3": "e9df978ecfd33522",  # 9 numbers
+}
+PRINTED = {
+    one.name: one.reported
+    for one in EXPERIMENTS
+    if any(np.isfinite(cell.value) for cell in one.reported)
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_cells_are_as_printed(name):
+    cells = [
+        f"{one.data}, {one.model}: {one.value!r} {one.spread!r}"
+        for one in PRINTED[name]
+    ]
+    digest = blake2b("\n".join(cells).encode(), digest_size=8).hexdigest()
+    assert digest == DIGESTS.get(name), digest
+
+
+def test_no_table_was_lost():
+    assert {*DIGESTS} == {*PRINTED}

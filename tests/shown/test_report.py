@@ -16,7 +16,7 @@ from smpcore.report.document import Page
 from tests.app import kernels, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
-from tests.shown.test_explained import by_hand
+from tests.shown.test_other_pages import by_hand
 from tests.shown.test_performance import calibrated, context
 from tests.shown.test_prototypes import section
 

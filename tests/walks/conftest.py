@@ -14,14 +14,6 @@ from tests.bench.classroom import free_port, start_server
 from tests.walks.visit import Visit, visiting
 
 WINDOW = {"width": 1280, "height": 720}
-#: Walks that `tests/run --all` takes: of minutes, and of what changes rarely.
-LATER = {"test_engineer", "test_kinds", "test_papers", "test_signals"}
-
-
-def pytest_itemcollected(item: pytest.Item) -> None:
-    """Leave to `tests/run --all` what belongs there."""
-    if item.path.stem in LATER:
-        item.add_marker(pytest.mark.exhaustive)
 
 
 class Site:
