@@ -44,12 +44,12 @@ PAGES = {
     "Guide": "guide",
 }
 #: Sentences that no visitor may come to read.
-_BROKEN = re.compile(
+_BROKEN = (
     "encountered an error|Internal error|Connection error|could not be drawn|Traceback"
 )
 PATIENCE = 60.0
-#: For so many ms a page has rested; less after a press, which is sent at once.
-QUIET, QUIET_AFTER_A_PRESS = 120, 40
+#: For so many ms a page has rested; less where the next thing is to press again.
+QUIET, QUIET_AFTER_A_PRESS = 120, 60
 
 
 @dataclass(frozen=True)
@@ -192,10 +192,9 @@ class Visit:
 
     def look(self) -> None:
         """Note what can be seen to be wrong, and what the server has logged."""
-        for text in self.page.evaluate("() => globalThis.speWatch?.wrong() ?? []"):
+        ask = "(broken) => globalThis.speWatch?.wrong(broken) ?? []"
+        for text in self.page.evaluate(ask, _BROKEN):
             self.found(text)
-        if match := _BROKEN.search(self.text()):
-            self.found(f"the page says: {match.group()}")
         log = self.log()
         if "Traceback" in log:
             self.found(f"server log: {log[log.index('Traceback') :][-500:]}")
@@ -225,9 +224,7 @@ class Visit:
         """Press it, and wait for the answer; whether it was still there."""
         self.doing = f"press {control}"
         self.pressed.append((self.state, control))
-        if not any(self._find(control) or self.rest()._find(control) for _ in range(3)):
-            return False
-        if control.kind == "download":
+        if control.kind == "download" and self._find(control):
             self.save(lambda: self._click(control))
             return True
         was_there = True
@@ -248,7 +245,8 @@ class Visit:
         for again in range(5):  # drawn anew under the pointer: a person presses again
             node = self._find(control)
             if node is None:
-                break
+                self.rest()
+                continue
             # Away from the button pressed last, whose tip may lie over this one.
             self.page.mouse.move(0, 0)
             try:
@@ -311,13 +309,13 @@ class Visit:
             one = label if label.count() else one
         self.page.mouse.move(0, 0)  # away from a tip that would lie over it
         one.click(**options)
-        return self.rest(QUIET_AFTER_A_PRESS)
+        return self.rest()
 
     def unfold(self, title: str) -> Visit:
         """Open an expander."""
         self.doing = f"unfold {title!r}"
         _visible(self.page.locator("summary").filter(has_text=title)).click()
-        return self.rest(QUIET_AFTER_A_PRESS)
+        return self.rest()
 
     def take(self, name: str) -> bytes:
         """Press a button that saves a file; the file, opened already."""

@@ -127,8 +127,9 @@ globalThis.speWatch = (() => {
     return "";
   }
 
-  function wrong() {
-    const found = [];
+  /** What can be seen to be wrong; words that nobody may come to read are. */
+  function wrong(broken) {
+    const found = [...(text().match(broken) ?? [])].map((words) => `the page says: ${words}`);
     for (const node of document.querySelectorAll("[data-testid=stException], .stException")) {
       if (visible(node)) found.push(`exception: ${clean(node.innerText)}`);
     }
