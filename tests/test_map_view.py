@@ -174,7 +174,7 @@ def test_a_map_that_comes_while_a_message_is_answered_is_looked_for_again(digits
     browser = Browser(data="digits")
     flat = figures.pca_view(browser.context.data.of("train")[0])
     before = Scene(browser.choice, browser.context.data, flat)
-    assert laying_out(browser.context, before)["share"] is not None
+    assert laying_out(browser.context, before)["share"] == 1
     now = Scene(browser.choice, browser.context.data, digits.view)
     assert laying_out(browser.context, now) is None
 
