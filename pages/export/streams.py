@@ -35,5 +35,10 @@ def control(made: Export, target: str) -> Stream | None:
     if not hop:
         return None
     if steps:
+        st.caption(
+            "In the code a missing sample counts as 0; here all features of its "
+            "channel are missing. After a gap the code should begin again, as its "
+            "README says."
+        )
         return FeatureStream.of(steps, hop)
     return Stream(tuple(dataset.channels), tuple(dataset.sample_columns), hop)

@@ -133,7 +133,7 @@ class Package:
     @cached_property
     def tests(self) -> Files:
         """The self-test as C."""
-        return selftest_files(self.model, self.vectors, self.name)
+        return selftest_files(self.model, self.vectors, self.name, self.stream)
 
     @property
     def documents(self) -> Files:

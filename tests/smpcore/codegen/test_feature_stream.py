@@ -6,14 +6,20 @@ import pytest
 
 from smpcore.chips import CHIPS, measure
 from smpcore.chips.measuring import NOT_DUE
-from smpcore.codegen import FeatureStream, compile_model, emit_stream, quantise
+from smpcore.codegen import (
+    FeatureStream,
+    compile_model,
+    emit_stream,
+    quantise,
+    test_vectors,
+)
 from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
 from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
 from smpcore.errors import DatasetError, ExportError
 from tests.smpcore.codegen.models import one_value, random_linear
-from tests.smpcore.codegen.test_stream import answered, check
-from tests.smpcore.codegen.toolchain import STRICT
+from tests.smpcore.codegen.test_stream import answered, check, stream_tested
+from tests.smpcore.codegen.toolchain import STRICT, bundle, contents, unpack
 
 CHANNELS = ("x", "y, mg", "z")
 COUNTS = (0.01, 1.0, 2.0**-12)
@@ -127,6 +133,22 @@ def test_every_window_has_the_features_of_its_samples(
     check(told, model, model.rows(frame))
 
 
+def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool, tmp_path):
+    """The header says so, and the README; a window without a gap is the same."""
+    model, stream = featured(None, 50, 50)
+    samples, _ = movements(400, seed=1)
+    samples[[60, 170], [0, 1]] = np.nan
+    told = answered(tool("gcc"), tmp_path, model, stream, samples)
+    zero = apply_steps(rows_of(np.nan_to_num(samples), 50, 50), stream.steps)
+    check(told, model, model.rows(zero))
+    missing = apply_steps(rows_of(samples, 50, 50), stream.steps)
+    gone = missing[[*stream.steps[0].feature_columns]].isna().all(axis=1)
+    assert [*np.flatnonzero(gone)] == [1]
+    packed = contents(bundle(model, test_vectors(model, n=8), stream=stream))
+    texts = [packed[name].decode() for name in ("mdl_stream.h", "README.md")]
+    assert all("counts as 0" in text and "mdl_stream_start" in text for text in texts)
+
+
 @pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize(("width", "hop"), [(None, 50), (16, 25), (8, 50)])
 def test_a_chip_has_the_same_features(simulated, chip, width, hop):
@@ -152,6 +174,14 @@ def test_a_program_has_only_what_its_features_need(tool, tmp_path, name):
     slots = len(model.inputs) * (4 if "band" in name else 1)
     header = emit_stream(model, "mdl", stream)["mdl_stream.h"].decode()
     assert f"#define MDL_STREAM_SLOTS {slots} " in header
+
+
+@pytest.mark.parametrize(("width", "hop"), [(None, 50), (8, 13)])
+def test_a_zip_tests_its_features(tool, tmp_path, width, hop):
+    model, stream = featured(width, 50, hop, density=1.0)
+    vectors = test_vectors(model, n=8)
+    unpack(bundle(model, vectors, "walk", stream=stream), tmp_path)
+    assert "selftest: 0 of 8 differ" in stream_tested(tool, tmp_path)
 
 
 def test_what_is_no_feature_is_refused():

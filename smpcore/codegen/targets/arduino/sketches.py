@@ -59,6 +59,8 @@ def words_of_sketches(package: Package) -> dict[str, str]:
     tests = [("selftest", "selftest", "VECTORS")]
     if whole:
         tests.append(("conversion", "selftest_quantise", "CONVERSIONS"))
+    if package.stream:
+        tests.append(("stream", "selftest_stream", "WINDOWS"))
     words["self_tests"] = "".join(
         _part("test", words | {"title": title, "function": function, "total": total})
         for title, function, total in tests

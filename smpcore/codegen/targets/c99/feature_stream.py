@@ -22,6 +22,7 @@ from smpcore.datasets.series_features import (
     hann,
     per_unit,
     scale,
+    series_features,
 )
 from smpcore.errors import ExportError
 
@@ -85,6 +86,16 @@ class FeatureStream(Stream):
                 QuantInput(given, *ends, per_unit=counted, exact=step.count == 1)
             )
         return samples
+
+    def window_inputs(self, model: Any, samples: np.ndarray) -> np.ndarray:
+        """Features of the windows as the model takes them; samples are counts."""
+        times, columns = self.begins(len(samples)) + np.arange(self.n_times), {}
+        for channel, step in enumerate(self.steps):
+            values = samples[times, channel] * step.count
+            features = series_features(values, step.features, step.count)
+            columns |= dict(zip(step.feature_columns, features.T, strict=True))
+        rows = [columns[entry.name] for entry in model.source.inputs]
+        return model.to_inputs(np.column_stack(rows))
 
     def note(self, c: Source, one: QuantInput) -> str:
         """Comment behind the name of a channel."""

@@ -119,11 +119,14 @@ def _example(package: Package, words: dict[str, str]) -> str:
         for e, name in zip(model.source.inputs, package.input_names, strict=True)
     )
     words = words | {"middles": "\n".join(middles), "given": "x" if whole else "values"}
-    words |= {
-        name: _part(f"{name} of integers", words) + "\n" if whole else ""
-        for name in ("declare", "convert", "test")
-    }
-    words["failed"] = "count != 0 || wrong != 0" if whole else "count != 0"
+    words["convert"] = _part("convert", words) if whole else ""
+    tests = [("selftest_quantise", "conversion", "CONVERSIONS")] * whole
+    if package.stream:
+        tests.append(("selftest_stream", "stream", "WINDOWS"))
+    words["test"] = "".join(
+        _part("test", words | {"function": f, "title": t, "total": n}) + "\n"
+        for f, t, n in tests
+    )
     if model.is_regression:
         value = f"{package.name}_predict({words['given']})"
         words["value"] = f"(double){value_in_units(package, value)}"

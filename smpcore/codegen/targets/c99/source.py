@@ -433,8 +433,17 @@ def _label_function(c: Source) -> str:
     return c.text("labels", words)
 
 
-def selftest_files(model: Any, vectors: TestVectors, prefix: str) -> dict[str, str]:
-    """A self-test: the model answers its test vectors, on any machine it runs on."""
+#: Windows of a stream that are tried: enough for every ring to begin anew.
+_WINDOWS = 8
+
+
+def selftest_files(
+    model: Any, vectors: TestVectors, prefix: str, stream: Any = None
+) -> dict[str, str]:
+    """A self-test: the model answers its test vectors, on any machine it runs on.
+
+    Its stream is given samples by a formula, and has to answer each window when due.
+    """
     tried, what = "class", "scores and class"
     if table := model.probability:
         tried, what = table.kind, f"scores, class and {table.kind}"
@@ -450,19 +459,78 @@ def selftest_files(model: Any, vectors: TestVectors, prefix: str) -> dict[str, s
         "math": "" if model.is_integer else "#include <math.h>\n\n",
         "tables": "\n".join(_vector_tables(c, vectors)),
         "conversion": "",
+        "stream": "",
+        "n_windows": _WINDOWS,
     }
     words = c.words | words | {"try": c.text(tried, words, "selftest")}
     words |= {name: c.text(name, words, "selftest") for name in ("bytes", "flash")}
+    files = {}
+    if stream:
+        words["stream"] = c.text("stream", words, "selftest")
+        more = words | _stream_words(c, words, stream)
+        name = f"{prefix}_selftest_stream.c"
+        files[name] = filled("c99/selftest_stream.c.in", more)
     if not model.is_integer:
-        return filled_folder("c99/selftest", words)
+        return files | filled_folder("c99/selftest", words)
     tried, size = conversions(model), f"[{c.m}_CONVERSIONS][{c.m}_N]"
     numbers = _table(c, f"float @_numbers{size}", _rows(tried.values, tried.kinds))
     integers = _table(c, f"{c.number} @_integers{size}", _rows(tried.integers))
     words |= {"numbers": f"{numbers}\n{integers}", "n_conversions": len(tried.kinds)}
     words["conversion"] = c.text("conversion", words, "selftest")
     conversion = filled("c99/selftest_quantise.c.in", words)
-    files = filled_folder("c99/selftest", words)
-    return files | {f"{prefix}_selftest_quantise.c": conversion}
+    files[f"{prefix}_selftest_quantise.c"] = conversion
+    return files | filled_folder("c99/selftest", words)
+
+
+def _stream_words(c: Source, words: dict[str, Any], stream: Any) -> dict[str, Any]:
+    """Middle and reach of each channel, and the answers to the windows."""
+    model, width, inputs = c.model, stream.width(c.model), stream.samples(c.model)
+    ends = np.array([(one.low, one.high) for one in inputs])
+    if width:
+        whole = zip(inputs, ends, strict=True)
+        ends = np.array([one.quantise(pair, width) for one, pair in whole])
+        middle, reach = ends.sum(axis=1) // 2, (ends[:, 1] - ends[:, 0]) // 2
+    else:
+        middle = ends.mean(axis=1).astype(np.float32)
+        reach = (np.ptp(ends, axis=1) / 2**16).astype(np.float32)
+    n = stream.n_times + (_WINDOWS - 1) * stream.hop
+    rows = stream.window_inputs(model, _samples(n, stream.hop, middle, reach))
+    scores = model.scores(rows).astype(np.int64 if model.is_integer else np.float32)
+    kind = f"int{width}_t" if width else "float"
+    tables = [
+        _table(c, f"{kind} @_{name}[{c.m}_STREAM_N]", [f"    {_numbers(values)}"])
+        for name, values in (("middle", middle), ("reach", reach))
+    ]
+    size = "1" if model.is_regression else f"{c.m}_CLASSES"
+    tables.append(_table(c, f"{c.score} @_due[{_WINDOWS}][{size}]", _rows(scores)))
+    words = words | {
+        "sample": kind,
+        "rules": "" if width else f"\n#include <float.h>\n{FLOAT_RULES}",
+        "rules_end": "" if width else FLOAT_RULES_END,
+    }
+    form = "integer" if width else "float"
+    words["value"] = c.text(f"{form} sample", words, "selftest").rstrip()
+    answer = "value" if model.is_regression else "class"
+    if not model.is_regression:
+        winners = [f"    {_numbers(model.winners(rows))}"]
+        tables.append(_table(c, f"{c.index} @_due_class[{_WINDOWS}]", winners))
+    words["try_window"] = c.text(f"window, {answer}", words, "selftest")
+    return words | {"tables": "\n".join(tables)}
+
+
+def _samples(n: int, hop: int, middle: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """Samples as the generated code computes them: noise, loud and soft by turns."""
+    noise, samples = 1, np.empty((n, len(middle)), middle.dtype)
+    for k in range(n):
+        shift = k // hop % 8 * 2
+        for c in range(len(middle)):
+            noise = noise * 75 % 65537
+            step = ((noise - 1) >> shift) - (2**15 >> shift)
+            if middle.dtype.kind == "f":
+                samples[k, c] = middle[c] + np.float32(step) * reach[c]
+            else:
+                samples[k, c] = middle[c] + int(step * reach[c] / 2**15)
+    return samples
 
 
 def _vector_tables(c: Source, vectors: TestVectors) -> Iterator[str]:

@@ -95,6 +95,15 @@ class Stream:
         """Bits of a sample's integers; None: it is floats."""
         return model.width if model.is_integer else None
 
+    def window_inputs(self, model: Any, samples: np.ndarray) -> np.ndarray:
+        """Inputs of the model, window by window, of samples as they are pushed."""
+        channel, time = self.places(model)
+        return samples[self.begins(len(samples)) + time, channel]
+
+    def begins(self, n: int) -> np.ndarray:
+        """Where the windows of n samples begin, as a column."""
+        return np.arange(0, n - self.n_times + 1, self.hop)[:, None]
+
     def note(self, c: Source, one: CompiledInput | QuantInput) -> str:
         """Comment behind the name of a channel."""
         return note(c, one) if one.low < one.high else " /* not used */"
@@ -230,7 +239,10 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
         "ranges": input_ranges(c, used) if width else "",
         "channels": input_names(c, [(one, stream.note(c, one)) for one in samples]),
         "quantise": "",
+        "gaps": "",
     }
+    if stream.has_names:
+        words["gaps"] = section("c99/parts.in", "gaps", words).removesuffix("\n")
     files = {}
     if width:
         words["quantise"] = section("c99/stream.c.in", "quantise", words)
