@@ -61,7 +61,7 @@ with problems_shown():  # the Python below can be had all the same
             )
         sentences.markdown(f"{fits} {formats.decision(form)}".strip())
         with place:
-            peers.section(made, form, known)
+            peers.section(made, form, chosen.chip, known.get(chosen.chip))
         with problems_shown(st.error):
             files.section(made, form, chosen, (sensors, stream), key, decision)
 with st.expander("The same model in Python"):

@@ -1,13 +1,16 @@
 """The export page shows measured models of other libraries, where there are any."""
 
+import pandas as pd
 import pytest
 
-from pages.export import settings
-from smpcore.chips import measured_names
+from pages.export import peers, settings
+from smpcore import load_dataset
+from smpcore.chips import CHIPS, measured_names, measured_peers, points_of
 from tests.app import kernels, opened
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 TITLE = "Compared with other libraries"
+IRIS = measured_peers(load_dataset("iris").digest)
 
 
 @pytest.fixture(autouse=True)
@@ -25,31 +28,56 @@ def _table(section):
     return section.dataframe[0].value.set_index("model")
 
 
-@pytest.mark.parametrize("number", ["float32", "int8"])
-def test_a_measured_set_has_two_charts_and_their_numbers(number):
-    section = _section("iris", method="smallk", **{"p.export_format": number})
-    charts = section.get("plotly_chart")
-    assert len(charts) == 2
-    shown = _table(section)
-    assert shown.index[0] == f"your model, {number}"
-    own, others = shown.iloc[0], shown.iloc[1:]
-    assert int(own["flash"].replace(",", "")) > 50
-    assert others.index.str.startswith("emlearn").any()
-    assert others["accuracy"].str.contains("±").all()
-    words = " ".join(caption.value for caption in section.caption)
-    assert "on the validation rows" in words and "emlearn" in words
-    for chart in charts:
-        assert f"your model, {number}" in chart.proto.spec
+def test_a_measured_set_has_two_charts_and_their_numbers_on_each_chip():
+    """Another number format moves the own mark only; what is better is said to be."""
+    shown = {}
+    for number, chip in (("float32", "ATmega328P"), ("int8", "ATmega328P")):
+        keys = {"p.export_format": number, "p.export_chip": chip}
+        section = _section("iris", method="smallk", **keys)
+        charts = section.get("plotly_chart")
+        assert len(charts) == 2
+        table = shown[number] = _table(section)
+        assert table.index[0] == f"your model, {number}"
+        others = table.iloc[1:]
+        assert others.index.str.startswith("emlearn").any()
+        assert others["accuracy"].str.contains(r" % \(.* to .*\)$").all()
+        assert {"flash, bytes", f"{CHIPS[chip].counted} per prediction"} <= {*table}
+        words = " ".join(caption.value for caption in section.caption)
+        assert "on the validation rows" in words and "emlearn" in words
+        assert chip in words
+        for chart in charts:
+            assert f"your model, {number}" in chart.proto.spec
+        points = pd.DataFrame(points_of(IRIS["chips"][chip]))
+        own = float(table.accuracy.iloc[0].split()[0]) / 100, _flash(table)
+        better = points[(points.group != "ours") & (points.flash_most <= own[1])]
+        better = better[better.accuracy > own[0] + 1e-3].model
+        (sentence,) = (m.value for m in section.markdown if "accurate" in m.value)
+        assert all(name in sentence.replace("\\", "") for name in better)
+        assert sentence.startswith("**More") or better.empty
+    assert _flash(shown["float32"]) > 3 * _flash(shown["int8"])
+    assert shown["float32"].iloc[1:].equals(shown["int8"].iloc[1:])
 
 
-def test_a_number_format_changes_the_mark_only():
-    both = [
-        _table(_section("iris", method="smallk", **{"p.export_format": number}))
-        for number in ("float32", "int8")
+def _flash(table):
+    return int(table["flash, bytes"].iloc[0].replace(",", ""))
+
+
+@pytest.mark.parametrize(
+    ("flash", "accuracy", "names"),
+    [
+        (500, 0.9, "**More accurate than yours in no more flash:** emlearn tree (95"),
+        (499, 0.9, "No model of others is more accurate"),
+        (500, 0.95, "No model of others is more accurate"),
+    ],
+)
+def test_a_rival_that_is_better_is_shown_as_better(flash, accuracy, names):
+    models = [
+        {"model": "ours, at most 512 B of flash", "ours": True, "flash": [9, 9, 9]},
+        {"model": "emlearn tree", "ours": False, "flash": [400, 450, 500]},
     ]
-    flash = [int(one.flash.iloc[0].replace(",", "")) for one in both]
-    assert flash[0] > 3 * flash[1]
-    assert both[0].iloc[1:].equals(both[1].iloc[1:])
+    rest = {"accuracy": [0.95, 0.01], "interval": [0.9, 0.97], "splits": 10}
+    points = points_of([model | rest | {"refused": 0} for model in models])
+    assert peers.better(pd.DataFrame(points), accuracy, flash).startswith(names)
 
 
 def test_another_set_has_one_sentence():

@@ -14,19 +14,18 @@ from pages.ui.readouts import TITLES, percent, scored_part
 from pages.ui.text import escape_markdown
 from smpcore import figures
 from smpcore.chips import (
+    CHIPS,
     ChipCosts,
-    PredictionCost,
     measured_names,
     measured_peers,
     points_of,
 )
 from smpcore.evaluation import ComparedFormat
 
-#: Cost -> title of its axis.
-_AXES = {"flash": "flash, bytes", "cycles": "cycles per prediction"}
 
-
-def section(made: Export, form: ComparedFormat, known: Mapping[str, ChipCosts]) -> None:
+def section(
+    made: Export, form: ComparedFormat, chip: str, both: ChipCosts | None
+) -> None:
     """Show how other libraries' models compare, where they were measured."""
     if made.compiled.is_regression:
         return
@@ -38,41 +37,74 @@ def section(made: Export, form: ComparedFormat, known: Mapping[str, ChipCosts]) 
                 f"{', '.join(map(escape_markdown, measured_names()))}; not on this "
                 "table."
             )
+        elif chip not in entry["chips"]:
+            st.caption(
+                "Models of other libraries were measured on this table for "
+                f"{', '.join(entry['chips'])}: choose it under *Costs on*."
+            )
         else:
-            _pictures(entry, made, form, known.get(entry["chip"]))
+            _pictures(entry, made, form, chip, both)
 
 
 def _pictures(
-    entry: dict[str, Any], made: Export, form: ComparedFormat, both: ChipCosts | None
+    entry: dict[str, Any],
+    made: Export,
+    form: ComparedFormat,
+    chip: str,
+    both: ChipCosts | None,
 ) -> None:
-    points, part = pd.DataFrame(points_of(entry)), scored_part(made.data)
-    scores = form.parts[part].scores
-    name = f"your model, {form.name}"
-    for place, cost in zip(st.columns(2), _AXES, strict=True):
-        own = None
+    points = pd.DataFrame(points_of(entry["chips"][chip]))
+    part, counted = scored_part(made.data), CHIPS[chip].counted
+    scores, name = form.parts[part].scores, f"your model, {form.name}"
+    own = {"model": name, "accuracy": percent(scores.accuracy)}
+    costs = {"flash": "flash, bytes", "cycles": f"{counted} per prediction"}
+    for place, (cost, title) in zip(st.columns(2), costs.items(), strict=True):
+        mark, own[title] = None, "no estimate"
         if both is not None:
-            found = _taken(both.alone, cost), scores.accuracy, scores.interval
-            own = figures.MarkedModel(name, *found)
-        title = f"{_AXES[cost]}, {entry['chip']}"
-        figure = figures.chip_peers(points, cost, (title, "accuracy"), own)
+            taken = both.alone.flash if cost == "flash" else both.alone.count
+            mark = figures.MarkedModel(name, taken, scores.accuracy, scores.interval)
+            own[title] = f"{taken:,}"
+        titles = f"{title}, {chip}", "accuracy"
         alt = (
-            f"Accuracy against {_AXES[cost]} of {len(points)} measured models"
-            f"{' and yours' if own else ''}; the table below has the same numbers"
+            f"Accuracy against {title} of {len(points)} measured models"
+            f"{' and yours' if mark else ''}; the table below has the same numbers"
         )
+        figure = figures.chip_peers(points, cost, titles, mark)
         place.plotly_chart(figure, key=f"peers_{cost}", alt=alt)
-    st.caption(_words(entry, part, both))
-    own = _own_line(name, scores.accuracy, both)
-    table_popover([own, *map(_line, points.to_dict("records"))])
+    st.caption(_words(entry, chip, part, both, points))
+    if both is not None:
+        st.markdown(better(points, scores.accuracy, both.alone.flash))
+    lines = [_line(point, costs) for point in points.to_dict("records")]
+    table_popover([own, *lines])
 
 
-def _taken(cost: PredictionCost, what: str) -> int:
-    return cost.flash if what == "flash" else cost.count
+def better(points: pd.DataFrame, accuracy: float, flash: int) -> str:
+    """Models of others that are more accurate than a model and no larger; Markdown."""
+    found = points[
+        (points.group != "ours")
+        & (points.accuracy > accuracy)
+        & (points.flash_most <= flash)
+    ]
+    if found.empty:
+        return "No model of others is more accurate than yours in as little flash."
+    best = found.sort_values("accuracy", ascending=False).itertuples()
+    names = (
+        f"{escape_markdown(one.model)} ({percent(one.accuracy)}, "
+        f"{one.flash_most:,.0f} B)"
+        for one in best
+    )
+    return f"**More accurate than yours in no more flash:** {', '.join(names)}."
 
 
-def _words(entry: dict[str, Any], part: str, both: ChipCosts | None) -> str:
+def _words(
+    entry: dict[str, Any],
+    chip: str,
+    part: str,
+    both: ChipCosts | None,
+    points: pd.DataFrame,
+) -> str:
     """What the marks are, and what of it can be compared."""
     versions = ", ".join(f"{name} {v}" for name, v in entry["versions"].items())
-    splits = max(model["splits"] for model in entry["entries"])
     own = "Your model has no cost estimate and is not drawn. "
     if both is not None:
         own = (
@@ -80,28 +112,31 @@ def _words(entry: dict[str, Any], part: str, both: ChipCosts | None) -> str:
             f"95 % interval), its costs {both.alone.origin}. "
         )
     return escape_markdown(
-        f"{own}Others: measured on {entry['date']} on a simulated {entry['chip']} "
-        f"({versions}); mean accuracy of {entry['test']:,} test rows over {splits} "
-        f"splits with {entry['training']:,} training rows each (bar: standard "
-        "deviation), settings chosen by cross-validation. Costs are of the prediction "
-        "alone, without scaling or conversion of inputs. Not the same rows as yours: a "
-        "difference within the bars says nothing."
+        f"{own}Others: measured on {entry['date']} on a simulated {chip} "
+        f"({versions}); mean accuracy of {entry['test']:,} test rows over "
+        f"{points.splits.max()} splits with {entry['training']:,} training rows each "
+        "(bar: 95 % interval of the mean), settings chosen by cross-validation. Costs "
+        "are of the prediction alone, without scaling or conversion of inputs. Not the "
+        "same rows as yours: a difference within the bars says nothing."
     )
 
 
-def _own_line(name: str, accuracy: float, both: ChipCosts | None) -> dict[str, str]:
-    line = {"model": name, "accuracy": percent(accuracy)}
-    for cost in _AXES:
-        line[cost] = "no estimate" if both is None else f"{_taken(both.alone, cost):,}"
-    return line
-
-
-def _line(point: dict[str, Any]) -> dict[str, str]:
+def _line(point: dict[str, Any], costs: Mapping[str, str]) -> dict[str, str]:
+    low, high = percent(point["low"]), percent(point["high"])
     line = {
         "model": point["model"],
-        "accuracy": f"{percent(point['accuracy'])} ± {100 * point['spread']:.1f}",
+        "accuracy": f"{percent(point['accuracy'])} ({low} to {high})",
     }
-    for cost in _AXES:
+    for cost, title in costs.items():
         least, most = point[f"{cost}_least"], point[f"{cost}_most"]
-        line[cost] = f"{least:,.0f} to {most:,.0f}" if most == most else "does not fit"
+        fits = "does not fit"
+        line[title] = f"{least:,.0f} to {most:,.0f}" if most == most else fits
+    if point["ours"] is not None:
+        line["ours in no more flash"] = "none is as small"
+    if point["ours"]:
+        mean, half = point["ours"]
+        verdict = "level"
+        if abs(mean) > half:
+            verdict = "ours is better" if mean > 0 else "ours is worse"
+        line["ours in no more flash"] = f"{mean:+.1f} ± {half:.1f} points: {verdict}"
     return line

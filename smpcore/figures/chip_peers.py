@@ -29,8 +29,9 @@ def chip_peers(
 ) -> go.Figure:
     """Accuracies against flash or cycles, by group, with one model marked.
 
-    Points have columns ``group``, ``model``, ``accuracy`` and ``spread`` (shares), and
-    `cost`, with `<cost>_least` and `<cost>_most`. One without this cost is not drawn.
+    Points have columns ``group``, ``model``, ``accuracy``, ``low`` and ``high``
+    (shares), and `cost`, with `<cost>_least` and `<cost>_most`. One without this cost
+    is not drawn.
     """
     figure = go.Figure()
     shown = points[np.isfinite(points[cost].astype(float))].sort_values(cost)
@@ -62,8 +63,8 @@ def _group(figure: go.Figure, part: pd.DataFrame, cost: str, place: int) -> None
         x=part[cost],
         y=part["accuracy"],
         error_y={
-            "array": np.minimum(part["spread"], 1 - part["accuracy"]),
-            "arrayminus": part["spread"],
+            "array": part["high"] - part["accuracy"],
+            "arrayminus": part["accuracy"] - part["low"],
             "thickness": 1,
             "width": 2,
         },

@@ -21,14 +21,7 @@ TEST_SHARE = 0.25
 N_FOLDS = 3
 #: Most training and test rows of a split; of larger tables a part is drawn.
 MOST_TRAINING, MOST_TEST = 3000, 2000
-#: Up to so many training rows there are `MANY` splits, above `FEW`.
-FEW_ROWS, MANY, FEW = 700, 5, 3
 _ENDINGS = (".arff", ".csv", ".parquet")
-
-
-def n_splits(n_training: int) -> int:
-    """Fewer splits of larger tables."""
-    return MANY if n_training <= FEW_ROWS else FEW
 
 
 def tables(names: list[str], places: list[Path]) -> Iterator[tuple[str, Dataset]]:

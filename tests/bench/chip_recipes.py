@@ -1,8 +1,8 @@
 """Our models for ``tests.bench.chip``: what cross-validation may choose from.
 
 All candidates are scored on the folds of the training rows, as integer models. Then for
-each limit of flash or cycles the best candidate is taken whose program, fitted on all
-training rows, keeps that limit on the chip. No test row has a part in it.
+each limit of flash or time the best candidate is taken whose program, fitted on all
+training rows, keeps that limit on a chip. No test row has a part in it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from smpcore import (
     SMPClassifier,
     SuperSparseClassifier,
 )
-from smpcore.chips import CHIPS, Measured, measure, needs_conversion
+from smpcore.chips import CHIPS, Chip, Measured, measure, needs_conversion
 from smpcore.codegen import (
     CompiledModel,
     QuantModel,
@@ -36,8 +36,7 @@ from smpcore.model import PrototypeModel
 from smpcore.similarity import Similarity
 from tests.bench.chip_data import Rows
 
-CHIP = CHIPS["ATmega328P"]
-#: Limits that the candidates are chosen for.
+#: Limits that the candidates are chosen for; of a Cortex-M in instructions.
 FLASH = tuple(
     2**n * size // 4 for n in range(7, 14) for size in (4, 6)
 )  # 128, 192, 256, 384, ..., 12288
@@ -135,14 +134,13 @@ class Scored:
     candidate : Candidate
     accuracy : float
         Mean over the folds, of the integer model.
-    flash, cycles : float
-        Estimated, the most of the folds.
+    costs : dict of str to (float, float)
+        Chip -> bytes of flash and cycles, estimated, the most of the folds.
     """
 
     candidate: Candidate
     accuracy: float
-    flash: float
-    cycles: float
+    costs: dict[str, tuple[float, float]]
 
 
 def scored(rows: Rows, large: bool) -> list[Scored]:
@@ -154,19 +152,18 @@ def scored(rows: Rows, large: bool) -> list[Scored]:
             found.append(_score(candidate, rows))
         except SmpcoreError:  # such as a model that uses no input
             continue
-    return sorted(found, key=lambda one: (-one.accuracy, one.flash))
+    return sorted(found, key=lambda one: (-one.accuracy, one.costs["ATmega328P"]))
 
 
 def _score(candidate: Candidate, rows: Rows) -> Scored:
-    accuracies, costs = [], []
+    accuracies, costs = [], {chip: (0.0, 0.0) for chip in CHIPS}
     for train, held in rows.folds:
         quant = candidate.quantised(rows, train)
         accuracies.append(accuracy(quant, rows, held))
-        costs.append(estimated(quant, CHIP.name))
-    flash, cycles = (
-        max(getattr(c, what) for c in costs) for what in ("flash", "count")
-    )
-    return Scored(candidate, float(np.mean(accuracies)), flash, cycles)
+        for chip, most in costs.items():
+            found = estimated(quant, chip)
+            costs[chip] = max(most[0], found.flash), max(most[1], found.count)
+    return Scored(candidate, float(np.mean(accuracies)), costs)
 
 
 def raw_rows(quant: QuantModel, rows: Rows, places: np.ndarray) -> np.ndarray:
@@ -180,8 +177,8 @@ def accuracy(quant: QuantModel, rows: Rows, places: np.ndarray) -> float:
     return float((answers == rows.y[places]).mean())
 
 
-def line(quant: QuantModel, rows: Rows) -> dict[str, Any]:
-    """What an integer model takes on the chip, and how right it is.
+def line(quant: QuantModel, rows: Rows, chip: Chip) -> dict[str, Any]:
+    """What an integer model takes on a chip, and how right it is.
 
     Raises
     ------
@@ -191,7 +188,7 @@ def line(quant: QuantModel, rows: Rows) -> dict[str, Any]:
     raw = raw_rows(quant, rows, rows.test[:N_ASKED])
     integers = quant.quantise(raw)
     asked = np.vstack([integers, saturating_row(quant)[None]])
-    told = measure(quant, asked, CHIP)
+    told = measure(quant, asked, chip)
     assert np.array_equal(told.scores, quant.scores(asked)), "the chip differs"
     assert np.array_equal(told.winners, quant.winners(asked)), "the chip differs"
     entry = {
@@ -202,7 +199,7 @@ def line(quant: QuantModel, rows: Rows) -> dict[str, Any]:
     }
     both = told
     if needs_conversion(quant):
-        both = measure(quant, raw, CHIP, converted=True)
+        both = measure(quant, raw, chip, converted=True)
     more = _takes(both, both.counts[: len(raw)])
     return entry | {f"{what}, from floats": more[what] for what in ("flash", "cycles")}
 
@@ -218,7 +215,7 @@ def _takes(told: Measured, counts: np.ndarray) -> dict[str, int]:
 
 @dataclass
 class Picks:
-    """The best of the candidates within limits of flash and cycles, on one split.
+    """The best of the candidates within limits of flash and time, on one split.
 
     Parameters
     ----------
@@ -228,41 +225,43 @@ class Picks:
 
     rows: Rows
     ranking: list[Scored]
-    _known: dict[int, dict[str, Any] | None] = field(default_factory=dict)
+    _known: dict[tuple[int, str], dict[str, Any] | None] = field(default_factory=dict)
 
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """A line for each limit that any candidate keeps."""
+    def lines(self, chip: Chip) -> Iterator[dict[str, Any]]:
+        """A line for each limit that any candidate keeps on a chip."""
         for what, limits in (("flash", FLASH), ("cycles", CYCLES)):
-            unit = "B of flash" if what == "flash" else "cycles"
+            unit = "B of flash" if what == "flash" else chip.counted
             for limit in limits:
-                found = self._best(what, limit)
+                found = self._best(what, limit, chip)
                 if found is not None:
                     yield {"name": f"ours, at most {limit:,} {unit}"} | found
 
-    def _best(self, what: str, limit: int) -> dict[str, Any] | None:
+    def _best(self, what: str, limit: int, chip: Chip) -> dict[str, Any] | None:
         for place, one in enumerate(self.ranking):
-            if getattr(one, what) > _OFF * limit:
+            if one.costs[chip.name][what == "cycles"] > _OFF * limit:
                 continue
-            measured = self._measured(place)
+            measured = self._measured(place, chip)
             if measured is not None and measured[what] <= limit:
                 return measured
         return None
 
-    def _measured(self, place: int) -> dict[str, Any] | None:
-        if place not in self._known:
+    def _measured(self, place: int, chip: Chip) -> dict[str, Any] | None:
+        key = place, chip.name
+        if key not in self._known:
             candidate = self.ranking[place].candidate
-            self._known[place] = None
+            self._known[key] = None
             try:
-                found = line(candidate.quantised(self.rows, self.rows.train), self.rows)
+                quant = candidate.quantised(self.rows, self.rows.train)
+                found = line(quant, self.rows, chip)
                 number = f"int{candidate.width}"
-                self._known[place] = found | {"chosen": f"{candidate.family}, {number}"}
+                self._known[key] = found | {"chosen": f"{candidate.family}, {number}"}
             except SmpcoreError:  # it does not fit
                 pass
-        return self._known[place]
+        return self._known[key]
 
 
-def l1_line(rows: Rows, n: int) -> dict[str, Any]:
-    """Logistic regression with l1 penalty and about n weights, through our emitter."""
+def l1_model(rows: Rows, n: int) -> tuple[QuantModel, float]:
+    """Logistic regression with l1 penalty and about n weights, and its accuracy."""
     scaler, fitted = l1_fitted(rows, n)
     weights, bias = fitted.coef_, fitted.intercept_
     if len(weights) == 1:
@@ -277,7 +276,7 @@ def l1_line(rows: Rows, n: int) -> dict[str, Any]:
         if np.mean(quant.predict(own) == wanted) >= _SAME:
             break
     theirs = fitted.score(scaler.transform(rows.X[rows.test]), rows.y[rows.test])
-    return line(quant, rows) | {"in Python": theirs}
+    return quant, theirs
 
 
 def l1_fitted(rows: Rows, n: int) -> tuple[StandardScaler, LogisticRegression]:

@@ -16,6 +16,7 @@ from scipy import stats
 
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
 from smpcore.evaluation.comparison import corrected_error
+from smpcore.evaluation.scores import wilson
 from tests.bench.peers import PACKAGES
 
 RANGES = (
@@ -23,6 +24,19 @@ RANGES = (
     *("flash, from floats", "cycles, from floats"),
 )
 OURS = "ours, at most "
+
+
+def _interval(shares: pd.Series, n_train: int, n_test: int) -> list[float]:
+    """95 % interval of a mean share, between 0 and 1.
+
+    Wilson's, of as many rows as have the standard error of Nadeau and Bengio: that of a
+    single split where all splits are equal.
+    """
+    mean = float(shares.mean())
+    error = corrected_error(shares.to_numpy(), n_train, n_test)
+    n = mean * (1 - mean) / error**2 if error > 0 else 0
+    n = n or n_test
+    return [round(end, 5) for end in wilson(mean * n, n)]
 
 
 def _half(differences: np.ndarray, n_train: int, n_test: int) -> float:
@@ -102,16 +116,20 @@ def at_equal_flash(lines: pd.DataFrame, n_train: int, n_test: int) -> pd.DataFra
             entry
             | {
                 "ours within": max(below),
-                "difference": f"{mean:+.1f} ± {half:.1f}",
+                "difference": round(mean, 2),
+                "half": round(half, 2),
                 "verdict": verdict,
             }
         )
     return pd.DataFrame(out)
 
 
-def entries(lines: pd.DataFrame) -> list[dict[str, Any]]:
-    """Lines of a data set as they are saved, see `smpcore.chips.peers`."""
+def entries(
+    lines: pd.DataFrame, beside: pd.DataFrame, n_train: int, n_test: int
+) -> list[dict[str, Any]]:
+    """Lines of a data set on a chip as they are saved, see `smpcore.chips.peers`."""
     found = []
+    compared = {one["peer"]: one for one in beside.to_dict("records")}
     for name, own in _groups(lines):
         if len(own) < 2:  # one split has no spread
             continue
@@ -122,6 +140,15 @@ def entries(lines: pd.DataFrame) -> list[dict[str, Any]]:
             "accuracy": [round(float(own.accuracy.mean()), 5)],
         }
         entry["accuracy"].append(round(float(own.accuracy.std(ddof=1)), 5))
+        entry["interval"] = _interval(own.accuracy, n_train, n_test)
+        if own.agrees.notna().any():
+            entry["agrees"] = round(float(own.agrees.mean()), 4)
+        if one := compared.get(name):
+            entry["beside"] = {"ours": "", "points": []}
+            if one.get("half", np.nan) >= 0:
+                limit = f"{one['ours within']:,.0f} B of flash"
+                points = [one["difference"], one["half"]]
+                entry["beside"] = {"ours": f"{OURS}{limit}", "points": points}
         for what in RANGES:
             known = own[what].dropna() if what in own else []
             if len(known):
@@ -150,11 +177,6 @@ def save(sets: dict[str, dict[str, Any]], file: Path = TABLE) -> None:
     versions = {name: version(name) for name in PACKAGES}
     for name, entry in sets.items():
         known[name] = {"date": today, "versions": versions, **entry}
-    whole = {"schema": SCHEMA, "chip": "ATmega328P", "sets": known}
-    text = json.dumps(whole, indent=1, sort_keys=True)
-    text = re.sub(r"\[\s+([-\d., \n]+?)\s+\]", _on_one_line, text)
+    text = json.dumps({"schema": SCHEMA, "sets": known}, indent=1, sort_keys=True)
+    text = re.sub(r"\n {6,}|\n {5}(?=})", " ", text)  # a model, a line
     file.write_text(text + "\n", "ascii")
-
-
-def _on_one_line(numbers: re.Match[str]) -> str:
-    return f"[{' '.join(numbers[1].split())}]"

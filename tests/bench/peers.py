@@ -235,7 +235,7 @@ def peers() -> Iterator[Peer]:
         for n in (16, 64)
     }
     networks = [
-        MLPClassifier((n,), alpha=a, max_iter=500, random_state=0)
+        MLPClassifier((n,), alpha=a, max_iter=3000, random_state=0)
         for n in (8, 16)
         for a in (1e-3, 1e-1)
     ]

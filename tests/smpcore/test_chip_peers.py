@@ -1,6 +1,7 @@
 """Measured models of other libraries: the saved table, its chart, what is level."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from smpcore.chips import CHIPS, measured_names, measured_peers, points_of
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
 from smpcore.figures import MarkedModel
 from tests.bench.chip_data import split_rows
-from tests.bench.chip_tables import entries
+from tests.bench.chip_tables import at_equal_flash, entries
 
 BUNDLED = {info.key for info in list_datasets()} & {*measured_names()}
 OWN = MarkedModel("your model", 300, 0.9, (0.8, 0.95))
@@ -50,20 +51,23 @@ def _lines() -> pd.DataFrame:
     )
 
 
-def _points() -> pd.DataFrame:
-    return pd.DataFrame(points_of({"entries": entries(_lines())}))
+def _points(lines: pd.DataFrame) -> pd.DataFrame:
+    beside = at_equal_flash(lines, 75, 25)
+    return pd.DataFrame(points_of(entries(lines, beside, 75, 25)))
 
 
 @pytest.mark.parametrize("cost", ["flash", "cycles"])
 def test_every_model_that_fits_is_drawn_with_its_own_mark(cost):
-    points = _points()
+    points = _points(_lines())
     figure = figures.chip_peers(points, cost, ("x", "y"), OWN)
     drawn = {trace.name: trace for trace in figure.data}
     assert list(drawn) == ["ours", "emlearn", "m2cgen", "your model"]
     for group, own in points.groupby("group"):
         np.testing.assert_array_equal(drawn[group].x, own[cost])
-        np.testing.assert_array_equal(drawn[group].error_y.arrayminus, own.spread)
-        assert (drawn[group].y + drawn[group].error_y.array <= 1).all()
+        bars = drawn[group].error_y
+        np.testing.assert_allclose(drawn[group].y - bars.arrayminus, own.low)
+        np.testing.assert_allclose(drawn[group].y + bars.array, own.high)
+        assert (own.low > 0).all() and (own.high < 1).all()
     marks = {(t.marker.color, t.marker.symbol) for t in figure.data}
     assert len(marks) == len({m[0] for m in marks}) == len({m[1] for m in marks}) == 4
     assert drawn["your model"].error_y.array[0] == pytest.approx(0.05)
@@ -74,8 +78,7 @@ def test_every_model_that_fits_is_drawn_with_its_own_mark(cost):
 def test_a_model_that_never_fits_is_not_drawn():
     lines = _lines()
     lines.loc[lines.name == "m2cgen tree", ["flash", "cycles"]] = np.nan
-    points = pd.DataFrame(points_of({"entries": entries(lines)}))
-    figure = figures.chip_peers(points, "flash", ("x", "y"), None)
+    figure = figures.chip_peers(_points(lines), "flash", ("x", "y"), None)
     assert [trace.name for trace in figure.data] == ["ours", "emlearn"]
 
 
@@ -86,7 +89,8 @@ def test_the_usual_sets_were_measured():
 @pytest.mark.parametrize("name", sorted(BUNDLED))
 def test_bundled_sets_are_found_by_their_content(name):
     entry = measured_peers(load_dataset(name).digest)
-    assert entry["name"] == name in measured_names() and entry["chip"] in CHIPS
+    assert entry["name"] == name in measured_names()
+    assert {"ATmega328P"} <= {*entry["chips"]} <= {*CHIPS}
     assert measured_peers("0" * 32) is None
 
 
@@ -94,16 +98,36 @@ def test_the_saved_table_is_whole():
     whole = json.loads(TABLE.read_text("ascii"))
     assert whole["schema"] == SCHEMA
     for entry in whole["sets"].values():
-        groups = {point["group"] for point in points_of(entry)}
-        assert groups >= {"ours", *PEERS}
         assert entry["training"] > 0 < entry["test"] and len(entry["date"]) == 10
-        for model in entry["entries"]:
-            mean, spread = model["accuracy"]
-            assert 0 < mean <= 1 and 0 <= spread < 0.5
-            assert 0 <= model["refused"] <= model["splits"]
-            for cost in ("flash", "cycles"):
-                spans = model.get(cost, [])
-                assert spans == sorted(spans) and (spans or model["refused"])
+        for models in entry["chips"].values():
+            groups = {point["group"] for point in points_of(models)}
+            assert groups >= {"ours", *PEERS}
+            known = {model["model"]: model for model in models}
+            for model in models:
+                (mean, spread), (low, high) = model["accuracy"], model["interval"]
+                assert 0 <= low < mean <= high <= 1 and 0 <= spread < 0.5
+                assert model.get("agrees", 1.0) > 0.97
+                assert 0 <= model["refused"] <= model["splits"]
+                for cost in ("flash", "cycles"):
+                    spans = model.get(cost, [])
+                    assert spans == sorted(spans) and (spans or model["refused"])
+                if "beside" in model:
+                    _check_beside(model, known)
+
+
+def _check_beside(model, known):
+    """What is said of ours is the difference of both means, of no larger programs."""
+    if not model["beside"]["points"]:
+        ours = [one for name, one in known.items() if name.endswith("B of flash")]
+        assert min(one["flash"][2] for one in ours) > model["flash"][0]
+        return
+    points, half = model["beside"]["points"]
+    limit = float(re.sub("[^0-9]", "", model["beside"]["ours"]))
+    assert not model["refused"] and limit <= model["flash"][0] and half >= 0
+    if ours := known.get(model["beside"]["ours"]):
+        assert ours["flash"][2] <= limit
+        difference = 100 * (ours["accuracy"][0] - model["accuracy"][0])
+        assert difference == pytest.approx(points, abs=0.01)
 
 
 #: What a rival's name says -> the same family as scikit-learn has it.
@@ -126,9 +150,9 @@ def test_a_rival_is_as_accurate_as_scikit_learn_makes_its_family(name):
             made = make_pipeline(StandardScaler(), model)
             made.fit(rows.X[rows.train], rows.y[rows.train])
             right[family].append(made.score(rows.X[rows.test], rows.y[rows.test]))
-    entries = json.loads(TABLE.read_text("ascii"))["sets"][name]["entries"]
-    rivals = [one for one in entries if not one["ours"]]
-    assert len(rivals) > 10
+    chips = measured_peers(dataset.digest)["chips"].values()
+    rivals = [one for models in chips for one in models if not one["ours"]]
+    assert len(rivals) > 10 * len(chips)
     for one in rivals:
         family = next(word for word in FAMILIES if word in one["model"])
         assert one["accuracy"][0] >= np.mean(right[family]) - 0.05, one["model"]
