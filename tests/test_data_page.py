@@ -286,6 +286,20 @@ def test_a_ts_file_is_series_and_drawn():
     assert "has no @data line" in said(page)
 
 
+def test_features_of_bundled_series_make_a_copy_beside_the_own_table():
+    page, own = opened(), table_store.keep(load_dataset("iris"))
+    small = {"n_samples": 40, "n_times": 12}
+    session_of(page).choice = Choice(data="series", data_values=small, others=(own,))
+    (box,) = [one for one in page.run().multiselect if "Features" in one.label]
+    sound(box.set_value(["mean", "band 4"]).run())
+    made = choice(page)
+    assert made.data == MINE and made.token != own and own in made.others
+    copy = kept_table(made.token).value.dataset
+    assert [step.features for step in copy.feature_steps] == [("mean", "band 4")] * 9
+    assert len(copy.feature_columns) == 18 and kept_table(own)
+    assert "One count of each channel: c1" in said(page)
+
+
 def test_a_long_table_becomes_series():
     page = bring(opened(), LONG)
     assert "Channels" not in facts(page)

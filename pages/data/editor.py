@@ -167,11 +167,14 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
     if fit_problem(dataset):
         visit.draft = table_store.keep(dataset, token=visit.draft)
         return
-    same = choice.data == MINE and not (visit.draft or brought)
+    edited = not (visit.draft or brought)
+    same = edited and choice.data == MINE
     if visit.draft:
         table_store.delete(visit.draft)
         visit.draft = ""
     token = choice.token if same else table_store.upload_of(choice)
+    if edited and choice.data in BUNDLED:
+        token = ""  # beside the visitor's own tables
     token = table_store.keep(dataset, token=token)
     start = {"data_values": {}, "view": {}, "open_test": False}
     if choice.data != MINE:

@@ -11,6 +11,7 @@ import streamlit as st
 
 from pages.data import editor
 from pages.state import session
+from pages.state.choice import BUNDLED
 from pages.ui.elements import problems_shown
 from pages.ui.text import message
 from smpcore import Dataset, SmpcoreError
@@ -21,7 +22,8 @@ KINDS = ("number", "category", "text")
 _HELP = (
     "A model then learns from these numbers of each channel, not from its samples, and "
     "Export has C that computes them from one sample at a time, bit for bit the same. "
-    "Samples are counted in whole numbers. A band is the strength around so many "
+    "Samples are counted in whole numbers. Features of a bundled table make a copy of "
+    "it, which is yours. A band is the strength around so many "
     "cycles per series, by Goertzel's recursion."
 )
 
@@ -122,7 +124,8 @@ def _summary(column: pd.Series) -> str:
 def features_of_series(dataset: Dataset, division: Split) -> None:
     """Let the visitor choose features; they become a step that is recorded."""
     steps = dataset.feature_steps
-    if not dataset.private or not (dataset.channels or steps):
+    is_bundled = session.current().data in BUNDLED
+    if not (dataset.private or is_bundled) or not (dataset.channels or steps):
         return
     n_times = steps[0].n_times if steps else dataset.sample_shape[1]
     st.multiselect(
@@ -169,7 +172,8 @@ def _features_changed(dataset: Dataset, division: Split) -> None:
         session.get().results["features_problem"] = dataset.digest, str(error)
         return
     shape = len(steps), steps[0].n_times
-    editor.keep(changed if names else replace(changed, sample_shape=shape))
+    changed = changed if names else replace(changed, sample_shape=shape)
+    editor.keep(replace(changed, private=True))
 
 
 def _features_key(dataset: Dataset) -> str:
