@@ -1,6 +1,5 @@
 """What a model takes on a chip: its size, and its answers on a simulated one."""
 
-from smpcore.chips.chip import CHIPS, Chip
 from smpcore.chips.costs import (
     ChipCosts,
     PredictionCost,
@@ -8,9 +7,16 @@ from smpcore.chips.costs import (
     measure_costs,
     needs_conversion,
 )
-from smpcore.chips.measuring import Measured, available, measure
 from smpcore.chips.peers import measured_names, measured_peers, points_of
-from smpcore.chips.programs import Sizes, sizes
+from smpcore.chips.programs import (
+    CHIPS,
+    Chip,
+    Measured,
+    Sizes,
+    available,
+    measure,
+    sizes,
+)
 
 __all__ = [
     "CHIPS",

@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from smpcore.chips.chip import CHIPS, Chip
-from smpcore.chips.measuring import NOT_DUE, available, measure
-from smpcore.chips.programs import numbers, taken_type
+from smpcore.chips.programs import (
+    CHIPS,
+    NOT_DUE,
+    Chip,
+    available,
+    measure,
+    numbers,
+    taken_type,
+)
 from smpcore.codegen import (
     CompiledModel,
     QuantModel,

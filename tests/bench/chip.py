@@ -31,9 +31,8 @@ from scipy import stats
 
 from smpcore import Dataset
 from smpcore.chips import CHIPS, Chip
-from smpcore.chips.measuring import simulated
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
-from smpcore.chips.programs import ChipProgram
+from smpcore.chips.programs import ChipProgram, simulated
 from smpcore.errors import ExportError
 from smpcore.evaluation.comparison import corrected_error
 from smpcore.evaluation.scores import wilson

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smpcore import METHODS, chips
-from smpcore.chips import CHIPS, available, measure, measuring, programs, sizes
+from smpcore.chips import CHIPS, available, measure, programs, sizes
 from smpcore.chips.programs import simavr_runner
 from smpcore.codegen import compile_model, quantise, sample
 from smpcore.codegen.constants import has_tables
@@ -64,7 +64,7 @@ def test_a_program_without_an_answer_is_told(simulated, monkeypatch):
     """What a chip does not answer is no score."""
     model = groups()["int8, 0"]["mixed"]
     rows = rows_of(model, 20)
-    monkeypatch.setattr(measuring, "_on_avr", lambda *asked: np.empty(0, asked[-1]))
+    monkeypatch.setattr(programs, "_on_avr", lambda *asked: np.empty(0, asked[-1]))
     with pytest.raises(ExportError, match="answered 0 of 20 rows"):
         measure(model, rows, simulated("ATmega328P"))
 

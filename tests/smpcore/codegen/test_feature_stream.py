@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from smpcore.chips import CHIPS, measure
-from smpcore.chips.measuring import NOT_DUE
+from smpcore.chips.programs import NOT_DUE
 from smpcore.codegen import (
     FeatureStream,
     compile_model,
