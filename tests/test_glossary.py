@@ -16,7 +16,7 @@ TEXT = (ROOT / "assets" / "glossary.md").read_text("utf-8")
 SOURCES = [
     *ROOT.glob("pages/**/*.py"),
     ROOT / "smpcore" / "readouts.py",
-    ROOT / "smpcore" / "explain" / "prototype_table.py",
+    ROOT / "smpcore" / "explain" / "prototypes.py",
 ]
 STRINGS = {
     node.value.lower()

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from smpcore import codegen
 from smpcore.chips import CHIPS, measure
 from smpcore.chips.programs import NOT_DUE
 from smpcore.codegen import (
@@ -11,7 +12,6 @@ from smpcore.codegen import (
     compile_model,
     emit_stream,
     quantise,
-    test_vectors,
 )
 from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
 from smpcore.datasets.columns import cells
@@ -144,7 +144,7 @@ def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool, tmp_pa
     missing = apply_steps(rows_of(samples, 50, 50), stream.steps)
     gone = missing[[*stream.steps[0].feature_columns]].isna().all(axis=1)
     assert [*np.flatnonzero(gone)] == [1]
-    packed = contents(bundle(model, test_vectors(model, n=8), stream=stream))
+    packed = contents(bundle(model, codegen.test_vectors(model, n=8), stream=stream))
     texts = [packed[name].decode() for name in ("mdl_stream.h", "README.md")]
     assert all("counts as 0" in text and "mdl_stream_start" in text for text in texts)
 
@@ -179,7 +179,7 @@ def test_a_program_has_only_what_its_features_need(tool, tmp_path, name):
 @pytest.mark.parametrize(("width", "hop"), [(None, 50), (8, 13)])
 def test_a_zip_tests_its_features(tool, tmp_path, width, hop):
     model, stream = featured(width, 50, hop, density=1.0)
-    vectors = test_vectors(model, n=8)
+    vectors = codegen.test_vectors(model, n=8)
     unpack(bundle(model, vectors, "walk", stream=stream), tmp_path)
     assert "selftest: 0 of 8 differ" in stream_tested(tool, tmp_path)
 
