@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PASSED = ROOT / "tests/nightly.json"
-CHIP = ("smpcore/codegen/**/*", "smpcore/chips/**/*", "smpcore/model/*.py")
+CHIP = ("smpcore/codegen/**/*", "smpcore/chips/*.[!j]*", "smpcore/model/*.py")
 FITS = ("smpcore/methods/**/*.py", "smpcore/solvers/*.py")
 CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
 #: Test file -> the files it watches.

@@ -28,7 +28,6 @@ pytestmark = [
 ]
 # A function of the package has the module's name.
 place = sys.modules["smpcore.evaluation.executors"]
-cluster_tasks = sys.modules["smpcore.evaluation.executors"]
 
 
 def _ended(cluster):
@@ -157,8 +156,9 @@ def test_a_lost_cluster_is_told_and_what_came_is_kept(mortal):
 def test_a_cluster_without_workers_is_told_in_the_end(monkeypatch):
     cluster = Cluster(1)
     monkeypatch.setenv(place.VARIABLE, cluster.address)
-    monkeypatch.setattr(cluster_tasks, "LOADING", 2.0)
     dataset, drawn, walks = _asked("smp", n_points=10)
+    assert engine().client is not None  # a new worker has time to load the package
+    monkeypatch.setattr(place, "LOADING", 2.0)
     try:
         with pytest.raises(SmpcoreError, match="cluster") as told:
             for _ in _swept(dataset, drawn, walks):
