@@ -61,7 +61,7 @@ def show_sample() -> None:
 
 
 #: How often a student's page looks whether the teacher has moved the class.
-FOLLOW_SECONDS = 1.0
+FOLLOW_SECONDS = 1.5
 
 #: Title, icon and question of each page, in the order of the bar; the figure of the
 #: first one says what it shows.
