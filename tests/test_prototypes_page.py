@@ -29,6 +29,7 @@ from smpcore.evaluation import match_prototypes
 from tests.app import brought, kernels, opened, said, session_of, sound, until
 from tests.smpcore.test_report_calculator import script_of
 from tests.smpcore.test_report_sections import words_of
+from tests.test_forbidding_page import forbidden
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -342,8 +343,8 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     sound(page.run())
     assert "You edited this row; true value before editing:" in said(page)
     assert "True value: " not in said(page)
-    for forbidden in ([lines().index[0]], [column], []):
-        sound(page.multiselect(key="forbidden_features").set_value(forbidden).run())
+    for names in ([lines().index[0]], [column], []):
+        sound(forbidden(page).set_value(names).run())
         assert list(lines()["hold"]) == [name == column for name in lines().index]
         assert lines().loc[column, "value"] == 9.5
         assert "You edited this row" in said(page)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import links, session, table_store
+from pages.state import links, session, table_store, widget_state
 from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice
 from pages.state.session import Live
 from pages.ui import files
@@ -34,20 +34,11 @@ def dataset_picker() -> None:
             "The chosen file is no longer on this server; another data set is shown."
         )
     left, right = st.columns([4, 1], vertical_alignment="bottom")
-    # Where the session has chosen, it is another control: a browser that has not drawn
-    # this one yet sends what it has, and the visitor seems to have chosen that.
-    picked, number = MINE if draft else choice.data, visit.editions["data_pick"]
-    if st.session_state.get(f"data_pick_{number}", picked) != picked:
-        number = visit.editions["data_pick"] = number + 1
-    key = f"data_pick_{number}"
-    st.session_state[key] = picked
     left.selectbox(
         "Data",
         [*mine, *BUNDLED, *others],
         format_func=lambda key: mine.get(key) or _title(key),
-        key=key,
-        on_change=_picked,
-        args=(number,),
+        **widget_state.for_choice("data_pick", MINE if draft else choice.data, _pick),
     )
     if mine:
         right.button(
@@ -67,15 +58,12 @@ def _title(key: str) -> str:
     return BUNDLED[key].title if key in BUNDLED else sources.title(key)
 
 
-def _picked(number: int) -> None:
+def _pick(data: str) -> None:
     visit = session.get()
-    if number != visit.editions["data_pick"]:
-        return  # of a browser that is late
     if visit.draft:
         table_store.delete(visit.draft)
         visit.draft = ""
-    value = {"data": st.session_state[f"data_pick_{number}"]}
-    session.choose_data(set_values(session.current(), value))
+    session.choose_data(set_values(session.current(), {"data": data}))
 
 
 def _generated(choice: Choice, params: tuple[Param, ...]) -> dict[str, Any]:

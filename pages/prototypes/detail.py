@@ -12,11 +12,11 @@ import streamlit as st
 
 from pages.prototypes import model_context
 from pages.prototypes.model_context import ModelContext
-from pages.state import session, undo
+from pages.state import session, undo, widget_state
 from pages.state.context import Context
 from pages.state.state_file import NAME, NOTE
 from pages.ui import readouts
-from pages.ui.elements import signed_bars, table, table_popover
+from pages.ui.elements import signed_bars, table_popover
 from pages.ui.elements import table as show_table
 from pages.ui.text import define, escape_markdown, message, short_label
 from pages.work import slots
@@ -192,9 +192,6 @@ def _kernels(context: ModelContext) -> None:
     st.caption(f"{words}: first two principal axes of {len(some)} rows.")
 
 
-_FORBIDDEN = "forbidden_features"
-
-
 def forbidden(context: Context) -> None:
     """Say which features must not be used; the model is learned anew without them."""
     choice, known = context.choice, forbiddable(context.whole)
@@ -204,14 +201,13 @@ def forbidden(context: Context) -> None:
     if n := len(choice.forbidden):
         label = f"{plural(n, 'feature')} forbidden"
     with st.expander(label, icon=":material/block:"):
-        # Another page, a button or a link may have changed it.
-        st.session_state[_FORBIDDEN] = list(choice.forbidden)
         st.multiselect(
             "Features that must not be used",
             list(known),
             format_func=short_label,
-            key=_FORBIDDEN,
-            on_change=lambda: _forbid(context, tuple(st.session_state[_FORBIDDEN])),
+            **widget_state.for_choice(
+                "forbidden_features", list(choice.forbidden), partial(_forbid, context)
+            ),
             max_selections=min(MOST_FORBIDDEN, len(known) - 1),
             placeholder="None: all features are allowed",
         )
@@ -421,7 +417,7 @@ def _rows(
     titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
     draw(context, context.rows[0][places], titles, key)
     with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
-        table(context.table_of(rows, about), hide_index=False)
+        show_table(context.table_of(rows, about), hide_index=False)
 
 
 def _won(context: ModelContext, j: int) -> np.ndarray:
@@ -487,7 +483,7 @@ def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
     ]
     st.markdown("**What would make the first of them another prototype's?**")
     if lines:
-        table(lines)
+        show_table(lines)
         st.caption("One column at a time, to the nearest value in the training rows.")
     else:
         st.caption("No value in the training rows, of one column alone.")

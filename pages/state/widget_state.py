@@ -58,6 +58,26 @@ def set_value(key: str, value: Any) -> None:
     st.session_state[key] = session.get().widget_starts[key] = value
 
 
+def for_choice(name: str, value: Any, choose: Callable[[Any], None]) -> dict[str, Any]:
+    """Arguments of a control of what the session has chosen, and others choose too.
+
+    Where another has, it is a new control: a browser that has not drawn it yet sends
+    the value before, which the visitor would seem to have chosen.
+    """
+    editions, widgets = session.get().editions, st.session_state
+    before = widgets.get(f"{name}_{editions[name]}", value)
+    if before != value and (not isinstance(value, list) or {*before} != {*value}):
+        editions[name] += 1
+    number, key = editions[name], f"{name}_{editions[name]}"
+    widgets[key] = value
+
+    def changed() -> None:
+        if number == session.get().editions[name]:  # else a browser is late
+            choose(widgets[key])
+
+    return {"key": key, "on_change": changed}
+
+
 def _option(key: str, options: Collection[Any], default: Any) -> Any:
     read = {str(option): option for option in options}.get
     value = _remember(key, default, read, str)
