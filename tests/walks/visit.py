@@ -288,6 +288,9 @@ class Visit:
         for _ in range(5):  # a list closes if the page moves under it: open it again
             box.get_by_role("button", name="Open").first.click()
             try:
+                self.page.get_by_role("option").first.wait_for(timeout=5_000)
+                if not item.count():
+                    box.locator("input").first.fill(option)  # a long list shows a part
                 item.click(timeout=5_000)
                 return self.rest()
             except BrowserError:
