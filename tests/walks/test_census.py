@@ -203,6 +203,7 @@ class Census:
             if self.left and len(self.pressed) == n_before:
                 self._open_the_way(self.left[turn % len(self.left)])
                 self._press_what_is_there()
+                self._press_behind_each_choice()
             n_idle = n_idle + 1 if len(self.pressed) == n_before else 0
             if not self.left or n_idle == _IDLE:
                 break
@@ -226,6 +227,14 @@ class Census:
             there = {c.key: c for c in self.visit.controls() if c.visible}
             if key in there and not self.state.is_left(self.visit):
                 self.visit.press(there[key])
+
+    def _press_behind_each_choice(self) -> None:
+        """Press what is left behind any choice, wherever it was seen first."""
+        for key in [key for key in self.pressed if key[0] in ("radio", "tab")]:
+            there = {c.key: c for c in self.visit.controls() if c.visible}
+            if self.left and key in there and not self.state.is_left(self.visit):
+                self.visit.press(there[key])
+                self._press_what_is_there()
 
     def _is_to_press(self, control: Control) -> bool:
         is_first = self.state is next(s for s in STATES if s.page == self.state.page)
