@@ -13,6 +13,7 @@ import streamlit
 from smpcore import METHODS
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.methods.shared.problem import Fitted
+from tests.smpcore.test_docstrings import offered
 
 ROOT = Path(__file__).parents[1]
 SOURCES = [
@@ -158,7 +159,7 @@ def test_a_room_imports_only_what_its_walls_allow():
 
 #: The face and the rooms that notebooks and pages import from, with their names.
 PUBLIC = {
-    room: importlib.import_module(room).__all__
+    room: offered(importlib.import_module(room))
     for name in TREES
     if re.fullmatch(r"smpcore/(?!solvers|threads)\w+(/__init__)?\.py", name)
     for room in [name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")]
@@ -183,7 +184,7 @@ def test_the_face_is_what_a_notebook_needs_first():
 
 
 def test_pages_see_public_names_only():
-    """Those of the face, the packages, and what `__all__` of a package names."""
+    """Those of the face, the packages, and what a package offers."""
     public = {*PUBLIC}
     public |= {f"{room}.{name}" for room, names in PUBLIC.items() for name in names}
     for name in filter(_is_app, TREES):

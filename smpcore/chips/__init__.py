@@ -17,21 +17,3 @@ from smpcore.chips.programs import (
     measure,
     sizes,
 )
-
-__all__ = [
-    "CHIPS",
-    "Chip",
-    "ChipCosts",
-    "Measured",
-    "PredictionCost",
-    "Sizes",
-    "available",
-    "estimate_costs",
-    "measure",
-    "measure_costs",
-    "measured_names",
-    "measured_peers",
-    "needs_conversion",
-    "points_of",
-    "sizes",
-]

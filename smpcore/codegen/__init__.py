@@ -25,36 +25,3 @@ from smpcore.codegen.targets.c99.feature_stream import FeatureStream
 from smpcore.codegen.targets.c99.source import emit_c99
 from smpcore.codegen.targets.c99.stream import Stream, emit_stream
 from smpcore.codegen.vectors import TestVectors, sample, test_vectors
-
-__all__ = [
-    "NUMBERS",
-    "TARGETS",
-    "Agreement",
-    "CompiledInput",
-    "CompiledModel",
-    "Counts",
-    "FeatureStream",
-    "Package",
-    "QuantModel",
-    "SensorRange",
-    "Stream",
-    "TestVectors",
-    "agreement",
-    "check_supported",
-    "compile_model",
-    "conversion",
-    "default_name",
-    "emit_c99",
-    "emit_python",
-    "emit_stream",
-    "error_bound",
-    "estimated",
-    "export",
-    "in_counts",
-    "model_id",
-    "quantise",
-    "sample",
-    "table_in_counts",
-    "test_vectors",
-    "used_inputs",
-]

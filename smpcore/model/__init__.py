@@ -12,19 +12,3 @@ from smpcore.model.history import STATUS, History, Step, Trace
 from smpcore.model.portraits import Portraits, portraits, value_range
 from smpcore.model.prototype_model import UNREPRESENTED, PrototypeModel
 from smpcore.model.ties import training_tie
-
-__all__ = [
-    "STATUS",
-    "UNREPRESENTED",
-    "Calibration",
-    "History",
-    "Portraits",
-    "PrototypeModel",
-    "Step",
-    "Trace",
-    "chance",
-    "log_odds",
-    "portraits",
-    "training_tie",
-    "value_range",
-]

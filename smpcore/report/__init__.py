@@ -11,19 +11,3 @@ from smpcore.report.sections import (
     subgroups_section,
     versions_section,
 )
-
-__all__ = [
-    "Calculator",
-    "Page",
-    "calibration_section",
-    "cleaning_section",
-    "columns_section",
-    "confusion_section",
-    "numbers_section",
-    "parts_section",
-    "printed",
-    "report",
-    "subgroups_section",
-    "typical_row",
-    "versions_section",
-]

@@ -58,12 +58,24 @@ def methods_of(owner):
             yield f"{owner.__name__}.{name}", value
 
 
+def offered(module):
+    """Names of `__all__`; without one, what the face of a package imports."""
+    if hasattr(module, "__all__") or not hasattr(module, "__path__"):
+        return getattr(module, "__all__", ())
+    return [
+        name
+        for name, value in vars(module).items()
+        if name[0] != "_" and not inspect.ismodule(value)
+        if getattr(value, "__module__", "") != module.__name__
+    ]
+
+
 def public():
-    """Label -> class or function of every `__all__`; methods of the face's classes."""
+    """Label -> class or function that is offered; methods of the face's classes."""
     found = {}
     for package in PACKAGES:
         module = importlib.import_module(package)
-        for name in getattr(module, "__all__", ()):
+        for name in offered(module):
             value = inspect.unwrap(getattr(module, name))
             if not getattr(value, "__module__", "").startswith("smpcore"):
                 continue
