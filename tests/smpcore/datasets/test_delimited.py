@@ -5,8 +5,8 @@ from collections import Counter
 import pandas as pd
 import pytest
 
-from smpcore import SmpcoreError
 from smpcore.datasets import read_frame, read_table
+from tests.smpcore.datasets.cases import refused, said
 from tests.smpcore.datasets.dirty_files import KINDS, drawn, verdict
 
 
@@ -44,7 +44,7 @@ def test_numbers_that_name_something_stay_as_they_are_written(cells):
     )
     assert data.whole["key"].tolist() == rows
     assert data.roles["key"] == "ignore"
-    assert any("it looks like an identifier that repeats" in n for n in data.notices)
+    assert said(data, "it looks like an identifier that repeats")
     grouped = data.with_roles(roles={"key": "group"})
     assert len(set(grouped.groups)) == 3
     frame, *_ = read_frame(b"key,b\n1e3,1\n1.50,2\n", "t.csv", written=("key",))
@@ -131,9 +131,9 @@ def test_the_table_below_is_read_instead_from_its_line(n_rows, between):
 def test_a_note_is_no_table_to_read_instead_and_all_lines_cannot_be_skipped():
     text = "a,b,y\n1,2,p\n3,4,q\nSource: us, them\n"
     assert read_frame(text.encode(), "t.csv")[1].next_table == 0
-    with pytest.raises(SmpcoreError, match="Nothing stands below the 4 lines"):
+    with refused("Nothing stands below the 4 lines"):
         read_frame(text.encode(), "t.csv", skip=4)
-    with pytest.raises(SmpcoreError, match="a header but no rows"):
+    with refused("a header but no rows"):
         read_frame(b"t,u\nv,w\n\na,b,c\n1,2,x\n3,4,y\n5,6,z\n", "t.csv", skip=0)
 
 

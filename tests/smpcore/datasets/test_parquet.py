@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smpcore import SmpcoreError, read_table
+from smpcore import read_table
 from smpcore.datasets import file_statistics, limits, parquet, parquet_rows
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.parquet import read_parquet
 from smpcore.datasets.parquet_rows import ParquetRows
-from smpcore.errors import DatasetError
+from tests.smpcore.datasets.cases import refused
 
 NAMES = ["a", "b", "c"]
 
@@ -93,16 +93,16 @@ def test_a_bad_column_is_refused_with_its_place(tmp_path, case):
     columns, words = REFUSED[case]
     lacking = pd.array([1, 2, 3, None], dtype="Int64")
     path = columns_in(tmp_path, a=[1.0, 2.0, 3.0, 4.0], b=lacking, t=list("wxyz"))
-    with pytest.raises(DatasetError, match=words):
+    with refused(words):
         ParquetRows(path, columns)[:]
 
 
 def test_a_file_that_is_none_is_refused(tmp_path):
     (tmp_path / "rows.parquet").write_bytes(b"a,b\n1,2\n")
     for name in ("rows.parquet", "nowhere.parquet"):
-        with pytest.raises(DatasetError, match=f"{name} cannot be read as a Parquet"):
+        with refused(f"{name} cannot be read as a Parquet"):
             ParquetRows(tmp_path / name)
-    with pytest.raises(DatasetError, match="has no rows; choose one with rows"):
+    with refused("has no rows; choose one with rows"):
         ParquetRows(columns_in(tmp_path, a=np.empty(0)))
 
 
@@ -110,26 +110,26 @@ def test_a_damaged_row_group_is_refused_when_it_is_read(saved):
     data = bytearray(saved.read_bytes())
     data[4 : len(data) // 2] = bytes(len(data) // 2 - 4)
     saved.write_bytes(data)
-    with pytest.raises(DatasetError, match="Row 0 and those after it cannot be read"):
+    with refused("Row 0 and those after it cannot be read"):
         ParquetRows(saved, NAMES)[:10]
 
 
 def test_what_would_not_fit_into_memory_is_refused(saved, monkeypatch):
     monkeypatch.setattr(parquet_rows, "MOST_ARRAY_BYTES", 2000)
     rows = ParquetRows(saved, NAMES)
-    with pytest.raises(DatasetError, match=r"1,000 rows of rows\.parquet would take"):
+    with refused(r"1,000 rows of rows\.parquet would take"):
         np.asarray(rows)
     monkeypatch.setattr(parquet_rows, "MOST_ARRAY_BYTES", 1000)
     words = re.escape("A row group of rows.parquet has 70 rows")
-    with pytest.raises(DatasetError, match=words + ".*row_group_size=100_000"):
+    with refused(words + ".*row_group_size=100_000"):
         ParquetRows(saved, NAMES)
 
 
 def test_rows_out_of_order_are_refused(saved):
     rows = ParquetRows(saved, NAMES)
-    with pytest.raises(DatasetError, match="ascending order, from 0 on; sort the row"):
+    with refused("ascending order, from 0 on; sort the row"):
         rows[np.array([5, 3])]
-    with pytest.raises(DatasetError, match=r"in steps of 2 .* use a step of 1"):
+    with refused(r"in steps of 2 .* use a step of 1"):
         rows[::2]
 
 
@@ -316,25 +316,25 @@ def cut_off(frame):
     ],
 )
 def test_what_is_refused(make, words):
-    with pytest.raises(SmpcoreError, match=words):
+    with refused(words):
         read_table(make(a_frame()), "t.parquet", sample=True)
 
 
 def test_a_row_group_that_is_too_large_is_refused(monkeypatch):
     monkeypatch.setattr(parquet, "MOST_GROUP_BYTES", 1_000)
-    with pytest.raises(SmpcoreError, match="save the file with smaller row groups"):
+    with refused("save the file with smaller row groups"):
         sample(a_frame())
 
 
 def test_an_empty_target_is_not_taken_and_all_empty_columns_are_refused():
     frame = a_frame().assign(**{"class": np.nan})
     assert sample(frame).target != "class"
-    with pytest.raises(SmpcoreError, match="No column has the role target"):
+    with refused("No column has the role target"):
         sample(frame[["class"]].assign(b=np.nan))
 
 
 def test_without_being_asked_for_a_sample_a_large_file_is_refused():
-    with pytest.raises(SmpcoreError, match=r"2,000 rows, at most 1,000"):
+    with refused(r"2,000 rows, at most 1,000"):
         read_table(written(a_frame()), "t.parquet")
 
 
@@ -422,5 +422,5 @@ def test_a_damaged_file_is_refused(tmp_path, frame):
     frame.to_parquet(path)
     data = path.read_bytes()
     path.write_bytes(data[:100] + bytes(1_000) + data[1_100:])
-    with pytest.raises(SmpcoreError, match="cut off or damaged"):
+    with refused("cut off or damaged"):
         file_statistics(path, None, *flags())

@@ -5,11 +5,11 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore.datasets import load_dataset, make_dataset, preparation, prepare, split
-from smpcore.errors import DatasetError
+from tests.smpcore.datasets.cases import refused
 
 
 def frame():
@@ -139,7 +139,7 @@ def test_number_categories_match_however_they_are_written():
 
 def test_absent_columns_are_named():
     preparation = prepare(dataset(), np.arange(3))
-    with pytest.raises(DatasetError, match="no column 'colour', 'flag'"):
+    with refused("no column 'colour', 'flag'"):
         preparation.transform(frame()[["number", "whole"]])
 
 
@@ -154,7 +154,7 @@ def test_a_column_without_training_values():
 def test_too_many_levels_are_refused():
     table = pd.DataFrame({"t": [f"w{i}" for i in range(1500)], "y": [0, 1] * 750})
     data = make_dataset(table, "t", roles={"t": "feature", "y": "target"})
-    with pytest.raises(DatasetError, match="'t' has 1,500 different values"):
+    with refused("'t' has 1,500 different values"):
         prepare(data, np.arange(1500))
 
 
@@ -165,7 +165,7 @@ def test_too_many_features_are_refused():
     table["y"] = [0, 1] * 450
     roles = {**dict.fromkeys(table, "feature"), "y": "target"}
     data = make_dataset(pd.DataFrame(table), "t", roles=roles)
-    with pytest.raises(DatasetError, match=r"make 20,\d+ features, at most 20,000"):
+    with refused(r"make 20,\d+ features, at most 20,000"):
         prepare(data, np.arange(900))
 
 
@@ -188,7 +188,6 @@ cells = st.one_of(
 )
 
 
-@settings(deadline=None, max_examples=80)
 @given(
     old=st.lists(st.tuples(cells, cells), min_size=2, max_size=12),
     new=st.lists(st.tuples(cells, cells), min_size=1, max_size=12),

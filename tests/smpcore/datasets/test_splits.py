@@ -3,11 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore.datasets import Dataset, load_dataset, make_dataset, split
 from smpcore.errors import SmpcoreError
+from tests.smpcore.datasets.cases import refused, said
 
 
 def dataset(y, groups=None, task="classification"):
@@ -27,7 +28,6 @@ labels = st.lists(st.integers(0, 4), min_size=1, max_size=60)
 shares = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.3, 0.45])
 
 
-@settings(deadline=None, max_examples=150)
 @given(
     y=labels,
     validation=shares,
@@ -58,7 +58,6 @@ def test_disjoint_complete_repeatable(y, validation, test, seed, task, n_groups)
         assert not division.validation.size
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=2, max_size=6), seed=st.integers(0, 99)
 )
@@ -154,14 +153,14 @@ def test_groups_of_the_test_file_do_not_train():
     data = make_dataset(frame, "t", roles=roles)
     division = split(data.with_test(frame.iloc[:2]))
     assert "a" not in set(data.frame["g"][division.train])
-    assert any("5 rows are in no part" in notice for notice in division.notices)
+    assert said(division, "5 rows are in no part")
 
 
 def test_a_class_that_never_trains_is_said():
     frame = pd.DataFrame({"x": np.arange(20.0), "y": ["p", "q"] * 10})
     data = make_dataset(frame, "t", roles={"y": "target", "x": "feature"})
     division = split(data.with_test(frame.iloc[:3].assign(y="r")))
-    assert any("so no model can predict: class 'r'" in n for n in division.notices)
+    assert said(division, "so no model can predict: class 'r'")
 
 
 REFUSED = [
@@ -177,7 +176,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("options", "words"), REFUSED)
 def test_refused(options, words):
-    with pytest.raises(SmpcoreError, match=words):
+    with refused(words, SmpcoreError):
         split(dataset([0, 1] * 10), **options)
 
 
