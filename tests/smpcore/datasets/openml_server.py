@@ -2,9 +2,8 @@
 
 import gzip
 import hashlib
-import zlib
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event, Thread
 from xml.sax.saxutils import escape
@@ -45,7 +44,18 @@ class Served:
     trouble: str = ""
     #: Where the file is sent to instead; "{port}" is this server's own.
     redirect: str = ""
-    tags: dict = field(default_factory=dict)
+
+
+def _xml(**parts) -> str:
+    """Elements of some names, with what stands in them."""
+    return "".join(
+        f"<oml:{name}>{escape(str(one))}</oml:{name}>" for name, one in parts.items()
+    )
+
+
+def _qualities(served: Served, form: str) -> str:
+    told = {"NumberOfInstances": served.rows, "NumberOfFeatures": served.columns}
+    return "".join(form.format(*pair) for pair in told.items())
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -56,13 +66,14 @@ class _Handler(BaseHTTPRequestHandler):
         service = self.server.service
         service.asked.append(self.path)
         path = self.path.split("?")[0]
-        parts = path.strip("/").split("/")
+        *parts, last = path.strip("/").split("/")
         if "/data/list" in path:
-            offset = int(parts[parts.index("offset") + 1]) if "offset" in parts else 0
-            return self._listing(offset)
-        served = service.sets.get(int(parts[-1])) if parts[-1].isdigit() else None
+            if "offset" in parts and "/offset/0" not in path:
+                return self._error(372, "No results")
+            return self._told("data", "".join(map(self._listed, service.sets.values())))
+        served = service.sets.get(int(last)) if last.isdigit() else None
         if served is None:
-            return self._error(111, "Unknown dataset", 412)
+            return self._error(111, "Unknown dataset")
         if path.startswith("/download/"):
             return self._file(served)
         if served.trouble == "error 500":
@@ -70,119 +81,80 @@ class _Handler(BaseHTTPRequestHandler):
         if served.trouble == "broken":
             return self._send(b"<oml:data_set_description><oml:id>7</oml:i")
         if "qualities" in parts:
-            return self._qualities(served)
+            form = "<oml:name>{}</oml:name><oml:value>{}</oml:value>"
+            form = f"<oml:quality>{form}</oml:quality>"
+            return self._told("data_qualities", _qualities(served, form))
         return self._description(served)
 
-    def _send(self, body: bytes, status: int = 200):
-        body = gzip.compress(body)
+    def _head(self, status: int = 200, **headers):
         self.send_response(status)
-        self.send_header("Content-Encoding", "gzip")
-        self.send_header("Content-Length", str(len(body)))
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
         self.end_headers()
+
+    def _send(self, body: bytes, status: int = 200):
+        self._send_packed(gzip.compress(body), status)
+
+    def _send_packed(self, body: bytes, status: int = 200):
+        self._head(status, Content_Encoding="gzip", Content_Length=len(body))
         self.wfile.write(body)
 
-    def _error(self, code: int, message: str, status: int):
-        words = f"<oml:code>{code}</oml:code><oml:message>{message}</oml:message>"
-        self._send(f"<oml:error {XML}>{words}</oml:error>".encode(), status)
+    def _told(self, name: str, inner: str, status: int = 200):
+        self._send(f"<oml:{name} {XML}>{inner}</oml:{name}>".encode(), status)
 
-    def _listing(self, offset: int):
-        rows = [
-            f"<oml:dataset><oml:did>{s.number}</oml:did><oml:name>{escape(s.name)}"
-            f"</oml:name><oml:version>1</oml:version><oml:status>active</oml:status>"
-            f"<oml:format>{s.format}</oml:format>"
-            f'<oml:quality name="NumberOfInstances">{s.rows}</oml:quality>'
-            f'<oml:quality name="NumberOfFeatures">{s.columns}</oml:quality>'
-            "</oml:dataset>"
-            for s in self.server.service.sets.values()
-        ]
-        if offset:
-            return self._error(372, "No results", 412)
-        return self._send(f"<oml:data {XML}>{''.join(rows)}</oml:data>".encode())
+    def _error(self, code: int, message: str):
+        self._told("error", _xml(code=code, message=message), 412)
+
+    def _listed(self, served: Served) -> str:
+        told = _xml(did=served.number, name=served.name, version=1, status="active")
+        told += _xml(format=served.format)
+        told += _qualities(served, '<oml:quality name="{}">{}</oml:quality>')
+        return f"<oml:dataset>{told}</oml:dataset>"
 
     def _description(self, served: Served):
         address = f"http://127.0.0.1:{self.server.server_port}"
         md5 = hashlib.md5(served.arff.encode(), usedforsecurity=False).hexdigest()
-        told = {
-            "id": served.described_as or served.number,
-            "name": served.name,
-            "version": 1,
-            "description": "for tests",
-            "format": served.format,
-            "url": served.url or f"{address}/download/{served.number}",
-            "md5_checksum": served.md5 or md5,
-        }
+        told = _xml(
+            id=served.described_as or served.number,
+            name=served.name,
+            version=1,
+            description="for tests",
+            format=served.format,
+            url=served.url or f"{address}/download/{served.number}",
+            md5_checksum=served.md5 or md5,
+        )
         if served.target:
-            told["default_target_attribute"] = served.target
-        words = [
-            f"<oml:{name}>{escape(str(value))}</oml:{name}>"
-            for name, value in told.items()
-        ]
-        words += [
-            f"<oml:ignore_attribute>{escape(name)}</oml:ignore_attribute>"
-            for name in served.ignored
-        ]
-        whole = "".join(words)
-        self._send(
-            f"<oml:data_set_description {XML}>{whole}"
-            "</oml:data_set_description>".encode()
-        )
-
-    def _qualities(self, served: Served):
-        told = {"NumberOfInstances": served.rows, "NumberOfFeatures": served.columns}
-        words = "".join(
-            f"<oml:quality><oml:name>{name}</oml:name><oml:value>{value}</oml:value>"
-            "</oml:quality>"
-            for name, value in told.items()
-        )
-        self._send(f"<oml:data_qualities {XML}>{words}</oml:data_qualities>".encode())
+            told += _xml(default_target_attribute=served.target)
+        told += "".join(_xml(ignore_attribute=name) for name in served.ignored)
+        self._told("data_set_description", told)
 
     def _file(self, served: Served):
-        if served.trouble == "slow":
-            self.server.service.closed.wait()  # no answer while a test runs
-            return None
+        service, body = self.server.service, served.arff.encode()
         if served.redirect and "?" not in self.path:
-            self.send_response(302)
             place = served.redirect.format(port=self.server.server_port)
-            self.send_header("Location", place)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-            return None
-        body = served.arff.encode()
-        if served.trouble == "endless":
-            self.send_response(200)
-            self.end_headers()
-            try:
+            return self._head(302, Location=place, Content_Length=0)
+        if served.trouble == "slow":
+            service.closed.wait()  # no answer while a test runs
+        elif served.trouble == "endless":
+            self._head()
+            with suppress(OSError):
                 while True:
-                    self.server.service.sent += self.wfile.write(b"1," * 50_000)
-            except OSError:
-                return None
-        if served.trouble == "bomb":
-            packer = zlib.compressobj(1, wbits=31)
-            packed = [packer.compress(bytes(10**6)) for _ in range(200)]
-            packed = b"".join([*packed, packer.flush()])
-            self.send_response(200)
-            self.send_header("Content-Encoding", "gzip")
-            self.send_header("Content-Length", str(len(packed)))
-            self.end_headers()
-            self.wfile.write(packed)
-            return None
-        if served.trouble == "drip":  # a byte a second
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
+                    service.sent += self.wfile.write(b"1," * 50_000)
+        elif served.trouble == "bomb":
+            self._send_packed(gzip.compress(bytes(200 * 10**6), 1))
+        elif served.trouble == "drip":  # a byte a second
+            self._head(Content_Length=len(body))
             for byte in body:
                 self.wfile.write(bytes([byte]))
-                if self.server.service.closed.wait(1):
+                if service.closed.wait(1):
                     break
-            return None
-        if served.trouble == "cut":
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
+        elif served.trouble == "cut":
+            self._head(Content_Length=len(body))
             self.wfile.write(body[: len(body) // 2])
             self.close_connection = True
-            return None
-        return self._send(body)
+        else:
+            self._send(body)
+        return None
 
 
 class Service:

@@ -21,7 +21,7 @@ from smpcore.datasets import (
     read_table,
     split,
 )
-from tests.smpcore.datasets.cases import refused, said
+from tests.smpcore.datasets.cases import made, refused, said
 
 ROLES = {"a": "feature", "b": "feature", "y": "target"}
 
@@ -90,6 +90,7 @@ def test_a_pickle_takes_each_column_once(rows):
     )
 
 
+NAMED = {"c": "feature", "b": "feature", "y": "target"}
 CHANGES = {
     "value": lambda d: dataset(table(a=(1.0, 2.6, np.nan))),
     "missing": lambda d: dataset(table(a=(1.0, 2.5, 3.0))),
@@ -99,10 +100,7 @@ CHANGES = {
     "order": lambda d: dataset(d.frame.iloc[::-1]),
     "fewer rows": lambda d: dataset(d.frame.iloc[:2]),
     "column order": lambda d: dataset(d.frame[["b", "a", "y"]]),
-    "name": lambda d: dataset(
-        d.frame.rename(columns={"a": "c"}),
-        roles={"c": "feature", "b": "feature", "y": "target"},
-    ),
+    "name": lambda d: dataset(d.frame.rename(columns={"a": "c"}), roles=NAMED),
     "roles": lambda d: d.with_roles({"a": "ignore"}),
     "kinds": lambda d: d.with_roles(kinds={"a": "category"}),
     "test rows": lambda d: replace(d, test_rows=np.array([2])),
@@ -119,12 +117,8 @@ def test_digest_changes_with_every_content():
 
 
 def test_digest_tells_numbers_from_text_and_cells_from_their_joint():
-    frames = [
-        pd.DataFrame({"a": ["ab", "c"], "y": ["p", "q"]}),
-        pd.DataFrame({"a": ["a", "bc"], "y": ["p", "q"]}),
-        pd.DataFrame({"a": ["1", "2"], "y": ["p", "q"]}),
-        pd.DataFrame({"a": [1, 2], "y": ["p", "q"]}),
-    ]
+    cells = ["ab", "c"], ["a", "bc"], ["1", "2"], [1, 2]
+    frames = [pd.DataFrame({"a": two, "y": ["p", "q"]}) for two in cells]
     roles = {"a": "feature", "y": "target"}
     assert len({dataset(frame, roles=roles).digest for frame in frames}) == 4
 
@@ -153,39 +147,33 @@ def test_digest_changes_if_and_only_if_a_cell_changes(rows, data):
     changed = [list(cells) for cells in rows]
     changed[row][column] = value
     after = dataset(pd.DataFrame(changed, columns=["a", "b", "y"]))
-    old = before.frame.iloc[row, column]
-    new = after.frame.iloc[row, column]
-    same = (pd.isna(old) and pd.isna(new)) or (
-        old == new and np.signbit(old) == np.signbit(new) if column == 0 else old == new
-    )
+    old, new = (one.frame.iloc[row, column] for one in (before, after))
+    same = (pd.isna(old) and pd.isna(new)) or old == new
+    if column == 0 and same:
+        same = pd.isna(old) or np.signbit(old) == np.signbit(new)
     # A column of nothing but missing values has no type of its own.
     typed = [frame["b"].notna().any(), after.frame["b"].notna().any()]
     if all(typed):
         assert (after.digest == before.digest) == same
 
 
-REFUSED = {
-    "no target": ({"roles": {**ROLES, "y": "ignore"}}, "No column has the role target"),
-    "two targets": ({"roles": {**ROLES, "a": "target"}}, "2 columns have it"),
-    "unknown role": ({"roles": {**ROLES, "a": "label"}}, "should be one of feature"),
-    "unknown column": ({"roles": {**ROLES, "z": "feature"}}, "'z', which the table"),
-    "role absent": ({"roles": {"a": "feature", "y": "target"}}, "'b' are absent"),
-    "task": ({"task": "ranking"}, "task='ranking' should be one of"),
-    "words": ({"task": "regression"}, "should be a number for regression"),
-    "kind": ({"kinds": {"a": "category", "b": "category", "y": "category"}}, "stored"),
-    "no label": ({"frame": table(y=("p", None, "q"))}, "a value in every row"),
-    "repeated name": (
-        {"frame": table().set_axis(["a", "a", "y"], axis=1)},
-        "different texts",
-    ),
-    "two groups": (
-        {"roles": {"a": "group", "b": "group", "y": "target"}},
-        "role group should be given once",
-    ),
-}
+GROUPS = {"a": "group", "b": "group", "y": "target"}
+REFUSED = [
+    ({"roles": {**ROLES, "y": "ignore"}}, "No column has the role target"),
+    ({"roles": {**ROLES, "a": "target"}}, "2 columns have it"),
+    ({"roles": {**ROLES, "a": "label"}}, "should be one of feature"),
+    ({"roles": {**ROLES, "z": "feature"}}, "'z', which the table"),
+    ({"roles": {"a": "feature", "y": "target"}}, "'b' are absent"),
+    ({"roles": GROUPS}, "role group should be given once"),
+    ({"task": "ranking"}, "task='ranking' should be one of"),
+    ({"task": "regression"}, "should be a number for regression"),
+    ({"kinds": dict.fromkeys("aby", "category")}, "stored"),
+    ({"frame": table(y=("p", None, "q"))}, "a value in every row"),
+    ({"frame": table().set_axis(["a", "a", "y"], axis=1)}, "different texts"),
+]
 
 
-@pytest.mark.parametrize(("changes", "words"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.parametrize(("changes", "words"), REFUSED)
 def test_refused(changes, words):
     with refused(words):
         dataset(**changes)
@@ -215,16 +203,13 @@ def test_groups_are_numbered_and_rows_without_a_group_are_one():
 
 
 def wild():
-    frame = pd.DataFrame(
-        {
-            "a": ["1.5", "oops", "2.5", "3.5"],
-            "b": [1.0, np.inf, 3.0, 1e38],
-            "y": ["p", "q", None, "p"],
-            "z": [1.0, 2.0, 3.0, np.nan],
-        }
-    )
-    kinds = {"a": "number"}
-    return make_dataset(frame, "wild", kinds=kinds, roles={"y": "target"})
+    columns = {
+        "a": ["1.5", "oops", "2.5", "3.5"],
+        "b": [1.0, np.inf, 3.0, 1e38],
+        "y": ["p", "q", None, "p"],
+        "z": [1.0, 2.0, 3.0, np.nan],
+    }
+    return made(columns, kinds={"a": "number"})
 
 
 def test_rows_without_a_target_come_back_with_another_target():
@@ -255,65 +240,66 @@ def test_infinite_and_enormous_numbers_are_missing_and_said():
 
 
 def test_constant_columns_are_said():
-    frame = pd.DataFrame({"a": [1, 1], "b": [1, 2], "y": ["p", "q"]})
-    assert said(make_dataset(frame, "t"), "nothing to learn from: 'a'")
+    data = made({"a": [1, 1], "b": [1, 2], "y": ["p", "q"]})
+    assert said(data, "nothing to learn from: 'a'")
 
 
 def test_a_target_without_values_is_refused():
-    frame = table(b=(None, None, None))
     with refused("'b' has no values"):
-        make_dataset(frame, "t", roles={"b": "target"})
+        made(table(b=(None, None, None)), "b")
 
 
-class TestSecondFile:
-    def data(self):
-        frame = pd.DataFrame({"a": [1.0, 2, 3], "b": ["u", "v", "u"], "y": [0, 1, 0]})
-        return make_dataset(frame, "t", kinds={"y": "number"}, roles={"y": "target"})
+def first_file():
+    columns = {"a": [1.0, 2, 3], "b": ["u", "v", "u"], "y": [0, 1, 0]}
+    return made(columns, kinds={"y": "number"})
 
-    def test_it_stands_last_and_is_the_test_part(self):
-        data = self.data().with_test(
-            pd.DataFrame({"y": [1, 0], "b": ["v", "w"], "more": [1, 2], "a": [5, 6]})
-        )
-        assert data.private
-        assert data.test_rows.tolist() == [3, 4]
-        assert data.frame["a"].tolist() == [1, 2, 3, 5, 6]
-        text = " ".join(data.notices)
-        assert "not used, because not in the data: 'more'" in text
-        assert "column 'b' has values that the data do not have: 'w'" in text
 
-    def test_other_columns_are_refused_by_name(self):
-        with refused(r"no column 'a'.*it has 'A', 'b', 'y'"):
-            self.data().with_test(pd.DataFrame({"A": [1], "b": ["u"], "y": [1]}))
+def with_second(data=None, **columns):
+    return (data or first_file()).with_test(pd.DataFrame(columns))
 
-    def test_without_rows_it_is_refused(self):
-        with refused("test file has no rows"):
-            self.data().with_test(pd.DataFrame({"a": [], "b": [], "y": []}))
 
-    def test_new_classes_and_words_are_said(self):
-        other = pd.DataFrame({"a": ["x", "2"], "b": ["u", "u"], "y": [7, None]})
-        data = self.data().with_test(other)
-        assert data.test_rows.tolist() == [3]
-        text = " ".join(data.notices)
-        assert "Test file: Column 'a' holds text instead of numbers in row 1" in text
-        assert "'7'; no model can predict them" in text
+def test_a_second_file_stands_last_and_is_the_test_part():
+    data = with_second(y=[1, 0], b=["v", "w"], more=[1, 2], a=[5, 6])
+    assert data.private
+    assert data.test_rows.tolist() == [3, 4]
+    assert data.frame["a"].tolist() == [1, 2, 3, 5, 6]
+    assert said(data, "not used, because not in the data: 'more'")
+    assert said(data, "column 'b' has values that the data do not have: 'w'")
+    iris = load_dataset("iris")
+    both = iris.with_test(iris.frame.iloc[:5])
+    assert both.test_rows.tolist() == list(range(150, 155))
 
-    def test_a_second_test_file_replaces_the_first(self):
-        other = pd.DataFrame({"a": [5.0], "b": ["w"], "y": [1]})
-        once = self.data().with_test(other.assign(b="u"))
-        twice = self.data().with_test(other).with_test(other.assign(b="u"))
-        assert twice.digest == once.digest
-        assert twice.notices == once.notices
 
-    def test_roles_can_change_afterwards(self):
-        other = pd.DataFrame({"a": [5.0, 6.0], "b": ["u", None], "y": [1, 0]})
-        data = self.data().with_test(other).with_roles({"b": "target"})
-        assert data.y.tolist() == ["u", "v", "u", "u"]
-        assert data.test_rows.tolist() == [3]
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [
+        ({"A": [1], "b": ["u"], "y": [1]}, r"no column 'a'.*it has 'A', 'b', 'y'"),
+        ({"a": [], "b": [], "y": []}, "test file has no rows"),
+    ],
+)
+def test_a_second_file_of_other_columns_or_no_rows_is_refused(columns, words):
+    with refused(words):
+        with_second(**columns)
 
-    def test_a_bundled_set_takes_a_test_file(self):
-        iris = load_dataset("iris")
-        both = iris.with_test(iris.frame.iloc[:5])
-        assert both.test_rows.tolist() == list(range(150, 155))
+
+def test_new_classes_and_words_of_a_second_file_are_said():
+    data = with_second(a=["x", "2"], b=["u", "u"], y=[7, None])
+    assert data.test_rows.tolist() == [3]
+    words = "Test file: Column 'a' holds text instead of numbers in row 1"
+    assert said(data, words) and said(data, "'7'; no model can predict them")
+
+
+def test_a_second_test_file_replaces_the_first():
+    once = with_second(a=[5.0], b=["u"], y=[1])
+    twice = with_second(with_second(a=[5.0], b=["w"], y=[1]), a=[5.0], b=["u"], y=[1])
+    assert (twice.digest, twice.notices) == (once.digest, once.notices)
+
+
+def test_roles_can_change_after_a_second_file():
+    data = with_second(a=[5.0, 6.0], b=["u", None], y=[1, 0])
+    data = data.with_roles({"b": "target"})
+    assert data.y.tolist() == ["u", "v", "u", "u"]
+    assert data.test_rows.tolist() == [3]
 
 
 def test_drawn_points_replace_the_rows():
@@ -333,9 +319,9 @@ def test_points_are_drawn_on_two_numbers_only():
     with refused("two features that are numbers"):
         load_dataset("iris").with_points(np.zeros((1, 2)), np.array(["setosa"]))
     iris = load_dataset("iris")
-    names = iris.feature_columns
+    names, labels = iris.feature_columns, np.array(["setosa", "virginica"])
     two = iris.with_roles(dict.fromkeys(names[2:], "ignore"))
-    drawn = two.with_points(np.ones((2, 2)), np.array(["setosa", "virginica"]))
+    drawn = two.with_points(np.ones((2, 2)), labels)
     assert list(drawn.frame) == [*names[:2], "class"]
 
 
@@ -359,8 +345,8 @@ def test_a_number_to_predict_is_cut_at_the_mean_of_all_rows():
 
 
 def test_a_table_of_two_classes_can_have_other_roles():
-    frame = pd.DataFrame({"a": [1.5, 2, 3, 4], "b": list("uvuv"), "y": [0.5, 1, 2, 9]})
-    cut = make_dataset(frame, "t", roles={"y": "target"}).two_classes()
+    table = made({"a": [1.5, 2, 3, 4], "b": list("uvuv"), "y": [0.5, 1, 2, 9]})
+    cut = table.two_classes()
     assert cut.y.tolist() == ["P", "P", "P", "N"]
     other = cut.with_roles({"a": "ignore"})
     assert (other.feature_columns, other.y.tolist()) == (["b"], cut.y.tolist())
@@ -368,14 +354,12 @@ def test_a_table_of_two_classes_can_have_other_roles():
 
 def test_rows_are_numbered_as_in_the_file():
     frame = pd.DataFrame({"a": [1.0, 2, 3, 4, 5], "y": ["p", None, "q", None, "q"]})
-    dataset = make_dataset(frame, "few", roles={"y": "target"})
+    dataset = made(frame)
     assert dataset.row_numbers(np.arange(3)).tolist() == [1, 3, 5]
     again = pickle.loads(pickle.dumps(forbid(dataset, [])))
     assert again.row_numbers([2]).tolist() == [5]
     assert dataset.with_roles({"y": "feature", "a": "target"}).row_numbers(4) == 5
-    number = make_dataset(
-        frame.assign(y=[1, None, 2, 3, 4]), "few", roles={"y": "target"}
-    )
+    number = made(frame.assign(y=[1, None, 2, 3, 4]))
     assert number.two_classes().row_numbers([1, 3]).tolist() == [3, 5]
     both = dataset.with_test(pd.DataFrame({"a": [6.0, 7.0], "y": [None, "p"]}))
     assert both.row_numbers(both.test_rows).tolist() == [7]
@@ -384,16 +368,14 @@ def test_rows_are_numbered_as_in_the_file():
 @pytest.fixture
 def mixed():
     """A table with a category, a hole and a group."""
-    frame = pd.DataFrame(
-        {
-            "age": [1.0, np.nan, 3.0, 4.0, 5.0, 6.0],
-            "town": ["a", "b", "c", "a", "b", "c"],
-            "height": [2.0, 1.0, 4.0, 3.0, 6.0, 5.0],
-            "id": ["p", "p", "q", "q", "r", "s"],
-            "y": ["n", "j", "n", "j", "n", "j"],
-        }
-    )
-    return make_dataset(frame, "people", roles={"y": "target", "id": "group"})
+    columns = {
+        "age": [1.0, np.nan, 3.0, 4.0, 5.0, 6.0],
+        "town": list("abcabc"),
+        "height": [2.0, 1.0, 4.0, 3.0, 6.0, 5.0],
+        "id": list("ppqqrs"),
+        "y": list("njnjnj"),
+    }
+    return made(columns, roles={"id": "group"})
 
 
 def test_a_category_goes_with_all_its_levels(mixed):
@@ -420,14 +402,11 @@ def test_what_was_forbidden_is_allowed_again(mixed):
     assert (again.digest, again.forbidden) == (mixed.digest, ())
 
 
-def test_a_missing_value_of_it_does_not_count(mixed):
-    preparation = prepare(forbid(mixed, ["age"]), np.arange(6))
-    assert list(preparation.report(mixed.frame)["missing"]) == [0, 0]
-
-
 def test_it_is_what_ignoring_the_column_is(mixed):
+    preparation = prepare(forbid(mixed, ["age"]), np.arange(6))
     ignored = prepare(mixed.with_roles({"age": "ignore"}), np.arange(6))
-    assert prepare(forbid(mixed, ["age"]), np.arange(6)).key == ignored.key
+    assert preparation.key == ignored.key
+    assert list(preparation.report(mixed.frame)["missing"]) == [0, 0]
 
 
 def test_a_picture_keeps_its_shape_and_shows_a_gap():
@@ -469,7 +448,7 @@ def test_of_one_channel_each_moment_can_go():
 @pytest.mark.parametrize(
     "names, match",
     [
-        (["size"], "'people' has no feature 'size' to forbid; it has 'age'"),
+        (["size"], "'t' has no feature 'size' to forbid; it has 'age'"),
         (["id"], "no feature 'id' to forbid"),
         (["y"], "no feature 'y' to forbid"),
         (["age", "town", "height"], "allow at least one of them"),

@@ -16,12 +16,8 @@ def read(text, encoding="utf-8", **options):
 
 def test_every_setting_can_be_overridden():
     text = "a;b;y\n1,5;2;p\n2,5;3;q\n"
-    settings = {
-        "delimiter": ";",
-        "decimal": ".",
-        "encoding": "latin-1",
-        "header": False,
-    }
+    settings = {"delimiter": ";", "decimal": ".", "encoding": "latin-1"}
+    settings["header"] = False
     data = read_table(text.encode(), "t.csv", **settings)
     reading = data.reading
     assert {name: getattr(reading, name) for name in settings} == settings
@@ -29,19 +25,14 @@ def test_every_setting_can_be_overridden():
     assert list(data.frame) == ["column 1", "column 2", "column 3"]
 
 
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["0012345", "12345", "7"],
-        ["9007199254740993", "9007199254740992", "1"],
-        ["1205", "12E5", "1299"],
-    ],
-)
+CELLS = "0012345 12345 7", "9007199254740993 9007199254740992 1", "1205 12E5 1299"
+
+
+@pytest.mark.parametrize("cells", CELLS)
 def test_numbers_that_name_something_stay_as_they_are_written(cells):
-    rows = [cells[i % 3] for i in range(12)]
-    data = read(
-        "key,b,y\n" + "".join(f"{c},{i},{'pq'[i % 2]}\n" for i, c in enumerate(rows))
-    )
+    rows = cells.split() * 4
+    lines = [f"{c},{i},{'pq'[i % 2]}" for i, c in enumerate(rows)]
+    data = read("\n".join(["key,b,y", *lines]))
     assert data.whole["key"].tolist() == rows
     assert data.roles["key"] == "ignore"
     assert said(data, "it looks like an identifier that repeats")
@@ -51,55 +42,26 @@ def test_numbers_that_name_something_stay_as_they_are_written(cells):
     assert frame["key"].tolist() == ["1e3", "1.50"]
 
 
-#: Kind of file -> its text, and the names, rows and part of a notice that it becomes.
-UNUSUAL = {
-    "titles": ("Report,,\n,,\na,b,y\n1,2,p\n3,4,q\n", "a b y", 2, "2 lines above"),
-    "names in a comment": ("# a, b\n0.1, 2\n0.3, 4\n", "# a|b", 2, ""),
-    "two rows of names": (
-        "length,width,y\ncm,mm,-\n1,2,p\n3,4,q\n5,6,p\n",
-        "length cm|width mm|y -",
-        3,
-        "joined from 2 rows",
-    ),
-    "a note below": (
-        "a,b,y\n1,2,p\n3,4,q\nSource: us\n",
-        "a b y",
-        2,
-        "1 row at the end",
-    ),
-    "a short last row": ("a,b,y\n1,2,p\n3,4,q\n5,6\n", "a b y", 3, "Too few cells"),
-    "another table": (
-        "a,b,y\n1,2,p\n3,4,q\nk,m\n5,6\n7,8\n",
-        "a b y",
-        2,
-        "3 rows at the end are left out, as another table",
-    ),
-    "the names again": (
-        "a,b,y\n1,2,p\n3,4,q\na,b,y\n5,6,p\n",
-        "a b y",
-        2,
-        "2 rows at the end are left out, as another table",
-    ),
-    "one name too few": ("a,y\nr1,2,p\nr2,4,q\n", "row a y", 2, "names of rows"),
-    "one name too many": (
-        "a,b,y,z\n1,2,p\n3,4,q\n5,6,p\n",
-        "a b y z",
-        3,
-        "1 name more",
-    ),
-    "a text without quotes": (
-        "a,t,b\n1,u,2\n2,v,3\n3,w, x,4\n4,z,5\n",
-        "a t b",
-        4,
-        "those of a text without quotation marks are joined: row 3",
-    ),
-    "empty rows": ("a,b,y\n1,2,p\n,,\n3,4,q\n", "a b y", 2, "1 row without any value"),
-}
+NO_MARKS = "a,t,b\n1,u,2\n2,v,3\n3,w, x,4\n4,z,5\n"
+ABY = "a,b,y\n1,2,p\n3,4,q\n"
+UNITS = "length,width,y\ncm,mm,-\n1,2,p\n3,4,q\n5,6,p\n"
+#: Text of a file, names and number of rows that it becomes, and part of a notice.
+UNUSUAL = [
+    ("Report,,\n,,\n" + ABY, "a b y", 2, "2 lines above"),
+    ("# a, b\n0.1, 2\n0.3, 4\n", "# a|b", 2, ""),
+    (UNITS, "length cm|width mm|y -", 3, "joined from 2 rows"),
+    (ABY + "Source: us\n", "a b y", 2, "1 row at the end"),
+    (ABY + "5,6\n", "a b y", 3, "Too few cells"),
+    (ABY + "k,m\n5,6\n7,8\n", "a b y", 2, "3 rows at the end are left out, as another"),
+    (ABY + "a,b,y\n5,6,p\n", "a b y", 2, "2 rows at the end are left out, as another"),
+    ("a,y\nr1,2,p\nr2,4,q\n", "row a y", 2, "names of rows"),
+    ("a,b,y,z\n1,2,p\n3,4,q\n5,6,p\n", "a b y z", 3, "1 name more"),
+    (NO_MARKS, "a t b", 4, "those of a text without quotation marks are joined: row 3"),
+    ("a,b,y\n1,2,p\n,,\n3,4,q\n", "a b y", 2, "1 row without any value"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "n_rows", "words"), UNUSUAL.values(), ids=UNUSUAL
-)
+@pytest.mark.parametrize(("text", "names", "n_rows", "words"), UNUSUAL)
 def test_a_file_of_any_kind_is_read_and_what_is_unusual_is_said(
     text, names, n_rows, words
 ):
@@ -145,13 +107,12 @@ def test_a_byte_that_is_no_utf_8_is_named_and_the_rest_stays():
 
 
 def test_points_part_thousands_beside_decimal_commas_and_that_is_said():
-    frame, reading, notices = read_frame(
-        b"x;n;m;y\n1.234;1,5;0.125;a\n2.345;2,5;0.5;b\n", "t.csv"
-    )
+    text = b"x;n;m;y\n1.234;1,5;0.125;a\n2.345;2,5;0.5;b\n"
+    frame, reading, notices = read_frame(text, "t.csv")
     assert reading.decimal == ","
-    assert frame["x"].tolist() == [1234, 2345]
-    assert frame["n"].tolist() == [1.5, 2.5]
-    assert frame["m"].tolist() == [0.125, 0.5]
+    assert frame[["x", "n", "m"]].T.to_numpy().tolist() == [
+        *([1234, 2345], [1.5, 2.5], [0.125, 0.5])
+    ]
     assert "'x': 1.234 is read as 1234" in notices[0] and len(notices) == 1
 
 

@@ -111,6 +111,7 @@ def test_a_data_set_comes_with_its_target_and_without_what_is_ignored(service):
     assert dataset.frame["colour"].isna().sum() == 1
     assert dataset.source == "OpenML 61, version 1"
     assert not dataset.private
+    assert fetch_openml(7).name == HOSTILE, "names are data"
 
 
 def test_nothing_breaks_behind_a_fetch(service, monkeypatch):
@@ -145,24 +146,21 @@ def test_search_finds_parts_of_names_whole_ones_first(service):
     assert sum("/data/list" in path for path in service.asked) <= 2
 
 
-def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path):
+@pytest.mark.parametrize("days", [-7, 7])
+def test_an_old_list_serves_when_the_service_is_gone(service, tmp_path, days):
+    """And one of a time to come, which a clock that was set back would keep till then.
+
+    Both are fetched anew where that is possible.
+    """
     search_openml("iris")
     (kept,) = tmp_path.glob("cache/**/listing.json")
-    week_ago = time.time() - 7 * 86_400
-    os.utime(kept, (week_ago, week_ago))
-    service.sets.clear()
-    assert search_openml("iris")["id"].tolist() == [61]
-
-
-def test_a_list_of_a_time_to_come_is_fetched_anew(service, tmp_path):
-    """A clock that was set back would keep it until that time has come."""
-    search_openml("iris")
-    (kept,) = tmp_path.glob("cache/**/listing.json")
-    next_week = time.time() + 7 * 86_400
-    os.utime(kept, (next_week, next_week))
-    service.asked.clear()
-    search_openml("iris")
-    assert any("/data/list" in path for path in service.asked)
+    then = time.time() + days * 86_400
+    sets = dict(service.sets)
+    for served in (sets, {}):
+        os.utime(kept, (then, then))
+        service.sets, service.asked = served, []
+        assert search_openml("iris")["id"].tolist() == [61]
+        assert any("/data/list" in path for path in service.asked)
 
 
 def test_a_process_that_was_ended_is_told(service, new_pool, caplog):
@@ -293,11 +291,6 @@ def test_a_slow_data_set_keeps_no_other_waiting(service, new_pool):
     finally:
         stop[0] = 1
         thread.join()
-
-
-def test_names_are_data(service):
-    dataset = fetch_openml(7)
-    assert dataset.name == HOSTILE
 
 
 def test_odd_targets_are_said(service):

@@ -16,6 +16,7 @@ from smpcore.datasets import file_statistics, limits, parquet, parquet_rows
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.parquet import read_parquet
 from smpcore.datasets.parquet_rows import ParquetRows
+from tests.smpcore.datasets.cases import parquet as written
 from tests.smpcore.datasets.cases import refused
 
 NAMES = ["a", "b", "c"]
@@ -79,22 +80,18 @@ def columns_in(folder, **columns):
 
 
 REFUSED = {
-    "no such column": (["a", "d"], "has no column .*d.*; it has .*: name some of"),
-    "text": (
-        ["t"],
-        "Column 't' of rows.parquet holds .*string and should hold numbers",
-    ),
-    "a null": (["b"], "Column 'b' of rows.parquet has no value in row 3; leave such"),
+    "ad": "has no column .*d.*; it has .*: name some of",
+    "t": "Column 't' of rows.parquet holds .*string and should hold numbers",
+    "b": "Column 'b' of rows.parquet has no value in row 3; leave such",
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_a_bad_column_is_refused_with_its_place(tmp_path, case):
-    columns, words = REFUSED[case]
+@pytest.mark.parametrize("columns", REFUSED)
+def test_a_bad_column_is_refused_with_its_place(tmp_path, columns):
     lacking = pd.array([1, 2, 3, None], dtype="Int64")
     path = columns_in(tmp_path, a=[1.0, 2.0, 3.0, 4.0], b=lacking, t=list("wxyz"))
-    with refused(words):
-        ParquetRows(path, columns)[:]
+    with refused(REFUSED[columns]):
+        ParquetRows(path, list(columns))[:]
 
 
 def test_a_file_that_is_none_is_refused(tmp_path):
@@ -148,14 +145,14 @@ def a_frame(n_rows=2_000):
     return frame.assign(place=np.arange(n_rows) * 0.5, label=shares)
 
 
-def written(frame, group=100):
-    file = io.BytesIO()
-    frame.to_parquet(file, row_group_size=group)
-    return file
+def sample(frame):
+    return read_table(written(frame, row_group_size=100), "t.parquet", sample=True)
 
 
-def sample(frame, group=100):
-    return read_table(written(frame, group), "t.parquet", sample=True)
+def is_twice_the_place(dataset):
+    """Whether the numbers of rows are those of `a_frame`."""
+    places = dataset.row_numbers(np.arange(dataset.n_samples)) - 1
+    np.testing.assert_array_equal(places, 2 * dataset.frame["place"])
 
 
 def test_each_class_has_its_share_of_all_rows():
@@ -176,21 +173,23 @@ def test_the_numbers_of_the_rows_are_those_of_the_file_whatever_their_roles():
     frame = a_frame()
     frame.loc[::7, "a"] = np.nan
     dataset = sample(frame)
-    for table in (dataset, dataset.with_roles({"a": "target"})):
-        places = table.row_numbers(np.arange(table.n_samples)) - 1
-        np.testing.assert_array_equal(places, 2 * table.frame["place"])
-    assert table.n_samples < dataset.n_samples
+    fewer = dataset.with_roles({"a": "target"})
+    assert fewer.n_samples < dataset.n_samples
+    is_twice_the_place(dataset)
+    is_twice_the_place(fewer)
 
 
 def test_the_same_file_gives_the_same_sample_and_python_reads_it_again():
     dataset = sample(a_frame())
-    again = read_table(written(a_frame()), "t.parquet", **dataset.reading.options())
+    file = written(a_frame(), row_group_size=100)
+    again = read_table(file, "t.parquet", **dataset.reading.options())
     assert again.digest == dataset.digest
 
 
 def test_only_some_row_groups_are_read_and_one_for_a_class_that_they_lack(monkeypatch):
     frame = a_frame()
-    size = pq.ParquetFile(written(frame)).metadata.row_group(0).total_byte_size
+    file = pq.ParquetFile(io.BytesIO(written(frame, row_group_size=100)))
+    size = file.metadata.row_group(0).total_byte_size
     monkeypatch.setattr(parquet, "MOST_READ", 4 * size)
     frame["label"] = np.where(np.arange(2_000) < 100, "first", "other")
     dataset = sample(frame)
@@ -218,10 +217,9 @@ KINDS = pa.dictionary(pa.uint32(), pa.string()), pa.string_view()
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_texts_may_be_stored_as_other_programs_do(kind):
-    frame, file = a_frame(), io.BytesIO()
+    frame = a_frame()
     table = pa.table({"a": frame["a"], "label": pa.array(frame["label"], kind)})
-    pq.write_table(table, file, row_group_size=100)
-    shares = read_table(file, "t.parquet", sample=True).frame["label"].value_counts()
+    shares = sample(table).frame["label"].value_counts()
     assert shares.to_dict() == sample(frame).frame["label"].value_counts().to_dict()
 
 
@@ -231,8 +229,7 @@ def test_row_groups_without_rows_are_passed_over():
         for part in (table[:0], table[:1_500], table[:0], table[1_500:]):
             writer.write_table(part, row_group_size=500)
     dataset = read_table(file, "t.parquet", sample=True)
-    places = dataset.row_numbers(np.arange(dataset.n_samples)) - 1
-    np.testing.assert_array_equal(places, 2 * dataset.frame["place"])
+    is_twice_the_place(dataset)
     assert "with shares as in all rows, from 6 of 6" in dataset.notices[0]
 
 
@@ -260,30 +257,9 @@ def test_wide_tables_get_fewer_rows(monkeypatch):
     assert sample(a_frame()).n_samples == pytest.approx(100, abs=2)
 
 
-def nested(frame):
-    lists = pa.array([[1]] * len(frame))
-    file = io.BytesIO()
-    pq.write_table(pa.table({"a": lists, "b": lists}), file)
-    return file
-
-
-def named_twice(frame):
-    file = io.BytesIO()
-    table = pa.Table.from_pandas(frame[["a", "b", "label"]])
-    pq.write_table(table.rename_columns(["a", "a", "label"]), file)
-    return file
-
-
-def encoded(frame, encoding):
-    file = io.BytesIO()
-    table = pa.Table.from_pandas(frame[["a", "label"]])
-    encodings = {"a": "PLAIN", "label": encoding}
-    pq.write_table(table, file, use_dictionary=False, column_encoding=encodings)
-    return file
-
-
-def shortened(frame):
-    return encoded(frame, "DELTA_BYTE_ARRAY")
+def encoded(encoding):
+    options = {"column_encoding": {"a": "PLAIN", "label": encoding}}
+    return written(a_frame()[["a", "label"]], use_dictionary=False, **options)
 
 
 @pytest.mark.parametrize("most", [1_000, 10_000])
@@ -291,33 +267,35 @@ def test_texts_of_stated_lengths_are_read_in_a_large_file_and_a_small_one(
     most, monkeypatch
 ):
     monkeypatch.setattr(limits, "MAX_ROWS", most)
-    file = encoded(a_frame(), "DELTA_LENGTH_BYTE_ARRAY")
+    file = encoded("DELTA_LENGTH_BYTE_ARRAY")
     dataset = read_table(file, "t.parquet", sample=True)
     assert set(dataset.frame["label"]) == {"no", "yes", "rare"}
 
 
-def cut_off(frame):
-    data = written(frame).getvalue()
-    return io.BytesIO(data[:500] + bytes(20_000) + data[20_500:])
+WHOLE = written(a_frame(), row_group_size=100)
+TWICE = pa.table({"a": range(2_000), "b": range(2_000), "label": ["x", "y"] * 1_000})
+REFUSED_FILES = [
+    (
+        written({"a": [[1]], "b": [[1]]}),
+        "No column of the Parquet file holds numb",
+    ),
+    (encoded("DELTA_BYTE_ARRAY"), "'label' of .* should not be stored as DELTA_BYTE"),
+    (
+        written(TWICE.rename_columns(["a", "a", "label"])),
+        "Several columns .* 'a'",
+    ),
+    (written(a_frame()[["a"]]), "one column only"),
+    (WHOLE[:-9], "cut off or damaged"),
+    (WHOLE[:500] + bytes(20_000) + WHOLE[20_500:], "cut off or damaged"),
+]
 
 
 @pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (nested, "No column of the Parquet file holds numbers or text"),
-        (shortened, "'label' of the Parquet file should not be stored as DELTA_BYTE"),
-        (named_twice, "Several columns of the Parquet file are called 'a'"),
-        (lambda frame: written(frame[["a"]]), "one column only"),
-        (
-            lambda frame: io.BytesIO(written(frame).getvalue()[:-9]),
-            "cut off or damaged",
-        ),
-        (cut_off, "cut off or damaged"),
-    ],
+    ("file", "words"), REFUSED_FILES, ids=[words for _, words in REFUSED_FILES]
 )
-def test_what_is_refused(make, words):
+def test_what_is_refused(file, words):
     with refused(words):
-        read_table(make(a_frame()), "t.parquet", sample=True)
+        read_table(file, "t.parquet", sample=True)
 
 
 def test_a_row_group_that_is_too_large_is_refused(monkeypatch):
@@ -338,8 +316,19 @@ def test_without_being_asked_for_a_sample_a_large_file_is_refused():
         read_table(written(a_frame()), "t.parquet")
 
 
-def flags():
-    return np.zeros(1, dtype=np.int64), np.zeros(1)
+@pytest.fixture
+def statistics(tmp_path):
+    """Statistics of a frame's or a table's file, or of one that is given."""
+
+    def found(table, target=None, stop=0, **options):
+        path, progress = tmp_path / "t.parquet", np.zeros(1)
+        data = table if isinstance(table, bytes) else written(table, **options)
+        path.write_bytes(data)
+        all_rows = file_statistics(path, target, np.full(1, stop), progress)
+        assert all_rows is None or progress[0] == 1
+        return all_rows
+
+    return found
 
 
 @pytest.fixture
@@ -353,32 +342,25 @@ def frame():
     return frame.assign(whole=np.arange(230), empty=np.nan, label=label)
 
 
-def test_they_are_those_of_the_table_in_memory(tmp_path, frame):
-    path = tmp_path / "t.parquet"
-    frame.to_parquet(path, row_group_size=50)
-    stop, progress = flags()
-    found = file_statistics(path, "label", stop, progress)
-    assert progress[0] == 1 and found.n_rows == 230
+def test_they_are_those_of_the_table_in_memory(statistics, frame):
+    found = statistics(frame, "label", row_group_size=50)
+    assert found.n_rows == 230
     columns = found.columns.set_index("column")
     assert columns["count"].to_dict() == frame.count().to_dict()
     assert columns["missing"].to_dict() == frame.isna().sum().to_dict()
     numbers = frame.drop(columns="label").astype(np.float64)
-    for name, expected in (
-        ("mean", numbers.mean()),
-        ("standard deviation", numbers.std(ddof=0)),
-        ("min", numbers.min()),
-        ("max", numbers.max()),
-    ):
+    expected = {name: numbers.agg(name) for name in ("mean", "min", "max")}
+    expected["standard deviation"] = numbers.std(ddof=0)
+    for name in expected:
         got = columns.loc[list(numbers), name]
-        np.testing.assert_allclose(got, expected, rtol=1e-10)
+        np.testing.assert_allclose(got, expected[name], rtol=1e-10)
     assert np.isnan(columns.loc["label", "mean"])
     assert found.class_counts == frame["label"].value_counts().to_dict()
 
 
-def test_decimals_are_numbers(tmp_path):
-    path, prices = tmp_path / "t.parquet", [Decimal("1.5"), None, Decimal("2.5")]
-    pd.DataFrame({"price": prices}).to_parquet(path)
-    row = file_statistics(path, None, *flags()).columns.iloc[0]
+def test_decimals_are_numbers(statistics):
+    prices = [Decimal("1.5"), None, Decimal("2.5")]
+    row = statistics({"price": prices}).columns.iloc[0]
     assert (row["missing"], row["mean"], row["standard deviation"]) == (1, 2.0, 0.5)
 
 
@@ -392,35 +374,25 @@ def test_decimals_are_numbers(tmp_path):
     ],
     ids=["numbers", "truths", "times", "categories"],
 )
-def test_classes_are_called_as_in_the_table(tmp_path, classes, names):
-    path = tmp_path / "t.parquet"
-    pd.Series(classes, name="kind").to_frame().to_parquet(path, row_group_size=2)
-    frame, _ = read_parquet(path.read_bytes())
+def test_classes_are_called_as_in_the_table(statistics, classes, names):
+    file = written(pd.Series(classes, name="kind").to_frame(), row_group_size=2)
+    frame, _ = read_parquet(file)
     assert {*names} == {*as_text(frame["kind"].dropna())}
-    assert file_statistics(path, "kind", *flags()).class_counts == names
+    assert statistics(file, "kind").class_counts == names
 
 
-def test_means_too_far_apart_for_a_square_have_an_infinite_deviation(tmp_path):
-    path = tmp_path / "t.parquet"
-    pd.DataFrame({"a": np.repeat([1e200, -1e200], 50)}).to_parquet(
-        path, row_group_size=50
-    )
-    row = file_statistics(path, None, *flags()).columns.iloc[0]
+def test_means_too_far_apart_for_a_square_have_an_infinite_deviation(statistics):
+    table = {"a": np.repeat([1e200, -1e200], 50)}
+    row = statistics(table, row_group_size=50).columns.iloc[0]
     assert row["mean"] == 0 and row["max"] == 1e200
     assert np.isinf(row["standard deviation"])
 
 
-def test_it_ends_when_it_is_asked_to(tmp_path, frame):
-    frame.to_parquet(tmp_path / "t.parquet")
-    assert (
-        file_statistics(tmp_path / "t.parquet", None, *(np.ones(1), flags()[1])) is None
-    )
+def test_it_ends_when_it_is_asked_to(statistics, frame):
+    assert statistics(frame, stop=1) is None
 
 
-def test_a_damaged_file_is_refused(tmp_path, frame):
-    path = tmp_path / "t.parquet"
-    frame.to_parquet(path)
-    data = path.read_bytes()
-    path.write_bytes(data[:100] + bytes(1_000) + data[1_100:])
+def test_a_damaged_file_is_refused(statistics, frame):
+    data = written(frame)
     with refused("cut off or damaged"):
-        file_statistics(path, None, *flags())
+        statistics(data[:100] + bytes(1_000) + data[1_100:])
