@@ -8,44 +8,42 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpcore.datasets import load_dataset, make_dataset, preparation, prepare, split
-from tests.smpcore.datasets.cases import refused
+from smpcore.datasets import load_dataset, preparation, prepare, split
+from tests.smpcore.datasets.cases import made, refused
+
+ROWS = np.array([0, 1, 2])
 
 
 def frame():
-    return pd.DataFrame(
-        {
-            "number": [1.0, np.nan, 3.0, 100.0],
-            "whole": [4, 2, 8, 1000],
-            "colour": ["red", "blue", None, "green"],
-            "flag": [True, False, True, False],
-            "y": ["p", "q", "p", "q"],
-        }
-    )
-
-
-def dataset(table=None):
-    return make_dataset(frame() if table is None else table, "t", roles={"y": "target"})
+    columns = {
+        "number": [1.0, np.nan, 3.0, 100.0],
+        "whole": [4, 2, 8, 1000],
+        "colour": ["red", "blue", None, "green"],
+        "flag": [True, False, True, False],
+        "y": ["p", "q", "p", "q"],
+    }
+    return pd.DataFrame(columns)
 
 
 def test_medians_levels_and_ranges_are_those_of_the_training_rows():
-    preparation = prepare(dataset(), np.array([0, 1, 2]))
+    preparation = prepare(made(frame()), ROWS)
     number, whole, colour, flag = preparation.inputs
     assert (number.fill, number.low, number.high, number.integer) == (2, 1, 3, True)
     assert (whole.fill, whole.low, whole.high, whole.integer) == (4, 2, 8, True)
-    assert colour.levels == ("blue", "red")
-    assert flag.levels == ("False", "True")
-    assert [(i.first, i.width) for i in preparation.inputs] == [
-        *((0, 1), (1, 1), (2, 1), (3, 1))
-    ]
+    assert (colour.levels, flag.levels) == (("blue", "red"), ("False", "True"))
+    places = [(one.first, one.width) for one in preparation.inputs]
+    assert places == [(0, 1), (1, 1), (2, 1), (3, 1)]
     assert preparation.feature_names == (
         *("number", "whole", "colour = red", "flag = False"),
     )
+    other = frame()
+    other.loc[3, ["number", "whole", "colour"]] = [-7.5, 5, "violet"]
+    assert prepare(made(other), ROWS).key == preparation.key, "test rows teach nothing"
 
 
 def test_transform_fills_medians_and_makes_one_column_per_level():
     table = pd.concat([frame(), frame().assign(colour="green")])
-    data = dataset(table)
+    data = made(table)
     preparation = prepare(data, np.array([0, 1, 2, 4]))
     assert preparation.feature_names[2:] == (
         *("colour = blue", "colour = green", "colour = red"),
@@ -53,16 +51,13 @@ def test_transform_fills_medians_and_makes_one_column_per_level():
     )
     assert preparation.column_of_feature.tolist() == [0, 1, 2, 2, 2, 3]
     X = preparation.transform(data.frame.iloc[:4])
-    assert X.dtype == np.float64
-    assert X.flags.c_contiguous
+    assert X.dtype == np.float64 and X.flags.c_contiguous
     assert X[:, 2:].tolist() == [[0, 0, 1, 0], [1, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 1]]
     assert X[:, 1].tolist() == [4, 2, 8, 1000]
 
 
 def test_two_levels_are_one_feature_named_after_the_rarer():
-    words = ["f", "m", "m", "f", "m", None]
-    table = pd.DataFrame({"sex": words, "y": ["p", "q"] * 3})
-    data = make_dataset(table, "t", roles={"y": "target"})
+    data = made({"sex": ["f", "m", "m", "f", "m", None], "y": ["p", "q"] * 3})
     new = pd.DataFrame({"sex": ["f", "m", "x", None]})
     # Of the first four rows as many are m as f: then the later level has the feature.
     for rows, name, values in (
@@ -78,58 +73,39 @@ def test_two_levels_are_one_feature_named_after_the_rarer():
 
 
 def test_numbers_keep_the_digits_of_their_column():
-    table = pd.DataFrame(
-        {
-            "tenths": [0.1, 0.3, 2.5, 17.0],
-            "long": [0.1234567, 1 / 3, 5.1, 17.0],
-            "tiny": [1e-7, 2.5e-7, 9e-7, 4.25e-7],
-            "wide": [1e9, 2e9, 3e9, 4.5],
-            "y": [0, 1, 0, 1],
-        }
-    )
-    inputs = prepare(make_dataset(table, "t"), np.arange(4)).inputs
+    columns = {
+        "tenths": [0.1, 0.3, 2.5, 17.0],
+        "long": [0.1234567, 1 / 3, 5.1, 17.0],
+        "tiny": [1e-7, 2.5e-7, 9e-7, 4.25e-7],
+        "wide": [1e9, 2e9, 3e9, 4.5],
+        "y": [0, 1, 0, 1],
+    }
+    inputs = prepare(made(columns), np.arange(4)).inputs
     assert [given_.decimals for given_ in inputs] == [1, 2, 9, 0]
 
 
-def test_test_rows_teach_nothing():
-    data, other = dataset(), frame()
-    other.loc[3, ["number", "whole", "colour"]] = [-7.5, 5, "violet"]
-    rows = np.array([0, 1, 2])
-    assert prepare(data, rows).key == prepare(dataset(other), rows).key
-
-
 def test_report_counts_per_column():
-    data = dataset()
-    preparation = prepare(data, np.array([0, 1, 2]))
-    report = preparation.report(data.frame)
-    assert report.loc["number"].tolist() == [1, 0, 1]
-    assert report.loc["whole"].tolist() == [0, 0, 1]
-    assert report.loc["colour"].tolist() == [1, 1, 0]
-    assert report.loc["flag"].tolist() == [0, 0, 0]
+    data = made(frame())
+    report = prepare(data, ROWS).report(data.frame)
+    assert report.index.tolist() == ["number", "whole", "colour", "flag"]
+    assert report.to_numpy().tolist() == [[1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0]]
 
 
 def test_new_rows_may_hold_anything():
-    preparation = prepare(dataset(), np.array([0, 1, 2]))
-    new = pd.DataFrame(
-        {
-            "flag": [1, "True", None, object()],
-            "colour": [3, "red", None, 2.5],
-            "number": ["oops", "2.5", np.inf, -1e300],
-            "whole": [1e308, None, True, "inf"],
-            "extra": [1, 2, 3, 4],
-        }
-    )
-    X = preparation.transform(new)
-    assert np.isfinite(X).all()
-    assert X[:, 0].tolist() == [2, 2.5, 2, 2]
-    assert X[:, 1].tolist() == [4, 4, 4, 4]
-    assert X[:, 2].tolist() == [0, 1, 0, 0]
-    assert X[:, 3].tolist() == [0, 0, 0, 0]
+    columns = {
+        "flag": [1, "True", None, object()],
+        "colour": [3, "red", None, 2.5],
+        "number": ["oops", "2.5", np.inf, -1e300],
+        "whole": [1e308, None, True, "inf"],
+        "extra": [1, 2, 3, 4],
+    }
+    X = prepare(made(frame()), ROWS).transform(pd.DataFrame(columns))
+    assert X.T.tolist() == [[2, 2.5, 2, 2], [4] * 4, [0, 1, 0, 0], [0] * 4]
 
 
 def test_number_categories_match_however_they_are_written():
-    table = pd.DataFrame({"zone": [1, 2, 1], "y": ["p", "q", "p"]})
-    data = make_dataset(table, "t", kinds={"zone": "category"}, roles={"y": "target"})
+    columns = {"zone": [1, 2, 1], "y": ["p", "q", "p"]}
+    data = made(columns, kinds={"zone": "category"})
     preparation = prepare(data, np.arange(3))
     assert preparation.inputs[0].levels == ("1", "2")
     for zone in ([1, 2], [1.0, 2.0], ["1", "2"]):
@@ -138,33 +114,26 @@ def test_number_categories_match_however_they_are_written():
 
 
 def test_absent_columns_are_named():
-    preparation = prepare(dataset(), np.arange(3))
+    preparation = prepare(made(frame()), ROWS)
     with refused("no column 'colour', 'flag'"):
         preparation.transform(frame()[["number", "whole"]])
 
 
 def test_a_column_without_training_values():
-    table = frame().assign(number=[np.nan, np.nan, np.nan, 1.0])
-    data = dataset(table)
-    preparation = prepare(data, np.array([0, 1, 2]))
+    data = made(frame().assign(number=[np.nan, np.nan, np.nan, 1.0]))
+    preparation = prepare(data, ROWS)
     assert preparation.inputs[0].fill == 0
     assert np.isfinite(preparation.transform(data.frame)).all()
 
 
-def test_too_many_levels_are_refused():
-    table = pd.DataFrame({"t": [f"w{i}" for i in range(1500)], "y": [0, 1] * 750})
-    data = make_dataset(table, "t", roles={"t": "feature", "y": "target"})
+def test_too_many_levels_or_features_are_refused():
+    columns = {"t": [f"w{i}" for i in range(1500)], "y": [0, 1] * 750}
+    data = made(columns, roles={"t": "feature"})
     with refused("'t' has 1,500 different values"):
         prepare(data, np.arange(1500))
-
-
-def test_too_many_features_are_refused():
-    rng = np.random.default_rng(0)
     words = np.array([f"w{i}" for i in range(900)])
-    table = {f"c{j}": rng.permutation(words) for j in range(23)}
-    table["y"] = [0, 1] * 450
-    roles = {**dict.fromkeys(table, "feature"), "y": "target"}
-    data = make_dataset(pd.DataFrame(table), "t", roles=roles)
+    columns = dict.fromkeys([f"c{j}" for j in range(23)], words)
+    data = made({**columns, "y": [0, 1] * 450}, roles=dict.fromkeys(columns, "feature"))
     with refused(r"make 20,\d+ features, at most 20,000"):
         prepare(data, np.arange(900))
 
@@ -197,10 +166,8 @@ cells = st.one_of(
 def test_transform_is_always_finite(old, new, train, kinds):
     table = pd.DataFrame(old, columns=["a", "b"], dtype=object)
     table["y"] = np.arange(len(old)) % 2
-    roles = {"a": "feature", "b": "feature", "y": "target"}
-    data = make_dataset(
-        table, "t", roles=roles, kinds=dict(zip("ab", kinds, strict=True))
-    )
+    kinds, roles = dict(zip("ab", kinds, strict=True)), dict.fromkeys("ab", "feature")
+    data = made(table, roles=roles, kinds=kinds)
     preparation = prepare(data, np.arange(min(train, len(old))))
     for rows in (data.frame, pd.DataFrame(new, columns=["a", "b"], dtype=object)):
         X = preparation.transform(rows)
@@ -226,8 +193,7 @@ def test_numbers_are_learned_as_their_definitions_say(at_once, monkeypatch):
     columns = pd.DataFrame(values)
     columns.loc[::3, "tenths"] = columns.loc[::7, "whole"] = np.nan
     columns.loc[4:, "one"] = columns["none"] = np.nan
-    table = columns.assign(y=["u", "v"] * 30)
-    data = make_dataset(table, "t", roles={"y": "target", "none": "feature"})
+    data = made(columns.assign(y=["u", "v"] * 30), roles={"none": "feature"})
     for spec in prepare(data, np.arange(50)).inputs:
         known = columns[spec.name][:50].dropna()
         known = known if len(known) else pd.Series([0.0])

@@ -1,14 +1,16 @@
 """Split: disjoint, complete, repeatable; classes shared out, groups kept whole."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smpcore.datasets import Dataset, load_dataset, make_dataset, split
+from smpcore.datasets import Dataset, load_dataset, split
 from smpcore.errors import SmpcoreError
-from tests.smpcore.datasets.cases import refused, said
+from tests.smpcore.datasets.cases import made, refused, said
 
 
 def dataset(y, groups=None, task="classification"):
@@ -37,11 +39,8 @@ shares = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.3, 0.45])
     n_groups=st.integers(0, 12),
 )
 def test_disjoint_complete_repeatable(y, validation, test, seed, task, n_groups):
-    groups = (
-        np.random.default_rng(seed).integers(n_groups, size=len(y))
-        if n_groups
-        else None
-    )
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(n_groups, size=len(y)) if n_groups else None
     data = dataset(y, groups, task)
     division = split(data, validation, test, seed)
     joint = np.concatenate(parts_of(division))
@@ -52,8 +51,8 @@ def test_disjoint_complete_repeatable(y, validation, test, seed, task, n_groups)
         assert not part.flags.writeable
     assert split(data, validation, test, seed).key == division.key
     if groups is not None:
-        sets = [set(data.groups[part]) for part in parts_of(division)]
-        assert not (sets[0] & sets[1] or sets[0] & sets[2] or sets[1] & sets[2])
+        for one, other in combinations(parts_of(division), 2):
+            assert not np.intersect1d(data.groups[one], data.groups[other]).size
     if validation == 0:
         assert not division.validation.size
 
@@ -109,8 +108,7 @@ def test_empty_parts_are_said():
 
 
 def test_classes_are_balanced_over_groups():
-    rng = np.random.default_rng(0)
-    groups = rng.integers(40, size=2000)
+    groups = np.random.default_rng(0).integers(40, size=2000)
     y = (groups % 4 == 0).astype(int)
     division = split(dataset(y, groups))
     for part in parts_of(division):
@@ -118,12 +116,10 @@ def test_classes_are_balanced_over_groups():
     assert abs(division.test.size - 400) < 60
 
 
-def test_many_groups_and_groups_of_a_regression():
-    rng = np.random.default_rng(0)
-    groups = rng.integers(900, size=5000)
-    for task in ("classification", "regression"):
-        division = split(dataset(rng.integers(3, size=5000), groups, task))
-        assert abs(division.test.size - 1000) < 100
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_many_groups_and_groups_of_a_regression(task):
+    groups, y = np.random.default_rng(0).integers([[900], [3]], size=(2, 5000))
+    assert abs(split(dataset(y, groups, task)).test.size - 1000) < 100
 
 
 def test_one_group_cannot_be_divided():
@@ -133,33 +129,24 @@ def test_one_group_cannot_be_divided():
 
 
 def test_a_test_file_is_the_test_part():
-    frame = pd.DataFrame({"x": np.arange(20.0), "y": [0, 1] * 10})
-    data = make_dataset(frame, "t", roles={"y": "target", "x": "feature"})
-    division = split(data.with_test(frame.iloc[:6]), validation=0.25)
+    columns = {"x": np.arange(20.0), "y": [0, 1] * 10}
+    data = made(columns, roles={"x": "feature"})
+    division = split(data.with_test(data.frame.iloc[:6]), validation=0.25)
     assert division.test.tolist() == list(range(20, 26))
-    assert division.validation.size == 5
-    assert division.train.size == 15
+    assert (division.validation.size, division.train.size) == (5, 15)
 
 
 def test_groups_of_the_test_file_do_not_train():
-    frame = pd.DataFrame(
-        {
-            "x": np.arange(20.0),
-            "g": np.repeat(["a", "b", "c", "d"], 5),
-            "y": [0, 1] * 10,
-        }
-    )
-    roles = {"x": "feature", "g": "group", "y": "target"}
-    data = make_dataset(frame, "t", roles=roles)
-    division = split(data.with_test(frame.iloc[:2]))
+    columns = {"x": np.arange(20.0), "g": np.repeat(list("abcd"), 5), "y": [0, 1] * 10}
+    data = made(columns, roles={"x": "feature", "g": "group"})
+    division = split(data.with_test(data.frame.iloc[:2]))
     assert "a" not in set(data.frame["g"][division.train])
     assert said(division, "5 rows are in no part")
 
 
 def test_a_class_that_never_trains_is_said():
-    frame = pd.DataFrame({"x": np.arange(20.0), "y": ["p", "q"] * 10})
-    data = make_dataset(frame, "t", roles={"y": "target", "x": "feature"})
-    division = split(data.with_test(frame.iloc[:3].assign(y="r")))
+    data = made({"x": np.arange(20.0), "y": ["p", "q"] * 10}, roles={"x": "feature"})
+    division = split(data.with_test(data.frame.iloc[:3].assign(y="r")))
     assert said(division, "so no model can predict: class 'r'")
 
 
@@ -189,8 +176,7 @@ def test_key_tells_parts_apart():
 
 def test_a_thinned_part_keeps_shares_and_every_class():
     y = np.repeat([0, 1, 2, 3], [600, 300, 99, 1])
-    frame = pd.DataFrame({"x": np.arange(1000.0), "y": y.astype(str)})
-    data = make_dataset(frame, "t", roles={"y": "target", "x": "feature"})
+    data = made({"x": np.arange(1000.0), "y": y.astype(str)}, roles={"x": "feature"})
     whole = split(data, 0.0, 0.0)
     thin = whole.thinned(y, 100, True)
     assert np.isin(thin.train, whole.train).all() and (np.diff(thin.train) > 0).all()

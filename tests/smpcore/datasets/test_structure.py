@@ -13,42 +13,34 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.datasets.structure import repeated_keys, unit_of
+from tests.smpcore.datasets.cases import made
 
 RNG = np.random.default_rng(0)
 
 
-def dataset(n=200, task=None, **columns):
+def dataset(n=200, **columns):
     y = np.resize(["p", "q", "r"], n)
-    frame = pd.DataFrame({"noise": RNG.normal(size=n), **columns, "y": y})
-    roles = {**dict.fromkeys(frame, "feature"), "y": "target"}
-    return make_dataset(frame, "t", roles=roles, task=task)
+    columns = {"noise": RNG.normal(size=n), **columns}
+    return made({**columns, "y": y}, roles=dict.fromkeys(columns, "feature"))
 
 
 def test_rows_that_also_stand_in_training_are_counted():
     frame = pd.DataFrame({"a": RNG.normal(size=100), "b": None, "y": ["p", "q"] * 50})
     frame.loc[::2, "b"] = "u"
-    data = make_dataset(frame, "t", roles={"y": "target"})
+    data = made(frame)
     division = split(data)
     assert find_duplicates(data, division) == 0
-    frame.iloc[division.test[:3], :2] = frame.iloc[division.train[:3], :2].to_numpy()
-    frame.iloc[division.validation[0], :2] = frame.iloc[
-        division.train[5], :2
-    ].to_numpy()
-    frame.iloc[division.test[3], :2] = frame.iloc[division.test[4], :2].to_numpy()
-    again = make_dataset(frame, "t", roles={"y": "target"})
-    assert find_duplicates(again, division) == 4
+    train, validation, test = division.train, division.validation, division.test
+    for row, of in ((test[0], train[0]), (test[1], train[1]), (test[2], train[2]),
+                    (validation[0], train[5]), (test[3], test[4])):  # fmt: skip
+        frame.iloc[row, :2] = frame.iloc[of, :2]
+    assert find_duplicates(made(frame), division) == 4
 
 
 def test_without_features_nothing_is_a_duplicate():
     data = load_dataset("moons").with_roles({"x1": "ignore", "x2": "ignore"})
     assert find_duplicates(data, split(data)) == 0
     assert leaky_features(data, split(data)) == []
-
-
-def test_iris_is_known_to_repeat_a_flower():
-    data = load_dataset("iris")
-    repeated = [find_duplicates(data, split(data, seed=seed)) for seed in range(8)]
-    assert max(repeated) == 1
 
 
 Y = np.resize(["p", "q", "r"], 200)
@@ -63,10 +55,13 @@ LEAKS = {
 }
 
 
+def leaks(data):
+    return leaky_features(data, split(data))
+
+
 @pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS)
 def test_a_leak_is_named(leak):
-    data = dataset(leak=leak)
-    ((name, share),) = leaky_features(data, split(data))
+    ((name, share),) = leaks(dataset(leak=leak))
     assert name == "leak"
     assert 0.99 <= share <= 1
 
@@ -82,80 +77,65 @@ HARMLESS = {
 
 @pytest.mark.parametrize("column", HARMLESS.values(), ids=HARMLESS)
 def test_what_is_no_leak_is_not_named(column):
-    data = dataset(column=column)
-    assert leaky_features(data, split(data)) == []
-
-
-def clinic(n=400):
-    """Patients whose treatment follows from the diagnosis; a third come twice."""
-    random = np.random.default_rng(1)
-    sick = random.random(n) < 0.46
-    treated = np.where(random.random(n) < 0.06, ~sick, sick)
-    frame = pd.DataFrame(
-        {
-            "Patient ID": [f"p{i}" for i in np.arange(n) // 1.5],
-            "pulse": 70 + 15 * sick + 12 * random.normal(size=n),
-            "age": 60 + 9 * random.normal(size=n),
-            "treatment after diagnosis": np.where(treated, "PCI", "none"),
-            "y": np.where(sick, "sick", "healthy"),
-        }
-    )
-    return frame
+    assert leaks(dataset(column=column)) == []
 
 
 def test_a_feature_far_better_than_the_next_is_named():
-    data = make_dataset(clinic(), "t", roles={"y": "target"})
-    ((name, share),) = leaky_features(data, split(data))
+    """Patients whose treatment follows from the diagnosis; a third come twice."""
+    random, n = np.random.default_rng(1), 400
+    sick = random.random(n) < 0.46
+    treated = np.where(random.random(n) < 0.06, ~sick, sick)
+    columns = {
+        "Patient ID": [f"p{i}" for i in np.arange(n) // 1.5],
+        "pulse": 70 + 15 * sick + 12 * random.normal(size=n),
+        "age": 60 + 9 * random.normal(size=n),
+        "treatment after diagnosis": np.where(treated, "PCI", "none"),
+        "y": np.where(sick, "sick", "healthy"),
+    }
+    ((name, share),) = leaks(made(columns))
     assert name == "treatment after diagnosis"
     assert 0.9 < share < 0.97
 
 
 def test_a_rare_class_does_not_make_every_feature_telling():
     y = np.where(np.arange(1000) % 200 == 0, "rare", "usual")
-    frame = pd.DataFrame({"a": RNG.normal(size=1000), "b": y == "rare", "y": y})
-    data = make_dataset(frame, "t", roles={"y": "target"})
-    assert leaky_features(data, split(data)) == [("b", 1.0)]
+    data = made({"a": RNG.normal(size=1000), "b": y == "rare", "y": y})
+    assert leaks(data) == [("b", 1.0)]
 
 
 def test_the_highest_share_stands_first():
     data = dataset(second=LEAKS["a word with an error"], first=CODE)
-    assert [name for name, _ in leaky_features(data, split(data))] == [
-        "first",
-        "second",
-    ]
+    assert [name for name, _ in leaks(data)] == ["first", "second"]
 
 
 def test_a_regression_target_in_other_units_is_named():
     y = RNG.normal(size=100)
-    frame = pd.DataFrame({"pounds": 2.2 * y + 1, "noise": RNG.normal(size=100)})
-    frame["word"], frame["y"] = "u", y
-    data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
-    assert [name for name, _ in leaky_features(data, split(data))] == ["pounds"]
+    columns = {"pounds": 2.2 * y + 1, "noise": RNG.normal(size=100)}
+    data = made({**columns, "word": ["u"] * 100, "y": y}, task="regression")
+    assert [name for name, _ in leaks(data)] == ["pounds"]
 
 
 def test_a_strong_cause_of_a_number_is_not_named():
-    frame = pd.DataFrame({"a": RNG.normal(size=400), "b": RNG.normal(size=400)})
-    frame["y"] = 2 * frame["a"] + 0.3 * frame["b"] + 0.3 * RNG.normal(size=400)
-    data = make_dataset(frame, "t", task="regression", roles={"y": "target"})
-    assert leaky_features(data, split(data)) == []
+    a, b, noise = RNG.normal(size=(3, 400))
+    y = 2 * a + 0.3 * b + 0.3 * noise
+    assert leaks(made({"a": a, "b": b, "y": y}, task="regression")) == []
 
 
 def test_few_rows_and_one_class_tell_nothing():
-    data = make_dataset(pd.DataFrame({"a": [1.0, 2, 3], "y": ["p", "q", "p"]}), "t")
-    assert leaky_features(data, split(data)) == []
-    frame = pd.DataFrame({"a": np.arange(50.0) * 2, "y": ["p"] * 50})
-    data = make_dataset(frame, "t", roles={"y": "target"})
-    assert leaky_features(data, split(data)) == []
+    few = make_dataset(pd.DataFrame({"a": [1.0, 2, 3], "y": ["p", "q", "p"]}), "t")
+    assert leaks(few) == []
+    assert leaks(made({"a": np.arange(50.0) * 2, "y": ["p"] * 50})) == []
 
 
 @pytest.mark.parametrize("key", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
-def test_bundled_sets_have_no_leak(key):
+def test_bundled_sets_have_neither_leaks_nor_keys_nor_dates(key):
     data = load_dataset(key)
-    assert leaky_features(data, split(data)) == []
+    assert leaks(data) == []
+    assert {p.action for p in find_structure(data, split(data))} <= {"Take these units"}
 
 
-def proposals(frame, **roles):
-    data = make_dataset(frame, "t", roles=roles)
+def proposals(columns):
+    data = made(columns)
     return data, {p.action: p for p in find_structure(data, split(data))}
 
 
@@ -180,7 +160,7 @@ def visits(seed, key, effect=1.2, n=60):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_repeated_key_is_a_group_with_the_share_of_rows_that_leak(seed, key):
     frame = visits(seed, key)
-    data, proposed = proposals(frame, y="target")
+    data, proposed = proposals(frame)
     proposal = proposed.pop(f"Keep the rows of one {key} together")
     parts, who = split(data), frame[key].to_numpy()
     others = np.r_[parts.validation, parts.test]
@@ -196,16 +176,15 @@ def test_a_repeated_key_is_a_group_with_the_share_of_rows_that_leak(seed, key):
 
 def test_keys_that_say_nothing_are_known_by_how_they_are_written():
     random = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "block": np.repeat(random.permutation(25), 4),
-            "even": random.permutation(np.repeat(np.arange(25) * 7, 4)),
-            "code": random.choice([f"Q-{i}" for i in range(20)], 100),
-            "hour": np.resize(np.arange(24), 100),
-            "word": random.choice([f"{c}{d}" for c in "abcde" for d in "xyz"], 100),
-            "pulse": random.integers(50, 90, 100),
-        }
-    )
+    columns = {
+        "block": np.repeat(random.permutation(25), 4),
+        "even": random.permutation(np.repeat(np.arange(25) * 7, 4)),
+        "code": random.choice([f"Q-{i}" for i in range(20)], 100),
+        "hour": np.resize(np.arange(24), 100),
+        "word": random.choice([f"{c}{d}" for c in "abcde" for d in "xyz"], 100),
+        "pulse": random.integers(50, 90, 100),
+    }
+    frame = pd.DataFrame(columns)
     assert repeated_keys(frame, frame) == ["block", "even", "code"]
 
 
@@ -215,40 +194,30 @@ def test_a_measurement_with_many_equal_values_is_no_key(seed):
     random = np.random.default_rng(seed)
     age = random.integers(20, 80, 300)
     smoked = np.where(random.random(300) < 0.4, 0, random.integers(1, 40, 300))
-    frame = pd.DataFrame(
-        {
-            "age": age,
-            "smoked": smoked,
-            "years": np.where(smoked > 0, random.integers(1, 40, 300), 0),
-            "group": pd.cut(age, 4).astype(str),
-            "height": 0.1 * age + random.normal(size=300),
-            "squared": age**2.0 + 0.5,
-        }
-    )
+    columns = {
+        "age": age,
+        "smoked": smoked,
+        "years": np.where(smoked > 0, random.integers(1, 40, 300), 0),
+        "group": pd.cut(age, 4).astype(str),
+        "height": 0.1 * age + random.normal(size=300),
+        "squared": age**2.0 + 0.5,
+    }
+    frame = pd.DataFrame(columns)
     assert repeated_keys(frame, frame) == []
-
-
-@pytest.mark.parametrize("key", ["iris", "wine", "breast_cancer", "digits", "diabetes"])
-def test_bundled_sets_have_neither_keys_nor_dates(key):
-    data = load_dataset(key)
-    actions = {p.action for p in find_structure(data, split(data))}
-    assert actions <= {"Take these units"}
 
 
 def test_a_column_that_only_one_class_has_is_recorded_after_the_outcome():
     random = np.random.default_rng(0)
     dead = random.random(300) < 0.4
     known = dead & (random.random(300) < 0.6)
-    frame = pd.DataFrame(
-        {
-            "причина": np.where(known, random.choice(["x", "y"], 300), None),
-            "t": np.where(known, random.normal(size=300), np.nan),
-            "gaps": np.where(random.random(300) < 0.8, random.normal(size=300), np.nan),
-            "few": np.where(np.cumsum(dead) * dead % 50 == 7, 1.5, np.nan),
-            "y": np.where(dead, "dead", "alive"),
-        }
-    )
-    data, proposed = proposals(frame, y="target")
+    columns = {
+        "причина": np.where(known, random.choice(["x", "y"], 300), None),
+        "t": np.where(known, random.normal(size=300), np.nan),
+        "gaps": np.where(random.random(300) < 0.8, random.normal(size=300), np.nan),
+        "few": np.where(np.cumsum(dead) * dead % 50 == 7, 1.5, np.nan),
+        "y": np.where(dead, "dead", "alive"),
+    }
+    data, proposed = proposals(columns)
     assert set(proposed) == {"Do not use причина", "Do not use t"}
     n_known = int(known[split(data).train].sum())
     words = f"has a value in {n_known} training rows, all of the class dead"
@@ -262,7 +231,7 @@ def test_dates_that_order_the_rows_offer_a_split_by_time(form):
     days = pd.date_range("2021-01-29", periods=90).strftime(form)
     frame = pd.DataFrame({"Tag": random.permutation(days), "a": random.normal(size=90)})
     frame["y"] = random.choice(["p", "q"], 90)
-    data, proposed = proposals(frame, y="target")
+    data, proposed = proposals(frame)
     proposal = proposed["Split by time: Tag"]
     assert f"from {days[0]} to {days[-1]}" in proposal.words
     timed = data.with_roles(proposal.roles)
@@ -272,18 +241,11 @@ def test_dates_that_order_the_rows_offer_a_split_by_time(form):
 
 
 UNITS = {
-    "weight (kg)": "kg",
-    "Temp [°C]": "°C",
-    "height_cm": "cm",
-    "glucose_mg/dl": "mg/dl",
-    "BMI (kg/m^2)": "kg/m^2",
-    "HbA1c (mmol/mol)": "mmol/mol",
-    "age years": "years",
-    "share (%)": "%",
-    "speed.km/h": "km/h",
-    **dict.fromkeys(
-        ("a (1)", "x_min", "class_a", "farm", "V1", "T_max", "m", "p (no)"), ""
-    ),
+    **{"weight (kg)": "kg", "Temp [°C]": "°C", "height_cm": "cm", "share (%)": "%"},
+    **{"glucose_mg/dl": "mg/dl", "BMI (kg/m^2)": "kg/m^2", "age years": "years"},
+    **{"HbA1c (mmol/mol)": "mmol/mol", "speed.km/h": "km/h"},
+    **dict.fromkeys("x_min class_a farm V1 T_max m".split(), ""),
+    **{"a (1)": "", "p (no)": ""},
 }
 
 
@@ -297,10 +259,8 @@ def test_units_of_names_become_cleaning_steps():
     names = ["weight (kg)", "height_cm", "kind (g)", "y"]
     frame = pd.DataFrame(random.normal(size=(40, 4)), columns=names)
     frame["kind (g)"] = random.choice(["u", "v"], 40)
-    data, proposed = proposals(frame, y="target")
+    data, proposed = proposals(frame)
     data = data.with_roles(cleaning=proposed["Take these units"].cleaning)
-    assert [(s.column, s.unit) for s in data.cleaning] == [
-        ("weight (kg)", "kg"),
-        ("height_cm", "cm"),
-    ]
+    units = [(step.column, step.unit) for step in data.cleaning]
+    assert units == [("weight (kg)", "kg"), ("height_cm", "cm")]
     assert find_structure(data, split(data)) == []

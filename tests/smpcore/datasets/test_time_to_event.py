@@ -1,5 +1,7 @@
 """Questions of time to event: which rows have an answer, and what they weigh."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,11 +20,10 @@ from smpcore.datasets import (
     forbid,
     guess_follow_up,
     horizons,
-    make_dataset,
 )
 from smpcore.datasets.follow_up import MOST_WEIGHT, still_followed, within
 from smpcore.evaluation import folds
-from tests.smpcore.datasets.cases import refused, said
+from tests.smpcore.datasets.cases import made, refused, said
 
 
 def followed(n=240, seed=0, rate=60.0, groups=False, **columns):
@@ -33,11 +34,14 @@ def followed(n=240, seed=0, rate=60.0, groups=False, **columns):
     frame = pd.DataFrame(X, columns=list("abc"))
     frame["months"] = np.minimum(event, censored).round(2)
     frame["death"] = (event <= censored).astype(int)
-    roles = {"death": "target"}
     if groups:
         frame["clinic"] = rng.integers(0, 20, n)
-        roles["clinic"] = "group"
-    return make_dataset(frame.assign(**columns), "followed", roles=roles)
+    roles = {"clinic": "group"} if groups else {}
+    return made(frame.assign(**columns), "death", roles)
+
+
+def asked(dataset, horizon=12.0, **options):
+    return event_within(dataset, "months", "death", horizon, **options)
 
 
 def slow_weight(dataset, learned_on, row, horizon):
@@ -81,7 +85,7 @@ def test_of_equal_times_the_event_comes_first():
 
 
 def test_weights_are_those_of_a_slow_recomputation_on_training_rows_only():
-    dataset = event_within(followed(), "months", "death", 12.0)
+    dataset = asked(followed(n=120))
     parts = split(dataset, seed=1)
     for rows in (parts.train, parts.validation):
         fast = censoring_weights(dataset, parts.with_censored, rows)
@@ -91,14 +95,7 @@ def test_weights_are_those_of_a_slow_recomputation_on_training_rows_only():
     moved = dataset.frame
     outside = np.setdiff1d(np.arange(dataset.n_samples), parts.with_censored)
     moved.loc[outside, "months"] = 500.0
-    roles, kinds = dict(dataset.roles), dict(dataset.kinds)
-    other = make_dataset(moved, "t", roles=roles, kinds=kinds)
-    other = event_within(
-        other.with_roles({dataset.target: "ignore", "death": "target"}),
-        "months",
-        "death",
-        11.999,
-    )
+    other = asked(made(moved.drop(columns=dataset.target), "death"), 11.999)
     same = censoring_weights(dataset, parts.with_censored, parts.train)
     here = censoring_weights(other, parts.with_censored, parts.train)
     np.testing.assert_allclose(here, same, rtol=1e-12)
@@ -107,7 +104,7 @@ def test_weights_are_those_of_a_slow_recomputation_on_training_rows_only():
 def test_a_weight_is_bounded():
     times, rows = np.arange(1.0, 101.0), np.arange(100)
     frame = pd.DataFrame({"x": times % 7, "time": times, "event": (times > 98) * 1})
-    table = make_dataset(frame, "t", roles={"event": "target"})
+    table = made(frame, "event")
     weights = censoring_weights(event_within(table, "time", "event", 99.0), rows, rows)
     # Two of 100 rows are left: each would weigh 50.
     assert weights[-2:].tolist() == [MOST_WEIGHT, MOST_WEIGHT] == [20, 20]
@@ -119,26 +116,25 @@ def test_another_horizon_moves_no_row_between_parts(groups):
     table = followed(groups=groups)
     parts = {}
     for horizon in (6.0, 12.0, 40.0):
-        dataset = event_within(table, "months", "death", horizon)
+        dataset = asked(table, horizon)
         parts[horizon] = split(dataset, seed=3)
         known, censored = answered(dataset)
         for name in ("train", "validation", "test"):
             assert known[getattr(parts[horizon], name)].all()
         assert censored[parts[horizon].censored].all()
-    for first, second in ((6.0, 12.0), (12.0, 40.0), (6.0, 40.0)):
-        one, other = parts[first], parts[second]
+    for one, other in combinations(parts.values(), 2):
         trained = np.intersect1d(one.with_censored, other.with_censored)
         assert trained.size == one.with_censored.size == other.with_censored.size
         assert not np.intersect1d(one.validation, other.test).size
         assert not np.intersect1d(one.test, other.validation).size
     if groups:
         clinics = table.frame.clinic
-        there = [set(clinics[getattr(one, n)]) for n in ("train", "validation", "test")]
-        assert not (there[0] & there[1] or there[0] & there[2] or there[1] & there[2])
+        for first, second in combinations((one.train, one.validation, one.test), 2):
+            assert not {*clinics[first]} & {*clinics[second]}
 
 
 def test_folds_keep_rows_without_an_answer_apart():
-    dataset = event_within(followed(), "months", "death", 12.0)
+    dataset = asked(followed())
     parts = split(dataset)
     known, censored = answered(dataset)
     drawn = [f for f in folds(dataset, parts.with_censored) if f.repeat == 0]
@@ -153,7 +149,7 @@ def test_folds_keep_rows_without_an_answer_apart():
 
 def test_without_censoring_there_are_no_weights():
     table = followed(rate=1e9)
-    dataset = event_within(table, "months", "death", 12.0)
+    dataset = asked(table)
     parts = split(dataset)
     assert not parts.censored.size
     assert censoring_weights(dataset, parts.with_censored, parts.train) is None
@@ -163,14 +159,12 @@ def test_without_censoring_there_are_no_weights():
 
 def test_columns_of_the_outcome_are_no_features():
     table = followed(stage=["I", "II"] * 120)
-    dataset = event_within(
-        table.with_roles({"stage": "target"}), "months", "death", 12.0
-    )
+    dataset = asked(table.with_roles({"stage": "target"}))
     assert dataset.feature_columns == ["a", "b", "c"]
     assert dataset.target == "death within 12 months"
     assert said(dataset, "'stage' was the target and is left out")
     assert dataset.classes.tolist() == ["no", "yes"]
-    assert dataset.digest != event_within(table, "months", "death", 12.5).digest
+    assert dataset.digest != asked(table, 12.5).digest
     assert forbid(dataset, ["b"]).follow_up == dataset.follow_up
     other = dataset.with_roles({"a": "ignore"})
     assert other.follow_up == dataset.follow_up
@@ -181,13 +175,10 @@ def test_columns_of_the_outcome_are_no_features():
 
 def test_rows_without_time_or_event_are_left_out_and_counted():
     table = followed()
-    frame = table.frame
-    frame.loc[0, "months"] = -1.0
-    frame.loc[1, "months"] = np.nan
-    frame = frame.assign(death=frame.death.astype(float))
+    frame = table.frame.assign(death=table.frame.death.astype(float))
+    frame.loc[:1, "months"] = [-1.0, np.nan]
     frame.loc[2, "death"] = np.nan
-    table = make_dataset(frame, "t", roles={"a": "target", "death": "feature"})
-    dataset = event_within(table, "months", "death", 12.0, "1")
+    dataset = asked(made(frame, "a", {"death": "feature"}), event_value="1")
     assert said(dataset, "3 rows without a time from 0")
     parts = split(dataset)
     rows = np.concatenate([parts.with_censored, parts.validation, parts.test])
@@ -196,67 +187,56 @@ def test_rows_without_time_or_event_are_left_out_and_counted():
     assert (weights[:3] == 0).all()
 
 
-def status(values):
-    table = followed()
-    frame = table.frame.assign(status=np.resize(values, 240)).drop(columns="death")
-    return make_dataset(frame, "t", roles={"a": "target"})
+def changed(**columns):
+    """The table with other columns."""
+    return made(followed().frame.assign(**columns), "a", {"death": "feature"})
+
+
+THREE = {"death": np.resize([0, 1, 2], 240)}
+ONE_TIME = {"months": [1.0] + [np.nan] * 239, "death": [0, 1] * 120}
 
 
 @pytest.mark.parametrize(
-    ("asked", "words"),
+    ("columns", "question", "words"),
     [
-        (lambda: ("months", "death", 1e9), "should be below .* the longest time"),
-        (lambda: ("months", "death", -1.0), "should not be before the first event"),
-        (lambda: ("months", "death", 12.0, "7"), "should be a value of 'death'"),
-        (lambda: ("days", "death", 12.0), "time_column='days' should be a column"),
-        (lambda: ("months", "months", 12.0), "choose two columns"),
-        (lambda: ("months", "a", 12.0), "240 different values"),
+        ({}, ("months", "death", 1e9), "should be below .* the longest time"),
+        ({}, ("months", "death", -1.0), "should not be before the first event"),
+        ({}, ("months", "death", 12.0, "7"), "should be a value of 'death'"),
+        ({}, ("days", "death", 12.0), "time_column='days' should be a column"),
+        ({}, ("months", "months", 12.0), "choose two columns"),
+        ({}, ("months", "a", 12.0), "240 different values"),
+        ({"death": 0}, ("months", "death", 5.0), "which of them is the event"),
+        (THREE, ("months", "death", 12.0), "which of them is the event"),
+        (ONE_TIME, ("months", "death", 5.0), "All rows are censored: none with a time"),
+        (
+            *({"death within 12 months": 1}, ("months", "death", 12.0)),
+            "has a column 'death within 12 months'",
+        ),
     ],
 )
-def test_what_cannot_be_asked_is_said(asked, words):
+def test_what_cannot_be_asked_is_said(columns, question, words):
     with refused(words):
-        event_within(followed(), *asked())
+        event_within(changed(**columns), *question)
 
 
-def test_all_censored_and_three_values_are_said():
-    table = followed()
-    none = table.frame.assign(death=0)
-    none = make_dataset(none, "t", roles={"a": "target"})
-    with refused("which of them is the event"):
-        event_within(none, "months", "death", 5.0)
-    absent = table.frame.assign(months=[1.0] + [np.nan] * 239, death=[0, 1] * 120)
-    absent = make_dataset(
-        absent, "t", roles={"a": "target"}, kinds={"months": "number"}
-    )
-    with refused("All rows are censored: none with a time"):
-        event_within(absent, "months", "death", 5.0)
+def test_other_tables_that_have_no_answer_are_said():
     with refused("All rows are censored"):
-        horizons(absent, FollowUp("months", "death", "1", 0.0))
-    with refused("which of them is the event"):
-        event_within(status([0, 1, 2]), "months", "status", 12.0)
-    dataset = event_within(status([0, 1, 2]), "months", "status", 12.0, "2")
-    assert dataset.target == "status = 2 within 12 months"
-    assert said(dataset, "all of '0', '1' count as censored")
+        horizons(changed(**ONE_TIME), FollowUp("months", "death", "1", 0.0))
     with refused("it is read as a category"):
-        kinds = {"months": "category"}
-        event_within(table.with_roles(kinds=kinds), "months", "death", 12.0)
-    with refused("has a column 'death within 12 months'"):
-        named = table.frame.assign(**{"death within 12 months": 1})
-        named = make_dataset(named, "t", roles={"death": "target"})
-        event_within(named, "months", "death", 12.0)
-
-
-def test_no_event_in_the_training_part_is_said():
+        asked(followed().with_roles(kinds={"months": "category"}))
     table = followed()
-    parts = split(event_within(table, "months", "death", 12.0))
+    late = np.setdiff1d(np.arange(240), split(asked(table)).validation)
     frame = table.frame
-    late = np.setdiff1d(np.arange(240), parts.validation)
     frame.loc[late, "months"] += 100
-    dataset = event_within(
-        make_dataset(frame, "t", roles={"death": "target"}), "months", "death", 12.0
-    )
+    dataset = asked(made(frame, "death"))
     with refused(r"one class only .* choose another horizon"):
         check_fit(dataset, split(dataset))
+
+
+def test_of_three_values_one_is_asked_for():
+    dataset = asked(changed(**THREE), event_value="2")
+    assert dataset.target == "death = 2 within 12 months"
+    assert said(dataset, "all of '0', '1' count as censored")
 
 
 def test_horizons_leave_events_on_both_sides():
@@ -266,14 +246,9 @@ def test_horizons_leave_events_on_both_sides():
     events = table.frame.months[table.frame.death == 1]
     assert abs(median - events.median()) <= 0.5
     for horizon in (low, median, high):
-        dataset = event_within(table, "months", "death", horizon)
-        assert np.bincount(dataset.y_encoded, minlength=2).all()
+        assert np.bincount(asked(table, horizon).y_encoded, minlength=2).all()
     with refused("longer than the first event"):
-        once = make_dataset(
-            pd.DataFrame({"x": [1.0, 2, 3], "t": [4, 4, 4], "e": [1, 0, 1]}),
-            "t",
-            roles={"x": "target"},
-        )
+        once = made({"x": [1.0, 2, 3], "t": [4, 4, 4], "e": [1, 0, 1]}, "x")
         horizons(once, FollowUp("t", "e", "1", 0.0))
 
 
@@ -290,35 +265,33 @@ def test_the_question_in_words(time, event, value, title):
 
 
 @pytest.mark.parametrize(
-    ("names", "pair"),
+    ("names", "known"),
     [
-        (("months", "death"), ("months", "death")),
-        (("Follow.up time", "Event"), ("Follow.up time", "Event")),
-        (("OS_days", "censored"), ("OS_days", "censored")),
-        (("size", "death"), None),
-        (("months", "dearth"), None),
+        (("months", "death"), True),
+        (("Follow.up time", "Event"), True),
+        (("OS_days", "censored"), True),
+        (("size", "death"), False),
+        (("months", "dearth"), False),
     ],
 )
-def test_columns_are_known_by_their_names(names, pair):
-    frame = followed().frame.rename(
-        columns=dict(zip(("months", "death"), names, strict=True))
-    )
-    dataset = make_dataset(frame, "t", roles={names[0]: "target"}, task="regression")
-    assert guess_follow_up(dataset) == pair
+def test_columns_are_known_by_their_names(names, known):
+    renamed = dict(zip(("months", "death"), names, strict=True))
+    frame = followed().frame.rename(columns=renamed)
+    dataset = made(frame, names[0], task="regression")
+    assert guess_follow_up(dataset) == (names if known else None)
 
 
 def test_a_column_that_tells_who_was_censored_means_the_opposite():
     frame = followed().frame
     frame = frame.assign(censored=1 - frame.death).drop(columns="death")
-    dataset = make_dataset(frame, "t", roles={"a": "target"})
-    one = event_within(dataset, "months", "censored", 12.0)
-    other = event_within(followed(), "months", "death", 12.0)
+    one = event_within(made(frame, "a"), "months", "censored", 12.0)
+    other = asked(followed())
     assert one.follow_up.value == "0"
     assert np.array_equal(one.y_encoded, other.y_encoded)
 
 
 def test_preparation_is_learned_on_rows_with_an_answer():
-    dataset = event_within(followed(), "months", "death", 12.0)
+    dataset = asked(followed())
     parts = split(dataset)
     missing = dataset.frame.iloc[:1].assign(a=np.nan)
     filled = prepare(dataset, parts.train).transform(missing)[0, 0]

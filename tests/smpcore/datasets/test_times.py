@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smpcore.datasets import distinct_times, make_dataset, split
-from tests.smpcore.datasets.cases import refused, said
+from tests.smpcore.datasets.cases import made, refused, said
 
 ROLES = {"x": "feature", "y": "target", "when": "time", "who": "group"}
 
 
 def dataset(when, who=None):
     n = len(when)
-    frame = pd.DataFrame({"x": np.arange(n) * 0.5, "y": np.arange(n) % 2, "when": when})
+    columns = {"x": np.arange(n) * 0.5, "y": np.arange(n) % 2, "when": when}
     if who is not None:
-        frame["who"] = who
-    roles = {name: ROLES[name] for name in frame}
-    return make_dataset(frame, "t", roles=roles, task="classification")
+        columns["who"] = who
+    roles = {name: ROLES[name] for name in columns}
+    return made(columns, roles=roles, task="classification")
 
 
 def parts_of(division):
@@ -112,12 +112,11 @@ def test_what_is_no_time_is_refused(when, words):
 def test_rows_are_counted_as_in_the_file_and_only_labelled_ones_need_a_time():
     frame = pd.DataFrame({"x": [1.0, 2, 3, 4], "when": ["?", "2020", "2021", "no"]})
     frame["y"] = [None, "a", "b", "a"]
-    data = make_dataset(frame, "t", roles={"y": "target", "when": "ignore"})
+    data = made(frame, roles={"when": "ignore"})
     with refused("row 4 holds 'no'"):
         data.with_roles({"when": "time"})
     frame.loc[3, "when"] = "2022"
-    data = make_dataset(frame, "t", roles={"y": "target", "when": "time"})
-    assert data.n_samples == 3
+    assert made(frame, roles={"when": "time"}).n_samples == 3
 
 
 def test_one_time_column_that_is_chosen_never_guessed():
