@@ -5,17 +5,13 @@ import os
 import threading
 import time
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from smpcore import fetch_openml
-from smpcore.datasets import (
-    check_fit,
-    openml_process,
-    openml_sets,
-    search_openml,
-)
+from smpcore.datasets import check_fit, openml_process, openml_sets, search_openml
 from smpcore.datasets.process_pool import ProcessPool
 from smpcore.errors import DatasetError
 from tests.smpcore.datasets.cases import refused, said
@@ -215,26 +211,6 @@ def test_a_slow_service_is_left_in_time(service, number):
     assert time.monotonic() - start < 10
 
 
-def test_stop_is_obeyed_at_once(service):
-    flag = np.zeros(1, dtype=np.int64)
-    told, stopped = [], []
-
-    def stop():
-        stopped.append(time.monotonic())
-        flag[0] = 1
-
-    def doing(words):
-        told.append(words)
-        if words == "Fetching the rows":
-            threading.Timer(0.2, stop).start()
-
-    # The service never sends the rows.
-    with refused("Stopped"):
-        fetch_openml(22, seconds=500, stop=flag, doing=doing)
-    assert time.monotonic() - stopped[0] < 15
-    assert told == ["Fetching the description", "Fetching the rows"]
-
-
 def test_an_answer_is_read_no_further_than_a_file_may_be_long(service, monkeypatch):
     monkeypatch.setattr(openml_sets, "MAX_BYTES", 1_000_000)
     for number in (28, 30):
@@ -268,29 +244,33 @@ def test_a_redirect_leads_to_the_same_host_and_port_only(service):
             fetch_openml(number)
 
 
-def test_a_slow_data_set_keeps_no_other_waiting(service, new_pool):
-    pool = new_pool()
-    slow = threading.Event()
-    stop = np.zeros(1, dtype=np.int64)
+def test_a_slow_data_set_keeps_no_other_waiting_and_stop_is_obeyed_at_once(
+    service, new_pool
+):
+    pool, slow = new_pool(), threading.Event()
+    stop, told = np.zeros(1, dtype=np.int64), []
 
     def doing(words):
-        if words == "Fetching the rows":
+        told.append(words)
+        if words == "Fetching the rows":  # the service never sends them
             slow.set()
 
-    def fetch():
-        with refused("Stopped"):
-            fetch_openml(22, seconds=500, stop=stop, doing=doing)
-
-    thread = threading.Thread(target=fetch)
-    thread.start()
-    try:
-        assert slow.wait(120)
-        assert fetch_openml(61).n_samples == 6
-        assert thread.is_alive()  # the service never sends its rows
-        assert len(pool.started) == 2
-    finally:
-        stop[0] = 1
-        thread.join()
+    with ThreadPoolExecutor() as executor:
+        options = {"seconds": 500, "stop": stop, "doing": doing}
+        fetching = executor.submit(fetch_openml, 22, **options)
+        try:
+            assert slow.wait(120)
+            assert fetch_openml(61).n_samples == 6
+            assert not fetching.done()
+        finally:
+            start, stop[0] = time.monotonic(), 1
+    with refused("Stopped"):
+        fetching.result()
+    assert time.monotonic() - start < 15
+    assert told == ["Fetching the description", "Fetching the rows"]
+    assert [process.poll() for process in pool.started] == [-9, None]
+    assert fetch_openml(61).n_samples == 6
+    assert len(pool.started) == 2
 
 
 def test_odd_targets_are_said(service):
@@ -320,22 +300,15 @@ def test_offline_is_a_calm_sentence(tmp_path, monkeypatch):
         search_openml("iris")
 
 
-def test_the_same_process_answers_again(service, new_pool):
-    pool = new_pool()
-    assert fetch_openml(61).n_samples == 6
-    assert search_openml("iris")["id"].tolist() == [61]
-    with refused("has no data set 999"):
-        fetch_openml(999)
-    assert fetch_openml(9).n_samples == 6
-    assert len(pool.started) == 1
-
-
 def test_nothing_of_a_request_holds_for_the_next(
     service, new_pool, tmp_path, monkeypatch
 ):
     pool = new_pool()
     monkeypatch.setattr(openml_sets, "MAX_BYTES", 20_000)
-    fetch_openml(61)
+    assert fetch_openml(61).n_samples == 6
+    assert search_openml("iris")["id"].tolist() == [61]
+    with refused("has no data set 999"):
+        fetch_openml(999)
     monkeypatch.setattr(openml_sets, "MAX_BYTES", 50_000_000)
     assert fetch_openml(10).n_samples == 10_000  # has more than 20 000 bytes
     monkeypatch.delenv("OPENML_CACHE_DIR")
@@ -353,18 +326,6 @@ def test_nothing_of_a_request_holds_for_the_next(
         fetch_openml(61)
     (process,) = pool.started
     assert process.poll() is not None  # out of memory: not used again
-
-
-def test_a_stopped_process_is_gone_and_another_one_answers(service, new_pool):
-    pool = new_pool()
-    flag = np.zeros(1, dtype=np.int64)
-    with refused("Stopped"):
-        fetch_openml(22, stop=flag, doing=lambda words: flag.fill(1))
-    with refused("within 0 s"):
-        fetch_openml(22, seconds=0)
-    assert [process.poll() for process in pool.started] == [-9, -9]
-    assert fetch_openml(61).n_samples == 6
-    assert len(pool.started) == 3
 
 
 def test_an_idle_process_ends_itself(service, new_pool):
