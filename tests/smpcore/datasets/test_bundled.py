@@ -5,7 +5,6 @@ import pytest
 
 from smpcore.datasets import (
     check_fit,
-    find_duplicates,
     list_datasets,
     load_dataset,
     prepare,
@@ -48,19 +47,16 @@ def test_every_set_loads_splits_and_prepares(key):
 
 @pytest.mark.parametrize(("key", "name", "end"), ENDS)
 def test_every_end_of_every_parameter(key, name, end):
-    params = {
-        param.name: SMALL.get(param.name, param.start) for param in INFOS[key].params
-    }
-    data = load_dataset(key, **{**params, name: end})
-    assert data.n_samples == ({**params, name: end})["n_samples"]
+    params = {one.name: SMALL.get(one.name, one.start) for one in INFOS[key].params}
+    params[name] = end
+    data = load_dataset(key, **params)
+    assert data.n_samples == params["n_samples"]
     X = prepare(data, np.arange(data.n_samples)).transform(data.frame)
     assert np.isfinite(X).all()
     if data.task == "regression":
         assert np.isfinite(data.y).all() and np.ptp(data.y) > 0
         return
-    assert len(data.classes) == {**params, name: end}.get(
-        "n_classes", 3 if data.matrices else 2
-    )
+    assert len(data.classes) == params.get("n_classes", 3 if data.matrices else 2)
     assert np.bincount(data.y_encoded).min() >= 2
 
 
@@ -142,12 +138,6 @@ def test_friedman_is_cut_at_its_mean():
     assert (data.y[value < mean - 4] == "P").all()
     assert (data.y[value > mean + 4] == "N").all()
     assert 0.3 < (data.y == "P").mean() < 0.7
-
-
-def test_only_iris_and_none_of_the_toys_has_duplicates():
-    for key in ("moons", "blobs", "digits", "wine"):
-        data = load_dataset(key)
-        assert find_duplicates(data, split(data)) == 0
 
 
 REFUSED = [

@@ -24,12 +24,8 @@ CELLS = {
     **{"0": 0.0, "-0": 0.0, "7": 7.0, "+7": 7.0, "007": 7.0, " 3 ": 3.0, "\t3": 3.0},
     **{"1.": 1.0, ".5": 0.5, "-.5": -0.5, "+.5": 0.5, "1.50": 1.5, "\u00a03": 3.0},
     **{"1e3": 1e3, "1E3": 1e3, "1e+3": 1e3, "1e-3": 1e-3, "1.e3": 1e3, ".5e1": 5.0},
-    **{
-        "1e-400": 0.0,
-        "1e37": 1e37,
-        "2.5e-7": 2.5e-7,
-        "12345678901234567890": 2.0**63.4,
-    },
+    **{"1e-400": 0.0, "1e37": 1e37, "2.5e-7": 2.5e-7},
+    **{"12345678901234567890": 12345678901234567890.0},
     **{"1e400": NONE, "-1e400": NONE, "1e38": NONE, "inf": NONE, "-Infinity": NONE},
     **{"1_000": NONE, "1 000": NONE, "1,5": NONE, "1,000": NONE, "1'000": NONE},
     **{"0x10": NONE, "0b1": NONE, "0o7": NONE, "1L": NONE, "1f": NONE, "1d3": NONE},
@@ -41,7 +37,6 @@ CELLS = {
 }
 #: They name something, so that a table keeps them as they are written.
 CODES = ("007", "12345678901234567890", "1e3", "1E3", "1e37", "1e38", "1e400")
-CELLS["12345678901234567890"] = 12345678901234567890.0
 
 
 @pytest.fixture(scope="module")
@@ -77,9 +72,10 @@ def test_a_column_of_texts_is_numbers_only_if_each_cell_is():
         assert (read.kinds["x"] == "number") == number, (text, wanted)
 
 
-@given(
-    st.lists(st.text("0123456789+-.eEinftyINFTY\u0130 \t\v\x1c\x85\u2003x"), min_size=1)
-)
+SIGNS = "0123456789+-.eEinftyINFTY\u0130 \t\v\x1c\x85\u2003x"
+
+
+@given(st.lists(st.text(SIGNS), min_size=1))
 def test_a_column_is_read_as_its_cells_are(texts):
     found = parsed_numbers(pd.Series(texts, dtype="str"))
     np.testing.assert_array_equal(found, [parse_cell(text) for text in texts])
@@ -89,22 +85,15 @@ def test_a_truth_value_is_no_number():
     assert math.isnan(_number(True)) and _number(3) == 3.0
 
 
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [
-        (1745.3, 3, "1745"),
-        (-1_234_567.8, 3, "-1234568"),
-        (12.3456, 4, "12.35"),
-        (0.00012345, 3, "0.000123"),
-        (1.5e-7, 3, "1.5e-07"),
-        (999.96, 4, "1000"),
-        (0.99999, 3, "1"),
-        (-0.0, 4, "0"),
-        (np.float32(2), 4, "2"),
-        (np.inf, 4, "inf"),
-        (1e15, 4, "1e+15"),
-    ],
-)
+KNOWN = [
+    *((1745.3, 3, "1745"), (-1_234_567.8, 3, "-1234568"), (12.3456, 4, "12.35")),
+    *((0.00012345, 3, "0.000123"), (1.5e-7, 3, "1.5e-07"), (999.96, 4, "1000")),
+    *((0.99999, 3, "1"), (-0.0, 4, "0"), (np.float32(2), 4, "2")),
+    *((np.inf, 4, "inf"), (1e15, 4, "1e+15")),
+]
+
+
+@pytest.mark.parametrize(("value", "digits", "text"), KNOWN)
 def test_known_numbers(value, digits, text):
     assert plain_number(value, digits) == text
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smpcore import METHODS, IMKPLClassifier, SmpcoreError, load_dataset, prepare, split
+from smpcore import METHODS, IMKPLClassifier, load_dataset, prepare, split
 from smpcore.datasets import (
     forbid,
     forbiddable,
@@ -158,15 +158,6 @@ def test_damaged_files_are_refused():
         read_kernels(twice)
 
 
-def test_the_fit_checks_that_tables_are_kernels():
-    skew = NIGH.copy()
-    skew[0, 1] += 0.1
-    found = read_kernels(npz(skew=skew, y=HALVES))
-    estimator = IMKPLClassifier(kernels="precomputed", standardize=False)
-    with refused("differs from its transpose", SmpcoreError):
-        estimator.fit(found.X, found.y)
-
-
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(40, 2))
 LABELS = np.where(POINTS[:, 0] > 0, "a", "b")
@@ -312,12 +303,9 @@ def test_an_npz_file_becomes_a_private_data_set():
     assert numbers.task == "regression"
 
 
-HOLE = LABELS.copy()
+HOLE, SKEW = LABELS.copy(), NEAR.copy()
 HOLE[7] = ""
-SKEW = NEAR.copy()
 SKEW[2, 9] += 0.5
-
-
 INFINITE = np.full(40, np.inf)
 NO_DATA = [
     ({"near": NEAR}, "has no labels; save them as y"),
@@ -340,18 +328,14 @@ def test_what_is_no_data_set_is_refused_with_a_sentence(arrays, words):
         read_matrices(npz(**arrays), "t.npz", **options)
 
 
-def test_too_many_numbers_are_refused_before_they_are_looked_at(monkeypatch):
-    monkeypatch.setattr(matrices, "MAX_CELLS", 3000)
-    with refused("2 matrices of 40 x 40 have 3,200 numbers"):
-        both()
-
-
-def test_too_many_numbers_of_a_file_are_refused_packed(monkeypatch):
+def test_too_many_numbers_are_refused_packed_and_before_they_are_looked_at(monkeypatch):
     file = npz(k=np.eye(5), y=np.arange(5) % 2)
     monkeypatch.setattr(matrices, "MAX_CELLS", 24)
     monkeypatch.setattr(matrices, "_array", None)
     with refused("1 matrices of 5 x 5 have 25 numbers"):
         read_matrices(file, "k.npz")
+    with refused("2 matrices of 40 x 40 have 3,200 numbers"):
+        both()
 
 
 def test_similarities_of_new_rows_find_their_columns():

@@ -36,6 +36,10 @@ TEXTS = "@relation t\n@attribute t string\n@attribute class {a,b}\n@data\n" + ""
 )
 
 
+TROUBLES = {21: "cut", 22: "slow", 23: "broken", 24: "error 500", 28: "endless"}
+TROUBLES |= {30: "bomb", 91: "drip"}
+
+
 @pytest.fixture
 def service(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path / "cache"))
@@ -50,20 +54,14 @@ def service(tmp_path, monkeypatch):
         Served(11, "sparse", arff=SPARSE, format="Sparse_ARFF", ignored=()),
         Served(12, "texts", arff=TEXTS, ignored=()),
         Served(20, "wrong sum", md5="0" * 32),
-        Served(21, "cut", trouble="cut"),
-        Served(22, "slow", trouble="slow"),
-        Served(91, "a byte a second", trouble="drip"),
-        Served(23, "broken", trouble="broken"),
-        Served(24, "error", trouble="error 500"),
         Served(25, "elsewhere", url="http://169.254.1.1/latest"),
         Served(26, "other", described_as=61),
         Served(27, "local file", url="file:///etc/passwd"),
-        Served(28, "endless", trouble="endless"),
         Served(29, "no rows", arff=IRIS[: IRIS.index("5.1")]),
-        Served(30, "bomb", trouble="bomb"),
         Served(31, "moved", redirect="/download/61?moved"),
         Served(32, "taken away", redirect="http://127.0.0.1:9/download/61?moved"),
         Served(33, "two hops", redirect="http://127.0.0.1:{port}/download/32"),
+        *(Served(number, word, trouble=word) for number, word in TROUBLES.items()),
     ]
     with serving(*sets) as service:
         monkeypatch.setenv("SPE_OPENML_SERVER", service.url)
