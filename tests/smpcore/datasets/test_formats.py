@@ -388,12 +388,12 @@ def test_a_quoted_value_ends_at_the_first_mark_that_is_not_escaped(sign):
     table = HEADER.replace(b"a real", b"a string") + b"Qx\\Q, \\\\Q,p\nv,q\n"
     table = table.replace(b"Q", sign.encode())
     assert read_table(table, "t.arff").frame["a"][0] == f"x{sign}, \\"
-    long = table.replace(b"x\\", b"x\\" * 300_001)
+    long = table.replace(b"x\\", b"x\\" * 60_001)
     tracemalloc.start()
-    assert len(read_table(long, "t.arff").frame["a"][0]) == 300_005
+    assert len(read_table(long, "t.arff").frame["a"][0]) == 60_005
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 50_000_000
+    assert peak < 10_000_000
 
 
 def test_an_attribute_names_so_many_levels_at_most(monkeypatch):

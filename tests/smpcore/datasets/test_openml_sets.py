@@ -22,15 +22,8 @@ MANY = "\n".join(
     ["@relation t", "@attribute x real", "@attribute class string", "@data"]
     + [f"{i % 7}.5,name{i}" for i in range(10_000)]
 )
-SPARSE = """@relation s
-@attribute a real
-@attribute b real
-@attribute class {x,y}
-@data
-{0 1.5, 2 x}
-{1 2.5, 2 y}
-{0 3.5, 2 y}
-"""
+SPARSE = "@relation s\n@attribute a real\n@attribute b real\n@attribute class {x,y}\n"
+SPARSE += "@data\n{0 1.5, 2 x}\n{1 2.5, 2 y}\n{0 3.5, 2 y}\n"
 TEXTS = "@relation t\n@attribute t string\n@attribute class {a,b}\n@data\n" + "".join(
     f"'some words number {i}',{'ab'[i % 2]}\n" for i in range(40)
 )
@@ -178,11 +171,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(service, monkeypatch, tmp_pa
         (999, r"OpenML has no data set 999 \(it said 'Unknown dataset[^:]*'\); choose"),
         (62, "has 10,000,000 rows"),
         (20, "checksum"),
-        (23, "cannot be read"),
-        (24, "cannot be read"),
-        (25, "cannot be read"),
-        (26, "cannot be read"),
-        (27, "cannot be read"),
+        *((number, "cannot be read") for number in range(23, 28)),
         (29, "OpenML's data set 29 cannot be read. The ARFF file has no rows"),
         (0, "whole number above 0"),
         (1.5, "whole number above 0"),

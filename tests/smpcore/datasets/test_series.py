@@ -49,15 +49,8 @@ TS = """# two channels, three times
 3,2,1:0.5,?,NaN:down
 -1,0,1e0:5,5,5:up
 """
-UNEQUAL = """@dimension 1
-@equalLength false
-@classLabel true a b
-@data
-0,1,2,3:a
-0,2:b
-0,1,2:a
-9,?,9,9,9:b
-"""
+UNEQUAL = "@dimension 1\n@equalLength false\n@classLabel true a b\n@data\n"
+UNEQUAL += "0,1,2,3:a\n0,2:b\n0,1,2:a\n9,?,9,9,9:b\n"
 LONG = """sample,time,c1,c2,label
 s2,1,10,0.5,up
 s2,2,20,0.5,up

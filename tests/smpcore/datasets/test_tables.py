@@ -45,14 +45,8 @@ def zip_of(text):
     return buffer.getvalue()
 
 
-ARFF = b"""% a comment
-@relation r
-@attribute a real
-@attribute 'b c' {x, 'y z'}
-@data
-1.5,x
-2.5,'y z'
-"""
+ARFF = b"% a comment\n@relation r\n@attribute a real\n@attribute 'b c' {x, 'y z'}\n"
+ARFF += b"@data\n1.5,x\n2.5,'y z'\n"
 SHEET = (
     b"PK\x03\x04"
     + b"\0" * 26
