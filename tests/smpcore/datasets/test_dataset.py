@@ -154,8 +154,6 @@ REFUSED = [
     ({"roles": {**ROLES, "z": "feature"}}, "'z', which the table"),
     ({"roles": {"a": "feature", "y": "target"}}, "'b' are absent"),
     ({"roles": GROUPS}, "role group should be given once"),
-    ({"task": "ranking"}, "task='ranking' should be one of"),
-    ({"task": "regression"}, "should be a number for regression"),
     ({"kinds": dict.fromkeys("aby", "category")}, "stored"),
     ({"frame": table(y=("p", None, "q"))}, "a value in every row"),
     ({"frame": table().set_axis(["a", "a", "y"], axis=1)}, "different texts"),

@@ -153,6 +153,8 @@ def test_ts_of_any_program_is_the_series_that_it_wrote(seed):
     n_channels, lengths = int(random.integers(1, 4)), random.integers(3, 9, 6)
     series = [np.round(random.normal(size=(n_channels, n)), 3) for n in lengths]
     manner = ["plain", "stamps", "dates", "padded"][seed % 4]
+    stamped = manner in ("stamps", "dates")
+    form = "({},{})" if stamped else "{1}"
     days = pd.date_range("2024-02-27 22:30", periods=9, freq="45min")
     lines = []
     for number, sample in enumerate(series):
@@ -160,20 +162,12 @@ def test_ts_of_any_program_is_the_series_that_it_wrote(seed):
             gap = np.full((n_channels, 9 - sample.shape[1]), np.nan)
             sample = np.hstack([sample, gap])
         times = days if manner == "dates" else np.arange(9) * 0.5
-        parts = [
-            ",".join(
-                str(value) if manner in ("plain", "padded") else f"({time},{value})"
-                for time, value in zip(times, channel, strict=False)
-            )
-            for channel in sample.tolist()
-        ]
+        parts = [",".join(map(form.format, times, each)) for each in sample.tolist()]
         label = ["1", "1.0", "2"][number % 3]
         lines += [":".join([*parts, label])] + ["% note"] * (number == 2)
-    stamps = str(manner in ("stamps", "dates")).lower()
-    head = f"%# a note\n@problemName x\n@timeStamps {stamps}\n@classLabel true 1 2\n"
-    text = f"{head}@univariate {str(n_channels == 1).lower()}\n@data\n" + "\n".join(
-        lines
-    )
+    stamps, single = (str(one).lower() for one in (stamped, n_channels == 1))
+    head = f"%# a note\n@problemName x\n@timeStamps {stamps}\n@univariate {single}"
+    text = "\n".join([head, "@classLabel true 1 2\n@data", *lines])
     data = read_table(text.encode(), "t.ts", n_times=5)
     values = data.frame[data.feature_columns].to_numpy().reshape(6, n_channels, 5)
     for row, sample in zip(values, series, strict=True):
