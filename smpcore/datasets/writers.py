@@ -15,6 +15,8 @@ from smpcore.errors import DatasetError
 
 #: A spreadsheet would run text that begins like this as a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: Where a spreadsheet of another country has a new cell begin like this.
+_FORMULA_WITHIN = re.compile(r"(?<=[;\t])(?=[=+\-@])")
 #: Rows of a sheet below its heading, columns, and characters of a cell.
 _MOST_ROWS, _MOST_COLUMNS, _MOST_TEXT = 1_048_575, 16_384, 32_767
 #: What XML, and so a sheet, cannot hold.
@@ -24,7 +26,8 @@ _NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 def as_csv(frame: pd.DataFrame) -> bytes:
     """CSV in which text that reads like a formula begins with an apostrophe.
 
-    Every table that leaves as CSV is written here.
+    Also text behind a semicolon or a tab, at which many spreadsheets part cells, be it
+    in quotation marks or not. Every table that leaves as CSV is written here.
 
     Parameters
     ----------
@@ -46,7 +49,10 @@ def as_csv(frame: pd.DataFrame) -> bytes:
 
 
 def _quoted(value: Any) -> Any:
-    return f"'{value}" if str(value).startswith(_FORMULA) else value
+    text = _FORMULA_WITHIN.sub("'", str(value))
+    if text.startswith(_FORMULA):
+        return f"'{text}"
+    return value if text == str(value) else text
 
 
 def _as_parquet(frame: pd.DataFrame) -> bytes:

@@ -125,9 +125,17 @@ def write(title, table):
 def test_csv_has_no_formula():
     back = pd.read_csv(write("CSV", frame()), keep_default_na=False, na_values=[""])
     assert list(back) == ["'=cmd", "n", "x"]
-    quoted = [f"'{text}" for text in HOSTILE[:6]]
+    quoted = [f"'{text}".replace("\t", "\t'") for text in HOSTILE[:6]]
     assert back["'=cmd"].dropna().tolist() == [*quoted, "fine", "#N/A"]
     pd.testing.assert_series_equal(back["x"], frame()["x"])
+
+
+def test_csv_has_no_formula_where_a_spreadsheet_parts_cells_at_another_sign():
+    """Those of many countries part them at semicolons, also within quotation marks."""
+    texts = {"a;=1+1": "a;'=1+1", "b\t@SUM(A1)": "b\t'@SUM(A1)", "c;d; -1": "c;d; -1"}
+    back = pd.read_csv(write("CSV", pd.DataFrame({"n": [1, 2, 3], "u;+1": [*texts]})))
+    assert list(back) == ["n", "u;'+1"]
+    assert back["u;'+1"].tolist() == [*texts.values()]
 
 
 def test_parquet_is_the_table_itself():
