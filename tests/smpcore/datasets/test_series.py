@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 
 from smpcore.datasets import (
     MAX_ROWS,
+    limits,
     load_dataset,
     prepare,
     read_frame,
@@ -254,6 +255,12 @@ REFUSED_TABLES = [
 def test_refused_long_tables(old, new, words):
     with refused(words):
         long(LONG.replace(old, new))
+
+
+def test_series_of_a_table_that_would_become_too_large_are_refused(monkeypatch):
+    monkeypatch.setattr(limits, "MAX_TABLE_BYTES", 20_000_000)
+    with refused("would take 36 MB .* or shorter series"):
+        long(LONG, n_times=9_000)
 
 
 def test_a_file_is_read_the_same_way_again():
