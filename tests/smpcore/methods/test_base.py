@@ -77,12 +77,14 @@ def test_unscaled_rows_that_overflow_are_refused(make):
         make(standardize=False).fit(huge(1e200), Y)
 
 
-@pytest.mark.parametrize("make", LINEAR)
-def test_fewer_rows_than_prototypes_warn_with_value_and_bound(make):
+@pytest.mark.parametrize("key", ["smp", "smallk", "mprotsvm", "imkpl"])
+def test_fewer_rows_than_prototypes_warn_with_value_and_bound(key):
     rows = np.vstack([X[:60], np.repeat(X[100:101], 5, axis=0)])
     with pytest.warns(UserWarning, match=r"n_prototypes=3 is more .* 1.0 gets 1"):
-        fitted = make(3).fit(rows, np.repeat([0.0, 1.0], [60, 5]))
-    assert fitted.n_asked_ == 2 + 2 * (make is SMPClassifier)
+        fitted = METHODS[key].estimator({"n_prototypes": 3})
+        fitted.fit(rows, np.repeat([0.0, 1.0], [60, 5]))
+    assert fitted.n_asked_ == 4 - 2 * (key == "smallk")
+    assert fitted.predict(rows)[-1] == 1.0
 
 
 def test_rows_that_are_too_large_to_be_scored_are_refused():
@@ -91,17 +93,11 @@ def test_rows_that_are_too_large_to_be_scored_are_refused():
         fitted.predict(np.full((1, 4), 1e308) * [1, -1, 1, -1])
 
 
-@pytest.mark.parametrize(
-    ("weight", "words"),
-    [
-        ({5: 1.0}, "names the class 5"),
-        ({0: -1.0}, r"class_weight\[0\]=-1.0 should be"),
-        ([1, 2], "None, 'balanced' or a dict"),
-    ],
-)
-def test_bad_class_weights(weight, words):
-    with pytest.raises(SmpcoreError, match=words):
-        fit(class_weight=weight)
+def test_weights_of_no_class_and_below_0_are_refused():
+    with pytest.raises(SmpcoreError, match="names the class 5"):
+        fit(class_weight={5: 1.0})
+    with pytest.raises(SmpcoreError, match=r"class_weight\[0\]=-1.0 should be"):
+        fit(class_weight={0: -1.0})
 
 
 def test_balanced_equals_repeating_the_rare_class():

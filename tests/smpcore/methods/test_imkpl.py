@@ -16,11 +16,12 @@ from tests.smpcore.methods.tables import CANCER, DIGITS, IRIS, WINE
 SMALL = CANCER[0][::3], CANCER[1][::3]
 
 
-def alternate(data=WINE, n_steps=0, **params):
+def alternate(data=WINE, n_steps=0, n_prototypes=None, **params):
     """An alternation after so many rounds, and its problem."""
     usual = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
     parameters = IMKPLParameters(**{**usual, "path": True, **params})
-    problem = IMKPLClassifier(parameters.code_size).problem(*data)
+    estimator = IMKPLClassifier(parameters.code_size, n_prototypes=n_prototypes)
+    problem = estimator.problem(*data)
     alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     for _ in range(n_steps):
         alternation.update_prototypes()
@@ -154,12 +155,8 @@ def test_tau_makes_prototypes_compact_and_lam_makes_them_pure():
     assert purity(0.0) < purity(0.2) == pytest.approx(1.0)
 
 
-def test_small_and_strange_data():
+def test_prototypes_and_codes_of_one_entry_classify():
     X, y = IRIS
-    one = np.vstack([X[:60], X[-1:]]), np.append(y[:60], 2)
-    with pytest.warns(UserWarning, match="n_prototypes=10 is more than .* 2 gets 1"):
-        fitted = IMKPLClassifier(n_prototypes=10).fit(*one)
-    assert fitted.predict(one[0])[-1] == 2 and fitted.n_asked_ == 10 + 10 + 1
     single = IMKPLClassifier(code_size=1).fit(X, y)
     assert (np.count_nonzero(single.model_.mixing, axis=0) == 1).all()
     assert np.count_nonzero(single.model_.activations(X), axis=1).max() == 1
@@ -258,14 +255,8 @@ def test_the_objective_of_weighed_rows_is_that_of_all_rows():
     """Written out over repeated rows, of what a fit of weighed ones found."""
     X, y = IRIS[0][::2], IRIS[1][::2]
     counts = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
-    estimator = IMKPLClassifier(code_size=4, n_prototypes=2)
-    problem = estimator.problem(X, y, counts)
-    parameters = IMKPLParameters(0.3, 0.25, 0.2, 2.0, 4, True)
-    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
-    for _ in range(2):
-        alternation.update_prototypes()
-        alternation.update_kernels()
-        alternation.update_codes()
+    settings = {"lam": 0.3, "mu": 0.25, "code_size": 4}
+    alternation, problem = alternate((X, y, counts), 2, 2, **settings)
     rows = np.repeat(np.arange(len(problem.counts)), problem.counts.astype(int))
     K, codes = alternation.K[np.ix_(rows, rows)], alternation.codes[:, rows]
     labels = problem.y_encoded[rows]

@@ -8,15 +8,15 @@ from smpcore import PrototypeModel, SmpcoreError
 from smpcore.errors import Caution
 from smpcore.methods.imkpl import IMKPLClassifier, kinds_of_kernels
 from smpcore.methods.imkpl import problem as imkpl_problem
-from smpcore.methods.imkpl.fit import Alternation, ridge_weights
+from smpcore.methods.imkpl.fit import ridge_weights
 from smpcore.methods.imkpl.kinds_of_kernels import (
     FactoredMix,
     FeatureKernels,
     thin_product,
 )
 from smpcore.methods.imkpl.paper_algorithm import terms_of
-from smpcore.methods.imkpl.problem import IMKPLParameters
 from tests.smpcore.methods.tables import IRIS, WINE
+from tests.smpcore.methods.test_imkpl import alternate
 from tests.smpcore.solvers.test_losses import slow_nqp
 
 
@@ -39,9 +39,7 @@ def test_kappa_goes_from_one_kernel_to_all_alike():
 
 
 def test_the_papers_linear_program_and_iskpl_by_name():
-    problem = IMKPLClassifier(n_prototypes=3).problem(*WINE)
-    parameters = IMKPLParameters(0.2, 0.3, 0.1, 0.0, 10, True)
-    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    alternation, problem = alternate(WINE, 0, 3, mu=0.3, tau=0.1, kappa=0.0)
     alternation.update_prototypes()
     H = alternation.U.T @ alternation.codes
     alternation.update_kernels()
@@ -264,10 +262,8 @@ def test_a_factored_mix_is_used_like_the_array_of_its_values():
 
 def test_products_of_factors_are_those_of_the_kernels():
     X, y = clouds(330, n_features=24)
-    problem = IMKPLClassifier(n_prototypes=4).problem(X, y)
+    alternation, problem = alternate((X, y), 0, 4, lam=0.3)
     assert problem.kernels.low_rank is not None and not problem.kernels.is_low_rank
-    parameters = IMKPLParameters(0.3, 0.2, 0.2, 2.0, 10, True)
-    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     alternation.update_prototypes()
     of_factors = alternation.kernel_errors()
     problem.kernels.__dict__["low_rank"] = None

@@ -171,15 +171,6 @@ def test_a_dual_of_another_C_is_scaled_into_its_box():
         assert judge_slowly(problem, fitted.state_, C).infeasible <= 1e-9
 
 
-def test_a_small_class_gets_fewer_prototypes_and_a_warning():
-    X, y = np.r_[IRIS[0][:60], IRIS[0][100:102]], np.r_[np.zeros(60), np.ones(2)]
-    with pytest.warns(UserWarning, match=r"n_prototypes=5 is more .* class 1.0 gets 2"):
-        fitted = MultiPrototypeSVC(5).fit(X, y)
-    assert fitted.n_asked_ == 7
-    assert np.bincount(fitted.model_.prototype_labels).max() <= 5
-    assert fitted.model_.prototype_labels.sum() <= 2
-
-
 def test_data_that_are_refused(monkeypatch):
     X, y = IRIS
     with pytest.raises(SmpcoreError, match=r"poly.* as large .* lower degree"):
