@@ -5,15 +5,7 @@ import pytest
 from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from smpcore import (
-    METHODS,
-    PrototypeModel,
-    SmpcoreError,
-    compile_model,
-    load_dataset,
-    prepare,
-    split,
-)
+from smpcore import METHODS, PrototypeModel, SmpcoreError, compile_model
 from smpcore.evaluation import (
     at_threshold,
     band_for_error,
@@ -23,6 +15,7 @@ from smpcore.evaluation import (
     roc_area,
     threshold_for_cost,
 )
+from tests.shown import oracle
 
 
 @pytest.fixture(scope="module")
@@ -76,15 +69,9 @@ def test_what_is_refused(wrong, words):
 
 @pytest.mark.parametrize("key", METHODS)
 def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
-    dataset = load_dataset("breast_cancer")
-    parts = split(dataset)
-    preparation = prepare(dataset, parts.train)
-    X = preparation.transform(dataset.frame)
-    if "classification" not in METHODS[key].estimators:
-        return
-    estimator = METHODS[key].estimator(METHODS[key].defaults(), preview=True)
-    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
-    rows, truth = X[parts.validation], dataset.y_encoded[parts.validation] == 1
+    of = oracle.fit(key, "breast_cancer")
+    model, places = of.model, of.parts["validation"]
+    rows, truth = of.X[places], of.table.y_encoded[places] == 1
     margin = margins(model, rows)
     points = operating_points(margin, truth)
     threshold = float(points["threshold"].iloc[len(points) // 3])
@@ -100,8 +87,8 @@ def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
     again = PrototypeModel.from_json(moved.to_json())
     assert again.band == 0.25
     np.testing.assert_array_equal(again.predict(rows), moved.predict(rows))
-    compiled = compile_model(moved, preparation)
-    frame = dataset.frame.iloc[parts.validation]
+    compiled = compile_model(moved, of.preparation)
+    frame = of.table.frame.iloc[places]
     agree = compiled.predict_frame(frame) == moved.predict(rows)
     far = np.abs(margin - threshold) > 1e-4 * np.abs(margin).max()
     assert agree[far].all() and far.sum() > len(far) / 2

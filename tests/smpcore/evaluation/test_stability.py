@@ -1,31 +1,34 @@
 """How stable prototypes are, on models and data where the answer is known."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 
-from smpcore import METHODS, SmpcoreError, load_dataset, prepare, stability
+from smpcore import (
+    METHODS,
+    SMPClassifier,
+    SmpcoreError,
+    load_dataset,
+    prepare,
+    stability,
+)
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import TrainingRows, match_prototypes, measure, refits
 from smpcore.evaluation.stability import redraw
+from tests.shown import oracle
 
 
 @pytest.fixture(scope="module", params=METHODS)
 def fitted(request):
-    dataset = load_dataset("iris")
-    X = dataset.frame[dataset.feature_columns].to_numpy()
-    method = METHODS[request.param]
-
-    def make():
-        return method.estimator(method.defaults())
-
-    return make, X, dataset.y, make().fit(X, dataset.y).model_
+    return oracle.fit(request.param, "iris")
 
 
 def test_a_model_is_stable_beside_itself(fitted):
-    model = fitted[3]
+    model = fitted.model
     found = stability(model, [model, model])
     np.testing.assert_allclose(found.cosines, 1.0)
     np.testing.assert_array_equal(found.recovered(0.999), 1.0)
@@ -36,20 +39,21 @@ def test_a_model_is_stable_beside_itself(fitted):
 
 
 def test_stop_ends_it(fitted):
-    make, X, y, _ = fitted
-    stop = np.zeros(1, dtype=np.int64)
-    for _ in refits(make, TrainingRows(X, y), n_refits=50, stop=stop):
+    stop, rows = np.zeros(1, dtype=np.int64), TrainingRows(fitted.X, fitted.y)
+
+    def found():
+        make = partial(clone, fitted.estimator)
+        return refits(make, rows, n_refits=50, stop=stop)
+
+    for _ in found():
         stop[0] = 1
-    assert not list(refits(make, TrainingRows(X, y), n_refits=50, stop=stop))
+    assert not list(found())
 
 
 @pytest.fixture(scope="module")
 def turns():
     """A model of the first of two features, one of the second, and one turned."""
-    dataset = load_dataset("moons")
-    X = dataset.frame[dataset.feature_columns].to_numpy()
-    method = METHODS["smp"]
-    model = method.estimator(method.defaults()).fit(X, dataset.y).model_
+    model = oracle.fit("smp", "moons").model
     weights = np.zeros_like(model.anchors)
     weights[:, 0] = 1.0
     model = replace(model, anchors=weights, mixing=np.eye(len(weights)))
@@ -144,7 +148,7 @@ def permuted(model, order):
 
 
 def test_prototypes_are_matched_whatever_their_order(fitted):
-    model = fitted[3]
+    model = fitted.model
     order = np.random.default_rng(0).permutation(model.n_prototypes)
     partners, similarities = match_prototypes(model, permuted(model, order))
     np.testing.assert_allclose(similarities, 1.0)
@@ -157,7 +161,7 @@ def test_prototypes_are_matched_whatever_their_order(fitted):
 
 
 def test_a_prototype_that_is_gone_has_no_partner_or_an_unlike_one(fitted):
-    model = fitted[3]
+    model = fitted.model
     of_class = np.bincount(model.prototype_labels)[model.prototype_labels]
     if of_class.max() == 1:
         pytest.skip("a class needs a prototype")
@@ -170,12 +174,11 @@ def test_a_prototype_that_is_gone_has_no_partner_or_an_unlike_one(fitted):
 
 
 def test_features_are_matched_by_name():
-    dataset = load_dataset("iris")
-    frame = dataset.frame[dataset.feature_columns]
-    method = METHODS["smp"]
-    model = method.estimator(method.defaults()).fit(frame, dataset.y).model_
-    turned = method.estimator(method.defaults())
-    turned = turned.fit(frame[frame.columns[::-1]], dataset.y).model_
+    table = load_dataset("iris")
+    frame = table.frame[table.feature_columns]
+    model, turned, fewer = (
+        SMPClassifier().fit(columns, table.y).model_
+        for columns in (frame, frame[frame.columns[::-1]], frame.iloc[:, 1:])
+    )
     assert (match_prototypes(model, turned)[1] > 0.99).all()
-    fewer = method.estimator(method.defaults()).fit(frame.iloc[:, 1:], dataset.y).model_
     assert np.isfinite(match_prototypes(model, fewer)[1]).all()

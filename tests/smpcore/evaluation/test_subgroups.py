@@ -9,7 +9,7 @@ from sklearn.metrics import accuracy_score, recall_score
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, test_proportions_2indep
 
-from smpcore import METHODS, SmpcoreError, load_dataset, prepare, split
+from smpcore import SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
     FEWEST_ROWS,
@@ -19,6 +19,7 @@ from smpcore.evaluation import (
     subgroups,
 )
 from smpcore.evaluation.differences import difference_of_means, difference_of_shares
+from tests.shown import oracle
 
 test_proportions_2indep.__test__ = False
 ALL = np.arange(400)
@@ -111,23 +112,12 @@ def test_a_column_that_makes_no_groups_is_one_sentence(column, words):
         group_rows(_table(column), "nowhere", ALL)
 
 
-def _fitted(data, method="smp"):
-    dataset = load_dataset(data)
-    parts = split(dataset)
-    X = prepare(dataset, parts.train).transform(dataset.frame)
-    row = METHODS[method]
-    estimator = row.estimator(row.defaults(dataset.task), dataset.task)
-    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
-    return dataset, parts, X, model
-
-
 def test_figures_of_a_classifier_are_those_of_scikit_learn_and_statsmodels():
-    dataset, parts, X, model = _fitted("breast_cancer")
-    rows = parts.validation
-    grouping = group_rows(dataset, "mean texture", parts.train)
-    measures = row_measures(model, X[rows], dataset.y[rows])
-    table = subgroups(grouping, rows, measures)
-    answers, truth = model.predict(X[rows]), dataset.y[rows]
+    of = oracle.fit("smp", "breast_cancer")
+    rows = of.parts["validation"]
+    grouping = group_rows(of.table, "mean texture", of.parts["train"])
+    answers, truth = of.answers("validation"), of.truth("validation")
+    table = subgroups(grouping, rows, row_measures(of.model, of.X[rows], truth))
     codes = grouping.codes[rows]
     p_values, n_groups = [], len(np.unique(codes))
     for code, name in enumerate(grouping.names):
@@ -160,15 +150,14 @@ def _p_value(hits, n, other_hits, other_n):
 
 
 def test_probabilities_are_compared_with_what_was_observed():
-    dataset, parts, X, model = _fitted("iris")
-    rows = parts.train
+    of = oracle.fit("smp", "iris")
+    rows, (first, second, _) = of.parts["train"], map(str, of.model.classes)
     sure = np.tile([0.5, 0.3, 0.2], (len(rows), 1))
-    measures = row_measures(model, X[rows], dataset.y[rows], sure)
-    table = subgroups(group_rows(dataset, dataset.target, rows), rows, measures)
-    name = f"Observed - predicted frequency of {model.classes[0]}"
+    measures = row_measures(of.model, of.X[rows], of.y[rows], sure)
+    table = subgroups(group_rows(of.table, of.table.target, rows), rows, measures)
+    name = f"Observed - predicted frequency of {first}"
     values = table[table["measure"] == name].set_index("group")["value"]
-    assert values[str(model.classes[0])] == pytest.approx(0.5)
-    assert values[str(model.classes[1])] == pytest.approx(-0.5)
+    assert values[[first, second]].tolist() == pytest.approx([0.5, -0.5])
 
 
 def test_small_groups_are_marked_and_not_tested():

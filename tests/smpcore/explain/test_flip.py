@@ -17,12 +17,12 @@ from smpcore import (
     SMPClassifier,
     SmpcoreError,
     counterfactual,
-    load_dataset,
     prepare,
 )
 from smpcore.datasets import make_dataset
 from smpcore.explain import changed_columns
 from smpcore.similarity import Similarity
+from tests.shown.oracle import fit
 
 
 def linear_model(rng, n_features=4, owners=(0, 0, 1, 1, 2), pooling="max"):
@@ -278,11 +278,8 @@ def test_no_change_in_the_columns_digits_is_smaller(seed):
 
 def test_a_search_ends_at_the_border():
     """On the way back to x the answer changes at once."""
-    dataset = load_dataset("moons")
-    preparation = prepare(dataset, np.arange(dataset.n_samples))
-    X = preparation.transform(dataset.frame)
-    method = METHODS["supersparse"]
-    model = method.estimator(method.defaults()).fit(X, dataset.y).model_
+    of = fit("supersparse", "moons")
+    model, X = of.model, of.X[of.parts["train"]]
     for x in X[:10]:
         flip = counterfactual(model, x, X=X)
         assert not flip.exact
