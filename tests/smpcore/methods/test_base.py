@@ -121,17 +121,6 @@ def test_rows_are_scaled_by_mean_and_deviation():
     np.testing.assert_allclose(center, rows.mean(axis=0))
 
 
-def test_scaling_counts_a_row_by_its_weight():
-    times = np.random.default_rng(1).integers(0, 4, size=150)
-    weighed = SMPClassifier().problem(X, Y, times)
-    repeated = SMPClassifier().problem(np.repeat(X, times, axis=0), np.repeat(Y, times))
-    for name in ("center", "scale", "low", "high"):
-        np.testing.assert_allclose(getattr(weighed, name), getattr(repeated, name))
-    again = np.repeat(weighed.assignment, times)
-    np.testing.assert_array_equal(again, repeated.assignment)
-    assert weighed.lipschitz == pytest.approx(repeated.lipschitz)
-
-
 @pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 def test_rows_that_tie_get_the_lowest_class(method):
     """Two equal halves with other labels: no score tells the classes apart."""

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from smpcore import PrototypeModel, SmpcoreError, load_dataset, prepare, split
 from smpcore.methods.imkpl import IMKPLClassifier
@@ -290,13 +289,6 @@ def test_the_order_and_the_units_of_rows_do_not_matter():
     np.testing.assert_array_equal(other.assignment_, fitted.assignment_[order])
 
 
-def balance():
-    """Every setting of a scale: weights and distances of 1 to 5 on either side."""
-    X = np.array(np.meshgrid(*4 * [np.arange(1.0, 6.0)], indexing="ij")).reshape(4, -1)
-    tilt = X[0] * X[1] - X[2] * X[3]
-    return X.T, np.array(["B", "L", "R"])[np.sign(tilt).astype(int)]
-
-
 @pytest.mark.parametrize("key", ["moons", "xor", "circles"])
 def test_features_that_tell_only_together_are_kept(key):
     data = load_dataset(key)
@@ -306,12 +298,6 @@ def test_features_that_tell_only_together_are_kept(key):
     assert (fitted.kernel_weights_ > 0).all()
     held_out = division.validation
     assert fitted.score(X[held_out], data.y[held_out]) >= 0.93
-
-
-def test_a_balance_needs_all_four_numbers():
-    X, y = balance()
-    folds = StratifiedKFold(5, shuffle=True, random_state=0)
-    assert cross_val_score(IMKPLClassifier(), X, y, cv=folds).mean() >= 0.75
 
 
 def _limit(fitted):

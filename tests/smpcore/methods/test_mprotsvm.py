@@ -76,33 +76,24 @@ def test_what_is_said_of_a_fit_is_true_of_its_state(name):
     assert fitted.gap_ == pytest.approx(slow.primal - slow.dual, rel=1e-3, abs=1e-4)
     assert fitted.free_objective_ <= fitted.objective_ * (1 + 1e-12)
     assert fitted.score(*CANCER) > 0.95
-    model = fitted.model_
+    model, kernel = fitted.model_, fitted.kernel
+    scores = model.activations(CANCER[0])[np.argsort(problem.row)]
+    own = model.prototype_labels == problem.y_encoded[:, None]
+    best = np.where(own, scores, -np.inf).max(axis=1)
+    rival = np.where(own, -np.inf, scores).max(axis=1)
+    loss = fitted.C * problem.shares @ np.maximum(0, 1 - best + rival)
+    assert loss <= slow.free * (1 + 1e-5)
+    is_linear = kernel == "linear"
+    kind = "direction" if is_linear else "mix of real cases"
+    assert (model.kind_of_prototype, model.similarity.kind) == (kind, kernel)
+    if not is_linear:
+        assert not model.bias.any()
+        assert len(model.anchors) == np.count_nonzero(fitted.state_.count)
     assert fitted.wins_.sum() == len(CANCER[1])
     classes = np.unique(CANCER[1], return_inverse=True)[1]
     tied = fitted.merged_[fitted.assignment_]
     np.testing.assert_array_equal(model.prototype_labels[tied], classes)
     assert set(tied) == set(range(model.n_prototypes))
-
-
-@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
-def test_the_model_scores_as_the_solver_does(kernel):
-    svc = MultiPrototypeSVC(kernel=kernel, degree=2, C=0.5)
-    problem = svc.problem(*WINE)
-    fitted = svc.solve(problem)
-    model = fitted.model_
-    slow = judge_slowly(problem, fitted.state_, 0.5)
-    F = model.activations(WINE[0])[np.argsort(problem.row)]
-    own = model.prototype_labels == problem.y_encoded[:, None]
-    best = np.where(own, F, -np.inf).max(axis=1)
-    rival = np.where(own, -np.inf, F).max(axis=1)
-    loss = 0.5 * problem.shares @ np.maximum(0, 1 - best + rival)
-    assert loss <= slow.free * (1 + 1e-5)
-    kinds = {"linear": "direction"}
-    assert model.kind_of_prototype == kinds.get(kernel, "mix of real cases")
-    assert model.similarity.kind == kernel
-    if kernel != "linear":
-        assert not model.bias.any()
-        assert len(model.anchors) == np.count_nonzero(fitted.state_.count)
 
 
 def test_dead_prototypes_are_removed_and_never_missed():

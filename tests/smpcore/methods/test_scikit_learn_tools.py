@@ -4,12 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import softmax
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification
-from sklearn.ensemble import StackingClassifier
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from smpcore import METHODS, SmpcoreError
@@ -19,7 +16,6 @@ X, Y = make_classification(
     240, 8, n_informative=3, n_redundant=0, shuffle=False, random_state=0
 )
 INFORMATIVE = {0, 1, 2}
-MIXED = np.random.default_rng(0).permutation(len(Y))
 ESTIMATORS = {
     f"{key} {task}": estimator
     for key, method in METHODS.items()
@@ -118,20 +114,6 @@ def test_probabilities_are_a_softmax_of_the_scores(name):
             np.testing.assert_array_equal(chances[:, 1] > 0.5, scores > 0)
             scores = np.column_stack([np.zeros(len(X)), scores])
         np.testing.assert_allclose(chances, softmax(scores, axis=1))
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", CLASSIFIERS)
-def test_tools_that_fit_many_times_take_every_classifier(name):
-    make, rows, labels = CLASSIFIERS[name], X[MIXED], Y[MIXED]
-    size = next(n for n in ("n_prototypes", "code_size") if n in make().get_params())
-    search = GridSearchCV(make(), {size: [1, 2]}, cv=2).fit(rows, labels)
-    assert search.best_score_ > 0.6
-    calibrated = CalibratedClassifierCV(make(), cv=2).fit(rows, labels)
-    assert calibrated.score(X, Y) > 0.65
-    both = [("own", make()), ("other", LogisticRegression())]
-    assert StackingClassifier(both, cv=2).fit(rows, labels).score(X, Y) > 0.65
-    assert "<div" in make()._repr_html_()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

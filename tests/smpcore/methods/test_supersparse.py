@@ -142,19 +142,6 @@ def test_a_warm_start_may_have_another_number_of_prototypes():
     assert kept.sum() == 2
 
 
-def test_rows_of_weight_zero_are_as_if_they_were_not_there():
-    X, y = IRIS
-    weight = (np.arange(150) % 3 > 0).astype(float)
-    first = SuperSparseClassifier().fit(X, y, weight)
-    second = SuperSparseClassifier().fit(X[weight > 0], y[weight > 0])
-    np.testing.assert_array_equal(
-        first.decision_function(X), second.decision_function(X)
-    )
-    assert len(first.assignment_) == 150
-    nearest = first.model_.activations(X).argmax(axis=1)
-    np.testing.assert_array_equal(first.merged_[first.assignment_], nearest)
-
-
 def test_what_cannot_be_learned_is_refused():
     X, y = IRIS
     for box in ((1.0, 0.0), 3.0, ("a", "b")):
