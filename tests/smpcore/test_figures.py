@@ -66,16 +66,12 @@ def test_lines_give_the_exact_activations(iris):
     )
 
 
-def test_projecting_what_was_lifted_gives_the_point_back(iris):
+def test_what_is_lifted_is_projected_back_and_every_row_lies_in_the_window(iris):
     X, _ = iris
-    points = np.random.default_rng(0).uniform(-2, 2, (40, 2))
+    somewhere = np.random.default_rng(0).uniform(-2, 2, (40, 2))
     for view in (figures.pca_view(X), figures.axis_view(X, tuple("abcd"), 3, 1)):
-        np.testing.assert_allclose(view.project(view.lift(points)), points, atol=1e-9)
-
-
-def test_every_training_row_lies_in_the_window(iris):
-    X, _ = iris
-    for view in (figures.pca_view(X), figures.axis_view(X, tuple("abcd"), 0, 1)):
+        back = view.project(view.lift(somewhere))
+        np.testing.assert_allclose(back, somewhere, atol=1e-9)
         points = view.project(X)
         assert (points > [view.x[0], view.y[0]]).all()
         assert (points < [view.x[1], view.y[1]]).all()
@@ -231,21 +227,12 @@ def test_scatter_shows_the_rows_it_is_given_and_no_others():
     assert figure.layout.xaxis.title.text == "&lt;b>a&lt;/b>"
 
 
-def test_scatter_tells_many_classes_apart():
-    y = np.repeat(np.arange(70), 2)
-    frame = pd.DataFrame({"x": np.arange(140.0), "y": y})
-    dataset = make_dataset(frame, "t", roles={"y": "target"}, task="classification")
-    looks = {
-        (trace.marker.color, trace.marker.symbol)
-        for trace in figures.scatter(dataset, np.arange(140), "x", "x").data
-    }
-    assert len(looks) == 70
-
-
-def test_scatter_thins_many_rows_evenly():
+def test_scatter_tells_classes_apart_and_thins_many_rows():
     dataset = load_dataset("moons", n_samples=5000)
     figure = figures.scatter(dataset, np.arange(5000), "x1", "x2")
     assert 1000 < sum(len(trace.x) for trace in figure.data) <= 2000
+    looks = [(trace.marker.color, trace.marker.symbol) for trace in figure.data]
+    assert looks == [tuple(class_mark(j).values()) for j in range(2)]
 
 
 def test_scatter_of_a_regression_is_coloured_by_value():
@@ -309,19 +296,22 @@ def _points() -> pd.DataFrame:
     return frame
 
 
-def _drawn(figure) -> dict[int, object]:
-    return {
-        int(place): trace
-        for trace in figure.data
-        if trace.customdata is not None
-        for place in trace.customdata
+def _tradeoff(points, cost="n_nonzeros"):
+    """The figure, and the trace and the text of each point."""
+    names = {"a": "Method A", "b": "Method B", "c": "Baseline"}
+    figure = figures.tradeoff(points, cost, names, ("x", "y"), ("c",))
+    traces = [trace for trace in figure.data if trace.customdata is not None]
+    drawn = {int(place): trace for trace in traces for place in trace.customdata}
+    texts = {
+        int(place): text
+        for trace in traces
+        for place, text in zip(trace.customdata, trace.text, strict=True)
     }
+    return figure, drawn, texts
 
 
 def test_every_point_is_there_once_with_its_own_mark():
-    names = {"a": "Method A", "b": "Method B", "c": "Baseline"}
-    figure = figures.tradeoff(_points(), "n_nonzeros", names, ("x", "y"), ("c",))
-    drawn = _drawn(figure)
+    figure, drawn, _ = _tradeoff(_points())
     assert sorted(drawn) == [0, 1, 2, 3, 4]
     assert drawn[0] is drawn[1] and drawn[0].marker.symbol == "circle"
     assert drawn[2].marker.symbol == "circle-open"
@@ -334,15 +324,13 @@ def test_every_point_is_there_once_with_its_own_mark():
 
 
 def test_no_cost_no_point():
-    names = {"a": "Method A", "b": "Method B", "c": "Baseline"}
-    figure = figures.tradeoff(_points(), "flash_bytes", names, ("x", "y"), ("c",))
-    assert sorted(_drawn(figure)) == [0, 1, 2]
+    figure, drawn, _ = _tradeoff(_points(), "flash_bytes")
+    assert sorted(drawn) == [0, 1, 2]
     assert figure.layout.xaxis.type == "linear"
 
 
 def test_a_point_that_is_alone_stands_on_an_axis_of_scores():
-    names = {"a": "Method A", "b": "Method B", "c": "Baseline"}
-    figure = figures.tradeoff(_points()[:1], "n_nonzeros", names, ("x", "y"), ("c",))
+    figure, *_ = _tradeoff(_points()[:1])
     np.testing.assert_allclose(figure.layout.yaxis.range, (0.65, 0.75))
 
 
@@ -366,13 +354,7 @@ def test_curves_show_the_threshold_in_use():
 
 def test_points_on_one_spot_are_all_named_where_the_pointer_stands():
     points = _points().assign(n_nonzeros=[10.0, 10.0, 100.0, 10.0, 20.0], mean=0.9)
-    figure = figures.tradeoff(points, "n_nonzeros", {"a": "A", "b": "B"}, ("x", "y"))
-    texts = {
-        place: text
-        for trace in figure.data
-        if trace.customdata is not None
-        for place, text in zip(trace.customdata, trace.text, strict=True)
-    }
+    *_, texts = _tradeoff(points)
     assert texts[0] == texts[1] == "p = 1<br>p = 2"
     assert texts[2] == "p = 3" and texts[3] == "p = 1"
 

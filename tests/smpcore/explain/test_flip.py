@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from smpcore import (
     METHODS,
     Dataset,
-    PrototypeModel,
     SMPClassifier,
     SmpcoreError,
     counterfactual,
@@ -21,32 +20,18 @@ from smpcore import (
 )
 from smpcore.datasets import make_dataset
 from smpcore.explain import changed_columns
-from smpcore.similarity import Similarity
 from tests.shown.oracle import fit
+from tests.smpcore.codegen.models import random_linear
 
 
-def linear_model(rng, n_features=4, owners=(0, 0, 1, 1, 2), pooling="max"):
-    owners, n = np.array(owners), len(owners)
-    k = owners.max() + 1
-    votes = np.eye(k)[owners] if pooling == "max" else rng.normal(size=(n, k))
-    return PrototypeModel(
-        center=rng.normal(size=n_features),
-        scale=rng.uniform(0.3, 3.0, n_features),
-        low=np.full(n_features, -3.0),
-        high=np.full(n_features, 3.0),
-        similarity=Similarity(),
-        anchors=rng.normal(size=(n, n_features)),
-        mixing=np.eye(n),
-        bias=rng.normal(size=n),
-        pooling=pooling,
-        votes=votes,
-        intercept=rng.normal(size=k),
-        classes=np.arange(k),
-        counts=np.ones(n, dtype=np.int64),
-        feature_names=tuple(f"f{i}" for i in range(n_features)),
-        sample_shape=(n_features,),
-        kind_of_prototype="direction",
-    )
+def linear_model(seed=0, n_features=4, pooling="max"):
+    """Two prototypes of each of three classes; of sums each has votes for all."""
+    rng = np.random.default_rng(seed)
+    parts = {"intercept": rng.normal(size=3), "classes": np.arange(3)}
+    parts |= {"low": np.full(n_features, -3.0), "high": np.full(n_features, 3.0)}
+    if pooling == "sum":
+        parts["votes"] = rng.normal(size=(6, 3))
+    return random_linear(n_features, density=1.0, seed=seed, pooling=pooling, **parts)
 
 
 def oracle(model, x, bounds=None, frozen=()):
@@ -99,9 +84,8 @@ def test_a_linear_flip_is_the_smallest(
     pooling, seed, n_features, reach, spread, n_frozen
 ):
     """Also from outside of the bounds, into which it leads; what is frozen stays."""
-    rng = np.random.default_rng(seed)
-    model = linear_model(rng, n_features, pooling=pooling)
-    x = spread * rng.normal(size=n_features)
+    model = linear_model(seed, n_features, pooling)
+    x = spread * np.random.default_rng(seed + 1).normal(size=n_features)
     frozen = list(range(min(n_frozen, n_features)))
     bounds = None
     if reach:
@@ -245,8 +229,8 @@ def test_no_change_in_the_columns_digits_is_smaller(seed):
     model = method.estimator(method.defaults()).fit(X, dataset.y).model_
     inputs = preparation.inputs
     columns = {one.name: one.features for one in inputs}
-    for number, x in enumerate(X[:10].copy()):
-        if number > 4:  # digits that the column does not have, or outside its range
+    for number, x in enumerate(X[:6].copy()):
+        if number > 2:  # digits that the column does not have, or outside its range
             x[columns["half"]] += 0.13
             x[columns["count"]] = 40.0
         bounds = np.stack([np.minimum(model.low, 0), model.high])
@@ -288,7 +272,7 @@ def test_a_search_ends_at_the_border():
 
 
 def test_a_wrong_call_is_a_sentence_and_no_change_is_none():
-    model = linear_model(np.random.default_rng(0))
+    model = linear_model()
     assert counterfactual(model, np.zeros(4), frozen=range(4)) is None
     with pytest.raises(SmpcoreError, match="x should have shape"):
         counterfactual(model, np.zeros(3))
