@@ -1,25 +1,16 @@
 """The reduced objective and its solver, held to the definitions and to slow peers."""
 
-from dataclasses import replace
-
 import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from sklearn.datasets import (
-    load_breast_cancer,
-    load_diabetes,
-    load_digits,
-    load_iris,
-    make_moons,
-)
 
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.supersparse.fit import Search
 from smpcore.methods.supersparse.problem import Box, Objective, evaluate, standard_rows
 from smpcore.similarity import SMOOTH, Similarity
 from smpcore.solvers.coefficients import LEAST_PIVOT, WIDTH, solve_spd
-from smpcore.solvers.iterations import CONVERGED, DIVERGED, ITERATION_LIMIT, STOPPED
+from tests.smpcore.methods.tables import CANCER, DIABETES, DIGITS, IRIS, MOONS
 
 N, D, M, C = 40, 5, 4, 3
 
@@ -92,15 +83,14 @@ def test_equations_without_rank_are_still_solved():
     assert A[2, 2] ** 2 == pytest.approx(LEAST_PIVOT)
 
 
+DIGITS_400 = tuple(part[:400] for part in DIGITS)
+REAL = {"moons": MOONS, "cancer": CANCER, "iris": IRIS, "digits": DIGITS_400}
+REAL["diabetes"] = DIABETES
+
+
 def real(name):
     """Standardised rows and targets of five kinds."""
-    X, y = {
-        "moons": lambda: make_moons(200, noise=0.2, random_state=0),
-        "cancer": lambda: load_breast_cancer(return_X_y=True),
-        "iris": lambda: load_iris(return_X_y=True),
-        "digits": lambda: tuple(part[:400] for part in load_digits(return_X_y=True)),
-        "diabetes": lambda: load_diabetes(return_X_y=True),
-    }[name]()
+    X, y = REAL[name]
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
     classes = np.unique(y)
     targets = y[:, None].astype(float)
@@ -108,9 +98,6 @@ def real(name):
         targets = 2.0 * (y[:, None] == classes[len(classes) == 2 :]) - 1.0
     how = Similarity("rbf", gamma=1 / X.shape[1])
     return standard_rows(X, targets, np.full(len(y), 1 / len(y)), "rbf"), how
-
-
-REAL = ["moons", "cancer", "iris", "digits", "diabetes"]
 
 
 @pytest.mark.parametrize("name", REAL)
@@ -159,27 +146,6 @@ def test_a_box_is_heeded_while_solving_not_only_afterwards():
     free = Objective.solve(Objective(rows, how, 1e-5), Z, *limits())
     clipped = evaluate(Objective(rows, how, 1e-5), np.clip(free.Z, low, high))[0]
     assert free.objective[-1] <= inside.objective[-1] < clipped
-
-
-def test_statuses_steps_and_progress():
-    rows, how, Z = case()
-    done = Objective.solve(Objective(rows, how, 1e-2), Z, *limits(tol=1e-4))
-    assert done.status == CONVERGED
-    progress = np.zeros(1)
-    short = Objective.solve(
-        Objective(rows, how, 1e-3), Z, *limits(max_iter=4, record=2, progress=progress)
-    )
-    assert (short.status, short.n_iter, len(short.steps)) == (ITERATION_LIMIT, 4, 3)
-    np.testing.assert_array_equal(short.steps[0], Z)
-    np.testing.assert_array_equal(short.steps[-1], short.Z)
-    assert progress[0] == 1.0
-    stop = np.ones(1, dtype=np.int64)
-    halted = Objective.solve(Objective(rows, how, 1e-3), Z, *limits(stop=stop))
-    assert (halted.status, halted.n_iter) == (STOPPED, 0)
-    np.testing.assert_array_equal(halted.Z, Z)
-    endless = replace(rows, Y=rows.Y * np.inf)
-    lost = Objective.solve(Objective(endless, how, 1e-3), Z, *limits())
-    assert lost.status == DIVERGED
 
 
 def insensitive_case(seed=0, kind="rbf", epsilon=0.2, lam=1e-3):
