@@ -163,16 +163,7 @@ def test_an_estimator_says_what_it_learns_where_it_is_from_and_how_it_is_used(
 #: Names that the field has a word for. Not here are codes, owner and tell, which are
 #: such words elsewhere: codes of pandas and of a sparse code, owner of a descriptor,
 #: tell of a file.
-INVENTED = {"Walk", "_Workshop", "_Bench", "Flip", "Borders", "speakers", "taxi"}
-INVENTED |= {"telling_features", "telling_rows", "untold", "looks_at", "with_less"}
-INVENTED |= {"Fade", "UnitSums", "OverlapSums", "CodedRows", "fusing_lam", "dear"}
-INVENTED |= {"silencing_mu", "loss_of_prototypes", "Look", "Track", "settle", "adopt"}
-INVENTED |= {"lesson", "_pupils", "meant", "through_the_door", "desk", "shelf", "sight"}
-INVENTED |= {"errands", "contests", "live_turn", "give_way", "lent", "Lent", "at_work"}
-INVENTED |= {"settled", "Asked", "Found", "futile", "coarse", "Contender", "contend"}
-INVENTED |= {"knots", "knot", "walk", "walks", "shop", "how", "say", "moments", "plain"}
-INVENTED |= {"owners", "quoting", "arrange", "contenders", "contender", "once", "pace"}
-INVENTED |= {"let_through", "conceal", "line_up", "is_thin", "sharpen"}
+INVENTED = {*Path(__file__).with_name("invented_names.txt").read_text("utf-8").split()}
 #: Of these, what pandas and the pages name so.
 OF_PAGES = {"how", "lesson", "owners"}
 #: Names that only these rooms still have.

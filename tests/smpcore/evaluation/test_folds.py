@@ -23,40 +23,31 @@ def test_each_training_row_is_held_out_once_and_no_other_row_appears():
         assert abs(dataset.y_encoded[fold.held_out].mean() - whole) < 0.02
 
 
+def _dataset(y, task="classification", **columns) -> Dataset:
+    """Rows with a feature, a target, and columns that are called as their roles."""
+    frame = pd.DataFrame({"x": np.arange(len(y)) * 0.5, "y": y, **columns})
+    roles = {name: name for name in columns} | {"x": "feature", "y": "target"}
+    return Dataset(frame=frame, roles=roles, task=task, name="made")
+
+
 def _grouped(n_groups: int) -> Dataset:
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.normal(size=60), "y": ["a", "b"] * 30})
-    frame["who"] = np.arange(60) % n_groups
-    roles = {"x": "feature", "y": "target", "who": "group"}
-    return Dataset(frame=frame, roles=roles, task="classification", name="grouped")
+    return _dataset(["a", "b"] * 30, group=np.arange(60) % n_groups)
 
 
-def test_a_group_is_on_one_side():
-    dataset = _grouped(11)
-    for fold in folds(dataset, np.arange(60), 4):
-        assert not np.intersect1d(
-            dataset.groups[fold.train], dataset.groups[fold.held_out]
-        ).size
+@pytest.mark.parametrize(
+    ("n_groups", "n_folds", "words"),
+    [
+        *((3, 1, "at least 2"), (3, 4, "at most 3")),
+        (1, 5, r"at least 2 groups .*, there is 1; give"),
+    ],
+)
+def test_impossible_numbers_are_refused(n_groups, n_folds, words):
+    with pytest.raises(SmpcoreError, match=words):
+        folds(_grouped(n_groups), np.arange(60), n_folds)
 
 
-@pytest.mark.parametrize("n_folds, what", [(1, "at least 2"), (4, "at most 3")])
-def test_impossible_numbers_are_refused(n_folds, what):
-    with pytest.raises(SmpcoreError, match=what):
-        folds(_grouped(3), np.arange(60), n_folds)
-
-
-def test_one_group_is_too_few_for_any_number_of_folds():
-    with pytest.raises(SmpcoreError, match=r"at least 2 groups .*, there is 1; give"):
-        folds(_grouped(1), np.arange(60), 5)
-
-
-def _timed(when, who=None) -> Dataset:
-    frame = pd.DataFrame({"x": np.arange(len(when)) * 0.5, "when": when})
-    frame["y"] = frame["x"] ** 2
-    roles = {"x": "feature", "y": "target", "when": "time"}
-    if who is not None:
-        frame["who"], roles = who, {**roles, "who": "group"}
-    return Dataset(frame=frame, roles=roles, task="regression", name="timed")
+def _timed(when, **groups) -> Dataset:
+    return _dataset(np.arange(len(when)) ** 2.0, "regression", time=when, **groups)
 
 
 @settings(deadline=None, max_examples=100)
@@ -67,7 +58,7 @@ def _timed(when, who=None) -> Dataset:
 )
 def test_in_time_every_fold_learns_from_the_past_only(rows, n_folds, grouped):
     when, who = map(list, zip(*rows, strict=True))
-    dataset = _timed(when, who if grouped else None)
+    dataset = _timed(when, **({"group": who} if grouped else {}))
     chosen = np.arange(0, len(rows), 1 + len(rows) // 40)
     try:
         drawn = folds(dataset, chosen, n_folds)
@@ -89,10 +80,7 @@ def test_in_time_every_fold_learns_from_the_past_only(rows, n_folds, grouped):
 
 
 def test_the_first_block_needs_two_classes():
-    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["a"] * 12 + ["b"] * 18})
-    frame["when"] = np.arange(30)
-    roles = {"x": "feature", "y": "target", "when": "time"}
-    dataset = Dataset(frame=frame, roles=roles, task="classification", name="late")
+    dataset = _dataset(["a"] * 12 + ["b"] * 18, time=np.arange(30))
     with pytest.raises(SmpcoreError, match="first fold one class to learn from, 'a'"):
         folds(dataset, np.arange(30), 5)
 
@@ -108,10 +96,7 @@ def test_neighbours_in_time_are_a_cluster():
 
 
 def test_a_class_smaller_than_the_folds_is_spread():
-    frame = pd.DataFrame({"x": np.arange(30.0), "y": ["a"] * 27 + ["b"] * 3})
-    roles = {"x": "feature", "y": "target"}
-    dataset = Dataset(frame=frame, roles=roles, task="classification", name="rare")
-    for fold in folds(dataset, np.arange(30), 5):
+    for fold in folds(_dataset(["a"] * 27 + ["b"] * 3), np.arange(30), 5):
         assert fold.held_out.size == 6
 
 
@@ -132,8 +117,9 @@ def test_rows_are_scored_by_models_of_the_other_groups_with_their_own_preparatio
     parts = split(dataset)
     found = out_of_fold(METHODS[FIRST].estimator({}), dataset, parts)
     assert found.shape == (parts.train.size, 2) and np.isfinite(found).all()
+    for fold in folds(dataset, parts.train):
+        assert not {*dataset.groups[fold.train]} & {*dataset.groups[fold.held_out]}
     fold = folds(dataset, parts.train)[0]
-    assert not {*dataset.groups[fold.train]} & {*dataset.groups[fold.held_out]}
     preparation = prepare(dataset, fold.train)
     X = preparation.transform(dataset.frame)
     row = METHODS[FIRST]
@@ -149,9 +135,8 @@ def test_rows_are_scored_by_models_of_the_other_groups_with_their_own_preparatio
 def test_the_earliest_rows_of_a_time_column_have_no_score():
     dataset = _table("time")
     parts = split(dataset)
-    missing = np.isnan(out_of_fold(METHODS[FIRST].estimator({}), dataset, parts)).all(
-        axis=1
-    )
+    found = out_of_fold(METHODS[FIRST].estimator({}), dataset, parts)
+    missing = np.isnan(found).all(axis=1)
     times = dataset.times[parts.train]
     assert missing.any() and times[missing].max() < times[~missing].min()
 
