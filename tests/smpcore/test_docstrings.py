@@ -175,12 +175,13 @@ LEFT = {
 }
 #: Files of a method, and of what methods share, that have none of them.
 FREE = {"__init__", "row", "method", "paper_algorithm", "paper_steps"}
+KERNELS = {*kernel_files()}
 SOURCES = [ROOT / "app.py", *ROOT.glob("pages/**/*.py"), *ROOT.glob("smpcore/**/*.py")]
 
 
 def room(path):
     """Folder whose names a file may use."""
-    if path in kernel_files():
+    if path in KERNELS:
         return "smpcore/solvers"
     found = "/".join(path.relative_to(ROOT).parts[:2])
     return None if found == "smpcore/methods" and path.stem in FREE else found

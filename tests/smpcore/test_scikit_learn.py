@@ -58,7 +58,7 @@ ESTIMATORS = [
 BRANCHING = (
     *("sample_weight", "class_weight", "classifiers_train", "regressors_train"),
     *("classifiers_classes", "fit2d_1", "idempotent", "subset_invariance", "sparse"),
-    *("decision_proba", "nan_inf", "positive_only", "pickle", "one_label"),
+    *("decision_proba", "nan_inf", "pickle", "one_label"),
 )
 WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
 

@@ -110,7 +110,7 @@ def test_rows_of_a_group_count_once():
 def test_an_interval_excludes_no_difference_exactly_where_the_test_says_different():
     random = np.random.default_rng(0)
     n_different = 0
-    for case in range(300):
+    for case in range(150):
         groups = np.repeat(np.arange(20), 3) if case % 3 == 0 else None
         draw = random.random if case % 3 == 1 else partial(random.binomial, 1, 0.4)
         to = draw(size=60)
@@ -125,7 +125,7 @@ def test_an_interval_excludes_no_difference_exactly_where_the_test_says_differen
             excluded = found.low > 0 or found.high < 0
             assert excluded == (p_value < 0.05), (case, found, p_value)
             n_different += excluded
-    assert 100 < n_different < 1000
+    assert 50 < n_different < 500
 
 
 def test_holm_by_hand():
@@ -141,10 +141,10 @@ def test_the_interval_covers_a_difference_that_there_is():
     assert alike.low < 0 < alike.high  # twenty rows do not show that two are equal
     for only_second, only_first in [(0.1, 0.1), (0.2, 0.02), (0.3, 0.0)]:
         covered = 0
-        for _ in range(400):
+        for _ in range(200):
             drawn = rng.random(60)
             first = (drawn < only_second).astype(float)
             second = (drawn > 1 - only_first).astype(float)
             found = paired_difference(first, second)
             covered += found.low <= only_first - only_second <= found.high
-        assert covered / 400 >= 0.90
+        assert covered / 200 >= 0.90

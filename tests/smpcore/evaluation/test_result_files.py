@@ -48,7 +48,7 @@ def found():
     parts = split(dataset)
     drawn = folds(dataset, parts.train, 3)
     walks = [method_path("smallk", dataset, parts.train, n_points=3)]
-    walks += baseline_paths(dataset.task)[:2]
+    walks += baseline_paths(dataset.task)[:1]
     rows = list(sweep(dataset, drawn, walks, mode="cold"))
     return _subject(dataset, parts), rows
 
@@ -254,10 +254,10 @@ def test_what_is_no_result_file_is_refused_in_words(found, tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(240)
 def test_a_killed_run_does_only_what_is_missing(tmp_path):
-    options = "--methods", "smp,supersparse", "--points", "12", "--jobs", "1"
+    options = "--methods", "smp,supersparse", "--points", "5", "--jobs", "1"
     out = tmp_path / "r.parquet"
     beside = tmp_path / "r.parquet.journal"
-    own = "--data", "breast_cancer", "--out", str(out), "--folds", "3", *options
+    own = "--data", "wine", "--out", str(out), "--folds", "3", *options
     run = subprocess.Popen([*COMMAND, *own], cwd=ROOT, stderr=subprocess.DEVNULL)
     for _ in range(1200):
         if beside.exists() and beside.read_bytes().count(b"\n") > 10:
@@ -267,12 +267,12 @@ def test_a_killed_run_does_only_what_is_missing(tmp_path):
     run.wait()
     kept = beside.read_bytes().count(b"\n") - 1
     assert kept >= 10
-    again = _batch(out, *options, data="breast_cancer")
+    again = _batch(out, *options, data="wine")
     assert again.returncode == 0, again.stderr
     n_fits = len(_content(out)[1])
     assert 10 <= n_fits - kept < n_fits
     assert f"{n_fits - kept} new fits, {n_fits} in all" in again.stdout
-    third = _batch(out, *options, data="breast_cancer")
+    third = _batch(out, *options, data="wine")
     assert "0 new fits" in third.stdout
 
 

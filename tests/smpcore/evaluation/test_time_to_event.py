@@ -27,17 +27,17 @@ from smpcore.evaluation import (
 )
 from tests.smpcore.datasets.test_time_to_event import followed, slow_weight
 
-HORIZON = 15.0
+N, HORIZON = 240, 15.0
 
 
 @pytest.fixture(scope="module")
 def asked():
     """A question with its parts, its rows and their weights, computed slowly."""
-    dataset = event_within(followed(400, rate=40.0), "months", "death", HORIZON)
+    dataset = event_within(followed(N, rate=40.0), "months", "death", HORIZON)
     parts = split(dataset, seed=2)
     X = prepare(dataset, parts.train).transform(dataset.frame)
     learned = parts.with_censored
-    weights = [slow_weight(dataset, learned, row, HORIZON) for row in range(400)]
+    weights = [slow_weight(dataset, learned, row, HORIZON) for row in range(N)]
     return dataset, parts, X, np.array(weights)
 
 
@@ -145,9 +145,7 @@ def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked)
     scores = out_of_fold(method.estimator({}, "classification"), dataset, parts)
     fold = next(f for f in folds(dataset, parts.with_censored) if f.repeat == 0)
     preparation = prepare(dataset, fold.train)
-    inner = [
-        slow_weight(dataset, fold.with_censored, row, HORIZON) for row in range(400)
-    ]
+    inner = [slow_weight(dataset, fold.with_censored, row, HORIZON) for row in range(N)]
     rows = preparation.transform(dataset.frame)
     by_hand = method.estimator({}, "classification")
     by_hand.fit(rows[fold.train], dataset.y[fold.train], np.array(inner)[fold.train])

@@ -205,7 +205,7 @@ def _values(spec):
     return [np.array([round(step * unit, spec.decimals)]) for step in steps]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(12))
 def test_no_change_in_the_columns_digits_is_smaller(seed):
     """Every value of every column is tried, and each as it is."""
     rng = np.random.default_rng(seed)

@@ -81,11 +81,11 @@ def test_rows_that_move_lose_their_variables(six):
 
 
 def test_with_one_prototype_each_it_is_the_optimum_that_our_solver_certifies():
-    X, y = load_iris(return_X_y=True)
+    X, y = (part[::3] for part in load_iris(return_X_y=True))
     estimator = MultiPrototypeSVC(1, C=0.1, temperature=0.0, tol=1e-5)
     steps = run_as_printed(estimator, estimator.problem(X, y), n_steps=1000)
     estimator.fit(X, y)
-    # measured: 344 states; 4.92570 against 4.92569
+    # measured: 67 states; 2.03086 by both
     assert steps[-1].iteration < 1000
     assert steps[-1].objective == pytest.approx(estimator.objective_, rel=1e-4)
     assert steps[-1].objective >= estimator.objective_ - estimator.gap_

@@ -105,15 +105,15 @@ def test_a_table_entry_of_imkpl_is_the_model_that_explore_opens(monkeypatch):
 def test_the_widest_tables_of_the_paper_may_be_laid_into_the_folder(tmp_path):
     """CLL_SUB_111 by a file of its columns; PEMS by its size, which is 765 MB."""
     check_size(440, 963 * 144)
-    values = RANDOM.normal(size=(30, 11_340)).round(2)
+    values = RANDOM.normal(size=(12, 11_340)).round(2)
     frame = pd.DataFrame(values, columns=[f"g{j}" for j in range(11_340)])
     path = tmp_path / "CLL_SUB_111.csv"
-    frame.assign(kind=[*"abc"] * 10).to_csv(path, index=False)
+    frame.assign(kind=[*"abc"] * 4).to_csv(path, index=False)
     source = imkpl.PAPERS[path.stem]
     assert source.is_here(tmp_path) and not source.is_here()
     dataset = source.load(tmp_path)
     assert dataset.classes.tolist() == [*"abc"]
-    assert imkpl.drawn_halves(dataset, 0).X.shape == (15, 11_340)
+    assert imkpl.drawn_halves(dataset, 0).X.shape == (6, 11_340)
 
 
 POINTS = RANDOM.normal(size=(40, 4))
