@@ -10,14 +10,6 @@ from sklearn.svm import SVC
 
 from smpcore import SmpcoreError
 from smpcore.baselines import models as selected
-from smpcore.baselines.models import (
-    WAYS,
-    FewVectorSVC,
-    SelectedRegressor,
-    reduced_vectors,
-    select_rows,
-    similarities,
-)
 
 
 def scaled(load):
@@ -30,21 +22,21 @@ IRIS = scaled(load_iris)
 DIABETES = scaled(load_diabetes)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", selected.WAYS)
 def test_coefficients_are_those_of_ridge_regression(way):
     X, y = DIABETES
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
-    fitted = SelectedRegressor(way, 7, lam=1e-3).fit(X, y, weights)
+    fitted = selected.SelectedRegressor(way, 7, lam=1e-3).fit(X, y, weights)
     assert len(fitted.Z_) <= 7
     assert all((X == z).all(axis=1).any() for z in fitted.Z_)
-    S = similarities(X, fitted.Z_)
+    S = selected.similarities(X, fitted.Z_)
     ridge = Ridge(1e-3 * weights.sum()).fit(S, y, weights)
     np.testing.assert_allclose(fitted.predict(X), ridge.predict(S), rtol=1e-6)
 
 
 def test_an_svm_with_all_its_vectors_is_the_svm():
     X, y = CANCER
-    few = FewVectorSVC(n_prototypes=10**4).fit(X, y)
+    few = selected.FewVectorSVC(n_prototypes=10**4).fit(X, y)
     svm = SVC(gamma=1 / X.shape[1]).fit(X, y)
     assert len(few.Z_) == len(svm.support_)
     np.testing.assert_allclose(
@@ -58,14 +50,16 @@ def test_new_vectors_come_nearer_to_the_decision_than_kept_ones():
     V, duals = X[svm.support_], svm.dual_coef_.T
 
     def left(Z, B):
-        across = duals.T @ similarities(V, Z) @ B
-        whole, few = (a.T @ similarities(P, P) @ a for P, a in ((V, duals), (Z, B)))
+        across = duals.T @ selected.similarities(V, Z) @ B
+        whole, few = (
+            a.T @ selected.similarities(P, P) @ a for P, a in ((V, duals), (Z, B))
+        )
         return float((whole - 2 * across + few)[0, 0]) / float(whole[0, 0])
 
     parts = []
     for n in (1, 4, 8):
-        parts.append(left(*reduced_vectors(V, duals, n)))
-        kept = FewVectorSVC("selected", n).fit(X, y)
+        parts.append(left(*selected.reduced_vectors(V, duals, n)))
+        kept = selected.FewVectorSVC("selected", n).fit(X, y)
         assert parts[-1] < left(kept.Z_, kept.B_)
     assert parts[0] > parts[1] > parts[2] >= 0.0
 
@@ -74,26 +68,26 @@ def test_ways_look_at_a_part_of_many_rows(monkeypatch):
     monkeypatch.setattr(selected, "MOST_ROWS", 40)
     X, _ = CANCER
     for way in ("border", "spanning", "kmedians", "kcentres"):
-        chosen = select_rows(X, 6, way)
+        chosen = selected.select_rows(X, 6, way)
         assert 1 < len(set(chosen)) <= 6
     monkeypatch.setattr(selected, "MOST_VECTORS", 5)
     with pytest.raises(
         SmpcoreError, match="support vectors, and at most 5 are reduced"
     ):
-        FewVectorSVC().fit(*CANCER)
+        selected.FewVectorSVC().fit(*CANCER)
 
 
 def test_rows_are_chosen_as_by_hand_and_centres_by_their_definition():
     X = np.array([[0.0], [1.0], [2.0], [10.0]])
-    assert set(select_rows(X, 1, "border")) == {3}
-    assert select_rows(X, 2, "spanning").tolist() == [1, 3]
+    assert set(selected.select_rows(X, 1, "border")) == {3}
+    assert selected.select_rows(X, 2, "spanning").tolist() == [1, 3]
     X = np.array([[0.0], [1.0], [2.0], [3.0], [20.0], [21.0], [22.0]])
-    assert sorted(select_rows(X, 2, "kcentres")) == [1, 5]
+    assert sorted(selected.select_rows(X, 2, "kcentres")) == [1, 5]
     X = np.random.default_rng(0).normal(size=(80, 2))
-    chosen = select_rows(X, 6, "kcentres")
+    chosen = selected.select_rows(X, 6, "kcentres")
     nearest = cdist(X, X[chosen]).argmin(axis=1)
     for k, row in enumerate(chosen):
         members = X[nearest == k]
         radii = cdist(members, members).max(axis=1)
         assert cdist(members, X[[row]]).max() == pytest.approx(radii.min())
-    assert len(set(select_rows(np.zeros((9, 2)), 3, "kcentres"))) == 1
+    assert len(set(selected.select_rows(np.zeros((9, 2)), 3, "kcentres"))) == 1

@@ -85,6 +85,8 @@ def test_hits_are_compared_as_mcnemar_does():
     error = np.sqrt(b + c - (b - c) ** 2 / n) / n
     assert found.high == pytest.approx((b - c) / n + 1.959963984540054 * error)
     assert paired_difference(first, first).p_value == 1.0
+    alike = paired_difference(np.zeros(20), np.zeros(20))
+    assert alike.low < 0 < alike.high  # twenty rows do not show that two are equal
 
 
 def test_errors_are_compared_by_a_paired_t():
@@ -132,19 +134,3 @@ def test_holm_by_hand():
     np.testing.assert_allclose(holm([0.01, 0.04, 0.03]), [0.03, 0.06, 0.06])
     np.testing.assert_allclose(holm([0.5, 0.9]), [1.0, 1.0])
     assert holm([]).size == 0
-
-
-def test_the_interval_covers_a_difference_that_there_is():
-    # At 60 rows 93 to 97 % are measured; fixed discordant rows alone give 52 to 97 %.
-    rng = np.random.default_rng(4)
-    alike = paired_difference(np.zeros(20), np.zeros(20))
-    assert alike.low < 0 < alike.high  # twenty rows do not show that two are equal
-    for only_second, only_first in [(0.1, 0.1), (0.2, 0.02), (0.3, 0.0)]:
-        covered = 0
-        for _ in range(200):
-            drawn = rng.random(60)
-            first = (drawn < only_second).astype(float)
-            second = (drawn > 1 - only_first).astype(float)
-            found = paired_difference(first, second)
-            covered += found.low <= only_first - only_second <= found.high
-        assert covered / 200 >= 0.90

@@ -11,12 +11,10 @@ import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, split, sweep
 from smpcore.evaluation import (
-    TrainingRows,
     baseline_paths,
     engine,
     folds,
     method_path,
-    refits,
     sweep_table,
 )
 from tests.clusters import ROOT, Cluster
@@ -100,27 +98,6 @@ def test_a_killed_worker_loses_and_doubles_nothing(cluster):
     assert len(found) == len(serial)
     assert _table(found, dataset).equals(serial)
     assert engine().client is not None
-
-
-def test_refits_and_cold_fits_are_those_of_one_machine(cluster):
-    dataset, drawn, walks = _asked("smallk", "supersparse", n_points=3)
-    cold = _table(_swept(dataset, drawn, walks, mode="cold"), dataset)
-    here = sweep(dataset, drawn, walks, mode="cold")
-    assert cold.equals(_table(here, dataset))
-    method = METHODS["smp"]
-    X = dataset.frame[dataset.feature_columns].to_numpy()
-
-    def make():
-        return method.estimator(method.defaults())
-
-    executor = engine().executor
-    there = list(
-        refits(make, TrainingRows(X, dataset.y), n_refits=5, executor=executor)
-    )
-    here = list(refits(make, TrainingRows(X, dataset.y), n_refits=5))
-    assert len(there) == 5
-    for a, b in zip(there, here, strict=True):
-        np.testing.assert_array_equal(a.anchors, b.anchors)
 
 
 def test_stop_ends_it_and_frees_the_workers(cluster):

@@ -11,16 +11,10 @@ from smpcore import (
     Dataset,
     SmpcoreError,
     contributions,
+    explain,
     load_dataset,
     prepare,
     split,
-)
-from smpcore.explain import (
-    Section,
-    contrasts,
-    facts_of_prototypes,
-    rule_in_words,
-    rule_section,
 )
 from smpcore.explain.points import column_effects, score_sums, usual_step
 
@@ -68,8 +62,8 @@ def test_an_opposing_weight_is_against_the_class_difference(model, rows):
     X, _, codes = rows
     if not model.is_linear:
         return
-    weights = contrasts(model)
-    for j, fact in enumerate(facts_of_prototypes(model, X, codes)):
+    weights = explain.contrasts(model)
+    for j, fact in enumerate(explain.facts_of_prototypes(model, X, codes)):
         own = codes == model.prototype_labels[j]
         apart = X[own].mean(axis=0) - X[~own].mean(axis=0)
         for f in fact.opposing:
@@ -143,7 +137,7 @@ def test_parts_are_of_table_columns_with_their_levels_summed(method, clinic):
 
 def tables_of(rule):
     """Tables of a rule by their titles, each with what is said of it."""
-    parts = [block for block in rule.blocks if isinstance(block, Section)]
+    parts = [block for block in rule.blocks if isinstance(block, explain.Section)]
     return [(part.title, *part.blocks) for part in parts if not part.folded]
 
 
@@ -162,7 +156,7 @@ def test_points_that_are_added_by_hand_give_the_answer(method, name, clinic):
     preparation, X, model = fitted(method, clinic, name)
     if not model.is_linear or model.code_size:
         pytest.skip("its rule is made of cases")
-    rule = rule_section(model, preparation, X)
+    rule = explain.rule_section(model, preparation, X)
     assert len(sentences_of(rule)) == len(model.classes)
     sums = np.zeros((len(X), len(model.classes)))
     for j, (_, lines, words) in enumerate(tables_of(rule)):
@@ -213,7 +207,7 @@ def test_the_rule_of_cases_names_their_values(method, name, clinic):
     preparation, X, model = fitted(method, clinic, name)
     if model.is_linear and not model.code_size:
         pytest.skip("its rule is made of points")
-    rule = rule_section(model, preparation, X)
+    rule = explain.rule_section(model, preparation, X)
     assert len(tables_of(rule)) == min(model.n_prototypes, 20)
     inputs = {given.name: given for given in preparation.inputs}
     for j, (_, lines, words) in enumerate(tables_of(rule)):
@@ -246,7 +240,7 @@ def test_the_points_of_a_regression_sum_to_its_answer(clinic):
     method = METHODS["supersparse"]
     values = {**method.defaults(task), "similarity": "linear"}
     model = method.estimator(values, task).fit(X, y).model_
-    rule = rule_section(model, preparation, X)
+    rule = explain.rule_section(model, preparation, X)
     (sentence,), ((_, table, words),) = sentences_of(rule), tables_of(rule)
     assert sentence.startswith("The prediction is") and "class" not in sentence
     lines = [
@@ -268,7 +262,7 @@ def test_what_a_formula_leaves_out_is_within_its_remainder():
         .model_
     )
     weights, _, labels, alone = score_sums(model)
-    (sentence, _) = rule_in_words(model)
+    (sentence, _) = explain.rule_in_words(model)
     text, sign, limit = sentence.partition(", if ")[2].rpartition(" ≥ ")
     text, sign, limit = (text, sign, limit) if sign else sentence[:-1].rpartition(" > ")
     terms = re.findall(r"([+−]?) ?([\d.e-]+) · (.+?)(?= [+−±] )", text)

@@ -11,25 +11,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore.papers import (
-    EXPERIMENTS,
-    SHIPPED,
-    Place,
-    overview,
-    path_of,
-    read_measured,
-    table_of,
-)
+from smpcore import papers
 from smpcore.papers.__main__ import main
 from smpcore.papers.conclusions import Claim, Conclusion, Holds, _lines, finding_of
 from tests.guide import GUIDE
 
-CASES = [(one, line) for one in EXPERIMENTS for line in one.conclusions]
+CASES = [(one, line) for one in papers.EXPERIMENTS for line in one.conclusions]
 
 
 def test_each_sentence_has_a_check_and_each_check_a_sentence():
     named = {(line["experiment"], line["check"]) for line in _lines()}
-    assert named == {(one.name, key) for one in EXPERIMENTS for key in one.checks}
+    assert named == {
+        (one.name, key) for one in papers.EXPERIMENTS for key in one.checks
+    }
     assert len(named) == len(_lines()) > 50
     for _, line in CASES:
         assert line.where.startswith(
@@ -42,7 +36,7 @@ def test_each_sentence_has_a_check_and_each_check_a_sentence():
 @pytest.mark.parametrize(("one", "line"), CASES, ids=lambda x: getattr(x, "name", ""))
 def test_the_papers_own_numbers_do_not_contradict_it(one, line):
     """A claim that the printed table refutes is not the paper's."""
-    finding = finding_of(line, table_of(one, Place(SHIPPED)))
+    finding = finding_of(line, papers.table_of(one, papers.Place(papers.SHIPPED)))
     assert finding.printed_held > 0.5 * finding.printed_n or not finding.printed_n
 
 
@@ -111,25 +105,25 @@ with HERE.with_name("shipped.csv").open(encoding="utf-8", newline="") as file:
 
 
 def test_every_shipped_line_is_a_trial_of_its_experiment():
-    files = {path.stem for path in SHIPPED.glob("*.jsonl")}
-    for one in EXPERIMENTS:
-        path = path_of(one.name, SHIPPED)
+    files = {path.stem for path in papers.SHIPPED.glob("*.jsonl")}
+    for one in papers.EXPERIMENTS:
+        path = papers.path_of(one.name, papers.SHIPPED)
         lines = path.read_bytes().splitlines() if path.is_file() else []
         # What was claimed of a data set was once measured as a trial of its own.
         lines = [line for line in lines if b'"model": "claims"' not in line]
-        assert len(read_measured(one, SHIPPED)) == len(lines), one.name
+        assert len(papers.read_measured(one, papers.SHIPPED)) == len(lines), one.name
         files.discard(one.name)
     assert not files
 
 
-@pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", papers.EXPERIMENTS, ids=lambda one: one.name)
 def test_the_page_shows_the_same_numbers(one, tmp_path):
     """By design a changed number, status or name of a table breaks it.
 
     Where one is meant to change, the line of the failure goes into the file.
     """
-    table = table_of(one, Place(tmp_path))
+    table = papers.table_of(one, papers.Place(tmp_path))
     rows = sorted(table.to_csv(index=False, float_format="%.6g").splitlines())
     digest = hashlib.sha256("\n".join(rows).encode()).hexdigest()[:16]
-    shown = overview([one], lambda _: table).iloc[0].to_dict()
+    shown = papers.overview([one], lambda _: table).iloc[0].to_dict()
     assert shown | {"rows": str(len(rows)), "digest": digest} == LINES[one.name]

@@ -9,17 +9,8 @@ from io import BytesIO
 import numpy as np
 import pytest
 
-from smpcore import METHODS, SmpcoreError, load_dataset
+from smpcore import METHODS, SmpcoreError, load_dataset, papers
 from smpcore.datasets import read_table
-from smpcore.papers import (
-    EXPERIMENTS,
-    Place,
-    by_name,
-    compare,
-    missing_data,
-    read_measured,
-    run_experiment,
-)
 from smpcore.papers.__main__ import main
 from smpcore.papers.experiment import Case, Outcome, Trial
 from smpcore.papers.sources import MissingDataError, Source
@@ -28,13 +19,13 @@ from tests.smpcore.papers.toy import GONE, TOY
 
 
 def measured(folder, **options):
-    return list(run_experiment(TOY, Place(folder), **options))
+    return list(papers.run_experiment(TOY, papers.Place(folder), **options))
 
 
 def test_each_number_stands_beside_what_was_measured(tmp_path):
     assert len(measured(tmp_path)) == 6
-    found = read_measured(TOY, tmp_path).values()
-    table = compare(TOY, found, missing_data(TOY, Place(tmp_path)))
+    found = papers.read_measured(TOY, tmp_path).values()
+    table = papers.compare(TOY, found, papers.missing_data(TOY, papers.Place(tmp_path)))
     rows = {tuple(row[:4]): row[4:] for row in table.fillna(-1).values.tolist()}
     share = rows["moons", "one", "share", -1]
     # Shares .5, 1.5 and 2.5 over the three repetitions.
@@ -53,7 +44,7 @@ def test_a_run_goes_on_after_a_line_that_was_cut_off(n_lost, tmp_path):
     path = tmp_path / "toy.jsonl"
     path.write_bytes(path.read_bytes()[:-n_lost])
     assert len(measured(tmp_path)) == 1
-    again = read_measured(TOY, tmp_path)
+    again = papers.read_measured(TOY, tmp_path)
     assert {one.trial for one in first} == {*again}
     assert path.read_bytes().count(b"\n") == len(first)
     assert measured(tmp_path) == []
@@ -71,12 +62,12 @@ def test_what_is_not_here_is_said(tmp_path):
         lost.load(tmp_path)
     nothing = replace(TOY, data={"gone": GONE})
     with pytest.raises(SmpcoreError, match=r"here \(needs OpenML ID 31\)\. python"):
-        list(run_experiment(nothing, Place(tmp_path)))
+        list(papers.run_experiment(nothing, papers.Place(tmp_path)))
     never = replace(TOY, impossible="not possible here: lost")
     with pytest.raises(SmpcoreError, match="toy: not possible here: lost"):
-        list(run_experiment(never, Place(tmp_path)))
+        list(papers.run_experiment(never, papers.Place(tmp_path)))
     with pytest.raises(SmpcoreError, match="no experiment 'toy'"):
-        by_name(EXPERIMENTS, "toy")
+        papers.by_name(papers.EXPERIMENTS, "toy")
 
 
 def test_a_file_gives_the_columns_and_classes_of_the_paper(tmp_path):
@@ -122,9 +113,9 @@ def test_what_openml_sends_has_other_names_for_targets_and_must_be_the_same(
 
 
 def test_every_experiment_is_whole():
-    names = [one.name for one in EXPERIMENTS]
+    names = [one.name for one in papers.EXPERIMENTS]
     assert len(names) == len({*names})
-    for one in EXPERIMENTS:
+    for one in papers.EXPERIMENTS:
         assert one.paper in {*METHODS, "all"} and one.where and one.title
         if one.impossible:
             assert one.impossible.startswith("not possible here: "), one.name
@@ -148,7 +139,7 @@ FILES_ONLY = {
 }
 
 
-@pytest.mark.parametrize("one", EXPERIMENTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("one", papers.EXPERIMENTS, ids=lambda one: one.name)
 def test_explore_has_a_model_for_each_conclusion_and_its_settings(one):
     keys = [source.bundled for source in one.data.values() if source.bundled]
     if one.conclusions:
@@ -163,7 +154,7 @@ def test_list_prints_a_line_of_csv_for_each_experiment(capsys):
     assert main(["list", "--format", "csv"]) == 0
     lines = capsys.readouterr().out.splitlines()
     head = "paper,experiment,where,command,conclusions,numbers,status"
-    assert lines[0] == head and len(lines) == len(EXPERIMENTS) + 1
+    assert lines[0] == head and len(lines) == len(papers.EXPERIMENTS) + 1
 
 
 def test_the_command_refuses_in_a_sentence(tmp_path, capsys):
@@ -188,7 +179,7 @@ def test_the_command_measures_in_processes_and_prints_the_table(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "Shares (Table 9)" in done.stdout and "needs OpenML ID 31" in done.stdout
-    assert len(read_measured(TOY, tmp_path)) == 6
+    assert len(papers.read_measured(TOY, tmp_path)) == 6
 
 
 MOONS = load_dataset("moons", n_samples=40)

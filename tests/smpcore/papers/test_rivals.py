@@ -15,13 +15,6 @@ from smpcore.methods.imkpl.fit import interpretability
 from smpcore.papers import EXPERIMENTS, by_name
 from smpcore.papers.experiment import Trial
 from smpcore.papers.imkpl import tables as imkpl
-from smpcore.papers.imkpl.tables import (
-    AveragedKernel,
-    cost_and_gradient,
-    cover,
-    descend,
-    interpretability_of,
-)
 from smpcore.papers.mprotsvm import tables as mprotsvm
 from smpcore.papers.mprotsvm.tables import lvq21_step, olvq1_step
 from smpcore.papers.protocols import (
@@ -42,19 +35,19 @@ from smpcore.papers.supersparse.figures import (
 RANDOM = np.random.default_rng(0)
 
 
-K = AveragedKernel.of(RANDOM.normal(size=(12, 3))).K
+K = imkpl.AveragedKernel.of(RANDOM.normal(size=(12, 3))).K
 SAME_CLASS = (np.arange(12) % 3)[:, None] == np.array([0, 0, 1, 2])
 
 
 def glvq(arrays):
     """Cost and slopes of prototypes that are mixes of rows."""
-    cost, slope = cost_and_gradient(arrays["U"], K, SAME_CLASS)
+    cost, slope = imkpl.cost_and_gradient(arrays["U"], K, SAME_CLASS)
     return cost, {"U": slope}
 
 
 def test_glvq_descends_and_its_mixes_stay_shares():
     U = RANDOM.dirichlet(np.ones(12), 4)
-    lower = descend(U, K, SAME_CLASS, np.ones(U.shape, dtype=bool))
+    lower = imkpl.descend(U, K, SAME_CLASS, np.ones(U.shape, dtype=bool))
     assert glvq({"U": lower})[0] < glvq({"U": U})[0]
     assert lower.min() >= 0 and lower.sum(axis=1) == pytest.approx(1)
 
@@ -66,20 +59,20 @@ def test_balls_by_hand():
     y = np.array([0, 0, 0, 1, 1])
     # The ball around 1 covers all three of class 0. Of class 1 the ball around 4
     # covers both, the one around 3 also the row at 2.
-    assert cover(D, y, 1.5) == [(1, 0), (4, 1)]
+    assert imkpl.cover(D, y, 1.5) == [(1, 0), (4, 1)]
     # Smaller balls cover their middle only, and each saves 1 for 1 / 5.
-    assert cover(D, y, 0.5) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
+    assert imkpl.cover(D, y, 0.5) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 1)]
 
 
 def test_interpretability_by_its_formula_is_that_of_the_model():
     rows = halves(load_dataset("wine"), 0)
     fitted = IMKPLClassifier(kernel_weights="even", n_prototypes=3).fit(rows.X, rows.y)
-    kernel = AveragedKernel.of(rows.X)
+    kernel = imkpl.AveragedKernel.of(rows.X)
     U = np.zeros((len(fitted.model_.votes), len(rows.y)))
     U[:, fitted.anchor_rows_] = fitted.model_.mixing.T
     codes = np.searchsorted(fitted.classes_, rows.y)
     np.testing.assert_allclose(
-        interpretability_of(U, kernel.K, codes), interpretability(fitted.model_)
+        imkpl.interpretability_of(U, kernel.K, codes), interpretability(fitted.model_)
     )
 
 

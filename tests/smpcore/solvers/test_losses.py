@@ -11,14 +11,7 @@ from scipy.special import xlogy
 from tslearn.metrics import cdist_gak
 
 from smpcore.similarity import Similarity, alignment_kernel
-from smpcore.solvers.losses import (
-    Ties,
-    exponentials,
-    log_one_plus,
-    loss_and_gradient,
-    loss_room,
-    scaled_entropy,
-)
+from smpcore.solvers import losses
 from smpcore.solvers.nqp import DEPENDENT, EQUAL, FLAT, LITTLE, nqp_rows
 from smpcore.solvers.prox import project_l1_ball
 from tests.smpcore.methods.smp_oracle import make_case
@@ -36,10 +29,10 @@ CASES = {
 @given(hnp.arrays(np.float64, st.integers(1, 300), elements=st.floats(-800, 0)))
 def test_exponentials_and_logarithms(x):
     e = np.empty_like(x)
-    exponentials(x, e, e.view(np.int64))
+    losses.exponentials(x, e, e.view(np.int64))
     expected = np.where(x >= -700, np.exp(x), 0.0)
     np.testing.assert_allclose(e, expected, rtol=5e-16, atol=0)
-    logs = [log_one_plus(z) for z in expected]
+    logs = [losses.log_one_plus(z) for z in expected]
     np.testing.assert_allclose(logs, np.log1p(expected), rtol=1e-15, atol=1e-300)
 
 
@@ -50,9 +43,9 @@ def test_loss_gradient_and_entropy(name, size, rows):
     W = size * np.random.default_rng(0).normal(size=case.shape)
     T = 1.0 if case.smooth else 0.05
     (N, n), G, miss = case.shape, np.empty(case.shape), np.empty(len(case.X))
-    ties = Ties(*case.tied, case.prototype_labels, case.offsets, case.kind)
-    annealed, annealed_entropy, loss, entropy = loss_and_gradient(
-        case.X, ties, T, W, G, miss, loss_room(N, n, rows)
+    ties = losses.Ties(*case.tied, case.prototype_labels, case.offsets, case.kind)
+    annealed, annealed_entropy, loss, entropy = losses.loss_and_gradient(
+        case.X, ties, T, W, G, miss, losses.loss_room(N, n, rows)
     )
     assert annealed == pytest.approx(case.loss_at(W, T), rel=1e-12, abs=1e-300)
     assert loss == pytest.approx(case.loss_at(W), rel=1e-9, abs=1e-300)
@@ -80,7 +73,7 @@ def test_entropy_of_a_scaled_dual_point(s, seed):
     for kind, (before, after) in enumerate(
         zip(entropies(q), entropies(scaled), strict=True)
     ):
-        found = scaled_entropy(s, before, kind, miss, weights)
+        found = losses.scaled_entropy(s, before, kind, miss, weights)
         assert found == pytest.approx(after, rel=1e-9, abs=1e-12)
 
 

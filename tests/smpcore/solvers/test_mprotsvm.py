@@ -5,13 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from smpcore.methods.mprotsvm.fit import (
-    alternate,
-    best_assignment,
-    drawn_assignment,
-    gibbs_probabilities,
-    warm_start,
-)
+from smpcore.methods.mprotsvm import fit
 from smpcore.methods.mprotsvm.kernel import exact_step, score, top_rival
 from smpcore.methods.mprotsvm.problem import Monitor
 from smpcore.methods.shared.problem import SolverOptions
@@ -101,7 +95,7 @@ def test_the_dual_rises_below_the_primal_and_stays_feasible(name):
         assert look.gap <= (descent.limits * descent.psi).sum() + 1e-6
         assert slow.infeasible <= 1e-9
         if round_ % 2:  # restoration keeps what must hold
-            descent.tie(drawn_assignment(descent, 1.0))
+            descent.tie(fit.drawn_assignment(descent, 1.0))
             moved = judge_slowly(descent.problem, descent.save(), C)
             assert moved.infeasible <= 1e-9
             before = moved.dual
@@ -140,7 +134,7 @@ def test_the_objective_is_the_interior_point_optimum(name):
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_the_price_grows_to_C_with_a_dual_in_its_box(kernel):
     grown, cold = (make_descent(q=1, kernel=kernel, C=1.0) for _ in "ab")
-    warm_start(grown)
+    fit.warm_start(grown)
     slow = judge_slowly(grown.problem, grown.save(), 1.0)
     assert slow.infeasible <= 1e-9 and grown.count.any()
     assert grown.certify().gap == pytest.approx(slow.primal - slow.dual, rel=1e-5)
@@ -155,12 +149,12 @@ def test_chances_of_prototypes(seed, temperature):
     slack = rng.uniform(0, 5, size=(8, 4))
     slack[3, 2:] = np.inf
     weights = rng.uniform(0.1, 3.0, size=8)
-    chances = gibbs_probabilities(slack, weights, temperature)
+    chances = fit.gibbs_probabilities(slack, weights, temperature)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     assert not chances[3, 2:].any()
-    moved = gibbs_probabilities(slack + 0.25, weights, temperature)
+    moved = fit.gibbs_probabilities(slack + 0.25, weights, temperature)
     np.testing.assert_allclose(moved, chances, atol=1e-3)
-    hot, cold = (gibbs_probabilities(slack, weights, T) for T in (1e9, 1e-12))
+    hot, cold = (fit.gibbs_probabilities(slack, weights, T) for T in (1e9, 1e-12))
     np.testing.assert_allclose(hot[4], 0.25, atol=1e-6)
     np.testing.assert_array_equal(cold, np.eye(4)[slack.argmin(axis=1)])
 
@@ -169,10 +163,10 @@ def test_a_row_stays_where_another_prototype_is_only_as_good():
     descent = make_descent(q=3)
     descent.certify()
     assert (descent.slack == 1.0).all()
-    np.testing.assert_array_equal(best_assignment(descent), descent.assign)
+    np.testing.assert_array_equal(fit.best_assignment(descent), descent.assign)
     descent.full_sweep()
     descent.certify()
-    best = best_assignment(descent)
+    best = fit.best_assignment(descent)
     lowest = descent.starts[descent.problem.y_encoded]
     rows = np.arange(len(best))
     least = descent.slack.min(axis=1)
@@ -188,7 +182,7 @@ def test_lists_of_the_dual_grow_and_stay_short():
         descent.full_sweep()
         if rng.random() < 0.3:
             descent.certify()
-            descent.tie(drawn_assignment(descent, 0.3))
+            descent.tie(fit.drawn_assignment(descent, 0.3))
     slow = judge_slowly(descent.problem, descent.save(), 1.0)
     assert slow.infeasible <= 1e-9
     assert slow.primal == pytest.approx(descent.certify().objective, rel=1e-9)
@@ -199,5 +193,5 @@ def test_lists_of_the_dual_grow_and_stay_short():
 def test_sweeps_end_where_none_of_them_helps():
     descent = make_descent(q=1)
     descent.tol = -1.0  # never met
-    *_, finished = alternate(descent, 1500, Monitor(SolverOptions(), (0.0, 1.0)))
+    *_, finished = fit.alternate(descent, 1500, Monitor(SolverOptions(), (0.0, 1.0)))
     assert not finished and 1500 <= descent.n_sweeps <= 1520
