@@ -106,7 +106,7 @@ def test_a_sweep_keeps_the_linear_algebra_of_its_fits_to_one_thread(monkeypatch)
 @pytest.mark.parametrize("key", METHODS)
 def test_a_fit_is_the_same_in_every_thread(key):
     dataset = load_dataset("digits")
-    rows = split(dataset).train[:600]
+    rows = split(dataset).train[:400]
     X = prepare(dataset, rows).transform(dataset.frame.iloc[rows])
     y = dataset.y[rows]
     if "classification" not in METHODS[key].estimators:

@@ -40,7 +40,7 @@ OTHERS = {
     "SMaLL": SMaLLClassifier(),
     "SMaLL, no bias": SMaLLClassifier(bias=False, k=5, lam=0.01),
     "SMaLL, ridge": SMaLLClassifier(k=40),
-    "SMaLL, max loss": SMaLLClassifier(loss="max"),
+    "SMaLL, max loss": SMaLLClassifier(loss="max", lam=0.2),
     "SMaLL, each class": SMaLLClassifier(multiclass="ovr", class_weight="balanced"),
     "SVM, one prototype": MultiPrototypeSVC(1),
     "SVM": MultiPrototypeSVC(),
