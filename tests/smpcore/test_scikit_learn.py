@@ -63,43 +63,34 @@ BRANCHING = (
 WEIGHTS = "check_sample_weight_equivalence_on_{}_data"
 
 
+BOTH = [WEIGHTS.format(kind) for kind in ("dense", "sparse")]
+TAG = "check_positive_only_tag_during_fit", "check_estimators_nan_inf"
+CLASS_WEIGHT = ["check_class_weight_classifiers"]
+#: Family, settings, checks that they cannot pass, and why.
+CANNOT = [
+    (SMPClassifier, {"start": "each"}, BOTH, "every row has a prototype of its own, so "
+     "that repeated rows are more prototypes and a weight is not"),
+    (SMPClassifier, {"loss": "hinge"}, BOTH, "some 4000 steps double rounding until "
+     "fits agree to tol only"),
+    (SMPClassifier, {"loss": "max"}, BOTH[1:], "sparse columns are not centred, so "
+     "that it takes 700 steps; they double rounding until fits agree to tol only"),
+    (SMaLLClassifier, {"bias": False}, CLASS_WEIGHT, "without a bias borders pass "
+     "through the mean of the rows, so that no weight makes all of them negative"),
+    (MultiPrototypeSVC, {"kernel": "precomputed"},
+     [*TAG, "check_decision_proba_consistency"],
+     "the check gives features, or values less a mean: no similarities"),
+    (IMKPLClassifier, {"n_prototypes": 10}, CLASS_WEIGHT, "ten prototypes of each "
+     "class describe all rows: none turns to another class"),
+]  # fmt: skip
+
+
 def reasons(estimator):
     """Check -> why these settings cannot pass it."""
-    both = [WEIGHTS.format(kind) for kind in ("dense", "sparse")]
-    match estimator:
-        case SMPClassifier(start="each"):
-            why = (
-                "every row has a prototype of its own, so that repeated rows are more "
-                "prototypes and a weight is not"
-            )
-            return dict.fromkeys(both, why)
-        case SMPClassifier(loss="hinge"):
-            why = "some 4000 steps double rounding until fits agree to tol only"
-            return dict.fromkeys(both, why)
-        case SMPClassifier(loss="max"):
-            why = (
-                "sparse columns are not centred, so that the max loss takes 700 steps; "
-                "they double rounding until fits agree to tol only"
-            )
-            return {both[1]: why}
-        case SMaLLClassifier(bias=False):
-            why = (
-                "without a bias borders pass through the mean of the rows, so that no "
-                "weight makes all of them negative"
-            )
-            return {"check_class_weight_classifiers": why}
-        case MultiPrototypeSVC(kernel="precomputed"):
-            why = "the check gives features, or values less a mean: no similarities"
-            names = ("positive_only_tag_during_fit", "estimators_nan_inf")
-            names = (*names, "decision_proba_consistency")
-            return {f"check_{name}": why for name in names}
-        case IMKPLClassifier(n_prototypes=10):
-            why = (
-                "ten prototypes of each class describe all rows: none turns to "
-                "another class"
-            )
-            return {"check_class_weight_classifiers": why}
-    return {}
+    params, found = estimator.get_params(), {}
+    for family, settings, checks, why in CANNOT:
+        if isinstance(estimator, family) and params == params | settings:
+            found |= dict.fromkeys(checks, why)
+    return found
 
 
 def cells():

@@ -39,14 +39,9 @@ def saved(tmp_path, monkeypatch):
     return save
 
 
-def flags():
-    return np.zeros(1, dtype=np.int64), np.zeros(1)
-
-
-def fit(path, dataset, stop=None, estimator=None):
-    stop, progress = (flags()[0] if stop is None else stop), flags()[1]
-    estimator = estimator or SMPClassifier()
-    return fit_all_rows(path, dataset, estimator, 0.25, 3, stop, progress)
+def fit(path, dataset, stop=0, estimator=None):
+    flags, estimator = (np.array([stop]), np.zeros(1)), estimator or SMPClassifier()
+    return fit_all_rows(path, dataset, estimator, 0.25, 3, *flags)
 
 
 def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
@@ -94,8 +89,7 @@ def test_numbers_are_predicted_and_rows_without_one_left_out(frame, saved):
 
 
 def test_it_stops(frame, saved):
-    stop = np.ones(1, dtype=np.int64)
-    assert fit(*saved(frame.drop(columns="word")), stop) is None
+    assert fit(*saved(frame.drop(columns="word")), stop=1) is None
 
 
 def test_columns_become_features_as_in_the_sample(frame, saved):

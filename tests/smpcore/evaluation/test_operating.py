@@ -47,23 +47,16 @@ def test_a_band_leaves_the_sure_rows(rows):
     assert (narrower["error"] > 0.1).all()
 
 
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        (lambda: operating_points(np.arange(3.0), np.ones(3)), "hold one class only"),
-        (lambda: threshold_for_cost(None, -1, 1), "should not be negative"),
-        (lambda: threshold_for_cost(None, 0, 0), "one of them above 0"),
-        (
-            lambda: band_for_error(
-                reject_curve(np.array([-1.0, 9.0]), np.array([False, False])), 0.0
-            ),
-            "Allow more errors",
-        ),
-    ],
-)
-def test_what_is_refused(wrong, words):
-    with pytest.raises(SmpcoreError, match=words):
-        wrong()
+def test_what_is_refused():
+    with pytest.raises(SmpcoreError, match="hold one class only"):
+        operating_points(np.arange(3.0), np.ones(3))
+    with pytest.raises(SmpcoreError, match="should not be negative"):
+        threshold_for_cost(None, -1, 1)
+    with pytest.raises(SmpcoreError, match="one of them above 0"):
+        threshold_for_cost(None, 0, 0)
+    wrong_first = reject_curve(np.array([-1.0, 9.0]), np.zeros(2, dtype=bool))
+    with pytest.raises(SmpcoreError, match="Allow more errors"):
+        band_for_error(wrong_first, 0.0)
 
 
 @pytest.mark.parametrize("key", METHODS)

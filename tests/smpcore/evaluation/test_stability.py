@@ -20,6 +20,7 @@ from smpcore.datasets import make_dataset
 from smpcore.evaluation import TrainingRows, match_prototypes, measure, refits
 from smpcore.evaluation.stability import redraw
 from tests.shown import oracle
+from tests.smpcore.codegen.models import random_linear
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -89,37 +90,23 @@ def test_a_gain_within_its_error_tells_no_substitute(turns, gained, told):
     np.testing.assert_array_equal(found.substitute[:, 0], told)
 
 
-def test_columns_are_counted_with_their_levels_together(turns):
+def test_columns_are_counted_with_their_levels_together():
     """Features 0 and 1 are the levels of one column of three: red, then blue."""
-    model = turns[0]
     frame = pd.DataFrame({"hue": ["red", "blue", "green"] * 2, "x": range(6), "y": 0})
     frame["y"] = [0, 1] * 3
     preparation = prepare(make_dataset(frame, "t", roles={"y": "target"}), range(6))
     assert preparation.column_of_feature.tolist() == [0, 0, 0, 1]
-    weights = {
-        "red": [0.0, 0.0, 1.0, 0.0],
-        "blue": [1.0, 0.0, 0.0, 0.0],
-        "number": [0.0, 0.0, 0.0, 1.0],
-        "both": [0.5, 0.0, 1.0, 0.0],
-    }
-    n = model.n_prototypes
-    made = {
-        name: replace(
-            model,
-            **{w: np.zeros(4) for w in ("center", "low", "high")},
-            scale=np.ones(4),
-            anchors=np.tile(row, (n, 1)),
-            feature_names=preparation.feature_names,
-            sample_shape=(4,),
-        )
-        for name, row in weights.items()
-    }
-    others = [made[name] for name in ("red", "blue", "both", "number")]
-    found = stability(made["red"], others, preparation)
+    names, rows = preparation.feature_names, ((0, 0, 1, 0), (1, 0, 0, 0), (0, 0, 0, 1))
+    red, blue, number, both = (
+        random_linear(4, 2, 1, anchors=np.tile(row, (2, 1)), feature_names=names)
+        for row in np.array([*rows, (0.5, 0, 1, 0)], dtype=float)
+    )
+    n = red.n_prototypes
+    found = stability(red, [red, blue, both, number], preparation)
     np.testing.assert_allclose(found.selected, [[0.75, 0.25]] * n)
     np.testing.assert_allclose(found.agrees, [[2 / 3, 0.0]] * n)
     np.testing.assert_array_equal(found.without, [[1, 3]] * n)
-    sizes = measure(made["both"], preparation, on_chip=False)
+    sizes = measure(both, preparation, on_chip=False)
     assert (sizes["n_features"], sizes["n_nonzeros"]) == (1, 2 * n)
 
 

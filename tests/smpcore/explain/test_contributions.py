@@ -9,6 +9,7 @@ import pytest
 from smpcore import (
     METHODS,
     Dataset,
+    SMaLLClassifier,
     SmpcoreError,
     contributions,
     explain,
@@ -17,6 +18,7 @@ from smpcore import (
     split,
 )
 from smpcore.explain.points import column_effects, score_sums, usual_step
+from tests.shown.oracle import fit
 
 DATA = ("moons", "iris", "digits", "series")
 
@@ -252,15 +254,9 @@ def test_the_points_of_a_regression_sum_to_its_answer(clinic):
 
 
 def test_what_a_formula_leaves_out_is_within_its_remainder():
-    data = load_dataset("breast_cancer")
-    train = split(data).train
-    X = prepare(data, train).transform(data.frame)[train]
-    model = (
-        METHODS["smallk"]
-        .estimator({"n_prototypes": 1, "k": 20})
-        .fit(X, data.y[train])
-        .model_
-    )
+    of = fit("smallk", "breast_cancer")
+    X, y = of.X[of.parts["train"]], of.truth("train")
+    model = SMaLLClassifier(1, k=20).fit(X, y).model_
     weights, _, labels, alone = score_sums(model)
     (sentence, _) = explain.rule_in_words(model)
     text, sign, limit = sentence.partition(", if ")[2].rpartition(" ≥ ")

@@ -37,29 +37,15 @@ def linear_model(seed=0, n_features=4, pooling="max"):
 def oracle(model, x, bounds=None, frozen=()):
     """Length of the smallest change, by one program per rival class and prototype."""
     z0 = (x - model.center) / model.scale
-    own = int(model.scores(x[None])[0].argmax())
     if model.pooling == "sum":
-        rows = [
-            (w, b, c)
-            for c, (w, b) in enumerate(
-                zip(
-                    model.votes.T @ model.weights,
-                    model.votes.T @ model.bias + model.intercept,
-                    strict=True,
-                )
-            )
-        ]
+        W, b = model.votes.T @ model.weights, model.votes.T @ model.bias
+        owner = np.arange(len(W))
     else:
-        rows = [
-            (model.weights[j], model.bias[j] + model.intercept[c], c)
-            for j, c in enumerate(model.prototype_labels)
-        ]
-    best = np.inf
-    for w, b, c in rows:
-        if c == own:
-            continue
-        z = cp.Variable(len(x))
-        rules = [(w - v) @ z + b - e >= 0 for v, e, other in rows if other != c]
+        W, b, owner = model.weights, model.bias, model.prototype_labels
+    b, best = b + model.intercept[owner], np.inf
+    for j in np.flatnonzero(owner != model.scores(x[None])[0].argmax()):
+        z, others = cp.Variable(len(x)), owner != owner[j]
+        rules = [(W[j] - W[others]) @ z + b[j] - b[others] >= 0]
         if bounds is not None:
             rules += [z >= (bounds[0] - model.center) / model.scale]
             rules += [z <= (bounds[1] - model.center) / model.scale]

@@ -252,16 +252,12 @@ def test_the_model_scores_as_the_solver_does_and_names_its_rows():
     assert fitted.score(BETWEEN, y[NEW]) > 0.95
 
 
-def distances():
-    return np.sqrt(np.maximum(2 - 2 * K, 0.0))
-
-
 SKEW = K.copy()
 SKEW[0, 1] += 0.1
 REFUSED = {
     r"X has 20 columns for 118 rows and should have a column": K[:, :20],
     "X differs from its transpose by 0.1 and should be symmetric": SKEW,
-    "X has 0 on its diagonal.* turn distances": distances(),
+    "X has 0 on its diagonal.* turn distances": np.sqrt(np.maximum(2 - 2 * K, 0.0)),
     "X has -1 on its diagonal": -K,
     "gives values as large as 1e\\+15 .* divide X": 1e15 * K,
     "NaN": np.where(K < 1, K, np.nan),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -28,22 +29,15 @@ PRINTED = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.6}
 
 def table(measured, sd=0.05, n=SPLITS, printed_sd=0.04):
     """Printed and measured accuracies of four models on all sets."""
-    rows = [
-        {
-            "data": data,
-            "model": model,
-            "measure": "accuracy",
-            "reported": PRINTED[model],
-            "reported_sd": printed_sd,
-            "measured": measured[model],
-            "measured_sd": sd,
-            "n": n,
-            "status": "compared",
-        }
-        for model in MODELS
-        for data in SETS
-    ]
-    return pd.DataFrame(rows)
+    frame = pd.DataFrame(product(MODELS, SETS), columns=["model", "data"])
+    same = {"measure": "accuracy", "status": "compared", "n": n}
+    return frame.assign(
+        reported=frame["model"].map(PRINTED),
+        measured=frame["model"].map(measured),
+        reported_sd=printed_sd,
+        measured_sd=sd,
+        **same,
+    )
 
 
 def test_both_tests_are_welchs_with_the_corrected_variance():
