@@ -53,7 +53,7 @@ def _calibrated(key, dataset, parts, **values):
 @pytest.mark.parametrize("key", CLASSIFIERS)
 def test_an_independent_refit_gives_the_same_probabilities(key):
     """scikit-learn's folds, scores and logistic regression; and its own sigmoid."""
-    dataset = load_dataset("moons", n_samples=240, noise=0.4)
+    dataset = load_dataset("moons", n_samples=160, noise=0.4)
     parts = split(dataset)
     model, X, estimator = _calibrated(key, dataset, parts)
     train = parts.train

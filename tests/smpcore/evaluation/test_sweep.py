@@ -98,15 +98,11 @@ def test_flash_is_what_the_compiled_model_needs_and_baselines_have_none():
         estimator.fit(X, dataset.y[drawn[0].train]).model_, preparation
     )
     row = table[(table["method"] == key) & (table["value"] == walk.grid[0])]
-    costs = zip(
-        ("flash_bytes", "flash_int16", "flash_int8"), (None, 16, 8), strict=True
-    )
-    for name, width in costs:
+    for width, kind in ((None, "float32"), (16, "int16"), (8, "int8")):
         made = quantise(compiled, width) if width else compiled
         told = estimated(made, "ATmega328P")
-        assert row[name].item() == told.flash
-        cycles = f"cycles_int{width}" if width else "cycles_float32"
-        assert row[cycles].item() == told.count
+        assert row[f"flash_{kind if width else 'bytes'}"].item() == told.flash
+        assert row[f"cycles_{kind}"].item() == told.count
     cheap = row[["cycles_int8", "cycles_int16", "cycles_float32"]].to_numpy(float)[0]
     assert (np.diff(cheap) > 0).all()
 

@@ -69,7 +69,7 @@ def random_table(seed):
     return X, y, SMaLLClassifier(k=k, lam=lam, bias=seed % 5 > 0)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(15))
 def test_alternatives_are_those_that_enumeration_finds(seed):
     X, y, small = random_table(seed)
     problem = small.problem(X, y)
