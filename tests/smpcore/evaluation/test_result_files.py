@@ -53,13 +53,17 @@ def found():
     return _subject(dataset, parts), rows
 
 
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "r.parquet"
+
+
 def _content(path):
     return read_results(path.read_bytes(), path.name)
 
 
-def test_a_file_gives_back_what_was_written(found, tmp_path):
+def test_a_file_gives_back_what_was_written(found, path):
     subject, rows = found
-    path = tmp_path / "r.parquet"
     write_results(path, subject, rows)
     again, table = _content(path)
     assert again == subject
@@ -78,9 +82,8 @@ def _journaled(path, found, rows=None):
     return path.with_name(path.name + ".journal")
 
 
-def test_a_journal_goes_on_where_it_was_cut(found, tmp_path):
+def test_a_journal_goes_on_where_it_was_cut(found, path):
     subject, rows = found
-    path = tmp_path / "r.parquet"
     beside = _journaled(path, found)
     path.unlink()
     whole = beside.read_bytes()
@@ -99,9 +102,8 @@ def test_a_journal_goes_on_where_it_was_cut(found, tmp_path):
             assert not third.notices
 
 
-def test_damaged_lines_cost_only_themselves(found, tmp_path):
+def test_damaged_lines_cost_only_themselves(found, path):
     subject, rows = found
-    path = tmp_path / "r.parquet"
     beside = _journaled(path, found)
     path.unlink()
     lines = beside.read_bytes().splitlines()
@@ -114,9 +116,8 @@ def test_damaged_lines_cost_only_themselves(found, tmp_path):
         assert "3 damaged lines left out" in again.notices[0]
 
 
-def test_one_run_at_a_time_has_a_file(found, tmp_path):
+def test_one_run_at_a_time_has_a_file(found, path):
     subject, rows = found
-    path = tmp_path / "r.parquet"
     with Journal(path, subject) as journal:
         journal.add(rows[0])
         with pytest.raises(SmpcoreError, match="Another run is writing"):
@@ -126,9 +127,8 @@ def test_one_run_at_a_time_has_a_file(found, tmp_path):
         assert len(again.rows) == 2
 
 
-def test_a_cut_file_is_made_anew_from_the_journal(found, tmp_path):
+def test_a_cut_file_is_made_anew_from_the_journal(found, path):
     subject, rows = found
-    path = tmp_path / "r.parquet"
     beside = _journaled(path, found)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -147,9 +147,8 @@ def test_a_cut_file_is_made_anew_from_the_journal(found, tmp_path):
     assert not beside.exists()
 
 
-def test_what_is_another_file_is_left_alone(found, tmp_path):
+def test_what_is_another_file_is_left_alone(found, path):
     subject, _ = found
-    path = tmp_path / "r.parquet"
     beside = _journaled(path, found)
     journaled = beside.read_bytes()
     for content, words in (
@@ -181,15 +180,14 @@ def _table(columns):
         ("edition", "0", "another edition"),
     ],
 )
-def test_results_of_something_else_are_left_alone(found, tmp_path, field, value, words):
+def test_results_of_something_else_are_left_alone(found, path, field, value, words):
     subject, rows = found
-    path = tmp_path / "r.parquet"
     write_results(path, replace(subject, **{field: value}), rows)
     before = path.read_bytes()
     with pytest.raises(SmpcoreError, match=words):
         Journal(path, subject)
     assert path.read_bytes() == before
-    assert [p.name for p in tmp_path.iterdir()] == ["r.parquet"]
+    assert [p.name for p in path.parent.iterdir()] == ["r.parquet"]
 
 
 def _changed(found, change):

@@ -308,11 +308,12 @@ def test_landmarks_that_are_all_rows_are_the_kernel(kernel):
     assert "landmarks" not in fitted.automatic_
 
 
-def kernel_objective(fitted, X, y, C):
-    """Objective of a model under its kernel, rows tied as they are."""
+def objective(fitted, X, y, C):
+    """Objective of a model from its definition, rows tied as they are."""
     model = fitted.model_
     K = model.similarity.values(model.anchors, model.anchors)
     norm = np.einsum("ir,ij,jr->", model.mixing, K, model.mixing)
+    norm += model.bias @ model.bias
     scores, rows = model.activations(X), np.arange(len(y))
     own = scores[rows, fitted.merged_[fitted.assignment_]]
     rivals = np.where(model.prototype_labels == y[:, None], -np.inf, scores)
@@ -330,7 +331,7 @@ def test_the_objective_is_that_of_the_model_under_the_kernel(kernel):
     scaled = (X - model.center) / model.scale
     nearest = np.abs(scaled[:, None] - model.anchors).sum(axis=2).min(axis=0)
     np.testing.assert_allclose(nearest, 0.0, atol=1e-12)
-    value = kernel_objective(fitted, X, y, 0.5)
+    value = objective(fitted, X, y, 0.5)
     assert fitted.objective_ == pytest.approx(value, rel=1e-6)
 
 

@@ -6,11 +6,12 @@ import pytest
 from scipy.optimize import minimize
 
 from smpcore import MultiPrototypeSVC
-from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.methods.mprotsvm import many_rows
 from smpcore.methods.mprotsvm import problem as svm_problem
 from smpcore.methods.mprotsvm.kernel_smooth import smooth_change, smooth_rows
 from smpcore.methods.shared import scaling
+from tests.smpcore.methods.test_mprotsvm import objective
+from tests.smpcore.methods.test_row_files import in_file
 
 N = 6000
 
@@ -106,18 +107,6 @@ def test_the_gradient_and_its_change_are_those_of_the_smooth_loss(scores, h):
     np.testing.assert_allclose(change[same], (moved - masses)[same], atol=1e-12)
 
 
-def objective(estimator, X, labels, C):
-    """The objective of a fitted model, from its definition."""
-    model = estimator.model_
-    scaled = (X - model.center) / model.scale
-    F = scaled @ model.weights.T + model.bias
-    kept = estimator.merged_[estimator.assignment_]
-    own = F[np.arange(len(F)), kept]
-    rival = np.where(model.votes.argmax(axis=1) == labels[:, None], -np.inf, F)
-    half = 0.5 * ((model.weights**2).sum() + (model.bias**2).sum())
-    return half + C * np.maximum(0.0, 1.0 - own + rival.max(axis=1)).sum()
-
-
 @pytest.mark.parametrize("C", [0.001, 0.1, 10.0])
 def test_one_prototype_of_a_class_is_certified(table, many, C):
     """The optimum that rows in memory come to lies between bound and objective."""
@@ -147,12 +136,6 @@ def test_several_prototypes_are_certified_for_their_assignments(table, many):
     assert fitted.score(X, labels) > usual.score(X, labels) - 0.01
 
 
-def in_file(folder, X, name="rows.parquet"):
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    frame.to_parquet(folder / name, row_group_size=700)
-    return ParquetRows(folder / name)
-
-
 @pytest.mark.parametrize("n_prototypes", [1, 3])
 def test_a_fit_from_a_file_is_that_from_memory(
     n_prototypes, table, many, tmp_path, monkeypatch
@@ -160,7 +143,7 @@ def test_a_fit_from_a_file_is_that_from_memory(
     X, labels = table
     usual = MultiPrototypeSVC(n_prototypes).fit(X, labels)
     monkeypatch.setattr(scaling, "MOST_COPY_BYTES", 10_000)
-    rows = in_file(tmp_path, X)
+    rows = in_file(tmp_path, pd.DataFrame(X, columns=list("abcde")))
     fitted = MultiPrototypeSVC(n_prototypes).fit(rows, labels)
     # Conjugate gradients make much of the last digit that blocks of another size give.
     assert fitted.objective_ == pytest.approx(usual.objective_, rel=1e-3)

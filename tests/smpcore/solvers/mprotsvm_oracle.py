@@ -1,6 +1,6 @@
 """Multi-prototype SVM in slow, plain NumPy, and its exact optimum."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import cvxpy as cp
 import numpy as np
@@ -9,16 +9,8 @@ from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.fit import Descent
 from smpcore.methods.mprotsvm.problem import SVMParameters
 
-
-@dataclass(frozen=True)
-class Judged:
-    """All that the specification says of one point."""
-
-    primal: float
-    free: float
-    dual: float
-    infeasible: float
-    violation: float
+#: All that the specification says of one point.
+Judged = namedtuple("Judged", "primal free dual infeasible violation")
 
 
 def dense(state):
@@ -34,12 +26,8 @@ def dense(state):
 def judge_slowly(problem, state, C):
     """Objectives, feasibility and optimality, row by row."""
     K = problem.X @ problem.X.T if problem.gram is None else problem.gram * 1.0
-    A, limits, prototype_labels = (
-        dense(state),
-        C * problem.shares,
-        state.prototype_labels,
-    )
-    own = prototype_labels == problem.y_encoded[:, None]
+    A, limits = dense(state), C * problem.shares
+    own = state.prototype_labels == problem.y_encoded[:, None]
     B = np.where(own, A, -A)
     F = K @ B
     norm = 0.5 * (B * F).sum()
