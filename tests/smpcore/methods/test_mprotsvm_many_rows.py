@@ -46,9 +46,9 @@ def in_memory(estimator, *data):
 def scores():
     """Scores of rows of three classes with 2, 1 and 3 prototypes."""
     random = np.random.default_rng(1)
-    F = random.normal(size=(200, 6))
-    y_encoded = random.integers(3, size=200)
-    limits = random.uniform(0.1, 2.0, size=200)
+    F = random.normal(size=(120, 6))
+    y_encoded = random.integers(3, size=120)
+    limits = random.uniform(0.1, 2.0, size=120)
     return F, random.normal(size=F.shape), y_encoded, np.array([0, 2, 3, 6]), limits
 
 
