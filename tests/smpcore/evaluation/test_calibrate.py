@@ -193,6 +193,22 @@ def _wave(seed, n):
     return Dataset(frame=frame, roles=roles, task="regression", name="wave")
 
 
+def test_intervals_cover_rows_of_new_groups():
+    """Rows of a group share an error: counted as single rows, too few are covered."""
+    by_group, by_row = [], []
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(1, 12, 40)
+        groups = np.repeat(np.arange(40), sizes)
+        spread = np.where(sizes < 4, 3.0, 1.0)  # small groups err more
+        residuals = np.abs(np.repeat(rng.normal(scale=spread), sizes))
+        new = abs(rng.normal(scale=3.0 if rng.integers(1, 12) < 4 else 1.0))
+        by_group.append(new <= half_widths(residuals, groups)[89])
+        by_row.append(new <= half_widths(residuals, np.arange(len(groups)))[89])
+    assert np.mean(by_group) >= 0.87
+    assert np.mean(by_row) < np.mean(by_group) - 0.04
+
+
 def test_what_cannot_be_calibrated_is_said_in_one_sentence():
     zeros, rare, y = np.zeros((20, 2)), np.repeat([0, 1], [17, 3]), np.arange(20) % 2
     for scores, labels, words in (
