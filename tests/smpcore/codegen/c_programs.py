@@ -5,6 +5,7 @@ see about ten models at a time.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from tests.smpcore.codegen.toolchain import run, write
 _MAIN = """
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 {includes}
 #define PUT(type, value) \\
     do {{ const type one = value; put(&one, sizeof one); }} while (0)
@@ -146,7 +148,7 @@ def _bytes(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
 
 
-def _c_type(kind: np.dtype) -> str:
+def c_type(kind: np.dtype) -> str:
     return "float" if kind.kind == "f" else f"{kind}_t"
 
 
@@ -174,7 +176,7 @@ def _fields(model: Any, p: str) -> Iterator[tuple[str, str, tuple[int, ...], str
         give = f"{p}_quantise(values, quantised);" + array.format("quantised")
         yield "quantise", f"int{model.width}", (n,), give
     for name, kind in numbers.items():
-        yield name, kind, (), f"PUT({_c_type(np.dtype(kind))}, {p}_{name}(x));"
+        yield name, kind, (), f"PUT({c_type(np.dtype(kind))}, {p}_{name}(x));"
     more = ", outside" if n > MAX_MASK else ""
     yield "outside", "uint32", (), f"PUT(uint32_t, {p}_check_inputs(x{more}));"
     if more:
@@ -217,51 +219,79 @@ def union_files(models: Sequence[Any]) -> dict[str, bytes]:
     return files
 
 
-def answers_in_c(
-    cases: Sequence[Case], compiler: str = "gcc", flags: Sequence[str] = ("-O2",)
+class Part(NamedTuple):
+    """What a program does with one model.
+
+    Parameters
+    ----------
+    name : str
+        Of its header, without the ending.
+    files : dict of str to bytes
+    function : str
+        C of `static void ask_NAME(uint32_t n)`, which gets and puts.
+    given : bytes
+        What it gets, all in all.
+    n : int
+        What it is called with.
+    record : dtype
+        What it puts at a time.
+    n_records : int
+        How often it does.
+    """
+
+    name: str
+    files: dict[str, bytes]
+    function: str
+    given: bytes
+    n: int
+    record: np.dtype
+    n_records: int
+
+
+def answers_of(
+    parts: Sequence[Part], compiler: str, flags: Sequence[str]
 ) -> list[np.ndarray]:
-    """Ask one program of all these models; a record for each row of each."""
-    functions, given, records = "", b"", []
-    for place, (model, rows, values) in enumerate(cases):
-        p, fields = f"m{place}", list(_fields(model, f"m{place}"))
-        records.append(np.dtype([field[:3] for field in fields]))
-        words = {"name": p, "M": p.upper(), "outputs": model.n_outputs}
-        words |= {
-            "number": _c_type(rows.dtype),
-            "score": _c_type(records[-1]["scores"].base),
-        }
-        words["steps"] = "".join(f"        {give}\n" for *_, give in fields)
-        functions += _FUNCTION.format(**words)
-        given += np.hstack([_bytes(rows), _bytes(values)]).tobytes()
-    names = [f"m{place}" for place in range(len(cases))]
+    """Compile one program of all these parts, run it, and tell what each has put."""
     main = _MAIN.format(
-        includes="".join(f'#include "{name}.h"\n' for name in names),
-        functions=functions,
-        calls="\n".join(
-            f"    ask_{name}({len(one.rows)});"
-            for name, one in zip(names, cases, strict=True)
-        ),
+        includes="".join(f'#include "{one.name}.h"\n' for one in parts),
+        functions="".join(one.function for one in parts),
+        calls="\n".join(f"    ask_{one.name}({one.n});" for one in parts),
     )
-    files = union_files([one.model for one in cases]) | {"main.c": main.encode()}
+    files = {"main.c": main.encode()}
+    for one in parts:
+        files |= one.files
     with TemporaryDirectory() as folder:
         write(folder, files)
         sources = [name for name in files if name.endswith(".c")]
         command = [compiler, "-std=c99", "-ffp-contract=off", *flags]
         run(*command, "-o", "run", *sources, cwd=folder)
-        told = run(Path(folder) / "run", given=given)
+        told = run(Path(folder) / "run", given=b"".join(one.given for one in parts))
     found, at = [], 0
-    for one, record in zip(cases, records, strict=True):
-        found.append(np.frombuffer(told, record, len(one.rows), at))
+    for one in parts:
+        found.append(np.frombuffer(told, one.record, one.n_records, at))
         at += found[-1].nbytes
     assert at == len(told)
     return found
+
+
+def _part(place: int, case: Case) -> Part:
+    """Ask a model all that it tells of each of its rows."""
+    (model, rows, values), p = case, f"m{place}"
+    fields = list(_fields(model, p))
+    record = np.dtype([field[:3] for field in fields])
+    words = {"name": p, "M": p.upper(), "outputs": model.n_outputs}
+    words |= {"number": c_type(rows.dtype), "score": c_type(record["scores"].base)}
+    words["steps"] = "".join(f"        {give}\n" for *_, give in fields)
+    given = np.hstack([_bytes(rows), _bytes(values)]).tobytes()
+    n = len(rows)
+    return Part(p, emit_c99(model, p), _FUNCTION.format(**words), given, n, record, n)
 
 
 def assert_same_in_c(
     cases: Sequence[Case], compiler: str = "gcc", flags: Sequence[str] = ("-O2",)
 ) -> list[np.ndarray]:
     """C tells of every row all that the emulator tells, bit for bit; return that."""
-    answers = answers_in_c(cases, compiler, flags)
+    answers = answers_of(list(starmap(_part, enumerate(cases))), compiler, flags)
     for one, found in zip(cases, answers, strict=True):
         wanted = expected(one)
         for name in found.dtype.names:

@@ -91,18 +91,23 @@ def test_far_from_zero_an_offset_saves_the_digits(random_model):
     assert folded.score_error > 1e-3
 
 
-def test_what_is_unused_is_dropped(random_model):
-    model = random_model(n_features=5, n_classes=2, per_class=2, density=1.0)
-    anchors = model.anchors.copy()
+@pytest.mark.parametrize(
+    ("kind", "inputs", "n"),
+    [("linear", [0, 2, 4, 5], 5), ("poly", [0, 2, 4], 5), ("rbf", [0, 1, 2, 3, 4], 5)],
+)
+def test_what_is_unused_is_dropped(kind, inputs, n):
+    """Twins, anchors without a weight, and zeros; a distance drops no feature."""
+    model = _model(kind, density=1.0)
+    anchors, mixing = model.anchors.copy(), model.mixing.copy()
     anchors[:, [1, 3]] = 0.0
     anchors[1] = anchors[0]
-    bias = np.array([0.5, 2.0, 0.0, 0.0])
-    model = replace(model, anchors=anchors, bias=bias)
+    mixing[2] *= kind == "linear"
+    model = replace(model, anchors=anchors, mixing=mixing)
     compiled = compile_model(model)
-    assert [entry.index for entry in compiled.inputs] == [0, 2, 4]
-    assert compiled.n_rows == 3
-    assert compiled.n_terms == 9
-    X = np.random.default_rng(0).normal(size=(500, 5)) * 4
+    assert [entry.index for entry in compiled.inputs] == inputs
+    found = compiled.n_rows, compiled.n_terms // len(inputs)
+    assert n in (found if kind == "linear" else (models.part(compiled, "n_anchors"),))
+    X = np.random.default_rng(0).uniform(model.low, model.high, (500, len(model.low)))
     assert agreement(compiled, model, X).n_equal == 500
 
 
@@ -269,21 +274,6 @@ def test_a_compiled_svm_decides_as_the_svm():
         )
 
 
-def test_an_anchor_that_is_unused_is_dropped():
-    model = models.random_kernel_model("poly", n_anchors=6)
-    anchors, mixing = model.anchors.copy(), model.mixing.copy()
-    anchors[:, [1, 3]] = 0.0
-    anchors[4] = anchors[0]
-    mixing[2] = 0.0
-    model = replace(model, anchors=anchors, mixing=mixing)
-    compiled = compile_model(model)
-    assert [entry.index for entry in compiled.inputs] == [0, 2, 4]
-    assert models.part(compiled, "n_anchors") == 4
-    assert models.part(compiled, "is_dense")
-    X = np.random.default_rng(0).normal(size=(500, 5)) * 4
-    assert agreement(compiled, model, X).n_equal == 500
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_raw_rows_give_the_same_labels(mixed, kind):
     data, preparation = mixed
@@ -308,14 +298,6 @@ def test_raw_rows_give_the_same_labels(mixed, kind):
             np.testing.assert_array_equal(unseen, known)
 
 
-def test_a_distance_drops_no_feature():
-    model = models.random_kernel_model("rbf")
-    anchors = model.anchors.copy()
-    anchors[:, 1] = 0.0
-    compiled = compile_model(replace(model, anchors=anchors))
-    assert models.part(compiled, "n_features") == len(compiled.inputs) == 5
-
-
 @pytest.mark.parametrize(("density", "dense"), [(1.0, True), (0.3, False)])
 def test_mixing_is_stored_in_the_smaller_way(density, dense):
     compiled = compile_model(models.random_kernel_model(n_anchors=20, density=density))
@@ -327,67 +309,42 @@ def test_mixing_is_stored_in_the_smaller_way(density, dense):
     assert dense or np.all(models.part(compiled, "weight"))
 
 
-POLY = Similarity("poly", gamma=1.0, degree=40, coef0=1.0)
-
-
 @pytest.mark.parametrize(
-    ("kind", "changes", "words"),
+    ("kind", "field", "value", "words"),
     [
-        (
-            "linear",
-            {"classes": None, "intercept": np.zeros(1), "votes": np.ones((6, 1))},
-            "pooling='max' of a regression cannot be exported; supported are",
-        ),
-        (
-            "linear",
-            {"anchors": np.zeros((6, 6))},
-            "uses no input, it always answers 'class",
-        ),
-        (
-            "linear",
-            {"high": np.full(6, 1e31)},
-            "Input 'feature 0' reaches 1e\\+31, .*rescale",
-        ),
-        (
-            "linear",
-            {"low": np.full(6, -1e300), "center": np.full(6, -1e299)},
-            "reaches 1e\\+300",
-        ),
-        (
-            "linear",
-            {"scale": np.full(6, 1e-300)},
-            "Input 'feature 0' has weights .*too far from 1",
-        ),
-        ("linear", {"scale": np.full(6, 1e60)}, "has weights .*too far from 1"),
-        ("linear", {"bias": np.full(6, 1e31)}, "The bias reaches 1e\\+31"),
-        ("linear", {"intercept": np.full(3, -1e31)}, "The bias reaches 1e\\+31"),
-        (
-            "rbf",
-            {"mixing": np.zeros((7, 6))},
-            "uses no input, it always answers 'class",
-        ),
-        ("poly", {"anchors": np.zeros((7, 5))}, "uses no input, it always answers"),
-        ("poly", {"similarity": POLY}, "Similarities reach .* smaller degree or gamma"),
-        ("rbf", {"bias": np.full(6, 1e31)}, r"Scores reach 1e\+31"),
-        ("rbf", {"high": np.full(5, 1e31)}, r"Input 'feature 0' reaches 1e\+31"),
-        ("rbf", {"high": np.full(5, 1e20)}, "Input 'feature 0' has a factor .* rbf"),
-        (
-            "rbf",
-            {"scale": np.full(5, 1e60)},
-            "Input 'feature 0' has a factor of .* too far from 1",
-        ),
-        (
-            "rbf",
-            {"scale": np.full(5, 1e-200)},
-            "Input 'feature 0' has a factor of .* too far from 1",
-        ),
-        ("poly", {"scale": np.full(5, 1e-60)}, "Input 'feature 0' .* inside a poly"),
+        ("linear", "anchors", 0, "uses no input, it always answers 'class"),
+        ("rbf", "mixing", 0, "uses no input, it always answers 'class"),
+        ("poly", "anchors", 0, "uses no input, it always answers"),
+        ("linear", "high", 1e31, r"Input 'feature 0' reaches 1e\+31, .*rescale"),
+        ("linear", "low", -1e300, r"reaches 1e\+300"),
+        ("linear", "scale", 1e-300, "Input 'feature 0' has weights .*too far from 1"),
+        ("linear", "scale", 1e60, "has weights .*too far from 1"),
+        ("linear", "bias", 1e31, r"The bias reaches 1e\+31"),
+        ("linear", "intercept", -1e31, r"The bias reaches 1e\+31"),
+        ("rbf", "bias", 1e31, r"Scores reach 1e\+31"),
+        ("rbf", "high", 1e31, r"Input 'feature 0' reaches 1e\+31"),
+        ("rbf", "high", 1e20, "Input 'feature 0' has a factor .* rbf"),
+        ("rbf", "scale", 1e60, "'feature 0' has a factor of .* too far from 1"),
+        ("rbf", "scale", 1e-200, "'feature 0' has a factor of .* too far from 1"),
+        ("poly", "scale", 1e-60, "Input 'feature 0' .* inside a poly"),
     ],
 )
-def test_what_cannot_be_exported_is_said(kind, changes, words):
-    model = replace(_model(kind), **changes)
+def test_what_cannot_be_exported_is_said(kind, field, value, words):
+    model = _model(kind)
+    changes = {field: np.full_like(getattr(model, field), value)}
+    if field == "low":
+        changes["center"] = changes[field] / 10
     with pytest.raises(ExportError, match=words):
-        compile_model(model)
+        compile_model(replace(model, **changes))
+
+
+def test_what_has_no_form_is_refused():
+    value = {"classes": None, "intercept": np.zeros(1), "votes": np.ones((6, 1))}
+    with pytest.raises(ExportError, match="pooling='max' of a regression cannot be"):
+        compile_model(replace(_model("linear"), **value))
+    steep = Similarity("poly", gamma=1.0, degree=40, coef0=1.0)
+    with pytest.raises(ExportError, match=r"Similarities reach .* smaller degree or"):
+        compile_model(replace(_model("poly"), similarity=steep))
 
 
 @pytest.mark.parametrize(
@@ -407,31 +364,21 @@ def test_training_rows_inside_are_announced(kind_of_prototype, n):
     assert "6 prototypes mixed from 7 anchors of 5 features (rbf similarity)" in text
 
 
-SEGMENT = 9.0
-
-
-def _constant_table(constant):
-    """Two classes, a constant between two columns, and one level for everything."""
+def _constant_table():
+    """Two classes, constants between two columns, and one level for everything."""
     random = np.random.default_rng(0)
     y = random.choice(["a", "b"], 120)
-    frame = pd.DataFrame(
-        {
-            "p": random.normal(size=120) + (y == "a"),
-            "region | pixels": np.full(120, constant),
-            "place": "here",
-            "q": random.integers(0, 9, 120) + 4.0 * (y == "b"),
-            "y": y,
-        }
-    )
+    frame = pd.DataFrame({"p": random.normal(size=120) + (y == "a")})
+    frame = frame.assign(**{"region | pixels": 9.0, "far": 1e30, "place": "here"})
+    frame["q"] = random.integers(0, 9, 120) + 4.0 * (y == "b")
     roles = dict.fromkeys(frame, "feature") | {"y": "target"}
-    dataset = Dataset("constants", frame, roles, "classification")
+    dataset = Dataset("constants", frame.assign(y=y), roles, "classification")
     return dataset, prepare(dataset, np.arange(80))
 
 
-@pytest.mark.parametrize("constant", [SEGMENT, 1e30])
 @pytest.mark.parametrize("method", METHODS)
-def test_it_is_no_input_of_any_method(method, constant):
-    dataset, preparation = _constant_table(constant)
+def test_a_constant_is_no_input_of_any_method(method):
+    dataset, preparation = _constant_table()
     X = preparation.transform(dataset.frame)
     estimator = METHODS[method].estimator(METHODS[method].defaults())
     model = estimator.fit(X[:80], dataset.y[:80]).model_
@@ -440,7 +387,7 @@ def test_it_is_no_input_of_any_method(method, constant):
     assert set(used_inputs(model, preparation)) <= {"p", "q"}
     found = agreement(compiled, model, dataset.frame, preparation)
     assert found.n_equal == found.n_rows and not found.n_broken
-    left_0 = dataset.frame.assign(**{"region | pixels": 0.0})
+    left_0 = dataset.frame.assign(**{"region | pixels": 0.0, "far": 0.0})
     expected = model.predict(X)
     np.testing.assert_array_equal(compiled.predict_frame(left_0), expected)
     try:
@@ -451,64 +398,35 @@ def test_it_is_no_input_of_any_method(method, constant):
         assert (whole.predict_frame(left_0) == expected).mean() >= 0.99
 
 
-def _with_constants(model, values):
-    """The same model as if features 1 and 3 had been constant in training."""
-    low, high = model.low.copy(), model.high.copy()
-    low[[1, 3]] = high[[1, 3]] = values
-    return replace(model, low=low, high=high)
-
-
-MODELS = {
-    "linear": lambda: models.random_linear(6),
-    **{
-        kind: lambda kind=kind: models.random_kernel_model(kind)
-        for kind in sorted(SIMILARITIES)
-    },
-    "code": lambda: models.coded_model("rbf"),
-}
-
-
-@pytest.mark.parametrize("name", MODELS)
-def test_its_value_is_in_the_constants(name):
-    model = MODELS[name]()
+@pytest.mark.parametrize("name", [*KINDS, "code"])
+def test_the_value_of_a_constant_is_in_the_program(name):
+    """In floats and in integers; of a row with another value nothing is proved."""
+    model = models.coded_model() if name == "code" else _model(name)
     values = (0.7 * model.low + 0.3 * model.high)[[1, 3]]
-    model = _with_constants(model, values)
+    ends = {"low": model.low.copy(), "high": model.high.copy()}
+    ends["low"][[1, 3]] = ends["high"][[1, 3]] = values
+    model = replace(model, **ends)
     compiled = compile_model(model)
-    n = model.n_features - 2
-    assert len(compiled.inputs) == n
     told = compiled.provenance["constant_in_training"]
     assert told == dict(zip(["feature 1", "feature 3"], values, strict=True))
     random = np.random.default_rng(1)
     X = random.uniform(model.low, model.high, (400, model.n_features))
-    found = agreement(compiled, model, X)
-    assert found.n_broken == 0 and found.n_certified > 300
-    assert found.n_unbounded == 0 or name == "code"
+    programs = [compiled]
+    if name in ("linear", "rbf", "laplacian"):
+        programs.append(quantise(compiled, 16))
+    for program in programs:
+        assert len(program.inputs) == model.n_features - 2
+        found = agreement(program, model, X)
+        assert found.n_broken == 0 and found.n_certified > 300
+        assert found.n_unbounded == 0 or name == "code"
     text = readme(compiled, codegen.test_vectors(compiled))
     assert f"take in: feature 1 ({values[0]:.9g}), feature 3 (" in text
+    X[:20, 3] += 1.0
+    other = agreement(compiled, model, X)
+    assert other.n_unbounded >= 20 and other.n_broken == 0
+    assert other.n_unbounded == 20 or name == "code"
 
 
-@pytest.mark.parametrize("name", ["linear", "rbf", "laplacian"])
-def test_integers_have_its_value_as_well(name):
-    model = MODELS[name]()
-    model = _with_constants(model, (0.7 * model.low + 0.3 * model.high)[[1, 3]])
-    quant = quantise(compile_model(model), 16)
-    assert len(quant.inputs) == model.n_features - 2
-    X = np.random.default_rng(1).uniform(model.low, model.high, (400, model.n_features))
-    found = agreement(quant, model, X)
-    assert found.n_broken == 0 and found.n_certified > 300
-
-
-@pytest.mark.parametrize("name", ["linear", "rbf"])
-def test_nothing_is_proved_of_a_row_with_another_value(name):
-    model = MODELS[name]()
-    model = _with_constants(model, 0.0)
-    X = np.random.default_rng(1).uniform(model.low, model.high, (50, model.n_features))
-    X[:20, 3] = 1.0
-    found = agreement(compile_model(model), model, X)
-    assert found.n_unbounded == 20 and found.n_broken == 0
-
-
-N = 120
 STEPS = (
     CleaningStep("chol", codes=("-9",), low=50, unit="mg/dl", impute="most frequent"),
     CleaningStep("kind", codes=("unknown",), impute="most frequent"),
@@ -519,14 +437,13 @@ STEPS = (
 @pytest.fixture(scope="module")
 def learned():
     rng = np.random.default_rng(1)
-    chol = rng.integers(150, 160, N)
-    age = rng.integers(20, 70, N)
-    kind = rng.choice(["a", "b", "b", "c", "unknown"], N)
-    frame = pd.DataFrame({"chol": np.where(rng.random(N) < 0.2, -9, chol), "age": age})
-    frame["kind"] = kind
-    frame["y"] = ((chol > 154) ^ (kind == "c") ^ (age > 60)).astype(int)
+    chol, age = rng.integers(150, 160, 120), rng.integers(20, 70, 120)
+    kind = rng.choice(["a", "b", "b", "c", "unknown"], 120)
+    parts = {"chol": np.where(rng.random(120) < 0.2, -9, chol), "age": age}
+    y = ((chol > 154) ^ (kind == "c") ^ (age > 60)).astype(int)
+    frame = pd.DataFrame({**parts, "kind": kind, "y": y})
     data = make_dataset(frame, "heart", cleaning=STEPS, roles={"y": "target"})
-    preparation = prepare(data, np.arange(N))
+    preparation = prepare(data, np.arange(120))
     X = preparation.transform(data.frame)
     model = SMPClassifier(lam=1e-4, mu=1e-4).fit(X, data.y).model_
     return data, preparation, model, X

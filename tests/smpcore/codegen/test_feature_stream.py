@@ -1,5 +1,7 @@
 """Features of series: what they mean, and the same bits in C, a sample at a time."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -18,7 +20,7 @@ from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
 from smpcore.errors import DatasetError, ExportError
 from tests.smpcore.codegen.models import one_value, random_linear
-from tests.smpcore.codegen.test_stream import answered, check, stream_tested
+from tests.smpcore.codegen.test_stream import check, stream_tested
 from tests.smpcore.codegen.toolchain import STRICT, bundle, contents, unpack
 
 CHANNELS = ("x", "y, mg", "z")
@@ -116,31 +118,35 @@ def test_no_signal_leaves_the_numbers_of_c(n_times):
         assert largest < 2**31 - 2**16, name
 
 
+def asked(model, stream, samples):
+    """What `check` compares of a model on features."""
+    windows = rows_of(samples, stream.n_times, stream.hop)
+    rows = model.rows(apply_steps(windows, stream.steps))
+    return model, stream, samples, rows
+
+
+SHAPES = [(50, 50), (50, 25), (50, 13), (50, 1), (8, 8), (1000, 500)]
+
+
 @pytest.mark.parametrize("width", [None, 16, 8])
-@pytest.mark.parametrize("regression", [False, True])
-@pytest.mark.parametrize(
-    ("n_times", "hop"), [(50, 50), (50, 25), (50, 13), (50, 1), (8, 8), (1000, 500)]
-)
-def test_every_window_has_the_features_of_its_samples(
-    tool, tmp_path, width, regression, n_times, hop
-):
-    model, stream = featured(width, n_times, hop, regression=regression)
-    samples, _ = movements(max(1500, 4 * n_times), seed=1)
-    samples[700:720] *= 1000  # beyond 16 bits
-    samples[40:46] *= -np.float32(1)
-    told = answered(tool("gcc"), tmp_path, model, stream, samples)
-    frame = apply_steps(rows_of(samples, n_times, hop), stream.steps)
-    check(told, model, model.rows(frame))
+def test_every_window_has_the_features_of_its_samples(tool, width):
+    cases = []
+    for (n_times, hop), regression in product(SHAPES, (False, True)):
+        model, stream = featured(width, n_times, hop, regression=regression)
+        samples, _ = movements(max(1500, 4 * n_times), seed=1)
+        samples[700:720] *= 1000  # beyond 16 bits
+        samples[40:46] *= -np.float32(1)
+        cases.append(asked(model, stream, samples))
+    check(tool("gcc"), cases)
 
 
-def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool, tmp_path):
+def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool):
     """The header says so, and the README; a window without a gap is the same."""
     model, stream = featured(None, 50, 50)
     samples, _ = movements(400, seed=1)
     samples[[60, 170], [0, 1]] = np.nan
-    told = answered(tool("gcc"), tmp_path, model, stream, samples)
-    zero = apply_steps(rows_of(np.nan_to_num(samples), 50, 50), stream.steps)
-    check(told, model, model.rows(zero))
+    *_, zero = asked(model, stream, np.nan_to_num(samples))
+    check(tool("gcc"), [(model, stream, samples, zero)])
     missing = apply_steps(rows_of(samples, 50, 50), stream.steps)
     gone = missing[[*stream.steps[0].feature_columns]].isna().all(axis=1)
     assert [*np.flatnonzero(gone)] == [1]
@@ -154,8 +160,7 @@ def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool, tmp_pa
 def test_a_chip_has_the_same_features(simulated, chip, width, hop):
     model, stream = featured(width, 50, hop)
     samples, _ = movements(400, seed=2)
-    frame = apply_steps(rows_of(samples, 50, hop), stream.steps)
-    rows = model.to_inputs(model.rows(frame))
+    rows = model.to_inputs(asked(model, stream, samples)[-1])
     found = measure(model, samples, simulated(chip), STRICT, True, stream)
     due = found.winners != NOT_DUE
     assert [*np.flatnonzero(due)] == [*range(49, 400, hop)]
@@ -164,16 +169,15 @@ def test_a_chip_has_the_same_features(simulated, chip, width, hop):
     np.testing.assert_array_equal(found.winners[due], model.winners(rows))
 
 
-@pytest.mark.parametrize("name", ["mean", "zero crossings", "maximum", "band 4"])
-def test_a_program_has_only_what_its_features_need(tool, tmp_path, name):
-    model, stream = featured(None, 50, 50, [name], density=1.0)
-    samples, _ = movements(1500, seed=1)
-    told = answered(tool("gcc"), tmp_path, model, stream, samples)
-    frame = apply_steps(rows_of(samples, 50, 50), stream.steps)
-    check(told, model, model.rows(frame))
-    slots = len(model.inputs) * (4 if "band" in name else 1)
-    header = emit_stream(model, "mdl", stream)["mdl_stream.h"].decode()
-    assert f"#define MDL_STREAM_SLOTS {slots} " in header
+def test_a_program_has_only_what_its_features_need(tool):
+    samples, cases = movements(1500, seed=1)[0], []
+    for name in ("mean", "zero crossings", "maximum", "band 4"):
+        model, stream = featured(None, 50, 50, [name], density=1.0)
+        cases.append(asked(model, stream, samples))
+        slots = len(model.inputs) * (4 if "band" in name else 1)
+        header = emit_stream(model, "mdl", stream)["mdl_stream.h"].decode()
+        assert f"#define MDL_STREAM_SLOTS {slots} " in header
+    check(tool("gcc"), cases)
 
 
 @pytest.mark.parametrize(("width", "hop"), [(None, 50), (8, 13)])

@@ -1,6 +1,7 @@
 """Series as a stream: on every window the answer of all its samples at once."""
 
 import re
+from itertools import product
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from smpcore.codegen import (
 )
 from smpcore.datasets.columns import cells
 from smpcore.errors import ExportError
+from tests.smpcore.codegen.c_programs import Part, answers_of, c_type
 from tests.smpcore.codegen.models import one_value, random_linear
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -26,33 +28,26 @@ from tests.smpcore.codegen.toolchain import (
     bundle,
     run,
     unpack,
-    write,
 )
 
-_MAIN = """
-#include <stdio.h>
-#include <string.h>
-#include "mdl_stream.h"
-
-int main(void)
+_FUNCTION = """
+static void ask_{name}_stream(uint32_t n)
 {{
-    static struct mdl_stream stream;
-    {given} sample[MDL_STREAM_N];
-    {taken} x[MDL_STREAM_N];
-    {row} row[MDL_N];
+    static struct {name}_stream stream;
+    float sample[{M}_STREAM_N];
+    {taken} x[{M}_STREAM_N];
+    {row} row[{M}_N];
 
-    mdl_stream_start(&stream);
-    while (fread(sample, sizeof sample, 1, stdin) == 1) {{
+    {name}_stream_start(&stream);
+    for (; n > 0; --n) {{
+        get(sample, sizeof sample);
         {convert};
-        if (mdl_stream_push(&stream, x)) {{
-            const {answer} answer = mdl_stream_predict(&stream);
-
-            mdl_stream_inputs(&stream, row);
-            fwrite(row, sizeof row, 1, stdout);
-            fwrite(&answer, sizeof answer, 1, stdout);
+        if ({name}_stream_push(&stream, x)) {{
+            PUT({answer}, {name}_stream_predict(&stream));
+            {name}_stream_inputs(&stream, row);
+            put(row, sizeof row);
         }}
     }}
-    return 0;
 }}
 """
 CHANNELS = ("x, g", "y, g", "z, g")
@@ -95,44 +90,47 @@ def windows(model, stream, samples):
 SHAPES = [(40, 40), (40, 39), (40, 20), (40, 13), (40, 1), (7, 3), (1, 1), (300, 8)]
 
 
-def answered(compiler, folder, model, stream, samples):
-    """Inputs and answer of each window, from C that is given one sample at a time."""
-    given, score = numbers(model)
-    kinds = {np.dtype("f4"): "float"}
-    words = {"given": "float", "convert": "mdl_stream_quantise(sample, x)"}
-    if not stream.width(model):
-        words["convert"] = "memcpy(x, sample, sizeof x)"
+def _part(place, model, stream, samples):
+    """Give a stream a sample at a time, take answer and inputs of each window."""
+    (given, score), p = numbers(model), f"m{place}"
+    words = {"name": p, "M": p.upper(), "convert": "memcpy(x, sample, sizeof x)"}
+    if stream.width(model):
+        words["convert"] = f"{p}_stream_quantise(sample, x)"
     answer = score if model.is_regression else np.dtype("u1")
     types = {"taken": taken_type(model, stream), "row": given, "answer": answer}
-    words |= {name: kinds.get(kind, f"{kind}_t") for name, kind in types.items()}
-    files = emit_stream(model, "mdl", stream)
-    write(folder, files | {"main.c": _MAIN.format(**words).encode()})
-    sources = [name for name in files if name.endswith(".c")]
-    run(compiler, *STRICT, *SANITIZE, "main.c", *sources, "-o", "main", cwd=folder)
-    record = np.dtype([("row", given, (len(model.inputs),)), ("answer", answer)])
-    return np.frombuffer(run(folder / "main", given=samples.tobytes()), record)
+    words |= {name: c_type(kind) for name, kind in types.items()}
+    files, n = emit_stream(model, p, stream), len(samples)
+    record = np.dtype([("answer", answer), ("row", given, (len(model.inputs),))])
+    asks = _FUNCTION.format(**words), samples.tobytes(), n, record
+    return Part(f"{p}_stream", files, *asks, len(stream.begins(n)))
 
 
-def check(told, model, batch):
-    """What C said of windows is what the emulator says of their rows, bit for bit."""
-    rows = model.to_inputs(batch)
-    assert told["row"].tobytes() == rows.astype(told["row"].dtype.base).tobytes()
-    wanted = model.scores(rows)[:, 0] if model.is_regression else model.winners(rows)
-    assert told["answer"].tobytes() == wanted.astype(told["answer"].dtype).tobytes()
-    assert len({*wanted}) > 1
+def check(compiler, cases):
+    """What C says of windows is what the emulator says of their rows, bit for bit.
+
+    A case is a model, its stream, samples, and the rows of their windows.
+    """
+    parts = [_part(place, *one[:3]) for place, one in enumerate(cases)]
+    answers = answers_of(parts, compiler, [*STRICT, *SANITIZE])
+    for (model, *_, batch), told in zip(cases, answers, strict=True):
+        rows = model.to_inputs(batch)
+        assert told["row"].tobytes() == rows.astype(told["row"].dtype.base).tobytes()
+        wanted = model.winners(rows)
+        if model.is_regression:
+            wanted = model.scores(rows)[:, 0]
+        assert told["answer"].tobytes() == wanted.astype(told["answer"].dtype).tobytes()
+        assert len({*wanted}) > 1
 
 
 @pytest.mark.parametrize("width", [None, 16, 8])
-@pytest.mark.parametrize(("n_times", "hop"), SHAPES)
-@pytest.mark.parametrize("regression", [False, True])
-def test_every_window_is_answered_as_at_once(
-    tool, tmp_path, width, n_times, hop, regression
-):
-    dense = 0.9 if n_times == 1 else 0.02 if n_times > 100 else 0.4
-    model, stream = streamed(width, n_times, hop, dense, n_times + hop, regression)
-    samples = series(model, 1000)
-    told = answered(tool("gcc"), tmp_path, model, stream, samples)
-    check(told, model, windows(model, stream, samples))
+def test_every_window_is_answered_as_at_once(tool, width):
+    cases = []
+    for (n_times, hop), regression in product(SHAPES, (False, True)):
+        dense = 0.9 if n_times == 1 else 0.02 if n_times > 100 else 0.4
+        model, stream = streamed(width, n_times, hop, dense, n_times + hop, regression)
+        samples = series(model, 1000)
+        cases.append((model, stream, samples, windows(model, stream, samples)))
+    check(tool("gcc"), cases)
 
 
 @pytest.mark.parametrize(("n_times", "hop"), SHAPES)
@@ -147,8 +145,9 @@ def test_no_sample_is_kept_that_no_window_needs(n_times, hop):
 
 
 @pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize(("width", "converted"), [(None, 0), (16, 0), (8, 1)])
-@pytest.mark.parametrize("hop", [40, 13])
+@pytest.mark.parametrize(
+    ("width", "converted", "hop"), [(None, 0, 13), (16, 0, 40), (8, 1, 13)]
+)
 def test_a_chip_answers_every_window(simulated, chip, width, converted, hop):
     model, stream = streamed(width, 40, hop, 0.1, 1)
     samples = series(model, 250)
