@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 from dataclasses import replace
 
 import numpy as np
@@ -54,24 +55,21 @@ def iris():
     return model, preparation, dataset.frame.iloc[parts.train]
 
 
-def test_one_call_gives_a_zip_for_every_target(iris):
+@pytest.mark.parametrize("target", sorted({*TARGETS} - {"onnx"}))  # has its own tests
+def test_one_call_gives_a_zip_for_every_target(iris, target):
     model, preparation, _ = iris
-    for target, row in TARGETS.items():
-        if target == "onnx":  # has tests of its own
-            continue
-        for number in row.numbers:
-            packed = export(model, preparation, target, number)
-            assert packed == export(model, preparation, target, number, "iris")
-            files = contents(packed)
-            readme = files["README.md"].decode()
-            assert [name for name in files if f"`{name}`" not in readme] == []
-            compiled = compile_model(model, preparation)
-            width = NUMBERS[number]
-            number_of = model_id(quantise(compiled, width) if width else compiled)
-            assert f"ID `{number_of}`" in readme
-            (data,) = (n for n in files if n.endswith("iris.json"))
-            told = json.loads(files[data])
-            assert (told["name"], told["id"]) == ("iris", number_of)
+    for number in TARGETS[target].numbers:
+        packed = export(model, preparation, target, number)
+        assert packed == export(model, preparation, target, number, "iris")
+        files = contents(packed)
+        readme = files["README.md"].decode()
+        assert [name for name in files if f"`{name}`" not in readme] == []
+        compiled, width = compile_model(model, preparation), NUMBERS[number]
+        number_of = model_id(quantise(compiled, width) if width else compiled)
+        assert f"ID `{number_of}`" in readme
+        (data,) = (n for n in files if n.endswith("iris.json"))
+        told = json.loads(files[data])
+        assert (told["name"], told["id"]) == ("iris", number_of)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +77,7 @@ def test_one_call_gives_a_zip_for_every_target(iris):
     [
         ({"target": "fortran"}, "target='fortran' should be one of 'c99', 'arduino'"),
         ({"number": "int4"}, "number='int4' should be one of 'float32', 'int16'"),
-        (
-            {"target": "verilog"},
-            "'float32' is no format of .* choose 'int16' or 'int8'",
-        ),
+        ({"target": "verilog"}, "'float32' is no .* choose 'int16' or 'int8'"),
         ({"target": "onnx", "number": "int16"}, "no format of ONNX; choose 'float32'"),
         ({"name": "Iris"}, "name='Iris' should be a lower-case letter"),
         ({"name": "stdio"}, "no header of C or Arduino"),
@@ -111,23 +106,18 @@ def test_the_name_comes_from_the_data_set(iris):
 
 
 def test_an_id_is_that_of_all_that_decides():
-    seen = {model_id(model): kind for kind, model in every_kind().items()}
-    assert len(seen) == len(every_kind())
-    assert all(re.fullmatch("[0-9a-f]{8}", number) for number in seen)
+    ids = [model_id(model) for model in every_kind().values()]
+    assert len({*ids}) == len(ids)
+    assert all(re.fullmatch("[0-9a-f]{8}", number) for number in ids)
     model = every_kind()["linear", "float32"]
     told = replace(model, provenance={"data": {"name": "other"}})
     assert model_id(told) == model_id(model)
-    entry = model.inputs[0]
-    others = [
-        *(
-            changed(model, **{name: part(model, name) + np.float32(2.0**-10)})
-            for name in ("bias", "weight")
-        ),
-        replace(model, tie=0.5),
-        replace(model, fallback=1),
-        replace(model, classes=tuple(reversed(model.classes))),
-        replace(model, inputs=(replace(entry, missing=1.0), *model.inputs[1:])),
-    ]
+    filled = replace(model.inputs[0], missing=1.0), *model.inputs[1:]
+    others = [changed(model, bias=part(model, "bias") + np.float32(2.0**-10))]
+    others += [changed(model, weight=part(model, "weight") + np.float32(2.0**-10))]
+    others += [replace(model, tie=0.5), replace(model, fallback=1)]
+    others += [replace(model, classes=model.classes[::-1])]
+    others += [replace(model, inputs=filled)]
     assert len({model_id(one) for one in (model, *others)}) == len(others) + 1
 
 
@@ -146,22 +136,21 @@ def test_the_identity_is_in_every_file(tmp_path):
 
 def test_two_models_of_each_kind_live_in_one_program_of_cpp(tool, tmp_path):
     """No two names are equal, and every model still passes its own self-test."""
-    names = []
+    units, calls = defaultdict(str), []
     for place, model in enumerate(every_kind().values()):
         for name in (f"a{place}", f"b_{place}"):
             package = Package(model, codegen.test_vectors(model, n=8), name)
             files = package.sources | package.tests
             write(tmp_path, {path: text.encode() for path, text in files.items()})
-            names.append((name, package.model.is_integer))
-    include = "".join(
-        f'#include "{name}.h"\n#include "{name}_selftest.h"\n' for name, _ in names
-    )
-    calls = [f"{name}_selftest()" for name, _ in names]
-    calls += [f"{name}_selftest_quantise()" for name, whole in names if whole]
-    main = f"{include}int main(void)\n{{\n    return {' + '.join(calls)};\n}}\n"
-    (tmp_path / "main.c").write_text(main)
-    sources = sorted(tmp_path.glob("*.c"))
-    assert len(sources) > 60
+            for path in files:  # a unit for all files that are named alike
+                units[path.removeprefix(name)] += f'#include "{path}"\n'
+            calls += [f"{name}_selftest()"]
+            calls += [f"{name}_selftest_quantise()"] * model.is_integer
+    main = f"int main(void)\n{{\n    return {' + '.join(calls)};\n}}\n"
+    units["main.c"] = units[".h"] + units["_selftest.h"] + main
+    sources = [f"all{end}" for end in units if end.endswith(".c")]
+    assert len(sources) > 4
+    write(tmp_path, {f"all{end}": text.encode() for end, text in units.items()})
     command = [tool("g++"), "-x", "c++", "-std=c++98", "-ffp-contract=off", "-o", "all"]
     run(*command, *sources, cwd=tmp_path)
     run(tmp_path / "all")
@@ -170,44 +159,43 @@ def test_two_models_of_each_kind_live_in_one_program_of_cpp(tool, tmp_path):
 @pytest.mark.parametrize("number", NUMBERS)
 @pytest.mark.parametrize("target", ["c99", "javascript", "python"])
 def test_units_are_in_the_files_and_not_in_the_id(iris, target, number):
-    model, preparation, _ = iris
-    unit = {PETAL: SensorRange(0.5, 7.5, unit="*/ m%")}
-    bare = {PETAL: SensorRange(0.5, 7.5)}
-    plain = contents(export(model, preparation, target, number, ranges=bare))
-    files = contents(export(model, preparation, target, number, ranges=unit))
-    with_unit = {"README.md", "iris.json", "iris.mjs"} & set(files)
-    for name in with_unit:
+    plain, files = (
+        contents(export(*iris[:2], target, number, ranges={PETAL: one}))
+        for one in (SensorRange(0.5, 7.5), SensorRange(0.5, 7.5, unit="*/ m%"))
+    )
+    for name in {"README.md", "iris.json", "iris.mjs"} & set(files):
         assert b"m%" in files[name] and b"m%" not in plain[name]
     if target == "c99":
         (line,) = [x for x in files["iris.h"].splitlines() if b"_IN_PETAL_LENGTH" in x]
         assert b"1 to 6.7" in line and line.endswith(b"/ m% */")
     told = [json.loads(found["iris.json"]) for found in (plain, files)]
     assert told[0]["id"] == told[1]["id"] and told[0] != told[1]
-    again = {"nothing": SensorRange(0, 1)}
     with pytest.raises(ExportError, match="has no input 'nothing'"):
-        export(model, preparation, target, number, ranges=again)
+        export(*iris[:2], target, number, ranges={"nothing": SensorRange(0, 1)})
+
+
+def _cmake(tool, folder, lists, main, target):
+    """Build a project of its own around the model in its folder, and run it."""
+    (folder / "main.c").write_text(main)
+    (folder / "CMakeLists.txt").write_text(
+        f"cmake_minimum_required(VERSION 3.10)\nproject(user C)\n{lists}"
+    )
+    run(tool("cmake"), "-B", "own", cwd=folder)
+    run(tool("cmake"), "--build", "own", cwd=folder)
+    run(folder / "own" / target)
 
 
 def test_a_cmake_project_takes_a_model_in(tool, tmp_path):
     model = every_kind()["linear", "int8"]
     unpack(bundle(model, codegen.test_vectors(model), target="cmake"), tmp_path / "mdl")
-    (tmp_path / "main.c").write_text(
-        "#include <mdl.h>\nint main(void) { return MDL_FORMAT != 2; }\n"
-    )
-    (tmp_path / "CMakeLists.txt").write_text(
-        "cmake_minimum_required(VERSION 3.10)\nproject(user C)\n"
-        "add_subdirectory(mdl)\nadd_executable(user main.c)\n"
-        "target_link_libraries(user PRIVATE mdl::mdl)\n"
-    )
-    run(tool("cmake"), "-B", "own", cwd=tmp_path)
-    run(tool("cmake"), "--build", "own", cwd=tmp_path)
-    run(tmp_path / "own/user")
+    lists = "add_subdirectory(mdl)\nadd_executable(user main.c)\n"
+    lists += "target_link_libraries(user PRIVATE mdl::mdl)\n"
+    main = "#include <mdl.h>\nint main(void) { return MDL_FORMAT != 2; }\n"
+    _cmake(tool, tmp_path, lists, main, "user")
 
 
 #: What a build of Zephyr offers to a module, as plain CMake.
 _ZEPHYR = """
-cmake_minimum_required(VERSION 3.10)
-project(stand_in C)
 set(CONFIG_MDL_MODEL y)
 set(CONFIG_MDL_MODEL_SELFTEST {selftest})
 function(zephyr_include_directories)
@@ -239,39 +227,27 @@ target_link_libraries(app model)
 @pytest.mark.parametrize("number", ["float32", "int8"])
 def test_a_zephyr_module_has_what_a_build_looks_for(tool, tmp_path, number):
     model = every_kind()["linear", number]
-    files = unpack(
-        bundle(model, codegen.test_vectors(model), target="zephyr"), tmp_path / "mdl"
-    )
-    manifest = (tmp_path / "mdl/zephyr/module.yml").read_text()
-    assert manifest == "name: mdl\nbuild:\n  cmake: zephyr\n  kconfig: zephyr/Kconfig\n"
-    assert "zephyr/CMakeLists.txt" in files and "zephyr/Kconfig" in files
-    options = (tmp_path / "mdl/zephyr/Kconfig").read_text()
-    known = re.findall(r"^config (\w+)$", options, re.M)
+    packed = bundle(model, codegen.test_vectors(model), target="zephyr")
+    files = [tmp_path / "mdl" / name for name in unpack(packed, tmp_path / "mdl")]
+    texts = {path.name: path.read_text() for path in files if "zephyr/" in str(path)}
+    wanted = "name: mdl\nbuild:\n  cmake: zephyr\n  kconfig: zephyr/Kconfig\n"
+    assert texts["module.yml"] == wanted
+    known = re.findall(r"^config (\w+)$", texts["Kconfig"], re.M)
     assert known == ["MDL_MODEL", "MDL_MODEL_SELFTEST"]
-    lists = (tmp_path / "mdl/zephyr/CMakeLists.txt").read_text()
-    assert set(re.findall(r"CONFIG_(\w+)", lists)) == set(known)
-    (tmp_path / "main.c").write_text(
-        "#include <mdl_selftest.h>\nint main(void) { return mdl_selftest(); }\n"
-    )
-    (tmp_path / "CMakeLists.txt").write_text(_ZEPHYR.format(selftest="y"))
-    run(tool("cmake"), "-B", "build", cwd=tmp_path)
-    run(tool("cmake"), "--build", "build", cwd=tmp_path)
-    run(tmp_path / "build/app")
-    (tmp_path / "CMakeLists.txt").write_text(_ZEPHYR.format(selftest="n"))
-    run(tool("cmake"), "-B", "build", cwd=tmp_path)
+    assert {*re.findall(r"CONFIG_(\w+)", texts["CMakeLists.txt"])} == {*known}
+    main = "#include <mdl_selftest.h>\nint main(void) { return mdl_selftest(); }\n"
+    _cmake(tool, tmp_path, _ZEPHYR.format(selftest="y"), main, "app")
     with pytest.raises(CommandFailed, match="mdl_selftest"):
-        run(tool("cmake"), "--build", "build", cwd=tmp_path)
+        _cmake(tool, tmp_path, _ZEPHYR.format(selftest="n"), main, "app")
 
 
-def test_the_self_test_of_python_reads_decimals_exactly(tmp_path):
+def test_the_self_test_of_python_reads_decimals_exactly():
     """By integers: where floats have 32 bits, `float` need not give the nearest."""
     model = every_kind()["linear", "float32"]
-    unpack(bundle(model, codegen.test_vectors(model), target="python"), tmp_path)
-    text = (tmp_path / "mdl_selftest.py").read_text()
+    files = contents(bundle(model, codegen.test_vectors(model), target="python"))
+    text = files["mdl_selftest.py"].decode().replace("import mdl as module", "")
     module = {}
-    exec(
-        text[: text.index("wrong = count")].replace("import mdl as module", ""), module
-    )
+    exec(text[: text.index("wrong = count")], module)
     random = np.random.default_rng(0)
     bits = random.integers(0, 2**32, 3000, dtype=np.uint32)
     ends = [0, 1 << 31, 1, 0x7FFFFF, 0x800000, 0x7F7FFFFF, 0x3F800000, 0x3F7FFFFF]
