@@ -26,12 +26,14 @@ mdl_test_vectors.h
 WHOLE = ["mdl_quantise.c", "mdl_selftest_quantise.c"]
 
 
-def _real_rows(mixed, compiled):
-    return compiled.rows(mixed[0].frame)
+@pytest.fixture
+def real(mixed, mixed_model):
+    """The rows of the mixed table."""
+    return mixed_model.rows(mixed[0].frame)
 
 
-def test_vectors_try_every_kind_of_row(mixed, mixed_model):
-    real = _real_rows(mixed, mixed_model)
+def test_vectors_try_every_kind_of_row(real, mixed_model):
+    """They are synthetic unless real rows are given."""
     found = codegen.test_vectors(mixed_model, real, source="mixed")
     kinds = {"real", "missing", "corner", "boundary", "tie", "random"}
     assert set(found.kinds) == kinds
@@ -46,59 +48,43 @@ def test_vectors_try_every_kind_of_row(mixed, mixed_model):
     near = np.array(found.kinds) == "boundary"
     assert (top[near, 1] - top[near, 0] < 1e-4).all()
     assert set(found.winners[near]) == {0, 1}
-
-
-def test_vectors_are_synthetic_unless_real_rows_are_given(mixed, mixed_model):
-    found = codegen.test_vectors(mixed_model, source="patients")
-    assert found.n_real == 0
-    assert found.source == ""
-    own = {row.tobytes() for row in _real_rows(mixed, mixed_model).astype(np.float32)}
-    assert not own & {row.tobytes() for row in found.rows}
+    invented = codegen.test_vectors(mixed_model, source="patients")
+    assert (invented.n_real, invented.source) == (0, "")
+    assert not own & {row.tobytes() for row in invented.rows}
 
 
 def test_vectors_end_where_no_other_rows_exist(mixed_model):
-    first = mixed_model.inputs[1]
-    few = models.changed(
-        mixed_model,
-        inputs=(first,),
-        bias=[0.0, 0.5],
-        prototype_labels=[0, 1],
-        start=[0, 1, 2],
-        input=[0, 0],
-        level=[0, 1],
-        weight=[1.0, 2.0],
-    )
+    few = {"bias": [0.0, 0.5], "prototype_labels": [0, 1], "start": [0, 1, 2]}
+    few |= {"input": [0, 0], "level": [0, 1], "weight": [1.0, 2.0]}
+    few = models.changed(mixed_model, inputs=mixed_model.inputs[1:2], **few)
     found = codegen.test_vectors(few)
     assert sorted(found.rows[:, 0].tolist()) == [-1.0, 0.0, 1.0, 2.0]
 
 
 def test_the_readme_says_what_matters(mixed, random_model):
-    _, preparation = mixed
-    provenance = {
-        "data": {"name": "a|b <img>", "digest": "abc"},
-        "accuracy": {"test": "137 of 143"},
-        "test set opened": 2,
-    }
-    model = random_model(
-        preparation.n_features, 2, 2, 1.0, classes=np.array(["`ok`", "[not] ok"])
-    )
+    data, preparation = mixed
+    provenance = {"data": {"name": "a|b <img>", "digest": "abc"}}
+    provenance |= {"accuracy": {"test": "137 of 143"}, "test set opened": 2}
+    classes = np.array(["`ok`", "[not] ok"])
+    model = random_model(preparation.n_features, 2, 2, 1.0, classes=classes)
     compiled = compile_model(model, preparation, provenance)
-    real = codegen.test_vectors(compiled, _real_rows(mixed, compiled), source="mi_xed")
-    text = readme(compiled, real)
-    assert f"Test vectors: {real.n_real} real rows of mi\\_xed." in text
-    assert r"| data, name | a\|b \<img\> |" in text
-    assert "| accuracy in 64-bit floats, test | 137 of 143 |" in text
-    assert "| test set opened | 2 |" in text
-    assert r"| 0 | \`ok\` |" in text
-    assert "| `MDL_IN_SIZE_CM` | size, cm | 1" in text
-    assert (
-        "`MDL_IS_SEX_FEMALE` female, `MDL_IS_SEX_MALE` male | no level (-1) |" in text
-    )
-    assert "whole numbers" in text
+    rows = compiled.rows(data.frame)
+    found = codegen.test_vectors(compiled, rows, source="mi_xed")
+    text = readme(compiled, found)
+    for words in (
+        f"Test vectors: {found.n_real} real rows of mi\\_xed.",
+        r"| data, name | a\|b \<img\> |",
+        "| accuracy in 64-bit floats, test | 137 of 143 |",
+        "| test set opened | 2 |",
+        r"| 0 | \`ok\` |",
+        "| `MDL_IN_SIZE_CM` | size, cm | 1",
+        "`MDL_IS_SEX_FEMALE` female, `MDL_IS_SEX_MALE` male | no level (-1) |",
+        "whole numbers",
+    ):
+        assert words in text
     synthetic = readme(compiled, codegen.test_vectors(compiled), "abc")
     assert "Test vectors: synthetic." in synthetic
-    assert "ABC_IN_SIZE_CM" in synthetic
-    assert "MDL" not in synthetic
+    assert "ABC_IN_SIZE_CM" in synthetic and "MDL" not in synthetic
 
 
 @pytest.mark.parametrize("number", NUMBERS)
@@ -153,37 +139,25 @@ def test_boundary_rows_have_a_neighbour_with_another_label(quant):
     assert near.sum() > 10 and set(found.winners[near]) == {0, 1}
 
 
-def test_ties_are_found(fitted_iris):
-    quant = quantise(fitted_iris, 8)
+def test_ties_are_found():
+    dataset = load_dataset("iris")
+    X = dataset.frame[dataset.feature_columns].to_numpy(np.float64)
+    quant = quantise(compile_model(SMaLLClassifier().fit(X, dataset.y).model_), 8)
     found = codegen.test_vectors(quant)
     tied = found.rows[np.array(found.kinds) == "tie"]
     assert len(tied) > 3 and (quant.margins(tied.astype(np.int64)) == 0).all()
 
 
-@pytest.fixture(scope="module")
-def fitted_iris():
-    """A linear model of iris, compiled."""
-    dataset = load_dataset("iris")
-    X = dataset.frame[dataset.feature_columns].to_numpy(np.float64)
-    return compile_model(SMaLLClassifier().fit(X, dataset.y).model_)
-
-
-#: Name -> model, and of 8 bits the bits of its sums.
+#: Name -> sizes of a model, and of 8 bits the bits of its sums.
 MUTATED = {
-    **{
-        f"linear {seed}": (
-            lambda seed=seed: models.random_linear(8, 3, 2, 0.6, seed),
-            None,
-        )
-        for seed in range(4)
-    },
+    **{f"linear {seed}": ((8, 3, 2, 0.6, seed), None) for seed in range(4)},
     # Most of its rows win nowhere at random: corners tell their numbers.
-    "many rows": (lambda: models.random_linear(8, 6, 4), None),
-    "dense": (lambda: models.random_linear(5, 3, 1, 1.0), 32),
-    "written out": (lambda: models.random_linear(4, 3, 1, 0.7), 16),
-    "two classes": (lambda: models.random_linear(5, 2, 1, 0.9), 16),
-    "rbf": (lambda: models.few_anchors("rbf"), None),
-    "laplacian": (lambda: models.few_anchors("laplacian"), None),
+    "many rows": ((8, 6, 4), None),
+    "dense": ((5, 3, 1, 1.0), 32),
+    "written out": ((4, 3, 1, 0.7), 16),
+    "two classes": ((5, 2, 1, 0.9), 16),
+    "rbf": (None, None),
+    "laplacian": (None, None),
 }
 
 
@@ -193,9 +167,10 @@ MUTATED = {
 )
 def test_a_changed_number_changes_a_score(name, width):
     """Of 64 exported vectors one tells each wrong number of an integer model."""
-    make, accumulator = MUTATED[name]
+    sizes, accumulator = MUTATED[name]
+    model = models.random_linear(*sizes) if sizes else models.few_anchors(name)
     accumulator = accumulator if width == 8 else None
-    quant = quantise(compile_model(make()), width, accumulator=accumulator)
+    quant = quantise(compile_model(model), width, accumulator=accumulator)
     found = codegen.test_vectors(quant, n=64)
     rows, survivors = found.rows.astype(np.int64), []
     steps = {}
@@ -216,29 +191,28 @@ def test_a_changed_number_changes_a_score(name, width):
 def test_the_readme_of_integers_says_what_matters(mixed_model):
     measured = {"rows": 143, "hits": 138, "interval_95": [0.92, 0.98]}
     measured |= {"same_as_float64": 141, "proved_the_same": 120, "saturated_rows": 3}
-    provenance = {
-        "as_exported": {"format": "int8", "parts": {"test": measured}},
-        "test_set_opened": 2,
-    }
+    exported = {"format": "int8", "parts": {"test": measured}}
+    provenance = {"as_exported": exported, "test_set_opened": 2}
     source = replace(mixed_model, provenance=provenance, band=0.5)
-    given = {"size, cm": SensorRange(0, 300, unit="cm*")}
-    quant = quantise(source, 8, given)
+    quant = quantise(source, 8, {"size, cm": SensorRange(0, 300, unit="cm*")})
     text = readme(quant, codegen.test_vectors(quant), "abc")
-    row = "| test | 143 | 138 | 0.92 to 0.98 |"
-    assert f"{row} 141 | 120 | 3 |" in text
-    assert "was opened 2 times" in text
-    assert "| `ABC_IN_SIZE_CM` | size, cm | cm\\* | 0 to 300 | (value - 150) ×" in text
-    assert f"at most {quant.not_sure} (`ABC_NOT_SURE`)" in text
-    assert f"larger than {quant.largest:,} in size" in text
     more = codegen.conversion(quant, "Cortex-M0")
-    assert f"| Cortex-M0 | {more.flash:,} bytes | {more.count:,} instr" in text
-    assert "Whole-number inputs avoid it" in text
-    assert (
-        "`abc.c`, `abc.h` and `abc_quantise.c`" in text and "-ffp-contract=off" in text
-    )
-    assert "BLAKE2b" in text and "MDL" not in text
+    for words in (
+        "| test | 143 | 138 | 0.92 to 0.98 | 141 | 120 | 3 |",
+        "was opened 2 times",
+        "| `ABC_IN_SIZE_CM` | size, cm | cm\\* | 0 to 300 | (value - 150) ×",
+        f"at most {quant.not_sure} (`ABC_NOT_SURE`)",
+        f"larger than {quant.largest:,} in size",
+        f"| Cortex-M0 | {more.flash:,} bytes | {more.count:,} instr",
+        "Whole-number inputs avoid it",
+        "`abc.c`, `abc.h` and `abc_quantise.c`",
+        "-ffp-contract=off",
+        "BLAKE2b",
+    ):
+        assert words in text
     plain = quantise(mixed_model, 8)
     without = readme(plain, codegen.test_vectors(plain))
+    assert "MDL" not in text
     assert "Not sure" not in without and "How good" not in without
 
 
