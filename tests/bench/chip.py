@@ -80,18 +80,13 @@ def _on_chip(program: Program, folder: Path, chip: Chip) -> dict[str, Any]:
         (folder / file).write_text(text)
     built = ChipProgram(folder, chip, options, sources)
     added = built.sizes()
-    record = np.dtype(
-        [("count", "u4"), ("stack", "u4"), ("scores", "u1"), ("winner", "u2")]
-    )
-    rows = program.rows[:N_ASKED].astype(given)
-    told = simulated(built, rows, record)
-    return {
-        "flash": added.flash,
-        "RAM": added.ram,
-        "cycles": int(told["count"].max()),
-        "stack": int(told["stack"].max()),
-        "agrees": float((told["winner"] == program.labels[:N_ASKED]).mean()),
-    }
+    record = np.dtype("u4, u4, u1, u2")
+    record.names = "count", "stack", "scores", "winner"
+    told = simulated(built, program.rows[:N_ASKED].astype(given), record)
+    most = {key: int(told[key].max()) for key in ("count", "stack")}
+    agrees = float((told["winner"] == program.labels[:N_ASKED]).mean())
+    costs = {"flash": added.flash, "RAM": added.ram, "cycles": most["count"]}
+    return costs | {"stack": most["stack"], "agrees": agrees}
 
 
 def _peer_lines(peer: Peer, rows: Rows) -> list[dict[str, Any]]:
@@ -140,19 +135,16 @@ def run(name: str, dataset: Dataset, splits: int) -> dict[str, Any]:
     )
     chips = {}
     for chip, own in lines.groupby("chip", sort=False):
-        print(f"\n{name}, {chip}\n{table(own).to_string(index=False)}")
-        print(f"\n{name}, {chip}, at equal flash: ours within the limit below the peer")
         beside = at_equal_flash(own, n_train, n_test)
-        print(beside.to_string(index=False), flush=True)
         chips[chip] = entries(own, beside, n_train, n_test)
+        table = pd.DataFrame(chips[chip]).drop(columns=["ours", "beside"])
+        print(f"\n{name}, {chip}\n{table.to_string(index=False, na_rep='-')}")
+        print(f"\n{name}, {chip}, at equal flash: ours within the limit below the peer")
+        print(beside.to_string(index=False), flush=True)
     for why in lines.refused.dropna().unique()[:6]:
         print(" -", why)
-    return {
-        "digest": dataset.digest,
-        "training": n_train,
-        "test": n_test,
-        "chips": chips,
-    }
+    sizes = {"digest": dataset.digest, "training": n_train, "test": n_test}
+    return sizes | {"chips": chips}
 
 
 def _interval(shares: pd.Series, n_train: int, n_test: int) -> list[float]:
@@ -173,9 +165,8 @@ def _half(differences: np.ndarray, n_train: int, n_test: int) -> float:
     known = differences[np.isfinite(differences)]
     if len(known) < 2:
         return np.nan
-    return float(
-        corrected_error(known, n_train, n_test) * stats.t.ppf(0.975, len(known) - 1)
-    )
+    quantile = stats.t.ppf(0.975, len(known) - 1)
+    return float(corrected_error(known, n_train, n_test) * quantile)
 
 
 def _groups(lines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -188,30 +179,6 @@ def _groups(lines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
             continue
         seen.add(same)
         yield name, own
-
-
-def table(lines: pd.DataFrame) -> pd.DataFrame:
-    """Mean and spread of accuracy, least and most of everything else."""
-    out = []
-    for name, own in _groups(lines):
-        percent = 100 * own.accuracy
-        entry = {
-            "model": name,
-            "splits": len(own),
-            "accuracy %": f"{percent.mean():.1f} ± {percent.std():.1f}",
-        }
-        for what in RANGES:
-            known = own[what].dropna() if what in own else []
-            entry[what] = f"{known.min():.0f}-{known.max():.0f}" if len(known) else "-"
-        entry["agrees with its Python"] = (
-            f"{100 * own.agrees.mean():.1f} %" if own.agrees.notna().any() else "-"
-        )
-        entry["does not fit"] = int(own.refused.notna().sum())
-        entry["chosen"] = ", ".join(
-            f"{count} x {kind}" for kind, count in own.chosen.value_counts().items()
-        )
-        out.append(entry)
-    return pd.DataFrame(out)
 
 
 def at_equal_flash(lines: pd.DataFrame, n_train: int, n_test: int) -> pd.DataFrame:
@@ -238,18 +205,11 @@ def at_equal_flash(lines: pd.DataFrame, n_train: int, n_test: int) -> pd.DataFra
         mine = accuracy[limits[max(below)]]
         difference = 100 * (mine - accuracy[name]).to_numpy()
         mean, half = np.nanmean(difference), _half(difference, n_train, n_test)
-        verdict = "level"
+        entry |= {"ours within": max(below), "difference": round(mean, 2)}
+        entry |= {"half": round(half, 2), "verdict": "level"}
         if abs(mean) > half or not np.isfinite(half):
-            verdict = "first" if mean > 0 else "behind"
-        out.append(
-            entry
-            | {
-                "ours within": max(below),
-                "difference": round(mean, 2),
-                "half": round(half, 2),
-                "verdict": verdict,
-            }
-        )
+            entry["verdict"] = "first" if mean > 0 else "behind"
+        out.append(entry)
     return pd.DataFrame(out)
 
 
@@ -262,13 +222,9 @@ def entries(
     for name, own in _groups(lines):
         if len(own) < 2:  # one split has no spread
             continue
-        entry = {
-            "model": name,
-            "ours": name.startswith("ours"),
-            "splits": len(own),
-            "accuracy": [round(float(own.accuracy.mean()), 5)],
-        }
-        entry["accuracy"].append(round(float(own.accuracy.std(ddof=1)), 5))
+        mean, spread = float(own.accuracy.mean()), float(own.accuracy.std(ddof=1))
+        entry = {"model": name, "ours": name.startswith("ours"), "splits": len(own)}
+        entry["accuracy"] = [round(mean, 5), round(spread, 5)]
         entry["interval"] = _interval(own.accuracy, n_train, n_test)
         if own.agrees.notna().any():
             entry["agrees"] = round(float(own.agrees.mean()), 4)
@@ -328,10 +284,10 @@ def main() -> None:
             save({name: found})
     print(
         "Flash, RAM: a program with the model less the same without it. Cycles (on a "
-        "Cortex-M instructions) and stack: the most of all rows asked. Ranges: of the "
-        "splits; ± of accuracies: standard deviation, half of differences: of the 95 % "
-        "interval of Nadeau and Bengio. Ours take whole numbers, peers what their C "
-        "takes: scaled floats, whose scaling is not counted, or 16-bit counts. "
+        "Cortex-M instructions) and stack: the most of all rows asked; least, median "
+        "and most of the splits. Of accuracies: mean and standard deviation; half of "
+        "the 95 % interval of Nadeau and Bengio. Ours take whole numbers, peers what "
+        "their C takes: scaled floats, whose scaling is not counted, or 16-bit counts. "
         "The chip equals our emulator on every score asked, or this fails."
     )
 

@@ -37,9 +37,7 @@ from smpcore.similarity import Similarity
 from tests.bench.chip_data import Rows
 
 #: Limits that the candidates are chosen for; of a Cortex-M in instructions.
-FLASH = tuple(
-    2**n * size // 4 for n in range(7, 14) for size in (4, 6)
-)  # 128, 192, 256, 384, ..., 12288
+FLASH = tuple(2**n * size // 4 for n in range(7, 14) for size in (4, 6))  # 128, 192 ...
 CYCLES = (125, 250, 500, 1000, 2000, 4000, 8000, 16000, 30000, 60000)
 #: Test rows that the simulated chip answers.
 N_ASKED = 40
@@ -191,12 +189,8 @@ def line(quant: QuantModel, rows: Rows, chip: Chip) -> dict[str, Any]:
     told = measure(quant, asked, chip)
     assert np.array_equal(told.scores, quant.scores(asked)), "the chip differs"
     assert np.array_equal(told.winners, quant.winners(asked)), "the chip differs"
-    entry = {
-        "accuracy": accuracy(quant, rows, rows.test),
-        **_takes(told, told.counts[:-1]),
-        "weights": quant.n_terms,
-        "agrees": 1.0,
-    }
+    entry = {"accuracy": accuracy(quant, rows, rows.test), "agrees": 1.0}
+    entry |= {"weights": quant.n_terms, **_takes(told, told.counts[:-1])}
     both = told
     if needs_conversion(quant):
         both = measure(quant, raw, chip, converted=True)
@@ -205,12 +199,8 @@ def line(quant: QuantModel, rows: Rows, chip: Chip) -> dict[str, Any]:
 
 
 def _takes(told: Measured, counts: np.ndarray) -> dict[str, int]:
-    return {
-        "flash": told.flash,
-        "RAM": told.ram,
-        "cycles": int(counts.max()),
-        "stack": told.stack,
-    }
+    costs = {"flash": told.flash, "RAM": told.ram, "stack": told.stack}
+    return costs | {"cycles": int(counts.max())}
 
 
 @dataclass
@@ -267,7 +257,8 @@ def l1_model(rows: Rows, n: int) -> tuple[QuantModel, float]:
     if len(weights) == 1:
         weights, bias = np.vstack([0 * weights, weights]), np.r_[0.0, bias]
     X = rows.X[rows.train]
-    model = _linear(X, scaler.mean_, scaler.scale_, weights, bias, fitted.classes_)
+    parts = {"anchors": weights, "bias": bias, "classes": fitted.classes_}
+    model = _linear(X, scaler, **parts)
     compiled = compile_model(model, rows.preparation)
     own = raw_rows(compiled, rows, rows.train)
     wanted = compiled.predict(own)
@@ -322,9 +313,7 @@ class _refitted(LogisticRegression):
         return self
 
 
-def _scaled(
-    rows: Rows, places: np.ndarray
-) -> tuple[StandardScaler, np.ndarray, np.ndarray]:
+def _scaled(rows: Rows, places: np.ndarray) -> tuple[StandardScaler, Any, np.ndarray]:
     scaler = StandardScaler().fit(rows.X[places])
     return scaler, scaler.transform(rows.X[places]), rows.y[places]
 
@@ -336,31 +325,22 @@ def _held_out(
     return model.fit(Z, y).score(scaler.transform(rows.X[held]), rows.y[held])
 
 
-def _linear(
-    X: np.ndarray,
-    center: np.ndarray,
-    scale: np.ndarray,
-    weights: np.ndarray,
-    bias: np.ndarray,
-    classes: np.ndarray,
-) -> PrototypeModel:
+def _linear(X: np.ndarray, scaler: StandardScaler, **parts: Any) -> PrototypeModel:
     """A prototype per class, of weights that somebody else learned."""
-    k, d = weights.shape
+    k, d = parts["anchors"].shape
     return PrototypeModel(
-        center=center,
-        scale=scale,
+        center=scaler.mean_,
+        scale=scaler.scale_,
         low=X.min(axis=0),
         high=X.max(axis=0),
         similarity=Similarity(),
-        anchors=weights,
         mixing=np.eye(k),
-        bias=bias,
         pooling="max",
         votes=np.eye(k),
         intercept=np.zeros(k),
-        classes=classes,
         counts=np.ones(k, dtype=np.int64),
         feature_names=tuple(f"x{f}" for f in range(d)),
         sample_shape=(d,),
         kind_of_prototype="direction",
+        **parts,
     )

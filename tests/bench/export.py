@@ -7,6 +7,7 @@ import pandas as pd
 
 from smpcore import (
     IMKPLClassifier,
+    MultiPrototypeSVC,
     SuperSparseClassifier,
     SuperSparseRegressor,
     compile_model,
@@ -15,7 +16,6 @@ from smpcore import (
     split,
 )
 from smpcore.codegen.program import SIMILARITIES
-from tests.smpcore.codegen.models import svm_model
 
 #: Similarities that invented cases may have; one weight per feature is IMKPL's.
 PLAIN = sorted(set(SIMILARITIES) - {"features"})
@@ -48,9 +48,9 @@ def fitted(key: str, method):
 
 
 def svm(X: np.ndarray, y: np.ndarray, kind: str):
-    """A kernel SVM at scikit-learn's defaults; a cubic one for "poly"."""
-    degree, coef0 = (3, 1.0) if kind == "poly" else (1, 0.0)
-    return svm_model(X, y, kind=kind, degree=degree, coef0=coef0)[0]
+    """A kernel SVM; a cubic one for "poly"."""
+    estimator = MultiPrototypeSVC(kernel=kind, degree=3, coef0=1.0)
+    return estimator.fit(X, y).model_
 
 
 def super_sparse(X: np.ndarray, y: np.ndarray, kind: str):

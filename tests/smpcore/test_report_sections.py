@@ -85,12 +85,13 @@ def test_groups_are_printed_as_they_are_counted():
     assert section.title == "Subgroups by site"
     north, south = table_of(section)
     inside = site[:80] == "north"
-    assert north["rows"] == str(inside.sum())
-    assert north["value"] == f"{100 * hits[inside].mean():.1f} %"
-    assert north["all others"] == f"{100 * hits[~inside].mean():.1f} %"
     low, high = subgroups(grouping, rows, measures).loc[0, ["low", "high"]]
-    interval = f"{100 * low:.1f} % to {100 * high:.1f} %"
-    assert north["simultaneous 95 % interval"] == interval
+    assert north.items() >= {
+        ("rows", str(inside.sum())),
+        ("value", f"{100 * hits[inside].mean():.1f} %"),
+        ("all others", f"{100 * hits[~inside].mean():.1f} %"),
+        ("simultaneous 95 % interval", f"{100 * low:.1f} % to {100 * high:.1f} %"),
+    }
     assert south["rows"] == "8" and south["difference"] == "not tested"
     assert "fewer than 10 rows are not tested" in words_of(section)
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.svm import SVC
 
 from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise
 from smpcore.codegen.probability import calibrated
@@ -84,58 +83,18 @@ def mixed_table():
     return dataset, prepare(dataset, np.arange(40))
 
 
+def _mixed_ends(preparation):
+    """Lowest and highest value of each feature of the mixed table."""
+    ends = [(given.low, given.high) for given in preparation.inputs]
+    return np.repeat(ends, [given.width for given in preparation.inputs], axis=0).T
+
+
 def mixed_linear(preparation, per_class=3, density=1.0):
     """A compiled model of the mixed table; the year needs an offset."""
-    inputs = preparation.inputs
-    widths = [given.width for given in inputs]
-    low = np.repeat([given.low for given in inputs], widths)
-    high = np.repeat([given.high for given in inputs], widths)
+    low, high = _mixed_ends(preparation)
     scaled = {"center": (low + high) / 2, "scale": (high - low) / 4}
     model = random_linear(preparation.n_features, 2, per_class, density, **scaled)
     return compile_model(model, preparation)
-
-
-def svm_model(X, y, *, kind="rbf", gamma=None, degree=1, coef0=0.0, C=1.0):
-    """The one-against-one SVM of scikit-learn, its pairs added up for each class.
-
-    Each class's score is a sum of its machines against the others, so a model of two
-    classes decides exactly as `SVC` does.
-    """
-    X, scale = np.asarray(X, dtype=float), np.std(X, axis=0)
-    center, scale = X.mean(axis=0), np.where(scale > 0, scale, 1.0)
-    scaled = (X - center) / scale
-    gamma = gamma or 1 / X.shape[1]
-    how = Similarity(kind, gamma=gamma, degree=degree, coef0=coef0)
-    machine = SVC(kernel=kind, gamma=gamma, degree=degree, coef0=coef0, C=C)
-    machine.fit(scaled, y)
-    anchors = scaled[machine.support_]
-    k = len(machine.classes_)
-    mixing, bias = np.zeros((len(anchors), k)), np.zeros(k)
-    first = np.r_[0, np.cumsum(machine.n_support_)]
-    pairs = [(a, b) for a in range(k) for b in range(a + 1, k)]
-    # libsvm turns the two signs round where there are two classes.
-    sign = -1.0 if k == 2 else 1.0
-    for pair, (a, b) in enumerate(pairs):
-        dual = np.zeros(len(anchors))
-        dual[first[a] : first[a + 1]] = machine.dual_coef_[
-            b - 1, first[a] : first[a + 1]
-        ]
-        dual[first[b] : first[b + 1]] = machine.dual_coef_[a, first[b] : first[b + 1]]
-        for own, side in ((a, sign), (b, -sign)):
-            mixing[:, own] += side * dual / 2
-            bias[own] += side * machine.intercept_[pair] / 2
-    return kernel_model(
-        anchors,
-        mixing,
-        how,
-        center=center,
-        scale=scale,
-        low=X.min(axis=0),
-        high=X.max(axis=0),
-        bias=bias,
-        classes=machine.classes_,
-        kind_of_prototype="mix of real cases",
-    ), machine
 
 
 def kernel_model(anchors, mixing, similarity, **changes):
@@ -329,13 +288,10 @@ def mixed_columns(name: str, n_rows: int = 800) -> Dataset:
     """
     seed, kinds = TABLES[name]
     random = np.random.default_rng([0, seed])
-    X = np.column_stack(
-        [draw(random, n_rows) for draw, times in kinds for _ in range(times)]
-    )
+    X = np.column_stack([draw(random, n_rows) for draw, n in kinds for _ in range(n)])
     scaled = (X - X.mean(axis=0)) / X.std(axis=0)
-    weights = random.choice([-1, 1], (scaled.shape[1], 2)) * random.uniform(
-        0.3, 1.0, (scaled.shape[1], 2)
-    )
+    size = scaled.shape[1], 2
+    weights = random.choice([-1, 1], size) * random.uniform(0.3, 1.0, size)
     sums = scaled @ weights + 0.3 * random.normal(size=(n_rows, 2))
     sums[:, 1] += 0.5 * np.abs(scaled[:, 0])
     y = np.column_stack([sums, np.zeros(n_rows)]).argmax(axis=1)
@@ -369,27 +325,17 @@ def linear_code(*sizes: int, **changes: Any) -> Any:
 def mixed_kernel(kind: str) -> Any:
     """A similarity over the mixed table, compiled."""
     _, preparation = mixed_table()
-    names, given = preparation.feature_names, preparation.inputs
-    widths = [one.width for one in given]
-    low = np.repeat([one.low for one in given], widths)
-    high = np.repeat([one.high for one in given], widths)
+    names, (low, high) = preparation.feature_names, _mixed_ends(preparation)
     parts = {"low": low, "high": high, "center": (low + high) / 2}
-    parts["scale"] = np.maximum((high - low) / 4, 0.1)
-    model = random_kernel_model(
-        kind, len(names), n_classes=2, feature_names=tuple(names), **parts
-    )
+    parts |= {"scale": np.maximum((high - low) / 4, 0.1), "feature_names": tuple(names)}
+    model = random_kernel_model(kind, len(names), n_classes=2, **parts)
     return compile_model(model, preparation)
 
 
 def _linear() -> Iterator[tuple[str, Any]]:
     tiny = np.geomspace(1e-7, 1e7, 240).reshape(6, 40)
     scale = np.geomspace(1e-6, 1e6, 40)
-    sizes = {
-        "center": np.zeros(40),
-        "scale": scale,
-        "low": -2 * scale,
-        "high": 2 * scale,
-    }
+    sizes = {"center": 0 * scale, "scale": scale, "low": -2 * scale, "high": 2 * scale}
     votes = np.random.default_rng(0).normal(size=(6, 3))
     yield "linear", random_linear()
     yield "one feature", random_linear(1, 2, 1)
@@ -533,26 +479,25 @@ def every_kind() -> dict[tuple[str, str], Any]:
     return found
 
 
-def _scaled(exponent: int, offset: float = 0.0) -> Any:
-    """A model whose inputs span 10^exponent around an offset."""
-    model = random_linear(4, 2, 1, 1.0)
-    places = {k: getattr(model, k) * 10.0**exponent for k in ("center", "low", "high")}
-    places = {name: value + offset for name, value in places.items()}
-    return compile_model(replace(model, scale=model.scale * 10.0**exponent, **places))
-
-
 @cache
 def conversion_models() -> dict[str, Any]:
     """Name -> what makes an integer model of a width; their conversions differ."""
     mixed = groups()["int16, 0"]["mixed"].source
     first = mixed.inputs[0].name
+
+    def scaled(exponent: int, offset: float = 0.0) -> Any:
+        """A model whose inputs span 10^exponent around an offset."""
+        model, by = random_linear(4, 2, 1, 1.0), 10.0**exponent
+        parts = {k: getattr(model, k) * by for k in ("center", "scale", "low", "high")}
+        return compile_model(far_from_0(replace(model, **parts), offset))
+
     made = {
         "mixed": (mixed, {}),
         "counts": (mixed, {first: SensorRange(-100, 100, integer=True)}),
         "adc": (mixed, {first: SensorRange(0, 1023, integer=True)}),
-        "small": (_scaled(-6), {}),
-        "large": (_scaled(6), {}),
-        "far from 0": (_scaled(0, 1e5), {}),
+        "small": (scaled(-6), {}),
+        "large": (scaled(6), {}),
+        "far from 0": (scaled(0, 1e5), {}),
     }
     return {
         name: lambda width, compiled=compiled, ranges=ranges: quantise(

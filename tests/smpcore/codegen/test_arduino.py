@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ BOARDS = {
     "clang": ("clang", "clang++", ()),
     "ATmega328P": ("avr-gcc", "avr-g++", ("-mmcu=atmega328p", "-flto")),
 }
+KINDS = ("linear", "value", "sums", "hostile")
 
 
 def _model(kind, width):
@@ -90,34 +92,30 @@ def test_the_ide_colours_words_of_the_header(tmp_path):
 @pytest.mark.parametrize("board", BOARDS)
 @pytest.mark.parametrize(
     ("name", "width"),
-    [("linear", 16)]
-    + [(name, n) for name in ("linear", "value", "sums", "hostile") for n in (32, 8)]
-    + [("code", 32)],
+    [("linear", 16), ("code", 32), *product(KINDS, (32, 8))],
 )
 def test_the_sketch_answers_as_the_emulator(tool, tmp_path, name, width, board):
     model = _model(name, width)
-    rows = sample(model.source if width < 32 else model, 6)
+    rows = sample(model.source, 6)
     if name == "linear":
         rows[1, 0], rows[2, 1] = np.nan, -1
     rows[3, 0] = 1e6
     told = _asked(tool, board, model, map(_numbers, rows), tmp_path)
-    assert len(told) == len(rows)
-    given = model.quantise(rows) if width < 32 else rows.astype(np.float32)
-    for line, one in zip(told, given, strict=True):
-        scores = model.scores(one[None])[0]
+    given = model.to_inputs(rows.astype(np.float32))
+    scores = model.scores(given)
+    for line, own, winner in zip(told, scores, model.winners(given), strict=True):
         if model.is_regression:
-            value = scores[0] * model.step + model.shift if width < 32 else scores[0]
+            value = own[0] * model.step + model.shift if width < 32 else own[0]
             found = float(re.match(r"value ([^;]+)", line)[1])
             assert found == pytest.approx(value, rel=1e-5, abs=1e-5)
         else:
             found = re.match(r"class (\d+) (.*?); scores([^;]*)", line)
-            winner = int(model.winners(one[None])[0])
-            labels = (model.source if width < 32 else model).labels
-            assert (int(found[1]), found[2]) == (winner, labels[winner])
-            near = pytest.approx(scores, rel=1e-5, abs=1e-5)
+            label = model.source.labels[winner]
+            assert (int(found[1]), found[2]) == (winner, label)
+            near = pytest.approx(own, rel=1e-5, abs=1e-5)
             assert [float(word) for word in found[3].split()] == near
-        if width < 32:
-            n = int(model.saturated(one[None])[0])
+    if width < 32:
+        for line, n in zip(told, model.saturated(given), strict=True):
             outside = f"; inputs outside their range: {n}"
             assert line.endswith(outside) == (n > 0)
 
@@ -164,9 +162,8 @@ def test_the_self_test_runs(tool, tmp_path, width, board):
 )
 def test_names_of_arduino_may_be_prefixes(tool, tmp_path, prefix):
     library = _unpacked(_model("linear", 8), tmp_path, prefix)
-    program = _built(
-        tool, "host", library, library / "examples/Ask/Ask.ino", '"1 0 0 4\\n"'
-    )
+    sketch = library / "examples/Ask/Ask.ino"
+    program = _built(tool, "host", library, sketch, '"1 0 0 4\\n"')
     assert _said(tool, "host", program)[0].startswith("class ")
 
 

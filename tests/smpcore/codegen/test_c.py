@@ -62,16 +62,20 @@ def test_c_gives_every_bit_of_the_emulator(cases, tool, way):
     assert_same_in_c(cases, tool(compiler), flags)
 
 
+def _sums(*kinds):
+    """Cases of linear rows and of similarities."""
+    models = [random_linear(), *map(random_kernel_model, kinds)]
+    return [odd_case(compile_model(model), 500) for model in models]
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_products_and_sums_are_rounded_one_by_one(tool, compiler):
     """Also by an engineer's project that lets its compiler contract them."""
     if "fma" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("this processor has no fused multiply-add")
-    models = [random_linear(), *map(random_kernel_model, ("rbf", "poly"))]
-    cases = [odd_case(compile_model(model), 500) for model in models]
     fused = ["-std=gnu99", "-O3", "-march=haswell"]
     fused += ["-ffp-contract=fast" if compiler == "gcc" else "-ffp-contract=on"]
-    assert_same_in_c(cases, tool(compiler), fused)
+    assert_same_in_c(_sums("rbf", "poly"), tool(compiler), fused)
 
 
 def _drawn(random):
@@ -103,11 +107,8 @@ def test_any_model_is_clean_under_the_sanitizers(tool, seed):
     for quant in (one for one in models if one.is_integer):
         reached = np.abs(quant.row_scores(any_integers(quant, 400))).max()
         assert reached <= quant.largest <= 2 ** (quant.accumulator - 1) - 1
-    codes = [
-        coded_model("rbf", 4 + seed, 1 + seed, seed),
-        coded_model("ncc", seed=seed),
-    ]
-    models += map(compile_model, codes)
+    models.append(compile_model(coded_model("rbf", 4 + seed, 1 + seed, seed)))
+    models.append(compile_model(coded_model("ncc", seed=seed)))
     assert_same_in_c([odd_case(one, 300, seed) for one in models], tool("gcc"), CLEAN)
 
 
@@ -145,13 +146,9 @@ def test_the_table_of_departures_from_misra_is_whole(tool, tmp_path):
     assert found == {*re.findall(rb"^\| ([\d.]+) \| [RA] \|", table, re.MULTILINE)}
 
 
-WARNINGS = (
-    "-Wall -Wextra -pedantic -Wfloat-equal -Wconversion -Wsign-conversion -Werror"
-)
+WARNINGS = "-Wall -Wextra -pedantic -Wfloat-equal -Wsign-conversion -Werror"
 LANGUAGES = [
-    ("gcc", "-std=c99"),
-    ("clang", "-std=c99"),
-    ("g++", "-x c++ -std=c++98"),
+    *(("gcc", "-std=c99"), ("clang", "-std=c99"), ("g++", "-x c++ -std=c++98")),
     ("g++", "-x c++ -std=c++17 -Wold-style-cast"),
     ("clang++", "-x c++ -std=c++17 -Wold-style-cast"),
 ]
@@ -191,10 +188,8 @@ def test_a_compiler_that_changes_bits_is_stopped_by_the_file(tool, tmp_path, wid
 
 
 def test_what_clang_does_not_tell_of_fast_math_is_taken_back(tool):
-    models = [random_linear(), *map(random_kernel_model, ("rbf", "poly", "cosine"))]
-    cases = [odd_case(compile_model(model), 500) for model in models]
     fast = ["-std=gnu99", "-O3", "-ffast-math", "-fno-finite-math-only"]
-    assert_same_in_c(cases, tool("clang"), fast)
+    assert_same_in_c(_sums("rbf", "poly", "cosine"), tool("clang"), fast)
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
@@ -233,16 +228,15 @@ def test_a_retrained_model_takes_its_place_or_does_not_compile(
     """The caller has no number of the model; another input or class stops it."""
 
     def compiled(seed, names):
-        make = partial(random_linear, seed=seed, density=1.0, feature_names=names)
-        model = one_value(make, 6, seed)
-        return quantise(compile_model(model), 8)
+        make = partial(random_linear, seed=seed, density=1.0, feature_names=(*names,))
+        return quantise(compile_model(one_value(make, 6, seed)), 8)
 
-    first = compiled(1, tuple("abcdef"))
+    first = compiled(1, "abcdef")
     interface = f"0x{interface_id(first)}UL"
     source = CALLER.format(format=SCHEMA, interface=interface)
     flags = f"-Wall -Wextra -pedantic -Werror -ffp-contract=off {standard}".split()
     build = [tool("gcc"), *flags, "caller.c", "mdl.c", "mdl_quantise.c", "-o", "caller"]
-    for model in (first, compiled(2, tuple("abcdef"))):
+    for model in (first, compiled(2, "abcdef")):
         write(tmp_path, emit_c99(model) | {"caller.c": source.encode()})
         run(*build, cwd=tmp_path)
         told, ranges_are_right = run(tmp_path / "caller").split()
@@ -251,7 +245,7 @@ def test_a_retrained_model_takes_its_place_or_does_not_compile(
         value = model.scores(x)[0, 0] * model.step + model.shift
         assert float(told) == pytest.approx(value, rel=1e-6)
         assert ranges_are_right == b"1"
-    write(tmp_path, emit_c99(compiled(1, tuple("abcdeg"))))
+    write(tmp_path, emit_c99(compiled(1, "abcdeg")))
     with pytest.raises(CommandFailed, match=r"interface_differs|are others"):
         run(*build, cwd=tmp_path)
 
@@ -269,22 +263,14 @@ def test_a_value_has_no_class(tool):
         assert b"class" not in (files["mdl.c"] + files["mdl.h"]).lower()
 
 
-def test_the_code_of_a_large_model_can_be_read():
-    """Its constants have a file of their own; classes have two lines each."""
-    files = [emit_c99(m) for g in groups().values() for m in g.values()]
-    files = [one for one in files if one["mdl.h"].count(b"\n") < 400]
-    sizes = [
-        one["mdl.c"].count(b"\n") for one in files if b"_label_99" not in one["mdl.c"]
-    ]
-    assert max(sizes) < 600
-    assert {"mdl_tables.h" in one for one in files} == {True, False}
-
-
-def test_the_models_take_every_branch():
-    whole = [m for g in groups().values() for m in g.values() if m.is_integer]
+def test_the_models_take_every_branch_and_large_ones_can_be_read():
+    """Their constants have a file of their own; classes have two lines each."""
+    models = [one for of_group in groups().values() for one in of_group.values()]
+    whole = [one for one in models if one.is_integer]
     assert {has_tables(one) for one in whole} == {True, False}
-    assert {(one.width, one.accumulator) for one in whole} == {
-        (8, 16),
-        (8, 32),
-        (16, 32),
-    }
+    sums = {(one.width, one.accumulator) for one in whole}
+    assert sums == {(8, 16), (8, 32), (16, 32)}
+    files = [one for one in map(emit_c99, models) if one["mdl.h"].count(b"\n") < 400]
+    short = [one["mdl.c"] for one in files if b"_label_99" not in one["mdl.c"]]
+    assert max(text.count(b"\n") for text in short) < 600
+    assert {"mdl_tables.h" in one for one in files} == {True, False}

@@ -29,32 +29,25 @@ def _hostile(n=300):
         *("\\" * 300, "", " ", "0", "\ud800"),
     ]
     random = np.random.default_rng(0)
-    letters = string.printable + "\\\"'?%*/\0\x7f\x80\u202e\U0001f600ÄÖ"
-    rest = n - len(known)
-    return known + [
-        "".join(random.choice(list(letters), random.integers(1, 40)))
-        for _ in range(rest)
-    ]
+    letters = [*string.printable, *"\\\"'?%*/\0\x7f\x80\u202e\U0001f600ÄÖ"]
+    sizes = random.integers(1, 40, n - len(known))
+    return known + ["".join(random.choice(letters, size)) for size in sizes]
 
 
 @pytest.fixture(scope="module", params=["floats", "integers"])
 def hostile(random_model, request):
     """300 hostile names: of columns, of classes and of levels."""
-    names = _hostile()
-    model = random_model(300, 300, 1, 0.05, feature_names=tuple(names))
+    names, taken = tuple(_hostile()), set()
+    model = random_model(300, 300, 1, 0.05, feature_names=names)
     compiled = compile_model(model)
-    inputs = list(compiled.inputs)
-    taken = set()
-    inputs[0] = replace(
-        inputs[0],
-        kind="category",
-        levels=tuple(names),
-        level_identifiers=tuple(identifier(n, taken) for n in names),
-        high=float(len(names) - 1),
-    )
-    level = np.where(part(compiled, "input") == 0, 7, -1)
+    own = tuple(identifier(name, taken) for name in names)
+    levels = {"levels": names, "level_identifiers": own}
+    first = replace(compiled.inputs[0], kind="category", **levels, high=299.0)
     compiled = changed(
-        compiled, inputs=tuple(inputs), level=level, classes=tuple(names)
+        compiled,
+        inputs=(first, *compiled.inputs[1:]),
+        level=np.where(part(compiled, "input") == 0, 7, -1),
+        classes=names,
     )
     return compiled if request.param == "floats" else quantise(compiled, 16)
 
@@ -102,21 +95,11 @@ def test_no_name_stands_in_the_files(hostile):
 
 
 def test_sizes_beyond_the_format_are_refused(random_model):
-    compiled = compile_model(random_model())
-    n = 70_000
-    rows = {
-        "bias": np.zeros(n),
-        "prototype_labels": np.arange(n),
-        "start": np.zeros(n + 1),
-    }
-    terms = {name: [] for name in ("input", "level", "weight")}
-    many = changed(compiled, classes=tuple(range(n)), **rows, **terms)
-    with pytest.raises(
-        ExportError, match="70000 classes, but generated C holds at most"
-    ):
-        emit_c99(many)
+    compiled, n = compile_model(random_model()), 70_000
+    rows = {"bias": np.zeros(n), "prototype_labels": range(n), "start": np.zeros(n + 1)}
+    rows |= {name: [] for name in ("input", "level", "weight")}
+    many = changed(compiled, classes=tuple(range(n)), **rows)
     wide = replace(compiled, inputs=compiled.inputs * 10_000)
-    with pytest.raises(
-        ExportError, match="60000 inputs, but generated C holds at most"
-    ):
-        emit_c99(wide)
+    for model, what in ((many, "70000 classes"), (wide, "60000 inputs")):
+        with pytest.raises(ExportError, match=f"{what}, but generated C holds at most"):
+            emit_c99(model)

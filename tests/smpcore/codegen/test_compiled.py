@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from sklearn.svm import SVC
 
 from smpcore import (
     METHODS,
@@ -257,21 +258,29 @@ def test_an_input_without_any_score_gets_the_fallback(kind):
     assert compiled.predict(np.full((1, len(compiled.inputs)), np.nan)) == ["class 2"]
 
 
-def test_a_compiled_svm_decides_as_the_svm():
+@pytest.mark.parametrize("kind", ["rbf", "poly"])
+def test_a_compiled_svm_decides_as_the_svm(kind):
     random = np.random.default_rng(0)
     X = random.normal(size=(200, 3)) * [1, 10, 100] + [0, 0, 5000]
     y = np.where(np.hypot(X[:, 0], X[:, 1] / 10) > 1.2, "out", "in")
-    for kind, degree in (("rbf", 1), ("poly", 3)):
-        model, machine = models.svm_model(X, y, kind=kind, degree=degree, coef0=1.0)
-        compiled = compile_model(model)
-        assert models.part(compiled, "n_anchors") == machine.n_support_.sum() > 10
-        scaled = (X - model.center) / model.scale
-        side = machine.decision_function(scaled)
-        scores = model.scores(X)
-        np.testing.assert_allclose(scores[:, 1] - scores[:, 0], side, atol=1e-9)
-        np.testing.assert_array_equal(
-            compiled.predict(compiled.rows(X)), machine.predict(scaled)
-        )
+    ends = {"center": X.mean(axis=0), "scale": X.std(axis=0)}
+    scaled = (X - ends["center"]) / ends["scale"]
+    how = {"gamma": 0.4, "degree": 3, "coef0": 1.0}
+    machine = SVC(kernel=kind, **how).fit(scaled, y)
+    ends |= {"low": X.min(axis=0), "high": X.max(axis=0), "classes": machine.classes_}
+    model = models.kernel_model(
+        scaled[machine.support_],
+        machine.dual_coef_.T * [-0.5, 0.5],
+        Similarity(kind, **how),
+        bias=machine.intercept_ * [-0.5, 0.5],
+        **ends,
+    )
+    compiled = compile_model(model)
+    assert models.part(compiled, "n_anchors") == machine.n_support_.sum() > 10
+    lead = np.diff(model.scores(X))[:, 0]
+    np.testing.assert_allclose(lead, machine.decision_function(scaled), atol=1e-9)
+    answers = compiled.predict(compiled.rows(X))
+    np.testing.assert_array_equal(answers, machine.predict(scaled))
 
 
 @pytest.mark.parametrize("kind", KINDS)

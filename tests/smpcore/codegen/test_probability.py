@@ -32,6 +32,7 @@ def _learned(n, seed=0):
     return calibrate(scores, y, np.array([0, 1]))
 
 
+_POINT = np.array([[0.0], [0.8]]), np.array([[0.0], [0.4]])
 CALIBRATIONS = {
     "sigmoid": _learned(300),
     "isotonic": _learned(8000),
@@ -40,9 +41,7 @@ CALIBRATIONS = {
     "steep": Calibration(9, 1e6, np.array([0.0, 3.0])),
     "hardly any slope": Calibration(9, 1e-12, np.array([0.0, -3.0])),
     "no slope": Calibration(9, 0.0, np.array([0.0, -1.0])),
-    "one point": Calibration(
-        9, 1.0, np.zeros(2), (np.array([[0.0], [0.8]]), np.array([[0.0], [0.4]]))
-    ),
+    "one point": Calibration(9, 1.0, np.zeros(2), _POINT),
 }
 
 #: What the table is made of, of a model: in floats, and with sums of few and many bits.
@@ -56,12 +55,9 @@ FORMATS = {
 
 def _leads(model, calibration):
     """Leads all over where the probability changes, and as far as there are any."""
-    random = np.random.default_rng(0)
-    width = 30 / max(calibration.slope, 1e-30)
-    middle = np.subtract(*calibration.offsets) / max(calibration.slope, 1e-30)
-    near = middle + width * np.append(
-        np.linspace(-1, 1, 30001), random.normal(size=999)
-    )
+    random, slope = np.random.default_rng(0), max(calibration.slope, 1e-30)
+    near = np.append(np.linspace(-30, 30, 30001), 30 * random.normal(size=999))
+    near = (np.subtract(*calibration.offsets) + near) / slope
     far = np.geomspace(1e-30, 1e30, 500)
     leads = np.concatenate([near, far, -far, [0.0]])
     if not model.is_integer:
@@ -85,10 +81,6 @@ def test_a_table_rises_and_is_as_near_as_it_says(name, number):
     assert table.error < (0.06 if "isotonic" in name else 0.005)
 
 
-def _shares(model, rows):
-    return model.probability.of_scores(model.scores(rows))
-
-
 def test_scores_that_are_no_numbers():
     table = probability_table(FORMATS["floats"], CALIBRATIONS["sigmoid"])
     lowest = -np.finfo(np.float32).max
@@ -104,18 +96,15 @@ def test_scores_that_are_no_numbers():
 @pytest.mark.parametrize("number", ["float32", "int8"])
 def test_only_a_calibrated_model_has_probabilities(random_model, number):
     model = random_model(5, 2, 2)
-    plain = contents(export(model, None, "c99", number, "mdl"))
     with_table = replace(model, calibration=CALIBRATIONS["sigmoid"])
-    found = contents(export(with_table, None, "c99", number, "mdl"))
+    both = [export(one, None, "c99", number, "mdl") for one in (model, with_table)]
+    plain, found = map(contents, both)
     assert b"_probability" not in b"".join(plain.values())
     assert b"probability(" in found["mdl.h"]
     readme = found["README.md"].decode()
     assert "## Probability" in readme and "at most 0.00" in readme
-    described = json.loads(found["mdl.schema.json"])
-    assert set(json.loads(found["mdl.json"])) == set(described["required"]) | {
-        "name",
-        "id",
-    }
+    required = {*json.loads(found["mdl.schema.json"])["required"]}
+    assert {*json.loads(found["mdl.json"])} == required | {"name", "id"}
     ids = [json.loads(files["mdl.json"])["id"] for files in (plain, found)]
     assert ids[0] == ids[1]
     given = (None, "verilog", "int8", "mdl")
@@ -124,59 +113,51 @@ def test_only_a_calibrated_model_has_probabilities(random_model, number):
 
 def test_shares_of_more_classes_are_as_near_as_is_said():
     """To the softmax in float64, on 10,000 rows of each structure."""
-    for name, model in groups()["calibrated"].items():
-        if "softmax" not in name:
-            continue
+    calibrated = groups()["calibrated"].items()
+    for model in (model for name, model in calibrated if "softmax" in name):
         rows = sample(model.source, 10_000).astype(np.float32)
         scores = model.scores(model.to_inputs(rows))
         shares = model.probability.of_scores(scores) / ONE
         real = SOFTMAX.probabilities(scores.astype(np.float64) * model.step)
         off, room = np.abs(shares - real).max(), 1e-5 * (not model.is_integer)
-        assert off <= model.probability.error + room and off < 0.005, (name, off)
+        assert off <= model.probability.error + room and off < 0.005
         assert np.abs(shares.sum(axis=1) - 1).max() < model.n_outputs / ONE
         assert np.ptp(real.argmax(axis=1)) and real.max() > 0.9
-        print(f"{name:20} off {off:.5f}, at most {model.probability.error:.5f}")
 
 
 def test_a_softmax_that_is_no_table_is_left_out(random_model):
     model = random_model(5, 3, 2)
     curve = np.array([[-1.0, 1.0], [0.1, 0.9]])
-    for none in (
-        Calibration(9, 1.0, np.zeros(3), (curve,) * 3),
-        Calibration(9, 0.0, np.zeros(3)),
-    ):
-        found = export(replace(model, calibration=none), None, "c99", "int8", "mdl")
+    for slope, curves in ((1.0, (curve,) * 3), (0.0, ())):
+        none = replace(model, calibration=Calibration(9, slope, np.zeros(3), curves))
+        found = export(none, None, "c99", "int8", "mdl")
         assert found == export(model, None, "c99", "int8", "mdl")
 
 
-def test_a_moved_threshold_changes_no_probability(random_model):
+@pytest.mark.parametrize(("number", "room"), [(None, 1e-5), (16, 1e-3)])
+def test_a_moved_threshold_changes_no_probability(random_model, number, room):
     model = replace(random_model(5, 2, 2), calibration=CALIBRATIONS["sigmoid"])
-    moved = at_threshold(model, 0.7)
     rows = np.random.default_rng(0).uniform(model.low, model.high, (500, 5))
-    for number in (None, 16):
-        shares = []
-        for one in (model, moved):
-            made = compile_model(one)
-            made = quantise(made, number) if number else made
-            made = calibrated(made, one.calibration)
-            shares.append(_shares(made, made.to_inputs(made.rows(rows))) / ONE)
-            real = one.probabilities(rows)[:, 1]
-            inside = np.abs(shares[-1] - real).max()
-            assert inside < made.probability.error + (1e-3 if number else 1e-5)
-        assert np.abs(shares[0] - shares[1]).max() < 0.01
+    shares = []
+    for one in (model, at_threshold(model, 0.7)):
+        made = compile_model(one)
+        made = calibrated(quantise(made, number) if number else made, one.calibration)
+        scores = made.scores(made.to_inputs(made.rows(rows)))
+        shares.append(made.probability.of_scores(scores) / ONE)
+        off = np.abs(shares[-1] - one.probabilities(rows)[:, 1]).max()
+        assert off < made.probability.error + room
+    assert np.abs(shares[0] - shares[1]).max() < 0.01
 
 
 @pytest.mark.parametrize("number", ["float32", "int16"])
 @pytest.mark.parametrize("target", ["c99", "python", "javascript", "rust"])
 def test_an_interval_is_a_constant(random_model, target, number):
-    widths = np.full(99, np.inf)
-    widths[:95] = np.linspace(0.1, 3.0, 95)
-    model = one_value(random_model, 6)
-    learned = [Calibration(500, half_widths=one) for one in (widths, widths * np.inf)]
-    found, few = (
-        contents(export(replace(model, calibration=one), None, target, number, "mdl"))
-        for one in learned
-    )
+    widths = np.append(np.linspace(0.1, 3.0, 95), [np.inf] * 4)
+    model, texts = one_value(random_model, 6), []
+    for half_widths in (widths, widths * np.inf):
+        one = replace(model, calibration=Calibration(500, half_widths=half_widths))
+        texts.append(contents(export(one, None, target, number, "mdl")))
+    found, few = texts
     assert b"HALF_WIDTH_90" not in b"".join(few.values())
     code = b"\n".join(text for name, text in found.items() if ".md" not in name)
     line = next(x for x in code.decode().splitlines() if "HALF_WIDTH_90" in x)

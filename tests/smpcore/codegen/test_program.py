@@ -77,11 +77,9 @@ def test_an_input_is_filled_and_shifted_and_a_category_is_not():
 def test_features_are_scaled_moved_and_made_as_long_as_1():
     parts = {"input": [0, 1], "level": [-1, -1], "factor": [2.0, 1.0]}
     values = np.array([[1, 4], [0, 0]], np.float32)
-    plain = run.apply(program.Features(**parts, move=[1.0, 0.0]), values)
-    np.testing.assert_array_equal(plain, [[3, 4], [1, 0]])
-    unit = run.apply(
-        program.Features(**parts, move=[1.0, 0.0], normalise="length"), values
-    )
+    plain = program.Features(**parts, move=[1.0, 0.0])
+    np.testing.assert_array_equal(run.apply(plain, values), [[3, 4], [1, 0]])
+    unit = run.apply(replace(plain, normalise="length"), values)
     np.testing.assert_allclose(unit, [[0.6, 0.8], [1, 0]], rtol=1e-6)
     both = program.Features(**parts, normalise="mean and length", move=[0.0, 0.0])
     found = run.apply(both, values)
@@ -119,23 +117,13 @@ def test_similarities_of_one_anchor(name):
 
 
 def test_whole_features_and_their_similarities():
-    features = program.FixedPointFeatures(
-        input=[0, 1],
-        level=[-1, 1],
-        factor=[3, 100],
-        origin=[2, 0],
-        places=[1, 0],
-        top=50,
-        feature=[0, 1],
-        per_unit=1.0,
-        zero=np.zeros(2),
-    )
+    parts = {"input": [0, 1], "level": [-1, 1], "factor": [3, 100], "origin": [2, 0]}
+    parts |= {"places": [1, 0], "top": 50, "feature": [0, 1], "per_unit": 1.0}
+    features = program.FixedPointFeatures(**parts, zero=np.zeros(2))
     t = run.apply(features, np.array([[10, 1], [-9, 0]]))
     np.testing.assert_array_equal(t, [[16, 50], [0, 0]])
-    exp2 = FixedPointExp2.of(4.0)
-    alike = program.FixedPointSimilarities(
-        anchor=[[16, 50], [14, 50]], power=2, exp2=exp2
-    )
+    anchors = {"anchor": [[16, 50], [14, 50]], "exp2": FixedPointExp2.of(4.0)}
+    alike = program.FixedPointSimilarities(**anchors, power=2)
     np.testing.assert_array_equal(run.distances(alike, t[:1]), [[0, 4]])
     found = run.apply(alike, t)
     assert found[0, 0] == ONE and found[1, 0] == 0

@@ -1,6 +1,7 @@
 """JavaScript, Python, MicroPython and Rust answer as the emulator, bit for bit."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import LOWEST, SparseCode, WeightedInputs
+from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.models import (
     changed,
     farthest_rows,
@@ -43,14 +45,9 @@ def _names(model):
     """Functions that answer a row, and how many numbers each gives."""
     if model.is_regression:
         return {"row_scores": 1, "predict": 1, "value": 1}
-    rows, classes = model.n_rows, model.n_outputs
-    found = {
-        "row_scores": rows,
-        "scores": classes,
-        "predict": 1,
-        "margin": 1,
-        "sure": 1,
-    }
+    classes = model.n_outputs
+    found = {"row_scores": model.n_rows, "scores": classes}
+    found |= dict.fromkeys(("predict", "margin", "sure"), 1)
     if model.probability:
         found |= {"probability": 1} if classes == 2 else {"probabilities": classes}
     return found
@@ -58,18 +55,16 @@ def _names(model):
 
 def _rows(model, n=200):
     """Test vectors, rows at random, and rows of what should never come."""
-    random = np.random.default_rng(0)
+    random, vectors = np.random.default_rng(0), codegen.test_vectors(model).rows
+    drawn = model.to_inputs(sample(model.source, n))
     if model.is_integer:
-        drawn = model.quantise(sample(model.source, n))
-        ends = container_ends(model.width)
-        wild = random.integers(ends[0], ends[1] + 1, drawn.shape)
-        corners = random.choice(ends, drawn.shape)
-        return np.vstack([codegen.test_vectors(model).rows, drawn, wild, corners])
-    drawn, wild = np.repeat(sample(model, n)[None], 2, axis=0)
+        corners = random.choice(container_ends(model.width), drawn.shape)
+        return np.vstack([vectors, drawn, any_integers(model, n), corners])
+    wild = drawn.copy()
     strange = random.choice([np.nan, np.inf, -np.inf, 1e30, -3e38, 1e-40, -1, 2], n)
     wild[np.arange(n), random.integers(0, wild.shape[1], n)] = strange
     wild *= random.choice([1.0, 100.0], (n, 1))
-    return np.vstack([codegen.test_vectors(model).rows, drawn, wild])
+    return np.vstack([vectors, drawn, wild])
 
 
 def _equal(found, expected):
@@ -80,9 +75,9 @@ def _equal(found, expected):
     np.testing.assert_array_equal(np.signbit(found)[known], np.signbit(expected)[known])
 
 
-def compare(answers, models, n=200):
+def compare(answers, models):
     """Every answer to every row is that of the emulator; all the scores."""
-    tasks = [(m, _rows(m, n)[answers.rows], _names(m)) for m in models]
+    tasks = [(m, _rows(m)[answers.rows], _names(m)) for m in models]
     for (model, rows, _), found in zip(tasks, answers(tasks), strict=True):
         _equal(found["row_scores"], model.row_scores(rows))
         scores = model.scores(rows)
@@ -113,29 +108,16 @@ def test_every_model_gives_the_same_bits(answers, group):
 
 def _code_of_inputs(n, n_dimensions, seed):
     """The code of the inputs themselves, among prototypes that may be dependent."""
-    random = np.random.default_rng(seed)
-    anchors = random.normal(size=(n, n_dimensions))
+    anchors = np.random.default_rng(seed).normal(size=(n, n_dimensions))
     anchors /= np.linalg.norm(anchors, axis=1, keepdims=True)
     each, one = np.arange(n), np.ones(n)
-    take = WeightedInputs(
-        bias=0 * one, start=np.arange(n + 1), input=each, level=0 * each - 1, weight=one
-    )
-    code = SparseCode(
-        size=6,
-        gram=anchors @ anchors.T,
-        votes=np.eye(2)[each % 2],
-        fallback=1,
-        unrepresented=0.25,
-    )
-    return CompiledModel(
-        operations=(take, code),
-        prototype_labels=[0, 1],
-        inputs=tuple(
-            CompiledInput(k, f"x{k}", f"x{k}", "number", -2.0, 2.0) for k in each
-        ),
-        classes=("a", "b"),
-        fallback=1,
-    )
+    take = {"bias": 0 * one, "start": np.arange(n + 1), "input": each}
+    take = WeightedInputs(**take, level=0 * each - 1, weight=one)
+    parts = {"size": 6, "gram": anchors @ anchors.T, "votes": np.eye(2)[each % 2]}
+    code = SparseCode(**parts, fallback=1, unrepresented=0.25)
+    inputs = (CompiledInput(k, f"x{k}", f"x{k}", "number", -2.0, 2.0) for k in each)
+    answer = {"prototype_labels": [0, 1], "classes": ("a", "b"), "fallback": 1}
+    return CompiledModel(operations=(take, code), inputs=tuple(inputs), **answer)
 
 
 def test_any_search_for_a_code_gives_the_same_bits(answers):
@@ -160,21 +142,19 @@ def test_distances_above_31_bits_are_exact(answers):
 def test_ties_band_and_fallback_are_those_of_the_emulator(answers, random_model):
     base = compile_model(random_model(3, density=1.0))
     # Steps that float32 adds without rounding: many scores are equal.
-    weight = np.round(part(base, "weight") * 4) / 4
-    coarse = {"weight": weight, "bias": np.zeros(base.n_rows)}
+    coarse = {"weight": np.round(part(base, "weight") * 4) / 4}
+    coarse |= {"bias": np.zeros(base.n_rows), "band": 0.5}
+    coarse["inputs"] = tuple(replace(entry, offset=0.0) for entry in base.inputs)
     rows = np.random.default_rng(0).integers(-9, 9, (600, 3)) / 4.0
     rows[:60] = np.where(rows[:60] > 0, np.inf, -np.inf)
     rows[60:70] = np.nan
-    inputs = tuple(replace(entry, offset=0.0) for entry in base.inputs)
     tasks = []
-    for tie in (0.0, 0.25):
-        for fallback in (0, 2):
-            others = {"inputs": inputs, "tie": tie, "fallback": fallback, "band": 0.5}
-            model = changed(base, **coarse, **others)
-            tasks.append((model, rows, _names(model)))
-            if not fallback:
-                quant = quantise(replace(model, fallback=fallback), 8)
-                tasks.append((quant, quant.quantise(rows), _names(quant)))
+    for tie, fallback in product((0.0, 0.25), (0, 2)):
+        model = changed(base, tie=tie, fallback=fallback, **coarse)
+        tasks.append((model, rows, _names(model)))
+        if not fallback:
+            quant = quantise(model, 8)
+            tasks.append((quant, quant.quantise(rows), _names(quant)))
     moved = silent = 0
     for (model, given, _), found in zip(tasks, answers(tasks), strict=True):
         scores = model.scores(given)
@@ -190,14 +170,12 @@ def test_quantise_gives_the_same_integers(answers, mixed, mixed_model):
     raw = np.vstack([mixed_model.rows(mixed[0].frame), sample(mixed_model, 300)])
     random = np.random.default_rng(0)
     strange = [np.nan, np.inf, -np.inf, 1e30, -1, 1.5, 99, 2005.5, -0.0]
-    at = random.integers(0, raw.shape[1], len(raw))
+    n, at = raw.shape[1], random.integers(0, raw.shape[1], len(raw))
     raw[np.arange(len(raw)), at] = random.choice(strange, len(raw))
-    n = raw.shape[1]
-    models = [quantise(mixed_model, width) for width in (8, 16)]
-    tasks = [(model, raw, {"quantise": n}) for model in models]
-    for model, found in zip(models, answers(tasks), strict=True):
-        _equal(found["quantise"], model.quantise(raw))
+    for model in (quantise(mixed_model, width) for width in (8, 16)):
         whole = model.quantise(raw)
+        (found,) = answers([(model, raw, {"quantise": n})])
+        _equal(found["quantise"], whole)
         (ends,) = answers([(model, whole, {"saturated": 1})])
         _equal(ends["saturated"], model.saturated(whole))
         assert 0 < ends["saturated"].sum() < ends["saturated"].size

@@ -15,6 +15,7 @@ from smpcore.codegen.targets.verilog.source import (
     emit_verilog,
 )
 from smpcore.errors import ExportError
+from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.models import random_kernel_model
 from tests.smpcore.codegen.toolchain import bundle, run
 
@@ -26,19 +27,15 @@ MODELS = {
 }
 
 
-def value_model(random_model):
-    """A regression model of one row."""
-    return random_model(6, 1, 1, pooling="sum", votes=np.ones((1, 1)), classes=None)
-
-
 @pytest.fixture
 def quant_of(random_model, mixed_model):
+    one_row = {"pooling": "sum", "votes": np.ones((1, 1)), "classes": None}
+
     def make(name, width, tie=0.0):
-        if name == "categories":
-            compiled = mixed_model
-        elif name == "regression":
-            compiled = compile_model(value_model(random_model))
-        else:
+        compiled = mixed_model
+        if name == "regression":
+            compiled = compile_model(random_model(6, 1, 1, **one_row))
+        elif name != "categories":
             compiled = compile_model(random_model(**MODELS[name]))
         compiled = dataclasses.replace(compiled, tie=float(np.float32(tie)))
         return quantise(compiled, width)
@@ -48,11 +45,9 @@ def quant_of(random_model, mixed_model):
 
 def many_rows(quant, n=300):
     """Rows inside the ranges, rows of any bits, and the test vectors."""
-    limit = 2 ** (quant.width - 1)
-    random = np.random.default_rng(0)
     inside = quant.quantise(sample(quant.source, n))
-    bits = random.integers(-limit, limit, (n, len(quant.inputs)))
-    rows = np.vstack([codegen.test_vectors(quant).rows, inside, bits]).astype(np.int64)
+    rows = [codegen.test_vectors(quant).rows, inside, any_integers(quant, n)]
+    rows = np.vstack(rows).astype(np.int64)
     kinds = ("random",) * len(rows)
     return codegen.TestVectors(rows, quant.scores(rows), quant.winners(rows), kinds)
 
@@ -66,8 +61,7 @@ def simulate(tool, folder, files, bench):
     return run(tool("vvp"), "-n", "sim", cwd=folder).decode()
 
 
-@pytest.mark.parametrize("tie", [0.0, 0.3])
-@pytest.mark.parametrize("width", [8, 16])
+@pytest.mark.parametrize(("width", "tie"), [(8, 0.0), (8, 0.3), (16, 0.3)])
 @pytest.mark.parametrize("name", [*MODELS, "categories", "regression"])
 def test_every_score_and_answer_is_that_of_the_emulator(
     quant_of, tool, tmp_path, name, width, tie

@@ -1,6 +1,7 @@
 """The self-test of generated C notices every number that is wrong by a digit."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,19 +43,10 @@ def _similarity(kind, dense):
         mixing[np.arange(6) % 2 == 0, 0] = mixing[np.arange(6) % 2 == 1, 1] = 0.0
     # Overlaps are of histograms as they are: their centre is 0.
     center = np.full(3, 0.0 if kind == "intersection" else 1e4)
-    return random_kernel_model(
-        kind,
-        n_features=3,
-        n_anchors=6,
-        n_classes=2,
-        mixing=mixing,
-        bias=np.array([0.1, -0.1]),
-        votes=np.eye(2),
-        counts=np.ones(2, dtype=np.int64),
-        center=center,
-        low=center - 2 * (kind != "intersection"),
-        high=center + 2,
-    )
+    parts = {"mixing": mixing, "bias": np.array([0.1, -0.1]), "votes": np.eye(2)}
+    parts |= {"counts": np.ones(2, dtype=np.int64), "center": center}
+    parts |= {"low": center - 2 * (kind != "intersection"), "high": center + 2}
+    return random_kernel_model(kind, 3, 6, 2, **parts)
 
 
 #: A large intercept would hide the last digits of what is added to it.
@@ -63,20 +55,16 @@ SMALL = {"intercept": np.array([0.1])}
 FLOATS = {
     "linear": lambda: random_linear(4, 2, density=0.7),
     "value": lambda: one_value(random_linear, 6, **SMALL),
-    "value, laplacian": lambda: one_value(
-        random_kernel_model, 6, kind="laplacian", **SMALL
-    ),
     "code, features": lambda: coded_model("features", 5, n_features=3, n_anchors=6),
-    **{
-        f"{kind}, {'dense' if dense else 'sparse'}": lambda kind=kind, dense=dense: (
-            _similarity(kind, dense)
-        )
-        for number, kind in enumerate(SIMILARITIES)
-        for dense in (number % 2 == 0, number % 2 == 1)
-    },
     "code, cosine": lambda: coded_model("cosine", 5, n_features=3, n_anchors=6),
-    "value, ncc": lambda: one_value(random_kernel_model, 6, kind="ncc", **SMALL),
 }
+for number, kind in enumerate(SIMILARITIES):
+    for dense in (number % 2 == 0, number % 2 == 1):
+        name = f"{kind}, {'dense' if dense else 'sparse'}"
+        FLOATS[name] = partial(_similarity, kind, dense)
+for kind in ("laplacian", "ncc"):
+    make = partial(random_kernel_model, kind)
+    FLOATS[f"value, {kind}"] = partial(one_value, make, 6, **SMALL)
 RARE = {"code, cosine", "value, ncc", *list(FLOATS)[5:18:2]}
 
 

@@ -11,15 +11,12 @@ from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.targets.c99.source import selftest_files
 from smpcore.codegen.vectors import conversions
 from tests.smpcore.codegen.models import conversion_models, random_linear
-from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, unnoticed
+from tests.smpcore.codegen.toolchain import STRICT, CommandFailed, run, unnoticed, write
+
+widths = pytest.mark.parametrize("width", [8, 16])
 
 
-@pytest.fixture(params=[8, 16])
-def width(request):
-    """Bits of an input."""
-    return request.param
-
-
+@widths
 @pytest.mark.parametrize("name", conversion_models())
 def test_vectors_are_what_they_are_called(name, width):
     quant = conversion_models()[name](width)
@@ -73,33 +70,30 @@ int main(void)
 """
 
 
+@widths
 def test_every_count_of_a_converter_is_converted_without_floats(tool, tmp_path, width):
     """As far from exact numbers as the header says, for all 10 and 12 bits."""
     compiled = compile_model(random_linear(4, 2, 1, 1.0))
-    names = [entry.name for entry in compiled.inputs]
-    spans = zip(names, COUNTS, strict=True)
+    spans = zip((entry.name for entry in compiled.inputs), COUNTS, strict=True)
     ranges = {n: SensorRange(*ends, True, "counts") for n, ends in spans}
     quant = quantise(compiled, width, ranges)
-    for name, content in emit_c99(quant).items():
-        (tmp_path / name).write_bytes(content)
-    (tmp_path / "main.c").write_text(_EVERY_COUNT)
+    write(tmp_path, emit_c99(quant) | {"main.c": _EVERY_COUNT.encode()})
     flags = [*STRICT, "-fsanitize=integer,undefined", "-fno-sanitize-recover=all"]
     run(tool("clang"), *flags, "main.c", "-o", "run", cwd=tmp_path)
     found = np.loadtxt(run(tmp_path / "run").decode().splitlines(), dtype=int)
     counts, header = np.arange(-600, 4200), (tmp_path / "mdl.h").read_text()
     least, most = container_ends(width)
-    for place, (low, high) in enumerate(COUNTS):
-        line = re.search(
-            rf"COUNT_FEATURE_{place}.*most ([\d.]+)(, \d+ unlike)?", header
-        )
-        one, q = quant.inputs[place], found[:, place]
+    told = re.findall(r"COUNT_FEATURE_\d.*most ([\d.]+)(?:, (\d+) unlike)?", header)
+    for one, (low, high), q, (off, unlike) in zip(
+        quant.inputs, COUNTS, found.T, told, strict=True
+    ):
         assert (q[counts < low] == least).all() and (q[counts > high] == most).all()
         inside = (counts >= low) & (counts <= high)
         exact = (counts[inside] - one.zero) * one.per_unit
-        off = np.abs(q[inside] - exact).max()
-        assert off <= float(line[1]) <= min(0.5001, off + 2e-4)
+        real = np.abs(q[inside] - exact).max()
+        assert real <= float(off) <= min(0.5001, real + 2e-4)
         differ = q[inside] != one.quantise(counts[inside], width)
-        assert f"{differ.sum()} unlike" in line[0] if differ.any() else not line[2]
+        assert int(unlike or 0) == differ.sum()
     arm = ["-mcpu=cortex-m0", "-mthumb", "-Os", "-c", "main.c", "-o", "m.o"]
     run(tool("arm-none-eabi-gcc"), *arm, cwd=tmp_path)
     assert b"aeabi" not in run(tool("arm-none-eabi-nm"), "m.o", cwd=tmp_path)
@@ -112,12 +106,9 @@ int main(void) { return mdl_selftest_quantise(); }
 
 
 def _put(folder, quant):
-    files = emit_c99(quant)
+    files = emit_c99(quant) | {"main.c": _MAIN.encode()}
     texts = selftest_files(quant, codegen.test_vectors(quant), "mdl")
-    files |= {name: text.encode() for name, text in texts.items()}
-    files["main.c"] = _MAIN.encode()
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
+    write(folder, files | {name: text.encode() for name, text in texts.items()})
 
 
 #: Line of the conversion -> what a careless hand would write.
@@ -134,19 +125,21 @@ CARELESS = [
 ]
 
 
-@pytest.mark.parametrize(("line", "careless"), CARELESS)
-def test_a_careless_conversion_is_told(tool, tmp_path, width, line, careless):
+@widths
+def test_a_careless_conversion_is_told(tool, tmp_path, width):
     _put(tmp_path, conversion_models()["mixed"](width))
     path = tmp_path / "mdl_quantise.c"
     text = path.read_text()
-    assert text.count(line) == 1
-    path.write_text(text.replace(line, careless))
     files = ["main.c", "mdl_selftest_quantise.c", "mdl_quantise.c", "-o", "run"]
-    run(tool("gcc"), "-std=c99", "-w", *files, cwd=tmp_path)
-    with pytest.raises(CommandFailed):
-        run(tmp_path / "run")
+    for line, careless in CARELESS:
+        assert text.count(line) == 1
+        path.write_text(text.replace(line, careless))
+        run(tool("gcc"), "-std=c99", "-w", *files, cwd=tmp_path)
+        with pytest.raises(CommandFailed):
+            run(tmp_path / "run")
 
 
+@widths
 def test_every_wrong_number_is_told(tool, tmp_path, width):
     tool("gcc")
     _put(tmp_path, conversion_models()["large"](width))

@@ -2,14 +2,16 @@
 
 import json
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
 
-from smpcore import METHODS, codegen, load_dataset, prepare, split
+from smpcore import METHODS, codegen, prepare, split
 from smpcore.codegen import QuantModel, SensorRange, compile_model, quantise
 from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import ExportError
+from tests.bench.export import fitted as at_defaults
 from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.models import mixed_columns
 from tests.smpcore.codegen.toolchain import readme as readme_of
@@ -17,25 +19,10 @@ from tests.smpcore.codegen.toolchain import readme as readme_of
 LINEAR = ("smp", "smallk", "mprotsvm")
 
 
-@pytest.fixture(scope="module")
-def fitted():
+@cache
+def fitted(data, method):
     """A model of a method at its defaults, its table, and the compiled model."""
-    known = {}
-
-    def fit(data, method):
-        if (data, method) not in known:
-            dataset = load_dataset(data)
-            parts = split(dataset)
-            preparation = prepare(dataset, parts.train)
-            X = preparation.transform(dataset.frame)[parts.train]
-            row = METHODS[method]
-            estimator = row.estimator(row.defaults()).fit(X, dataset.y[parts.train])
-            compiled = compile_model(estimator.model_, preparation)
-            test = dataset.frame.iloc[parts.test]
-            known[data, method] = estimator.model_, preparation, test, compiled
-        return known[data, method]
-
-    return fit
+    return at_defaults(data, METHODS[method])
 
 
 @pytest.mark.parametrize("width", [8, 16])
@@ -51,14 +38,14 @@ def test_the_largest_sum_is_reached_but_not_passed(random_model, width):
         assert drawn.max() <= quant.largest
 
 
-def test_whole_numbers_that_fit_are_taken_as_they_are(fitted):
+def test_whole_numbers_that_fit_are_taken_as_they_are():
     quant = quantise(fitted("digits", "smallk")[-1], 16)
     assert all(one.is_itself for one in quant.inputs) and not quant.converts
     rows = quant.rows(fitted("digits", "smallk")[2])
     np.testing.assert_array_equal(quant.quantise(rows), rows)
 
 
-def test_a_range_of_the_users_own_is_kept(fitted):
+def test_a_range_of_the_users_own_is_kept():
     compiled = fitted("iris", "smallk")[-1]
     name = compiled.inputs[0].name
     given = {name: SensorRange(0, 1023, integer=True, unit="counts")}
@@ -72,24 +59,21 @@ def test_a_range_of_the_users_own_is_kept(fitted):
 
 
 @pytest.mark.parametrize(
-    ("ranges", "told"),
+    ("name", "ends", "told"),
     [
-        ({"petal length": SensorRange(0, 1)}, "no input 'petal length'"),
-        ({"petal_length": SensorRange(1, 1)}, "low end should be below"),
-        ({"petal_length": SensorRange(2, 1)}, "low end should be below"),
-        ({"petal_length": SensorRange(0, float("nan"))}, "both ends should be numbers"),
-        ({"petal_length": SensorRange(0, float("inf"))}, "both ends should be numbers"),
+        ("petal length", (0, 1), "no input 'petal length'"),
+        ("petal length (cm)", (1, 1), "low end should be below"),
+        ("petal length (cm)", (2, 1), "low end should be below"),
+        ("petal length (cm)", (0, float("nan")), "both ends should be numbers"),
+        ("petal length (cm)", (0, float("inf")), "both ends should be numbers"),
     ],
 )
-def test_a_range_that_is_none_is_refused(fitted, ranges, told):
-    compiled = fitted("iris", "mprotsvm")[-1]
-    real = compiled.inputs[2].name
-    ranges = {real if k == "petal_length" else k: v for k, v in ranges.items()}
+def test_a_range_that_is_none_is_refused(name, ends, told):
     with pytest.raises(ExportError, match=told):
-        quantise(compiled, 8, ranges)
+        quantise(fitted("iris", "mprotsvm")[-1], 8, {name: SensorRange(*ends)})
 
 
-def test_a_wrong_width_is_refused(fitted):
+def test_a_wrong_width_is_refused():
     with pytest.raises(ExportError, match="8 or 16"):
         quantise(fitted("iris", "smp")[-1], 12)
     with pytest.raises(ExportError, match="16 or 32"):
@@ -97,7 +81,7 @@ def test_a_wrong_width_is_refused(fitted):
 
 
 @pytest.mark.parametrize("accumulator", [16, 32])
-def test_the_sums_have_the_bits_asked_for(fitted, accumulator):
+def test_the_sums_have_the_bits_asked_for(accumulator):
     quant = quantise(fitted("iris", "smp")[-1], 8, accumulator=accumulator)
     assert quant.accumulator == accumulator
 
@@ -118,8 +102,7 @@ def fitted_to(dataset, method):
     "name", ["flags, 12-bit counter, floats", "years, flags, floats"]
 )
 def test_whole_numbers_beside_others_leave_weights_their_digits(name, method):
-    dataset = mixed_columns(name)
-    model, compiled, table, X = fitted_to(dataset, method)
+    model, compiled, table, X = fitted_to(mixed_columns(name), method)
     for width, most in ((16, 0.005), (8, 0.03)):
         quant = quantise(compiled, width)
         differs = (quant.predict_frame(table) != model.predict(X)).mean()
@@ -153,7 +136,7 @@ def test_flags_keep_their_accuracy(name):
         assert (answers == truth).mean() >= right - 0.01
 
 
-def test_8_bits_multiply_pixels_of_uneven_ranges(fitted):
+def test_8_bits_multiply_pixels_of_uneven_ranges():
     model, preparation, test, compiled = fitted("digits", "smallk")
     quant = quantise(compiled, 8)
     assert all(one.exact and one.zero == 0 for one in quant.inputs)

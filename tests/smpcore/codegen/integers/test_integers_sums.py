@@ -1,7 +1,8 @@
 """Similarity sums in integers: proofs, errors, and C that gives every score."""
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -15,12 +16,12 @@ from tests.smpcore.codegen.c_programs import near_rows
 from tests.smpcore.codegen.models import (
     coded_model,
     farthest_rows,
+    one_value,
     random_kernel_model,
-    svm_model,
     whole_distances,
 )
 
-#: Name of a model -> data, method ("svm": of scikit-learn) and its parameters.
+#: Name of a model -> data, method and its parameters.
 MODELS = {
     "digits": ("digits", "supersparse", {"n_prototypes": 10}),
     "breast cancer": ("breast_cancer", "supersparse", {}),
@@ -28,8 +29,8 @@ MODELS = {
     "iris laplacian": ("iris", "supersparse", {"similarity": "laplacian"}),
     "wine laplacian": ("wine", "supersparse", {"similarity": "laplacian"}),
     "iris margin": ("iris", "mprotsvm", {"kernel": "rbf"}),
-    "breast cancer svm": ("breast_cancer", "svm", {}),
-    "wine svm": ("wine", "svm", {}),
+    "breast cancer margin": ("breast_cancer", "mprotsvm", {"kernel": "rbf"}),
+    "wine margin": ("wine", "mprotsvm", {"kernel": "rbf"}),
     "diabetes": ("diabetes", "supersparse", {}),
 }
 
@@ -43,12 +44,9 @@ def fitted(name):
     preparation = prepare(dataset, parts.train)
     X = preparation.transform(dataset.frame)[parts.train]
     y = dataset.y[parts.train]
-    if method == "svm":
-        model, _ = svm_model(X, y)
-    else:
-        row, task = METHODS[method], dataset.task
-        values = {**row.defaults(task), **parameters}
-        model = row.estimator(values, task).fit(X, y).model_
+    row, task = METHODS[method], dataset.task
+    values = {**row.defaults(task), **parameters}
+    model = row.estimator(values, task).fit(X, y).model_
     test = dataset.frame.iloc[parts.test]
     return model, preparation, test, compile_model(model, preparation)
 
@@ -56,54 +54,46 @@ def fitted(name):
 def _random_model(seed):
     """Columns of very different size, some with values far from all others."""
     random = np.random.default_rng(seed)
-    kind = ("rbf", "laplacian")[seed % 2]
-    d, n_anchors, n_classes = (
-        int(random.integers(*r)) for r in ((1, 40), (1, 30), (2, 6))
-    )
+    kind, density = ("rbf", "laplacian")[seed % 2], 0.3 if seed % 3 else 1.0
+    sizes = [int(random.integers(*ends)) for ends in ((1, 40), (1, 30), (2, 6))]
+    d = sizes[0]
     scale = 10.0 ** random.uniform(-6, 6, d)
     center = scale * random.normal(size=d) * 10.0 ** random.uniform(0, 3)
     spread = np.where(random.random(d) < 0.1, 10.0 ** random.uniform(0, 3, d), 1.0)
     parts = {"scale": scale, "center": center}
     parts |= {"low": center - 2 * scale * spread, "high": center + 2 * scale * spread}
-    if seed % 5 == 0:
-        parts |= {"classes": None, "pooling": "sum", "intercept": np.array([40.0])}
-        parts |= {"votes": random.normal(size=(2 * n_classes, 1))}
-    density = 0.3 if seed % 3 else 1.0
-    return random_kernel_model(kind, d, n_anchors, n_classes, density, seed, **parts)
+    make = partial(random_kernel_model, kind, *sizes, density, seed, **parts)
+    return one_value(make, 2 * sizes[2], seed) if seed % 5 == 0 else make()
 
 
 def _random_rows(model, seed):
     """Raw rows inside the range, near the anchors, and outside."""
-    random = np.random.default_rng(seed)
-    n, d = 400, model.n_features
-    near = model.anchors[random.integers(0, len(model.anchors), n)]
-    near = model.center + model.scale * (near + 0.3 * random.normal(size=(n, d)))
-    inside = random.uniform(model.low, model.high, (n, d))
-    outside = random.uniform(
-        2 * model.low - model.high, 2 * model.high - model.low, (n, d)
-    )
+    random, size = np.random.default_rng(seed), (400, model.n_features)
+    near = model.anchors[random.integers(0, len(model.anchors), 400)]
+    near = model.center + model.scale * (near + 0.3 * random.normal(size=size))
+    inside = random.uniform(model.low, model.high, size)
+    width = model.high - model.low
+    outside = random.uniform(model.low - width, model.high + width, size)
     return np.vstack([inside, near, outside])
 
 
 def test_random_models_keep_their_bounds():
     done = {8: 0, 16: 0}
-    for seed in range(24):
+    for seed, width in product(range(24), done):
         model = _random_model(seed)
-        compiled, X = compile_model(model), _random_rows(model, seed)
-        for width in (8, 16):
-            try:
-                quant = quantise(compiled, width)
-            except ExportError as refused:
-                assert width == 8 and "choose 16 bits" in str(refused)
-                continue
-            done[width] += 1
-            found = agreement(quant, model, X)
-            assert found.n_broken == 0
-            exact = model.scores(X)
-            exact = exact - (exact[:, :1] if quant.relative else 0)
-            rows = quant.rows(X)
-            error = np.abs(quant.real_scores(rows) - exact)
-            assert (error <= error_bound(quant, rows)).all()
+        X = _random_rows(model, seed)
+        try:
+            quant = quantise(compile_model(model), width)
+        except ExportError as refused:
+            assert width == 8 and "choose 16 bits" in str(refused)
+            continue
+        done[width] += 1
+        assert agreement(quant, model, X).n_broken == 0
+        exact = model.scores(X)
+        exact = exact - (exact[:, :1] if quant.relative else 0)
+        rows = quant.rows(X)
+        error = np.abs(quant.real_scores(rows) - exact)
+        assert (error <= error_bound(quant, rows)).all()
     assert done[8] >= 5 and done[16] >= 20
 
 
@@ -112,30 +102,22 @@ def test_random_models_keep_their_bounds():
 def test_no_bits_lead_beyond_what_is_proved(name, width):
     model, preparation, test, compiled = fitted(name)
     quant = quantise(compiled, width)
+    farthest = farthest_rows(quant)
+    reached = whole_distances(quant, farthest)
     if width == 16:  # enough is proved
         found = agreement(quant, model, test, preparation)
         assert found.n_equal == found.n_rows
         assert found.n_certified >= 0.9 * found.n_rows
-    reached = whole_distances(quant, farthest_rows(quant))
-    most = whole_distances(
-        quant, near_rows(quant, quant.values(farthest_rows(quant)), 20_000)
-    )
+        # The finest grid whose distances fit: twice as fine would not.
+        assert reached.max() > 2**30 or name not in ("digits", "breast cancer")
+    most = whole_distances(quant, near_rows(quant, quant.values(farthest), 20_000))
     # Features do not mix in a distance, so its largest value is known exactly.
     np.testing.assert_array_equal(reached.diagonal(), most.max(axis=0))
     assert most.max() <= 2**32 - 1
-    scores = np.abs(
-        quant.row_scores(near_rows(quant, quant.rows(fitted(name)[2]), 20_000))
-    )
+    scores = np.abs(quant.row_scores(near_rows(quant, quant.rows(test), 20_000)))
     assert scores.max() <= quant.largest <= 2**31 - 1
     told = np.abs(quant.row_scores(saturating_row(quant)[None])).max()
     assert 0 < told <= quant.largest
-
-
-def test_wide_tables_use_their_bits():
-    """The finest grid whose distances fit: twice as fine would not."""
-    for name in ("digits", "breast cancer"):
-        quant = quantise(fitted(name)[-1], 16)
-        assert whole_distances(quant, farthest_rows(quant)).max() > 2**30
 
 
 @pytest.mark.parametrize("scale", [0.7, 5.0, 1000.3, 1e5, 3.3e6, MOST_SCALE])
@@ -155,24 +137,26 @@ def test_fading_is_as_exact_as_proved(scale):
 
 
 def test_8_bits_are_refused_where_they_are_too_coarse():
-    wide = {"low": np.full(5, -500.0), "high": np.full(5, 500.0)}
-    model = random_kernel_model("rbf", center=np.zeros(5), scale=np.ones(5), **wide)
-    compiled = compile_model(model)
-    with pytest.raises(
-        ExportError, match=r"In 8 bits, input 'feature .*choose 16 bits"
-    ):
-        quantise(compiled, 8)
-    assert quantise(compiled, 16).width == 16
-    for scale in (1e2, 1e6):  # anchors far from each other
+    def wide(end):
+        ends = {"low": np.full(5, -end), "high": np.full(5, end)}
+        parts = {"center": np.zeros(5), "scale": np.ones(5)}
+        return compile_model(random_kernel_model("rbf", **parts, **ends))
+
+    def apart(by):
         model = random_kernel_model("laplacian", 40)
-        compiled = compile_model(replace(model, anchors=scale * model.anchors))
-        with pytest.raises(ExportError, match="spread that is small beside its range"):
+        return compile_model(replace(model, anchors=by * model.anchors))
+
+    small = "spread that is small beside its range"
+    for compiled, words in (
+        (wide(500.0), r"In 8 bits, input 'feature .*choose 16 bits"),
+        (apart(1e2), small),
+        (apart(1e6), small),
+    ):
+        with pytest.raises(ExportError, match=words):
             quantise(compiled, 8)
         assert quantise(compiled, 16).width == 16
-    far = {"low": np.full(5, -1e6), "high": np.full(5, 1e6)}
-    model = random_kernel_model("rbf", center=np.zeros(5), scale=np.ones(5), **far)
     with pytest.raises(ExportError, match="export the model as 32-bit floats"):
-        quantise(compile_model(model), 16)
+        quantise(wide(1e6), 16)
 
 
 @pytest.mark.parametrize("kind", ["poly", "cosine", "ncc", "intersection", "features"])
