@@ -12,6 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PASSED = ROOT / "tests/nightly.json"
 CHIP = ("smpcore/codegen/**/*", "smpcore/chips/*.[!j]*", "smpcore/model/*.py")
+CHIP += ("tests/smpcore/codegen/[!t]*.py", "tests/smpcore/codegen/toolchain.py")
 FITS = ("smpcore/methods/**/*.py", "smpcore/solvers/*.py")
 CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
 #: Test file -> the files it watches.
@@ -23,12 +24,14 @@ WATCHED = {
     "tests/smpcore/methods/test_row_files.py": (*FITS, "smpcore/datasets/*.py"),
     "tests/smpcore/datasets/test_openml_sets.py": ("smpcore/datasets/*.py",),
     "tests/smpcore/codegen/test_fitted.py": (*CHIP, *FITS),
+    "tests/smpcore/codegen/test_costs.py": (*CHIP, *FITS, "tests/bench/costs.py"),
     **dict.fromkeys(
         (
             "tests/smpcore/codegen/test_arduino.py",
             "tests/smpcore/codegen/test_chips.py",
             "tests/smpcore/codegen/test_codes.py",
             "tests/smpcore/codegen/test_scripts.py",
+            "tests/smpcore/codegen/test_selftests.py",
             "tests/smpcore/codegen/test_c.py",
             "tests/smpcore/codegen/test_ties.py",
             "tests/smpcore/codegen/integers/test_conversions.py",

@@ -16,13 +16,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog, nnls
 
-from smpcore import METHODS, SuperSparseClassifier
+from smpcore import METHODS
 from smpcore.chips import CHIPS, Chip, measure
 from smpcore.codegen import (
     CompiledModel,
@@ -47,6 +48,7 @@ from smpcore.model.ties import training_tie
 from tests.bench.export import fitted, imkpl, kernel_fitted, super_sparse, svm
 from tests.smpcore.codegen.models import (
     coded_model,
+    far_from_0,
     linear_code,
     mixed_linear,
     mixed_table,
@@ -94,25 +96,22 @@ CODES = (
 
 def random_models() -> Iterator[CompiledModel | QuantModel]:
     """Models of every form, of many sizes."""
-    _, preparation = mixed_table()
-    linear = [
-        _with_ties(random_linear(*sizes, seed=seed))
-        for seed, sizes in enumerate(LINEAR)
-    ]
+    preparation = mixed_table()[1]
+    seeds = enumerate(LINEAR)
+    linear = [_with_ties(random_linear(*sizes, seed=seed)) for seed, sizes in seeds]
     compiled = [compile_model(model) for model in linear]
-    compiled += [
-        mixed_linear(preparation, n, d) for n, d in ((1, 0.5), (2, 0.8), (4, 1))
-    ]
+    sizes = ((1, 0.5), (2, 0.8), (4, 1))
+    compiled += [mixed_linear(preparation, *size) for size in sizes]
     for model in compiled:
         yield from _formats(model, ((8, 16), (8, 32), (16, 16), (16, 32)))
-    yield from (compile_model(_far(model)) for model in linear[::2])
+    yield from (compile_model(far_from_0(model, 1e4)) for model in linear[::2])
     yield from (_may_miss(one) for one in compiled[1::2])
     for kind in SIMILARITIES:
         widths = ((8, None), (16, None)) if kind in ("rbf", "laplacian") else ()
         for seed, sizes in enumerate(SUMS):
             model = _with_ties(random_kernel_model(kind, *sizes, seed))
             if seed % 2 and kind != "intersection":
-                model = _far(model)
+                model = far_from_0(model, 1e4)
             one = compile_model(model)
             yield from _formats(one if seed % 3 else _may_miss(one), widths)
 
@@ -133,16 +132,9 @@ def _answers_differ(model: CompiledModel | QuantModel) -> bool:
 
 def _with_ties(model: PrototypeModel) -> PrototypeModel:
     """The same with equal scores as fitted models have them."""
-    rows = np.random.default_rng(0).uniform(
-        model.low, model.high, (200, len(model.low))
-    )
+    random, size = np.random.default_rng(0), (200, len(model.low))
+    rows = random.uniform(model.low, model.high, size)
     return replace(model, tie=training_tie(model.scores(rows)))
-
-
-def _far(model: PrototypeModel) -> PrototypeModel:
-    """The same far from 0, so that its inputs need offsets."""
-    places = {name: getattr(model, name) + 1e4 for name in ("center", "low", "high")}
-    return replace(model, **places)
 
 
 def _may_miss(compiled: CompiledModel) -> CompiledModel:
@@ -317,20 +309,15 @@ def app_models() -> Iterator[tuple[str, CompiledModel | QuantModel]]:
     for data in ("iris", "wine", "breast_cancer", "digits"):
         for method in ("smp", "smallk", "mprotsvm"):
             found[f"{data} {method}"] = fitted(data, METHODS[method])[-1]
-        found[f"{data} supersparse"] = kernel_fitted(data, _super_sparse)[-1]
-        found[f"{data} imkpl"] = kernel_fitted(data, imkpl, "rbf")[-1]
+        for fit in (super_sparse, imkpl):
+            found[f"{data} {fit.__name__}"] = kernel_fitted(data, fit, "rbf")[-1]
     for kind in ("laplacian", "cosine", "ncc", "intersection"):
         found[f"wine {kind}"] = kernel_fitted("wine", super_sparse, kind)[-1]
-    for data in ("iris", "wine"):
-        for kind in ("rbf", "poly"):
-            found[f"{data} svm {kind}"] = kernel_fitted(data, svm, kind)[-1]
+    for data, kind in product(("iris", "wine"), ("rbf", "poly")):
+        found[f"{data} svm {kind}"] = kernel_fitted(data, svm, kind)[-1]
     for name, compiled in found.items():
         for model in _formats(compiled, ((16, None), (8, None))):
             yield name, model
-
-
-def _super_sparse(X: np.ndarray, y: np.ndarray) -> PrototypeModel:
-    return SuperSparseClassifier(max_iter=40).fit(X, y).model_
 
 
 def compared() -> pd.DataFrame:

@@ -23,6 +23,17 @@ from smpcore.model import Calibration, PrototypeModel
 from smpcore.similarity import Similarity
 
 
+def _ends(random, n):
+    """Scales and ranges of so many columns."""
+    scale, center = np.exp(random.normal(size=n)), 3 * random.normal(size=n)
+    ends = {"low": center - 2 * scale, "high": center + 2 * scale}
+    return ends | {"scale": scale, "center": center}
+
+
+def _classes(n):
+    return np.array([f"class {k}" for k in range(n)])
+
+
 def random_linear(
     n_features=6, n_classes=3, per_class=2, density=0.6, seed=0, **changes
 ):
@@ -32,27 +43,11 @@ def random_linear(
     anchors = random.normal(size=(n, n_features))
     anchors[random.random(anchors.shape) > density] = 0.0
     anchors[0, 0] = 1.0
-    scale = np.exp(random.normal(size=n_features))
-    center = 3 * random.normal(size=n_features)
-    parts = {
-        "center": center,
-        "scale": scale,
-        "low": center - 2 * scale,
-        "high": center + 2 * scale,
-        "similarity": Similarity(),
-        "anchors": anchors,
-        "mixing": np.eye(n),
-        "bias": random.normal(size=n),
-        "pooling": "max",
-        "votes": np.repeat(np.eye(n_classes), per_class, axis=0),
-        "intercept": np.zeros(n_classes),
-        "classes": np.array([f"class {k}" for k in range(n_classes)]),
-        "counts": np.ones(n, dtype=np.int64),
-        "feature_names": tuple(f"feature {f}" for f in range(n_features)),
-        "sample_shape": (n_features,),
-        "kind_of_prototype": "direction",
-    }
-    return PrototypeModel(**{**parts, **changes})
+    parts = _ends(random, n_features) | {"bias": random.normal(size=n)}
+    parts |= {"anchors": anchors, "mixing": np.eye(n), "similarity": Similarity()}
+    parts |= {"classes": _classes(n_classes), "kind_of_prototype": "direction"}
+    parts["votes"] = np.repeat(np.eye(n_classes), per_class, axis=0)
+    return kernel_model(**{**parts, **changes})
 
 
 def one_value(make, m, seed=0, **changes):
@@ -65,17 +60,12 @@ def one_value(make, m, seed=0, **changes):
 def mixed_table():
     """A table of numbers and categories with missing values, and its preparation."""
     random = np.random.default_rng(0)
-    n = 60
-    frame = pd.DataFrame(
-        {
-            "size, cm": random.normal(170, 10, n),
-            "sex": random.choice(["female", "male", None], n),
-            "stage": random.choice([1.0, 2.0, 3.5, np.nan], n),
-            "year": random.integers(1990, 2020, n),
-            "empty": [None] * n,
-            "y": random.choice(["a", "b"], n),
-        }
-    )
+    frame = pd.DataFrame({"size, cm": random.normal(170, 10, 60)})
+    frame["sex"] = random.choice(["female", "male", None], 60)
+    frame["stage"] = random.choice([1.0, 2.0, 3.5, np.nan], 60)
+    frame["year"] = random.integers(1990, 2020, 60)
+    frame["empty"] = None
+    frame["y"] = random.choice(["a", "b"], 60)
     frame.loc[3, "size, cm"] = np.nan
     roles = dict.fromkeys(frame, "feature") | {"y": "target"}
     dataset = Dataset("mixed", frame, roles, "classification")
@@ -105,23 +95,20 @@ def kernel_model(anchors, mixing, similarity, **changes):
         "scale": np.ones(d),
         "low": np.full(d, -2.0),
         "high": np.full(d, 2.0),
-        "similarity": similarity,
-        "anchors": anchors,
-        "mixing": mixing,
         "bias": np.zeros(m),
         "pooling": "max",
         "votes": np.eye(m),
-        "intercept": np.zeros(m),
-        "classes": np.array([f"class {k}" for k in range(m)]),
+        "classes": _classes(m),
         "counts": np.ones(m, dtype=np.int64),
         "feature_names": tuple(f"feature {f}" for f in range(d)),
         "sample_shape": (d,),
         "kind_of_prototype": "real case",
-    }
-    classes = changes.get("classes", parts["classes"])
-    intercept = np.zeros(1 if classes is None else len(classes))
-    changes = {"intercept": intercept} | changes
-    return PrototypeModel(**{**parts, **changes})
+    } | changes
+    n_outputs = 1 if parts["classes"] is None else len(parts["classes"])
+    parts = {"intercept": np.zeros(n_outputs)} | parts
+    return PrototypeModel(
+        anchors=anchors, mixing=mixing, similarity=similarity, **parts
+    )
 
 
 def random_kernel_model(
@@ -135,74 +122,48 @@ def random_kernel_model(
     if kind in ("features", "intersection") and density == 1 and n_anchors > 1:
         mixing -= mixing.mean(axis=0)  # alike everywhere: one class would always win
     mixing[0, 0] = 1.0
-    scale = np.exp(random.normal(size=n_features))
-    center = 3 * random.normal(size=n_features)
+    parts = _ends(random, n_features) | {"bias": 0.1 * random.normal(size=m)}
+    weights = np.arange(1, n_features + 1) / n_features**2
     how = {
-        "rbf": Similarity("rbf", gamma=0.5 / n_features),
-        "poly": Similarity("poly", gamma=1 / n_features, degree=3, coef0=1.0),
-        "laplacian": Similarity("laplacian", gamma=2.0 / n_features),
-        "cosine": Similarity("cosine"),
-        "ncc": Similarity("ncc"),
-        "features": Similarity(
-            "features",
-            weights=tuple(np.arange(1, n_features + 1) / n_features**2),
-            widths=(2.0,) * n_features,
-        ),
-        "intersection": Similarity("intersection"),
+        "rbf": {"gamma": 0.5 / n_features},
+        "poly": {"gamma": 1 / n_features, "degree": 3, "coef0": 1.0},
+        "laplacian": {"gamma": 2.0 / n_features},
+        "features": {"weights": tuple(weights), "widths": (2.0,) * n_features},
     }
-    parts = {
-        "center": center,
-        "scale": scale,
-        "low": center - 2 * scale,
-        "high": center + 2 * scale,
-        "bias": 0.1 * random.normal(size=m),
-        "votes": np.repeat(np.eye(n_classes), 2, axis=0),
-        "classes": np.array([f"class {k}" for k in range(n_classes)]),
-    }
-    parts = {**parts, "mixing": mixing, **changes}
-    anchors = random.normal(size=(n_anchors, n_features))
+    parts |= {"similarity": Similarity(kind, **how.get(kind, {})), "mixing": mixing}
+    parts |= {"votes": np.repeat(np.eye(n_classes), 2, axis=0)}
+    parts |= {"classes": _classes(n_classes), **changes}
+    parts["anchors"] = random.normal(size=(n_anchors, n_features))
     if kind == "intersection":  # of numbers that are not negative
-        anchors = np.abs(anchors) + 0.5
+        parts["anchors"] = np.abs(parts["anchors"]) + 0.5
         parts["center"] = parts["low"] - 0.5 * parts["scale"]
-    return kernel_model(anchors, parts.pop("mixing"), how[kind], **parts)
+    return kernel_model(**parts)
 
 
 def few_anchors(kind):
     """One prototype per class, so that each can win."""
     mixing = np.random.default_rng(0).normal(size=(4, 3))
-    parts = {"n_features": 3, "n_anchors": 4, "n_classes": 3, "mixing": mixing}
-    parts |= {"bias": np.zeros(3), "votes": np.eye(3), "counts": np.ones(3, np.int64)}
-    return random_kernel_model(kind, **parts)
+    parts = {"bias": np.zeros(3), "votes": np.eye(3), "counts": np.ones(3, np.int64)}
+    return random_kernel_model(kind, 3, 4, 3, mixing=mixing, **parts)
 
 
 def coded_model(kind="rbf", n_prototypes=6, code_size=3, seed=0, **changes):
     """Prototypes of unit length that reconstruct an input together."""
-    random = np.random.default_rng(seed)
+    random, each = np.random.default_rng(seed), np.arange(n_prototypes)
     parts = {"n_features": 4, "n_anchors": 9, "n_classes": 2, **changes}
-    n_classes = parts.pop("n_classes")
-    mixing = random.uniform(0.1, 1, size=(parts["n_anchors"], n_prototypes))
+    n_anchors, n_classes = parts["n_anchors"], parts["n_classes"]
+    mixing = random.uniform(0.1, 1, size=(n_anchors, n_prototypes))
     mixing[random.random(mixing.shape) < 0.5] = 0.0
-    mixing[np.arange(n_prototypes) % len(mixing), np.arange(n_prototypes)] = 1.0
-    base = random_kernel_model(
-        kind,
-        **parts,
-        n_classes=n_classes,
-        seed=seed,
-        mixing=mixing,
-        bias=np.zeros(n_prototypes),
-        pooling="sum",
-        votes=np.eye(n_classes)[np.arange(n_prototypes) % n_classes],
-        counts=np.ones(n_prototypes, dtype=np.int64),
-        intercept=np.zeros(n_classes),
-        kind_of_prototype="mix of real cases",
-    )
+    mixing[each % n_anchors, each] = 1.0
+    parts |= {"mixing": mixing, "bias": np.zeros(n_prototypes), "pooling": "sum"}
+    parts |= {"counts": np.ones(n_prototypes, dtype=np.int64), "seed": seed}
+    parts |= {"votes": np.eye(n_classes)[each % n_classes]}
+    base = random_kernel_model(kind, **parts, kind_of_prototype="mix of real cases")
     alike = base.similarity.values(base.anchors, base.anchors)
-    length = np.sqrt(np.einsum("ij,ik,kj->j", mixing, alike, mixing))
-    mixing = mixing / length
+    mixing = mixing / np.sqrt(np.einsum("ij,ik,kj->j", mixing, alike, mixing))
     gram = mixing.T @ alike @ mixing
-    return replace(
-        base, mixing=mixing, code_size=code_size, gram=(gram + gram.T) / 2, fallback=1
-    )
+    coded = {"mixing": mixing, "code_size": code_size, "gram": (gram + gram.T) / 2}
+    return replace(base, **coded, fallback=1)
 
 
 def part(model, name):
@@ -404,6 +365,8 @@ def _whole() -> Iterator[tuple[str, Any]]:
 def _calibrated() -> Iterator[tuple[str, Any]]:
     linear = compile_model(random_linear(5, 2, 3, 0.8))
     kernel = compile_model(random_kernel_model(n_classes=2))
+    several = compile_model(random_linear(6, 5, 2))
+    alike = compile_model(random_kernel_model(n_classes=5))
     for name, model in {
         "linear": linear,
         "int16": quantise(linear, 16),
@@ -413,17 +376,14 @@ def _calibrated() -> Iterator[tuple[str, Any]]:
         "kernel int8": quantise(kernel, 8),
         "code": compile_model(coded_model(n_classes=2)),
     }.items():
-        for what, calibration in (("sigmoid", SIGMOID), ("curves", CURVES)):
-            yield f"{name}, {what}", calibrated(model, calibration)
-    several = compile_model(random_linear(6, 5, 2))
-    for name, model in {
-        "floats": several,
-        "kernel": compile_model(random_kernel_model(n_classes=5)),
-        "int16": quantise(several, 16),
-        "int8": quantise(several, 8, accumulator=16),
-        "kernel int16": quantise(compile_model(random_kernel_model(n_classes=5)), 16),
-    }.items():
-        yield f"{name}, softmax", calibrated(model, SOFTMAX)
+        yield f"{name}, sigmoid", calibrated(model, SIGMOID)
+        yield f"{name}, curves", calibrated(model, CURVES)
+    yield "floats, softmax", calibrated(several, SOFTMAX)
+    yield "kernel, softmax", calibrated(alike, SOFTMAX)
+    yield "int16, softmax", calibrated(quantise(several, 16), SOFTMAX)
+    small = quantise(several, 8, accumulator=16)
+    yield "int8, softmax", calibrated(small, SOFTMAX)
+    yield "kernel int16, softmax", calibrated(quantise(alike, 16), SOFTMAX)
 
 
 def _compiled(model: Any) -> Any:

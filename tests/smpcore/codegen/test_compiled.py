@@ -73,21 +73,16 @@ def test_functions_of_float32_end_in_zero_and_keep_a_nan():
 
 
 def test_far_from_zero_an_offset_saves_the_digits(random_model):
-    model = random_model(n_features=2, density=1.0)
     low = np.array([101_300.0, 0.0])
-    model = replace(model, center=low + 5, scale=np.ones(2), low=low, high=low + 10)
+    ends = {"center": low + 5, "scale": np.ones(2), "low": low, "high": low + 10}
+    model = random_model(n_features=2, density=1.0, **ends)
     compiled = compile_model(model)
     assert [entry.offset for entry in compiled.inputs] == [101_305.0, 0.0]
     X = np.random.default_rng(0).integers(0, 160, (5000, 2)) / 16 + low
     assert agreement(compiled, model, X).score_error < 1e-5
-
     (rows,) = compiled.operations
     bare = tuple(replace(entry, offset=0.0) for entry in compiled.inputs)
-    bias = [
-        float(rows.bias[row])
-        - sum(float(w) * compiled.inputs[i].offset for i, _, w in rows.terms(row))
-        for row in range(compiled.n_rows)
-    ]
+    bias = rows.bias - rows.weight.reshape(-1, 2) @ [101_305.0, 0.0]
     folded = agreement(models.changed(compiled, inputs=bare, bias=bias), model, X)
     assert folded.score_error > 1e-3
 
@@ -106,16 +101,18 @@ def test_what_is_unused_is_dropped(kind, inputs, n):
     model = replace(model, anchors=anchors, mixing=mixing)
     compiled = compile_model(model)
     assert [entry.index for entry in compiled.inputs] == inputs
-    found = compiled.n_rows, compiled.n_terms // len(inputs)
-    assert n in (found if kind == "linear" else (models.part(compiled, "n_anchors"),))
+    if kind == "linear":
+        assert (compiled.n_rows, compiled.n_terms) == (n, n * len(inputs))
+    else:
+        assert models.part(compiled, "n_anchors") == n
     X = np.random.default_rng(0).uniform(model.low, model.high, (500, len(model.low)))
     assert agreement(compiled, model, X).n_equal == 500
 
 
 def test_max_pooling_takes_the_intercept_and_shared_prototypes(random_model):
-    votes = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [0, 0, 1], [0, 0, 1]])
-    intercept = np.array([0.1, -0.2, 0.3])
-    model = random_model(votes=votes.astype(float), intercept=intercept)
+    votes = np.eye(3)[[0, 1, 1, 2, 2, 2]]
+    votes[1, 0] = 1.0
+    model = random_model(votes=votes, intercept=np.array([0.1, -0.2, 0.3]))
     compiled = compile_model(model)
     assert compiled.prototype_labels.tolist() == [0, 0, 1, 1, 2, 2, 2]
     X = np.random.default_rng(1).normal(size=(500, 6)) * 4
@@ -123,37 +120,25 @@ def test_max_pooling_takes_the_intercept_and_shared_prototypes(random_model):
 
 
 def test_a_preparation_of_another_model_is_refused(mixed, random_model):
-    with pytest.raises(
-        ExportError, match="preparation gives 6 features, but the model"
-    ):
+    with pytest.raises(ExportError, match="gives 6 features, but the model"):
         compile_model(random_model(n_features=7), mixed[1])
 
 
-def test_random_rows_stay_in_range_and_whole(mixed, random_model):
-    _, preparation = mixed
-    model = random_model(
-        n_features=6, density=1.0, feature_names=preparation.feature_names
-    )
-    compiled = compile_model(model, preparation)
-    rows = sample(compiled, 1000)
-    size, *whole = compiled.inputs
-    assert rows[:, 0].min() >= size.low - 1e-4
-    assert rows[:, 0].max() <= size.high + 1e-4
-    for column, entry in enumerate(whole, start=1):
-        assert (rows[:, column] == np.floor(rows[:, column])).all()
-        found = np.unique(rows[:, column])
-        assert (found[0], found[-1]) == (entry.low, entry.high)
-    np.testing.assert_array_equal(rows, sample(compiled, 1000))
+def test_random_rows_stay_in_range_and_whole(mixed_model):
+    rows = sample(mixed_model, 1000)
+    size, *whole = mixed_model.inputs
+    assert size.low - 1e-4 <= rows[:, 0].min() <= rows[:, 0].max() <= size.high + 1e-4
+    for column, entry in zip(rows.T[1:], whole, strict=True):
+        assert (column == np.floor(column)).all()
+        assert (column.min(), column.max()) == (entry.low, entry.high)
+    np.testing.assert_array_equal(rows, sample(mixed_model, 1000))
 
 
 def test_other_similarities_are_refused_by_name(random_model, monkeypatch):
     monkeypatch.setitem(similarity.SIMILARITIES, "strange", None)
-    model = random_model(similarity=Similarity("strange"))
-    words = (
-        "similarity='strange' cannot be exported; supported are .*, linear, .* or rbf"
-    )
+    words = "='strange' cannot be exported; supported are .*, linear, .* or rbf"
     with pytest.raises(ExportError, match=words):
-        compile_model(model)
+        compile_model(random_model(similarity=Similarity("strange")))
 
 
 @pytest.mark.parametrize("value", [np.nan, object(), np.float32(1)])

@@ -1,5 +1,6 @@
 """Features of series: what they mean, and the same bits in C, a sample at a time."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, measure
-from smpcore.chips.programs import NOT_DUE
 from smpcore.codegen import (
     FeatureStream,
     compile_model,
@@ -20,7 +20,7 @@ from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
 from smpcore.errors import DatasetError, ExportError
 from tests.smpcore.codegen.models import one_value, random_linear
-from tests.smpcore.codegen.test_stream import check, stream_tested
+from tests.smpcore.codegen.test_stream import check, check_due, stream_tested
 from tests.smpcore.codegen.toolchain import STRICT, bundle, contents, unpack
 
 CHANNELS = ("x", "y, mg", "z")
@@ -70,10 +70,8 @@ def featured(width, n_times, hop, names=None, density=0.6, regression=False):
     X = preparation.transform(dataset.frame.iloc[:30])
     sized = {"center": X.mean(axis=0), "scale": X.std(axis=0) + 1e-3}
     sized |= {"low": X.min(axis=0), "high": X.max(axis=0), "density": density}
-    make = random_linear(X.shape[1], **sized)
-    if regression:
-        make = one_value(random_linear, 6, n_features=X.shape[1], **sized)
-    model = compile_model(make, preparation)
+    make = partial(random_linear, n_features=X.shape[1], **sized)
+    model = compile_model(one_value(make, 6) if regression else make(), preparation)
     return (quantise(model, width) if width else model), FeatureStream.of(steps, hop)
 
 
@@ -162,11 +160,7 @@ def test_a_chip_has_the_same_features(simulated, chip, width, hop):
     samples, _ = movements(400, seed=2)
     rows = model.to_inputs(asked(model, stream, samples)[-1])
     found = measure(model, samples, simulated(chip), STRICT, True, stream)
-    due = found.winners != NOT_DUE
-    assert [*np.flatnonzero(due)] == [*range(49, 400, hop)]
-    scores = model.scores(rows).astype(found.scores.dtype)
-    assert found.scores[due].tobytes() == scores.tobytes()
-    np.testing.assert_array_equal(found.winners[due], model.winners(rows))
+    check_due(found, model, rows, range(49, 400, hop))
 
 
 def test_a_program_has_only_what_its_features_need(tool):

@@ -1,6 +1,7 @@
 """Series as a stream: on every window the answer of all its samples at once."""
 
 import re
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, measure
-from smpcore.chips.programs import numbers, taken_type
+from smpcore.chips.programs import NOT_DUE, numbers, taken_type
 from smpcore.codegen import (
     TARGETS,
     SensorRange,
@@ -56,17 +57,14 @@ CHANNELS = ("x, g", "y, g", "z, g")
 def streamed(width, n_times, hop, density=0.4, seed=0, regression=False):
     """A model of some samples of a window, with its stream."""
     n, names = 3 * n_times, tuple(cells([*CHANNELS], n_times))
-    sized = {"feature_names": names, "seed": seed, "density": density}
     # A sensor has one range, whatever the time.
     center = np.repeat([1.0, -20.0, 0.0], n_times)
     scale = np.repeat([1.0, 5.0, 0.1], n_times)
-    ends = {"low": center - 2 * scale, "high": center + 2 * scale}
-    sized |= {"center": center, "scale": scale} | ends
-    if regression:
-        model = one_value(random_linear, 6, n_features=n, **sized)
-    else:
-        model = random_linear(n, **sized)
-    model, stream = compile_model(model), Stream(CHANNELS, names, hop)
+    parts = {"center": center, "low": center - 2 * scale, "high": center + 2 * scale}
+    parts |= {"scale": scale, "feature_names": names, "seed": seed, "density": density}
+    make = partial(random_linear, n_features=n, **parts)
+    model = compile_model(one_value(make, 6) if regression else make())
+    stream = Stream(CHANNELS, names, hop)
     return (
         quantise(model, width, stream.ranges(model, {})) if width else model
     ), stream
@@ -150,27 +148,26 @@ def test_no_sample_is_kept_that_no_window_needs(n_times, hop):
 )
 def test_a_chip_answers_every_window(simulated, chip, width, converted, hop):
     model, stream = streamed(width, 40, hop, 0.1, 1)
-    samples = series(model, 250)
+    samples = given = series(model, 250)
     rows = model.to_inputs(windows(model, stream, samples))
-    given = samples
     if width and not converted:
-        one = stream.samples(model)
-        given = np.column_stack(
-            [q.quantise(x, width) for q, x in zip(one, samples.T, strict=True)]
-        )
-    found = measure(
-        model, given, simulated(chip), STRICT, converted=converted, stream=stream
-    )
-    due = found.winners != 2**16 - 1
-    assert [*np.flatnonzero(due)] == [*range(39, 250, hop)]
-    assert (
-        found.scores[due].tobytes()
-        == model.scores(rows).astype(found.scores.dtype).tobytes()
-    )
-    np.testing.assert_array_equal(found.winners[due], model.winners(rows))
+        each = zip(stream.samples(model), samples.T, strict=True)
+        given = np.column_stack([one.quantise(x, width) for one, x in each])
+    found = measure(model, given, simulated(chip), STRICT, bool(converted), stream)
+    due = check_due(found, model, rows, range(39, 250, hop))
     assert found.counts[due].min() > found.counts[~due].max() > 0
     slots = len(rows[0]) if hop == 40 else 2 * len(rows[0])
     assert found.ram < slots * found.scores.itemsize + 30
+
+
+def check_due(found, model, rows, times):
+    """A chip answers at these times, as the emulator, bit for bit."""
+    due = found.winners != NOT_DUE
+    assert [*np.flatnonzero(due)] == [*times]
+    scores = model.scores(rows).astype(found.scores.dtype)
+    assert found.scores[due].tobytes() == scores.tobytes()
+    np.testing.assert_array_equal(found.winners[due], model.winners(rows))
+    return due
 
 
 @pytest.mark.parametrize("width", [None, 8])
@@ -205,17 +202,17 @@ def stream_tested(tool, folder):
     assert "stream: 0 of 8 differ" in said
     source = folder / "walk_stream.c"
     right = source.read_text()
-    files = [path for path in folder.glob("*.c") if "board" not in path.name]
+    rest = [p for p in folder.glob("*.c") if p != source and "board" not in p.name]
+    build = partial(run, tool("gcc"), "-w", cwd=folder)
+    build("-c", *rest)
     tables = re.findall(r"^static const .*?};", right, re.S | re.M)
     for table in tables if "float32" in right else ():
         begin = table.index("{")
         numbers = [*re.finditer(r"(?<=[{ ])\d", table[begin:])]
         place = begin + numbers[len(numbers) // 2].start()
-        other = int(table[place]) % 9 + 1
-        source.write_text(
-            right.replace(table, f"{table[:place]}{other}{table[place + 1 :]}")
-        )
-        run(tool("gcc"), "-w", *files, "-o", "wrong", cwd=folder)
+        other = f"{table[:place]}{int(table[place]) % 9 + 1}{table[place + 1 :]}"
+        source.write_text(right.replace(table, other))
+        build(source, *folder.glob("*.o"), "-o", "wrong")
         with pytest.raises(CommandFailed):  # differs, or reads beyond its end
             run(folder / "wrong")
     return said
@@ -227,9 +224,7 @@ def test_what_cannot_be_a_stream_is_refused():
         Stream(CHANNELS, stream.columns, 41)
     with pytest.raises(ExportError, match="is no sample of a channel"):
         emit_stream(model, "mdl", Stream(CHANNELS, tuple("abc"), 1))
-    apart = stream.ranges(model, {})
-    first = model.inputs[0].name
-    low = apart[first].low - 1
-    apart[first] = SensorRange(low, apart[first].high)
+    apart, first = stream.ranges(model, {}), model.inputs[0].name
+    apart[first] = SensorRange(apart[first].low - 1, apart[first].high)
     with pytest.raises(ExportError, match="Channel 'x, g' has several ranges"):
         emit_stream(quantise(model, 8, apart), "mdl", stream)

@@ -28,15 +28,13 @@ def _tables():
     few = random.integers(0, 3, (120, 4)).astype(float)
     steps = random.integers(0, 4, (120, 2)).astype(float)
     one = np.column_stack([np.ones(80), random.integers(0, 2, 80), np.zeros(80)])
+    twice, three = np.tile(bits[:8], (6, 1)), np.repeat(bits[:16], 6, axis=0)
     return {
         "balance": (scale, np.sign(tilt).astype(int)),
         "balance of two": (scale, (tilt > 0).astype(int)),
         "parity": (bits, bits.sum(axis=1).astype(int) % 2),
-        "three labels for each row": (
-            np.repeat(bits[:16], 6, axis=0),
-            np.tile([0, 1, 2], 32),
-        ),
-        "two labels for each row": (np.tile(bits[:8], (6, 1)), np.repeat([0, 1], 24)),
+        "three labels for each row": (three, np.tile([0, 1, 2], 32)),
+        "two labels for each row": (twice, np.repeat([0, 1], 24)),
         "constant columns": (one, random.integers(0, 2, 80)),
         "mines": (mines, found),
         "random labels": (few, random.integers(0, 3, 120)),
