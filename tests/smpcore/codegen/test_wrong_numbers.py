@@ -19,21 +19,14 @@ from tests.smpcore.codegen.models import (
 )
 from tests.smpcore.codegen.toolchain import unnoticed, write
 
-_MAIN = """
-#include "mdl_selftest.h"
-int main(void) { return mdl_selftest() != 0; }
-"""
-FILES = ["main.c", "mdl_selftest.c", "mdl.c"]
-
 
 def _put(folder, model, vectors):
-    """Write a model, its self-test and a program that runs it."""
-    tests = selftest_files(model, vectors, "mdl") | {"main.c": _MAIN}
+    """Write a model and its self-test."""
     # Exports have 64 vectors at most, and count them in 8 bits.
     wide = re.compile(r"uint8_t (v|count|mdl_selftest)\b")
-    tests = {name: wide.sub(r"uint16_t \1", text) for name, text in tests.items()}
-    files = emit_c99(model) | {name: text.encode() for name, text in tests.items()}
-    return write(folder, files)
+    tests = selftest_files(model, vectors, "mdl").items()
+    tests = {name: wide.sub(r"uint16_t \1", text).encode() for name, text in tests}
+    return write(folder, emit_c99(model) | tests)
 
 
 def _similarity(kind, dense):
@@ -79,7 +72,8 @@ def test_every_wrong_number_of_floats_is_noticed(tool, tmp_path, name):
     tool("gcc")
     compiled = compile_model(FLOATS[name]())
     vectors = codegen.test_vectors(compiled, n=64)
-    every, unseen = unnoticed(_put(tmp_path, compiled, vectors), FILES)
+    folder = _put(tmp_path, compiled, vectors)
+    every, unseen = unnoticed(folder, "mdl.c", "mdl_selftest")
     named = {f"mdl_{name}" for name in compiled.tables()}
     assert {table for table, _ in every} == named
     allowed = set()

@@ -6,8 +6,6 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-import numpy as np
-
 from smpcore.codegen import TARGETS, Package, emit_c99
 
 
@@ -79,60 +77,58 @@ def write_sources(folder, model) -> Path:
     return write(folder, emit_c99(model))
 
 
-def unnoticed(folder, files, source="mdl.c", flags=("-fsanitize=address",)):
+#: Changes a number of each table at a time, runs the self-test in a child, and tells.
+_TRY = """
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "{source}"
+#include "mdl_selftest.h"
+static void tell(const char *table, unsigned place)
+{{
+    int status;
+    if (fork() == 0) {{
+        alarm(5); /* a wrong end of a loop may be 2^32 off */
+        _exit({test}() != 0);
+    }}
+    wait(&status);
+    printf("%s %u %d\\n", table, place, status != 0);
+}}
+#define TRY(table, wrong) for (i = 0; i < sizeof table / sizeof *table; ++i) \\
+    {{ right = table[i]; table[i] = wrong; tell(#table, i); table[i] = right; }}
+int main(void)
+{{
+    double right;
+    unsigned i;
+    tell("none", 0);
+{calls}
+    return 0;
+}}
+"""
+
+
+def unnoticed(folder, source, test, flags=("-fsanitize=address",)):
     """Table and place of every number of a C file, and of those that may be wrong.
 
-    The program is compiled once; then one number of its tables at a time is changed in
-    the program's own bytes. Where it does not fail, nothing has noticed.
+    An integer is changed by 1, a float in its sixth digit; but the last coefficients
+    of 2^-u hardly count, and a zero has no digit.
     """
-    program = Path(folder) / "wrong"
-    # Nothing is constant: or the compiler puts some of the numbers into its code.
-    how = ["-std=c99", "-w", "-Dconst=", "-fno-zero-initialized-in-bss", *flags]
-    run("gcc", *how, "-o", program, *files, cwd=folder)
-    run(program)
-    right, every, unseen = program.read_bytes(), [], []
-    for table, numbers, at in _tables(program, (program.parent / source).read_text()):
-        for place in range(len(numbers)):
-            changed = _one_off(table, numbers, place).tobytes()
-            program.write_bytes(right[:at] + changed + right[at + len(changed) :])
-            every.append((table, place))
-            try:
-                run(program, seconds=5)  # a wrong end of a loop may be 2^32 off
-                unseen.append((table, place))
-            except CommandFailed:
-                pass
-    return every, unseen
-
-
-def _tables(program, source):
-    """Name and numbers of each table of a C file, and where a program holds them."""
-    symbols, content = run("nm", program).decode(), program.read_bytes()
-    sections = run("readelf", "-SW", program).decode()
-    data = re.search(r" \.data +PROGBITS +(\w+) (\w+)", sections).groups()
-    address, offset = (int(word, 16) for word in data)
-    found = r"static const (\w+) (\w+)\[\d+\] MDL_CONST = \{([^}]*)\}"
-    for kind, name, text in re.findall(found, source):
-        numbers = np.array(
-            [float(n.rstrip("fuUL")) for n in re.findall(r"[^\s,]+", text)]
-        )
-        numbers = numbers.astype(
-            "float32" if kind == "float" else kind.removesuffix("_t")
-        )
-        at = int(re.search(rf"(\w+) \w {name}$", symbols, re.M)[1], 16)
-        at += offset - address
-        assert content[at:].startswith(numbers.tobytes())
-        yield name, numbers, at
-
-
-def _one_off(table, numbers, place):
-    """A table with one number changed: an integer by 1, a float in its sixth digit.
-
-    The last coefficients of 2^-u hardly count, and a zero has no digit.
-    """
-    wrong = numbers.copy()
-    if numbers.dtype.kind == "f":
-        small = table.endswith("exp2") or not numbers[place]
-        wrong[place] = float(numbers[place]) * 1.00001 + (1e-3 if small else 1e-30)
-    else:
-        wrong[place] += wrong.dtype.type(1)
-    return wrong
+    found = re.findall(
+        r"static const (\w+) (\w+)\[\d+\] MDL_CONST", (folder / source).read_text()
+    )
+    calls = ""
+    for kind, name in found:
+        wrong = "(long)right + 1"
+        if kind == "float":
+            small = "1" if name.endswith("exp2") else "right == 0"
+            wrong = f"right * 1.00001 + ({small} ? 1e-3 : 1e-30)"
+        calls += f"    TRY({name}, {wrong});\n"
+    main = _TRY.format(source=source, test=test, calls=calls)
+    write(folder, {"try.c": main.encode()})
+    # Nothing is constant: it is changed.
+    how = ["-std=gnu99", "-w", "-Dconst=", *flags, "-o", "try"]
+    run("gcc", *how, "try.c", f"mdl_selftest{test[12:]}.c", cwd=folder)
+    told = [line.split() for line in run(folder / "try").decode().splitlines()]
+    assert told.pop(0) == ["none", "0", "0"]
+    every = {(table, int(place)): seen for table, place, seen in told}
+    return [*every], [one for one, seen in every.items() if seen == "0"]
