@@ -98,6 +98,8 @@ RESERVED["micropython"] |= RESERVED["python"]
 _DEVICES = {f"{port}{n}" for port in ("com", "lpt") for n in range(10)}
 _DEVICES |= {"aux", "con", "nul", "prn"}
 _EVERYWHERE = KEYWORDS | HEADERS | _DEVICES
+#: Folder of a target where no name can begin so.
+_ARDUINO = "arduino"
 
 # ISO C compilers need not take longer string literals.
 _MAX_LITERAL = 4000
@@ -145,6 +147,11 @@ def check_prefix(prefix: str, target: str = "") -> str:
             f"letters, digits or single underscores, at most {MAX_PREFIX} characters, "
             "no word of C or C++, no header of C or Arduino and no device of Windows; "
             "'mdl' always works."
+        )
+    if target == _ARDUINO and prefix.startswith(_ARDUINO):
+        raise ExportError(
+            f"name={prefix!r} should not begin with 'arduino': Arduino keeps such "
+            "names for its own libraries."
         )
     return prefix
 
@@ -265,7 +272,8 @@ def default_name(data: str) -> str:
     >>> default_name("Breast cancer (Wisconsin)"), default_name("")
     ('breast_cancer', 'model')
     """
-    word = identifier(data or "model", set()).replace("__", "_")
+    word = identifier(data or "model", set()).replace(_ARDUINO, " ").strip(" _")
+    word = identifier(word or "model", set())
     if len(word) > MAX_PREFIX:
         cut = word[: MAX_PREFIX + 1]
         word = cut.rpartition("_")[0] or cut[:MAX_PREFIX]

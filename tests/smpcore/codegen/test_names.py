@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smpcore.codegen import TARGETS, compile_model, quantise
@@ -144,6 +144,7 @@ _TAKEN = sorted(HEADERS.union(KEYWORDS, *RESERVED.values()))
 
 
 @given(st.text(max_size=60) | st.sampled_from(_TAKEN))
+@example("Arduino readings")
 def test_the_name_of_a_table_is_never_refused(name):
     for target in TARGETS.values():
         assert check_prefix(default_name(name), target.folder)
@@ -152,4 +153,6 @@ def test_the_name_of_a_table_is_never_refused(name):
 def test_names_of_tables_stay_readable():
     names = ("Breast cancer (Wisconsin)", "a" * 50, "string", "int", "2 moons")
     wanted = ["breast_cancer", "a" * 14, "string_1", "x_int", "x_2_moons"]
+    names += ("Arduino Nano, light", "arduino", "ARDUINO 2")
+    wanted += ["nano_light", "model", "x_2"]
     assert list(map(default_name, names)) == wanted

@@ -18,17 +18,11 @@ from smpcore.codegen.targets.c99.packaging import (
     words_of_c,
 )
 from smpcore.codegen.templates import section
-from smpcore.errors import ExportError
 
 
 def arduino(package: Package) -> Files:
     """Write sources, and the names in them that the IDE colours."""
     name = package.name
-    if name.startswith("arduino"):
-        raise ExportError(
-            f"name={name!r} should not begin with 'arduino': Arduino keeps such names "
-            "for its own libraries."
-        )
     keywords = _keywords(package.sources[f"{name}.h"], name)
     return library(package) | {"keywords.txt": keywords}
 
