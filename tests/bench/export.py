@@ -36,15 +36,13 @@ def random_table(preparation, n: int, seed: int = 0) -> pd.DataFrame:
 
 
 def fitted(key: str, method):
-    """Model, preparation, raw test rows and compiled model at the defaults."""
-    dataset = load_dataset(key)
-    parts = split(dataset)
-    preparation = prepare(dataset, parts.train)
-    X = preparation.transform(dataset.frame)
-    estimator = method.estimator(method.defaults())
-    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
-    compiled = compile_model(model, preparation)
-    return model, preparation, dataset.frame.iloc[parts.test], compiled
+    """What `kernel_fitted` gives of a method at its defaults."""
+    return kernel_fitted(key, at_defaults, method)
+
+
+def at_defaults(X: np.ndarray, y: np.ndarray, method):
+    """A method at its defaults."""
+    return method.estimator(method.defaults()).fit(X, y).model_
 
 
 def svm(X: np.ndarray, y: np.ndarray, kind: str):
@@ -71,12 +69,11 @@ def super_sparse_regression(X: np.ndarray, y: np.ndarray, kind: str):
 
 
 def kernel_fitted(key: str, fit, *options):
-    """Model, preparation, test rows, their labels, and the compiled model."""
+    """Model, preparation, raw test rows, and the compiled model."""
     dataset = load_dataset(key)
     parts = split(dataset)
     preparation = prepare(dataset, parts.train)
     X = preparation.transform(dataset.frame)
     model = fit(X[parts.train], dataset.y[parts.train], *options)
     compiled = compile_model(model, preparation)
-    test = dataset.frame.iloc[parts.test]
-    return model, preparation, test, dataset.y[parts.test], compiled
+    return model, preparation, dataset.frame.iloc[parts.test], compiled

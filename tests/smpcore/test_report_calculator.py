@@ -46,15 +46,13 @@ def fitted(method, task="classification"):
     if task == "regression":
         y, roles = frame["year"] + 0.5, {**roles, "year": "ignore"}
     dataset = Dataset("mixed", frame.assign(y=y), roles, task)
-    kinds = {"stage": "category", "empty": "category"}
-    dataset = dataset.with_roles(kinds=kinds)
-    train = np.arange(40)
-    preparation = prepare(dataset, train)
-    X = preparation.transform(dataset.frame.iloc[train])
+    dataset = dataset.with_roles(kinds={"stage": "category", "empty": "category"})
+    preparation = prepare(dataset, np.arange(40))
+    X = preparation.transform(dataset.frame.iloc[:40])
     X = pd.DataFrame(X, columns=preparation.feature_names)
     row = METHODS[method]
     estimator = row.estimator(row.defaults(task), task)
-    return dataset, preparation, estimator.fit(X, dataset.y[train]).model_
+    return dataset, preparation, estimator.fit(X, dataset.y[:40]).model_
 
 
 FITTED = [(key, task) for key in METHODS for task in METHODS[key].estimators]
@@ -157,14 +155,14 @@ def test_rows_to_begin_with_are_only_those_that_are_given(tool, tmp_path):
 
 def test_a_model_without_that_form_says_so_in_a_sentence():
     linear = random_linear(3, 2, 1, 1.0)
+    strings, zeros = Similarity("strings"), np.zeros((2, 3))
     cases = {
-        "cannot be exported": replace(linear, similarity=Similarity("strings")),
-        "uses no input": replace(linear, anchors=np.zeros((2, 3))),
+        "cannot be exported": replace(linear, similarity=strings),
+        "uses no input": replace(linear, anchors=zeros),
         "at most 200 can be filled in": random_linear(201, 2, 1, 1.0),
     }
     for words, model in cases.items():
-        page = page_of(model, calculator=Calculator())
-        text = report(model, page)
+        text = report(model, page_of(model, calculator=Calculator()))
         assert words in text and "<script" not in text and "script-src" not in text
     told = report(linear, page_of(linear, calculator="<i>Left out."))
     assert "&lt;i&gt;Left out." in told and "<script" not in told

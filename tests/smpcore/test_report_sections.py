@@ -34,8 +34,7 @@ def table_of(section, number=0):
 
 
 def test_what_cannot_be_printed_is_said():
-    model = random_linear(3, 2, 1, 1.0)
-    other = replace(model, similarity=Similarity("strings"))
+    other = replace(random_linear(3, 2, 1, 1.0), similarity=Similarity("strings"))
     assert "strings has no formula" in words_of(numbers_section(other))
     wide = random_linear(10_001, 2, 1, 1.0)
     assert "20,006 numbers" in words_of(numbers_section(wide))

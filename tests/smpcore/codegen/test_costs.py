@@ -63,16 +63,6 @@ def test_a_stack_is_not_told_too_small(simulated, chip, width):
         assert real.stack - 4 <= guess.stack <= real.stack + 24
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("width", [None, 8, 16])
-def test_more_work_takes_more(chip, width):
-    costs = []
-    for n_features in (10, 40, 160):  # all of them with tables
-        model = compile_model(random_linear(n_features, 3, 2, 0.8))
-        costs.append(estimated(quantise(model, width) if width else model, chip))
-    assert (np.diff(costs, axis=0)[:, [0, 2]] > 0).all()
-
-
 def test_the_table_is_whole():
     for form, chips in json.loads(TABLE.read_text()).items():
         assert set(chips) == set(CHIPS), form

@@ -1,7 +1,6 @@
 """Features of series: what they mean, and the same bits in C, a sample at a time."""
 
 from functools import partial
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -20,7 +19,12 @@ from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
 from smpcore.errors import DatasetError, ExportError
 from tests.smpcore.codegen.models import one_value, random_linear
-from tests.smpcore.codegen.test_stream import check, check_due, stream_tested
+from tests.smpcore.codegen.test_stream import (
+    check,
+    check_due,
+    every_second,
+    stream_tested,
+)
 from tests.smpcore.codegen.toolchain import STRICT, bundle, contents, unpack
 
 CHANNELS = ("x", "y, mg", "z")
@@ -129,7 +133,7 @@ SHAPES = [(50, 50), (50, 25), (50, 13), (50, 1), (8, 8), (1000, 500)]
 @pytest.mark.parametrize("width", [None, 16, 8])
 def test_every_window_has_the_features_of_its_samples(tool, width):
     cases = []
-    for (n_times, hop), regression in product(SHAPES, (False, True)):
+    for n_times, hop, regression in every_second(SHAPES, width):
         model, stream = featured(width, n_times, hop, regression=regression)
         samples, _ = movements(max(1500, 4 * n_times), seed=1)
         samples[700:720] *= 1000  # beyond 16 bits

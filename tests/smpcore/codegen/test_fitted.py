@@ -1,5 +1,7 @@
 """From a fitted method and raw rows to the answers of its program."""
 
+from itertools import product
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,16 +19,7 @@ from smpcore import (
 from smpcore.codegen import agreement, emit_python, error_bound, quantise
 from smpcore.errors import ExportError
 from smpcore.methods import refusals
-from tests.bench.export import (
-    PLAIN,
-    fitted,
-    imkpl,
-    kernel_fitted,
-    random_table,
-    super_sparse,
-    super_sparse_regression,
-    svm,
-)
+from tests.bench import export
 
 #: Data that every method learns: features, and not similarities or texts.
 CLASSIFICATION = [
@@ -53,19 +46,16 @@ def learnable(key, kind):
 def _fits(family, kind):
     """Models of several sets, with what they were made from."""
     fit, keys = {
-        "svm": (svm, CLASSIFICATION),
-        "invented cases": (super_sparse, [*FEW, "digits", "moons"]),
-        "values": (super_sparse_regression, REGRESSION),
+        "svm": (export.svm, CLASSIFICATION),
+        "invented cases": (export.super_sparse, [*FEW, "digits", "moons"]),
+        "values": (export.super_sparse_regression, REGRESSION),
         # Rounding proves less of a code: which prototypes are in it may change.
-        "code": (imkpl, FEW + ["digits"] * (kind == "linear")),
-        "method": (None, CLASSIFICATION),
+        "code": (export.imkpl, FEW + ["digits"] * (kind == "linear")),
+        "method": (export.at_defaults, CLASSIFICATION),
     }[family]
     for key in keys:
-        if family == "method":
-            yield fitted(key, METHODS[kind])
-        elif family == "svm" or learnable(key, kind):
-            model, preparation, test, _, compiled = kernel_fitted(key, fit, kind)
-            yield model, preparation, test, compiled
+        if family in ("svm", "method") or learnable(key, kind):
+            yield export.kernel_fitted(key, fit, METHODS.get(kind, kind))
 
 
 @pytest.mark.parametrize(
@@ -73,14 +63,14 @@ def _fits(family, kind):
     [
         *(("method", key) for key in METHODS if key != "imkpl"),
         *(("svm", kind) for kind in ("rbf", "poly")),
-        *((family, kind) for family in ("invented cases", "values") for kind in PLAIN),
+        *product(("invented cases", "values"), export.PLAIN),
         *(("code", kind) for kind in ("features", "rbf", "linear")),
     ],
 )
 def test_what_is_proved_of_a_fitted_model_holds(family, kind):
     """On test rows and random rows, in floats and integers; C gives these bits."""
     for model, preparation, test, compiled in _fits(family, kind):
-        table = pd.concat([test, random_table(preparation, 300)])
+        table = pd.concat([test, export.random_table(preparation, 300)])
         features = preparation.transform(table)
         fixed = model.low == model.high  # no input of the program
         known = (features[:, fixed] == model.low[fixed]).all(axis=1)
@@ -104,7 +94,7 @@ def test_what_is_proved_of_a_fitted_model_holds(family, kind):
 
 
 def test_vectors_hold_real_rows_of_each_class():
-    _, _, test, compiled = fitted("digits", METHODS["smp"])
+    _, _, test, compiled = export.fitted("digits", METHODS["smp"])
     found = codegen.test_vectors(compiled, compiled.rows(test), source="digits")
     real = np.array(found.kinds) == "real"
     assert set(found.winners[real]) == set(range(10))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from smpcore import export
-from smpcore.codegen import compile_model, model_id, quantise, sample
+from smpcore.codegen import compile_model, quantise, sample
 from smpcore.codegen.probability import (
     MOST_SEGMENTS,
     ONE,
@@ -184,8 +184,3 @@ def test_a_table_that_could_fall_or_overflow_is_refused(wrong):
     ProbabilityTable(below=9, above=9, begin=[0], value=[1], slope=[1 << 15])
     with pytest.raises(ExportError, match="never fall"):
         ProbabilityTable(below=500, above=500, **wrong)
-
-
-def test_an_id_tells_scores_apart_not_calibrations():
-    model = groups()["calibrated"]["linear, sigmoid"]
-    assert model_id(model) == model_id(replace(model, probability=None))

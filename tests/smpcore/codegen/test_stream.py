@@ -2,7 +2,6 @@
 
 import re
 from functools import partial
-from itertools import product
 
 import numpy as np
 import pytest
@@ -120,10 +119,16 @@ def check(compiler, cases):
         assert len({*wanted}) > 1
 
 
+def every_second(shapes, width):
+    """Shapes and whether their model is a regression: each is for some widths."""
+    for place, shape in enumerate(shapes):
+        yield *shape, (place + (width or 0) // 8) % 2 == 1
+
+
 @pytest.mark.parametrize("width", [None, 16, 8])
 def test_every_window_is_answered_as_at_once(tool, width):
     cases = []
-    for (n_times, hop), regression in product(SHAPES, (False, True)):
+    for n_times, hop, regression in every_second(SHAPES, width):
         dense = 0.9 if n_times == 1 else 0.02 if n_times > 100 else 0.4
         model, stream = streamed(width, n_times, hop, dense, n_times + hop, regression)
         samples = series(model, 1000)
