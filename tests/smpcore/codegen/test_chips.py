@@ -136,21 +136,11 @@ def test_counting_is_exact(simulated):
 
 def _count_assembly(folder, avr):
     """Cycles and stack that the runner tells of a few instructions."""
-    marks = "\n".join(f"ldi r24, {n}\n out 0x1e, r24" for n in (3, 4))
-    source = f"""
-.global main
-nothing: {"nop;" * 5} ret
-main:
-    ldi r24, 1
-    out 0x1e, r24
-    ldi r24, 2
-    out 0x1e, r24
-    rcall nothing
-    {marks}
-    rjmp main
-"""
+    one, two, three, four = (f"ldi r24, {n}\nout 0x1e, r24\n" for n in (1, 2, 3, 4))
+    nothing = "nothing:\n" + 5 * "nop\n" + "ret\n"
+    main = f"main:\n{one}{two}rcall nothing\n{three}{four}rjmp main\n"
     path = Path(folder) / "count.S"
-    path.write_text(source)
+    path.write_text(f".global main\n{nothing}{main}")
     run("avr-gcc", "-mmcu=atmega328p", path, "-o", "count.elf", cwd=folder)
     command = [f"{simavr_runner().name}/simavr", "count.elf", avr.machine, "1", "0"]
     told = run(*command, cwd=folder, given=b"x")
