@@ -9,18 +9,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from smpcore.codegen import compile_model, error_bound, model_id, sample
+from smpcore import codegen
+from smpcore.codegen import compile_model, error_bound, model_id, quantise, sample
 from smpcore.codegen.program import LOWEST, SIMILARITIES
 from smpcore.codegen.targets.onnx.source import emit_onnx
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.models import (
     changed,
     coded_model,
+    far_from_0,
     groups,
     one_value,
     part,
     random_kernel_model,
 )
+from tests.smpcore.codegen.toolchain import bundle, run, unpack
 
 onnx = pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
@@ -155,6 +158,14 @@ def test_integers_of_linear_models_are_exact():
             wanted = {"value": value + np.float32(model.shift)}
         for name, values in wanted.items():
             np.testing.assert_array_equal(found[name], values)
+
+
+def test_the_example_of_integers_passes_where_floats_are_coarse(random_model, tmp_path):
+    """Far from 0 32-bit floats pass over integers: no test vector is such a one."""
+    far = far_from_0(random_model(4, 2, 1, 1.0), 5e5)
+    model = quantise(compile_model(far), 8)
+    unpack(bundle(model, codegen.test_vectors(model), target="onnx"), tmp_path)
+    assert b" 0 of 32 differ" in run(sys.executable, "mdl_example.py", cwd=tmp_path)
 
 
 def test_codes_and_other_integers_are_refused():

@@ -8,6 +8,7 @@ models are quantised and dequantised (QDQ) with a step of 1: their sums are exac
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
@@ -400,7 +401,24 @@ def _whole_labels(model: CompiledModel) -> bool:
 def onnx(package: Package) -> Files:
     """The ONNX file, and the model for programs."""
     file = emit_onnx(package.model, package.name, package.id)
-    return package.documents | {f"{package.name}.onnx": file}
+    return _askable(package).documents | {f"{package.name}.onnx": file}
+
+
+def _askable(package: Package) -> Package:
+    """With test vectors that numbers stand for: far from 0, floats pass over integers.
+
+    Each integer becomes that of the 32-bit float that is nearest to what it stands for.
+    """
+    model, tried = package.model, package.vectors
+    if not model.is_integer:
+        return package
+    units, zeros = (
+        np.float32([getattr(one, name) for one in model.inputs]) for name in _SCALE
+    )
+    rows = model.quantise(tried.rows.astype(np.float32) / units + zeros)
+    answers = {"scores": model.scores(rows), "winners": model.winners(rows)}
+    rows = rows.astype(tried.rows.dtype)
+    return replace(package, vectors=replace(tried, rows=rows, **answers))
 
 
 def words_of_onnx(package: Package) -> dict[str, str]:
