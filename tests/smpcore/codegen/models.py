@@ -378,6 +378,11 @@ def _calibrated() -> Iterator[tuple[str, Any]]:
     }.items():
         yield f"{name}, sigmoid", calibrated(model, SIGMOID)
         yield f"{name}, curves", calibrated(model, CURVES)
+    features = partial(random_kernel_model, "features")
+    for what, n, calibration in (("sigmoid", 2, SIGMOID), ("softmax", 5, SOFTMAX)):
+        model = features(n_classes=n)
+        model = compile_model(replace(model, mixing=30 * model.mixing))
+        yield f"features, {what}", calibrated(model, calibration)
     yield "floats, softmax", calibrated(several, SOFTMAX)
     yield "kernel, softmax", calibrated(alike, SOFTMAX)
     yield "int16, softmax", calibrated(quantise(several, 16), SOFTMAX)
