@@ -137,7 +137,8 @@ def run(name: str, dataset: Dataset, splits: int) -> dict[str, Any]:
     for chip, own in lines.groupby("chip", sort=False):
         beside = at_equal_flash(own, n_train, n_test)
         chips[chip] = entries(own, beside, n_train, n_test)
-        table = pd.DataFrame(chips[chip]).drop(columns=["ours", "beside"])
+        table = pd.DataFrame(chips[chip])
+        table = table.drop(columns=["ours", "beside"], errors="ignore")
         print(f"\n{name}, {chip}\n{table.to_string(index=False, na_rep='-')}")
         print(f"\n{name}, {chip}, at equal flash: ours within the limit below the peer")
         print(beside.to_string(index=False), flush=True)

@@ -226,18 +226,6 @@ def test_the_bound_is_tight_enough_to_certify(kind, is_value):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_sum_pooling_adds_up_to_one_row_per_class(kind):
-    votes = np.random.default_rng(0).normal(size=(6, 3))
-    intercept = np.array([0.1, -0.2, 0.3])
-    model = _model(kind, pooling="sum", votes=votes, intercept=intercept)
-    compiled = compile_model(model)
-    assert compiled.n_rows == 3
-    X = np.random.default_rng(1).uniform(model.low, model.high, (500, len(model.low)))
-    found = agreement(compiled, model, X)
-    assert found.n_equal == 500 and found.score_error < 1e-4
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_an_input_without_any_score_gets_the_fallback(kind):
     compiled = compile_model(_model(kind, density=1.0, fallback=2))
     assert compiled.predict(np.full((1, len(compiled.inputs)), np.nan)) == ["class 2"]
