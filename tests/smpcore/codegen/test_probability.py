@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from smpcore import export
-from smpcore.codegen import compile_model, quantise, sample
+from smpcore.codegen import sample
 from smpcore.codegen.probability import (
     MOST_SEGMENTS,
     ONE,
     ProbabilityTable,
-    calibrated,
     probability_table,
 )
 from smpcore.errors import ExportError
-from smpcore.evaluation import at_threshold, calibrate
+from smpcore.evaluation import calibrate
 from smpcore.model import Calibration
 from tests.smpcore.codegen.models import SOFTMAX, groups, one_value
 from tests.smpcore.codegen.toolchain import contents
@@ -132,21 +131,6 @@ def test_a_softmax_that_is_no_table_is_left_out(random_model):
         none = replace(model, calibration=Calibration(9, slope, np.zeros(3), curves))
         found = export(none, None, "c99", "int8", "mdl")
         assert found == export(model, None, "c99", "int8", "mdl")
-
-
-@pytest.mark.parametrize(("number", "room"), [(None, 1e-5), (16, 1e-3)])
-def test_a_moved_threshold_changes_no_probability(random_model, number, room):
-    model = replace(random_model(5, 2, 2), calibration=CALIBRATIONS["sigmoid"])
-    rows = np.random.default_rng(0).uniform(model.low, model.high, (500, 5))
-    shares = []
-    for one in (model, at_threshold(model, 0.7)):
-        made = compile_model(one)
-        made = calibrated(quantise(made, number) if number else made, one.calibration)
-        scores = made.scores(made.to_inputs(made.rows(rows)))
-        shares.append(made.probability.of_scores(scores) / ONE)
-        off = np.abs(shares[-1] - one.probabilities(rows)[:, 1]).max()
-        assert off < made.probability.error + room
-    assert np.abs(shares[0] - shares[1]).max() < 0.01
 
 
 @pytest.mark.parametrize("number", ["float32", "int16"])
