@@ -46,10 +46,9 @@ def opened(query: dict[str, str], page: str = "explore.py") -> AppTest:
     app = AppTest.from_file(APP, default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
-    app.run()
     if page != "explore.py":
-        app.switch_page(f"pages/{page}").run()
-    return sound(app)
+        app.switch_page(f"pages/{page}")
+    return sound(app.run())
 
 
 def brought(dataset: Dataset) -> dict[str, str]:
