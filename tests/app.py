@@ -41,8 +41,12 @@ def kernels():
         yield
 
 
-def opened(query: dict[str, str], page: str = "explore.py") -> AppTest:
-    """A page at a URL, without an exception."""
+def opened(
+    query: dict[str, str], page: str = "explore.py", section: str = ""
+) -> AppTest:
+    """A page at a URL, perhaps at one of its sections, without an exception."""
+    if section:
+        query = query | {f"p.{page.removesuffix('.py')}_section": section}
     app = AppTest.from_file(APP, default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
@@ -87,6 +91,34 @@ def said(page: AppTest, *more) -> str:
     """What the page tells its visitor, and the text of ``more`` elements."""
     elements = (*page.error, *page.warning, *page.info, *page.caption, *more)
     return " ".join(element.value for element in elements).replace("\\", "")
+
+
+def words(page: AppTest) -> str:
+    """All that is said, with texts and code."""
+    return said(page, *page.markdown, *page.code)
+
+
+def at(section: str, query: dict[str, str]) -> AppTest:
+    """A section of Prototypes, without an error."""
+    page = opened(query, "prototypes.py", section)
+    assert not page.error, [error.value for error in page.error]
+    return page
+
+
+def forbidden(page: AppTest):
+    """The list of features that must not be used."""
+    return next(one for one in page.multiselect if "must not be used" in one.label)
+
+
+def metrics(page: AppTest) -> dict[str, str]:
+    """Numbers that stand alone, by name."""
+    return {metric.label: metric.value for metric in page.metric}
+
+
+def bring(page: AppTest, data: str | bytes, name: str = "t.csv", place: int = 0):
+    """The page once it has taken a file."""
+    data = data.encode() if isinstance(data, str) else data
+    return sound(page.file_uploader[place].set_value((name, data, "text/csv")).run())
 
 
 def until(

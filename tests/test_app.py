@@ -129,16 +129,3 @@ def test_a_hostile_link_is_answered_in_words(query, words):
     texts = " ".join(notice["text"] for notice in header["notices"])
     assert words in texts
     assert header["picture"]["canonical"]
-
-
-def test_a_link_out_of_range_is_clipped():
-    header = _payload(opened({"lam": "1e99", "n_prototypes": "-7"}))
-    values = {c["name"]: c["value"] for c in header["controls"]}
-    assert values["lam"] <= 10
-    assert values["n_prototypes"] == 1
-
-
-@pytest.mark.parametrize("data", ["breast_cancer", "moons"])
-def test_the_test_set_is_closed_unless_the_data_are_toys(data):
-    readouts = _payload(opened({"data": data}))["picture"]["readouts"]
-    assert any("Test" in entry["name"] for entry in readouts) == (data == "moons")

@@ -9,7 +9,7 @@ from pages.work import studies
 from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import Subject, baseline_paths, edition, folds, method_path
 from smpcore.evaluation.journal import write_results
-from tests.app import kernels, opened, said, session_of, sound, until
+from tests.app import bring, kernels, opened, said, session_of, sound, until
 
 pytestmark = [
     pytest.mark.usefixtures(kernels.__name__),
@@ -33,8 +33,7 @@ def content(tmp_path_factory):
 
 
 def _given(app: AppTest, content: bytes, name: str = "r.parquet") -> AppTest:
-    kind = "application/octet-stream"
-    app.file_uploader[0].set_value((name, content, kind)).run()
+    bring(app, content, name)
     return until(app, lambda app: all(b.key != "sweep_stop" for b in app.button))
 
 

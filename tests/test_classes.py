@@ -5,7 +5,6 @@ import json
 import math
 import re
 import weakref
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -42,26 +41,6 @@ def test_a_code_is_read_aloud_and_typed_in_any_case():
     assert re.fullmatch(r"[2-9A-HJKMNP-Z]{6}", classroom.code)
     code = classroom.code.lower()
     assert classes.find(f" {code[:3]} {code[3:]}") is classroom
-
-
-def test_students_are_counted_by_step_and_their_answers_stay(tabs):
-    classroom = classes.start(lesson(), "")
-    first, second = classroom.join(), classroom.join()
-    first.step, second.step = 2, 1
-    first.answers |= {0: 5.0, 1: 7.0}
-    second.answers[0] = 5.0
-    second.reached.add(1)
-    counts = classroom.counts()
-    assert counts.n_here == 2 and counts.steps == Counter({1: 1, 2: 1})
-    assert counts.answers == {0: [5.0, 5.0], 1: [7.0]}
-    assert counts.reached == Counter({1: 1})
-    first.left = True
-    counts = classroom.counts()
-    assert counts.n_here == 1 and counts.steps == Counter({1: 1})
-    assert counts.answers == {0: [5.0, 5.0], 1: [7.0]}
-    tabs[:] = ["other"]  # the student's was closed
-    counts = classroom.counts()
-    assert counts.n_here == 0 and counts.answers == {0: [5.0, 5.0], 1: [7.0]}
 
 
 @pytest.fixture
@@ -324,22 +303,3 @@ def test_nothing_of_the_answer_reaches_a_class_before_it_is_shown():
         assert 2 not in shown["scene"]["points"]["part"]
     classroom.move(0, classes.SHOWN)
     assert browser.post(None)["picture"]["readouts"]
-
-
-def test_screens_follow_and_who_is_let_go_stays():
-    steps = [{"title": t, "text": "x"} for t in ("One", "Two", "Three")]
-    content = lesson_with() | {"steps": steps}
-    classroom = classes.start(lesson_files.read(json.dumps(content).encode()), "")
-    student = opened({"class": classroom.code})
-    at = lambda: session_of(student.run()).lesson.at  # noqa: E731
-    classroom.move(2)
-    assert at() == 2
-    control(student, "button", "lesson_back").click().run()
-    assert at() == 1, "a student may look back"
-    classroom.hold(False)
-    classroom.move(0)
-    assert at() == 1
-    classroom.teach(lesson())
-    assert session_of(student.run()).lesson.lesson is classroom.lesson
-    classes.end(classroom)
-    assert "The class is over" in words(student.run())

@@ -3,27 +3,21 @@
 import io
 import json
 from contextlib import redirect_stdout
-from html import unescape
 
 import numpy as np
 import pandas as pd
 import pytest
-import streamlit as st
 
 from pages.export import python_lines
-from pages.prototypes import report
-from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.state.session import Session
 from pages.ui import workspace
 from smpcore import SmpcoreError, read_table
 from smpcore.datasets import CleaningStep
-from tests.app import kernels, said, session_of, sound
+from tests.app import at, bring, kernels, said, session_of, sound
 from tests.smpcore.datasets.test_cleaning import STEPS, TEXT
-from tests.test_data_page import bring, choice, edit, facts, opened
-from tests.test_prototypes_page import at
+from tests.test_data_page import choice, edit, facts, opened
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -52,18 +46,6 @@ def cleaned():
 
 def choose(page, name):
     return sound(page.selectbox(key="clean_column").select(name).run())
-
-
-def test_a_suggestion_is_shown_and_accepted_with_one_click():
-    page = bring(opened(), PATIENTS)
-    words = said(page, *page.markdown)
-    assert "chol: -9 in 20 of 80 rows looks like a code for a missing value." in words
-    assert table(page).cleaning == () and table(page).frame["chol"].min() == -9
-    sound(page.button(key="suggested_0").click().run())
-    assert table(page).cleaning == (CleaningStep("chol", codes=("-9",)),)
-    assert table(page).frame["chol"].min() > 0
-    assert "chol: -9 is missing (20 of 80 rows)." in said(page, *page.markdown)
-    assert "looks like" in said(page, *page.markdown), "of smoking still"
 
 
 def test_the_controls_of_a_column_make_its_step():
@@ -257,18 +239,3 @@ def test_a_fixed_column_is_held_unless_the_mark_is_taken_away():
     assert [value for key, value in holds.items() if key.endswith("_sex")] == [True]
     assert not [key for key in holds if key.endswith("is missing")]
     table_store.delete(token)
-
-
-def test_the_report_says_how_the_table_was_cleaned(monkeypatch):
-    steps = [CleaningStep("chol", codes=("-9",), unit="<b>mg</b>", low=1)]
-    monkeypatch.setattr(st, "session_state", {"session": Session()})
-    for cleaning in ((), steps):
-        data = read_table(PATIENTS.encode(), "t.csv", cleaning=cleaning)
-        token = table_store.keep(data)
-        choice = Choice(data=MINE, token=token)
-        context = with_model(resolve(choice), resolve(choice).model())
-        text = unescape(report.html(context, False))
-        sentences = ("<h2>Cleaning</h2>", "chol: -9 is missing (20 of 80 rows).")
-        assert [one in text for one in sentences] == [bool(cleaning)] * 2
-        assert "<b>mg" not in report.html(context, False)
-        table_store.delete(token)

@@ -13,14 +13,14 @@ from streamlit.testing.v1 import AppTest
 from pages.data import tabs
 from pages.export import python_lines
 from pages.state import links, table_store
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import controls, files
-from pages.work import cache, file_process, server_files
+from pages.work import file_process, server_files
 from pages.work.file_process import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
-from tests.app import APP, kept_table, said, session_of, sound, until
+from tests.app import APP, bring, kept_table, metrics, said, session_of, sound, until
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -28,17 +28,9 @@ GOOD = "a,b,id,class\n" + "".join(
 )
 ONE_CLASS = "a,b,class\n" + "".join(f"{0.3 * i:.2f},{i % 2},x\n" for i in range(60))
 
-#: Of wine at this μ, Merge prototypes (λ) ends at 0.143.
-BEYOND = {"lam": 0.3, "mu": 0.001}
-
 
 def opened():
     return sound(AppTest.from_file(PAGE, default_timeout=60).run())
-
-
-def bring(page, text, name="t.csv", place=0):
-    data = text.encode() if isinstance(text, str) else text
-    return sound(page.file_uploader[place].set_value((name, data, "text/csv")).run())
 
 
 @pytest.fixture
@@ -105,43 +97,11 @@ def data_picker(page):
     return next(one for one in page.selectbox if one.label == "Data")
 
 
-def facts(page):
-    return {metric.label: metric.value for metric in page.metric}
+facts = metrics
 
 
 def choice(page):
     return session_of(page).choice
-
-
-@pytest.mark.parametrize("key", BUNDLED)
-def test_every_data_set_that_a_method_can_learn(key):
-    page = opened()
-    picker = data_picker(page)
-    if BUNDLED[key].title not in picker.options:
-        assert BUNDLED[key].task == "regression"
-        return
-    sound(picker.select(key).run())
-    assert choice(page).data == key
-    assert int(facts(page)["Training"].replace(",", "")) > 0
-    if "Matrices" in facts(page):
-        assert not page.data_editor  # the columns of matrices have no roles to change
-        return
-    names = page.data_editor[0].value["column"]
-    assert len(names) == int(facts(page)["Features"]) + 1
-
-
-def test_what_was_chosen_for_other_data_comes_into_the_range_of_these(monkeypatch):
-    monkeypatch.setattr(cache, "uncompiled", set())
-    page = AppTest.from_file(PAGE, default_timeout=60)
-    session_of(page).choice = Choice(data="breast_cancer", values=BEYOND)
-    sound(page.run())
-    assert choice(page).values == BEYOND
-    sound(data_picker(page).select("wine").run())
-    now = choice(page)
-    low, high = cache.bounds(resolve(now).data, now.method, resolve(now).values)["lam"]
-    assert low < now.values["lam"] < high < BEYOND["lam"]
-    (told,) = session_of(page).notices
-    assert "Merge prototypes (λ) was out of range; reset to" in told
 
 
 def test_a_generated_set_follows_its_controls():
@@ -149,35 +109,6 @@ def test_a_generated_set_follows_its_controls():
     sound(page.number_input(key="moons.n_samples.0").set_value(120).run())
     assert facts(page)["Rows"] == "120"
     assert choice(page).data_values == {"n_samples": 120, "noise": 0.3}
-
-
-def test_the_parts_follow_their_controls():
-    page = opened()
-    sound(page.slider[0].set_value(0.5).run())
-    sound(page.number_input[-1].set_value(7).run())
-    assert facts(page)["Validation"] == "50"
-    assert (choice(page).validation, choice(page).seed) == (0.5, 7)
-    assert page.slider[1].max == pytest.approx(0.4)
-
-
-def test_a_table_is_read_described_and_chosen():
-    page = bring(opened(), GOOD)
-    assert choice(page).data == "mine"
-    assert facts(page)["Rows"] == "60"
-    assert facts(page)["Features"] == "2"
-    assert "Column 'id' is not used: it looks like an identifier." in said(page)
-    assert list(page.data_editor[0].value["role"])[2:] == ["ignore", "target"]
-
-
-def test_what_is_unusual_is_said_with_a_control_for_it():
-    page = bring(opened(), "by us\n" + GOOD + "Source: us\n")
-    read = "1 line skipped, , between cells, names in line 2"
-    words = next(e.label for e in page.expander if e.label.startswith("Read with "))
-    assert words.replace("\\", "").startswith(f"Read with {read}")
-    assert page.code[0].value.splitlines()[:2] == ["by us", GOOD.splitlines()[0]]
-    assert "1 row at the end is left out" in said(page)
-    sound(page.selectbox(key="reading_footer").select(0).run())
-    assert "Too few cells" in said(page)
 
 
 def test_another_target_mends_a_table_with_one_class():
@@ -217,34 +148,12 @@ def test_a_bad_file_changes_nothing_and_is_explained():
     assert facts(page)["Rows"] == "100"
 
 
-def test_hostile_names_are_shown_and_not_obeyed():
-    name = "![x](http://example.org/x.png) <script>alert(1)</script> **b**"
-    page = bring(
-        opened(), GOOD.replace("a,b,id", f"{name},b,id").replace("0.30", "word")
-    )
-    raw = " ".join(element.value for element in (*page.info, *page.warning))
-    assert "word" in raw
-    assert "![x](" not in raw and "<script>" not in raw and "**b" not in raw
-    assert page.data_editor[0].value["column"][0] == name
-
-
 def test_a_foreign_token_is_answered_in_words():
     page = AppTest.from_file(APP, default_timeout=60)
     page.query_params["data"], page.query_params["mine"] = "mine", "x" * 22
     sound(page.switch_page("pages/data.py").run())
     assert "The table of this link is not on the server" in said(page)
     assert choice(page).data == Choice.data
-
-
-def test_delete_forgets_the_table_at_once():
-    page = bring(opened(), GOOD)
-    token = choice(page).token
-    assert kept_table(token)
-    sound(page.button(key="delete_table").click().run())
-    assert not kept_table(token)
-    assert choice(page).data == Choice.data
-    assert choice(page).token == ""
-    assert facts(page)["Rows"] == "300"
 
 
 def test_a_leak_and_repeated_rows_are_named():
@@ -415,13 +324,6 @@ def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
     wanted, notices = links.read_url({"data": f"file:{name}"})
     assert wanted.data == Choice.data
     assert "is not in this server's folder" in notices[0]
-
-
-def test_without_a_folder_there_are_no_files(tmp_path, monkeypatch):
-    monkeypatch.delenv("SPE_DATA", raising=False)
-    assert server_files.listed() == []
-    monkeypatch.setenv("SPE_DATA", str(tmp_path / "absent"))
-    assert server_files.listed() == []
 
 
 DATED = "when,a,b,class\n" + "".join(

@@ -18,7 +18,7 @@ from pages.ui.text import escape_markdown
 from smpcore import METHODS, Dataset, compile_model, quantise
 from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
-from tests.app import kernels, opened, said, session_of, sound, until
+from tests.app import kernels, metrics, opened, said, session_of, sound, until
 from tests.smpcore.codegen.models import mixed_columns, random_linear
 from tests.smpcore.codegen.toolchain import contents
 
@@ -161,21 +161,6 @@ def test_ranges_come_back_and_reach_the_files():
     assert kept["unit"][0] == "*mV*"
 
 
-def test_settings_stay_over_pages_and_links():
-    asked = {"target": "zephyr", "chip": "Cortex-M4F", "name": "abc"}
-    page = _page("int8", **{f"p.export_{key}": value for key, value in asked.items()})
-    page.switch_page("pages/explore.py").run()
-    page.switch_page("pages/export.py").run()
-    assert sound(page).text_input(key="export_name").value == "abc"
-    assert page.selectbox(key="export_target").value == "zephyr"
-    assert page.query_params["p.export_format"] == "int8"
-    assert "CONFIG_ABC_MODEL=y" in _readme(page)
-    assert "Flash, Cortex-M4F" in [metric.label for metric in page.metric]
-    odd = {"p.export_format": "int4", "p.export_target": "x"}
-    page = opened({"data": "iris"} | odd, "export.py")
-    assert page.selectbox(key="export_target").value == "c99"
-
-
 @pytest.mark.parametrize("name", ["int", "1a", "a b", "*/", "<b>", "ä", "a" * 40])
 def test_a_name_that_is_none_is_told(name):
     page = _page("int8")
@@ -183,13 +168,6 @@ def test_a_name_that_is_none_is_told(name):
     (problem,) = sound(page).error
     assert "lower\\-case letter" in problem.value
     assert not _zip_button(page)
-
-
-def test_the_usual_name_is_that_of_the_data():
-    page = _page(data="breast_cancer")
-    assert page.text_input(key="export_name").placeholder == "breast_cancer"
-    assert "Model `breast_cancer`, ID" in _readme(page)
-    assert "#define BREAST_CANCER_N" in _shown(page, "breast_cancer.h")
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -220,15 +198,6 @@ def test_a_number_format_that_a_target_has_not_is_told():
     assert not _zip_button(page)
 
 
-@pytest.mark.parametrize("number_format", NUMBERS)
-def test_an_arduino_library_says_how_good_it_is(number_format):
-    made, form = _made(number_format, data="iris", method="smallk")
-    files = _files(made, form, "arduino", "ab")
-    assert f"Of this very code ({number_format})" in files["README.md"].decode()
-    assert files["library.properties"].startswith(b"name=ab\n")
-    assert "examples/Ask/Ask.ino" in files
-
-
 def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
     small = boards._START.copy()
     small.loc[0, ["board", "flash, kB"]] = ["<img src=x> **b**", 0.01]
@@ -250,14 +219,14 @@ def test_costs_are_measured_by_themselves_and_the_boards_judged_by_them():
         pytest.skip("no compiler or simulator of a chip is installed")
     page = _page("int8", data="breast_cancer", method="smallk", **ON_AVR)
     until(page, _is_measured)
-    metrics = {metric.label: metric.value for metric in page.metric}
+    shown = metrics(page)
     form = _made("int8", data="breast_cancer", method="smallk")[1]
     guess = estimate_costs(form.model)["ATmega328P"]
-    count = int(metrics["Cycles per prediction"].replace(",", ""))
+    count = int(shown["Cycles per prediction"].replace(",", ""))
     assert 0.8 < count / guess.linked.count < 1.25
     alone = int(re.search(r"of flash, ([\d,]+) cycles", said(page))[1])
     assert 0.8 < alone / guess.alone.count < 1.25
-    ram = _bytes(metrics["RAM"])
+    ram = _bytes(shown["RAM"])
     parts = re.search(r"RAM: (.*)\.", said(page))[1].split(" = ")[0]
     assert sum(map(int, re.findall(r"(\d+) B", parts))) == ram
     assert next(m.value for m in page.markdown if "open rows" in m.value).startswith(
@@ -302,15 +271,6 @@ def test_integers_from_floats_cost_their_conversion():
     assert "Without float code: " in said(page)
     assert "evaluated with the conversion" in said(page)
     assert "Costs are estimated, for Cortex-M0" in said(page)
-
-
-def test_a_board_is_judged_by_what_is_linked():
-    form = _made("int8", data="breast_cancer", method="smallk")[1]
-    board = boards._START.to_dict("records")[1]
-    board["flash, kB"] = 2.0
-    known = estimate_costs(form.model)
-    assert known["Cortex-M0"].alone.flash < 2048 < known["Cortex-M0"].linked.flash
-    assert boards.lines([board], known)[0]["fits"] == "no: too little flash"
 
 
 def test_whole_numbers_need_no_conversion():
@@ -462,7 +422,7 @@ def test_prototypes_that_are_added_up_are_all_counted(method, words):
     page = _page(data="moons", method=method)
     model = _made("float32", data="moons", method=method)[0].estimator.model_
     assert model.n_prototypes > model.n_outputs == 2
-    shown = {metric.label: metric.value for metric in page.metric}
+    shown = metrics(page)
     assert shown["Prototypes"] == str(model.n_prototypes)
     assert words in _readme(page)
 

@@ -13,7 +13,7 @@ from smpcore import (
     prepare,
     split,
 )
-from smpcore.codegen import agreement, emit_python
+from smpcore.codegen import agreement
 from smpcore.datasets import forbid, forbiddable, make_dataset
 from smpcore.evaluation import match_columns
 
@@ -149,17 +149,3 @@ def test_no_answer_is_explained_by_it(case):
         case.model, x, preparation=case.preparation, X=case.X[case.rows]
     )
     assert flip is None or flip.x.shape == x.shape
-
-
-def test_the_script_fits_the_same_model():
-    text = emit_python(
-        {
-            "dataset": {"key": "iris", "forbidden": ("petal width (cm)",)},
-            "estimator": "SMPClassifier",
-        }
-    )
-    assert len(text.splitlines()) <= 12
-    run = {}
-    exec(text, run)
-    assert run["dataset"].forbidden == ("petal width (cm)",)
-    assert run["X"].shape[1] == 3

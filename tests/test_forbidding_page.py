@@ -11,7 +11,7 @@ from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
 from pages.prototypes.model_context import with_model
-from pages.state import links, undo
+from pages.state import undo
 from pages.state.choice import Choice
 from pages.state.context import resolve, validated
 from pages.state.session import Live
@@ -19,7 +19,7 @@ from pages.ui import exports
 from pages.ui.controls import set_values
 from pages.work import fits
 from smpcore import METHODS, SmpcoreError
-from tests.app import APP, kernels, opened, said, session_of, sound
+from tests.app import APP, at, forbidden, kernels, opened, session_of, sound, words
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -31,14 +31,6 @@ def without(*names):
     return json.dumps(names, ensure_ascii=False)
 
 
-def words(page):
-    return said(page, *page.markdown, *page.code)
-
-
-def forbidden(page):
-    return next(one for one in page.multiselect if "must not be used" in one.label)
-
-
 def chosen(page):
     return session_of(page).choice
 
@@ -47,12 +39,6 @@ def sight_of(choice):
     data = resolve(choice).data
     fit = fits.fit(data, choice.method, resolve(choice).values)
     return with_model(resolve(choice), fit.finished().model_)
-
-
-def at(section, query):
-    page = opened(query, "prototypes.py")
-    page.segmented_control(key="prototypes_section").set_value(section).run()
-    return sound(page)
 
 
 @pytest.mark.parametrize(
@@ -128,12 +114,6 @@ def test_every_page_learns_without_it_and_says_so(name):
     assert not page.error
 
 
-def test_what_a_link_forbids_in_vain_is_named():
-    query = {"data": "iris", "without": without("size", PETAL)}
-    known, (notice,) = links.read_url(query)
-    assert known.forbidden == (PETAL,) and "size" in notice
-
-
 @pytest.mark.parametrize(
     "text, told",
     [
@@ -153,24 +133,6 @@ def test_a_wrong_link_is_answered_in_a_sentence(text, told):
     assert told in words(sound(page))
     assert chosen(page).forbidden == ()
     assert "without" not in page.query_params
-
-
-def test_notes_and_opened_tests_stay():
-    page = at("One by one", {"data": "iris", "opened": "2"})
-    page.text_input[0].set_value("mine").run()
-    former = "were written for another fit; this is its most similar"
-    assert former not in words(page)
-    forbidden(page).set_value([PETAL]).run()
-    assert sound(page).text_input[0].value == "mine"
-    assert former in words(page)
-    assert resolve(chosen(page)).times_opened == 2
-    opened_once = set_values(chosen(page), {"open_test": True})
-    assert resolve(opened_once).times_opened == 3
-    page.text_input[0].set_value("still mine").run()
-    assert former not in words(page)
-    forbidden(page).set_value([]).run()
-    assert sound(page).text_input[0].value == "still mine"
-    assert former in words(page)
 
 
 def test_pictures_and_channels_stay():

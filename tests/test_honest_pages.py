@@ -15,7 +15,7 @@ from pages.state.context import resolve
 from pages.ui import exports
 from pages.work import studies
 from smpcore import Dataset, load_dataset
-from tests.app import brought, kernels, opened, said, session_of, until
+from tests.app import bring, brought, kernels, metrics, opened, said, session_of, until
 from tests.test_app import _payload
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -78,12 +78,10 @@ def test_apply_says_what_a_dead_model_is_worth(rare):
     page = opened(rare | DEAD, "apply.py")
     frame = table_store.visit(rare["mine"])[0].frame
     frame[frame.columns[0]] += 1e-3  # rows of the data set itself are not scored
-    table = frame.to_csv(index=False).encode()
-    page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
-    metrics = {metric.label: metric.value for metric in page.metric}
-    assert metrics["Accuracy"] == "95.0 %"
-    assert metrics["Correct rows"] == "380 of 400"
-    assert metrics["Majority-class baseline"] == "95.0 %"
+    shown = metrics(bring(page, frame.to_csv(index=False), "new.csv"))
+    assert shown["Accuracy"] == "95.0 %"
+    assert shown["Correct rows"] == "380 of 400"
+    assert shown["Majority-class baseline"] == "95.0 %"
     assert "Classes never predicted: ill." in said(page)
 
 
@@ -91,11 +89,9 @@ def test_apply_and_export_of_numbers_name_the_training_median():
     page = opened({"data": "diabetes"}, "apply.py")
     frame = load_dataset("diabetes").frame
     frame[frame.columns[0]] += 1e-3  # rows of the data set itself are not scored
-    table = frame.to_csv(index=False).encode()
-    page.file_uploader[0].set_value(("new.csv", table, "text/csv")).run()
-    metrics = {metric.label: metric.value for metric in page.metric}
-    usual = float(metrics["Training-median baseline"])
-    assert usual > float(metrics["Mean absolute error"])
+    shown = metrics(bring(page, frame.to_csv(index=False), "new.csv"))
+    usual = float(shown["Training-median baseline"])
+    assert usual > float(shown["Mean absolute error"])
     table = opened({"data": "diabetes"}, "export.py").dataframe[0].value.T
     error = table["Validation: mean error"].astype(float)
     assert error["training-median baseline"] > error["float32"]

@@ -66,7 +66,7 @@ def test_a_page_shows_them_as_text(page, table):
         more = {f"p.{page}_section": section} if section else {}
         shown = opened(query | more, f"{page}.py")
         assert not shown.error, said(shown)
-        for one in (*shown.markdown, *shown.caption, *shown.warning):
+        for one in (*shown.markdown, *shown.caption, *shown.warning, *shown.info):
             assert not re.search(r"(?<!\\)(<img|\[a\]\()", one.value)
         for chart in shown.get("plotly_chart"):
             assert "<img" not in chart.proto.spec

@@ -17,7 +17,7 @@ from pages.work import cache, fits, server_files
 from pages.work.store import Store
 from smpcore.datasets import MAX_ROWS, plain_number
 from smpcore.evaluation import fit_all_rows
-from tests.app import APP, said, session_of, sound
+from tests.app import APP, metrics, said, session_of, sound
 
 PAGES = Path(__file__).parents[1] / "pages"
 N_ROWS = MAX_ROWS + 1
@@ -50,7 +50,7 @@ def opened(page=PAGES / "data.py"):
 
 def test_it_opens_as_a_sample_and_the_page_says_how_it_was_drawn():
     page = opened()
-    rows = {metric.label: metric.value for metric in page.metric}["Rows"]
+    rows = metrics(page)["Rows"]
     assert rows == "20,000"
     assert (
         f"A sample: 20,000 of {N_ROWS:,} rows, drawn by the classes of 'label' with "
@@ -118,7 +118,7 @@ def test_the_method_on_the_screen_learns_from_all_rows():
     scores = fitted.scores
     assert fitted.n_train + scores.rows == N_ROWS
     assert abs(scores.rows - 0.2 * (N_ROWS - 20_000)) < 1000
-    right = {metric.label: metric.value for metric in page.metric}
+    right = metrics(page)
     share = 100 * scores.hits / scores.rows
     assert right["Accuracy on rows left out"] == f"{share:.2f} %"
     assert f"Learned from {fitted.n_train:,} rows" in said(page)
@@ -157,7 +157,7 @@ def test_numbers_are_learned_from_all_rows_too(folder):
     job = session_of(page).results["fit of all rows"]
     assert job.wait(60)
     page = sound(page.run())
-    shown = {metric.label: metric.value for metric in page.metric}
+    shown = metrics(page)
     error = float(shown["Mean absolute error on rows left out"])
     assert error == pytest.approx(job.result().scores.mae, rel=1e-3)
     assert error < 0.6 * np.abs(y).mean()

@@ -23,7 +23,7 @@ from pages.ui import elements, readouts
 from pages.work import cache, fits, studies, tasks, visitors
 from smpcore import METHODS
 from smpcore.explain import doubts
-from tests.app import session_of
+from tests.app import opened, session_of
 
 SCHEMA = Draft202012Validator(
     json.loads(Path("assets/canvas/payload.schema.json").read_text("utf-8"))
@@ -120,64 +120,6 @@ def browser():
     return Browser()
 
 
-def test_the_canonical_fit_does_not_depend_on_the_way(browser):
-    direct = browser.drag(mu=0.03, release=True)["picture"]
-    for mu in (0.2, 0.001, 0.08):
-        browser.drag(mu=mu)
-        browser.drag(mu=mu, release=True)
-    again = browser.drag(mu=0.03, release=True)["picture"]
-    weights = again["prototypes"]["weights"]
-    np.testing.assert_array_equal(weights, direct["prototypes"]["weights"])
-
-
-def test_knots_are_solved_models_of_the_path(browser):
-    path = browser.last["path"]
-    knots = browser.send("knots", want=[0, 25, 50, 51, -1, "x"])["knots"]
-    assert [k["knot"] for k in knots] == [0, 25, 50]
-    for knot in knots:
-        assert knot["value"] == path["values"][knot["knot"]]
-        assert knot["chain"] == browser.last["knots"][0]["chain"]
-    sizes = {k["knot"]: len(k["prototypes"]["weights"]) for k in knots}
-    assert sizes[50] == 2, "at the slider's end each class has one prototype"
-
-
-def test_two_features_and_slices():
-    browser = Browser(data="iris")
-    header = browser.drag(**{"v.kind": "axes"}, release=True)
-    assert header["kind"] == "full"
-    assert header["scene"]["view"]["xlabel"].startswith("sepal length")
-    slices = [c for c in header["controls"] if c["name"].startswith("v.at")]
-    assert slices
-    name, end = slices[0]["name"], slices[0]["high"]
-    moved = browser.drag(**{name: end}, release=True)
-    assert moved["scene"]["id"] != header["scene"]["id"]
-
-
-def test_adding_moving_erasing_and_undoing(browser):
-    before, window = browser.scene["points"], browser.scene["view"]
-    n = len(before["x"])
-    added = browser.send("edit", op="add", x=0.5, y=0.5, label=1)
-    points = added["scene"]["points"]
-    assert len(points["x"]) == n + 1 and added["scene"]["view"] == window
-    new = int(np.flatnonzero(points["row"] == n)[0])
-    assert points["part"][new] == 0, "a new point trains"
-    assert points["x"][new] == pytest.approx(0.5)
-    parts = dict(zip(before["row"].tolist(), before["part"].tolist(), strict=True))
-    others = zip(points["row"].tolist(), points["part"].tolist(), strict=True)
-    assert all(parts.get(row, 0) == part for row, part in others), "all keep theirs"
-    moved = browser.send("edit", op="move", row=n, x=1.5, y=0.25, dragging=True)
-    points = moved["scene"]["points"]
-    assert points["x"][points["row"] == n] == pytest.approx(1.5)
-    assert not moved["picture"]["canonical"]
-    erased = browser.send("edit", op="erase", row=n)
-    assert len(erased["scene"]["points"]["x"]) == n
-    for _ in range(3):
-        back = browser.send("edit", op="undo")
-    assert len(back["scene"]["points"]["x"]) == n
-    words = browser.send("edit", op="undo")["notices"][0]["text"]
-    assert "nothing to undo" in words
-
-
 def test_opening_the_test_set_is_counted():
     browser = Browser(data="wine")
     names = {r["name"] for r in browser.last["picture"]["readouts"]}
@@ -193,37 +135,6 @@ def test_opening_the_test_set_is_counted():
     assert browser.context.times_opened == 2, "switching data forgets nothing"
     choice, _ = links.read_url(links.write_url(browser.choice))
     assert resolve(choice).times_opened == 2, "nor does a reload"
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {},
-        {"kind": "delete", "seq": 1},
-        {"kind": "set", "seq": 1, "values": {}, "assignments": "yes"},
-        {"kind": "set", "seq": 1, "values": {"mu": "nan"}},
-        {"kind": "set", "seq": 1, "values": {"mu": None}},
-        {"kind": "set", "seq": 1, "values": {"no such": 1}},
-        {"kind": "set", "seq": 1, "values": {"d.no such": 1}},
-        {"kind": "set", "seq": 1, "values": {"v.first": "x"}},
-        {"kind": "set", "seq": 1, "values": {"v.at0": float("inf")}},
-        {"kind": "set", "seq": 1, "values": {"data": "mine"}},
-        {"kind": "set", "seq": 1, "values": {"data": ["moons"]}},
-        {"kind": "set", "seq": 1, "values": {"method": {}}},
-        {"kind": "edit", "seq": 1, "op": "add", "x": "a", "y": 1, "label": 0},
-        {"kind": "edit", "seq": 1, "op": "move", "x": 0, "y": 1, "row": 10**6},
-        {"kind": "edit", "seq": 1, "op": "erase", "row": "0"},
-        {"kind": "edit", "seq": 1, "op": "explode"},
-    ],
-    ids=str,
-)
-def test_a_hostile_message_changes_nothing_and_is_answered_in_words(browser, message):
-    before = browser.choice
-    header = browser.post(message)
-    assert header["kind"] == "notice"
-    assert header["notices"][0]["level"] == "error"
-    assert len(header["notices"][0]["text"]) > 20
-    assert browser.choice == before
 
 
 def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
@@ -245,13 +156,6 @@ def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
     table_store.delete(token)
     with pytest.raises(ValueError, match="not on the server"):
         table_store.visit(token)
-
-
-def test_what_a_link_sets_in_vain_is_named():
-    query = {"data": "moons", "mu": "0.01", "lambda": "3", "<b>": "1"}
-    choice, notices = links.read_url(query)
-    assert choice.values == {"mu": 0.01}
-    assert notices == ["Unknown settings in the link were ignored: <b>, lambda."]
 
 
 def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
@@ -294,15 +198,6 @@ def test_a_stopped_fit_is_never_taken_for_the_canonical_one(monkeypatch):
     assert not browser.last["picture"]["canonical"]
     assert browser.drag(release=True)["job"], "asked for again, it is fitted again"
     browser.send("stop")
-
-
-def test_another_option_brings_sliders_back_into_their_range(browser):
-    header = browser.drag(start="each", release=True)
-    lam = next(c for c in header["controls"] if c["name"] == "lam")
-    assert lam["low"] < lam["value"] < lam["high"] < 0.003
-    assert "was out of range; reset to" in header["notices"][0]["text"]
-    assert browser.choice.values["lam"] == lam["value"]
-    assert len(header["picture"]["prototypes"]["weights"]) > 2, "not all merged"
 
 
 def test_a_bug_is_a_sentence_for_the_visitor_and_a_traceback_in_the_log(
@@ -407,16 +302,5 @@ def test_the_link_keeps_present_mode_until_it_is_left():
 
 
 def test_a_link_opens_in_present_mode_without_a_warning():
-    app = AppTest.from_function(_opened, default_timeout=60)
-    app.query_params["present"] = "1"
-    app.run()
-    assert app.text[0].value == "True 0"
-
-
-def _opened():
-    import streamlit as st
-
-    from pages.state import session
-
-    visit = session.get()
-    st.text(f"{visit.live.present} {len(visit.notices)}")
+    visit = session_of(opened({"present": "1"}))
+    assert visit.live.present and not visit.notices

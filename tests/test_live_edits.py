@@ -183,13 +183,17 @@ def test_where_a_number_is_predicted_sprayed_points_have_a_value():
 def test_two_outliers_are_training_rows_and_one_step_to_undo():
     browser = Browser()
     before = standing(browser)
-    n = len(browser.scene["points"]["x"])
+    old = browser.scene["points"]
+    n = len(old["x"])
     browser.send("edit", op="outliers", x=1.5, y=1.0, dx=0.05, label=0)
     points = browser.scene["points"]
     new = points["row"] >= n
     np.testing.assert_allclose(sorted(points["x"][new]), [1.45, 1.55], rtol=1e-6)
     assert points["label"][new].tolist() == points["part"][new].tolist() == [0, 0]
     assert "two outliers" in browser.last["undo"]
+    parts = dict(zip(points["row"].tolist(), points["part"].tolist(), strict=True))
+    kept = [parts[row] for row in old["row"].tolist()]
+    assert kept == old["part"].tolist(), "all others keep theirs"
     browser.send("edit", op="undo")
     assert standing(browser) == before
 
@@ -207,6 +211,8 @@ def test_one_drag_is_one_step():
     for mu in (0.01, 0.02, 0.04):
         browser.drag(mu=mu)
     browser.drag(mu=0.05, release=True)
+    browser.drag(lam=0.3, release=True)
+    browser.drag(mu="no number", release=True)  # refused, and set anew: no steps
     browser.drag(lam=0.3, release=True)
     fusion = METHODS[start.method].controls("classification")
     labels = {param.name: param.label for param in fusion}
@@ -296,13 +302,3 @@ def test_views_and_the_test_set_are_no_steps():
     assert choice.view == {"kind": "axes"}
     assert choice.open_test and resolve(choice).times_opened == 1
     assert header["undo"] == ""
-
-
-def test_a_refused_value_and_a_setting_set_anew_are_no_steps():
-    browser = Browser()
-    browser.drag(mu="no number", release=True)
-    browser.drag(mu=0.05, release=True)
-    browser.drag(mu=0.05, release=True)
-    back(browser)
-    assert browser.last["undo"] == ""
-    assert browser.choice.values == {}

@@ -95,15 +95,6 @@ def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):
     assert needed.wait(60.0) and not needed.was_stopped
 
 
-def test_what_was_called_off_begins_anew_for_who_asks_again(line):
-    browser, _, start = line
-    for mu in (0.0341, 0.0342, 0.0341):
-        browser.drag(mu=mu, release=True)
-    start()
-    assert shown(browser)["canonical"]
-    assert fit_of(browser).finished().history_.status != fits.STOPPED
-
-
 def test_a_fit_under_way_is_stopped(line, monkeypatch):
     browser, _, start = line
     began, stopped = threading.Event(), threading.Event()

@@ -8,7 +8,6 @@ import pytest
 from pages.explore import live
 from pages.explore.canvas import pack
 from pages.explore.path import LARGE, MOST_LARGE, shown_states
-from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, fits
 from pages.work.fits import difference
@@ -101,21 +100,6 @@ def test_another_option_leaves_what_was_chosen(browser):
     assert browser.choice.values["lam"] == CHOSEN["lam"]
     assert browser.control("lam")["high"] == CHOSEN["lam"]
     assert not header["notices"]
-
-
-def test_a_count_at_its_default_follows_the_data_and_is_the_same_model():
-    choice = Choice(method="smallk", data="moons")
-    usual = resolve(choice).fit().estimator
-    browser = Browser(method="smallk", data="moons")
-    k = browser.control("k")
-    assert (k["value"], k["high"]) == (2, 2)
-    now = browser.choice
-    shown = resolve(now).fit().estimator
-    scores = [
-        one.decision_function(resolve(choice).data.of("train")[0])
-        for one in (usual, shown)
-    ]
-    np.testing.assert_array_equal(*scores)
 
 
 # What is shown while a control is held is the model that a release gives.

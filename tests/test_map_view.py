@@ -42,17 +42,6 @@ def test_digits_open_with_their_map_and_say_how_true_it_is(digits):
     assert len(painted) == 10
 
 
-def test_a_drag_paints_the_model_behind_every_place(digits):
-    browser = Browser(data="digits")
-    picture = browser.drag(mu=0.02, release=True)["picture"]
-    n = picture["grid"][0]
-    fitted = resolve(browser.choice).fit().finished().model_
-    x, y = (np.linspace(*browser.scene["view"][axis], n) for axis in "xy")
-    points = np.column_stack([np.tile(x, n), np.repeat(y, n)])
-    answers = fitted.decide(fitted.scores(digits.view.lift(points)))
-    np.testing.assert_array_equal(picture["winner"].ravel(), answers)
-
-
 def test_the_picture_behind_a_place_is_its_input(digits):
     behind = Browser(data="digits").scene["behind"]["pixels"]
     n = len(behind)
@@ -130,19 +119,6 @@ def test_the_map_that_a_table_opened_with_stays_and_is_part_of_the_link(digits):
         patched.setattr(studies, "map_of", lambda data: waiting)
         assert resolve(links.read_url(query)[0]).view["kind"] == "map"
         assert resolve(Choice(data="digits")).view["kind"] == "pca"
-
-
-def test_what_was_chosen_stays(digits):
-    browser = Browser(data="digits")
-    browser.drag(**{"v.kind": "pca"}, release=True)
-    assert "far" not in browser.scene["view"] or browser.scene["view"]["far"] is None
-    assert resolve(browser.choice).view["kind"] == "pca"
-    browser.drag(**{"v.kind": "map"}, release=True)
-    assert browser.scene["view"]["far"] is not None
-    query = links.write_url(browser.choice)
-    assert query["v.kind"] == "map"
-    opened, notices = links.read_url(query)
-    assert not notices and resolve(opened).view["kind"] == "map"
 
 
 @pytest.mark.parametrize("data", ["moons", "words", "similarities", "iris"])

@@ -11,7 +11,8 @@ from pages.state.context import resolve
 from pages.work import cache, file_process
 from smpcore import METHODS, load_dataset
 from smpcore.datasets import matrix_of
-from tests.app import kernels, opened, said, session_of, sound
+from tests import app
+from tests.app import kernels, metrics, opened, said, session_of, sound
 from tests.test_live import Browser
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -28,8 +29,8 @@ def npz(**arrays):
     return file.getvalue()
 
 
-def bring(page, data, name="my.npz"):
-    return sound(page.file_uploader[0].set_value((name, data, "")).run())
+def bring(page, data):
+    return app.bring(page, data, "my.npz")
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +45,7 @@ def test_a_file_of_matrices_becomes_the_visitors_data():
     choice = session_of(page).choice
     dataset = resolve(choice).dataset
     assert choice.data == MINE and dataset.private
-    facts = {metric.label: metric.value for metric in page.metric}
+    facts = metrics(page)
     assert (facts["Rows"], facts["Matrices"], facts["Training"]) == ("60", "1", "36")
     assert [tab.label for tab in page.tabs] == ["Matrices", "Table", "Classes", "Map"]
     np.testing.assert_array_equal(matrix_of(dataset, "near"), (NEAR + NEAR.T) / 2)
@@ -143,7 +144,7 @@ def test_new_rows_come_with_their_similarities():
     bring(page, npz(near=near[:, :50]))
     assert "should have 60 columns" in said(page)
     bring(page, npz(near=near, y=LABELS[:5]))
-    shown = {metric.label: metric.value for metric in page.metric}
+    shown = metrics(page)
     assert (shown["Rows"], shown["Correct rows"]) == ("5", "4 of 5")
     context = resolve(session_of(page).choice)
     answers = context.model().predict(near[:, context.data.split.train])

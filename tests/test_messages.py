@@ -19,6 +19,7 @@ from pages.work import visitors
 from pages.work.json_files import Record
 from tests.test_live import Browser, kernels  # noqa: F401
 
+SET = {"kind": "set", "seq": 1}
 EDIT = {"kind": "edit", "seq": 1, "have": "", "dragging": False}
 DEEP = []
 for _ in range(100_000):
@@ -27,24 +28,55 @@ FORGED = {
     "a list": [],
     "a number": 5,
     "a text": "set",
+    "nothing": {},
+    "an unknown kind": {"kind": "delete", "seq": 1},
+    "text for a flag": SET | {"values": {}, "assignments": "yes"},
     "no number": {"kind": "set", "seq": None},
     "a true number": {"kind": "set", "seq": True},
     "a number of 5,000 digits": {"kind": "set", "seq": 10**5000},
     "want null": {"kind": "knots", "seq": 1, "want": None},
     "a want of a million": {"kind": "knots", "seq": 1, "want": [0] * 10**6},
-    "10 MB": {"kind": "set", "seq": 1, "have": "x" * 10**7},
-    "10 MB in a value": {"kind": "set", "seq": 1, "values": {"mu": "x" * 10**7}},
+    "10 MB": SET | {"have": "x" * 10**7},
+    "10 MB in a value": SET | {"values": {"mu": "x" * 10**7}},
     "an undefined place": EDIT | {"op": "add", "x": float("nan"), "y": 0, "label": 0},
-    "1e308": {"kind": "set", "seq": 1, "values": {"mu": 1e308}},
-    "400 digits": {"kind": "set", "seq": 1, "values": {"mu": 10**400}},
-    "a long name": {"kind": "set", "seq": 1, "values": {"v.at" + "1" * 5000: 1}},
+    "1e308": SET | {"values": {"mu": 1e308}},
+    "400 digits": SET | {"values": {"mu": 10**400}},
+    "a long name": SET | {"values": {"v.at" + "1" * 5000: 1}},
     "label true": EDIT | {"op": "add", "x": 0, "y": 0, "label": True},
-    "no values": {"kind": "set", "seq": 1, "values": None},
-    "nested values": {"kind": "set", "seq": 1, "values": {"mu": DEEP}},
+    "no values": SET | {"values": None},
+    "nested values": SET | {"values": {"mu": DEEP}},
     "nested message": DEEP,
-    "a list for dragging": {"kind": "set", "seq": 1, "dragging": DEEP},
+    "a list for dragging": SET | {"dragging": DEEP},
     "an unknown field": {"kind": "poll", "seq": 1, "more": 1},
 }
+
+
+#: What the figure could send, but for what is in it.
+IMPOSSIBLE = [
+    *(
+        SET | {"values": values}
+        for values in (
+            *({"mu": "nan"}, {"mu": None}, {"no such": 1}, {"d.no such": 1}),
+            *({"v.first": "x"}, {"v.at0": float("inf")}, {"data": "mine"}),
+            *({"data": ["moons"]}, {"method": {}}),
+        )
+    ),
+    EDIT | {"op": "add", "x": "a", "y": 1, "label": 0},
+    EDIT | {"op": "move", "x": 0, "y": 1, "row": 10**6},
+    EDIT | {"op": "erase", "row": "0"},
+    EDIT | {"op": "explode"},
+]
+
+
+def test_what_cannot_be_changes_nothing_and_is_answered_in_words():
+    browser = Browser()
+    before = browser.choice
+    for message in IMPOSSIBLE:
+        header = browser.post(message)
+        assert header["kind"] == "notice", message
+        (notice,) = header["notices"]
+        assert notice["level"] == "error" and len(notice["text"]) > 20, message
+        assert browser.choice == before, message
 
 
 def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):

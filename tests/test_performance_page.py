@@ -16,20 +16,18 @@ from pages.performance import operating_point
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.state.session import Session
-from pages.ui import exports, readouts
+from pages.ui import readouts
 from pages.work import visitors
 from smpcore.datasets import make_dataset, plain_number
 from smpcore.evaluation import class_numbers, margins
 from smpcore.model import chance
-from tests.app import brought, kernels, opened, said, session_of, sound, until
+from tests.app import bring, brought, kernels, opened, said, session_of, sound, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 
 def _section(query: dict[str, str], name: str) -> AppTest:
-    app = opened(query, "performance.py")
-    app.segmented_control(key="performance_section").set_value(name).run()
-    return sound(app)
+    return opened(query, "performance.py", name)
 
 
 def _threshold(query: dict[str, str]) -> AppTest:
@@ -148,35 +146,6 @@ def test_test_rows_are_offered_only_once_they_are_open():
     assert "fitted on these rows" in said(sound(closed))
 
 
-def _own(**columns) -> dict[str, str]:
-    """A link to 300 rows of a visitor's own, two of them wrong in one group."""
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=300)
-    frame = {"x": x, "z": rng.normal(size=300)} | columns
-    frame["y"] = np.where(x + 0.3 * rng.normal(size=300) > 0, "ill", "well")
-    roles = {"y": "target"} | dict.fromkeys(columns, "ignore")
-    return brought(make_dataset(pd.DataFrame(frame), "own").with_roles(roles))
-
-
-def test_groups_by_a_column_that_the_model_does_not_use():
-    site = np.where(np.arange(300) % 3, "north <b>", "south")
-    link = _own(site=site, person=[f"id{i}" for i in range(300)])
-    app = _section(link, "Subgroups")
-    assert app.selectbox(key="subgroup_column").value == "site"
-    context = resolve(session_of(app).choice)
-    X, y = context.data.of("validation")
-    hits = context.model().predict(X) == y
-    at = site[context.data.split.validation]
-    app.selectbox(key="subgroup_measure").select("Recall of ill").run()
-    line = _tables(sound(app))[-1].set_index("group").loc["south"]
-    assert line["value"] == hits[(at == "south") & (y == "ill")].mean()
-    app.selectbox(key="subgroup_column").select("person").run()
-    assert "choose a column whose values repeat" in said(sound(app))
-    assert "has 300 levels" not in said(app) and "levels in 180 training rows" in said(
-        app
-    )
-
-
 def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
     rng = np.random.default_rng(0)
     label = np.repeat([f"<i>class</i> {i:02}" for i in range(40)], 15)
@@ -223,18 +192,6 @@ def _positive(app):
     return next(box for box in app.selectbox if box.label == "Positive class")
 
 
-def test_the_positive_class_is_the_rarer_one_and_its_area_has_an_interval():
-    app = _threshold({"data": "breast_cancer"})
-    assert _positive(app).value == 1  # 212 of 569 are malignant
-    assert _positive(app).options == ["malignant", "benign"]
-    assert "AUC 0." in said(app) and "95 % interval 0." in said(app)
-    assert "about equally frequent" not in said(app)
-    _positive(app).select(0).run()
-    assert _positive(app).value == 0
-    other = _threshold({"data": "moons"})
-    assert "about equally frequent" in said(other)
-
-
 def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
     before, now = Choice(data="breast_cancer", seed=1), Choice(data="breast_cancer")
     visit = Session(now)
@@ -273,16 +230,6 @@ def test_predictive_values_follow_the_prevalence_which_stays():
     app.switch_page("pages/apply.py").run()
     app.switch_page("pages/performance.py").run()
     assert sound(app).number_input(key="prevalence").value == 5.0
-
-
-def test_a_threshold_moves_the_exported_models_intercept():
-    choice = Choice(data="breast_cancer")
-    choice = dataclasses.replace(choice, threshold=0.5, set_for=resolve(choice).key)
-    made = exports.compiled(resolve(choice))
-    plain = exports.compiled(resolve(Choice(data="breast_cancer")))
-    moved = made.estimator.model_.intercept - plain.estimator.model_.intercept
-    np.testing.assert_allclose(moved, [0, -0.5])
-    assert made.compiled.provenance["operating_point"]["threshold"] == 0.5
 
 
 def test_a_code_in_a_number_to_predict_is_a_caution(monkeypatch):
@@ -359,8 +306,7 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
     assert text in shown()[0] and "Calibrated on: " in shown()[0]
     page.switch_page("pages/apply.py").run()
     frame = context.data.dataset.frame.iloc[:20]
-    file = ("new.csv", frame.to_csv(index=False).encode(), "text/csv")
-    sound(page.file_uploader[0].set_value(file).run())
+    bring(page, frame.to_csv(index=False), "new.csv")
     table = page.dataframe[-1].value
     rows = context.data.X[:20]
     if model.classes is None:

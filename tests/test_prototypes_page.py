@@ -26,10 +26,20 @@ from smpcore import METHODS, Dataset, prepare, split
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import match_prototypes
-from tests.app import brought, kernels, opened, said, session_of, sound, until
+from tests.app import (
+    at,
+    brought,
+    forbidden,
+    kernels,
+    opened,
+    said,
+    session_of,
+    sound,
+    until,
+    words,
+)
 from tests.smpcore.test_report_calculator import script_of
 from tests.smpcore.test_report_sections import words_of
-from tests.test_forbidding_page import forbidden
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -42,32 +52,6 @@ SECTIONS = (
     "Report",
 )
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
-
-
-def at(section, query):
-    page = opened(query, "prototypes.py")
-    sound(page.segmented_control(key="prototypes_section").set_value(section).run())
-    assert not page.error, [error.value for error in page.error]
-    return page
-
-
-def words(page):
-    return said(page, *page.markdown, *page.code)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_is_shown_on_series(method):
-    query = {"data": "series", "method": method}
-    page = opened(query, "prototypes.py")
-    assert "A prototype is" in words(page)
-    assert len(page.dataframe[0].value) >= 1
-    for section in SECTIONS[1:]:
-        page.segmented_control(key="prototypes_section").set_value(section).run()
-        assert not page.exception, (section, [e.value for e in page.exception])
-        assert not page.error
-        if section == "Why this prediction":
-            assert "Prediction: " in words(page)
-            assert "would change from" in words(page)
 
 
 def test_values_outside_the_ranges_are_said_and_come_back():
@@ -86,15 +70,6 @@ def test_values_outside_the_ranges_are_said_and_come_back():
     name = model.feature_names[int(np.flatnonzero(out[row])[0])]
     assert f"Out of the training range: {name} = " in words(page)
     assert "including the way back into the range)" in words(page)
-
-
-def test_refits_run_as_a_job_and_their_table_comes():
-    page = at("Stability", {"data": "iris", "method": "mprotsvm"})
-    page.button(key="refit").click().run()
-    until(page, lambda page: page.dataframe)
-    table = page.dataframe[0].value
-    assert table["recovered %, similarity 0.8 or more"].between(0, 100).all()
-    assert "100 refits" in words(page)
 
 
 def test_an_alternative_is_the_model_of_every_page_link_file_and_script():
@@ -312,24 +287,6 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
         assert warning in section.split("</section>")[0]
 
 
-def test_a_prototype_is_chosen_by_the_name_that_it_was_given():
-    page = at("One by one", {"data": "iris"})
-
-    def picker():
-        return next(box for box in page.selectbox if box.label == "Prototype")
-
-    sound(picker().set_value(2).run())
-    sound(page.text_input[0].set_value("my flower").run())
-    assert picker().value == 2, "it keeps its place"
-    assert picker().options[2] == "Prototype 3: my flower"
-    sound(picker().set_value(0).run())
-    assert page.text_input[0].value == ""
-    sound(picker().set_value(2).run())
-    assert page.text_input[0].value == "my flower"
-    sound(page.text_input[0].set_value("").run())
-    assert picker().value == 2 and "my flower" not in picker().options[2]
-
-
 def test_what_was_typed_stays_when_a_feature_is_forbidden():
     page = at("Why this prediction", {"data": "iris"})
     assert "True value:" in said(page)
@@ -535,11 +492,3 @@ def test_a_change_is_a_way_across_the_border_of_the_map():
     np.testing.assert_allclose(start, view.project(row)[0])
     (answer,) = model.predict(view.lift(end[None]))
     assert answer != model.predict(row)[0]
-
-
-def test_a_change_has_no_map_where_there_is_a_plane():
-    page = at("Why this prediction", {"data": "iris", "v.kind": "pca"})
-    charts = [
-        json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")
-    ]
-    assert not [one for one in charts if one[-1].get("mode") == "lines+markers"]

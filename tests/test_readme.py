@@ -156,17 +156,6 @@ def test_it_says_of_which_data_the_test_rows_are_open():
     assert "Generated points have no test rows to keep" in FLOWING["tables"]
 
 
-def test_the_benches_it_names_exist():
-    names = {
-        name
-        for text in PAGES.values()
-        for name in re.findall(r"python -m tests\.bench\.(\w+)", text)
-    }
-    assert names
-    for name in names:
-        assert (ROOT / "tests" / "bench" / f"{name}.py").exists(), name
-
-
 def test_every_method_is_listed():
     for key in METHODS:
         assert f"| `{key}` |" in README

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pages.state.lesson_files import PLACEHOLDER
-from smpcore.evaluation import SCORES, SIZES
 from smpcore.readouts import READOUTS
 
 ROOT = Path(__file__).parents[1]
@@ -39,40 +37,6 @@ def constants(path):
         return re.findall(r"\"([^\"\n]*)\"", text)
     nodes = ast.walk(ast.parse(text))
     return [n.value for n in nodes if isinstance(n, ast.Constant)]
-
-
-def named():
-    """(where, key) of each read-out that is named by a constant."""
-    for path in PYTHON:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            key = None
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-                key = node.value.id in ("READOUTS", "MEANINGS") and node.slice
-            elif isinstance(node, ast.Call) and path.name == "readouts.py":
-                key = getattr(node.func, "id", "") == "_text" and node.args[0]
-            if isinstance(key, ast.Constant):
-                yield path.name, key.value
-    for name in [*SIZES, *SCORES["classification"], *SCORES["regression"]]:
-        yield "evaluation", name
-    text = (ROOT / "assets/canvas/present.js").read_text("utf-8")
-    for key in re.findall(r"\"(\w+)\"", re.search(r"MOVING = \[.*\]", text)[0]):
-        yield "present.js", key
-    for path in LESSONS:
-        text = path.read_text("utf-8")
-        for _, key in PLACEHOLDER.findall(text):
-            yield path.name, key
-        for shown in re.findall(r"\"(?:measure|show)\": (\"\w+\"|\[[^\]]*\])", text):
-            for key in re.findall(r"\w+", shown):
-                yield path.name, key
-
-
-def test_every_key_that_is_named_is_one():
-    found = [*named()]
-    assert [(where, key) for where, key in found if key not in READOUTS] == []
-    places = {where for where, _ in found}
-    assert {"readouts.py", "present.js", "evaluation", LESSONS[0].name} <= places
-    assert len(places) > 20 and len(found) > 150
-    assert [*READOUTS] == [row.key for row in READOUTS.values()]
 
 
 def test_lessons_can_ask_for_every_value_and_no_test_row():

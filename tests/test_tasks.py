@@ -186,15 +186,6 @@ def test_what_goes_wrong_is_said_and_logged(caplog):
         task.result()
 
 
-def test_what_everybody_left_begins_anew_for_who_starts_it():
-    work = Held()
-    task = Task(work)
-    task.leave()
-    task.start("other")
-    work.go.set()
-    assert ended(task).result() == "done"
-
-
 # Who computes when: jobs give way to those who drag a slider, but not for ever.
 
 

@@ -17,9 +17,9 @@ from pages.ui import controls, exports
 from pages.work import visitors
 from smpcore import SmpcoreError
 from smpcore.datasets import FollowUp, answered
-from tests.app import kernels, opened, said, session_of, sound
+from tests.app import bring, kernels, opened, said, session_of, sound
 from tests.smpcore.datasets.test_time_to_event import followed
-from tests.test_data_page import bring, choice, edit, facts
+from tests.test_data_page import choice, edit, facts
 from tests.test_data_page import opened as data_page
 
 __all__ = ["kernels"]

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.state import links, table_store
+from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.context import resolve
 from pages.state.state_file import apply_record, record_of
@@ -14,9 +14,9 @@ from pages.work import visitors
 from pages.work.store import KEEP_SECONDS
 from smpcore import SmpcoreError, load_dataset, read_table, split
 from smpcore.datasets import CleaningStep, steps_to_json
-from tests.app import kept_table, said, session_of, sound
+from tests.app import bring, kept_table, said, session_of, sound
 from tests.app import opened as visited
-from tests.test_data_page import GOOD, bring, choice, data_picker, facts, opened
+from tests.test_data_page import GOOD, choice, data_picker, facts, opened
 from tests.test_live import Browser, kernels
 from tests.test_live_edits import back
 
@@ -145,13 +145,6 @@ def test_a_second_drawing_leaves_the_first_and_the_lists_do_not_grow_for_ever(br
     assert listed[:3] == ["My table", "My drawing", "My drawing (2)"]
     assert len(listed) == table_store.MOST_DRAWINGS + 1
     assert upload in browser.choice.user_tables
-
-
-def test_the_link_of_a_drawing_opens_it(browser):
-    browser.send("edit", **PLACE)
-    choice, notices = links.read_url(links.write_url(browser.choice))
-    assert not notices
-    assert resolve(choice).dataset.digest == resolve(browser.choice).dataset.digest
 
 
 def test_a_file_replaces_the_upload_and_no_drawing():

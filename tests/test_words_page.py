@@ -12,7 +12,7 @@ from smpcore.datasets.preparation import MAX_LENGTH
 from smpcore.figures import nearest_view
 from smpcore.methods.supersparse import encode_strings
 from smpcore.similarity import Similarity
-from tests.app import kernels, opened, said, session_of, sound
+from tests.app import bring, kernels, metrics, opened, said, session_of, sound
 from tests.test_live import Browser
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -117,7 +117,7 @@ def test_a_text_is_typed_and_answered():
 def test_a_column_of_a_file_is_read_as_text():
     page = opened({}, "data.py")
     csv = WORDS.frame.to_csv(index=False).encode()
-    sound(page.file_uploader[0].set_value(("w.csv", csv, "text/csv")).run())
+    bring(page, csv, "w.csv")
     edited = {"edited_rows": {0: {"role": "feature", "read as": "text"}}}
     edited |= {"added_rows": [], "deleted_rows": []}
     page.session_state[page.data_editor[0].key] = edited
@@ -128,8 +128,10 @@ def test_a_column_of_a_file_is_read_as_text():
     assert list(context.methods) == ABLE
     sound(page.selectbox(key="clean_column").select("word").run())
     sound(page.switch_page("pages/apply.py").run())
+    assert "It should have this column" in said(page)
+    (column,) = page.dataframe[0].value.to_dict("records")
+    assert column["holds"] == "texts"
+    assert column["in training"] == "letters A, C, G, T; at most 12 of them"
     new = WORDS.frame.head(6).assign(word=lambda f: f["word"] + "A")
-    data = new.to_csv(index=False).encode()
-    sound(page.file_uploader[0].set_value(("n.csv", data, "text/csv")).run())
-    shown = {metric.label: metric.value for metric in page.metric}
-    assert shown["Rows"] == "6" and not page.error
+    bring(page, new.to_csv(index=False), "n.csv")
+    assert metrics(page)["Rows"] == "6" and not page.error

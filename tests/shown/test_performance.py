@@ -29,8 +29,7 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 def section(fit, name, **controls):
     """A section of the page for a fit."""
-    app = opened(link(fit), "performance.py")
-    app.segmented_control(key="performance_section").set_value(name).run()
+    app = opened(link(fit), "performance.py", name)
     for key, value in controls.items():
         app.selectbox(key=key).set_value(value).run()
     return sound(app)

@@ -22,9 +22,7 @@ CLASSES = [(m, d) for m, d in FITS if d in ("clinic", "wine")]
 
 def section(fit, name, **more):
     """A section of the page for a fit, with more in its address."""
-    app = opened(link(fit) | more, "prototypes.py")
-    app.segmented_control(key="prototypes_section").set_value(name).run()
-    return sound(app)
+    return opened(link(fit) | more, "prototypes.py", name)
 
 
 def frames(app):
