@@ -49,7 +49,7 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed(monkeypatch):
     frame = load_dataset("iris").frame
     bring(page, frame.rename(columns={frame.columns[0]: "one"}), "<b>mine</b>.csv")
     sound(page.selectbox[0].select("one").run())
-    page.switch_page("pages/explore.py").run()
+    page.switch_page("pages/guide.py").run()
     sound(page.switch_page("pages/apply.py").run())
     assert "Open: <b>mine</b>.csv." in said(page)
     assert page.selectbox[0].value == "one"

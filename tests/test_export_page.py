@@ -151,7 +151,7 @@ def test_ranges_come_back_and_reach_the_files():
     edited = frame.copy()
     edited.loc[0, ["low", "high", "whole numbers", "unit"]] = [0, 1023, True, "*mV*"]
     edited.loc[1, "low"] = 99.0
-    page.switch_page("pages/explore.py").run()
+    page.switch_page("pages/guide.py").run()
     session_of(page).results["export_ranges.edited"] = key, edited
     page.switch_page("pages/export.py").run()
     assert "low end should be below" in said(sound(page))
@@ -161,13 +161,13 @@ def test_ranges_come_back_and_reach_the_files():
     assert kept["unit"][0] == "*mV*"
 
 
-@pytest.mark.parametrize("name", ["int", "1a", "a b", "*/", "<b>", "ä", "a" * 40])
-def test_a_name_that_is_none_is_told(name):
+def test_a_name_that_is_none_is_told():
     page = _page("int8")
-    page.text_input(key="export_name").set_value(name).run()
-    (problem,) = sound(page).error
-    assert "lower\\-case letter" in problem.value
-    assert not _zip_button(page)
+    for name in ("int", "1a", "a b", "*/", "<b>", "ä", "a" * 40):
+        page.text_input(key="export_name").set_value(name).run()
+        (problem,) = sound(page).error
+        assert "lower\\-case letter" in problem.value, name
+        assert not _zip_button(page)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -202,7 +202,7 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
     small = boards._START.copy()
     small.loc[0, ["board", "flash, kB"]] = ["<img src=x> **b**", 0.01]
     small.loc[1, "MHz"] = None
-    page = opened({"data": "iris"}, "explore.py")
+    page = opened({"data": "iris"}, "guide.py")
     session_of(page).results["export_boards.edited"] = "", small
     page.switch_page("pages/export.py").run()
     (warning,) = [w.value for w in sound(page).warning]
@@ -311,7 +311,7 @@ def _as_counts(page, changes):
     for column, values in changes.items():
         for name, value in values.items():
             edited.loc[column, name] = value
-    page.switch_page("pages/explore.py").run()
+    page.switch_page("pages/guide.py").run()
     kept = edited.reset_index()[list(frame.columns)].astype({counts._SCALE: float})
     session_of(page).results["export_counts.edited"] = key, kept
     return page.switch_page("pages/export.py").run()

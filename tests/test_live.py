@@ -4,8 +4,6 @@ import json
 import math
 import re
 import struct
-import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -20,10 +18,10 @@ from pages.state import links, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.ui import elements, readouts
-from pages.work import cache, fits, studies, tasks, visitors
+from pages.work import cache, fits, studies, visitors
 from smpcore import METHODS
 from smpcore.explain import doubts
-from tests.app import opened, session_of
+from tests.app import session_of
 
 SCHEMA = Draft202012Validator(
     json.loads(Path("assets/canvas/payload.schema.json").read_text("utf-8"))
@@ -158,23 +156,6 @@ def test_a_private_table_is_shown_to_its_browser_only(monkeypatch):
         table_store.visit(token)
 
 
-def test_a_long_fit_runs_in_a_job_that_can_be_stopped_and_taken_up_again(monkeypatch):
-    monkeypatch.setattr(cache, "QUICK_VALUES", 10)
-    goes_on = threading.Event()  # it would be done before a busy machine has answered
-    for _ in range(tasks.FITS._max_workers):
-        tasks.FITS.submit(goes_on.wait, 30)
-    browser = Browser(data="xor", data_values={"seed": 4321})
-    goes_on.set()
-    assert browser.last["job"]["text"].startswith("Fitting")
-    assert not browser.last["picture"]["canonical"]
-    for _ in range(100):
-        if "picture" in browser.send("poll"):
-            break
-        time.sleep(0.05)
-    assert browser.last["picture"]["canonical"]
-    assert browser.last["path"] is None, "no path where no fit is quick"
-
-
 def test_a_method_without_machine_code_yet_is_fitted_in_a_job(monkeypatch):
     monkeypatch.setattr(cache, "uncompiled", {"smp"})
     monkeypatch.setattr(live, "uncompiled", {"smp"})
@@ -302,5 +283,15 @@ def test_the_link_keeps_present_mode_until_it_is_left():
 
 
 def test_a_link_opens_in_present_mode_without_a_warning():
-    visit = session_of(opened({"present": "1"}))
-    assert visit.live.present and not visit.notices
+    app = AppTest.from_function(_opened, default_timeout=60)
+    app.query_params["present"] = "1"
+    assert app.run().text[0].value == "True 0"
+
+
+def _opened():
+    import streamlit as st
+
+    from pages.state import session
+
+    visit = session.get()
+    st.text(f"{visit.live.present} {len(visit.notices)}")

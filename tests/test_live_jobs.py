@@ -175,7 +175,8 @@ def training(picture):
 
 def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     first = browser.last["picture"]
-    assert browser.last["job"] and not first["canonical"]
+    assert browser.last["job"]["text"].startswith("Fitting")
+    assert not first["canonical"] and browser.last["path"] is None
     assert first["coarse"] == f"Preview: fitted on {FEW} of {ALL} rows"
     assert f" of {FEW} rows" in training(first), "the rows it was judged on"
     assert len(first["predicted"]) == 455, "all rows are drawn"

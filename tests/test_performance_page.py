@@ -96,43 +96,6 @@ def test_several_classes_have_a_view_of_one_against_the_rest():
     assert rates.loc["AUC", "value"] == f"{area:.3f}"
 
 
-def _opened_in_why(app: AppTest) -> tuple[int, AppTest]:
-    """The number of the row that is chosen, and the page on which it is explained."""
-    number = app.selectbox(key="case").value
-    app.button(key="open_case").click().run()
-    # A test without a browser does not follow to the other page by itself.
-    return number, sound(app.switch_page("pages/prototypes.py").run())
-
-
-def test_a_cell_lists_its_cases_and_one_is_opened_in_why():
-    app = opened({"data": "breast_cancer"}, "performance.py")
-    assert app.selectbox(key="confusion_cell").options[0] == (
-        "true malignant, predicted benign"
-    )
-    app.selectbox(key="confusion_cell").select("0-0").run()
-    cases = _tables(sound(app))[-1]
-    model, X, y = _reference("breast_cancer")
-    both = (y == "malignant") & (model.predict(X) == "malignant")
-    context = resolve(Choice(data="breast_cancer"))
-    assert {*cases.index} == {*context.data.split.validation[both] + 1}
-    assert "mean radius" in cases and len(cases) == both.sum()
-    frame = context.data.dataset.frame
-    number = cases.index[7]
-    assert cases["mean radius"].iloc[7] == frame["mean radius"].iloc[number - 1]
-    app.selectbox(key="case").select(number).run()
-    chosen, app = _opened_in_why(app)
-    assert chosen == number
-    assert app.segmented_control(key="prototypes_section").value == (
-        "Why this prediction"
-    )
-    assert app.selectbox(key="why_part").value == "validation"
-    shown = next(t for t in _tables(app) if "lowest in training" in t)
-    values = shown.set_index("column")["value"]
-    np.testing.assert_allclose(
-        values.to_numpy(float), frame.loc[number - 1, values.index].to_numpy(float)
-    )
-
-
 def test_test_rows_are_offered_only_once_they_are_open():
     closed = opened({"data": "breast_cancer"}, "performance.py")
     options = closed.selectbox(key="performance_part").options
@@ -331,17 +294,3 @@ def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):
     page = _calibrated(_probabilities({"data": "moons", "validation": "0.35"}))
     assert "calibration should have at least 1000 of each class" in said(page)
     assert not page.dataframe
-
-
-def test_the_fits_on_folds_are_shared_with_the_decision_threshold():
-    page = opened({"data": "breast_cancer", "validation": "0.15"}, "performance.py")
-    page.segmented_control(key="performance_section").set_value("Threshold").run()
-    context = _context(page)
-    assert context.model().calibration is None
-    page.selectbox(key="way").select("cost ratio").run()
-    until(page, lambda _: context.training_scores.scores is not None)
-    assert context.model().calibration is not None
-    assert not _has(
-        _probabilities({"data": "breast_cancer", "validation": "0.15"}),
-        "calibrate",
-    )

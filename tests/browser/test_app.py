@@ -305,32 +305,6 @@ def test_the_matrix_moves_while_the_threshold_is_held_and_a_cell_opens_a_case(vi
     expect(page.get_by_text("Prediction: ")).to_be_visible()
 
 
-def test_a_doubt_is_said_where_the_figure_is_pointed_at_and_by_why(visit):
-    """The same sentence of the same row, of which another class is more probable."""
-    link = "data=breast_cancer&threshold=1.5&p."
-    page = visit(f"performance?{link}performance_section=Probabilities")
-    page.get_by_role("button", name="Calibrate probabilities").click()
-    expect(page.get_by_text("Brier score: mean")).to_be_visible(timeout=60_000)
-    page.get_by_role("link", name="Explore").first.click()
-    figure = page.locator("canvas.marks")
-    expect(figure).to_be_visible(timeout=60_000)
-    rested(page)
-    here, doubt = page.locator(".here"), "is more probable, but the prediction follows"
-    figure.focus()
-    for _ in range(200):
-        page.keyboard.press("]")
-        text = here.inner_text()
-        if doubt in text and ", training" in text:
-            break
-    number, sentence = re.search(r"Row (\d+), .*\n(.*?) · ", text).groups()
-    why = f"prototypes?{link}prototypes_section=Why this prediction"
-    page.goto(page.url.partition("?")[0] + why)
-    row = page.get_by_role("spinbutton", name="Row")
-    row.fill(number)
-    row.press("Enter")
-    expect(page.get_by_text(sentence)).to_be_visible(timeout=30_000)
-
-
 # A visitor reads why an upload was refused, in real Chromium.
 
 
