@@ -115,17 +115,12 @@ def _without_clock(header):
 @pytest.mark.parametrize("view", [{}, {"kind": "axes"}], ids=str)
 def test_what_stands_still_in_a_drag_is_what_would_be_found_anew(method, view):
     browser = Browser(data="iris", method=method, view=view)
-    control = next(
-        c
-        for c in browser.last["controls"]
-        if c["group"] == "method" and c["scale"] == "log" and c["shown"]
-    )
-    value = float(np.sqrt(control["low"] * control["high"]))
-    browser.drag(**{control["name"]: 1.1 * value})
-    goes_on = browser.drag(**{control["name"]: value})
+    name, value = browser.slider()
+    browser.drag(**{name: 1.1 * value})
+    goes_on = browser.drag(**{name: value})
     assert session_of(browser.app).live.drag
     session_of(browser.app).live.drag = None
-    anew = browser.drag(**{control["name"]: value})
+    anew = browser.drag(**{name: value})
     np.testing.assert_equal(_without_clock(goes_on), _without_clock(anew))
 
 

@@ -93,6 +93,15 @@ class Browser:
     def control(self, name):
         return next(c for c in self.last["controls"] if c["name"] == name)
 
+    def slider(self):
+        """A control of the method that is committed, and a value for it."""
+        control = next(
+            c
+            for c in self.last["controls"]
+            if c["group"] == "method" and c["scale"] == "log" and c["shown"]
+        )
+        return control["name"], float(np.sqrt(control["low"] * control["high"]))
+
     def texts(self):
         return [notice["text"] for notice in self.last["notices"]]
 

@@ -156,17 +156,6 @@ def gate(monkeypatch):
     return opened
 
 
-def until_done(browser):
-    """Ask after the job until its picture comes."""
-    for _ in range(600):
-        answer = browser.send("poll")
-        if "picture" in answer:
-            return answer["picture"]
-        assert answer["job"], "while it goes on, there is something to see"
-        time.sleep(0.05)
-    raise AssertionError("the fit never ended")
-
-
 def training(picture):
     """What is said of the training rows."""
     rows = picture["readouts"]
@@ -180,7 +169,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     assert first["coarse"] == f"Preview: fitted on {FEW} of {ALL} rows"
     assert f" of {FEW} rows" in training(first), "the rows it was judged on"
     assert len(first["predicted"]) == 455, "all rows are drawn"
-    done = until_done(browser)
+    done = shown(browser)
     assert done["canonical"] and done["coarse"] is None
     assert f" of {ALL} rows" in training(done)
     choice = browser.choice
@@ -190,11 +179,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
     scene = Scene(choice, data, studies.view(data, resolve(choice).view))
     predicted = direct.model_.scores(scene.X).argmax(axis=1)
     np.testing.assert_array_equal(done["predicted"], predicted)
-    name = next(
-        c["name"]
-        for c in browser.last["controls"]
-        if c["group"] == "method" and c["scale"] in ("log", "linear") and c["shown"]
-    )
+    name, _ = browser.slider()
     param = METHODS[browser.choice.method].param(name)
     for share in (0.4, 0.6):
         value = param.low + share**4 * (param.high - param.low)
@@ -203,7 +188,7 @@ def test_a_long_fit_is_first_answered_coarsely_and_then_as_always(browser):
         assert moved["picture"]["coarse"] and moved["picture"]["ms"] < 30_000
     last = browser.drag(release=True)
     assert last["job"] and last["picture"]["coarse"]
-    assert until_done(browser)["coarse"] is None
+    assert shown(browser)["coarse"] is None
 
 
 def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
@@ -214,7 +199,7 @@ def test_where_nothing_is_quick_there_is_progress_alone(monkeypatch, gate):
     assert "picture" not in browser.drag(mu=0.01)
     gate.set()
     browser.drag(release=True)
-    assert until_done(browser)["canonical"]
+    assert shown(browser)["canonical"]
 
 
 def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gate):
@@ -228,7 +213,7 @@ def test_a_part_that_cannot_be_fitted_leaves_the_long_fit_alone(monkeypatch, gat
     assert browser.last["job"] and "picture" not in browser.last
     assert not any(n["level"] == "error" for n in browser.last["notices"])
     gate.set()
-    assert until_done(browser)["canonical"]
+    assert shown(browser)["canonical"]
 
 
 def test_the_whole_is_its_own_part_where_rows_are_few():

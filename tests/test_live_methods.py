@@ -20,18 +20,8 @@ def browser(request):
     return Browser(method=request.param, data="iris")
 
 
-def _slider(browser):
-    """A control of the method that is committed, and a value for it."""
-    control = next(
-        c
-        for c in browser.last["controls"]
-        if c["group"] == "method" and c["scale"] == "log" and c["shown"]
-    )
-    return control["name"], float(np.sqrt(control["low"] * control["high"]))
-
-
 def test_a_preview_is_no_canonical_fit_and_letting_go_gives_it_again(browser):
-    name, value = _slider(browser)
+    name, value = browser.slider()
     first = browser.drag(**{name: value}, release=True)["picture"]
     preview = browser.drag(**{name: 1.3 * value})["picture"]
     assert not preview["canonical"] and "scene" not in browser.last
@@ -50,6 +40,7 @@ def test_knots_belong_to_the_path_or_there_is_none(browser):
         assert not any(c["scrub"] for c in browser.last.get("controls", ()))
         return
     assert path["param"] == row.path
+    assert [c["name"] for c in browser.last["controls"] if c["scrub"]] == [row.path]
     assert path["from_right"] == row.from_right
     end = len(path["values"]) - 1
     knots = browser.send("knots", want=[0, end, end + 1, -1, "x"])["knots"]
