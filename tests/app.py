@@ -11,6 +11,7 @@ import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from pages.export import boards
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.session import Session
@@ -22,10 +23,14 @@ from smpcore import Dataset
 study_pool.N_WORKERS = 0
 # A file is read in the run that brings it, on a busy machine, too.
 files.QUICK_SECONDS = 60.0
+# A page measures no costs: the fits of later tests would wait behind compilers.
+boards.available = list
 # Each visit would search all installed packages for components: most of its time.
 manifest_scanner.scan_component_manifests = cache(
     manifest_scanner.scan_component_manifests
 )
+#: Pages that AppTest would run without app.py if they were the first ones of a visit.
+WITHOUT_A_CHOICE = ("guide.py", "lessons.py", "papers.py")
 APP = str(Path(__file__).parents[1] / "app.py")
 
 
@@ -50,6 +55,8 @@ def opened(
     app = AppTest.from_file(APP, default_timeout=60)
     for name, value in query.items():
         app.query_params[name] = value
+    if page in WITHOUT_A_CHOICE:
+        app.run()
     if page != "explore.py":
         app.switch_page(f"pages/{page}")
     return sound(app.run())

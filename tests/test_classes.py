@@ -134,8 +134,7 @@ def test_only_its_teacher_holds_opens_reveals_and_ends_a_class(browser, monkeypa
     classroom = classes.start(lesson(question=NUMBER), "teacher")
     before = classroom.changes, classroom.is_held, classroom.stage(0)
     monkeypatch.setattr(visitors, "browser", lambda: browser)
-    page = opened({"class": classroom.code})
-    sound(page.switch_page("pages/lessons.py").run())
+    page = opened({"class": classroom.code}, "lessons.py")
     assert session_of(page).lesson.student.classroom is classroom
     assert not steer & keys(page) and session_of(page).classroom is None
     # A student who begins a class has another one, and steers that alone.

@@ -209,7 +209,7 @@ def test_features_of_bundled_series_make_a_copy_beside_the_own_table():
     assert "One count of each channel: c1" in said(page)
 
 
-def test_a_long_table_becomes_series():
+def test_a_long_table_becomes_series_and_its_python_reads_the_same():
     page = bring(opened(), LONG)
     assert "Channels" not in facts(page)
     sound(page.toggle(key="long_0").set_value(True).run())
@@ -219,11 +219,7 @@ def test_a_long_table_becomes_series():
     sound(page.selectbox(key="long_time_0").select("kind").run())
     assert "should be three columns" in said(page)
     assert facts(page)["Rows"] == "40"
-
-
-def test_the_python_of_a_series_model_reads_the_same_series():
-    page = bring(opened(), LONG)
-    sound(page.toggle(key="long_0").set_value(True).run())
+    sound(page.selectbox(key="long_time_0").select("when").run())
     sound(page.number_input(key="long_times_0").set_value(8).run())
     dataset, _ = table_store.visit(choice(page).token)
     source = python_lines._table_source(resolve(choice(page)))

@@ -264,33 +264,6 @@ def test_another_method_and_other_data_are_steps():
     assert browser.choice.values == {"mu": 0.05}
 
 
-def test_drawn_points_outlive_points_drawn_on_other_data():
-    browser = Browser()
-    browser.send("edit", op="add", x=0.5, y=0.5, label=1)
-    drawn = browser.scene["points"]["x"]
-    browser.drag(data="xor", release=True)
-    browser.send("edit", op="add", x=0.0, y=0.0, label=0)
-    back(browser)
-    assert browser.choice.data == "xor"
-    back(browser)
-    assert browser.choice.data == MINE
-    np.testing.assert_array_equal(browser.scene["points"]["x"], drawn)
-    back(browser)
-    assert browser.choice.data == "moons"
-
-
-def test_every_edit_is_taken_back():
-    browser, place = Browser(), {"x": 0.5, "y": 0.5, "label": 1}
-    spray = {"places": [[0, 0]], "dx": 0.1, "dy": 0.1, "label": 0}
-    edits = {"add": place, "spray": spray, "move": {"row": 0, **place}}
-    for op, more in (edits | {"erase": {"row": 0}}).items():
-        assert browser.send("edit", op=op, **more)["undo"]
-    for _ in range(4):
-        assert browser.choice.data == MINE
-        back(browser)
-    assert browser.choice.data == "moons"
-
-
 def test_views_and_the_test_set_are_no_steps():
     browser = Browser(data="iris")
     browser.drag(mu=0.05, release=True)

@@ -41,9 +41,14 @@ def service(tmp_path, monkeypatch):
         yield service
 
 
-def searched(page, text):
+def search(page, text):
     page.text_input(key="openml_text").set_value(text)
     page.button(key="FormSubmitter:openml-Search").click().run()
+    return page
+
+
+def searched(page, text):
+    search(page, text)
     return until(page, lambda p: any(s.key == "openml_choice" for s in p.selectbox))
 
 
@@ -139,9 +144,7 @@ def test_an_id_that_does_not_fit_says_why(service, number, words):
 
 
 def test_a_name_that_nobody_has_is_a_sentence(service):
-    page = opened({"data": "iris"}, "data.py")
-    page.text_input(key="openml_text").set_value("zzz")
-    page.button(key="FormSubmitter:openml-Search").click().run()
+    page = search(opened({"data": "iris"}, "data.py"), "zzz")
     until(page, lambda p: "try a part of the name, or the id" in said(p))
 
 
@@ -157,7 +160,5 @@ def test_a_slow_fetch_can_be_stopped(service):
 def test_offline_is_a_calm_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("OPENML_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("SPE_OPENML_SERVER", "http://127.0.0.1:9/api/v1/xml")
-    page = opened({}, "data.py")
-    page.text_input(key="openml_text").set_value("iris")
-    page.button(key="FormSubmitter:openml-Search").click().run()
+    page = search(opened({}, "data.py"), "iris")
     until(page, lambda p: "cannot be reached" in said(p))
