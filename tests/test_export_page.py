@@ -3,6 +3,9 @@
 import json
 import re
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
@@ -15,6 +18,7 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.ui import exports
 from pages.ui.text import escape_markdown
+from pages.work import tasks
 from smpcore import METHODS, Dataset, compile_model, quantise
 from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
@@ -214,9 +218,10 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
     assert _zip_button(page)
 
 
-def test_costs_are_measured_by_themselves_and_the_boards_judged_by_them():
+def test_costs_are_measured_by_themselves_and_the_boards_judged_by_them(monkeypatch):
     if not available():
         pytest.skip("no compiler or simulator of a chip is installed")
+    monkeypatch.setattr(boards, "available", available)
     page = _page("int8", data="breast_cancer", method="smallk", **ON_AVR)
     until(page, _is_measured)
     shown = metrics(page)
@@ -234,8 +239,32 @@ def test_costs_are_measured_by_themselves_and_the_boards_judged_by_them():
     )
 
 
-def test_without_compilers_costs_are_estimated_with_their_error(monkeypatch):
-    monkeypatch.setattr(boards, "available", list)
+def test_a_comparison_does_not_wait_behind_the_measurement_of_the_last(monkeypatch):
+    """With one line of fits, as on two cores, it came after all its compilers."""
+    began, ended = threading.Event(), threading.Event()
+
+    def measured(model, stop, *_):
+        began.set()
+        until = time.monotonic() + 30.0
+        while not stop[0] and time.monotonic() < until:
+            time.sleep(0.01)
+        if stop[0]:
+            ended.set()
+        return {}, []
+
+    monkeypatch.setattr(tasks, "FITS", ThreadPoolExecutor(1))
+    monkeypatch.setattr(boards, "available", lambda: ["one"])
+    monkeypatch.setattr(boards, "measure_costs", measured)
+    monkeypatch.setattr(settings, "QUICK_SECONDS", 5.0)
+    page = _page("int8", data="iris", method="smallk")
+    assert began.wait(30.0)
+    (column, *_) = session_of(page).results["export_counts.edited"][1]["column"]
+    page = _as_counts(page, {column: {"value of one count": 0.01}})
+    session_of(page).results["measured"][1].leave()
+    assert ended.is_set() and _table(page) is not None
+
+
+def test_without_compilers_costs_are_estimated_with_their_error():
     page = _page("int8", data="breast_cancer", method="smallk", **ON_AVR)
     assert "No compiler and simulator of a chip is installed here" in said(page)
     shown = next(m.value for m in page.metric if m.label.startswith("Cycles"))

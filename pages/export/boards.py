@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.state import session
 from pages.ui.elements import is_waiting, kept_table, table, visit_task
 from pages.ui.exports import Export
 from pages.ui.readouts import percent
@@ -102,6 +103,16 @@ def _costs(
         for problem in problems:
             message(st.info, problem)
     return costs, "Measured here on simulated chips: the most of rows of all kinds."
+
+
+def leave_others(key: Any) -> None:
+    """End the measurement of a model that is not shown any more.
+
+    What is compared for the next one would wait behind it, on two cores.
+    """
+    (before, _), task = session.get().results.get("measured", ((key, ""), None))
+    if before != key:
+        task.leave()
 
 
 def _measured(
