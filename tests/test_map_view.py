@@ -171,13 +171,3 @@ def test_it_is_said_where_neither_picture_is_true():
     assert studies.map_of(data).map_share < 0.95 and "of rows left out" in words
     browser.drag(**{"v.kind": "pca"}, release=True)
     assert browser.last["laying_out"] is None
-
-
-def test_until_it_is_there_the_main_plane_is_shown(monkeypatch):
-    choice = Choice(data="wine", seed=3, view={"kind": "map"})
-    context = resolve(choice)
-    waiting = type("Waiting", (), {"view": None, "opens": False})()
-    monkeypatch.setattr(studies, "map_of", lambda data: waiting)
-    flat = studies.view(context.data, context.view)
-    assert flat.far(2) is None
-    assert "principal components" in flat.note

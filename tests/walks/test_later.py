@@ -8,12 +8,9 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
@@ -145,29 +142,6 @@ def test_matrices_of_similarities_are_learned_from(visit):
     visit.reads(re.compile(rf"Correct rows\s+{hits} of 20\b"))
 
 
-def large(n: int) -> pa.Table:
-    """Many rows of few columns."""
-    draw = np.random.default_rng(2)
-    x = draw.integers(0, 100, (2, n), dtype=np.int8)
-    return pa.table({"p": x[0], "q": x[1], "kind": (x[0] > x[1]).astype(np.int8)})
-
-
-def test_a_million_rows_are_sampled_and_all_are_fitted(visit, site):
-    name = "large.parquet"
-    pq.write_table(large(1_200_000), Path(site.data, name))
-    try:
-        visit.open("data").choose("Data", name)
-        visit.reads("of 1,200,000 rows")
-        whole_accuracy(visit, "large")
-        visit.go("Data").click("tab", "All rows")
-        visit.reads("Of all 1,200,000 rows of the file")
-        visit.click("button", "Fit on all rows")
-        visit.click("button", re.compile("^Stop"))
-        visit.reads("Stopped.")
-    finally:
-        Path(site.data, name).unlink()
-
-
 # An engineer takes the model of an own table to every target, and runs what came.
 
 #: A command in a README; a block of code is none.
@@ -221,24 +195,6 @@ def test_each_target_and_format_that_is_downloaded_runs(visit, tmp_path):
         if target == "c99":
             run("make avr cortex-m0", model)
     assert {n for t in TARGETS.values() for n in t.numbers} == set(NUMBERS)
-
-
-def test_costs_are_measured_and_the_model_gets_a_name(visit, tmp_path):
-    clinic(visit)
-    visit.go("Export").fill("Model name", "messung").click("radio", "int16")
-    with zipfile.ZipFile(io.BytesIO(visit.take("Download the zip"))) as archive:
-        assert "messung/messung.c" in archive.namelist()
-        archive.extractall(tmp_path)
-    out = run("make", tmp_path / "messung")
-    assert re.search(r"messung \w+ format 2 selftest: 0 of \d+ differ", out)
-    visit.click("button", "Measure").reads("Measured")
-    visit.click("button", "Calibrate probabilities")
-    visit.reads("Include probabilities")
-    with zipfile.ZipFile(io.BytesIO(visit.take("Download the zip"))) as archive:
-        assert b"probab" in archive.read("messung/messung.h")
-    for title in ("Boards, clock", "Compared with", "Inputs as counts", "Ranges and"):
-        visit.unfold(title)
-    visit.unfold("The same model in Python")
 
 
 # Somebody compares the papers' numbers with those that are measured here.
