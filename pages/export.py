@@ -48,7 +48,6 @@ with problems_shown():  # the Python below can be had all the same
     if stream:
         sensors = stream.ranges(made.compiled, sensors)
     key = key, tuple(made.counts.items()), tuple(sensors.items()), stream
-    boards.leave_others(key)
     task = visit_task("forms", key, partial(formats.forms, made, sensors))
     words = "Number formats compared on all open rows"
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import session
 from pages.ui.elements import is_waiting, kept_table, table, visit_task
 from pages.ui.exports import Export
 from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message
+from pages.work import tasks
 from smpcore import quantise
 from smpcore.chips import (
     CHIPS,
@@ -94,7 +94,8 @@ def _costs(
             "Estimated: 19 of 20 models that the estimate was not fitted to are no "
             "further off. No compiler and simulator of a chip is installed here."
         )
-    task = visit_task("measured", key, partial(_measured, models, stream))
+    work = partial(_measured, models, stream)
+    task = visit_task("measured", key, work, line=tasks.STUDIES)
     words = "Estimated; compiling and running it on simulated chips"
     if is_waiting(task, 0.0, words, stoppable=False):
         return costs, "Estimated until it is measured."
@@ -103,16 +104,6 @@ def _costs(
         for problem in problems:
             message(st.info, problem)
     return costs, "Measured here on simulated chips: the most of rows of all kinds."
-
-
-def leave_others(key: Any) -> None:
-    """End the measurement of a model that is not shown any more.
-
-    What is compared for the next one would wait behind it, on two cores.
-    """
-    (before, _), task = session.get().results.get("measured", ((key, ""), None))
-    if before != key:
-        task.leave()
 
 
 def _measured(

@@ -1,9 +1,10 @@
 """Work that lasts: a fit, a sweep, a comparison, refits, a download, a measurement.
 
 However many visitors start a task, it runs once, and ends when nobody is left who wants
-it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison) have
-lines of their own, each at most one thread less than there are cores: a fit never waits
-behind a study. A fit that may be quick begins at once, and stands in line if it is not.
+it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison, what a
+model takes on chips) have lines of their own, each at most one thread less than there
+are cores: a fit never waits behind a study. A fit that may be quick begins at once, and
+stands in line if it is not.
 What a study computes is done by processes beside this one, once they are there, or else
 by threads. What goes through all rows of a large file stands in a third line, which
 takes whatever cores are idle; a download in a fourth.
