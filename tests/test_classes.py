@@ -303,3 +303,22 @@ def test_nothing_of_the_answer_reaches_a_class_before_it_is_shown():
         assert 2 not in shown["scene"]["points"]["part"]
     classroom.move(0, classes.SHOWN)
     assert browser.post(None)["picture"]["readouts"]
+
+
+def test_screens_follow_and_who_is_let_go_stays():
+    steps = [{"title": t, "text": "x"} for t in ("One", "Two", "Three")]
+    content = lesson_with() | {"steps": steps}
+    classroom = classes.start(lesson_files.read(json.dumps(content).encode()), "")
+    student = opened({"class": classroom.code})
+    at = lambda: session_of(student.run()).lesson.at  # noqa: E731
+    classroom.move(2)
+    assert at() == 2
+    control(student, "button", "lesson_back").click().run()
+    assert at() == 1, "a student may look back"
+    classroom.hold(False)
+    classroom.move(0)
+    assert at() == 1
+    classroom.teach(lesson())
+    assert session_of(student.run()).lesson.lesson is classroom.lesson
+    classes.end(classroom)
+    assert "The class is over" in words(student.run())
