@@ -127,6 +127,16 @@ def browser():
     return Browser()
 
 
+@pytest.mark.parametrize("kind", ["knots", "steps"])
+def test_who_asks_for_pictures_of_a_scene_before_gets_the_new_one(browser, kind):
+    full = browser.send(kind, want=[0], have="another")
+    assert full["kind"] == "full" and full["picture"]["canonical"]
+    header = browser.send(kind, want=[0])
+    assert header["kind"] == kind
+    chains = {knot["chain"] for knot in header.get("knots", [])}
+    assert chains <= {full["picture"]["chain"]}
+
+
 def test_opening_the_test_set_is_counted():
     browser = Browser(data="wine")
     names = {r["name"] for r in browser.last["picture"]["readouts"]}

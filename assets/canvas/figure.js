@@ -174,7 +174,8 @@ class LiveFigure {
     if (method !== this.method) this.strip.past = []; // another method's curve says nothing here
     this.method = method; // too large a table for previews: a drag is answered with the controls alone
     if (header.kind !== "knots") this.delay(header.kind !== "notice" && !header.picture && !header.job);
-    if (header.kind === "knots") this.asked = header.knots.length ? null : this.asked;
+    // Knots of another scene: the server has one that is not here yet, and a look at it brings it.
+    if (header.kind === "knots") this.asked = header.knots.some(({ chain }) => chain === this.chain) ? null : this.asked;
     else this.job = header.job;
     if ("laying_out" in header) this.layingOut = header.laying_out;
     this.report.progress(this.job);

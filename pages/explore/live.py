@@ -312,7 +312,8 @@ def _respond(
     """Fill in the answer to the message."""
     live = session.get().live
     scene = context.cached("scene", lambda: scene_of(context, live))
-    if kind in BACKGROUND:
+    # What is asked for of another scene would belong to nothing: the new one comes.
+    if kind in BACKGROUND and message.get("have") == scene.header["id"]:
         header.update(kind=kind, **_pictures(context, scene, message, kind))
         return
     dragging, tied = bool(message.get("dragging")), bool(message.get("assignments"))

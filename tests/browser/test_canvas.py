@@ -89,6 +89,16 @@ def test_commits_keep_node_zoom_and_slider(visit):
     assert node.evaluate("node => node.isConnected")
 
 
+def test_knots_of_another_scene_are_not_asked_for_again_and_again(visit):
+    page = visit()
+    slider(page, "mu").press("End")
+    wait_until(page, lambda: state(page)["knots"] in ("0", "1"))
+    page.wait_for_timeout(1000)
+    sent = len(page.sent)
+    page.wait_for_timeout(1000)
+    assert len(page.sent) == sent
+
+
 def test_typed_values_are_put_right_aloud(visit):
     page = visit()
     field = page.locator("[data-name=mu] .value")
