@@ -2,6 +2,8 @@
 
 ``python -m tests.smpcore.papers.test_trials`` writes the numbers anew, where an
 experiment is meant to change. They are no figures of a paper: 90 rows of one data set.
+Where one rounding turns a search, a list has what three kinds of processors give
+(``OPENBLAS_CORETYPE`` SkylakeX, Haswell, Nehalem), by hand.
 """
 
 import json
@@ -62,10 +64,10 @@ def test_a_small_trial_measures_what_it_did(name):
         found = numbers(name, model)
         assert found.keys() == wanted.keys(), model
         for key, value in wanted.items():
-            near = value
+            near = value if isinstance(value, list) else [value]
             if not isinstance(value, str):  # processors sum in another order
-                near = approx(value, 0.02, 0.03, nan_ok=True)
-            assert found[key] == near, (model, key)
+                near = [approx(one, 0.02, 0.03, nan_ok=True) for one in near]
+            assert found[key] in near, (model, key)
 
 
 @pytest.mark.slow
