@@ -244,7 +244,7 @@ class Visit:
     def _click(self, control: Control) -> bool:
         for again in range(5):  # drawn anew under the pointer: a person presses again
             node = self._find(control)
-            if node is None:
+            if node is None or not node.is_enabled():
                 self.rest()
                 continue
             # Away from the button pressed last, whose tip may lie over this one.
