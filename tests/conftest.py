@@ -1,4 +1,4 @@
-"""What `tests/run` leaves to `tests/run --all`, and how two workers share the rest."""
+"""What `tests/run` leaves to `tests/run --all`, and how workers share the rest."""
 
 import os
 import shutil

@@ -304,11 +304,11 @@ LONG = {
 
 
 def _cells() -> list:
-    """Every state, for two workers in turns; what `tests/run --all` adds is marked."""
+    """Every state, for workers in turns; what `tests/run --all` adds is marked."""
     return [
         pytest.param(
             state,
-            marks=[pytest.mark.xdist_group(f"census {turn % 2}")]
+            marks=[pytest.mark.xdist_group(f"census {turn % 3}")]
             + [pytest.mark.exhaustive] * (state in PRODUCT or state.name in LONG),
             id=state.name,
         )
