@@ -179,7 +179,7 @@ Message = Mapping[str, Any] | None
 
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
-CANONICAL_SECONDS = 0.1
+CANONICAL_SECONDS = 0.05
 #: Messages that change nothing: what they ask for comes beside the picture.
 BACKGROUND = ("knots", "steps")
 
