@@ -1,8 +1,8 @@
 """A page with nothing but the live figure, fed with small linear models made here.
 
 ``?scene=toy|table|digits|many`` picks the data, ``?delay=ms`` slows every answer down,
-``?large=1`` answers drags without a picture. Way D is a method without a path and
-without weights.
+``?silent=n`` leaves the n-th message without an answer, ``?large=1`` answers drags
+without a picture. Way D is a method without a path and without weights.
 ``?cases=stars|mixes`` makes prototypes invented cases, or mixes of real ones.
 """
 
@@ -386,8 +386,12 @@ def figure() -> None:
     kind = st.query_params.get("scene", "toy")
     state = st.session_state.setdefault("state", start(kind))
     message = (st.session_state.get("figure") or {}).get("msg")
-    time.sleep(int(st.query_params.get("delay", 0)) / 1000)
-    state["payload"] = answer(state, message)
+    quiet = int(st.query_params.get("silent", -1)) == len(state["heard"])
+    if quiet:
+        state["heard"].append(message)
+    if not quiet:
+        time.sleep(int(st.query_params.get("delay", 0)) / 1000)
+        state["payload"] = answer(state, message)
     live_figure(state["payload"], key="figure")
     heard = [m for m in state["heard"] if m and m["kind"] != "knots"]
     seen = {"heard": heard[-1:], "n": len(heard), "points": len(state["points"]["x"])}

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import json
 import re
+import subprocess
+import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.request import urlopen
@@ -142,6 +146,23 @@ def test_the_story_is_set_as_text_and_formulas(visit):
     expect(page.get_by_text("Hosseini")).to_be_visible(timeout=30_000)
 
 
+def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path):
+    page = visit("?data=moons&mu=0.03")
+    settled(page)
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Download as C").click()
+    content = Path(waiting.value.path()).read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path)
+    (folder,) = tmp_path.iterdir()
+    model = json.loads((folder / f"{folder.name}.json").read_text("utf-8"))
+    assert model["provenance"]["parameters"]["mu"] == 0.03
+    command = ["make", "host", "CC=gcc -Werror"]
+    told = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert "0 of" in told.stdout
+
+
 def test_a_page_stays_that_was_opened_while_the_figure_was_at_work(visit):
     page = visit()
     settled(page)
@@ -230,11 +251,36 @@ def test_a_term_marks_what_it_moves_by_pointer_and_keyboard(visit):
     page.keyboard.press("Tab")
     expect(root).to_have_attribute("data-term", "")
     assert fusion.locator("math msub").count() > 0
-    # A control that moves lights its term.
+
+
+def test_a_control_that_moves_lights_its_term(visit):
+    page = visit("?data=moons")
+    fusion = page.get_by_role("button", name="fusion: moves the prototypes")
+    expect(fusion).to_be_visible()
     page.get_by_role("slider", name="Merge prototypes (λ)", exact=True).focus()
     page.keyboard.press("ArrowRight")
     expect(fusion).to_have_class("term term1 on")
     expect(fusion).to_have_class("term term1")
+
+
+# The state file in real Chromium: saved, opened again, and what a reload keeps.
+
+
+def test_undo_takes_settings_back_by_button_and_key(visit):
+    page = visit()
+    canvas = settled(page)
+    undo = page.get_by_role("button", name="Undo")
+    for name in ("mu", "lam"):
+        slider(page, name).focus()
+        page.keyboard.press("ArrowRight")
+        page.wait_for_function(f"() => location.search.includes('{name}=')")
+    expect(undo).to_have_attribute("title", "Undo Merge prototypes (λ); keys Ctrl Z")
+    undo.click()
+    page.wait_for_function("() => !location.search.includes('lam=')")
+    assert "mu=" in page.url
+    canvas.focus()
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => !location.search.includes('mu=')")
 
 
 # The trade-off page in real Chromium: points come in, a click opens a model.
@@ -308,6 +354,32 @@ def test_the_matrix_moves_while_the_threshold_is_held_and_a_cell_opens_a_case(vi
     expect(page.get_by_text("True value: malignant")).to_be_visible(timeout=30_000)
     assert int(number) > 0 and "/prototypes" in page.url
     expect(page.get_by_text("Prediction: ")).to_be_visible()
+
+
+def test_a_doubt_is_said_where_the_figure_is_pointed_at_and_by_why(visit):
+    """The same sentence of the same row, of which another class is more probable."""
+    link = "data=breast_cancer&threshold=1.5&p."
+    page = visit(f"performance?{link}performance_section=Probabilities")
+    page.get_by_role("button", name="Calibrate probabilities").click()
+    expect(page.get_by_text("Brier score: mean")).to_be_visible(timeout=60_000)
+    page.get_by_role("link", name="Explore").first.click()
+    figure = page.locator("canvas.marks")
+    expect(figure).to_be_visible(timeout=60_000)
+    rested(page)
+    here, doubt = page.locator(".here"), "is more probable, but the prediction follows"
+    figure.focus()
+    for _ in range(200):
+        page.keyboard.press("]")
+        text = here.inner_text()
+        if doubt in text and ", training" in text:
+            break
+    number, sentence = re.search(r"Row (\d+), .*\n(.*?) · ", text).groups()
+    why = f"prototypes?{link}prototypes_section=Why this prediction"
+    page.goto(page.url.partition("?")[0] + why)
+    row = page.get_by_role("spinbutton", name="Row")
+    row.fill(number)
+    row.press("Enter")
+    expect(page.get_by_text(sentence)).to_be_visible(timeout=30_000)
 
 
 # A visitor reads why an upload was refused, in real Chromium.

@@ -80,13 +80,38 @@ def test_commits_keep_node_zoom_and_slider(visit):
     shown = float(page.locator("[data-name=mu] .value").input_value())
     assert last["values"]["mu"] == pytest.approx(shown, rel=0.01)
     assert state(page)["zoom"] == zoom
-    expect(page.locator(".badge")).to_be_hidden()
-    for _ in range(8):  # runs of the page around it change nothing either
-        page.get_by_role("button", name="Run the page again").click(no_wait_after=True)
-    app = page.get_by_test_id("stApp")
-    expect(app).to_have_attribute("data-test-script-state", "notRunning")
-    assert state(page)["zoom"] == zoom
     assert node.evaluate("node => node.isConnected")
+    expect(page.locator(".badge")).to_be_hidden()
+
+
+def test_stale_output_is_dimmed_after_300_ms_only(visit):
+    root = visit("delay=900").locator(".spe")
+    assert "stale" not in root.get_attribute("class")
+    waited = root.evaluate(
+        """async (root) => {
+          const start = performance.now();
+          root.querySelectorAll("[data-name=method] label span")[1].click();
+          while (!root.classList.contains("stale"))
+            await new Promise((done) => setTimeout(done, 5));
+          return performance.now() - start;
+        }"""
+    )
+    assert waited >= 290
+    expect(root).not_to_have_class("spe stale", timeout=3000)
+
+
+@pytest.mark.slow
+def test_lost_answer_is_asked_for_again(visit):
+    page = visit("silent=5")
+    page.locator("[data-name=method] label span").nth(1).click()
+    wait_heard(page, 1)
+    assert int(state(page)["seq"]) < heard(page)["heard"][0]["seq"]
+
+    def answered() -> bool:
+        return int(state(page)["seq"]) >= heard(page)["heard"][0]["seq"]
+
+    wait_until(page, answered, seconds=30)
+    assert heard(page)["heard"][0]["values"] == {"method": "b"}
 
 
 def test_knots_of_another_scene_are_not_asked_for_again_and_again(visit):
@@ -146,6 +171,19 @@ def test_refusal_is_said_and_the_picture_stays(visit):
     expect(page.locator(".news li")).to_have_count(0)
 
 
+def test_page_runs_around_it_change_nothing(visit):
+    page = visit()
+    node = canvas(page).element_handle()
+    canvas(page).focus()
+    page.keyboard.press("+")
+    for _ in range(8):
+        page.get_by_role("button", name="Run the page again").click(no_wait_after=True)
+    app = page.get_by_test_id("stApp")
+    expect(app).to_have_attribute("data-test-script-state", "notRunning")
+    assert node.evaluate("node => node.isConnected")
+    assert state(page)["zoom"] == "1.5"
+
+
 def test_who_does_not_see_the_figure_can_work_with_it(visit):
     page = visit()
     figure = canvas(page)
@@ -177,6 +215,16 @@ def test_touch(visit):
     wait_until(page, lambda: heard(page)["heard"][0]["op"] == "move")
     last = let_go(page)
     assert last["x"] == pytest.approx(-2.5, abs=0.05)
+
+
+def test_hover_says_scores_and_points(visit):
+    page = visit("scene=table")
+    page.mouse.move(*at(page, 3.1, -3.1))
+    expect(page.locator(".here")).to_contain_text("runner-up")
+    expect(page.locator(".here")).to_contain_text("Scores:")
+    x, y = (float(harness.start("table")["points"][axis][0]) for axis in "xy")
+    page.mouse.move(*at(page, x, y))
+    expect(page.locator(".here")).to_contain_text("predicted")
 
 
 def sweep_over(page, left: float, right: float, steps: int = 12) -> None:
@@ -227,7 +275,6 @@ def test_swept_points_vanish_before_the_server_answers(visit):
     sweep_over(page, -1.5, 0.5, steps=4)
     wait_until(page, lambda: canvas(page).evaluate(left) != before)
     assert state(page)["seq"] == seq
-    expect(page.locator(".spe")).to_have_class("spe stale")  # after a moment
     page.mouse.up()
 
 

@@ -28,7 +28,9 @@ class Site:
     """
 
     def __init__(self, folder: Path, **environment: str) -> None:
-        environment.setdefault("SPE_DATA", str(folder / "absent"))
+        self.data = folder / "data"  # the operator's tables
+        self.data.mkdir()
+        environment.setdefault("SPE_DATA", str(self.data))
         self._log = (folder / "server.log").open("w+b")
         self._port = free_port()
         self.address = f"http://127.0.0.1:{self._port}/"

@@ -8,17 +8,22 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from playwright.sync_api import expect
 
 from smpcore import METHODS, load_dataset
 from smpcore.codegen import NUMBERS, TARGETS
+from smpcore.codegen.names import c_float
 from smpcore.papers import EXPERIMENTS, Place, missing_data
 from smpcore.papers.trial_files import MEASURED_HERE, path_of
 from tests.bench.classroom import ROOT
+from tests.smpcore.codegen.test_feature_stream import movements
 from tests.walks.tables import (
     clinic,
     followed,
@@ -142,6 +147,29 @@ def test_matrices_of_similarities_are_learned_from(visit):
     visit.reads(re.compile(rf"Correct rows\s+{hits} of 20\b"))
 
 
+def large(n: int) -> pa.Table:
+    """Many rows of few columns."""
+    draw = np.random.default_rng(2)
+    x = draw.integers(0, 100, (2, n), dtype=np.int8)
+    return pa.table({"p": x[0], "q": x[1], "kind": (x[0] > x[1]).astype(np.int8)})
+
+
+def test_a_million_rows_are_sampled_and_all_are_fitted(visit, site):
+    name = "large.parquet"
+    pq.write_table(large(1_200_000), Path(site.data, name))
+    try:
+        visit.open("data").choose("Data", name)
+        visit.reads("of 1,200,000 rows")
+        whole_accuracy(visit, "large")
+        visit.go("Data").click("tab", "All rows")
+        visit.reads("Of all 1,200,000 rows of the file")
+        visit.click("button", "Fit on all rows")
+        visit.click("button", re.compile("^Stop"))
+        visit.reads("Stopped.")
+    finally:
+        Path(site.data, name).unlink()
+
+
 # An engineer takes the model of an own table to every target, and runs what came.
 
 #: A command in a README; a block of code is none.
@@ -195,6 +223,124 @@ def test_each_target_and_format_that_is_downloaded_runs(visit, tmp_path):
         if target == "c99":
             run("make avr cortex-m0", model)
     assert {n for t in TARGETS.values() for n in t.numbers} == set(NUMBERS)
+
+
+def test_what_a_target_cannot_have_is_said(visit):
+    clinic(visit)
+    visit.go("Export").choose("Target", TARGETS["onnx"].title).click("radio", "int16")
+    visit.reads(re.compile("float32"))
+    visit.choose("Target", TARGETS["verilog"].title).click("radio", "float32")
+    visit.reads(re.compile("int16|int8"))
+
+
+def test_costs_are_measured_and_the_model_gets_a_name(visit, tmp_path):
+    clinic(visit)
+    visit.go("Export").fill("Model name", "messung").click("radio", "int16")
+    with zipfile.ZipFile(io.BytesIO(visit.take("Download the zip"))) as archive:
+        assert "messung/messung.c" in archive.namelist()
+        archive.extractall(tmp_path)
+    out = run("make", tmp_path / "messung")
+    assert re.search(r"messung \w+ format 2 selftest: 0 of \d+ differ", out)
+    visit.click("button", "Measure").reads("Measured")
+    visit.click("button", "Calibrate probabilities")
+    visit.reads("Include probabilities")
+    with zipfile.ZipFile(io.BytesIO(visit.take("Download the zip"))) as archive:
+        assert b"probab" in archive.read("messung/messung.h")
+    for title in ("Boards, clock", "Compared with", "Inputs as counts", "Ranges and"):
+        visit.unfold(title)
+    visit.unfold("The same model in Python")
+
+
+# Movements of a sensor, from the file to a program on a chip with the same answers.
+
+N_TIMES, KINDS = 50, ("rest", "walk", "run")
+_MAIN = """
+#include <avr/interrupt.h>
+#include <avr/pgmspace.h>
+#include <avr/sleep.h>
+
+#include "moves_stream.h"
+
+static const float samples[][MOVES_STREAM_N] PROGMEM = {%s};
+
+static void put(char sign)
+{
+    UCSR0B = 1 << TXEN0;
+    while (!(UCSR0A & (1 << UDRE0))) {
+    }
+    UDR0 = (uint8_t)sign;
+}
+
+int main(void)
+{
+    static struct moves_stream stream;
+    float values[MOVES_STREAM_N];
+    int16_t x[MOVES_STREAM_N];
+    uint16_t k;
+
+    moves_stream_start(&stream);
+    for (k = 0; k < sizeof samples / sizeof samples[0]; ++k) {
+        memcpy_P(values, samples[k], sizeof values);
+        moves_stream_quantise(values, x);
+        if (moves_stream_push(&stream, x)) {
+            put((char)('0' + moves_stream_predict(&stream)));
+        }
+    }
+    put('\\n');
+    while (!(UCSR0A & (1 << TXC0))) {
+    }
+    cli();
+    sleep_mode(); /* for ever: simavr ends here */
+}
+"""
+
+
+def moves(seed: int, n: int) -> tuple[list[np.ndarray], bytes]:
+    """Windows of one movement each, and the .ts file of them."""
+    samples, kind = movements(150 * n // 3, seed)
+    rows = np.split(samples, len(samples) // N_TIMES)
+    lines = ["@univariate false", "@dimensions 3", "@equalLength true"]
+    lines += [f"@seriesLength {N_TIMES}", f"@classLabel true {' '.join(KINDS)}"]
+    lines.append("@data")
+    for row, label in zip(rows, kind[::N_TIMES], strict=True):
+        channels = (",".join(f"{v:.9g}" for v in channel) for channel in row.T)
+        lines.append(":".join([*channels, KINDS[label]]))
+    return rows, "\n".join(lines).encode()
+
+
+def test_a_simulated_chip_answers_as_the_page_does(visit, tmp_path):
+    if not all(map(shutil.which, ("avr-gcc", "simavr"))):
+        pytest.skip("avr-gcc or simavr is not installed")
+    upload(visit, "moves.ts", moves(0, 60)[1])
+    for name in ("mean", "standard deviation", "zero crossings", "band 4"):
+        box = visit.page.get_by_role("combobox", name="Features in place of samples")
+        box.press_sequentially(name)
+        visit.page.keyboard.press("Enter")
+        visit.rest()
+    visit.page.keyboard.press("Escape")
+    visit.reads("One count of each channel")
+    visit.go("Export").click("radio", "int8")
+    visit.fill("Stream: samples between answers", "50")
+    data = visit.take("Download the zip")
+    rows, new = moves(7, 12)
+    visit.go("Apply").upload("New rows", "new.ts", new)
+    table = pd.read_csv(io.BytesIO(visit.take("All predictions as CSV")))
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "moves"
+    values = (f"{{{', '.join(map(c_float, one))}}}" for one in np.concatenate(rows))
+    (folder / "main.c").write_text(_MAIN % ",\n".join(values))
+    sources = [f"moves{end}.c" for end in ("", "_quantise", "_stream")]
+    words = ["avr-gcc", "-mmcu=atmega328p", "-std=c99", "-Os", "-o", "moves.elf"]
+    words += ["main.c", *sources, "moves_stream_quantise.c"]
+    subprocess.run(words, cwd=folder, check=True)
+    words = ["simavr", "-m", "atmega328p", "-f", "16000000", "moves.elf"]
+    done = subprocess.run(words, cwd=folder, capture_output=True, timeout=120)
+    told = (done.stdout + done.stderr).decode()
+    digits = re.search(f"[0-2]{{{len(rows)}}}", told) or pytest.fail(told)
+    answers = [sorted(KINDS)[int(digit)] for digit in digits[0]]
+    assert answers == table["answer"].tolist()
+    assert {*answers} == {*KINDS}
 
 
 # Somebody compares the papers' numbers with those that are measured here.

@@ -6,10 +6,12 @@ import re
 from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Locator, expect
 
 from smpcore import METHODS, load_dataset, prepare, split
+from tests.walks.tables import upload
 from tests.walks.visit import PAGES, Visit
 
 #: Names of the sliders that can be seen, as they stand at them; of the data or not.
@@ -101,6 +103,16 @@ def value(visit: Visit, name: str) -> str:
     return visit.page.get_by_label(f"{name}, value", exact=True).first.input_value()
 
 
+def own_points() -> bytes:
+    """Two numbers and a class, as somebody measured them."""
+    draw = np.random.default_rng(3)
+    kind = draw.integers(0, 2, 90)
+    table = pd.DataFrame(
+        draw.normal(kind[:, None] * 2.0, 1, (90, 2)), columns=["a", "b"]
+    )
+    return table.assign(Sorte=np.array(["rot", "blau"])[kind]).to_csv().encode()
+
+
 def test_each_tool_of_the_figure_by_mouse(visit):
     visit.open()
     visit.click("checkbox", "Equal axes")  # the picture fills its canvas
@@ -169,6 +181,27 @@ def test_each_tool_of_the_figure_by_keys(visit):
         assert rows(visit) == count, f"{tool} is not undone"
     # Everything is undone: what cannot be done is not offered.
     expect(undo.first).to_be_disabled()
+
+
+def test_points_of_an_own_table_are_looked_at(visit):
+    upload(visit, "punkte.csv", own_points())
+    visit.go("Explore")
+    visit.finish()
+    data = visit.page.get_by_role("combobox", name="Data", exact=True)
+    assert data.evaluate("(s) => s.selectedOptions[0].text") == "My table"
+    before = shown(visit)
+    visit.drag("Switch features off (μ)", 0.5, 0.7)
+    assert shown(visit)[0] != before[0]
+    visit.page.mouse.move(*middle(visit))
+    visit.reads("runner-up")
+    for text in ("Save as PNG", "Save as SVG"):
+        assert visit.take(text)
+
+
+def middle(visit: Visit) -> tuple[float, float]:
+    """The middle of the figure, in the window."""
+    box = canvas(visit).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def test_what_is_drawn_the_view_and_the_whole(visit):
@@ -267,7 +300,6 @@ def test_four_questions_are_answered_on_the_first_screen(visit):
     visit.drag("Merge prototypes (λ)", 0.5, 1.0)
     expect(main_number(visit, "Prototypes")).to_have_text("2 of 4")
     in_sight(visit.page.locator("canvas.strip"))
-    in_sight(visit.page.get_by_role("button", name="▶ Play the fit"))
 
 
 def test_play_moves_the_slider_to_its_ends_and_space_holds_it(visit):
@@ -288,6 +320,28 @@ def test_play_moves_the_slider_to_its_ends_and_space_holds_it(visit):
     visit.page.wait_for_timeout(500)
     assert slider.input_value() == held != start
     expect(button).to_have_text("▶ Play")
+
+
+def test_the_fit_is_played_beside_it_and_space_holds_it(visit):
+    visit.page.set_viewport_size(SCREEN)
+    visit.open()
+    visit.finish()
+    fitted = main_number(visit, "Non-zeros").inner_text()
+    button = visit.page.get_by_role("button", name="▶ Play the fit")
+    in_sight(button)
+    button.click()
+    in_sight(visit.page.get_by_role("slider", name="State of the fit"))
+    # The solver begins with weights of 0, and its first states are other models.
+    expect(visit.page.locator(".sentence")).to_contain_text("Step 0: 2 prototypes")
+    assert main_number(visit, "Non-zeros").inner_text() == "0" != fitted
+    where = visit.page.locator(".where")
+    expect(where).to_contain_text(re.compile("State [3-9] of"), timeout=30_000)
+    visit.page.keyboard.press(" ")
+    held = where.inner_text()
+    visit.page.wait_for_timeout(700)
+    assert where.inner_text() == held
+    visit.page.keyboard.press("End")
+    expect(main_number(visit, "Non-zeros")).to_have_text(fitted)
 
 
 def test_the_tour_has_five_stops_and_leads_to_the_first_lesson(visit):
@@ -362,7 +416,16 @@ def test_every_page_says_what_it_answers(visit):
         question = visit.page.get_by_test_id("stCaptionContainer").first
         in_sight(question)
         assert re.search(r"[?.]$", question.inner_text())
-        if name == "Export":  # the C file is a press away
-            in_sight(visit.page.get_by_role("button", name="Download the zip"))
-            said = re.compile(r"answers (\d+) of \1 open rows as")
-            in_sight(visit.page.get_by_text(said))
+
+
+def test_the_c_file_is_a_press_away(visit):
+    visit.page.set_viewport_size(SCREEN)
+    visit.open()
+    visit.go("Export")
+    button = visit.page.get_by_role("button", name="Download the zip")
+    in_sight(button)
+    said = visit.page.get_by_text(re.compile(r"answers (\d+) of \1 open rows as"))
+    in_sight(said)
+    with visit.page.expect_download() as saved:
+        button.click()
+    assert saved.value.suggested_filename == "moons.zip"
