@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpcore import prepare, read_table, split
@@ -281,6 +281,7 @@ values = words | st.integers(-20, 120).map(str) | st.none()
 full = values.filter(bool)
 
 
+@settings(deadline=None, max_examples=200)
 @given(
     cells=st.lists(values, min_size=1, max_size=12),
     codes=st.lists(full, max_size=2),

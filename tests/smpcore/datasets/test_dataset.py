@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpcore.datasets import (
@@ -124,6 +124,7 @@ numbers = st.floats(width=64, allow_infinity=False)
 texts = st.one_of(st.none(), st.text(max_size=6).filter(lambda t: "\0" not in t))
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     rows=st.lists(st.tuples(numbers, texts, st.sampled_from("pqr")), min_size=1),
     data=st.data(),

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpcore.datasets import load_dataset, preparation, prepare, split
@@ -157,6 +157,7 @@ cells = st.one_of(
 )
 
 
+@settings(deadline=None, max_examples=80)
 @given(
     old=st.lists(st.tuples(cells, cells), min_size=2, max_size=12),
     new=st.lists(st.tuples(cells, cells), min_size=1, max_size=12),

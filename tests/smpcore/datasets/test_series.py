@@ -5,7 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
@@ -278,6 +278,7 @@ def test_refused_lengths(n_times):
         read_frame(TS.encode(), "t.ts", n_times=n_times)
 
 
+@settings(max_examples=150)
 @given(st.text("@#:,?\n 1a.nT-", max_size=60), st.booleans())
 def test_any_text_is_read_or_refused_with_a_sentence(text, headed):
     try:
@@ -288,6 +289,7 @@ def test_any_text_is_read_or_refused_with_a_sentence(text, headed):
         assert np.prod(data.sample_shape) == len(data.feature_columns)
 
 
+@settings(max_examples=60)
 @given(st.binary(max_size=80))
 def test_any_bytes_are_read_or_refused(data):
     for name, long_table in (("t.ts", False), ("t.csv", True)):
@@ -297,6 +299,7 @@ def test_any_bytes_are_read_or_refused(data):
             assert str(error).endswith(".")
 
 
+@settings(max_examples=60)
 @given(
     st.lists(st.integers(1, 12), min_size=2, max_size=8),
     st.integers(1, 3),

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpcore.datasets import Dataset, load_dataset, split
@@ -30,6 +30,7 @@ labels = st.lists(st.integers(0, 4), min_size=1, max_size=60)
 shares = st.sampled_from([0.0, 0.1, 0.2, 0.25, 0.3, 0.45])
 
 
+@settings(deadline=None, max_examples=150)
 @given(
     y=labels,
     validation=shares,
@@ -57,6 +58,7 @@ def test_disjoint_complete_repeatable(y, validation, test, seed, task, n_groups)
         assert not division.validation.size
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=2, max_size=6), seed=st.integers(0, 99)
 )

@@ -9,7 +9,7 @@ import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpcore.datasets import (
@@ -386,6 +386,7 @@ FILES = {
 }
 
 
+@settings(deadline=None, max_examples=150)
 @given(
     filename=st.sampled_from(sorted(FILES)),
     cuts=st.lists(st.floats(0, 1), min_size=1, max_size=4),

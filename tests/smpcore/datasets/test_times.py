@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from smpcore.datasets import distinct_times, make_dataset, split
@@ -27,6 +27,7 @@ def parts_of(division):
     return [division.train, division.validation, division.test]
 
 
+@settings(deadline=None, max_examples=150)
 @given(
     rows=st.lists(st.tuples(st.integers(0, 15), st.integers(0, 9)), min_size=2),
     shares=st.tuples(st.sampled_from([0, 0.1, 0.3]), st.sampled_from([0, 0.2, 0.4])),

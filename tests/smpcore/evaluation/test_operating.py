@@ -2,9 +2,18 @@
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.metrics import roc_auc_score
 
-from smpcore import METHODS, PrototypeModel, SmpcoreError, compile_model
+from smpcore import (
+    METHODS,
+    PrototypeModel,
+    SmpcoreError,
+    compile_model,
+    load_dataset,
+    prepare,
+    split,
+)
 from smpcore.evaluation import (
     at_threshold,
     band_for_error,
@@ -14,7 +23,6 @@ from smpcore.evaluation import (
     roc_area,
     threshold_for_cost,
 )
-from tests.shown import oracle
 
 
 @pytest.fixture(scope="module")
@@ -47,23 +55,36 @@ def test_a_band_leaves_the_sure_rows(rows):
     assert (narrower["error"] > 0.1).all()
 
 
-def test_what_is_refused():
-    with pytest.raises(SmpcoreError, match="hold one class only"):
-        operating_points(np.arange(3.0), np.ones(3))
-    with pytest.raises(SmpcoreError, match="should not be negative"):
-        threshold_for_cost(None, -1, 1)
-    with pytest.raises(SmpcoreError, match="one of them above 0"):
-        threshold_for_cost(None, 0, 0)
-    wrong_first = reject_curve(np.array([-1.0, 9.0]), np.zeros(2, dtype=bool))
-    with pytest.raises(SmpcoreError, match="Allow more errors"):
-        band_for_error(wrong_first, 0.0)
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (lambda: operating_points(np.arange(3.0), np.ones(3)), "hold one class only"),
+        (lambda: threshold_for_cost(None, -1, 1), "should not be negative"),
+        (lambda: threshold_for_cost(None, 0, 0), "one of them above 0"),
+        (
+            lambda: band_for_error(
+                reject_curve(np.array([-1.0, 9.0]), np.array([False, False])), 0.0
+            ),
+            "Allow more errors",
+        ),
+    ],
+)
+def test_what_is_refused(wrong, words):
+    with pytest.raises(SmpcoreError, match=words):
+        wrong()
 
 
 @pytest.mark.parametrize("key", METHODS)
 def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
-    of = oracle.fit(key, "breast_cancer")
-    model, places = of.model, of.parts["validation"]
-    rows, truth = of.X[places], of.table.y_encoded[places] == 1
+    dataset = load_dataset("breast_cancer")
+    parts = split(dataset)
+    preparation = prepare(dataset, parts.train)
+    X = preparation.transform(dataset.frame)
+    if "classification" not in METHODS[key].estimators:
+        return
+    estimator = METHODS[key].estimator(METHODS[key].defaults(), preview=True)
+    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
+    rows, truth = X[parts.validation], dataset.y_encoded[parts.validation] == 1
     margin = margins(model, rows)
     points = operating_points(margin, truth)
     threshold = float(points["threshold"].iloc[len(points) // 3])
@@ -79,11 +100,28 @@ def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
     again = PrototypeModel.from_json(moved.to_json())
     assert again.band == 0.25
     np.testing.assert_array_equal(again.predict(rows), moved.predict(rows))
-    compiled = compile_model(moved, of.preparation)
-    frame = of.table.frame.iloc[places]
+    compiled = compile_model(moved, preparation)
+    frame = dataset.frame.iloc[parts.validation]
     agree = compiled.predict_frame(frame) == moved.predict(rows)
     far = np.abs(margin - threshold) > 1e-4 * np.abs(margin).max()
     assert agree[far].all() and far.sum() > len(far) / 2
+
+
+@pytest.mark.parametrize("lead", [0.8, 2.3])
+@pytest.mark.parametrize("size", [1, 4])
+def test_the_interval_of_the_area_covers_it(lead, size):
+    """15 positive and 45 negative units of rows that are alike, 1,000 times."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(60) < 15, size)
+    clusters = np.repeat(np.arange(60), size)
+    real = norm.cdf(lead / np.sqrt(2))
+    inside = 0
+    for _ in range(1000):
+        own = np.sqrt(0.7) * np.repeat(rng.normal(size=60), size)
+        margin = own + np.sqrt(0.3) * rng.normal(size=60 * size) + lead * truth
+        _, low, high = roc_area(margin, truth, clusters)
+        inside += low <= real <= high
+    assert 930 <= inside <= 985
 
 
 def test_an_area_of_one_has_an_interval_of_few_rows(rows):

@@ -140,6 +140,21 @@ def test_one_group_tells_nothing():
     assert np.isnan(scores.interval).all()
 
 
+def test_its_level_holds_where_wilsons_does_not():
+    """Beta-binomial groups: 95 % intervals that hold the true share."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 6)
+    held = np.zeros(2)
+    for _ in range(1000):
+        shares = rng.beta(1.6, 0.4, 30)
+        hits = rng.uniform(size=180) < np.repeat(shares, 6)
+        for k, (low, high) in enumerate((interval(hits), interval(hits, groups))):
+            held[k] += low <= 0.8 <= high
+    plain, ours = held / 1000
+    assert plain < 0.85
+    assert 0.93 < ours < 0.98
+
+
 def test_rows_of_another_table_depend_as_those_of_the_data_set():
     frame = load_dataset("iris").frame.assign(patient=np.arange(150) // 3)
     frame["day"] = pd.Series(np.arange(150) % 50, dtype="int64")

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from smpcore import PrototypeModel, SmpcoreError, load_dataset, prepare, split
 from smpcore.methods.imkpl import IMKPLClassifier
@@ -15,12 +16,11 @@ from tests.smpcore.methods.tables import CANCER, DIGITS, IRIS, WINE
 SMALL = CANCER[0][::3], CANCER[1][::3]
 
 
-def alternate(data=WINE, n_steps=0, n_prototypes=None, **params):
+def alternate(data=WINE, n_steps=0, **params):
     """An alternation after so many rounds, and its problem."""
     usual = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
     parameters = IMKPLParameters(**{**usual, "path": True, **params})
-    estimator = IMKPLClassifier(parameters.code_size, n_prototypes=n_prototypes)
-    problem = estimator.problem(*data)
+    problem = IMKPLClassifier(parameters.code_size).problem(*data)
     alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     for _ in range(n_steps):
         alternation.update_prototypes()
@@ -154,8 +154,12 @@ def test_tau_makes_prototypes_compact_and_lam_makes_them_pure():
     assert purity(0.0) < purity(0.2) == pytest.approx(1.0)
 
 
-def test_prototypes_and_codes_of_one_entry_classify():
+def test_small_and_strange_data():
     X, y = IRIS
+    one = np.vstack([X[:60], X[-1:]]), np.append(y[:60], 2)
+    with pytest.warns(UserWarning, match="n_prototypes=10 is more than .* 2 gets 1"):
+        fitted = IMKPLClassifier(n_prototypes=10).fit(*one)
+    assert fitted.predict(one[0])[-1] == 2 and fitted.n_asked_ == 10 + 10 + 1
     single = IMKPLClassifier(code_size=1).fit(X, y)
     assert (np.count_nonzero(single.model_.mixing, axis=0) == 1).all()
     assert np.count_nonzero(single.model_.activations(X), axis=1).max() == 1
@@ -219,10 +223,18 @@ def test_numbers_that_are_none_are_refused():
         IMKPLClassifier().solve(broken)
 
 
-#: Kernels of series are not among those of scikit-learn's contract.
-@pytest.mark.parametrize(
-    "params", [{}, {"kernels": "gak", "n_channels": 2, "standardize": False}]
-)
+#: Rows of one iris each, some of them equal; kernels, of them and of their series.
+WEIGHED = {
+    "features": {},
+    "few": {"kappa": 0.5, "n_prototypes": 3, "code_size": 3},
+    "paper": {"solver": "paper", "kernel_weights": "lp", "n_prototypes": 2},
+    "rbf": {"kernels": "rbf", "n_prototypes": 4},
+    "linear": {"kernels": "linear", "standardize": False},
+    "gak": {"kernels": "gak", "n_channels": 2, "standardize": False},
+}
+
+
+@pytest.mark.parametrize("params", WEIGHED.values(), ids=WEIGHED)
 def test_a_whole_weight_is_the_row_so_many_times(params):
     X, y = IRIS[0][::2], IRIS[1][::2]
     weights = np.random.default_rng(0).integers(0, 5, len(y))
@@ -246,8 +258,14 @@ def test_the_objective_of_weighed_rows_is_that_of_all_rows():
     """Written out over repeated rows, of what a fit of weighed ones found."""
     X, y = IRIS[0][::2], IRIS[1][::2]
     counts = np.random.default_rng(2).integers(1, 4, len(y)).astype(float)
-    settings = {"lam": 0.3, "mu": 0.25, "code_size": 4}
-    alternation, problem = alternate((X, y, counts), 2, 2, **settings)
+    estimator = IMKPLClassifier(code_size=4, n_prototypes=2)
+    problem = estimator.problem(X, y, counts)
+    parameters = IMKPLParameters(0.3, 0.25, 0.2, 2.0, 4, True)
+    alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
+    for _ in range(2):
+        alternation.update_prototypes()
+        alternation.update_kernels()
+        alternation.update_codes()
     rows = np.repeat(np.arange(len(problem.counts)), problem.counts.astype(int))
     K, codes = alternation.K[np.ix_(rows, rows)], alternation.codes[:, rows]
     labels = problem.y_encoded[rows]
@@ -281,6 +299,13 @@ def test_the_order_and_the_units_of_rows_do_not_matter():
     np.testing.assert_array_equal(other.assignment_, fitted.assignment_[order])
 
 
+def balance():
+    """Every setting of a scale: weights and distances of 1 to 5 on either side."""
+    X = np.array(np.meshgrid(*4 * [np.arange(1.0, 6.0)], indexing="ij")).reshape(4, -1)
+    tilt = X[0] * X[1] - X[2] * X[3]
+    return X.T, np.array(["B", "L", "R"])[np.sign(tilt).astype(int)]
+
+
 @pytest.mark.parametrize("key", ["moons", "xor", "circles"])
 def test_features_that_tell_only_together_are_kept(key):
     data = load_dataset(key)
@@ -290,6 +315,12 @@ def test_features_that_tell_only_together_are_kept(key):
     assert (fitted.kernel_weights_ > 0).all()
     held_out = division.validation
     assert fitted.score(X[held_out], data.y[held_out]) >= 0.93
+
+
+def test_a_balance_needs_all_four_numbers():
+    X, y = balance()
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    assert cross_val_score(IMKPLClassifier(), X, y, cv=folds).mean() >= 0.75
 
 
 def _limit(fitted):

@@ -87,6 +87,19 @@ def test_a_rule_that_does_not_tell_models_apart_is_not_used():
     assert verdicts(table(PRINTED)).placebo == 0.0
 
 
+def test_means_that_are_the_margin_apart_are_seldom_called_reproduced():
+    random, called = np.random.default_rng(0), []
+    for _ in range(60):
+        shifted = {m: x + MARGINS["accuracy"] for m, x in PRINTED.items()}
+        one = table(shifted)
+        for name, sd in (("measured", 0.05), ("reported", 0.04)):
+            # As if each paper had drawn rows of its own, which the correction is for.
+            noise = random.normal(size=len(one)) * sd * np.sqrt(1 / SPLITS + 1)
+            one[name] += noise
+        called += [*(verdicts(one).rows["p not equal"] < LEVEL)]
+    assert np.mean(called) < 0.09
+
+
 def test_what_is_printed_of_other_data_is_compared_relative_to_the_papers_own():
     """Own errors are doubled by the other model in print, and tripled here."""
     numbers = {"reported": [(1, 2), (2, 4), (4, 8.8)], "measured": [(1, 3), (3, 8.1)]}
