@@ -16,11 +16,12 @@ from tests.smpcore.methods.tables import CANCER, DIGITS, IRIS, WINE
 SMALL = CANCER[0][::3], CANCER[1][::3]
 
 
-def alternate(data=WINE, n_steps=0, **params):
+def alternate(data=WINE, n_steps=0, n_prototypes=None, **params):
     """An alternation after so many rounds, and its problem."""
     usual = {"lam": 0.2, "mu": 0.2, "tau": 0.2, "kappa": 2.0, "code_size": 10}
     parameters = IMKPLParameters(**{**usual, "path": True, **params})
-    problem = IMKPLClassifier(parameters.code_size).problem(*data)
+    estimator = IMKPLClassifier(parameters.code_size, n_prototypes=n_prototypes)
+    problem = estimator.problem(*data)
     alternation = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     for _ in range(n_steps):
         alternation.update_prototypes()
