@@ -96,11 +96,15 @@ def _bars(context: ModelContext, n: int) -> None:
     if not context.portraits.signed:
         values = (values - model.center) / model.scale
         title = "standard deviations from the training mean"
-    most, n_bars = np.abs(values[:n]).max(), min(_BARS, values.shape[1])
+    most = np.abs(values[:n]).max()
+    n_bars = min(_BARS, int(np.count_nonzero(values[:n], axis=1).max()))
     with st.container(horizontal=True, gap="small"):
         for j in range(n):
             with st.container(width=_BARS_WIDTH, gap=None):
                 st.markdown(f"**{escape_markdown(context.name(j))}**")
+                if context.portraits.signed and not values[j].any():
+                    st.caption("All weights are 0: its score is the same everywhere.")
+                    continue
                 figure = figures.signed_bars(
                     values[j], model.feature_names, "", most=_BARS, y_title=""
                 )

@@ -84,7 +84,7 @@ def tradeoff(
         # The first point of a sweep would stand on an axis that is two units long.
         (mean, *_), half = shown["mean"], np.nanmax([0.05, *2.0 * shown["error"]])
         figure.update_yaxes(range=(mean - half, mean + half))
-    return layout(figure, 460, *titles).update_layout(dragmode=False)
+    return layout(figure, 390, *titles).update_layout(dragmode=False)
 
 
 def _cut(columns: _Columns, wanted: np.ndarray) -> _Columns:
