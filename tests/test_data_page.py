@@ -148,6 +148,14 @@ def test_a_bad_file_changes_nothing_and_is_explained():
     assert facts(page)["Rows"] == "100"
 
 
+def test_how_a_file_is_read_is_chosen_for_this_file_only():
+    second = "\n".join(f"{n}.5,{n % 5},u{n % 3},{'cd'[n % 2]}" for n in range(30))
+    page = bring(opened(), f"{GOOD}\nPart two\ndepth,step,site,sort\n{second}")
+    button = next(one for one in page.button if "from line 64 instead" in one.label)
+    assert facts(sound(button.click().run()))["Rows"] == "30"
+    assert facts(bring(page, GOOD, "other.csv"))["Rows"] == "60"
+
+
 def test_a_foreign_token_is_answered_in_words():
     page = AppTest.from_file(APP, default_timeout=60)
     page.query_params["data"], page.query_params["mine"] = "mine", "x" * 22

@@ -50,7 +50,7 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
     notices = [*dataset.notices, *division.notices]
     if notices:
         st.info("\n".join(f"- {escape_markdown(notice)}" for notice in notices))
-    uploads.points(table)
+    uploads.read_otherwise(table)
 
 
 def _offer(table: Dataset, proposal: Proposal) -> None:

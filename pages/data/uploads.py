@@ -42,6 +42,7 @@ _PARTS: dict[str, Iterable[Any]] = {
     "skip": range(101),
     "header": range(6),
     "footer": range(101),
+    "sheet": (),
 }
 #: Ending of a file of matrices, and what is done with their negative eigenvalues.
 _MATRICES = "npz"
@@ -53,6 +54,8 @@ _INDEFINITE = {
     "square": "square all eigenvalues",
     "keep": "keep: similarities only",
 }
+#: Sheets of a workbook that have a button.
+_MOST_SHEETS = 12
 _TITLES = {
     "skip": "Lines skipped",
     "header": "Rows of names",
@@ -77,6 +80,8 @@ def uploads() -> None:
         key=f"upload_test_{number}",
         help="The same columns. These rows become the test part and stay closed.",
     )
+    if file is not None:
+        _forget_settings(file.name)
     if file is not None and _ends(file) == f".{_MATRICES}":
         ours = _of_matrices(number)
         _once("read", file, ours, lambda _: _read(file, read_matrices, ours))
@@ -85,6 +90,15 @@ def uploads() -> None:
     if series is not None:
         _once("read", file, series, lambda settings: _table(file, settings))
     _once("read_test", test, {}, lambda settings: _with_test(test, settings))
+
+
+def _forget_settings(name: str) -> None:
+    """A file of another name is read as detected, whatever was chosen before."""
+    visit = session.get()
+    if visit.results.get("read_name") != (name, ""):
+        st.session_state.update({f"reading_{part}": _DETECT for part in _PARTS})
+        visit.points = None
+    visit.results["read_name"] = name, ""
 
 
 def _of_matrices(number: int) -> dict[str, Any]:
@@ -207,7 +221,8 @@ def _chosen() -> dict[str, Any]:
     points = session.get().points
     chosen["points"] = _DETECT if points is None else points
     chosen = {n: value for n, value in chosen.items() if value != _DETECT}
-    return (msgspec.structs.asdict(noted) if noted else {}) | chosen
+    of_record = msgspec.structs.asdict(noted) if noted else {}
+    return {n: value for n, value in of_record.items() if value is not None} | chosen
 
 
 def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
@@ -297,12 +312,9 @@ def reading_settings(dataset: Dataset) -> None:
         if source.totals:
             words = f"Leave out {plural(source.totals, 'row')} at the end"
             _offer(words, put, "reading_footer", source.footer + source.totals)
-        if source.next_table:
-            words = f"Read the table from line {source.next_table + 1:,} instead"
-            _offer(words, put, "reading_skip", source.next_table)
         offered = {"skip": source.next_table, "footer": source.footer + source.totals}
         columns = [*st.columns(4), *st.columns(4)]
-        parts = {n: v for n, v in _PARTS.items() if n in source.options()}
+        parts = {n: v for n, v in _PARTS.items() if v and n in source.options()}
         for column, (name, values) in zip(columns, parts.items(), strict=False):
             used = getattr(source, name)
             if name in offered:
@@ -317,10 +329,18 @@ def reading_settings(dataset: Dataset) -> None:
             )
 
 
-def points(dataset: Dataset) -> None:
-    """A button for each column whose points may part thousands, or be decimal ones."""
+def read_otherwise(dataset: Dataset) -> None:
+    """Buttons below the notices: another table or sheet, what a point stands for."""
     source, visit = dataset.reading, session.get()
-    for name, text, read in dict.fromkeys(source.doubtful_points if source else ()):
+    if source is None:
+        return
+    put = st.session_state.__setitem__
+    if source.next_table:
+        words = f"Read the table from line {source.next_table + 1:,} instead"
+        _offer(words, put, "reading_skip", source.next_table)
+    for title in source.other_sheets[:_MOST_SHEETS]:
+        _offer(f"Read the sheet {title} instead", put, "reading_sheet", title)
+    for name, text, read in dict.fromkeys(source.doubtful_points):
         other = text.replace(".", "") if read == text else text
         swapped = tuple({*source.points} ^ {name})
         words = f"{short_label(name)}: read {text} as {other}"

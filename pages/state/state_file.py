@@ -75,17 +75,18 @@ class _Columns(Record):
 
 
 class _Reading(Record):
-    """How a text table is cut, as `Reading.options` has it."""
+    """How a text table or a sheet is cut, as `Reading.options` has it."""
 
-    delimiter: Name
-    quote: Name
-    escape: Name
-    decimal: Name
-    encoding: Name
     skip: _Count
     header: _Count
     footer: _Count
+    delimiter: Name | None = None
+    quote: Name | None = None
+    escape: Name | None = None
+    decimal: Name | None = None
+    encoding: Name | None = None
     points: tuple[Name, ...] = ()
+    sheet: Name = ""
 
 
 class TableRecord(Record):
@@ -105,9 +106,9 @@ class TableRecord(Record):
 def record_of(dataset: Dataset) -> TableRecord:
     """What is noted of a table."""
     record = TableRecord(dataset.name[:WORD], dataset.digest, None)
-    if dataset.reading is not None and dataset.reading.format == "CSV":
-        options = dataset.reading.options()
-        record.reading = _Reading(**{n: options[n] for n in _Reading.__struct_fields__})
+    if dataset.reading is not None and dataset.reading.format in ("CSV", "Excel"):
+        options, names = dataset.reading.options(), _Reading.__struct_fields__
+        record.reading = _Reading(**{n: options[n] for n in names if n in options})
     if dataset.origin is None or len(dataset.roles) > MOST_COLUMNS:
         return record
     columns = _Columns(

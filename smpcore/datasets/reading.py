@@ -25,6 +25,8 @@ class ReadingOptions:
         Rows of a text table that hold the column names, mostly 1 or 0.
     skip, footer : int, optional
         Lines above the names, and rows at the end, that belong to no table.
+    sheet : str
+        Of a workbook; else, or if it has none of this name, the first with a table.
     written : tuple of str
         Columns of a text table whose cells stay as they are written, numbers too.
     points : tuple of str
@@ -50,6 +52,7 @@ class ReadingOptions:
     escape: str | None = None
     skip: int | None = None
     footer: int | None = None
+    sheet: str = ""
     written: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
     series: bool | str | tuple[str, str, str] = False
@@ -73,6 +76,8 @@ class Reading:
         Lines above the names, and rows at the end, that were left out.
     next_table : int
         Lines above the next table, if one of those rows begins it; else 0.
+    sheet, other_sheets : str, tuple of str
+        The sheet of a workbook that was read, and those that were not.
     row_names : str
         Column of names of rows, which has no name in the file; mostly there is none.
     totals : int
@@ -106,6 +111,8 @@ class Reading:
     skip: int = 0
     footer: int = 0
     next_table: int = 0
+    sheet: str = ""
+    other_sheets: tuple[str, ...] = ()
     row_names: str = ""
     totals: int = 0
     points: tuple[str, ...] = ()
@@ -143,7 +150,7 @@ class Reading:
 
     def options(self) -> dict[str, Any]:
         """Arguments with which `read_table` reads the file the same way again."""
-        names = ["delimiter", "decimal", "encoding", "series", "n_times"]
+        names = ["delimiter", "decimal", "encoding", "sheet", "series", "n_times"]
         options = {name: getattr(self, name) for name in names if getattr(self, name)}
         options |= {"sample": True} if self.sampled_from else {}
         if self.format in ("CSV", "Excel"):

@@ -30,7 +30,7 @@ from smpcore.datasets.columns import (
 )
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import read_delimited
-from smpcore.datasets.display_names import clean_names, shown
+from smpcore.datasets.display_names import clean_names, listed, shown
 from smpcore.datasets.limits import MAX_BYTES, MAX_EXPANDED, check_size, read_bytes
 from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
 from smpcore.datasets.roles import Origin, apply_roles, guess_kinds, guess_roles
@@ -133,7 +133,7 @@ def is_workbook(data: bytes) -> bool:
 
 
 def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
-    """Read the first sheet; titles, names and notes are found as in a text."""
+    """Read one sheet; titles, names and notes are found as in a text."""
     from openpyxl import load_workbook
 
     try:
@@ -142,7 +142,12 @@ def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
         if size > MAX_EXPANDED:
             raise DatasetError("The workbook is too large; save the sheet as CSV.")
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheet, rows = book.worksheets[0], []
+        sheets = {sheet.title: sheet for sheet in book.worksheets}
+        filled = (title for title, sheet in sheets.items() if _has_rows(sheet))
+        title = options.sheet
+        if title not in sheets:
+            title = next(filled, next(iter(sheets)))
+        sheet, rows = sheets.pop(title), []
         for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
             check_size(number, len(row))
             rows.append(",".join(map(_quoted, row)))
@@ -156,11 +161,17 @@ def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
     known["encoding"] = "utf-8"
     table = read_delimited("\n".join(rows).encode(), replace(options, **known))
     notices = [*table.notices]
-    if len(book.worksheets) > 1:
-        title, rest = sheet.title, len(book.worksheets) - 1
-        notices.append(f"Read is the first sheet, {title!r}, not the {rest} others.")
-    reading = replace(table.reading, format="Excel", **dict.fromkeys(known, ""))
+    if sheets:
+        notices.append(f"Sheet {shown(title)} is read, not {listed(sheets)}.")
+    about = {"format": "Excel", "sheet": title, "other_sheets": tuple(sheets)}
+    reading = replace(table.reading, **about, **dict.fromkeys(known, ""))
     return table._replace(reading=reading, notices=notices)
+
+
+def _has_rows(sheet: Any) -> bool:
+    """Whether a sheet has names and two rows at least: a title page has not."""
+    rows = sheet.iter_rows(max_row=100, values_only=True)
+    return sum(len(row) - row.count(None) > 1 for row in rows) > 2
 
 
 def _quoted(value: Any) -> str:

@@ -420,6 +420,20 @@ def test_the_first_sheet_of_a_workbook_is_a_table_like_any_other():
     assert data.whole["x"].tolist() == [row[1] for row in rows]
 
 
+def test_a_title_page_is_no_table_and_another_sheet_can_be_asked_for():
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for title, n in (("First", 3), ("Second", 9)):
+        for row in [["x", "y"], *([i, "ab"[i % 2]] for i in range(n))]:
+            (book[title] if title in book else book.create_sheet(title)).append(row)
+    book.active.append(["Report", "2024"])
+    book.save(file)
+    data = read_table(file, "t.xlsx")
+    assert (data.reading.sheet, data.n_samples) == ("First", 3)
+    assert "Sheet 'First' is read, not 'Sheet', 'Second'." in data.notices
+    data = read_table(file, "t.xlsx", sheet="Second")
+    assert data.n_samples == 9 and data.reading.options()["sheet"] == "Second"
+
+
 def test_rows_of_libsvm_are_read_with_zeros_where_nothing_stands():
     data = read_table(b"+1 1:0.5 3:1.2\n-1 2:0.1 3:0.7\n+1 1:0.9\n", "t.data")
     expected = [[0.5, 0, 1.2, 1], [0, 0.1, 0.7, -1], [0.9, 0, 0, 1]]
