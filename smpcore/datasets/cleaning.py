@@ -39,8 +39,9 @@ MISSING_LEVEL = "missing"
 _LOOKED_AT, _MOSTLY, _MOST_UNITS = 500, 0.8, 3
 _BELOW_ZERO = re.compile(r"\((.*\d.*)\)|(.*\d) ?-|[−–](.*\d.*)")
 _DRESSED = re.compile(
-    r"[<>≤≥~]?\s*([$€£¥])?\s*([+-]?(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d{3})+|\d+)?"
-    r"(?:[.,]\d+)?)(?<=\d)\s*(%|[$€£¥]|[^\W\d][\w/%·²³^*-]{0,11})?"
+    r"[<>≤≥~]?\s*([$€£¥]|EUR|USD|GBP|CHF)?\s*"
+    r"([+-]?(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d{3})+|\d+)?"
+    r"(?:[.,]\d+)?)(?<=\d)\s*(%|[$€£¥]|(?:°|[^\W\d])[\w/%·²³^*-]{0,11})?"
 )
 
 Imputation = Literal["", "most frequent", "own level"]

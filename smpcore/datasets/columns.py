@@ -221,7 +221,16 @@ def check_words(what: str, values: Mapping[str, str], columns: list[str]) -> Non
 
 DateUse = Literal["", "days", "weekday", "hours"]
 #: Ways of writing dates and times of day that pandas does not guess.
-_SHORT_FORMS = ("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%H:%M", "%H:%M:%S")
+_SHORT_FORMS = (
+    *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%H:%M", "%H:%M:%S"),
+    *(
+        d + t
+        for d in ("", "%d/%m/%Y ", "%m/%d/%Y ")
+        for t in ("%I:%M %p", "%I:%M:%S %p")
+    ),
+)
+#: How a time of day, or a duration, begins.
+CLOCKS = "%H", "%I"
 _EPOCH = pd.Timestamp("2000-01-01", tz="UTC")
 
 
@@ -293,22 +302,29 @@ def _forms(text: str) -> list[str]:
 
 
 def _parsed(texts: pd.Series, form: str) -> pd.Series:
+    if form in ("%H:%M", "%H:%M:%S"):  # hours beyond a day are a duration's
+        seconds = r":[0-5]\d(\.\d+)?" * form.endswith("S")
+        clock = texts.where(texts.str.fullmatch(rf"\d{{1,3}}:[0-5]\d{seconds}"))
+        clock = clock if seconds else clock + ":00"
+        return _EPOCH + pd.to_timedelta(clock, errors="coerce")
     return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
 
 
 def date_forms(texts: pd.Series) -> list[str]:
     """Ways in which all texts are dates or times of day, such as %d/%m/%Y."""
     forms = (*_forms(texts.iloc[0]), *_SHORT_FORMS)
-    return [form for form in forms if _parsed(texts, form).notna().all()]
+    return [form for form in dict.fromkeys(forms) if _parsed(texts, form).notna().all()]
 
 
 def date_values(texts: pd.Series, form: str, use: DateUse) -> pd.Series:
     """Days since 2000, weekdays or hours of the day; what is no date is missing."""
+    if form == "ISO8601":  # the day and hour of the place, not of UTC
+        texts = texts.str.replace(r"(:.*)[+-]\d\d(:?\d\d)?$", r"\1", regex=True)
     dates = _parsed(texts, form)
     if use == "weekday":
         return dates.dt.day_name()
-    start, unit = (_EPOCH, "D") if use == "days" else (dates.dt.normalize(), "h")
-    return (dates - start) / pd.Timedelta(1, unit)
+    start = _EPOCH if use == "days" or form[:2] == "%H" else dates.dt.normalize()
+    return (dates - start) / pd.Timedelta(1, "D" if use == "days" else "h")
 
 
 def distinct_times(times: np.ndarray, groups: np.ndarray | None = None) -> np.ndarray:

@@ -87,7 +87,9 @@ def plain_frame(
     if not table.num_rows:
         raise DatasetError("The Parquet file has no rows; choose a file with rows.")
     words = f"Left out, because neither numbers nor text: {listed(left_out)}."
-    return framed(columns, names), [words] * bool(left_out)
+    durations = [field.name for field in fields if pa.types.is_duration(field.type)]
+    notices = [f"Durations are read in seconds: {listed(durations)}."] * bool(durations)
+    return framed(columns, names), [words] * bool(left_out) + notices
 
 
 def check_directory_size(size: int) -> None:
@@ -170,6 +172,9 @@ def plain_column(column: pa.ChunkedArray) -> pd.Series:
         kind = kind.value_type
     if pa.types.is_decimal(kind) or pa.types.is_null(kind):
         column, kind = column.cast(pa.float64()), pa.float64()
+    if pa.types.is_duration(kind):
+        whole = column.cast(pa.duration("us"), safe=False).cast(pa.int64())
+        column, kind = pc.divide(whole.cast(pa.float64()), 1e6), pa.float64()
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     if not number and not pa.types.is_boolean(kind):
         column = column.cast(pa.large_string())

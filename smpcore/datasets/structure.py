@@ -25,6 +25,7 @@ from smpcore.datasets.cleaning import (
     with_step,
 )
 from smpcore.datasets.columns import (
+    CLOCKS,
     Role,
     as_numbers,
     as_text,
@@ -35,7 +36,13 @@ from smpcore.datasets.columns import (
     read_times,
 )
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.display_names import list_names, plural, shorten_name, shown
+from smpcore.datasets.display_names import (
+    list_names,
+    listed,
+    plural,
+    shorten_name,
+    shown,
+)
 from smpcore.datasets.roles import FEW_VALUES, looks_like_dates, names_groups
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
@@ -532,7 +539,7 @@ _WORDS = frozenset(
     "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
     "#n/a".split()
 ) | {"not available", "not known", "not recorded", "not applicable", "no data"}
-_BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888)
+_BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888, -7, -77, -777, -97, -98)
 _ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
 #: -1 is an ordinary number where a column has fewer other values.
 _FEWEST_OTHERS = 10
@@ -629,10 +636,12 @@ def _dressed(dataset: Dataset, column: pd.Series) -> Suggestion | None:
         return None
     name = str(column.name)
     step = step_of(dataset.cleaning, name)
-    units = {unit for _, unit in map(parse_dressed, texts) if unit}
-    unit = units.pop() if len(units) == 1 else step.unit
+    units = sorted({unit for _, unit in map(parse_dressed, texts) if unit})
+    unit = units[0] if len(units) == 1 else step.unit
     looks = f"{name}: {values_in_words(texts[:2])} … are numbers"
     reason = f"{looks} in {unit}." if unit else f"{looks} written as texts."
+    if len(units) > 1:
+        reason = f"{looks} of several units, which are left out: {listed(units)}."
     return Suggestion(replace(step, numbers=True, unit=unit), reason, True)
 
 
@@ -649,7 +658,7 @@ def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
     days = pd.DataFrame({form: date_values(texts, form, "days") for form in forms})
     place = days.nunique(axis=1).idxmax() if forms else 0  # where the forms differ
     for form in forms:
-        is_clock = form.startswith("%H")
+        is_clock = form.startswith(CLOCKS)
         example = texts[[place]]
         first = date_values(example, form, "hours" if is_clock else "days")[place]
         day = pd.Timestamp("2000-01-01") + pd.Timedelta(first, "D")

@@ -225,6 +225,7 @@ def test_codes_are_suggested_and_never_applied():
 
 
 CODES = {"999": [120, 80, 130, 999], "-1": [*range(12), -1], "-99": [0.5, 2.5, -99]}
+CODES["-77"] = [1, 2, 5, -77]
 CODES |= {mark: ["a", "b", mark] for mark in ("?", " N/A")}
 NO_CODES = ([-1, 1, -1, 1], [-1, 0, 1], [97, 98, 99], [-9, -3, 2], [0, 9, 99, 60])
 
@@ -311,6 +312,8 @@ def test_a_second_run_changes_nothing(cells, codes, levels, bounds, more):
         (["1 200", "3\u202f400,5", "12\u00a0000"], [1200.0, 3400.5, 12000.0], ""),
         (["104 mmHg", "98 mmHg", "?"], [104.0, 98.0, np.nan], "mmHg"),
         (["5 mg/dl", "<0.1 mg/dl", "7"], [5.0, 0.1, 7.0], "mg/dl"),
+        (["21.5°C", "-3 °C", "7°C"], [21.5, -3.0, 7.0], "°C"),
+        (["EUR 1,200.50", "EUR 3", "EUR 7"], [1200.5, 3.0, 7.0], "EUR"),
     ],
 )
 def test_numbers_in_other_clothes_are_proposed_and_read_with_their_unit(
@@ -331,7 +334,11 @@ def test_numbers_in_other_clothes_are_proposed_and_read_with_their_unit(
 
 
 @pytest.mark.parametrize(
-    "form", ["%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%H:%M", "%d/%m/%Y %H:%M"]
+    "form",
+    [
+        *("%Y-%m-%d", "%d/%m/%Y", "%m/%d/%Y", "%d.%m.%y", "%d/%m/%Y %H:%M", "%H:%M"),
+        *("%H:%M:%S.%f", "%I:%M %p", "%m/%d/%Y %I:%M %p", "%Y-%m-%dT%H:%M+02:00"),
+    ],
 )
 def test_dates_are_days_weekdays_or_hours_and_never_silently_a_category(form):
     start = pd.Timestamp(2000, 1, 1)
@@ -341,7 +348,7 @@ def test_dates_are_days_weekdays_or_hours_and_never_silently_a_category(form):
     data = read_table(f"when,n,y\n{rows}".encode(), "t.csv")
     assert data.roles["when"] == "ignore"
     suggestions = [one for one in suggest_codes(data) if one.step.column == "when"]
-    uses = {"hours"} if form == "%H:%M" else {"days", "weekday"}
+    uses = {"hours"} if form[:2] in ("%H", "%I") else {"days", "weekday"}
     assert {one.step.date_use for one in suggestions} == uses
     read = [datetime.strptime(text, form) for text in texts]
     wanted = {
@@ -359,6 +366,19 @@ def test_dates_are_days_weekdays_or_hours_and_never_silently_a_category(form):
         again = apply_steps(apply_steps(data.whole, steps), steps)
         assert again["when"].tolist() == got.tolist()
         assert steps_from_json(steps_to_json(steps)) == tuple(steps)
+
+
+def test_a_duration_of_days_is_read_in_hours():
+    rows = "".join(f"{20 + i}:{10 + i}:30,{i % 7},{'pq'[i % 2]}\n" for i in range(40))
+    (one,) = suggest_codes(read_table(f"took,n,y\n{rows}".encode(), "t.csv"))
+    hours = apply_steps(pd.DataFrame({"took": ["52:30:36"]}), [one.step])["took"]
+    np.testing.assert_allclose(hours, [52.51])
+
+
+def test_units_that_differ_are_named_where_they_would_be_lost():
+    rows = "".join(f"{7 * i} {'mg'[i % 2 :]},{'pq'[i % 2]}\n" for i in range(40))
+    (one,) = suggest_codes(read_table(f"dose,y\n{rows}".encode(), "t.csv"))
+    assert one.reason.endswith("of several units, which are left out: 'g', 'mg'.")
 
 
 def test_dates_that_can_be_read_in_two_ways_are_proposed_in_both():

@@ -369,6 +369,12 @@ def test_parquet_columns_become_numbers_or_text(stored):
     assert said(read, "neither numbers nor text: 'lists', 'picture'")
 
 
+def test_durations_of_a_parquet_file_are_seconds():
+    columns = {"took": pa.array([1500, None], pa.duration("ms")), "y": ["p", "q"]}
+    read = read_table(parquet(columns), "t.parquet")
+    assert read.frame["took"].to_list()[0] == 1.5 and said(read, "seconds: 'took'")
+
+
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_the_same_table_from_either_format(suffix):
     columns = {"a": NUMBERS, "b": CLASSES, "n": np.arange(30) % 4, "y": CLASSES}
