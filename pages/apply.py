@@ -28,6 +28,8 @@ with problems_shown(st.error, stop=True):
     if matched is None:
         st.stop()
     answers = new_rows.answers(context, model, file, matched, whole)
+if notices := file.content.attrs.get("notices"):
+    message(st.info, " ".join(notices))
 for notice in matched.notices:
     message(st.warning, notice)
 new_rows.summary(model, answers)

@@ -10,7 +10,7 @@ import pytest
 from pages.apply.new_rows import _written
 from pages.ui import files
 from pages.work import visitors
-from smpcore import METHODS, load_dataset
+from smpcore import METHODS, load_dataset, read_table
 from smpcore.datasets import TABLE_WRITERS, make_dataset
 from tests import app
 from tests.app import brought, kernels, opened, said, sound, until
@@ -154,6 +154,16 @@ def test_only_columns_that_the_model_uses_are_asked_for():
 def test_a_bad_file_is_a_sentence(data, words):
     page = opened({"data": "iris"}, "apply.py")
     assert words in said(bring(page, data))
+
+
+def test_a_file_is_read_as_that_of_the_data_and_what_is_left_out_is_said():
+    rows = "".join(f"1.{100 + i};{i % 5},5;{'ab'[i % 2]}\n" for i in range(60))
+    dataset = read_table(f"price;weight;y\n{rows}".encode(), "t.csv")
+    page = opened(brought(dataset), "apply.py")
+    bring(page, b"price;weight\n1.103;3\n1.104;4\n1.105;3\n\nNote: second half\n")
+    assert "another table or a note (Note: second half)" in said(page).replace("'", "")
+    assert "1.103 is read as 1103" in said(page)
+    assert set(page.dataframe[-1].value["out of range"]) == {""}
 
 
 def test_numbers_too_large_are_not_called_none_and_rows_without_labels_not_scored():

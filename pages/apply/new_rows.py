@@ -103,8 +103,11 @@ def upload(data: cache.Parts) -> OpenFile | None:
         if is_similarities:
             return read_file("new_rows", key, read_similarities, file, dataset)
         options = like(dataset)
-        frame = read_file("new_rows", key, read_frame, file, file.name, **options)
-        return None if frame is None else frame[0]
+        read = read_file("new_rows", key, read_frame, file, file.name, **options)
+        if read is None:
+            return None
+        frame, _, frame.attrs["notices"] = read
+        return frame
 
     return open_file(
         "new_rows",

@@ -126,8 +126,11 @@ def like(dataset: Dataset) -> dict[str, Any]:
         apart = suggest_carried(dataset, dataset.frame.columns)
         written = [name for name in apart if dataset.roles[name] != "time"]
         options = {"written": tuple(written)} if written else {}
-        points = dataset.reading.points if dataset.reading else ()
-        return options | ({"points": points} if points else {})
+        if (source := dataset.reading) is None:
+            return options
+        points = {"points": source.points} if source.points else {}
+        sheet = {"sheet": source.sheet} if source.sheet else {}
+        return options | points | sheet | {"usual_decimal": source.decimal}
     series = dataset.reading.series if dataset.reading else ()
     return {"series": series or False, "n_times": dataset.sample_shape[1]}
 

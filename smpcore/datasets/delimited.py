@@ -91,6 +91,8 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     check_size(1, layout.width)
     check_size(count_line_ends(text), layout.width)
     decimal = options.decimal or decimal_of(rows, layout)
+    if not decimal and layout.sign != options.usual_decimal:
+        decimal = options.usual_decimal
     notices = []
     if encoding == "utf-8" and not text.isascii():
         notices += _spoilt(text) if _REPLACED in text and _REPLACED not in data else []

@@ -32,6 +32,8 @@ class ReadingOptions:
     points : tuple of str
         Columns of a text table whose points are read the other way: they part
         thousands, or stand before decimals, see `Reading.doubtful_points`.
+    usual_decimal : str
+        The sign before decimals where no number of a text table leaves no doubt.
     series : bool, "rows" or (str, str, str)
         The table is long: a row per sample and time, with columns "sample" and "time",
         channels and a label, see `from_long`; it becomes a row per sample. Three names
@@ -55,6 +57,7 @@ class ReadingOptions:
     sheet: str = ""
     written: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
+    usual_decimal: str = ""
     series: bool | str | tuple[str, str, str] = False
     n_times: int | None = None
     sample: bool = False
