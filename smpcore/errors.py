@@ -21,7 +21,9 @@ log = logging.getLogger(__name__)
 
 
 class SmpcoreError(ValueError):
-    """A wrong value, with its bound and its remedy in the message."""
+    """A wrong value, with its bound and its remedy; ``absent``: columns it lacks."""
+
+    absent: Sequence[str] = ()
 
 
 class DatasetError(SmpcoreError):

@@ -47,7 +47,10 @@ def test_the_file_and_its_columns_stay_open_until_they_are_closed(monkeypatch):
     monkeypatch.setattr(visitors, "browser", lambda: "this one")
     page = opened({"data": "iris"}, "apply.py")
     frame = load_dataset("iris").frame
-    bring(page, frame.rename(columns={frame.columns[0]: "one"}), "<b>mine</b>.csv")
+    names = "one", frame.columns[1].upper()  # the second one is found
+    frame = frame.rename(columns=dict(zip(frame.columns, names, strict=False)))
+    bring(page, frame, "<b>mine</b>.csv")
+    assert len(page.selectbox) == 1
     sound(page.selectbox[0].select("one").run())
     page.switch_page("pages/guide.py").run()
     sound(page.switch_page("pages/apply.py").run())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -146,11 +146,10 @@ def matched(
         return evaluation.match_columns(*columns, **options)
     except SmpcoreError as problem:
         names = [column.name for column in whole.inputs]
-        needed = whole.source_columns(used)
-        absent = [name for name in needed if name not in frame]
-        if frame.empty or not absent or len(absent) > 50:
+        if not 0 < len(problem.absent) <= 50:
             raise
         message(st.warning, str(problem))
+        absent = problem.absent
     chosen = _chosen(file, absent, [name for name in frame if name not in names])
     if _CHOOSE in chosen.values():
         return None
@@ -158,7 +157,7 @@ def matched(
     return evaluation.match_columns(*columns, renamed, **options)
 
 
-def _chosen(file: OpenFile, absent: list[str], free: list[str]) -> dict[str, str]:
+def _chosen(file: OpenFile, absent: Sequence[str], free: list[str]) -> dict[str, str]:
     """For each column that is not there, what the visitor takes in its place."""
     before, chosen = file.replaced, {}
     options = [_CHOOSE, _MISSING, *free]

@@ -318,9 +318,11 @@ def date_forms(texts: pd.Series) -> list[str]:
 
 def date_values(texts: pd.Series, form: str, use: DateUse) -> pd.Series:
     """Days since 2000, weekdays or hours of the day; what is no date is missing."""
-    if form == "ISO8601":  # the day and hour of the place, not of UTC
-        texts = texts.str.replace(r"(:.*)[+-]\d\d(:?\d\d)?$", r"\1", regex=True)
-    dates = _parsed(texts, form)
+    # The day and hour of the place, not of UTC; a workbook has the year first anyway.
+    local = texts.str.replace(r"(:.*)[+-]\d\d(:?\d\d)?$", r"\1", regex=True)
+    year_first = local.where(local.str.match(r"\d{4}-\d\d-\d\d"))
+    dates = _parsed(local if form == "ISO8601" else texts, form)
+    dates = dates.fillna(_parsed(year_first, "ISO8601"))
     if use == "weekday":
         return dates.dt.day_name()
     start = _EPOCH if use == "days" or form[:2] == "%H" else dates.dt.normalize()

@@ -46,7 +46,8 @@ _TARGET_NAMES = re.compile(
     r"(class|target|labels?|y|outcome|species|diagnosis)", re.IGNORECASE
 )
 _ID_NAMES = re.compile(
-    r"(?i:(.*[ _.-])?(id|uuid|guid)|index|row(names?)?|unnamed.*)|.*[a-z]I[dD]"
+    r"(?i:(.*[ _.-])?(id|uuid|guid|nr)|.*nummer|index|row(names?)?|unnamed.*)"
+    r"|.*[a-z]I[dD]"
 )
 _DATE = (
     r"^((\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ].*)?"

@@ -101,11 +101,13 @@ def match_columns(
         name for name in needed_names if name not in source_of and name not in renamed
     ]
     if absent:
-        raise DatasetError(
+        error = DatasetError(
             f"The table has no column {listed(absent)}; say which of its columns "
             f"{'it is' if len(absent) == 1 else 'they are'}, or that the values are "
             "missing."
         )
+        error.absent = absent
+        raise error
     filled = [name for name in needed_names if name not in source_of]
     if filled:
         notices.append(

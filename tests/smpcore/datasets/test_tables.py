@@ -270,6 +270,7 @@ IGNORED = [
     ("id", COUNTED, "looks like an identifier"),
     ("PassengerId", np.arange(30) ** 2, "looks like an identifier"),
     ("patient_id", np.arange(30) // 3, "its rows stay together"),
+    ("Kunden-Nr", np.arange(30) * 37 % 31, "looks like an identifier"),
     ("who", [f"n{i}" for i in range(30)], "every value is different"),
     ("c", np.arange(5, 35), "it counts the rows"),
     ("day", [f"2020-01-{i + 1:02d}" for i in range(30)], "like a date"),
