@@ -13,18 +13,19 @@ def shown(value: object, length: int = 40) -> str:
     value : object
         What is quoted, as `str` writes it.
     length : int, default=40
-        Most characters of it; the last one stands for what is cut off.
+        Most characters of it, see `shorten_name`.
 
     Returns
     -------
     str
     """
-    text = str(value)
-    return repr(text if len(text) <= length else text[: length - 1] + "…")
+    return repr(shorten_name(value, length))
 
 
 def shorten_name(name: object, most: int) -> str:
     """Cut a name to so many characters; of "column = level" the column is cut first.
+
+    What is cut lies within: names of questions often differ at their end only.
 
     Parameters
     ----------
@@ -42,9 +43,10 @@ def shorten_name(name: object, most: int) -> str:
         return text
     column, sign, level = text.partition(" = ")
     room = most - len(sign + level) - 1
-    if sign and room > 0:
-        return f"{column[:room]}…{sign}{level}"
-    return text[: most - 1] + "…"
+    if not sign or room < 1:
+        column, sign, level, room = text, "", "", most - 1
+    end = room // 3
+    return f"{column[: room - end]}…{column[len(column) - end :]}{sign}{level}"
 
 
 def listed(values: Iterable[object], most: int = 5) -> str:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 from smpcore.datasets import limits, prepare, read_frame, read_table
-from smpcore.datasets.display_names import clean_names
+from smpcore.datasets.display_names import clean_names, listed, shorten_name
 from smpcore.errors import DatasetError
 from tests.smpcore.datasets.cases import parquet, refused, said
 
@@ -346,6 +346,14 @@ LONG = [f"{'b' * 195}{number:05d}" for number in range(500)] * 2
 def test_a_repeated_name_takes_as_long_as_the_first(names):
     assert _calls(clean_names, names) < 30 * len(names)
     assert len(set(clean_names(names)[0])) == len(names)
+
+
+def test_long_names_that_differ_at_their_end_are_told_apart():
+    names = [f"{'How much do you agree that this course ' * 3}{end}" for end in "ABC"]
+    assert len({*listed(names).split(", ")}) == 3
+    for most in (1, 2, 3, 24, 40):
+        assert all(len(shorten_name(name, most)) == most for name in names)
+    assert shorten_name(f"{names[0]} = yes", 40).endswith("e A = yes")
 
 
 def _wide(n_columns):
