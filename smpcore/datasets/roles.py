@@ -73,7 +73,7 @@ def guess_kinds(
             continue
         parsed = parsed_numbers(column)
         number = ~np.isnan(parsed)
-        if not number.any() or are_codes(arrow_texts(column)):
+        if not number.any() or are_codes(arrow_texts(column[number])):
             continue
         present = int(column.notna().sum())
         if 2 * number.sum() <= present:
@@ -118,6 +118,8 @@ def guess_roles(
 
 
 def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
+    if kind == "number" and not is_numeric(column):
+        column = pd.Series(parsed_numbers(column), name=column.name)
     numeric = is_numeric(column)
     if numeric:
         present = column.to_numpy()

@@ -143,7 +143,7 @@ def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
             raise DatasetError("The workbook is too large; save the sheet as CSV.")
         book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         sheets = {sheet.title: sheet for sheet in book.worksheets}
-        filled = (title for title, sheet in sheets.items() if _has_rows(sheet))
+        filled = (name for name, sheet in sheets.items() if _has_rows(sheet))
         title = options.sheet
         if title not in sheets:
             title = next(filled, next(iter(sheets)))
@@ -169,9 +169,10 @@ def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
 
 
 def _has_rows(sheet: Any) -> bool:
-    """Whether a sheet has names and two rows at least: a title page has not."""
+    """Whether it is seen and has names and two rows at least: no title page."""
     rows = sheet.iter_rows(max_row=100, values_only=True)
-    return sum(len(row) - row.count(None) > 1 for row in rows) > 2
+    n_filled = sum(len(row) - row.count(None) > 1 for row in rows)
+    return sheet.sheet_state == "visible" and n_filled > 2
 
 
 def _quoted(value: Any) -> str:

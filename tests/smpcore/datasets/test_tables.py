@@ -433,12 +433,23 @@ def test_a_title_page_is_no_table_and_another_sheet_can_be_asked_for():
         for row in [["x", "y"], *([i, "ab"[i % 2]] for i in range(n))]:
             (book[title] if title in book else book.create_sheet(title)).append(row)
     book.active.append(["Report", "2024"])
+    book.move_sheet(book.copy_worksheet(book["Second"]), -2)
+    book["Second Copy"].sheet_state = "hidden"
     book.save(file)
     data = read_table(file, "t.xlsx")
     assert (data.reading.sheet, data.n_samples) == ("First", 3)
-    assert "Sheet 'First' is read, not 'Sheet', 'Second'." in data.notices
+    assert (
+        "Sheet 'First' is read, not 'Sheet', 'Second Copy', 'Second'." in data.notices
+    )
     data = read_table(file, "t.xlsx", sheet="Second")
     assert data.n_samples == 9 and data.reading.options()["sheet"] == "Second"
+
+
+def test_a_word_below_identifiers_makes_them_no_numbers():
+    for form in ("0{:03d}", "{}"):
+        rows = "".join(f"{form.format(i * 37 % 97)},{i},p\n" for i in range(40))
+        data = read_table(f"Pat-ID,n,y\n{rows}Summe,780,q\n".encode(), "t.csv")
+        assert said(data, "'Pat-ID' is not used: it looks like an identifier")
 
 
 def test_rows_of_libsvm_are_read_with_zeros_where_nothing_stands():
