@@ -39,6 +39,8 @@ MORE_VALUES = 30
 ROWS_PER_VALUE = 20
 # A text column is read as numbers when at least this share of its values are numbers.
 MOSTLY = 0.8
+# Notices of one kind about columns; of more, the number is said.
+_MOST_NOTICES = 12
 # Below this many rows "all different" and "in sequence" happen by chance.
 ENOUGH_ROWS = 10
 
@@ -270,12 +272,13 @@ def apply_roles(
     }
     check_roles(roles)
     target = next(name for name, role in roles.items() if role == "target")
-    changed, notices = {}, list(origin.notices)
+    changed, notices, losses = {}, list(origin.notices), []
     for name, column in frame.items():
         as_read, lost = converted(column, kinds[name])
         if as_read is not column:
             changed[name] = as_read
-        notices += lost if roles[name] != "ignore" else []
+        losses += lost if roles[name] != "ignore" else []
+    notices += _some(losses, "hold text instead of numbers, or numbers too large")
     if changed:
         columns = [changed.get(name, column).array for name, column in frame.items()]
         frame = framed(columns, list(frame))
@@ -296,11 +299,12 @@ def apply_roles(
             f"of the target {shown(target)} and are left out."
         )
     notices += _constant(frame, roles)
-    notices += [
+    reasons = [
         why
         for name, word, why in origin.proposals
         if word in (roles[name], kinds[name])
     ]
+    notices += _some(reasons, "are not used, or read as a category")
     n_test = int(np.count_nonzero(labelled[labelled.size - origin.n_test :]))
     return {
         "frame": frame,
@@ -313,6 +317,12 @@ def apply_roles(
         "notices": tuple(notices),
         "origin": origin,
     }
+
+
+def _some(notices: list[str], what: str) -> list[str]:
+    """The first notices about columns, and how many more there are."""
+    rest = [f"{len(notices) - _MOST_NOTICES:,} more columns {what}."]
+    return notices[:_MOST_NOTICES] + rest * (len(notices) > _MOST_NOTICES)
 
 
 def _numbers(origin: Origin, labelled: np.ndarray) -> np.ndarray | None:

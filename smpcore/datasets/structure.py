@@ -455,7 +455,18 @@ def _only_one_class(dataset: Dataset, split: Split) -> Iterator[Proposal]:
 
 
 def _leaks(dataset: Dataset, split: Split) -> Iterator[Proposal]:
-    for name, share in leaky_features(dataset, split):
+    telling = leaky_features(dataset, split)
+    if (n := len(telling)) > _MOST_SAID:
+        names = [name for name, _ in telling]
+        yield Proposal(
+            f"{n:,} columns alone predict at least {telling[-1][1]:.1%} of the "
+            f"training rows each: {list_names(names)}. Possible target leakage: are "
+            "they known before the target?",
+            f"Do not use these {n:,} columns",
+            dict.fromkeys(names, "ignore"),
+        )
+        return
+    for name, share in telling:
         label = shorten_name(name, 40)
         yield Proposal(
             f"{label} alone predicts {share:.1%} of the training rows. Possible target "

@@ -264,3 +264,12 @@ def test_units_of_names_become_cleaning_steps():
     units = [(step.column, step.unit) for step in data.cleaning]
     assert units == [("weight (kg)", "kg"), ("height_cm", "cm")]
     assert find_structure(data, split(data)) == []
+
+
+def test_many_features_that_tell_the_target_are_one_proposal():
+    random, y = np.random.default_rng(0), np.arange(80) % 2
+    frame = pd.DataFrame(10 * y[:, None] + random.normal(size=(80, 200)))
+    data = make_dataset(frame.assign(noise=random.normal(size=80), y=y), "t")
+    (one,) = [p for p in find_structure(data, split(data)) if "leakage" in p.words]
+    assert one.words.startswith("200 columns alone predict at least 100.0%")
+    assert {*one.roles.values()} == {"ignore"} and len(one.roles) == 200

@@ -452,6 +452,15 @@ def test_a_word_below_identifiers_makes_them_no_numbers():
         assert said(data, "'Pat-ID' is not used: it looks like an identifier")
 
 
+def test_notices_of_many_columns_are_counted():
+    numbers = {f"g{i}": [*map(str, np.arange(40) / 7), "AML"] for i in range(90)}
+    empty = {f"e{i}": [None] * 41 for i in range(70)}
+    data = table(**numbers, **empty, y=[*"pq"] * 20 + ["p"])
+    assert len(data.notices) == 26
+    assert said(data, "78 more columns hold text instead of numbers, or numbers too")
+    assert said(data, "58 more columns are not used, or read as a category")
+
+
 def test_rows_of_libsvm_are_read_with_zeros_where_nothing_stands():
     data = read_table(b"+1 1:0.5 3:1.2\n-1 2:0.1 3:0.7\n+1 1:0.9\n", "t.data")
     expected = [[0.5, 0, 1.2, 1], [0, 0.1, 0.7, -1], [0.9, 0, 0, 1]]
