@@ -198,6 +198,10 @@ def test_every_target_in_c_has_the_stream(tool, tmp_path, target, width):
     for compiler, language in (("gcc", "-std=c99"), ("g++", "-xc++")):
         run(tool(compiler), *flags, language, *sources, cwd=tmp_path)
     if target == "c99":
+        for way, needed in (("simavr", "avr-gcc"), ("qemu", "arm-none-eabi-gcc")):
+            tool(needed)
+            said = run("sh", "-c", f"make {way} 2>&1", cwd=tmp_path).decode()
+            assert "stream: 0 of 8 differ" in said
         assert "selftest: 0 of 8 differ" in stream_tested(tool, tmp_path)
 
 

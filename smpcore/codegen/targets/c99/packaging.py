@@ -46,6 +46,7 @@ def words_of_c(package: Package) -> dict[str, str]:
     if model.is_regression:
         answer = f"float value = {value_in_units(package, prediction(package))};"
     words["cautions"], words["stream"] = _cautions(package, words), ""
+    words["chip_test"] = ""
     if stream:
         samples, width = stream.samples(model), stream.width(model)
         given = "given stream"
@@ -61,6 +62,7 @@ def words_of_c(package: Package) -> dict[str, str]:
             "features": _part("features", words) if stream.has_names else "",
         }
         words["stream"] = "\n\n" + _part("stream", words)
+        words["chip_test"] = _part("stream on a chip", words) + "\n"
     words |= {"given": _part(given, words), "answer": when_due(package, answer)}
     return words | {
         "about_c": _part("about", words),
