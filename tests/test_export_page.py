@@ -95,6 +95,12 @@ def test_every_method_is_exported_or_refused_calmly_in_every_format(
     assert ("int8_t x[IRIS_N]" in header) == (number_format == "int8" and not refused)
 
 
+def test_a_share_is_rounded_once():
+    """The largest class has 28 of 82 training rows: 34.146 %."""
+    table = _table(_page("float32", data="iris", validation=0.25))
+    assert table["Training: right"]["majority-class baseline"] == "34.1 %"
+
+
 def test_linear_integers_are_possible_and_agree():
     table = _table(_page("int8", data="breast_cancer", method="smallk", **ON_AVR))
     assert table["differ from float64"]["int16"] == "0 of 455"

@@ -66,6 +66,7 @@ def lines(
     what = "mean error" if regression else "right"
     titles = {part: f"{TITLES[part]}: {what}" for part in made.parts}
     first, last = {"number format": "float64, as on the screen"}, {}
+    known = shown(results, next(iter(results))).parts
     for part, title in titles.items():
         entry = made.provenance["accuracy"][part]
         if regression:
@@ -75,18 +76,18 @@ def lines(
         else:
             share = entry.get("accuracy_weighted", entry["hits"] / entry["rows"])
             first[title] = f"{percent(share)} ({entry['hits']} of {entry['rows']})"
-            last[title] = percent(entry["most_frequent_class"])
+            last[title] = percent(known[part].scores.majority)
             last["number format"] = "majority-class baseline"
-    shown = [first]
+    rows = [first]
     for form in results.values():
         line = {"number format": form.name}
         for part, title in titles.items():
             line[title] = in_words(form.parts[part]) if form.parts else "not possible"
         if form.model:
             line |= _apart(form) | _takes(form, chip)
-        shown.append(line)
-    columns = dict.fromkeys(name for line in shown for name in line)
-    return [{name: line.get(name, "") for name in columns} for line in (*shown, last)]
+        rows.append(line)
+    columns = dict.fromkeys(name for line in rows for name in line)
+    return [{name: line.get(name, "") for name in columns} for line in (*rows, last)]
 
 
 def table(lines: list[dict[str, Any]], chip: str) -> None:
