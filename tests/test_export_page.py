@@ -154,6 +154,13 @@ def test_a_range_that_is_none_is_told_and_left_out(changes, told):
     assert told in problems[0] and repr(start["column"][0]) in problems[0]
 
 
+def test_the_unit_of_a_column_stands_beside_its_range():
+    made, _ = _made("int8", data="iris", method="smallk")
+    inches = {made.compiled.inputs[0].name: SensorRange(0, 10, unit="in")}
+    usual = quantise(made.compiled, 16, inches)
+    assert ranges._start(usual)["unit"][0] == "in"
+
+
 def test_ranges_come_back_and_reach_the_files():
     page = _page("int16", data="iris", method="smallk")
     key, frame = session_of(page).results["export_ranges.edited"]

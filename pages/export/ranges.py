@@ -68,7 +68,7 @@ def _start(usual: QuantModel, counts: Collection[str] = ()) -> pd.DataFrame:
             "low": float(f"{one.low:.6g}"),
             "high": float(f"{one.high:.6g}"),
             "whole numbers": one.given.integer,
-            "unit": "",
+            "unit": one.given.unit,
         }
         for one in usual.inputs
         if one.is_number and one.given.name not in counts
