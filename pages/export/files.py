@@ -19,7 +19,8 @@ from smpcore.evaluation import ComparedFormat
 
 _TABLE_HELP = (
     "The code gives calibrated probabilities, of two classes that of the second one, "
-    "by a table of 16 segments at most. The README says how far they can be off."
+    "by a table of 16 segments at most. The README says how far they can be off. Flash "
+    "and time above are those of the class alone."
 )
 _INTERVAL_HELP = (
     "The code has half the width of the interval as a constant. That it covers about "
