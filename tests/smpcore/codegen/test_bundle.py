@@ -205,6 +205,7 @@ def test_the_readme_of_integers_says_what_matters(mixed_model):
         f"larger than {quant.largest:,} in size",
         f"| Cortex-M0 | {more.flash:,} bytes | {more.count:,} instr",
         "Whole-number inputs avoid it",
+        "a retrained model has other formulas",
         "`abc.c`, `abc.h` and `abc_quantise.c`",
         "-ffp-contract=off",
         "BLAKE2b",
