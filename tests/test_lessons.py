@@ -222,6 +222,38 @@ def test_what_changes_after_begin_is_what_the_answer_changes():
     assert visit.lessons == {"my-lesson-1.json": data}
 
 
+def typed(app, row, **cells):
+    """Type into the table of answers or conditions."""
+    edits = {"edited_rows": {row: cells}, "added_rows": [], "deleted_rows": []}
+    app.session_state[app.data_editor[0].key] = edits
+    return sound(app.run())
+
+
+@pytest.mark.parametrize(
+    ("cells", "missing"),
+    [
+        ({"text": "No", "at_least": 3}, "field measure"),
+        ({"measure": "n_nonzeros", "at_least": 3}, "field text"),
+    ],
+)
+def test_half_a_line_of_answers_is_refused_and_none_is_lost(cells, missing):
+    app = opened({}, "lessons.py")
+    kind = control(app, "radio", lesson_key(app, "The step "))
+    kind.set_value("choices").run()
+    typed(app, 0, text="Yes", measure="n_prototypes", at_most=2)
+    for other in ("task", "choices"):  # what was typed comes back
+        kind.set_value(other).run()
+    assert list(app.data_editor[0].value["text"].dropna()) == ["Yes"]
+    typed(app, 1, **cells)
+    written(app, "choices")
+    assert missing in app.error[0].value
+    typed(app, 1, text="No", measure="n_nonzeros", at_least=3)
+    written(app, "choices")
+    (data,) = session_of(app).lessons.values()
+    choices = lesson_files.read(data).steps[0]["question"]["choices"]
+    assert [one["text"] for one in choices] == ["Yes", "No"]
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_a_lesson_that_is_opened_and_saved_step_by_step_stays_the_same(name):
     app = opened({}, "lessons.py")

@@ -269,9 +269,10 @@ def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
         choices = asked.get("choices", [])
         rows = [one | when for one in choices for when in one.get("when", [{}])]
         table = _conditions(rows, key, [*_CONDITION])
+        rows = table.dropna(how="all").fillna({"text": ""})
         ask["choices"] = [
-            _filled({"text": text, "when": _records(rows)})
-            for text, rows in table.groupby("text", sort=False)
+            _filled({"text": text, "when": _records(lines)})
+            for text, lines in rows.groupby("text", sort=False)
         ]
     else:
         ask[kind] = _place(asked.get(kind, {}), kind, key)
@@ -335,8 +336,8 @@ def _conditions(rows: list[dict], key: str, columns: list[str]) -> pd.DataFrame:
     words = "An answer is right if all of its lines hold; without a read-out, never."
     st.caption(words if "text" in columns else "The task is done if all lines hold.")
     return kept_table(
-        "lesson_conditions",
-        f"{key}_{len(columns)}",
+        f"lesson_conditions_{len(columns)}",
+        key,
         start,
         column_order=columns,
         column_config=_CONDITION,
@@ -346,9 +347,9 @@ def _conditions(rows: list[dict], key: str, columns: list[str]) -> pd.DataFrame:
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table as conditions of a file; one without a read-out is none."""
-    named = table.dropna(subset="measure").drop(columns="text").to_dict("records")
-    return [{k: v for k, v in row.items() if pd.notna(v)} for row in named]
+    """Rows of a table as conditions of a file; an empty one is none."""
+    rows = table.drop(columns="text").dropna(how="all").to_dict("records")
+    return [{k: v for k, v in row.items() if pd.notna(v)} for row in rows]
 
 
 def _filled(entry: Mapping[str, Any]) -> dict[str, Any]:
