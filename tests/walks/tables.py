@@ -5,6 +5,9 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -52,36 +55,60 @@ def upload(visit: Visit, name: str, data: bytes) -> Visit:
 
 def give_role(visit: Visit, row: int, role: str) -> Visit:
     """Choose a role in the grid of columns."""
-    return _choose_in_grid(visit, row, 1, role)
+    return choose_in_grid(visit, row, 1, role)
 
 
 def read_as(visit: Visit, row: int, kind: str) -> Visit:
     """Choose in the grid of columns what a column is read as."""
-    return _choose_in_grid(visit, row, 2, kind)
+    return choose_in_grid(visit, row, 2, kind)
 
 
-def _choose_in_grid(visit: Visit, row: int, column: int, option: str) -> Visit:
-    """A click on the first cell of a row, arrow keys, Enter, and an option."""
+def choose_in_grid(
+    visit: Visit, row: int, column: int, option: str, key: str = ""
+) -> Visit:
+    """Choose an option of a cell, which says its key to screen readers."""
+    item = visit.page.get_by_role("option", name=option, exact=True)
+    pick = partial(item.click, timeout=5_000)
+    return _edit_cell(visit, row, column, pick, key or option)
+
+
+def type_in_grid(visit: Visit, row: int, column: int, text: str) -> Visit:
+    """Type a text or a number into a cell."""
+    entry = visit.page.locator("#portal").locator("input, textarea").first
+
+    def fill() -> None:
+        entry.fill(text, timeout=5_000)
+        entry.press("Enter")
+
+    return _edit_cell(visit, row, column, fill, text)
+
+
+def _edit_cell(
+    visit: Visit, row: int, column: int, edit: Callable[[], Any], text: str
+) -> Visit:
+    """A click on the first cell of a row, arrow keys, Enter, and an edit."""
     grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
     cell = grid.locator("[data-testid^=glide-cell-]").nth(5 * row + column)
-    visit.doing = f"choose {option} in row {row + 1} of the columns"
-    item = visit.page.get_by_role("option", name=option, exact=True)
+    visit.doing = f"edit cell {column + 1} of row {row + 1} to {text!r}"
     for _ in range(5):  # a grid that is drawn anew meanwhile hears no key
         expect(cell).to_be_attached()
         grid.scroll_into_view_if_needed()
         box = grid.bounding_box()
-        visit.page.mouse.click(box["x"] + 30, box["y"] + 52 + 35 * row)
+        place = box["x"] + 60, box["y"] + 52 + 35 * row
+        visit.page.mouse.move(*place)
+        visit.page.wait_for_timeout(100)  # the grid sees where the pointer is
+        visit.page.mouse.click(*place)
         for key in [*["ArrowRight"] * column, "Enter"]:
             visit.page.wait_for_timeout(50)  # the grid takes one in each picture
             visit.page.keyboard.press(key)
         with contextlib.suppress(BrowserError, AssertionError):
-            item.click(timeout=5_000)
+            edit()
             visit.page.wait_for_timeout(500)  # what was edited is sent after a moment
             visit.rest()
-            expect(cell).to_have_text(option)
+            expect(cell).to_have_text(text)
             return visit
         visit.page.keyboard.press("Escape")  # a list of another cell
-    visit.found("it cannot be chosen")
+    visit.found("it cannot be edited")
     return visit
 
 

@@ -7,6 +7,7 @@ import re
 
 from playwright.sync_api import expect
 
+from tests.walks.tables import choose_in_grid, type_in_grid
 from tests.walks.test_class import join, press, teach
 from tests.walks.visit import Visit
 
@@ -73,3 +74,34 @@ def test_a_lesson_is_written_moved_tried_reloaded_and_taught(visitors):
     visit.click("button", "Delete", nth=0).reads("2. Two or many?")
     visit.click("button", "Delete the lesson")
     expect(visit.page.get_by_text("Counting", exact=True)).to_have_count(0)
+
+
+def test_answers_and_conditions_are_typed_into_grids(visit):
+    visit.open("?data=moons&method=supersparse&n_prototypes=2").finish()
+    visit.go("Lessons").unfold("For teachers: open or make a lesson")
+    answer = {"Question or task": "How many?", "What is said": "Two."}
+    write(visit, "Choose", "Question: choose an answer", **answer)
+    grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True)
+    grid.click(position={"x": 60, "y": 122})  # below two lines: a third one
+    answers = ("Three", 3, "3"), ("Two", 4, "2.5"), ("Neither", 0, "")
+    for row, (text, column, limit) in enumerate(answers):
+        type_in_grid(visit, row, 0, text)
+        if limit:
+            choose_in_grid(visit, row, 1, "Prototypes", "n_prototypes")
+            type_in_grid(visit, row, column, limit)
+    for kind in ("Task: reach values", "Question: choose an answer"):
+        visit.click("radio", kind)  # another kind and back: nothing is lost
+    visit.click("button", "Save the step").reads("1. Choose")
+    write(visit, "Reach", "Task: reach values", **{"Question or task": "Get two."})
+    choose_in_grid(visit, 0, 0, "Prototypes", "n_prototypes")
+    type_in_grid(visit, 0, 2, "2")
+    visit.click("button", "Save the step").reads("2. Reach")
+    first, second = json.loads(visit.take("Download the lesson"))["steps"]
+    whens = [one.get("when", []) for one in first["question"]["choices"]]
+    of = {"measure": "n_prototypes"}
+    assert whens == [[of | {"at_least": 3.0}], [of | {"at_most": 2.5}], []]
+    assert second["task"]["reach"] == [of | {"at_most": 2.0}]
+    for choice, words in (("Three", "your prediction: Three"), ("Two", "as predicted")):
+        visit.click("button", "Try it", nth=0).click("radio", choice)
+        visit.click("button", "Answer").reads(f"Measured: Two ({words})")
+        visit.click("button", "Back to the editor")
