@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pages.lessons import class_view
 from pages.state import lesson_files
 from pages.state.lesson_run import Run
 from pages.ui import lesson_bar
@@ -248,6 +249,17 @@ def test_an_answer_that_no_field_sends_is_none(value, monkeypatch):
     lesson_bar._answer("answer")
     assert session_of(student).lesson.is_open_question
     assert not classroom.votes
+
+
+def test_negative_numbers_and_places_are_answers_of_the_file_as_they_are():
+    classroom = classes.start(lesson(question=NUMBER), "")
+    place = lesson(question={**NUMBER, "point": {"within": 1}, "number": None})
+    for one, answer in (classroom.lesson, -31.0), (classroom.lesson, -0.5):
+        classroom.votes.append(classes.Vote(0.0, one, 0, 1, answer))
+    classroom.votes.append(classes.Vote(0.0, place, 0, 1, [-0.25, 0.5]))
+    lines = class_view._csv(classroom).decode().splitlines()
+    answers = [line.split(",", 4)[4] for line in lines]
+    assert answers == ["answer", "-31", "-0.5", '"(-0.25, 0.5)"']
 
 
 def sent(student, value, key="lesson_answer_0"):

@@ -75,9 +75,9 @@ def _csv(classroom: Classroom) -> bytes:
         if "choices" in step["question"]:
             answer = step["question"]["choices"][answer]["text"]
         elif "point" in step["question"]:
-            answer = "{:g} {:g}".format(*answer)
-        else:
-            answer = f"{answer:g}"
+            answer = "({:g}, {:g})".format(*answer)
+        elif answer == round(answer):
+            answer = int(answer)
         at = pd.Timestamp(vote.time, unit="s").isoformat(timespec="seconds") + "Z"
         number = f"{vote.step + 1}. {step['title']}"
         rows.append((at, vote.lesson.title, number, vote.vote, answer))

@@ -49,6 +49,8 @@ def as_csv(frame: pd.DataFrame) -> bytes:
 
 
 def _quoted(value: Any) -> Any:
+    if isinstance(value, int | float):
+        return value
     text = _FORMULA_WITHIN.sub("'", str(value))
     if text.startswith(_FORMULA):
         return f"'{text}"
