@@ -4,9 +4,13 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from pages.ui.readouts import of_part
+from smpcore.evaluation.scores import Scores
 from smpcore.readouts import READOUTS
 
 ROOT = Path(__file__).parents[1]
@@ -54,3 +58,12 @@ def test_a_label_stands_in_one_place(key):
         if words != label:
             texts = [one.lower().removesuffix(" %") for one in texts]
         assert words not in texts or path.name in OTHERS.get(label, ()), path
+
+
+@pytest.mark.parametrize(
+    ("hits", "ends"), [((539, 539), "99.6–100.0"), ((29, 30), "94–100")]
+)
+def test_an_interval_is_never_from_100_to_100(hits, ends):
+    scores = Scores(np.diag(hits), np.arange(2))
+    notes = SimpleNamespace(weight_note="", cluster_note="")
+    assert f"interval {ends} %" in of_part("test", scores, notes)[0]["detail"]

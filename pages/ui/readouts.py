@@ -208,9 +208,11 @@ def of_part(
     if isinstance(scores, RegressionScores):
         return _errors(part, scores, data)
     low, high = scores.interval
+    digits = int(f"{100 * low:.0f}" == f"{100 * high:.0f}")  # never from 100 to 100
+    ends = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
     detail = (
         f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
-        f"{100 * low:.0f}–{100 * high:.0f} %{data.cluster_note}; balanced accuracy "
+        f"{ends} %{data.cluster_note}; balanced accuracy "
         f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
         f"{percent(scores.majority)}"
     )
