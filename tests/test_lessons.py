@@ -240,6 +240,8 @@ def test_half_a_line_of_answers_is_refused_and_none_is_lost(cells, missing):
     app = opened({}, "lessons.py")
     kind = control(app, "radio", lesson_key(app, "The step "))
     kind.set_value("choices").run()
+    shown = control(app, "multiselect", lesson_key(app, "Read-outs"))
+    assert "Validation accuracy (%)" in shown.options  # so that nobody types 0.9
     typed(app, 0, text="Yes", measure="n_prototypes", at_most=2)
     for other in ("task", "choices"):  # what was typed comes back
         kind.set_value(other).run()

@@ -44,7 +44,11 @@ _MOMENTS = {
 }
 _PLACES = {"after": "of any prototype", "change": "of the one that moved farthest"}
 _LIMITS = ["at_least", "at_most"]
-_MEASURES = {name: row.label for name, row in READOUTS.items() if row.value}
+_MEASURES = {
+    name: row.label + " (%)" * (row.unit == "%")
+    for name, row in READOUTS.items()
+    if row.value
+}
 #: Columns of a table of conditions, as files call them.
 _CONDITION = {
     "text": st.column_config.TextColumn("Answer to choose", max_chars=100),
