@@ -10,6 +10,7 @@ import contextlib
 import re
 import tempfile
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,14 @@ def _m2cgen(fitted: Any, rows: np.ndarray) -> Program:
 def _micromlgen(fitted: Any, rows: np.ndarray) -> Program:
     from micromlgen import port
 
-    text = port(fitted).replace("<cstdarg>", "<stdarg.h>")
+    ported = fitted
+    if len(fitted.classes_) == 2 and hasattr(fitted, "intercept_"):
+        # Of two classes it mistakes a sign: of the score, or of a machine's constant.
+        ported = deepcopy(fitted)
+        ported.intercept_ = -fitted.intercept_
+        if isinstance(fitted, LogisticRegression):
+            ported.coef_ = -fitted.coef_
+    text = port(ported).replace("<cstdarg>", "<stdarg.h>")
     name = re.search(r"class (\w+) \{", text)[1]
     source = f"""\
 #include "mdl.h"
@@ -215,7 +223,11 @@ uint8_t mdl_predict(const {kind} x[MDL_N])
 
 
 def _numbers(fitted: Any, rows: np.ndarray) -> np.ndarray:
-    """Class indices that the Python model gives."""
+    """Class indices that the Python model gives; where trees vote, as they do in C."""
+    if isinstance(fitted, RandomForestClassifier):
+        votes = np.array([tree.predict(rows) for tree in fitted.estimators_])
+        counts = (votes[..., None] == np.arange(len(fitted.classes_))).sum(axis=0)
+        return counts.argmax(axis=1)
     return np.searchsorted(fitted.classes_, fitted.predict(rows))
 
 
