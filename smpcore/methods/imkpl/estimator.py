@@ -260,7 +260,8 @@ def _smoothed(right: list[np.ndarray], weights: np.ndarray) -> tuple[np.ndarray,
     rates = np.pad(np.average(right, axis=1, weights=weights), 1, mode="edge")
     accuracy = (rates[:-2] + rates[1:-1] + rates[2:]) / 3.0
     best = accuracy.max()
-    n_effective = weights.sum() ** 2 / (weights**2).sum()  # Kish
+    shares = weights / weights.max()
+    n_effective = shares.sum() ** 2 / (shares**2).sum()  # Kish
     return accuracy, float(np.sqrt(best * (1.0 - best) / n_effective))
 
 

@@ -255,6 +255,11 @@ def test_a_whole_weight_is_the_row_so_many_times(params):
     np.testing.assert_array_equal(weighed.assignment_[left], codes.argmax(axis=1))
 
 
+@pytest.mark.parametrize("unit", [1e-300, 1e300])
+def test_weights_may_have_any_unit(unit):
+    IMKPLClassifier().fit(*IRIS, np.full(150, unit))
+
+
 def test_the_objective_of_weighed_rows_is_that_of_all_rows():
     """Written out over repeated rows, of what a fit of weighed ones found."""
     X, y = IRIS[0][::2], IRIS[1][::2]
