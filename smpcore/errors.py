@@ -34,10 +34,16 @@ class ExportError(SmpcoreError):
     """A model that a target cannot express; the message says what is possible."""
 
 
+class WrongKindError(SmpcoreError, TypeError):
+    """Rows of another kind than numbers: scikit-learn calls it an error of type."""
+
+
 def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`."""
     try:
         return check(*args, **options)
+    except TypeError as error:
+        raise WrongKindError(str(error)) from error
     except ValueError as error:
         raise SmpcoreError(str(error)) from error
 

@@ -8,8 +8,9 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, checked
 
 #: Why weights of rows are refused.
 BAD_WEIGHTS = (
@@ -65,6 +66,21 @@ FLAG = OneOf((True, False))
 
 
 @dataclass(frozen=True)
+class Seed:
+    """What random numbers start from."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Raise SmpcoreError if the parameter `name` may not have this value."""
+        try:
+            check_random_state(value)
+        except ValueError as error:
+            raise SmpcoreError(
+                f"{name}={value!r} should be a whole number from 0 to {2**32 - 1}, a "
+                f"RandomState or None; change {name}."
+            ) from error
+
+
+@dataclass(frozen=True)
 class Lists:
     """Lists of names or of whole numbers, or None."""
 
@@ -87,7 +103,7 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     """Check weights of rows."""
     if sample_weight is None:
         return np.full(n_samples, 1.0 / n_samples)
-    weights = np.array(sample_weight, dtype=np.float64)
+    weights = checked(np.array, sample_weight, dtype=np.float64)
     if weights.shape != (n_samples,):
         raise SmpcoreError(
             f"sample_weight has shape {weights.shape} and should have shape "

@@ -108,6 +108,7 @@ COMMON_PARAMETERS = {
     "tol": allowed_values.Number(0.0, 1.0, above=True),
     "max_iter": allowed_values.Number(1, 10**7, integer=True),
     "record": allowed_values.Number(0, integer=True),
+    "random_state": allowed_values.Seed(),
     "standardize": allowed_values.FLAG,
     "warm_start": allowed_values.FLAG,
 }
@@ -421,8 +422,14 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         X, y = scaling.validated(self, X, y, order="C")
         if issparse(X):
             X = scaling.canonical_rows(X)
+        try:
+            classes, y_encoded = np.unique(y, return_inverse=True)
+        except TypeError as error:
+            raise SmpcoreError(
+                f"y holds labels of several kinds, which have no order ({error}); make "
+                "them one kind, as y.astype(str) does."
+            ) from error
         checked(check_classification_targets, y)
-        classes, y_encoded = np.unique(y, return_inverse=True)
         allowed_values.require_two(classes, f" in {len(y)} rows")
         weights = allowed_values.sample_weights(sample_weight, len(y))
         allowed_values.require_weight(
@@ -491,7 +498,7 @@ class PrototypeRegressor(RegressorMixin, PrototypeEstimator):
         X, y = scaling.validated(self, X, y, order="C", y_numeric=True)
         weights = allowed_values.sample_weights(sample_weight, len(y))
         return X, {
-            "y": np.asarray(y, dtype=np.float64),
+            "y": checked(np.asarray, y, dtype=np.float64),
             "weights": weights,
             **feature_entries(self, X, weights),
         }

@@ -1,10 +1,17 @@
 """The door of all classifiers: what is refused, how rows are scaled and weighed."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_iris
 
-from smpcore import METHODS, SMaLLClassifier, SMPClassifier, SmpcoreError
+from smpcore import (
+    METHODS,
+    SMaLLClassifier,
+    SMPClassifier,
+    SmpcoreError,
+    SuperSparseRegressor,
+)
 from smpcore.methods.shared.scaling import scaled_copy
 
 X, Y = load_iris(return_X_y=True)
@@ -23,6 +30,7 @@ BAD_PARAMETERS = {
     "tol": (0, -1e-3, 2.0, np.nan),
     "max_iter": (0, -5, 1.5),
     "record": (-1, 0.5),
+    "random_state": (-1, "seed", 2**32),
     "loss": ("squared", None, 3),
     "start": ("random", "<script>"),
     "solver": ("cp", ""),
@@ -56,6 +64,9 @@ BAD_ROWS = {
     "lengths": ((X, Y[:-1]), "inconsistent numbers of samples"),
     "text": (([*X.astype(str).tolist(), [*"abcd"]], [*Y, 0]), "string"),
     "numbers to predict": ((X, X[:, 0]), "continuous"),
+    "labels of two kinds": ((X, np.array(["a", 1, 2], object)[Y]), "one kind"),
+    "names of two kinds": ((pd.DataFrame(X, columns=["a", 1, "b", 2]), Y), "string"),
+    "weights in words": ((X, Y, ["much"] * 150), "much"),
     "weights of 0": ((X, Y, np.zeros(150)), "zero for all rows"),
     "negative weight": ((X, Y, np.arange(150) - 1), "not negative"),
     "infinite weight": ((X, Y, np.full(150, np.inf)), "finite"),
@@ -69,6 +80,11 @@ def test_bad_rows_are_refused_in_words(name):
     arguments, words = BAD_ROWS[name]
     with pytest.raises(SmpcoreError, match=words):
         fit(*arguments)
+
+
+def test_words_are_no_numbers_to_predict():
+    with pytest.raises(SmpcoreError, match="low"):
+        SuperSparseRegressor().fit(X, np.array(["low", "high", "top"])[Y])
 
 
 @pytest.mark.parametrize("make", LINEAR)
