@@ -44,7 +44,8 @@ def _json_value(value: Any) -> Any:
 def _read_value(name: str, value: Any) -> Any:
     """Undo `_json_value` for one entry of the model."""
     if name in _RECORDS:
-        return None if value is None else _read_record(_RECORDS[name], value)
+        empty = value is None and name == "calibration"
+        return None if empty else _read_record(_RECORDS[name], value)
     if name in ("classes", "gram"):
         return None if value is None else np.asarray(value)
     if name in _TUPLES:
@@ -74,11 +75,12 @@ def _read_record(kind: type, content: dict[str, Any]) -> Any:
     return kind(**values)
 
 
-def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
-    """Read the entries of a model from a JSON object that has exactly these."""
+def read_model(text: str, schema: int, kind: type) -> Any:
+    """Read a model of this class from a JSON object that has exactly its entries."""
+    names = {entry.name for entry in fields(kind)}
     try:
         content = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise SmpcoreError(f"The model is not valid JSON: {error}.") from None
     if not isinstance(content, dict) or content.pop("schema", None) != schema:
         raise SmpcoreError(
@@ -92,8 +94,8 @@ def read_entries(text: str, schema: int, names: set[str]) -> dict[str, Any]:
             f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
         )
     try:
-        return {name: _read_value(name, value) for name, value in content.items()}
+        return kind(**{name: _read_value(name, content[name]) for name in content})
     except SmpcoreError:
         raise
-    except (TypeError, KeyError, AttributeError, ValueError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise SmpcoreError(f"The model has a wrong entry: {error}.") from None

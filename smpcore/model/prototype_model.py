@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -13,7 +13,7 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError, require_finite
 from smpcore.model.calibration import N_WIDTHS, Calibration, calibration_of
 from smpcore.model.history import History
-from smpcore.model.model_json import read_entries, write_entries
+from smpcore.model.model_json import read_model, write_entries
 from smpcore.model.ties import lowest_within
 from smpcore.similarity import Similarity
 from smpcore.solvers.nqp import nqp_rows
@@ -427,7 +427,7 @@ class PrototypeModel:
         SmpcoreError
             If the text is not such a model: which entry, and why.
         """
-        return cls(**read_entries(text, SCHEMA, {entry.name for entry in fields(cls)}))
+        return read_model(text, SCHEMA, cls)
 
 
 def sparse_codes(gram: np.ndarray, mixed: np.ndarray, size: int) -> np.ndarray:

@@ -141,6 +141,10 @@ def test_parts_that_do_not_fit_are_refused(changes, words):
         (lambda c: c.update(bias="DROP TABLE"), "bias should be a table of numbers"),
         (lambda c: c.update(similarity={"kind": "linear", "x": 1}), "wrong entry"),
         (lambda c: c.update(history={}), "wrong entry"),
+        (lambda c: c.update(history=None), "wrong entry"),
+        (lambda c: c.update(anchors=3), "wrong entry"),
+        (lambda c: c["low"].__setitem__(0, 10**400), "wrong entry"),
+        (lambda c: c.update(sample_shape=["2", "x"]), "wrong entry"),
     ],
 )
 def test_a_hand_edited_file_is_refused_in_words(change, words):
@@ -148,8 +152,9 @@ def test_a_hand_edited_file_is_refused_in_words(change, words):
     change(content)
     with pytest.raises(SmpcoreError, match=words):
         PrototypeModel.from_json(json.dumps(content))
-    with pytest.raises(SmpcoreError, match="not valid JSON"):
-        PrototypeModel.from_json("{")
+    for broken in ("{", "[" * 10**5):
+        with pytest.raises(SmpcoreError, match="not valid JSON"):
+            PrototypeModel.from_json(broken)
 
 
 def coded(**changes):
