@@ -312,13 +312,15 @@ def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
         "nothing.csv",
         "itself.csv",
         ".hid.csv",
+        "latin\udce9.csv",
         "",
     ],
 )
 def test_a_link_opens_no_file_but_those_listed(tmp_path, monkeypatch, name):
     home = tmp_path / "home"
     (home / "sub").mkdir(parents=True)
-    for path in ("outside.csv", "home/sub/in.csv", "home/.hid.csv"):
+    files = "outside.csv", "home/sub/in.csv", "home/.hid.csv", "home/latin\udce9.csv"
+    for path in files:
         (tmp_path / path).write_text(GOOD)
     (home / "leads_out.csv").symlink_to(tmp_path / "outside.csv")
     (home / "nothing.csv").symlink_to(tmp_path / "absent.csv")

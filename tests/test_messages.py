@@ -172,6 +172,7 @@ def test_a_lesson_that_cannot_be_read_keeps_none_away(monkeypatch, tmp_path):
     (tmp_path / "b.json").write_bytes(b"b")
     (tmp_path / "c.json").write_bytes(good)
     (tmp_path / "far.json").symlink_to("/etc/passwd")
+    (tmp_path / "gone.json").symlink_to(tmp_path / "absent.json")
     monkeypatch.setenv("SPE_LESSONS", str(tmp_path))
     read = lesson_files.read
 

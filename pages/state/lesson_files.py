@@ -21,7 +21,7 @@ from msgspec import Meta
 from pages.state import links, state_file
 from pages.state.choice import BUNDLED, Choice
 from pages.state.state_file import Points
-from pages.work import json_files
+from pages.work import json_files, server_files
 from pages.work.json_files import Record
 from smpcore import METHODS, Dataset, SmpcoreError
 from smpcore.datasets import Split, list_names
@@ -255,10 +255,9 @@ def _files(folder: str) -> list[Path]:
     try:
         home = Path(folder).resolve(strict=True)
         paths = sorted(home.glob("*.json")) if folder else []
-        inside = [p for p in paths if p.resolve(strict=True).is_relative_to(home)]
     except (OSError, RuntimeError):
         return []
-    return [path for path in inside if path.is_file()][:MOST_FILES]
+    return [path for path in paths if server_files.is_inside(path, home)][:MOST_FILES]
 
 
 def points_of(

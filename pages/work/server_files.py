@@ -28,14 +28,16 @@ ENDINGS = {end for row in TABLE_FORMATS.values() for end in row.endings}
 ENDINGS -= {".txt", ".data"}
 #: More would not fit into a list to choose from.
 MOST_FILES = 200
-#: Python 3.11 and 3.12 raise RuntimeError where a link leads to itself.
-_UNREADABLE = (OSError, RuntimeError)
+#: Python 3.11 and 3.12 raise RuntimeError where a link leads to itself; a name that is
+#: no Unicode raises UnicodeError, as it would where a page lists it.
+_UNREADABLE = (OSError, RuntimeError, UnicodeError)
 
 
 def files() -> dict[str, Path]:
     """The folder's tables by key, sorted by name.
 
-    Links that lead out of the folder are left out, and so are hidden files.
+    Left out are links that lead out of the folder, names that are no Unicode and
+    hidden files.
     """
     folder = os.environ.get("SPE_DATA", "")
     try:
@@ -48,9 +50,14 @@ def files() -> dict[str, Path]:
 
 def _is_table(path: Path, home: Path) -> bool:
     is_table = not path.name.startswith(".") and path.suffix.lower() in ENDINGS
+    return is_table and is_inside(path, home)
+
+
+def is_inside(path: Path, home: Path) -> bool:
+    """Whether a file can be opened and lies in this folder, whatever leads to it."""
     try:
-        inside = path.resolve(strict=True).is_relative_to(home)
-        return is_table and inside and path.is_file()
+        path.name.encode()
+        return path.resolve(strict=True).is_relative_to(home) and path.is_file()
     except _UNREADABLE:  # a link to nothing, or to itself
         return False
 
