@@ -120,6 +120,17 @@ def sample_weights(sample_weight: Any, n_samples: int) -> np.ndarray:
     return weights / weights.sum()
 
 
+def encode_classes(y: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Classes of labels, sorted, and the place of each label's among them."""
+    try:
+        return np.unique(y, return_inverse=True)
+    except TypeError as error:
+        raise SmpcoreError(
+            "y holds values of several types that cannot be sorted; make them all "
+            "texts or all numbers."
+        ) from error
+
+
 def require_two(classes: np.ndarray, rows: str = "") -> None:
     """Refuse labels of one class."""
     if len(classes) < 2:

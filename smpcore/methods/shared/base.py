@@ -422,13 +422,7 @@ class PrototypeClassifier(ClassifierMixin, PrototypeEstimator):
         X, y = scaling.validated(self, X, y, order="C")
         if issparse(X):
             X = scaling.canonical_rows(X)
-        try:
-            classes, y_encoded = np.unique(y, return_inverse=True)
-        except TypeError as error:
-            raise SmpcoreError(
-                f"y holds labels of several kinds, which have no order ({error}); make "
-                "them one kind, as y.astype(str) does."
-            ) from error
+        classes, y_encoded = allowed_values.encode_classes(y)
         checked(check_classification_targets, y)
         allowed_values.require_two(classes, f" in {len(y)} rows")
         weights = allowed_values.sample_weights(sample_weight, len(y))

@@ -264,6 +264,8 @@ def _table(X: Any) -> tuple[Any, tuple[str, ...] | None]:
             f"X has {X.ndim} dimensions and should have 2, rows and features; reshape "
             "it."
         )
+    if 0 in X.shape:
+        raise SmpcoreError(f"X has shape {X.shape} and should have rows and features.")
     if X.dtype.kind not in "biuf":
         raise SmpcoreError(
             f"X is of type {X.dtype} and should hold numbers only; encode or leave out "
@@ -309,13 +311,7 @@ def _summary(X: np.ndarray, y: np.ndarray, *weights: np.ndarray) -> dict[str, An
     X, mass = np.asarray(X, dtype=np.float64), _mass(y, weights)
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(X.sum()) or np.isfinite(X).all())
-    try:
-        classes, codes = np.unique(y, return_inverse=True)
-    except TypeError as error:
-        raise SmpcoreError(
-            "y holds values of several types that cannot be sorted; make them all "
-            "texts or all numbers."
-        ) from error
+    classes, codes = allowed_values.encode_classes(y)
     counted = X if mass.all() else X[mass != 0]
     return {
         "finite": finite,
@@ -342,7 +338,8 @@ def _require_finite(summaries: list[dict[str, Any]], sizes: tuple[int, ...]) -> 
 
 def _classes(summaries: list[dict[str, Any]]) -> tuple[np.ndarray, np.ndarray]:
     """The classes of all chunks, at least two, and the weight of each."""
-    classes = np.unique(np.concatenate([part["classes"] for part in summaries]))
+    of_chunks = np.concatenate([part["classes"] for part in summaries])
+    classes, _ = allowed_values.encode_classes(of_chunks)
     checked(check_classification_targets, classes)
     allowed_values.require_two(classes)
     totals = np.zeros(len(classes))

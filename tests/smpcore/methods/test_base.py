@@ -64,7 +64,10 @@ BAD_ROWS = {
     "lengths": ((X, Y[:-1]), "inconsistent numbers of samples"),
     "text": (([*X.astype(str).tolist(), [*"abcd"]], [*Y, 0]), "string"),
     "numbers to predict": ((X, X[:, 0]), "continuous"),
-    "labels of two kinds": ((X, np.array(["a", 1, 2], object)[Y]), "one kind"),
+    "labels of two kinds": (
+        (X, np.array(["a", 1, 2], object)[Y]),
+        "make them all texts",
+    ),
     "names of two kinds": ((pd.DataFrame(X, columns=["a", 1, "b", 2]), Y), "string"),
     "weights in words": ((X, Y, ["much"] * 150), "much"),
     "weights of 0": ((X, Y, np.zeros(150)), "zero for all rows"),

@@ -242,6 +242,7 @@ def with_value(table, value):
 def test_what_is_refused(client, table):
     _, y, weights = table
     rows, mixed = in_chunks(table)[0], np.repeat(np.array([0, "a"], object), ROWS // 2)
+    parted = np.repeat(np.array([0, "a"], object), (14000, ROWS - 14000))
     unknown = rows[rows[:, 0] > 0]
     not_finite = "X holds NaN or an infinite value in one of the rows 14000 to 20999"
     for given, words in (
@@ -251,6 +252,8 @@ def test_what_is_refused(client, table):
         ),
         ((rows.astype(object), y), "X is of type object and should hold numbers only"),
         ((rows, mixed), "y holds values of several types"),
+        ((rows, parted), "y holds values of several types"),
+        ((rows[:, :0], y), "should have rows and features"),
         ((rows[:, 0], y), "X has 1 dimensions and should have 2"),
         ((rows, y[:-1]), r"y has shape \(29999,\) and should have shape \(30000,\)"),
         ((with_value(table, np.nan), y), not_finite),
