@@ -188,7 +188,9 @@ def use(rows: EvaluatedRows) -> None:
     """Buttons that set the point for every page, and that take it back."""
     args = (rows.key,)
     with st.container(horizontal=True):
-        st.button("Use on every page", key="use_operating", on_click=_set, args=args)
+        set_now = {"key": "use_operating", "on_click": _set, "args": args}
+        if st.button("Use on every page", **set_now):
+            st.rerun()  # the sentence above is about the model of every page
         st.button("As fitted", key="as_fitted", on_click=_reset, args=args)
     now, point = session.resolved(), current(rows)
     words = f"Used on every page: {now.operating or 'as fitted'}."
