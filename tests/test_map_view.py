@@ -11,7 +11,7 @@ from pages.work import studies
 from smpcore import SMPClassifier, figures, load_dataset, prepare, split
 from tests.test_live import Browser, kernels  # noqa: F401
 
-WORDS = "A map of all features is being laid out: 40 %."
+WORDS = "A map is being laid out: 40 %."
 
 
 @pytest.fixture(scope="module")

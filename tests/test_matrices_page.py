@@ -149,3 +149,10 @@ def test_new_rows_come_with_their_similarities():
     context = resolve(session_of(page).choice)
     answers = context.model().predict(near[:, context.data.split.train])
     assert page.dataframe[-1].value["answer"].tolist() == answers.tolist()
+
+
+def test_similarities_are_in_no_standard_deviations():
+    for section in ("All", "Why this prediction"):
+        query = {"data": "similarities", "p.prototypes_section": section}
+        words = said(sound(opened(query, "prototypes.py")))
+        assert "eight" in words and "standard deviation" not in words

@@ -302,6 +302,6 @@ def note(maps: Maps, part: str) -> str:
     )
     late = ""
     if maps.job is not None:
-        waits = "A map of all features is being laid out; this is the plane meanwhile."
+        waits = "A map is being laid out; this is the plane meanwhile."
         late = f"{maps.job.problem or waits} "
     return f"{late}{maps.view.note} Rows shown: {part}; ringed: {off}."

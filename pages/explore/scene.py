@@ -127,7 +127,7 @@ def laying_out(context: Context, scene: Scene) -> dict[str, Any] | None:
     if job.problem:
         return {"words": job.problem if chosen else "", "share": None}
     share = 1.0 if job.view else float(job.progress[0])
-    words = f"A map of all features is being laid out: {100 * share:.0f} %."
+    words = f"A map is being laid out: {100 * share:.0f} %."
     return {"words": words, "share": share}
 
 

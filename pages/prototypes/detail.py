@@ -92,7 +92,7 @@ def draw(
 def _bars(context: ModelContext, n: int) -> None:
     """What is largest in each of the first prototypes of a table, beside each other."""
     values, model = context.portraits.values, context.model
-    title = "weights per standard deviation"
+    title = "weights" + " per standard deviation" * model.is_scaled
     if not context.portraits.signed:
         values = (values - model.center) / model.scale
         title = "standard deviations from the training mean"

@@ -222,7 +222,10 @@ def _check_headers(
     first = next(iter(kernels))
     for name, (shape, dtype) in kernels.items():
         if dtype.kind not in "biuf":
-            raise DatasetError(f"{shown(name)} holds no real numbers; {_REMEDY}.")
+            raise DatasetError(
+                f"{shown(name)} holds no real numbers; save labels as y, names of "
+                "rows as names, and matrices as numbers."
+            )
         wide = n_samples or (shape[0] if shape else 0)
         if len(shape) != 2 or shape[1] != wide or not shape[0]:
             should = "be square"
@@ -230,7 +233,7 @@ def _check_headers(
                 should = f"have {n_samples} columns, one for each training row"
             raise DatasetError(
                 f"{shown(name)} has the shape {shape} and should {should}; save one "
-                "table for each kernel."
+                "table for each kernel, labels as y and names of rows as names."
             )
         if shape != kernels[first].shape:
             raise DatasetError(

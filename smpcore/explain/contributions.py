@@ -158,7 +158,8 @@ def contributions(
         return Contributions(of=by, parts=parts, rule=words, **exact)
     if model.is_linear and not model.code_size:
         parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
-        words = "Weight times value, in standard deviations from the training mean."
+        words = ", in standard deviations from the training mean" * model.is_scaled
+        words = f"Weight times value{words}."
         result = Contributions(of="feature", parts=parts, rule=words, **exact)
     elif model.similarity.weights:
         result = _by_kernel(model, rows, vote, activations[0], constant, made)

@@ -148,6 +148,11 @@ class PrototypeModel:
         """Whether activations are linear in the input."""
         return self.similarity.kind == "linear"
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether scaled units are other ones than those of the input."""
+        return bool(self.center.any() or (self.scale != 1.0).any())
+
     @cached_property
     def weights(self) -> np.ndarray:
         """Linear weights per scaled unit, shape (n_prototypes, n_features).

@@ -120,6 +120,11 @@ GAP[2, 4] = np.nan
 NINE, FOUR = NIGH[:9, :9], HALVES[:4]
 NO_KERNELS = [
     ({"near": NIGH[:5]}, r"'near' has the shape \(5, 12\) and should be square"),
+    (
+        {"near": NIGH, "label": np.arange(12)},
+        r"shape \(12,\) .* be square; .* labels as y",
+    ),
+    ({"near": NIGH, "label": HALVES.astype(str)}, "no real numbers; save labels as y"),
     ({"near": NIGH[0]}, r"'near' has the shape \(12,\) and should be square"),
     ({"near": np.float64(1)}, r"'near' has the shape \(\) and should be square"),
     ({"a": NIGH, "b": NINE}, r"'b' has the shape \(9, 9\) and 'a' \(12, 1"),
