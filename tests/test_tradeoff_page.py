@@ -3,6 +3,7 @@
 import dataclasses
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -188,3 +189,9 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     again = _open(busy)
     assert f"No points yet for {title}" not in said(again)
     assert again.selectbox(key="point").options
+
+
+def test_one_failed_fit_is_one():
+    table = pd.DataFrame({"accuracy": [None, 0.5], "status": ["failed: why", "fitted"]})
+    result = sweeps.SweepResult(table, table)
+    assert sweeps.failures(result, "accuracy") == ["1 fit without a score: failed: why"]

@@ -21,7 +21,7 @@ from pages.work.cache import pairs
 from pages.work.studies import SWEPT_GROUPS, SweepJob
 from smpcore import BASELINES, METHODS, SmpcoreError, evaluation, figures
 from smpcore.baselines import GROUPS
-from smpcore.datasets import as_csv, plain_number, text_features
+from smpcore.datasets import as_csv, plain_number, plural, text_features
 from smpcore.evaluation import CHIP_SIZES, SIZES, baseline_paths, n_draws, title_of
 from smpcore.readouts import READOUTS
 
@@ -510,7 +510,9 @@ def repeats(request: SweepRequest, result: SweepResult) -> str:
 def failures(result: SweepResult, score: str) -> list[str]:
     """Why fits failed, each reason once, with how often."""
     reasons = result.table.loc[result.table[score].isna(), "status"].value_counts()
-    return [f"{n} fits without a score: {text}" for text, n in reasons.items()]
+    return [
+        f"{plural(n, 'fit')} without a score: {text}" for text, n in reasons.items()
+    ]
 
 
 def unfinished(result: SweepResult, request: SweepRequest) -> str:
