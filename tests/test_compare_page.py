@@ -173,4 +173,5 @@ def test_the_plane_in_place_of_a_map_is_said(problem, monkeypatch):
     query = {"data": "wine", "seed": f"{97 + len(problem)}", "v.kind": "map"}
     page = settled(opened(query, "compare.py"))
     late = "A map is being laid out; this is the plane meanwhile."
-    assert f"{problem or late} The first two principal" in told(page)
+    words = f"{problem or late} The first two principal"
+    until(page, lambda page: words in told(page))
