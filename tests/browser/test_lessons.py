@@ -1,5 +1,7 @@
 """A lesson in real Chromium, by keyboard alone."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -90,7 +92,8 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
         expect(bar).to_contain_text(step["title"])
         if "question" in step:
             # Predict first: no number of the model is on the screen.
-            expect(page.locator(".numbers > div")).to_have_count(0)
+            told = page.locator(".four > div, .numbers > div")
+            expect(told.locator("dd", has_text=re.compile(r"\d"))).to_have_count(0)
             steps_of_fit = page.get_by_role("button", name="Play the fit")
             expect(steps_of_fit).to_be_disabled()
             answer(page, step["question"])
