@@ -185,7 +185,8 @@ def _groups(lines: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def at_equal_flash(lines: pd.DataFrame, n_train: int, n_test: int) -> pd.DataFrame:
     """Each peer that fits, beside ours of the largest limit that is not above it.
 
-    The limit is that of the peer's smallest program, so that none of ours is larger.
+    The limit is that of the peer's smallest program, so that none of ours is larger; if
+    there is none, the largest one whose programs happen to be as small.
     "level": 0 lies in the interval of the difference.
     """
     out = []
@@ -195,10 +196,12 @@ def at_equal_flash(lines: pd.DataFrame, n_train: int, n_test: int) -> pd.DataFra
         if name.startswith(OURS) and name.endswith("flash")
     }
     accuracy = lines.pivot_table(index="split", columns="name", values="accuracy")
+    most = lines.groupby("name").flash.max()
     for name, own in lines[lines.name.str.startswith(PEERS)].groupby("name"):
         if own.flash.isna().any():
             continue
         below = [limit for limit in limits if limit <= own.flash.min()]
+        below = below or [n for n in limits if most[limits[n]] <= own.flash.min()]
         entry = {"peer": name, "flash": int(own.flash.min())}
         if not below:
             out.append(entry | {"verdict": "smaller than any limit of ours"})
