@@ -172,7 +172,7 @@ CASES = [
 def all_steps(browser, printed=False):
     """Every state, asked for as the browser does."""
     answer = browser.send("steps", want=[0])
-    while answer["trace"] is None or (printed and not answer["printed"]):
+    while answer.get("trace") is None or (printed and not answer["printed"]):
         answer = browser.send("steps", want=[0], printed=printed)
     pictures = {}
     while missing := set(range(len(answer["trace"]["objective"]))) - set(pictures):

@@ -166,6 +166,7 @@ class LiveFigure {
     if (this.list) guard.draw("settings", controls.node, () => controls.update(this.list, (name) => this.touched.has(name)));
     this.play.show();
     if (header.kind === "steps") return guard.draw("the steps", stepper.panel, () => stepper.receive(header));
+    const replays = header.picture && stepper.isOpen; // a map came, or what was changed just before
     if (header.picture || header.kind === "notice") stepper.close();
     if (header.kind === "notice") this.chain = this.shown?.chain;
     if (header.picture) this.accept(header.picture, header.mark);
@@ -180,6 +181,7 @@ class LiveFigure {
     if ("laying_out" in header) this.layingOut = header.laying_out;
     this.report.progress(this.job);
     this.schedule(header.kind === "knots" ? "strip" : "picture");
+    if (replays) stepper.open();
   }
 
   setScene(scene, seq) {
@@ -389,9 +391,14 @@ class LiveFigure {
     this.fetchTies();
     this.stepper.fetch();
     this.fetchKnots();
+    this.lookAgain();
+  }
+
+  /** At a long fit, or a map that is laid out; what came would close the steps. */
+  lookAgain() {
     clearTimeout(this.poll);
     const looksAgain = this.job || (this.layingOut?.share ?? null) !== null;
-    if (looksAgain) this.poll = setTimeout(() => this.messenger.busy || this.messenger.send({ kind: "poll" }), POLL);
+    if (looksAgain) this.poll = setTimeout(() => this.messenger.busy || this.stepper.isOpen || this.messenger.send({ kind: "poll" }), POLL);
   }
 
   /** What tests and benches read: state on the canvas, a mark on the timeline. */

@@ -84,6 +84,7 @@ export class Stepper {
     this.app.shown = this.fitted;
     this.app.settled = Boolean(this.fitted?.canonical);
     this.app.schedule("picture");
+    this.app.lookAgain();
   }
 
   reveal() {

@@ -125,3 +125,17 @@ def test_steps_and_comparison_fit_on_a_narrow_page(visit):
     assert page.locator("div.spe").evaluate(SMALL) == []
     wide = "document.documentElement.scrollWidth - window.innerWidth"
     assert page.evaluate(wide) <= 0
+
+
+def test_a_map_that_is_laid_out_closes_no_steps_and_comes_after_them(visit):
+    page = visit("?data=digits&seed=41")
+    settled(page)
+    page.get_by_role("button", name=OPENER).click()
+    panel = page.get_by_role("group", name="Steps of the fit")
+    expect(panel).to_be_visible()
+    page.wait_for_timeout(4000)  # several looks at the map would have been sent
+    expect(panel).to_be_visible()
+    page.get_by_role("button", name="Close the steps").click()
+    expect(panel).to_be_hidden()
+    surface = page.locator(".note").filter(has_text="curved surface")
+    expect(surface).to_be_visible(timeout=120_000)
