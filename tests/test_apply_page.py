@@ -111,7 +111,7 @@ def test_rows_of_a_group_count_together(grouped):
     page = bring(opened(query, "apply.py"), moved(frame))
     assert "rows of one group count together" in said(page)
     assert "Not used" not in said(page), "the group is used in the interval"
-    label = "95 % interval (known classes)"
+    label = "95 % interval"
     low, high = ends(shown(page)[label])
     bring(page, moved(frame.drop(columns="patient")))
     assert "takes these rows as independent" in said(page)

@@ -294,3 +294,19 @@ def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):
     page = _calibrated(_probabilities({"data": "moons", "validation": "0.35"}))
     assert "calibration should have at least 1000 of each class" in said(page)
     assert not page.dataframe
+
+
+def test_rows_of_a_class_that_comes_late_count_the_same_in_each_section():
+    rng, label = np.random.default_rng(0), np.tile(["a", "b"], 100).astype(object)
+    label[130::3] = "c"
+    frame = pd.DataFrame(
+        {"x": rng.normal(size=200) + (label == "a"), "when": range(200)}
+    )
+    roles = {"y": "target", "when": "time"}
+    table = make_dataset(frame.assign(y=label), "late").with_roles(roles)
+    app = opened(brought(table), "performance.py")
+    assert re.search(r"of 40 rows, .* Classes never predicted: c\.", said(app))
+    assert f"Without {(label[120:160] == 'c').sum()} rows of classes" in said(app)
+    area = _tables(app)[1].set_index("measure").loc["AUC", "value"]
+    app.segmented_control(key="performance_section").set_value("Threshold").run()
+    assert f"AUC {area}, " in said(sound(app))

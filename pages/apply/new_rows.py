@@ -274,12 +274,11 @@ def read_out(
     answers = table["answer"].to_numpy()[rows]
     scores = evaluation.score_answers(truth, answers, model.classes, groups)
     if isinstance(scores, evaluation.Scores):
-        _counts(scores, rows.size)
+        _counts(scores)
     else:
         _errors(scores, data)
-    if scores.rows:
-        for sentence in shortcomings(scores, data.of("train")[1]):
-            message(st.warning, sentence)
+    for sentence in shortcomings(scores, data.of("train")[1]):
+        message(st.warning, sentence)
     _dependent(data, groups)
 
 
@@ -293,27 +292,24 @@ def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
         metric("Training-median baseline", plain_number(usual), width=220)
 
 
-def _counts(scores: evaluation.Scores, total: int) -> None:
+def _counts(scores: evaluation.Scores) -> None:
     """How many of all rows are right; those of unknown classes never are."""
     with st.container(horizontal=True):
-        metric(READOUTS["accuracy"].label, percent(scores.hits / total), width=130)
-        metric("Correct rows", f"{scores.hits:,} of {total:,}", width="content")
-        if scores.rows:
-            low, high = scores.interval
-            limits = f"{100 * low:.0f}–{100 * high:.0f} %"
-            metric("95 % interval (known classes)", limits, width=240)
-            label = READOUTS["balanced_accuracy"].label
-            metric(label, percent(scores.balanced_accuracy), width=160)
-            metric("Majority-class baseline", percent(scores.majority), width=220)
-    if scores.rows:
-        shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]
-        lines = {
-            "class": [str(label) for label in scores.classes],
-            "rows": scores.confusion.sum(axis=1),
-            "predicted": scores.confusion.sum(axis=0),
-            "recall": shares,
-        }
-        show_table(lines)
+        metric(READOUTS["accuracy"].label, percent(scores.accuracy), width=130)
+        metric("Correct rows", f"{scores.hits:,} of {scores.rows:,}", width="content")
+        low, high = scores.interval
+        metric("95 % interval", f"{100 * low:.0f}–{100 * high:.0f} %", width=160)
+        label = READOUTS["balanced_accuracy"].label
+        metric(label, percent(scores.balanced_accuracy), width=160)
+        metric("Majority-class baseline", percent(scores.majority), width=220)
+    shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]
+    lines = {
+        "class": [str(label) for label in scores.classes],
+        "rows": scores.confusion.sum(axis=1),
+        "predicted": scores.confusion.sum(axis=0),
+        "recall": shares,
+    }
+    show_table(lines)
 
 
 def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:

@@ -232,7 +232,7 @@ def section(rows: EvaluatedRows) -> None:
         matrix = of_classes(rows, positive)
     left, right = st.columns([5, 6])
     with left:
-        _draw(matrix, weighted=rows.weights is not None)
+        _draw(rows, matrix)
         if rows.is_binary and not rows.fitted.code_size:
             operating_point.use(rows)
     with right:
@@ -243,7 +243,7 @@ def section(rows: EvaluatedRows) -> None:
     _cell(rows, matrix)
 
 
-def _draw(matrix: Matrix, weighted: bool) -> None:
+def _draw(rows: EvaluatedRows, matrix: Matrix) -> None:
     """The matrix as a table whose cells can be chosen, by mouse and by keyboard."""
     counts = matrix.counts
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
@@ -261,12 +261,15 @@ def _draw(matrix: Matrix, weighted: bool) -> None:
         selection_mode="single-cell",
     )
     n = int(counts.sum())
-    counted = " Rows are counted here; shares beside are weighted." * weighted
+    unknown = int((rows.truth < 0).sum())
+    left_out = f" Without {plural(unknown, 'row')} of classes that training lacks."
+    weighted = " Rows are counted here; shares beside are weighted."
+    more = weighted * (rows.weights is not None) + left_out * bool(unknown)
     fewer = f" The {len(frame)} classes with the most wrong answers."
     percent_of = "per cent" if is_small else "colour: share"
     st.caption(
         f"{plural(n, 'row')} by true class; {percent_of} of the true class. Click a "
-        f"cell to list its rows below.{fewer * (matrix.other == OTHER_CLASS)}{counted}"
+        f"cell to list its rows below.{fewer * (matrix.other == OTHER_CLASS)}{more}"
     )
 
 

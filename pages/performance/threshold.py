@@ -163,9 +163,10 @@ def _curves(rows: EvaluatedRows) -> None:
     columns = st.columns([2, 2, 3, 2])
     positive = operating_point.positive_class(columns[0], rows)
     sign = 1 if positive else -1
-    margin = sign * rows.margin
-    truth = rows.y == rows.fitted.classes[positive]
-    points = evaluation.operating_points(margin, truth, rows.weights)
+    known = rows.truth >= 0
+    margin, of_rows = sign * rows.margin[known], rows.dependence(known)
+    truth, weights = rows.truth[known] == positive, of_rows["weights"]
+    points = evaluation.operating_points(margin, truth, weights)
     rule, way = _rule(columns[1:3], rows, positive)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
@@ -185,20 +186,19 @@ def _curves(rows: EvaluatedRows) -> None:
         lead = scores[:, positive] - scores[:, 1 - positive]
         truths = rows.data.of("train")[1] == rows.fitted.classes[positive]
         of_rule = rule or (lambda _: threshold)
-        weights, n_scored = rows.data.weights("train"), int(np.isfinite(lead).sum())
-        threshold, band = _chosen(lead, truths, weights, of_rule, wanted / 100)
-    label = str(rows.fitted.classes[positive])
-    words = _chosen_by(label, way, wanted if wanted < 100 else None, n_scored)
+        of_train, n_scored = rows.data.weights("train"), int(np.isfinite(lead).sum())
+        threshold, band = _chosen(lead, truths, of_train, of_rule, wanted / 100)
+    words = _chosen_by(rows.names[positive], way, wanted, n_scored)
     point = OperatingPoint(sign * threshold, band, words)
     operating_point.set_current(rows.key, point)
-    _rates(rows, margin, truth, (threshold, band))
+    _rates(rows, margin, truth, (threshold, band), of_rows)
     st.caption(_source(n_scored, rows, rule is not None))
-    curve = evaluation.reject_curve(margin, truth, threshold, rows.weights)
-    area = area_in_words(margin, truth, **rows.dependence())
+    curve = evaluation.reject_curve(margin, truth, threshold, weights)
+    area = area_in_words(margin, truth, **of_rows)
     points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
     drawn = _figures(points, curve, (turned * threshold, band), area)
     tables = {"Thresholds": points, "Reject bands": curve}
-    _side_by_side(drawn, f" on {len(rows.y)} {rows.title}", tables)
+    _side_by_side(drawn, f" on {len(truth)} {rows.title}", tables)
     operating_point.use(rows)
 
 
@@ -282,6 +282,7 @@ def _rates(
     margin: np.ndarray,
     truth: np.ndarray,
     moved: tuple[float, float],
+    of_rows: Mapping[str, np.ndarray | None],
 ) -> None:
     """Count what these settings do on the rows, with intervals."""
     threshold, band = moved
@@ -294,9 +295,7 @@ def _rates(
         f"{sure.sum()} of {len(margin)} {rows.title} are predicted, "
         f"{(yes != truth)[sure].sum()} of them wrong."
     )
-    for name, rate in evaluation.rates_at(
-        margin, truth, *moved, **rows.dependence()
-    ).items():
+    for name, rate in evaluation.rates_at(margin, truth, *moved, **of_rows).items():
         low, high = rate.interval
         words += f" {name.capitalize()}: " + (
             f"{100 * rate.share:.0f} % ({rate.hits} of {rate.n}, 95 % interval "
@@ -329,10 +328,10 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
     )
 
 
-def _chosen_by(positive: str, way: str, error: float | None, n_scored: int) -> str:
+def _chosen_by(positive: str, way: str, error: float, n_scored: int) -> str:
     """How threshold and band were chosen, for the report."""
     words = f"Positive class {positive}. Threshold: {way}."
-    if error is not None:
+    if error < 100:
         words += f" Band: the narrowest that leaves at most {error:g} % errors."
     if n_scored:
         words += f" Chosen on out-of-fold scores of {n_scored} training rows."

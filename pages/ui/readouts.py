@@ -109,9 +109,10 @@ def _calibration_line(
         covered = int(((low <= y) & (y <= high)).sum())
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
         return "interval", f"± {plain_number((high - low)[0] / 2, 3)}", detail
-    known = class_numbers(y, model.classes)
-    score, low, high = brier_score(model.probabilities(X), known, *of_rows)
-    detail = f"Brier score of {plural(len(y), f'{part} row')}, 95 % interval "
+    y_encoded = class_numbers(y, model.classes)
+    score, low, high = brier_score(model.probabilities(X), y_encoded, *of_rows)
+    n_known = int((y_encoded >= 0).sum())
+    detail = f"Brier score of {plural(n_known, f'{part} row')}, 95 % interval "
     detail += f"{low:.3f}–{high:.3f}"
     detail += data.weight_note
     return "probabilities", f"{score:.3f}", detail
@@ -267,10 +268,9 @@ def _classes(
     if len(training.never_answered):
         names = datasets.list_names(training.never_answered, longest=20)
         rows.append(_text("never_predicted", names, "for any training row"))
-    absent = np.ones(len(scores.classes), dtype=bool)
-    absent[winners] = False
-    if absent.any():
-        names = datasets.list_names(scores.classes[absent], longest=20)
+    absent = np.delete(training.classes, winners)  # the classes of the model
+    if len(absent):
+        names = datasets.list_names(absent, longest=20)
         detail = "predicted outside the picture, or never"
         rows.append(_text("not_in_picture", names, detail))
     return rows

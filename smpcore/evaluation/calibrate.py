@@ -419,7 +419,7 @@ def brier_score(
     probabilities : ndarray of shape (n_samples, n_classes)
         Probability of each class.
     y_encoded : ndarray of int, shape (n_samples,)
-        Class number of each row.
+        Class number of each row; rows of -1, no class of these, are left out.
     clusters, weights : ndarray of shape (n_samples,), optional
         Which rows depend on each other; how much each counts.
 
@@ -428,8 +428,9 @@ def brier_score(
     score, low, high : float
         With the ends of Student's 95 % interval; NaN of a single row or cluster.
     """
+    of = probabilities, y_encoded, clusters, weights
+    errors, y_encoded, clusters, weights = chosen_rows(y_encoded >= 0, *of)
     n_classes = probabilities.shape[1]
-    errors = np.array(probabilities)
     errors[np.arange(len(errors)), y_encoded] -= 1
     losses = np.sum(errors**2, axis=1) / (2 if n_classes == 2 else 1)
     low, high = mean_interval(losses, clusters, weights=weights)

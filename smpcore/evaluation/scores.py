@@ -286,7 +286,8 @@ def score_answers(
     truth, answers : ndarray of shape (n_samples,)
         True and predicted labels, or numbers.
     classes : ndarray of shape (n_classes,) or None
-        Labels of the model, sorted; None for regression.
+        Labels of the model, sorted; None for regression. Rows of other classes are
+        misses.
     clusters, weights : ndarray of shape (n_samples,), optional
         Which rows depend on each other; how much each counts.
 
@@ -297,6 +298,8 @@ def score_answers(
     if classes is None:
         truth = np.asarray(truth, dtype=np.float64)
         return RegressionScores(truth, answers, clusters)
+    if (class_numbers(truth, classes) < 0).any():  # no model of these can be right
+        classes = np.union1d(classes, truth)
     numbers = [class_numbers(labels, classes) for labels in (truth, answers)]
     return count_answers(*numbers, classes, clusters, weights)
 
@@ -313,7 +316,7 @@ def evaluate(
     Parameters
     ----------
     model : PrototypeModel
-        Model that predicts; its classes are those that are counted.
+        Model that predicts; rows of a class that it does not have are misses.
     X : ndarray of shape (n_samples, n_features), user's units
         Rows to predict, none of them used in the fit for an honest score.
     y : ndarray of shape (n_samples,), labels; numbers for regression
@@ -336,6 +339,9 @@ def evaluate(
         return score_answers(y, model.predict(X), None, clusters)
     answers = model.decide(model.scores(X))
     truth = class_numbers(y, model.classes)
+    if (truth < 0).any():
+        labels = model.classes[answers]
+        return score_answers(y, labels, model.classes, clusters, weights)
     return count_answers(truth, answers, model.classes, clusters, weights)
 
 
