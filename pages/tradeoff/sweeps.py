@@ -379,8 +379,9 @@ def baseline_score(request: SweepRequest) -> float:
     y = request.data.of("train")[1]
     if request.task == "regression":
         return 0.0 if request.larger_is_better else np.abs(y - np.median(y)).mean()
-    counts = np.unique(y, return_counts=True)[1]
-    shares = {"accuracy": counts.max() / y.size, "balanced_accuracy": 1 / counts.size}
+    codes = np.unique(y, return_inverse=True)[1]
+    sums = np.bincount(codes, request.data.weights("train"))
+    shares = {"accuracy": sums.max() / sums.sum(), "balanced_accuracy": 1 / sums.size}
     return float(shares[request.score])
 
 

@@ -1,6 +1,7 @@
 """Numbers of Trade-off, Compare and Export against independent values."""
 
 from hashlib import blake2b
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,10 +30,10 @@ from tests.shown import oracle
 from tests.shown.oracle import says
 
 
-def asked(fit, score):
+def asked(fit, score, weights=None):
     """What the page of trade-offs asks for, as far as its chart and table read it."""
     rows = fit.X[fit.parts["train"]], fit.truth("train")
-    data = SimpleNamespace(of=lambda part: rows)
+    data = SimpleNamespace(of=lambda part: rows, weights=lambda part: weights)
     return SimpleNamespace(
         data=data, task="classification", score=score, larger_is_better=True
     )
@@ -40,14 +41,16 @@ def asked(fit, score):
 
 @pytest.mark.parametrize("data", ["clinic", "wine"])
 def test_the_baseline_of_trade_offs(data):
-    y = oracle.fit("smp", data).truth("train")
-    answers = DummyClassifier().fit(y[:, None], y).predict(y[:, None])
-    for name, score in (
-        ("accuracy", accuracy_score),
-        ("balanced_accuracy", balanced_accuracy_score),
+    fit, scores = oracle.fit("smp", data), (accuracy_score, balanced_accuracy_score)
+    y = fit.truth("train")
+    censoring = np.where(y == y[0], 9.0, 1.0)  # as of a question of time to event
+    for (name, score), weights in product(
+        zip(("accuracy", "balanced_accuracy"), scores, strict=True), (None, censoring)
     ):
-        shown = sweeps.baseline_score(asked(oracle.fit("smp", data), name))
-        assert shown == pytest.approx(score(y, answers))
+        dummy = DummyClassifier().fit(y[:, None], y, weights)
+        answers = dummy.predict(y[:, None])
+        shown = sweeps.baseline_score(asked(fit, name, weights))
+        assert shown == pytest.approx(score(y, answers, sample_weight=weights))
 
 
 def test_the_table_of_trade_offs():
