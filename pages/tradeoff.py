@@ -34,7 +34,9 @@ def _progress(jobs: list) -> None:
 def _clicked(request: sweeps.SweepRequest, points: pd.DataFrame) -> None:
     picked = st.session_state["tradeoff_chart"].selection.points
     if picked and picked[0].get("customdata") in points.index:
-        sweeps.use(request, points.loc[picked[0]["customdata"]])
+        point = points.loc[picked[0]["customdata"]]
+        st.session_state["point"] = sweeps.label(point)
+        sweeps.use(request, point)
 
 
 @interactive_slot()
