@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from smpcore.errors import SmpcoreError
+
 __all__ = ["BASELINES", "GROUPS", "Baseline", "fit_weighted"]
 
 #: What a baseline may belong to.
@@ -174,8 +176,14 @@ def fit_weighted(
     Raises
     ------
     SmpcoreError
-        If it has no weights of rows.
+        If it has no weights of rows, or looks for more neighbours than there are rows.
     """
+    for name, k in estimator.get_params().items():
+        if name.endswith("__n_neighbors") and k > len(y):  # seen by `predict` only
+            raise SmpcoreError(
+                f"{k} nearest neighbours cannot answer from {len(y)} training rows; "
+                "give training more of them."
+            )
     if weights is None:
         return estimator.fit(X, y)
     if not hasattr(estimator, "steps"):

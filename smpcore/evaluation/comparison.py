@@ -379,13 +379,6 @@ def fit_compared(
             seconds = min(seconds, again)
     except ValueError as error:  # scikit-learn's way to refuse
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
-    try:
-        estimator.predict(X[:1])
-    except ValueError as error:  # five neighbours of four rows: seen only now
-        raise SmpcoreError(
-            f"{title_of(key)} cannot answer from {rows.size} training rows; give "
-            "training more of them."
-        ) from error
     sizes = _sizes(key, estimator, preparation)
     return ComparedModel(key, values, searched, estimator, sizes, seconds)
 

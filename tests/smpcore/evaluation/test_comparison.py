@@ -8,7 +8,14 @@ from scipy import stats
 from sklearn.model_selection import cross_val_score
 
 from smpcore import BASELINES, METHODS, SmpcoreError, load_dataset, split
-from smpcore.evaluation import fit_compared, folds, holm, paired_difference
+from smpcore.evaluation import (
+    baseline_paths,
+    fit_compared,
+    folds,
+    holm,
+    paired_difference,
+    sweep,
+)
 from smpcore.evaluation.differences import holm_levels
 
 
@@ -69,6 +76,17 @@ def test_who_cannot_learn_says_so():
     dataset = load_dataset("iris")
     with pytest.raises(SmpcoreError, match="Linear SVM cannot learn this"):
         fit_compared("linear_svm", dataset, np.arange(50))
+
+
+def test_more_neighbours_than_rows_are_refused_on_folds_too():
+    dataset, rows = load_dataset("iris"), np.arange(0, 150, 30)
+    with pytest.raises(
+        SmpcoreError, match="15 nearest neighbours cannot answer from 5"
+    ):
+        fit_compared("knn", dataset, rows, {"n_neighbors": 15})
+    (path,) = (p for p in baseline_paths("classification") if p.key == "knn")
+    (fit, *_) = sweep(dataset, folds(dataset, rows, 5), [path])
+    assert fit["status"].startswith("failed: 5 nearest neighbours cannot answer from 4")
 
 
 def test_hits_are_compared_as_mcnemar_does():
