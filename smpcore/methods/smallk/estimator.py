@@ -257,6 +257,7 @@ class SMaLLClassifier(PrototypeClassifier):
         """
         Number(0.0, 10.0).check("within", within)
         Number(1, 10**5, integer=True).check("limit", limit)
+        Number(0.0).check("seconds", seconds)
         self._check_parameters()
         n, in_memory = problem.n_features, isinstance(problem.X, np.ndarray)
         if len(problem.classes) > 2 or self.loss != "smooth" or not in_memory:
