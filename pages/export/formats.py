@@ -74,8 +74,10 @@ def lines(
             last[title] = f"{plain_number(entry['always_the_training_median'], 6)}"
             last["number format"] = "training-median baseline"
         else:
-            share = entry.get("accuracy_weighted", entry["hits"] / entry["rows"])
-            first[title] = f"{percent(share)} ({entry['hits']} of {entry['rows']})"
+            scores = made.data.evaluate(made.model, part)
+            first[title] = (
+                f"{percent(scores.accuracy)} ({scores.hits} of {scores.rows})"
+            )
             last[title] = percent(known[part].scores.majority)
             last["number format"] = "majority-class baseline"
     rows = [first]
