@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pages.export.python_lines import python_of_choice
-from pages.prototypes import report
+from pages.prototypes import report, stability
 from pages.prototypes.model_context import with_model
 from pages.state import links, state_file, table_store
 from pages.state.choice import MINE, Choice
@@ -193,6 +194,17 @@ def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
     assert f"{100 * weighted:.1f} %" in facts_of["Validation accuracy"]
     assert "shares weighted for censoring" in facts_of["Validation accuracy"]
     assert entry["weights_note"].startswith("shares weighted")
+
+
+def test_a_choice_of_features_is_scored_with_the_weights_too(mine, kernels):
+    context = resolve(replace(mine, method="smallk"))
+    context = with_model(context, context.model())
+    rows = [(0,)] * np.count_nonzero(context.model.weights.any(axis=1))
+    found = SimpleNamespace(supports=[rows], objectives=np.ones(1))
+    found.build = lambda place: context.model
+    scores = context.data.evaluate(context.model, "validation")
+    shown = stability._choices(context, found)["Validation accuracy %"].item()
+    assert shown == 100 * scores.accuracy != 100 * scores.hits / scores.rows
 
 
 @pytest.mark.parametrize(

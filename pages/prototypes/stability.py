@@ -319,14 +319,13 @@ def _choices(context: ModelContext, found: Alternatives) -> pd.DataFrame:
     """A line for each of the best choices."""
     names = context.model.feature_names
     titles = [context.name(number) for number in _prototypes(found)]
-    X, y = context.data.of("validation")
     lines = []
     for place, rows in enumerate(found.supports[:_LISTED]):
         above = found.objectives[place] / found.objectives[0] - 1.0
         line = {"choice": place + 1, "objective above the best, %": 100 * above}
-        if len(y):
-            model = found.build(place)
-            line[_SCORE] = 100 * np.mean(model.predict(X) == y)
+        if len(context.data.split.validation):
+            scores = context.data.evaluate(found.build(place), "validation")
+            line[_SCORE] = 100 * scores.accuracy
         for title, row in zip(titles, rows, strict=True):
             line[title] = list_names([names[f] for f in row], 10)
         lines.append(line)
