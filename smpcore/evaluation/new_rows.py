@@ -333,6 +333,8 @@ def labelled(
         notices.append(f"{lost:,} rows without a readable {what} are not scored.")
     y = np.asarray(values[rows], np.float64 if numeric else np.str_)
     if classes is not None:
+        if numeric and (y == y.round()).all():  # 7, not 7.0
+            y = y.astype(classes.dtype)
         strange = np.setdiff1d(y, classes)
         if strange.size:
             count = np.isin(y, strange).sum()

@@ -146,7 +146,7 @@ def test_labels_are_read_as_those_of_training():
     rows, y, notices = labelled(labels, np.array([1, 2]))
     assert rows.tolist() == [0, 1, 3]
     assert y.tolist() == [1, 2, 7]
-    assert len(notices) == 2
+    assert len(notices) == 2 and "never seen ('7')" in notices[1]
     rows, y, notices = labelled(pd.Series(["a", "b"]), np.array(["a", "b"]))
     assert y.tolist() == ["a", "b"]
     assert not notices
