@@ -194,6 +194,8 @@ def test_bundle_and_report_say_the_question_and_weigh_alike(mine, kernels):
     assert f"{100 * weighted:.1f} %" in facts_of["Validation accuracy"]
     assert "shares weighted for censoring" in facts_of["Validation accuracy"]
     assert entry["weights_note"].startswith("shares weighted")
+    with_it = with_model(context, fit.finished().model_)
+    assert "shares are weighted for censoring" in report.html(with_it, False)
 
 
 def test_a_choice_of_features_is_scored_with_the_weights_too(mine, kernels):

@@ -33,6 +33,7 @@ from smpcore.evaluation import (
     reliability,
     subgroups,
 )
+from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain import Section
 from smpcore.model import PrototypeModel
@@ -173,6 +174,8 @@ def confusion_section(
         answers = model.decide(model.scores(X))
         n_unsure = int((~model.sure(X)).sum())
         words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right."
+        if any(weights is not None for weights in of_rows[1:]):
+            words += " Counts are of rows; shares are weighted for censoring."
         if model.band:
             words += f" {n_unsure} are within the band and counted like all others."
         blocks += [words, _confusion(model.classes, truth, answers, *of_rows)]
@@ -296,7 +299,8 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
 
 def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
     """Brier score, calibration error and reliability on the rows of a part."""
-    X, y, *of_rows = rows
+    known = class_numbers(rows[1], model.classes) >= 0
+    X, y, *of_rows = chosen_rows(known, *rows)
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
     score, low, high = brier_score(shares, truth, *of_rows)
     table = reliability(*event(shares, truth), *of_rows)

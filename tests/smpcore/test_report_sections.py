@@ -109,6 +109,9 @@ def test_probabilities_are_checked_in_the_report():
     score = np.square(shares - np.eye(3)[dataset.y_encoded[rows]]).sum(axis=1).mean()
     assert f"Brier score {score:.4f}" in words_of(section)
     assert sum(int(line["rows"]) for line in table_of(section, 1)) == len(rows)
+    strange = np.append(dataset.y[rows], "unseen")  # a class that training lacks
+    checked = {"Validation": (X[np.append(rows, rows[0])], strange, None)}
+    assert words_of(calibration_section(model, checked)) == words_of(section)
 
 
 def test_the_report_of_a_regression_tells_width_and_coverage():
