@@ -138,6 +138,7 @@ def test_a_threshold_is_set_linked_and_exported():
     app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
     app.button(key="use_operating").click().run()
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
+    assert "Rows within the band are counted like all others." in said(app)
     by = session_of(app).choice.set_by
     assert "Positive class malignant" in by and "sensitivity of at least 100 %" in by
     assert "at most 1 % errors" in by and re.search(r"out-of-fold scores of \d+ tr", by)

@@ -352,8 +352,10 @@ def _text(key: str, value: str, detail: str) -> dict[str, str]:
 
 def quality_of(model: PrototypeModel, data: cache.Parts) -> str:
     """How good a model is beside one and the same answer to all rows, in sentences."""
-    part = scored_part(data)
-    return quality(data.evaluate(model, part), data)
+    words = quality(data.evaluate(model, scored_part(data)), data)
+    return words + " Rows within the band are counted like all others." * bool(
+        model.band
+    )
 
 
 def scored_part(data: cache.Parts) -> str:
