@@ -79,6 +79,7 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     app.segmented_control(key="performance_section").set_value("Threshold").run()
     app.button(key="as_fitted").click().run()
     assert "Threshold 0 on the margin of malignant, band" in _markdown(app)
+    assert "test rows are not while nothing is chosen on them" in said(app)
     assert "tried on this page only" not in said(app)
     assert session_of(app).choice.threshold == 0
 

@@ -324,7 +324,7 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
     return (
         f"{chosen}Wilson intervals{rows.data.cluster_note}. If the method "
         "or its parameters were chosen on the validation rows, their results are "
-        "optimistic; those of the test rows are not."
+        "optimistic; those of the test rows are not while nothing is chosen on them."
     )
 
 
