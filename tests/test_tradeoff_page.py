@@ -3,6 +3,7 @@
 import dataclasses
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -13,6 +14,7 @@ from pages.state.context import resolve
 from pages.tradeoff import sweeps
 from pages.work import cache, studies
 from smpcore import METHODS
+from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
     SCORES,
     SIZES,
@@ -21,7 +23,7 @@ from smpcore.evaluation import (
     sweep_table,
     title_of,
 )
-from tests.app import kernels, opened, said, session_of, until
+from tests.app import brought, kernels, opened, said, session_of, until
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -113,6 +115,14 @@ def test_more_folds_than_rows_is_a_sentence(monkeypatch):
     app = _finished(app)
     assert "ask for fewer folds" in said(app)
     assert not app.exception
+
+
+def test_the_baseline_is_that_of_folds_where_they_lack_a_class():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": rng.normal(size=40), "y": ["n"] * 37 + ["p"] * 3})
+    app = _open(brought(make_dataset(frame, "few").with_roles({"y": "target"})))
+    # Two of the rare rows train, in two of five folds; the others hold one class.
+    assert "Majority-class baseline: 0.8." in said(app)
 
 
 def test_selected_prototypes_are_swept_when_asked_for():

@@ -379,10 +379,23 @@ def baseline_score(request: SweepRequest) -> float:
     y = request.data.of("train")[1]
     if request.task == "regression":
         return 0.0 if request.larger_is_better else np.abs(y - np.median(y)).mean()
-    codes = np.unique(y, return_inverse=True)[1]
+    labels, codes = np.unique(y, return_inverse=True)
     sums = np.bincount(codes, request.data.weights("train"))
-    shares = {"accuracy": sums.max() / sums.sum(), "balanced_accuracy": 1 / sums.size}
-    return float(shares[request.score])
+    if request.score == "accuracy":
+        return float(sums.max() / sums.sum())
+    dataset, division = request.data.dataset, request.data.split
+    depend = dataset.groups is not None or dataset.times is not None
+    if np.bincount(codes).min() >= request.n_folds and not depend:
+        return 1 / sums.size
+    of = dataset, division.with_censored, request.n_folds
+
+    def recall() -> float:
+        """Mean over folds that lack a class, as of the models beside it."""
+        held = [set(dataset.y[fold.held_out]) for fold in evaluation.folds(*of)]
+        return float(np.mean([(labels[sums.argmax()] in h) / len(h) for h in held]))
+
+    key = dataset.digest, division.key, request.n_folds
+    return session.remembered("majority_recall", key, recall)
 
 
 def baseline_name(request: SweepRequest) -> str:

@@ -34,9 +34,9 @@ def asked(fit, score, weights=None):
     """What the page of trade-offs asks for, as far as its chart and table read it."""
     rows = fit.X[fit.parts["train"]], fit.truth("train")
     data = SimpleNamespace(of=lambda part: rows, weights=lambda part: weights)
-    return SimpleNamespace(
-        data=data, task="classification", score=score, larger_is_better=True
-    )
+    data.dataset, data.split = SimpleNamespace(groups=None, times=None), None
+    asks = {"task": "classification", "score": score, "larger_is_better": True}
+    return SimpleNamespace(data=data, n_folds=5, **asks)
 
 
 @pytest.mark.parametrize("data", ["clinic", "wine"])
