@@ -13,8 +13,10 @@ import pytest
 from pages.state import links
 from pages.state.choice import BUNDLED, Choice
 from pages.state.context import resolve
+from pages.ui.text import as_written, escape_markdown
 from smpcore import METHODS, Dataset, export, figures, prepare, split
 from smpcore.codegen import TARGETS
+from smpcore.codegen.names import markdown
 from tests.app import brought, kernels, opened, said
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -70,6 +72,15 @@ def test_a_page_shows_them_as_text(page, table):
             assert not re.search(r"(?<!\\)(<img|\[a\]\()", one.value)
         for chart in shown.get("plotly_chart"):
             assert "<img" not in chart.proto.spec
+
+
+@pytest.mark.parametrize("name", ["-> b", "x <-", "a >= <= b", ":material/a:", ":a_b:"])
+def test_streamlit_makes_no_signs_of_a_name(name):
+    """It looks for them once escapes are read, and again in the text of an icon."""
+    for text in (escape_markdown(name), as_written(markdown(name))):
+        shown = text.replace("\\", "")
+        assert shown.replace("\N{WORD JOINER}", "") == name
+        assert not re.search(r"(^|\s)(<?->?|[<>]=)(\s|$)|:(material/|\w+:)", shown)
 
 
 def test_titles_and_levels_on_a_card_are_texts(table):

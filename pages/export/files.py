@@ -14,6 +14,7 @@ from pages.export import formats, settings
 from pages.state import session
 from pages.ui import exports, readouts
 from pages.ui.elements import download
+from pages.ui.text import as_written
 from smpcore.codegen import TARGETS, SensorRange, Stream
 from smpcore.evaluation import ComparedFormat
 
@@ -107,7 +108,8 @@ def _show(files: dict[str, str]) -> None:
     if name.endswith(".md"):
         with st.container(height=480):
             # Smaller headings than those of the page around it.
-            st.markdown(re.sub(r"^(#+) ", r"##\1 ", files[name], flags=re.MULTILINE))
+            text = re.sub(r"^(#+) ", r"##\1 ", files[name], flags=re.MULTILINE)
+            st.markdown(as_written(text))
     else:
         language = _LANGUAGES.get(name.rpartition(".")[2])
         st.code(files[name], language=language, height=480)

@@ -13,6 +13,10 @@ from smpcore.datasets import shorten_name, text_features
 from smpcore.readouts import READOUTS
 
 _FILE = Path(__file__).parents[2] / "assets" / "glossary.md"
+#: Where escaped signs are an arrow, a dash or an icon for Streamlit all the same.
+_REPLACED = re.compile(
+    r"(?<=-\\>)|(?<=\\[<>~])(?=\\?[=-])|(?<=-)(?=\\-)|(?<=\\:)(?=material/|[\w+\\-]+:)"
+)
 _ENTRY = re.compile(r"^- \*\*(.+?)\*\*: (.+)$", re.MULTILINE)
 
 #: Term in small letters -> what it means.
@@ -40,9 +44,14 @@ MEANINGS = {
 }
 
 
+def as_written(markdown: str) -> str:
+    """Markdown of whose escaped signs Streamlit makes no others."""
+    return _REPLACED.sub("\N{WORD JOINER}", markdown)
+
+
 def escape_markdown(text: str) -> str:
     """A sentence that quotes a file, with every sign that Markdown reads escaped."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+!|~$:.-])", r"\\\1", text)
+    return as_written(re.sub(r"([\\`*_{}\[\]()<>#+!|~$:.-])", r"\\\1", text))
 
 
 def message(show: Callable[..., Any], text: str, **options: Any) -> None:
