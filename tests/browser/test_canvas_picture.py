@@ -334,6 +334,20 @@ def test_on_a_phone_nothing_of_the_note_is_cut(visit):
     assert fits(page)
 
 
+def test_presented_on_a_phone_nothing_is_covered_or_cut(visit):
+    page = visit(**PHONE)
+    page.get_by_role("button", name="Present").tap()
+    plays = page.locator(".plays").bounding_box()
+    assert (
+        plays["y"] + plays["height"]
+        <= page.locator(".scrub .value").bounding_box()["y"]
+    )
+    # Three numbers below one another, above the axis.
+    em = page.locator(".spe").evaluate("n => parseFloat(getComputedStyle(n).fontSize)")
+    strip = page.locator("canvas.strip").bounding_box()
+    assert strip["height"] >= (0.55 + 2 * 1.1 + 1.6) * em
+
+
 def test_the_phone_picture_stays_in_sight_of_every_slider(visit):
     page = visit("scene=many", **PHONE)
     for name in ("p6", "data"):
