@@ -86,6 +86,14 @@ def test_undo_brings_back_a_value_beyond_the_end(browser):
     assert browser.control("lam")["high"] == CHOSEN["lam"]
 
 
+def test_a_count_of_features_stays_below_theirs_whatever_begins_anew():
+    browser = Browser(method="smallk", data="moons")
+    browser.send("reset")
+    assert browser.control("k")["value"] == browser.control("k")["high"] == 2
+    browser.drag(method="smallk", release=True)  # another one and back at once
+    assert browser.control("k")["value"] == browser.control("k")["high"] == 2
+
+
 def test_other_data_bring_it_into_their_range_and_it_is_said(browser):
     browser.drag(data="digits", release=True)
     browser.drag(lam=0.6, release=True)

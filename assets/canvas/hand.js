@@ -118,7 +118,7 @@ export class Hand {
     if (!scene.editable || !previous?.editable) this.take("look");
     keepChildren(this.classes, scene.classes.length, () => el("option"));
     scene.classes.forEach((name, i) => setText(this.classes.options[i], name));
-    this.label = Math.min(this.label, scene.classes.length - 1);
+    this.label = Math.max(0, Math.min(this.label, scene.classes.length - 1));
     this.classes.selectedIndex = this.label;
     this.measure(scene.target, previous?.title !== scene.title);
     // Pictures of prototypes say more than their directions in a plane.

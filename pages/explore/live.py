@@ -279,9 +279,10 @@ def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, lis
     context, moved = resolve(choice), []
     chosen = set((message or {}).get("values", ()))
     options = {param.name for param in context.params if param.scale == "choice"}
-    if message is None:  # another page or a link: the figure shows what was chosen
+    # Another page or a link, or all defaults: the figure shows what was chosen.
+    if message is None or kind == "reset":
         context, moved = context.clip_to_ranges(context.values)
-    elif chosen and (before.source, before.method) != (choice.source, choice.method):
+    elif "method" in chosen or (chosen and before.source != choice.source):
         context, moved = context.clip_to_ranges(chosen)
     elif chosen & options:  # they may move the ends of its sliders by much
         context, moved = context.clip_to_ranges(chosen | set(before.values))
