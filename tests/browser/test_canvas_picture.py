@@ -334,6 +334,18 @@ def test_on_a_phone_nothing_of_the_note_is_cut(visit):
     assert fits(page)
 
 
+def test_on_a_phone_a_long_fit_can_be_stopped(visit):
+    page = visit("scene=table", **PHONE)
+    whole = """job => {
+      job.hidden = false;
+      job.firstElementChild.textContent = "Fitting Super-sparse: invented cases, 116 s";
+      const [{ left, right }, around] =
+        [job, job.parentElement].map((n) => n.getBoundingClientRect());
+      return left >= around.left && right <= around.right;
+    }"""
+    assert page.locator(".job").evaluate(whole)
+
+
 def test_presented_on_a_phone_nothing_is_covered_or_cut(visit):
     page = visit(**PHONE)
     page.get_by_role("button", name="Present").tap()
