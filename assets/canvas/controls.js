@@ -142,7 +142,9 @@ class SliderRow extends Row {
     if (!this.typing) return;
     this.typing = false;
     const { low, high, zero, scale, label } = this.control;
-    const text = this.field.value.trim().replace(",", ".").replace("−", "-");
+    let text = this.field.value.trim().replace("−", "-");
+    if (scale === "int") text = text.replace(/[,\s'’](?=\d{3}(\D|$))/g, ""); // 1,000 rows
+    text = text.replace(",", ".");
     let value = text === "" ? NaN : Number(text);
     let reason = "";
     if (!Number.isFinite(value)) {

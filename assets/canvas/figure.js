@@ -98,6 +98,7 @@ class LiveFigure {
       if (event.defaultPrevented && event.target.closest?.("a[href]")) leave();
     }, { signal });
     window.addEventListener("popstate", () => location.hash || leave(), { signal });
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.present.on && this.present.button.click(), { signal });
     this.root.addEventListener("keydown", (event) => {
       // Letters typed into a field are not Streamlit's shortcuts.
       if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();

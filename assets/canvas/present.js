@@ -31,7 +31,7 @@ export class Present {
     this.button.setAttribute("aria-pressed", String(on));
     setText(this.button.lastElementChild, on ? "Leave" : "Present");
     this.button.setAttribute("aria-label", on ? "Leave" : "Present");
-    this.button.title = on ? "Leave present mode" : "Show figure, strip and four numbers on one screen, in large type";
+    this.button.title = on ? "Leave present mode (Esc)" : "Show figure, strip and four numbers on one screen, in large type";
     this.app.root.classList.toggle("present", on);
     document.documentElement.classList.toggle(PAGE, on);
     this.app.readTheme(); // the size of its type

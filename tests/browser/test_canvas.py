@@ -141,6 +141,10 @@ def test_typed_values_are_put_right_aloud(visit):
     lam.press("Enter")
     assert wait_heard(page, 2)["heard"][0]["values"] == {"lam": 0.0333}
     expect(lam).to_have_value("0.0333")
+    page.locator("[data-name=n] .value").fill("1,000")
+    page.locator("[data-name=n] .value").press("Enter")
+    status = page.locator("[data-name=n]").get_by_role("status")
+    expect(status).to_contain_text("The maximum is")
 
 
 def test_long_fit_shows_its_progress_and_can_be_stopped(visit):

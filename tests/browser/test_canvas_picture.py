@@ -358,6 +358,9 @@ def test_presented_on_a_phone_nothing_is_covered_or_cut(visit):
     em = page.locator(".spe").evaluate("n => parseFloat(getComputedStyle(n).fontSize)")
     strip = page.locator("canvas.strip").bounding_box()
     assert strip["height"] >= (0.55 + 2 * 1.1 + 1.6) * em
+    page.keyboard.press("Escape")
+    expect(page.locator(".spe")).not_to_have_class("spe present")
+    expect(page.get_by_role("button", name="Present")).to_be_visible()
 
 
 def test_the_phone_picture_stays_in_sight_of_every_slider(visit):
