@@ -275,6 +275,7 @@ def of_prototypes(model: PrototypeModel) -> PrototypeModel:
         classes=np.arange(m),
         fallback=0,
         band=0.0,
+        calibration=None,
     )
 
 

@@ -18,7 +18,7 @@ from smpcore.codegen.probability import (
 from smpcore.errors import ExportError
 from smpcore.evaluation import calibrate
 from smpcore.model import Calibration
-from tests.smpcore.codegen.models import SOFTMAX, groups, one_value
+from tests.smpcore.codegen.models import SOFTMAX, coded_model, groups, one_value
 from tests.smpcore.codegen.toolchain import contents
 
 
@@ -108,6 +108,11 @@ def test_only_a_calibrated_model_has_probabilities(random_model, number):
     assert ids[0] == ids[1]
     given = (None, "verilog", "int8", "mdl")
     assert export(model, *given) == export(with_table, *given)
+
+
+def test_a_calibrated_code_has_probabilities():
+    model = replace(coded_model(n_classes=2), calibration=CALIBRATIONS["sigmoid"])
+    assert b"probability(" in contents(export(model, name="mdl"))["mdl.h"]
 
 
 def test_shares_of_more_classes_are_as_near_as_is_said():
