@@ -240,13 +240,20 @@ def test_the_first_answer_of_a_browser_counts(monkeypatch):
     assert classroom.counts().answers == {0: [4.0]}
 
 
-@pytest.mark.parametrize("value", [1e308, math.nan, "9" * 10_000, True, [1], None])
-def test_an_answer_that_no_field_sends_is_none(value, monkeypatch):
-    classroom = classes.start(lesson(question=NUMBER), "")
+@pytest.mark.parametrize(
+    ("value", "measure"),
+    [
+        *((one, "n_prototypes") for one in (1e308, math.nan, "9" * 10_000, True, [1])),
+        *((one, "validation_accuracy") for one in (None, -1, 101)),
+    ],
+)
+def test_an_answer_that_no_field_sends_is_none(value, measure, monkeypatch):
+    asked = NUMBER | {"number": {"measure": measure}}
+    classroom = classes.start(lesson(question=asked), "")
     classroom.move(0, classes.FIRST_VOTE)
     student = opened({"class": classroom.code})
     monkeypatch.setattr(lesson_bar.st, "session_state", {"answer": value})
-    lesson_bar._answer("answer")
+    lesson_bar._answer("answer", *lesson_bar._limits(asked))
     assert session_of(student).lesson.is_open_question
     assert not classroom.votes
 

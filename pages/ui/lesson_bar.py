@@ -162,6 +162,7 @@ def _words(run: Run) -> str:
 def _question(run: Run, text: str) -> None:
     """The question as a form: Enter answers it."""
     question, key = run.question, f"lesson_answer_{run.at}"
+    limits = _limits(question)
     if run.stage == classes.SECOND_VOTE:
         key += "_second"
         first = "" if run.answer is None else f" Your first answer: {_words(run)}."
@@ -184,13 +185,24 @@ def _question(run: Run, text: str) -> None:
             row = READOUTS[question["number"]["measure"]]
             unit = f" ({row.unit})" if row.unit == "%" else ""
             label = f"Your prediction: {row.label.lower()}{unit}"
-            limits = {"min_value": -_MOST_NUMBER, "max_value": _MOST_NUMBER}
             options = {"value": None, "step": 1.0, "format": "%g", "width": 260}
             help = MEANINGS[row.key] or None
-            st.number_input(label, key=key, help=help, **limits, **options)
+            st.number_input(label, *limits, key=key, help=help, **options)
         st.form_submit_button(
-            "Answer", key=f"{key}_sent", type="primary", on_click=_answer, args=(key,)
+            "Answer",
+            key=f"{key}_sent",
+            type="primary",
+            on_click=_answer,
+            args=(key, *limits),
         )
+
+
+def _limits(question: Mapping[str, Any]) -> tuple[float, float]:
+    """The least and the most that can be answered: a percentage is of 100."""
+    asked = question.get("number", {})
+    is_share = asked and READOUTS[asked["measure"]].unit == "%"
+    most = 100.0 if is_share else _MOST_NUMBER
+    return 0.0 if is_share and asked.get("of") != "change" else -most, most
 
 
 def _place(run: Run, text: str, key: str) -> None:
@@ -212,11 +224,11 @@ def _place(run: Run, text: str, key: str) -> None:
     )
 
 
-def _answer(key: str) -> None:
+def _answer(key: str, least: float, most: float) -> None:
     value = st.session_state.get(key)
     # What is sent by something else than the field may be anything.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    if is_number and abs(value) <= _MOST_NUMBER:
+    if is_number and least <= value <= most:
         with problems_shown():
             lesson_run.answer(value)
 
