@@ -232,8 +232,8 @@ def typed(app, row, **cells):
 @pytest.mark.parametrize(
     ("cells", "missing"),
     [
-        ({"text": "No", "at_least": 3}, "field measure"),
-        ({"measure": "n_nonzeros", "at_least": 3}, "field text"),
+        ({"text": "No", "at_least": 3}, "line 1”\\: fill in Read"),
+        ({"measure": "n_nonzeros", "at_least": 3}, "answer 2”\\: fill in text"),
     ],
 )
 def test_half_a_line_of_answers_is_refused_and_none_is_lost(cells, missing):

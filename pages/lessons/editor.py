@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -60,6 +61,15 @@ _CONDITION = {
     ),
     "at_least": st.column_config.NumberColumn("At least"),
     "at_most": st.column_config.NumberColumn("At most"),
+}
+#: What refusals of files call the form's fields, and what the form calls them.
+_AS_LABELS = {
+    **{"lesson file": "lesson", "steps: ": "step ", "choices: ": "answer "},
+    **{"choices": "answers", "when: ": "line ", "reach: ": "line ", "reach": "lines"},
+    **{"measure": "Read-out", "at_least": "At least", "at_most": "At most"},
+    **{"reveal": "What is said after the answer", "within": "Right within"},
+    **{"Object missing required field": "fill in", "array of length": "a count"},
+    "Expected str of length >= 1": "it is empty; fill it in",
 }
 _NEW = Lesson("My lesson", 10, "What the class should see.", [])
 
@@ -412,5 +422,10 @@ def _written(lesson: Lesson) -> bytes:
     """The lesson as a file that can be opened again."""
     content = {"format": lesson_files.FORMAT, **asdict(lesson)}
     data = msgspec.json.format(msgspec.json.encode(content), indent=1)
-    lesson_files.read(data)
+    try:
+        lesson_files.read(data)
+    except SmpcoreError as problem:
+        found = "|".join(_AS_LABELS)
+        words = re.sub(found, lambda word: _AS_LABELS[word[0]], str(problem))
+        raise SmpcoreError(words) from None
     return data
