@@ -95,7 +95,11 @@ def bars_layout(
 ) -> go.Figure:
     """Give lying bars the height they need, the first one on top."""
     figure.update_yaxes(autorange="reversed", type="category")
-    return layout(figure, 110 + 24 * n_bars, x_title, y_title)
+    # Below the middle of the bars it would be cut where names leave them no room.
+    title = {"text": x_title, "showarrow": False, "yanchor": "top", "yshift": -24}
+    paper = {"xref": "paper", "yref": "paper", "x": 1, "y": 0, "xanchor": "right"}
+    figure.add_annotation(title | paper | {"font_size": 14})
+    return layout(figure, 110 + 24 * n_bars, "", y_title)
 
 
 def guide(figure: go.Figure, x: object, y: object, name: str, **line: object) -> None:

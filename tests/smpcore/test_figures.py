@@ -436,6 +436,8 @@ def test_bars_are_sorted_and_names_are_text():
     figure = figures.signed_bars(values, [NASTY, "b", "c", "b"], "weight", [1])
     assert list(figure.data[0].x) == [-2.0, 1.0, 0.5]
     assert list(figure.layout.yaxis.ticktext)[:2] == ["⚠ b", "b"]
+    (title,) = figure.layout.annotations  # ends with the bars, however long names are
+    assert (title.text, title.x, title.xanchor) == ("weight", 1, "right")
     assert "<img" not in figure.to_json().replace("\\u003c", "<")
 
 
