@@ -263,8 +263,10 @@ def test_negative_numbers_and_places_are_answers_of_the_file_as_they_are():
     place = lesson(question={**NUMBER, "point": {"within": 1}, "number": None})
     for one, answer in (classroom.lesson, -31.0), (classroom.lesson, -0.5):
         classroom.votes.append(classes.Vote(0.0, one, 0, 1, answer))
+    numbers = class_view._csv(classroom).decode().splitlines()
     classroom.votes.append(classes.Vote(0.0, place, 0, 1, [-0.25, 0.5]))
     lines = class_view._csv(classroom).decode().splitlines()
+    assert lines[:3] == numbers
     answers = [line.split(",", 4)[4] for line in lines]
     assert answers == ["answer", "-31", "-0.5", '"(-0.25, 0.5)"']
 

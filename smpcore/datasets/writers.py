@@ -41,8 +41,9 @@ def as_csv(frame: pd.DataFrame) -> bytes:
     safe = frame.copy(deep=False)
     for place, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufcmM":
-            column = frame.iloc[:, place].astype(object).map(_quoted)
-            safe.isetitem(place, column)
+            # As a list: a series of whole numbers and others would make all floats.
+            cells = [*map(_quoted, frame.iloc[:, place].astype(object))]
+            safe.isetitem(place, pd.Series(cells, frame.index, object))
     safe.columns = [_quoted(name) for name in safe.columns]
     # With this end of a line, a text with a line break of any sort is quoted.
     return safe.to_csv(index=False, lineterminator="\r\n").encode("utf-8")
