@@ -513,4 +513,5 @@ def test_a_sheet_has_what_is_asked_what_is_measured_and_what_is_said(name):
         for part in question["text"], question["expect"], question["reveal"]:
             assert all(words in text for words in re.split(r"\{.*?\}", part))
     measured = {"02-fusion.json": "Right: 5, within 0.", "": "1 to 12"}
+    measured["06-invented-cases.json"] = "Right: within 0.4 of (-0.34, 0.49)."
     assert measured.get(name, "") in text

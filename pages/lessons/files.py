@@ -172,7 +172,8 @@ def _step(run: Run, at: int) -> Section:
         )
     elif run.asks_place:
         found = (f"({x:.2f}, {y:.2f})" for x, y in run.places[at])
-        blocks.append(f"Right: near {' or '.join(found)}.")
+        within = plain_number(question["point"]["within"])
+        blocks.append(f"Right: within {within} of {' or '.join(found)}.")
     else:
         row = READOUTS[question["number"]["measure"]]
         within = plain_number(question["number"].get("within", 0))
