@@ -111,7 +111,8 @@ def test_a_text_is_typed_and_answered():
     sound(typed.set_value("ACGATTACA").run())
     assert "You edited this row" in said(page)
     assert any("Prediction: **2**" in text.value for text in page.markdown)
-    assert "cannot be exported" in said(opened({"data": "words"}, "export.py"))
+    words = said(opened({"data": "words"}, "export.py"))
+    assert "cannot be exported" in words and "run the model in Python" in words
 
 
 def test_a_column_of_a_file_is_read_as_text():

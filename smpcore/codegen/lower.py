@@ -373,9 +373,12 @@ def check_supported(model: PrototypeModel) -> None:
         "(max or sum pooling; sum pooling for regression)"
     )
     if model.similarity.kind not in kinds:
+        remedy = "Choose another similarity or method."
+        if model.similarity.kind == "strings":
+            remedy = "Texts have no other: run the model in Python."
         raise ExportError(
             f"similarity={model.similarity.kind!r} cannot be exported; "
-            f"supported are {supported}. Choose another similarity or method."
+            f"supported are {supported}. {remedy}"
         )
     if model.classes is None and model.pooling != "sum":
         raise ExportError(
