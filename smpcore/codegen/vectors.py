@@ -633,7 +633,8 @@ def conversions(quant: QuantModel) -> Conversions:
         _numbers(one, quant.width, over) if one.is_number else _levels(one)
         for one in quant.inputs
     ]
-    n = most_rows(len(columns), np.float32().itemsize)
+    # Half as many bytes as the test vectors: an AVR has room for both and the model.
+    n = most_rows(len(columns), 2 * (np.float32().itemsize + quant.width // 8))
     values = np.column_stack(columns)[:n].astype(np.float32)
     integers = quant.quantise(values).astype(f"int{quant.width}")
     return Conversions(values, integers, kinds[:n])

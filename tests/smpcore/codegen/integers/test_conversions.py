@@ -70,6 +70,13 @@ int main(void)
 """
 
 
+def test_rows_of_many_inputs_leave_an_avr_room_for_the_model():
+    quant = quantise(compile_model(random_linear(181, 2, 1)), 16)
+    tried, vectors = conversions(quant), codegen.test_vectors(quant, n=64)
+    tables = tried.values, tried.integers, vectors.rows
+    assert sum(table.nbytes for table in tables) < 25_000
+
+
 @widths
 def test_every_count_of_a_converter_is_converted_without_floats(tool, tmp_path, width):
     """As far from exact numbers as the header says, for all 10 and 12 bits."""
