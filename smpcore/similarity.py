@@ -52,9 +52,12 @@ def _cosine(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.nd
     return _unit_rows(X) @ _unit_rows(anchors).T
 
 
+def _deviations(X: np.ndarray) -> np.ndarray:
+    return X - X.mean(axis=1, keepdims=True)
+
+
 def _ncc(X: np.ndarray, anchors: np.ndarray, similarity: Similarity) -> np.ndarray:
-    X = X - X.mean(axis=1, keepdims=True)
-    return _cosine(X, anchors - anchors.mean(axis=1, keepdims=True), similarity)
+    return _cosine(_deviations(X), _deviations(anchors), similarity)
 
 
 def _intersection(
@@ -155,6 +158,8 @@ class SimilarityKind(NamedTuple):
         Least value of a feature, of rows and of prototypes.
     in_ball : bool
         Whether prototypes stay in the unit ball: longer ones make a ridge void.
+    direction : callable or None
+        Rows to what its kernel takes at length 1; None: it takes the rows themselves.
     """
 
     values: Callable[[np.ndarray, np.ndarray, Similarity], np.ndarray]
@@ -168,6 +173,7 @@ class SimilarityKind(NamedTuple):
     power: int = 2
     least: float = -math.inf
     in_ball: bool = False
+    direction: Callable[[np.ndarray], np.ndarray] | None = None
 
 
 #: The similarities a model may use. A new one is a row here and, where prototypes are
@@ -212,13 +218,18 @@ SIMILARITIES = {
         in_ball=True,
     ),
     "cosine": SimilarityKind(
-        _cosine, "sum of x times z, divided by both lengths", "cosine", kernels.COSINE
+        _cosine,
+        "sum of x times z, divided by both lengths",
+        "cosine",
+        kernels.COSINE,
+        direction=np.asarray,
     ),
     "ncc": SimilarityKind(
         _ncc,
         "sum of x times z, each less its own mean, divided by both lengths",
         "correlation",
         kernels.NCC,
+        direction=_deviations,
     ),
     "intersection": SimilarityKind(
         _intersection,

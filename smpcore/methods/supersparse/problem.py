@@ -40,9 +40,9 @@ class Rows:
     """Training rows and targets as the kernels want them."""
 
     cases: np.ndarray  # (n_samples, n_features): In scaled units
-    #: (n_samples, n_features): The same; of length 1 for the cosine and NCC
+    #: (n_samples, n_features): The same, or their directions at length 1
     X: np.ndarray
-    #: (n_samples,): Squared lengths (RBF) or sums (intersection) of the rows
+    #: (n_samples,): Squared lengths of the rows, or sums if none may be negative
     sizes: np.ndarray
     #: (n_outputs, n_samples): Targets in standard units: ``(y - middle) / unit``
     Y: np.ndarray
@@ -144,22 +144,23 @@ def standard_rows(
     X: np.ndarray, targets: np.ndarray, weights: np.ndarray, kind: str
 ) -> Rows:
     """Bring rows and targets into the form that the kernels want."""
-    if kind == "intersection" and X.min() < 0:
+    row = SIMILARITIES[kind]
+    if X.min() < row.least:
         raise SmpcoreError(
             f"X holds {X.min():.3g} and should not be negative for "
-            "similarity='intersection'; shift the columns or choose another similarity."
+            f"similarity={kind!r}; shift the columns or choose another similarity."
         )
     with np.errstate(over="ignore", invalid="ignore"):
         spread = math.sqrt(weights @ ((X - weights @ X) ** 2).sum(axis=1))
-        sizes = X.sum(axis=1) if kind == "intersection" else np.einsum("ij,ij->i", X, X)
+        sizes = X.sum(axis=1) if row.least == 0 else np.einsum("ij,ij->i", X, X)
     if not (np.isfinite(sizes).all() and math.isfinite(spread)):
         raise SmpcoreError(
             f"X holds values as large as {np.abs(X).max():.3g}, too large for a "
             "similarity; use standardize=True or divide such columns."
         )
     cases = X
-    if kind in ("cosine", "ncc"):
-        X = X - X.mean(axis=1, keepdims=True) if kind == "ncc" else X
+    if row.direction is not None:
+        X = row.direction(X)
         length = np.linalg.norm(X, axis=1, keepdims=True)
         X = X / np.where(length > SHORTEST, length, 1.0)
     Y, middle, unit = standard_targets(targets, weights)

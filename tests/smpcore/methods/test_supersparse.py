@@ -1,6 +1,6 @@
 """SuperSparseClassifier and SuperSparseRegressor: contract, options and starts."""
 
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import numpy as np
 import pytest
@@ -15,8 +15,14 @@ from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegres
 from smpcore.methods.supersparse import fit as supersparse_fit
 from smpcore.methods.supersparse.estimator import removal_costs
 from smpcore.methods.supersparse.paper_algorithm import run_as_printed
-from smpcore.methods.supersparse.problem import DEAD, IDLE, SuperSparseState, evaluate
-from smpcore.similarity import SMOOTH
+from smpcore.methods.supersparse.problem import (
+    DEAD,
+    IDLE,
+    SuperSparseState,
+    evaluate,
+    standard_rows,
+)
+from smpcore.similarity import SIMILARITIES, SMOOTH
 from tests.smpcore.methods.tables import CANCER, DIABETES, DIGITS, IRIS, MOONS
 
 
@@ -29,10 +35,22 @@ def test_every_similarity_classifies_and_predicts(similarity):
     back = PrototypeModel.from_json(fitted.model_.to_json())
     np.testing.assert_array_equal(back.scores(X), fitted.model_.scores(X))
     scaled = fitted.model_.center.any()
-    assert scaled == (similarity in ("rbf", "laplacian", "linear", "poly"))
+    assert scaled == SIMILARITIES[similarity].standardised
     rows, values = DIABETES[0] + 1.0, DIABETES[1]
     number = SuperSparseRegressor(3, similarity=similarity, max_iter=2000)
     assert number.fit(rows, values).score(rows, values) > 0.4
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "ncc", "intersection"])
+def test_a_similarity_is_its_row_whatever_its_name(similarity, monkeypatch):
+    monkeypatch.setitem(SIMILARITIES, "new", SIMILARITIES[similarity])
+    X, y = IRIS
+    rows = (standard_rows(X, X, y / y.sum(), kind) for kind in ("new", similarity))
+    for new, old in zip(*map(astuple, rows), strict=True):
+        np.testing.assert_array_equal(new, old)
+    if similarity == "intersection":
+        with pytest.raises(SmpcoreError, match="negative for similarity='new'"):
+            standard_rows(X - 9.0, X, y / y.sum(), "new")
 
 
 def test_decision_of_two_classes_is_the_fitted_function():
