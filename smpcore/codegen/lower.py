@@ -127,11 +127,13 @@ def _stored(model: PrototypeModel, features: FeatureMap) -> _Stored:
         alike = _total(kind.step, values, folded.anchors[:, fixed])
     kept, mixing = distinct_anchors(model.anchors, model.mixing)
     constant = folded.constant
-    if kind.step == "exp2":
+    if _is_moved(kind):
+        pass  # they are in the total
+    elif kind.step == "exp2":
         constant = np.exp2(-alike) @ np.array(model.similarity.weights)[fixed]
     elif kind.finish == "exp2":
         mixing = mixing * np.exp2(-alike.sum(axis=1))[kept, None]
-    elif not _is_moved(kind):
+    else:
         constant = constant + alike.sum(axis=1)
     weights, bias, labels = pooled_rows(model, mixing.T, model.bias)
     used = (weights != 0).any(axis=0)
@@ -142,7 +144,7 @@ def _stored(model: PrototypeModel, features: FeatureMap) -> _Stored:
 def seen_by_similarity(model: PrototypeModel) -> np.ndarray:
     """Features that can change a similarity, bool of shape (n_features,)."""
     kind = program.SIMILARITIES[model.similarity.kind]
-    if kind.finish == "power":
+    if kind.step == "product" and not kind.normalise:
         return (model.anchors != 0).any(axis=0)
     if kind.step == "exp2":
         return np.array(model.similarity.weights) > 0

@@ -66,8 +66,8 @@ class Similarity(NamedTuple):
     #: "absolute": ``|t - a|``; "product": a t; "exp2": share 2^-((t - a)^2); "overlap":
     #: min(t, a), and max(t, a) to a second total.
     step: str
-    #: "exp2": 2^-total; "power": total^degree; "none": the total itself; "ratio": the
-    #: first total over the second.
+    #: "exp2": 2^-total, of no total below 0; "power": total^degree; "none": the total
+    #: itself; "ratio": the first total over the second.
     finish: str
     #: What the features are divided by, and made less of, before: "", "length", or
     #: "mean and length".

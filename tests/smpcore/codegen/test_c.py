@@ -28,6 +28,7 @@ from tests.smpcore.codegen.models import (
     conversion_models,
     every_kind,
     groups,
+    new_similarity,
     one_value,
     random_kernel_model,
     random_linear,
@@ -66,6 +67,11 @@ def _sums(*kinds):
     """Cases of linear rows and of similarities."""
     models = [random_linear(), *map(random_kernel_model, kinds)]
     return [odd_case(compile_model(model), 500) for model in models]
+
+
+def test_a_step_and_an_end_may_be_new_together(tool, monkeypatch):
+    new_similarity(monkeypatch, "cosine")
+    assert_same_in_c(_sums("cosine"), tool("gcc"))
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

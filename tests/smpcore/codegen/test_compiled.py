@@ -409,6 +409,11 @@ def test_the_value_of_a_constant_is_in_the_program(name):
     assert other.n_unbounded == 20 or name == "code"
 
 
+def test_the_value_of_a_constant_is_in_a_new_similarity(monkeypatch):
+    models.new_similarity(monkeypatch, "cosine")
+    test_the_value_of_a_constant_is_in_the_program("cosine")
+
+
 STEPS = (
     CleaningStep("chol", codes=("-9",), low=50, unit="mg/dl", impute="most frequent"),
     CleaningStep("kind", codes=("unknown",), impute="most frequent"),

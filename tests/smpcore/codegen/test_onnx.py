@@ -19,6 +19,7 @@ from tests.smpcore.codegen.models import (
     coded_model,
     far_from_0,
     groups,
+    new_similarity,
     one_value,
     part,
     random_kernel_model,
@@ -62,6 +63,12 @@ def test_every_similarity_is_within_the_bound(random_model, kind, density):
         rows = compiled.rows(X)
         off = np.abs(_agree(compiled, rows) - model.scores(X))
         assert (off <= error_bound(compiled, rows)).all()
+
+
+def test_a_step_and_an_end_may_be_new_together(monkeypatch):
+    new_similarity(monkeypatch, "cosine")
+    compiled = compile_model(random_kernel_model("cosine"))
+    _agree(compiled, sample(compiled, 500))
 
 
 def test_missing_values_categories_and_offsets_count(mixed, mixed_model):

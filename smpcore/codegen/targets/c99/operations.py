@@ -235,12 +235,13 @@ def _counters(n_features: int, sums: WeightedSums, c: Source) -> dict[str, str]:
 def _float_functions(features: Features, sums: WeightedSums, c: Source) -> list[str]:
     alike = c.model.find(Similarities)
     _, finish, normalise, *_ = alike.kind
+    functions = []
     if normalise or finish == "ratio":
-        functions = [inverse_root_function(c)]
-    elif alike.kind.is_exponential:
-        functions = [exp2_function(c)]
-    else:
-        functions = [power_function(c, alike.degree)]
+        functions.append(inverse_root_function(c))
+    if alike.kind.is_exponential:
+        functions.append(exp2_function(c))
+    if finish == "power":
+        functions.append(power_function(c, alike.degree))
     if finish == "ratio":
         functions.append(c.text("ratio"))
     words = _counters(features.n_features, sums, c)

@@ -268,10 +268,7 @@ def _(operation: Similarities, graph: _Graph, model: CompiledModel, values: str)
     if step == "product":
         total = graph.op("MatMul", values, np.ascontiguousarray(operation.anchor.T))
         total = graph.op("Add", total, operation.constant)
-        power = total
-        for _ in range(operation.degree - 1):
-            power = graph.op("Mul", power, total)
-        return power
+        return _finished(graph, operation, total)
     t = graph.op("Unsqueeze", values, _whole([1]))  # beside those of each anchor
     if finish == "ratio":
         least, most = (
@@ -286,9 +283,18 @@ def _(operation: Similarities, graph: _Graph, model: CompiledModel, values: str)
     else:
         parts = graph.op("Mul", apart, apart)
     if step == "exp2":
-        alike = graph.op("Mul", _exp2_minus(graph, parts), operation.share)
-        return _total(graph, operation, alike)
-    return _exp2_minus(graph, _total(graph, operation, parts))
+        parts = graph.op("Mul", _exp2_minus(graph, parts), operation.share)
+    return _finished(graph, operation, _total(graph, operation, parts))
+
+
+def _finished(graph: _Graph, operation: Similarities, total: str) -> str:
+    """Similarity of a total; not of a ratio."""
+    if operation.kind.finish == "exp2":
+        return _exp2_minus(graph, total)
+    power = total
+    for _ in range(operation.degree - 1):
+        power = graph.op("Mul", power, total)
+    return power
 
 
 def _total(graph: _Graph, operation: Similarities, parts: str) -> str:
