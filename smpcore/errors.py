@@ -42,10 +42,15 @@ def checked(check: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Run a check of scikit-learn's; what it refuses is a `SmpcoreError`."""
     try:
         return check(*args, **options)
-    except TypeError as error:
-        raise WrongKindError(str(error)) from error
-    except ValueError as error:
-        raise SmpcoreError(str(error)) from error
+    except (TypeError, ValueError) as error:
+        kind = WrongKindError if isinstance(error, TypeError) else SmpcoreError
+        words = str(error)
+        if "could not convert" in words or "could not be promoted" in words:
+            words = (
+                "Numbers are needed, not texts or dates; encode these first, as "
+                f"OneHotEncoder or prepare() does ({words})."
+            )
+        raise kind(words) from error
 
 
 @contextmanager
@@ -76,7 +81,7 @@ def require_finite(
     X may be sparse; what is no array yet is returned as one of float64. `first` is the
     number of the first row, where X is a block of a larger table.
     """
-    X = X if issparse(X) else np.asarray(X, dtype=np.float64)
+    X = X if issparse(X) else checked(np.asarray, X, dtype=np.float64)
     values = X.data if issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()) or np.isfinite(values).all():

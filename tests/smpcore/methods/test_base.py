@@ -62,7 +62,11 @@ BAD_ROWS = {
     "no rows": ((X[:0], Y[:0]), "0 sample"),
     "too large": ((huge(1e308), Y), "as large as 1e.308, too large to be scaled"),
     "lengths": ((X, Y[:-1]), "inconsistent numbers of samples"),
-    "text": (([*X.astype(str).tolist(), [*"abcd"]], [*Y, 0]), "string"),
+    "text": (([*X.astype(str).tolist(), [*"abcd"]], [*Y, 0]), "prepare.*string"),
+    "dates": (
+        (pd.DataFrame(X).assign(a=pd.Timestamp(0)).rename(columns=str), Y),
+        "dates",
+    ),
     "numbers to predict": ((X, X[:, 0]), "continuous"),
     "labels of two kinds": (
         (X, np.array(["a", 1, 2], object)[Y]),
