@@ -218,7 +218,17 @@ class PrototypeModel:
         Returns
         -------
         ndarray of shape (n_samples, n_prototypes)
+
+        Raises
+        ------
+        SmpcoreError
+            If X has not a column for each feature.
         """
+        if np.shape(X)[1:] != self.center.shape:  # one column would be broadcast
+            raise SmpcoreError(
+                f"X has shape {np.shape(X)} and should have a row for each sample and "
+                f"{self.n_features} columns, one for each feature."
+            )
         if issparse(X):
             return self._sparse_activations(X)
         scaled = (np.asarray(X, dtype=np.float64) - self.center) / self.scale

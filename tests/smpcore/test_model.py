@@ -302,6 +302,12 @@ def test_similarities_are_mixed_in_tiles_where_they_are_many(kind, monkeypatch):
     np.testing.assert_allclose(chosen.mixed(X, Z, mixing), whole, rtol=1e-12)
 
 
+@pytest.mark.parametrize("rows", [X[:, :1], X[0], [["a", "b"]], np.ones((1, 1, 2))])
+def test_rows_of_other_columns_are_refused(rows):
+    with pytest.raises(SmpcoreError, match=r"2 columns|Numbers are needed"):
+        model().predict(rows)
+
+
 @pytest.mark.parametrize("kind", ["cosine", "ncc", "intersection"])
 def test_rows_of_zeros_are_like_nothing(kind):
     values = _similarity(kind).values(np.zeros((1, 4)), Z)
