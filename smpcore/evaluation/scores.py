@@ -331,10 +331,12 @@ def evaluate(
     Raises
     ------
     SmpcoreError
-        If there are no rows.
+        If there are no rows, or not as many true answers.
     """
     if len(X) == 0:
         raise SmpcoreError("X has no rows; give this part at least one row.")
+    if len(X) != len(y):
+        raise SmpcoreError(f"X has {len(X)} rows and y has {len(y)}; give as many.")
     if model.classes is None:
         return score_answers(y, model.predict(X), None, clusters)
     answers = model.decide(model.scores(X))

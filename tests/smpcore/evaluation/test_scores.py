@@ -57,6 +57,8 @@ def test_no_rows_is_said():
     model = SMPClassifier().fit([[0.0], [1.0]], [0, 1]).model_
     with pytest.raises(SmpcoreError, match="X has no rows"):
         evaluate(model, np.empty((0, 1)), np.empty(0))
+    with pytest.raises(SmpcoreError, match="2 rows and y has 1"):
+        evaluate(model, np.ones((2, 1)), [0])
 
 
 def test_what_a_single_row_cannot_tell_is_nan():
