@@ -1,5 +1,6 @@
 """How much table one visitor may bring; refused before it is read."""
 
+from os import PathLike
 from typing import BinaryIO
 
 from smpcore.errors import DatasetError
@@ -20,6 +21,11 @@ def read_bytes(source: bytes | BinaryIO) -> bytes:
     if isinstance(source, (bytes, bytearray, memoryview)):
         check_bytes(len(source))
         return bytes(source)
+    if isinstance(source, str | PathLike):
+        raise DatasetError(
+            "source should be the content of a file, not its name; give "
+            "Path(name).read_bytes()."
+        )
     if source.seekable():
         check_bytes(source.seek(0, 2))
         source.seek(0)

@@ -238,7 +238,7 @@ def read_table(
     cleaning: Iterable[CleaningStep | Mapping[str, Any]] = (),
     **options: Any,
 ) -> Dataset:
-    """Read a CSV, ARFF, Parquet or .ts file; what is not given is detected and said.
+    """Read a file of any of `TABLE_FORMATS`; what is not given is detected and said.
 
     Parameters
     ----------
@@ -435,7 +435,7 @@ def _read(
     if options.sample and (sample := _sampled(source)):
         return _named(sample, filename)
     ending = PurePath(filename).suffix.lower()
-    is_file = not isinstance(source, bytes) and source.seekable()
+    is_file = hasattr(source, "seekable") and source.seekable()
     if is_file and source.seek(0, 2) > MAX_BYTES and ending == ".ts":
         return _named(read_ts(source, options), filename)
     data = read_bytes(source)

@@ -55,6 +55,7 @@ SHEET = (
 TAKEN = ARFF.replace(b"'b c'", b"a")
 REFUSED_FILES = [
     (b"", "csv", "The file is empty"),
+    ("t.csv", "csv", "not its name"),
     (b"\n \n\n", "csv", "The file is empty"),
     (b"a,b,class\n", "csv", "a header but no rows"),
     (b"a\n1\n2\n", "csv", "one column only.*another delimiter"),
