@@ -69,8 +69,8 @@ class Reading:
 
     Attributes
     ----------
-    format : {"CSV", "Excel", "LibSVM", "ARFF", "Parquet", "ts"}
-        File format; "CSV" stands for every text table.
+    format : str
+        A key of `TABLE_FORMATS`; "CSV" stands for every text table.
     delimiter, decimal, encoding, quote, escape : str
         Empty where the format leaves no choice.
     header : int

@@ -20,6 +20,7 @@ from tqdm import tqdm
 
 from smpcore.baselines import GROUPS
 from smpcore.datasets import (
+    TABLE_FORMATS,
     Dataset,
     Split,
     check_fit,
@@ -61,7 +62,8 @@ def _parser() -> argparse.ArgumentParser:
         "Trade-off opens its file.",
     )
     add = parser.add_argument
-    add("--data", required=True, help="CSV, ARFF, Parquet or .ts; or a bundled set")
+    known = ", ".join(TABLE_FORMATS)
+    add("--data", required=True, help=f"a file ({known}), or a bundled set")
     add("--target", help="the column to predict; by default the one the app takes")
     add("--group", help="a column whose rows stay together")
     add("--time", help="a column of times: folds are blocks")
