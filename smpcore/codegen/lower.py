@@ -369,6 +369,8 @@ def check_supported(model: PrototypeModel) -> None:
     ExportError
         What is not supported, and what is.
     """
+    if not isinstance(model, PrototypeModel):
+        raise ExportError("model should be the model_ of a fitted estimator.")
     kinds = sorted(["linear", *program.SIMILARITIES])
     supported = (
         f"models with {', '.join(kinds[:-1])} or {kinds[-1]} similarity "

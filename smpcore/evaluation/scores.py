@@ -331,8 +331,10 @@ def evaluate(
     Raises
     ------
     SmpcoreError
-        If there are no rows, or not as many true answers.
+        If it is given an estimator, no rows, or not as many true answers.
     """
+    if not isinstance(model, PrototypeModel):
+        raise SmpcoreError("model should be the model_ of a fitted estimator.")
     if len(X) == 0:
         raise SmpcoreError("X has no rows; give this part at least one row.")
     if len(X) != len(y):

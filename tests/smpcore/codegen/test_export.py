@@ -95,6 +95,11 @@ def test_what_cannot_be_exported_is_said(iris, changes, told):
         export(*iris[:2], **changes)
 
 
+def test_an_estimator_is_no_model():
+    with pytest.raises(ExportError, match="the model_ of a fitted"):
+        export(SMPClassifier())
+
+
 def test_the_name_comes_from_the_data_set(iris):
     model, preparation, rows = iris
     assert "iris.h" in contents(export(model, preparation))

@@ -54,7 +54,10 @@ def test_rows_of_a_class_that_the_model_has_not_seen_are_misses():
 
 
 def test_no_rows_is_said():
-    model = SMPClassifier().fit([[0.0], [1.0]], [0, 1]).model_
+    fitted = SMPClassifier().fit([[0.0], [1.0]], [0, 1])
+    model = fitted.model_
+    with pytest.raises(SmpcoreError, match="the model_ of a fitted"):
+        evaluate(fitted, [[0.0]], [0])
     with pytest.raises(SmpcoreError, match="X has no rows"):
         evaluate(model, np.empty((0, 1)), np.empty(0))
     with pytest.raises(SmpcoreError, match="2 rows and y has 1"):
