@@ -205,7 +205,7 @@ def _signed(value: float, data: cache.Parts) -> str:
     """A difference of scores: of numbers in their unit, else in percentage points."""
     if data.dataset.task == "regression":
         return "+" * (value > 0) + plain_number(value)
-    return f"{value:+.1%}"
+    return f"{100 * value:+.1f} points"
 
 
 def differences(

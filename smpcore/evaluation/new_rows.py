@@ -20,6 +20,7 @@ from smpcore.datasets import (
     as_text,
     describe_steps,
     listed,
+    plural,
     shown,
 )
 from smpcore.errors import DatasetError, SmpcoreError
@@ -330,17 +331,17 @@ def labelled(
     notices = []
     if lost := len(labels) - rows.size:
         what = "number to compare" if classes is None else "label"
-        notices.append(f"{lost:,} rows without a readable {what} are not scored.")
+        notices.append(f"Not scored: {plural(lost, 'row')} without a readable {what}.")
     y = np.asarray(values[rows], np.float64 if numeric else np.str_)
     if classes is not None:
         if numeric and (y == y.round()).all():  # 7, not 7.0
             y = y.astype(classes.dtype)
         strange = np.setdiff1d(y, classes)
         if strange.size:
-            count = np.isin(y, strange).sum()
+            count = int(np.isin(y, strange).sum())
             notices.append(
-                f"{count:,} rows have a class that the model has never seen "
-                f"({listed(strange.tolist())}): no answer to them is right."
+                f"{plural(count, 'row')} of a class that the model has never seen "
+                f"({listed(strange.tolist())}): no answer is right."
             )
     return rows, y, notices
 

@@ -361,7 +361,7 @@ class CaseExplainer:
         unused = "; ".join(filter(None, (idle["out of range"][0], idle["unseen"][0])))
         # Each column without a value with what the model takes in its place.
         counted = [
-            f"{spec.name:.50} (counts as {spec.text(x)})"
+            f"{spec.name:.50} (counts as {_filled(spec, x)})"
             for spec in self._missing(row)
             if spec.name in used
         ]
@@ -385,7 +385,7 @@ class CaseExplainer:
         text, raw = f"{spec.text(x)} {spec.unit}".strip(), row[spec.name].iloc[0]
         odd = self.preparation.report_rows(row, [spec.name])
         if odd["missing"][0]:
-            return f"missing, counts as {text}"
+            return f"missing, counts as {_filled(spec, x)} {spec.unit}".strip()
         if spec.kind == "number" and (beyond := spec.beyond(x[spec.first])):
             return f"{text} ({beyond})"
         return f"{raw!s:.50} (unseen)" if odd["unseen"][0] else text
@@ -610,3 +610,8 @@ def doubts(model: PrototypeModel, X: np.ndarray) -> list[str]:
 
 
 _NO_ADVICE = "This describes the model, not cause and effect, and is no advice."
+
+
+def _filled(spec: Input, x: np.ndarray) -> str:
+    """What a missing value counts as: a mean is no value of the column's own digits."""
+    return plain_number(x[spec.first]) if spec.kind == "number" else spec.text(x)

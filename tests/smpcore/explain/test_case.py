@@ -90,8 +90,8 @@ def test_what_is_odd_about_the_row_is_said_in_words():
     row["age"] = np.nan
     said = " ".join(of.explain(row, "a row").remarks)
     spec = next(s for s in of.preparation.inputs if s.name == "age")
-    counts_as = spec.text(np.full(of.X.shape[1], spec.fill))
-    missing = f"Missing, and kept so in the changes below: age (counts as {counts_as})."
+    counts_as = f"(counts as {spec.fill:.4g})"
+    missing = f"Missing, and kept so in the changes below: age {counts_as}."
     assert "= 99 (above what was seen: max " in said and missing in said
     assert "site <b> = elsewhere" in said
     case = of.explain(dataset.frame.iloc[[0]], "a row")
