@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from functools import cache
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -246,6 +247,19 @@ def test_story_and_texts_are_there(method):
     assert len(method.story.splitlines()) > 15
     for param in method.params:
         assert param.label and (param.help or param.scale == "flag")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_choices_that_are_shown_together_can_be_fitted(method, task):
+    X, y = (rows[::5] for rows in rows_of(task))
+    choices = [param for param in method.controls(task) if param.scale == "choice"]
+    for pair in combinations(choices, 2):
+        for options in product(*(param.options for param in pair)):
+            values = method.defaults(task)
+            values |= {p.name: v for p, (v, _) in zip(pair, options, strict=True)}
+            shown = all(p.shown_if is None or p.shown_if(values) for p in pair)
+            if shown and not any(values[p.name] in p.series_options for p in pair):
+                method.estimator(values, task).set_params(max_iter=3).fit(X, y)
 
 
 @pytest.mark.parametrize(

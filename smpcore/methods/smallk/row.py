@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from smpcore.methods.shared.method import CLASS_WEIGHT, LOSS, START_SEED, Method, Term
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.parameters import Param, advanced
+from smpcore.parameters import Param, Values, advanced
+
+
+def _any_loss(values: Values) -> bool:
+    """Mirror-Prox takes the smooth loss only."""
+    return values["solver"] == "fista"
+
+
+def _smooth(values: Values) -> bool:
+    return values["loss"] == "smooth"
+
 
 ROW = Method(
     key="smallk",
@@ -65,7 +76,7 @@ ROW = Method(
                 "flag",
                 help="A threshold for each prototype; it is not counted in k.",
             ),
-            LOSS,
+            replace(LOSS, shown_if=_any_loss),
             Param(
                 "multiclass",
                 "Several classes",
@@ -102,7 +113,9 @@ ROW = Method(
                     ("fista", "accelerated proximal gradient"),
                     ("mirror-prox", "the paper's Mirror-Prox"),
                 ),
-                help="The same relaxed problem; the paper's way needs many more steps.",
+                help="The same relaxed problem; the paper's way needs many more steps, "
+                "and the smooth loss.",
+                shown_if=_smooth,
             ),
         ),
     ),
