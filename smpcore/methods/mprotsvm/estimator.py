@@ -79,9 +79,9 @@ class MultiPrototypeSVC(PrototypeClassifier):
     start : {"random", "kmeans"}, default="random"
         Which rows share a prototype at first; a high temperature forgets it.
     n_init : int or None, default=None
-        New starts with 3, 5, 10, 20, ... prototypes per class; other numbers start
-        from the best fit of fewer, with one prototype of each class split. None takes
-        2 for small tables, else 1.
+        New starts with 3, 5, 6, 10, 12, 20, ... prototypes per class; other numbers
+        start from the best fit of fewer, with one prototype of each class split. None
+        takes 2 for small tables, else 1.
     tol : float, default=1e-2
         Stop when the objective is certified to be this close to the best for the
         final assignments, relatively.

@@ -385,8 +385,8 @@ def affordable_inits(problem: problems.SVMProblem) -> int:
 def starts_anew(count: int) -> bool:
     """Whether fits of that many prototypes per class have new starts.
 
-    They are 1, 3, 5, 10, 20, 40, ...: all of them up to a number cost about twice as
-    much as the largest.
+    They are 1, 3, 5, 6, 10, 12, 20, ...: all of them up to a number cost about three
+    times as much as the largest.
     """
     while count > 5 and count % 2 == 0:
         count //= 2

@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from smpcore import PrototypeModel, SmpcoreError
+from smpcore import METHODS, PrototypeModel, SmpcoreError
 from smpcore.errors import Caution
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm import problem as mprotsvm_problem
@@ -18,6 +18,7 @@ from smpcore.methods.mprotsvm.fit import (
     alternate,
     best_assignment,
     split_state,
+    starts_anew,
 )
 from smpcore.methods.mprotsvm.problem import Monitor
 from smpcore.methods.shared.gram import make_semidefinite
@@ -364,3 +365,11 @@ def test_too_many_rows_to_compare_get_landmarks_and_a_caution(no_gram, monkeypat
     monkeypatch.setattr(mprotsvm_problem, "MOST_MAP_BYTES", 10_000)
     with pytest.raises(SmpcoreError, match=r"landmarks=30 with 149 different .*fewer"):
         MultiPrototypeSVC(kernel="rbf", landmarks=30).fit(X, y)
+
+
+def test_the_words_name_the_numbers_of_prototypes_that_start_anew():
+    method = METHODS["mprotsvm"]
+    *most, last = (str(n) for n in range(2, 21) if starts_anew(n))
+    words = f"{', '.join(most)} and {last} prototypes"
+    assert words in method.param("n_init").help
+    assert " ".join(method.story.split()).count(words) == 2
