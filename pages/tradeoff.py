@@ -17,7 +17,8 @@ def _progress(jobs: list) -> None:
     running = [job for job in jobs if job.running]
     done, fits = sum(job.n_done for job in jobs), sum(job.n_fits for job in jobs)
     left = [job.seconds_left for job in running if job.seconds_left is not None]
-    text = f"{done} of {fits} fits" if fits else "Waiting for a free core"
+    waiting = running and not fits
+    text = "Waiting for a free core" if waiting else f"{done} of {fits} fits"
     if left:
         text += f", about {sum(left):.0f} s left of what has begun"
     elif not running and done < fits:

@@ -114,6 +114,7 @@ def test_more_folds_than_rows_is_a_sentence(monkeypatch):
     app.number_input(key="sweep_folds").set_value(10).run()
     app = _finished(app)
     assert "ask for fewer folds" in said(app)
+    assert "Waiting" not in said(app)
     assert not app.exception
 
 
