@@ -60,6 +60,7 @@ def test_export_says_what_one_answer_would_reach(rare):
     dead = opened(rare | DEAD, "export.py")
     words = "The model uses no input, it always answers 'well'"
     until(dead, lambda page: words in said(page))
+    assert "It needs no column for this model" in said(opened(rare | DEAD, "apply.py"))
 
 
 def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):

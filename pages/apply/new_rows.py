@@ -72,11 +72,12 @@ def expected(data: cache.Parts, used: Collection[str]) -> None:
     if carried:
         names = escape_markdown(list_names(carried, 8))
         others += f" Carried into the predictions, if the file has them: {names}."
-    these = f"these {len(inputs):,} columns, in any order"
+    these = "should have this column" if inputs else "needs no column for this model"
+    if len(inputs) > 1:
+        these = f"should have these {len(inputs):,} columns, in any order"
+    target = escape_markdown(short_label(data.dataset.target))
     st.caption(
-        f"It should have {these if len(inputs) > 1 else 'this column'}; "
-        f"with {escape_markdown(short_label(data.dataset.target))} as well, the "
-        f"predictions are scored.{others}"
+        f"It {these}; with {target} as well, the predictions are scored.{others}"
     )
     if lines:
         show_table(lines)
