@@ -256,7 +256,7 @@ def _boxed(at: np.ndarray, beside: np.ndarray) -> np.ndarray:
 def _units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Mean and unit of each feature; the unit of a constant one is infinite."""
     center, scale = rows.mean(axis=0), rows.std(axis=0)
-    return center, np.where(scale > 1e-12 * (1 + np.abs(center)), scale, np.inf)
+    return center, np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
 
 
 def map_problem(n_rows: int, n_features: int) -> str:

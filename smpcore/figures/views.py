@@ -124,7 +124,7 @@ def axis_view(
 def pca_view(X: np.ndarray) -> View:
     """Show the plane in which the standardised training rows spread most."""
     center, scale = X.mean(axis=0), X.std(axis=0)
-    scale = np.where(scale > 1e-12 * (1 + np.abs(center)), scale, np.inf)
+    scale = np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
     values, planes = _first_two(np.cov((X - center) / scale, rowvar=False))
     finite = np.where(np.isfinite(scale), scale, 0.0)
     share = values[[-1, -2]] / max(values.sum(), 1e-300)

@@ -157,6 +157,13 @@ def test_a_constant_feature_stays_what_it_is(wine):
     )
 
 
+def test_a_map_is_the_same_in_any_unit(wine):
+    rows, others, _, *layout = wine
+    tiny = map_view(rows * 1e-12, others * 1e-12, *layout).nodes(30)
+    expected = map_view(rows, others, *layout).nodes(30)
+    np.testing.assert_allclose(tiny * 1e12, expected, rtol=1e-6)
+
+
 def test_it_can_be_ended(wine):
     rows, others, *_ = wine
     shares = []

@@ -98,6 +98,13 @@ def test_convergence_names_phases_and_leaves_out_gaps_that_are_unknown():
     assert list(figure.data[1].x) == [1.0, 3.0]
 
 
+def test_the_plane_is_the_same_in_any_unit(iris):
+    X, _ = iris
+    view, tiny = figures.pca_view(X), figures.pca_view(X * 1e-12)
+    np.testing.assert_allclose(tiny.project(X * 1e-12), view.project(X), atol=1e-9)
+    assert tiny.x_label == view.x_label
+
+
 @pytest.fixture(scope="module")
 def diabetes():
     dataset = load_dataset("diabetes")

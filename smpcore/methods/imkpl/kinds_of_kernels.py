@@ -244,7 +244,7 @@ class FeatureKernels:
         """Kernels of rows, shape (n_samples, n_features), scaled units."""
         counts = np.ones(len(X)) if counts is None else counts
         widths = squared_differences(X, counts)
-        constant = widths <= 1e-12 * (1.0 + np.abs(X).max(axis=0)) ** 2
+        constant = widths <= 1e-12 * np.abs(X).max(axis=0) ** 2
         widths[constant] = 1.0
         return cls(np.ascontiguousarray(X.T), widths, constant, counts)
 
