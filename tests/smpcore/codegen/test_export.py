@@ -64,6 +64,7 @@ def test_one_call_gives_a_zip_for_every_target(iris, target):
         files = contents(packed)
         readme = files["README.md"].decode()
         assert [name for name in files if f"`{name}`" not in readme] == []
+        assert "weights in all, 3 classes" in readme  # inputs are in the title
         compiled, width = compile_model(model, preparation), NUMBERS[number]
         number_of = model_id(quantise(compiled, width) if width else compiled)
         assert f"ID `{number_of}`" in readme
