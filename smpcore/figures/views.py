@@ -125,16 +125,22 @@ def pca_view(X: np.ndarray) -> View:
     """Show the plane in which the standardised training rows spread most."""
     center, scale = X.mean(axis=0), X.std(axis=0)
     scale = np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
-    values, planes = _first_two(np.cov((X - center) / scale, rowvar=False))
+    Z = (X - center) / scale
+    if len(Z) < Z.shape[1]:  # a matrix of features by features takes minutes
+        _, lengths, vectors = np.linalg.svd(Z, full_matrices=False)
+        values, planes = _first_two(lengths[::-1] ** 2, vectors[::-1].T)
+    else:
+        values, planes = _first_two(*np.linalg.eigh(np.cov(Z, rowvar=False)))
     finite = np.where(np.isfinite(scale), scale, 0.0)
     share = values[[-1, -2]] / max(values.sum(), 1e-300)
     axes, reading = planes.T * finite, planes / scale[:, None]
     return _window(X, center, axes, reading, share, "standardised rows (PCA)")
 
 
-def _first_two(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _first_two(
+    values: np.ndarray, vectors: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues, ascending, and the vectors of the two largest, these first."""
-    values, vectors = np.linalg.eigh(matrix)
     vectors = vectors[:, [-1, -2]]
     # A fixed sign, so that the picture does not flip between machines.
     return values, vectors * np.sign(vectors[np.abs(vectors).argmax(axis=0), [0, 1]])
@@ -173,7 +179,7 @@ def similarity_view(X: np.ndarray) -> View:
     mean = sum(K / unit for K, unit in zip(blocks, units, strict=True))
     centred = mean - mean.mean(axis=0)
     centred -= centred.mean(axis=1, keepdims=True)
-    values, vectors = _first_two((centred + centred.T) / 2)
+    values, vectors = _first_two(*np.linalg.eigh((centred + centred.T) / 2))
     positive = np.maximum(values, 0.0).sum()
     share = values[[-1, -2]] / max(positive, 1e-300)
     mixes = vectors / np.sqrt(np.maximum(values[[-1, -2]], 1e-12 * positive + 1e-300))

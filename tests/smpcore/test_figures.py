@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.decomposition import PCA
 
 from smpcore import (
     SMPClassifier,
@@ -103,6 +104,15 @@ def test_the_plane_is_the_same_in_any_unit(iris):
     view, tiny = figures.pca_view(X), figures.pca_view(X * 1e-12)
     np.testing.assert_allclose(tiny.project(X * 1e-12), view.project(X), atol=1e-9)
     assert tiny.x_label == view.x_label
+
+
+def test_the_plane_of_few_rows_takes_no_matrix_of_features(iris, monkeypatch):
+    X = iris[0] @ np.random.default_rng(0).normal(size=(4, 500))
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    first, second = PCA(2).fit(Z).explained_variance_ratio_
+    monkeypatch.delattr(np, "cov")
+    view = figures.pca_view(X)
+    assert (f"{first:.1%}" in view.x_label) and (f"{second:.1%}" in view.y_label)
 
 
 @pytest.fixture(scope="module")
