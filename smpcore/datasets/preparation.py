@@ -515,11 +515,10 @@ class Preparation:
             ("chol") and ``unseen`` ("site = west"), as for `report`: empty where there
             is none, several joined by "; ", at most `MOST_NAMED` of them.
         """
-        self._require(frame)
+        inputs = [one for one in self.inputs if names is None or one.name in names]
+        self._require(frame, inputs)
         named = {what: _Named(len(frame)) for what in ("missing", "unseen", "range")}
-        for spec in self.inputs:
-            if names is not None and spec.name not in names:
-                continue
+        for spec in inputs:
             column, name = frame[spec.name], shorten_name(spec.name, 50)
             missing, unseen, out = _mended(column, spec)
             named["missing"].add(missing, lambda some, name=name: [name] * len(some))
@@ -543,8 +542,8 @@ class Preparation:
         whats = {"out of range": "range", "missing": "missing", "unseen": "unseen"}
         return {title: named[what].texts() for title, what in whats.items()}
 
-    def _require(self, frame: pd.DataFrame) -> None:
-        absent = [spec.name for spec in self.inputs if spec.name not in frame]
+    def _require(self, frame: pd.DataFrame, inputs: Iterable[Input] = ()) -> None:
+        absent = [one.name for one in inputs or self.inputs if one.name not in frame]
         if absent:
             raise DatasetError(
                 f"The table has no column {listed(absent)}; it should have the columns "

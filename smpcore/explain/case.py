@@ -345,8 +345,8 @@ class CaseExplainer:
 
     def _missing(self, row: pd.DataFrame) -> list[Input]:
         """Columns without a value."""
-        inputs, report = self.preparation.inputs, self.preparation.report_rows
-        return [spec for spec in inputs if report(row, [spec.name])["missing"][0]]
+        missing = self.preparation.report(row)["missing"]
+        return [spec for spec in self.preparation.inputs if missing[spec.name]]
 
     def remarks(self, row: pd.DataFrame, x: np.ndarray) -> tuple[str, ...]:
         """What is odd about the row's values."""

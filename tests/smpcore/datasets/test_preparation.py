@@ -86,7 +86,11 @@ def test_numbers_keep_the_digits_of_their_column():
 
 def test_report_counts_per_column():
     data = made(frame())
-    report = prepare(data, ROWS).report(data.frame)
+    preparation = prepare(data, ROWS)
+    report = preparation.report(data.frame)
+    # Of one column nothing else is looked at: of thousands each is asked for alone.
+    alone = preparation.report_rows(data.frame[["number"]], ["number"])
+    assert alone["missing"].tolist() == ["", "number", "", ""]
     assert report.index.tolist() == ["number", "whole", "colour", "flag"]
     assert report.to_numpy().tolist() == [[1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 0, 0]]
 
