@@ -49,7 +49,7 @@ class Row {
     Object.assign(this, { app, name: control.name, id: newId(), active: false });
     this.title = el("label", { for: this.id });
     this.tip = el("span", { class: "tip", role: "tooltip", id: `${this.id}-tip` });
-    this.help = el("button", { type: "button", class: "help", "aria-label": "Help" }, "?");
+    this.help = el("button", { type: "button", class: "help" }, "?");
     this.help.setAttribute("aria-describedby", this.tip.id);
     this.head = el("div", { class: "head" }, this.title, this.help, this.tip);
     this.node = el("div", { class: "row", "data-name": control.name }, this.head);
@@ -57,6 +57,7 @@ class Row {
 
   describe(control) {
     setText(this.title, control.label);
+    this.help.ariaLabel = `Help for ${control.label}`;
     setText(this.tip, control.help ?? "");
     this.help.style.visibility = control.help ? "visible" : "hidden";
     // Under a heading of the same word the label is for those who hear the page.

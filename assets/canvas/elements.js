@@ -62,9 +62,10 @@ export function button(text, name, act, lines = "") {
   return node;
 }
 
-/** Offer a button, or say in its title why it does nothing now. */
+/** Offer a button, or say in its title why it does nothing now. With the focus it keeps that. */
 export function offer(node, why, usual = "") {
-  node.disabled = Boolean(why);
+  node.ariaDisabled = Boolean(why);
+  node.disabled = why && !node.matches(":focus");
   node.title = why || usual;
 }
 

@@ -99,6 +99,8 @@ class LiveFigure {
     }, { signal });
     window.addEventListener("popstate", () => location.hash || leave(), { signal });
     document.addEventListener("keydown", ({ key }) => key === "Escape" && this.present.on && this.present.button.click(), { signal });
+    // A button that keeps the focus though it is not offered: `offer`.
+    this.root.addEventListener("click", (event) => event.target.closest("[aria-disabled=true]") && event.stopPropagation(), true);
     this.root.addEventListener("keydown", (event) => {
       // Letters typed into a field are not Streamlit's shortcuts.
       if (event.target.matches("input, select") && !event.ctrlKey && !event.metaKey) event.stopPropagation();

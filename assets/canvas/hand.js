@@ -52,7 +52,7 @@ export class Hand {
       if (!TOOLS[this.tool].adds) this.take("add");
     });
     this.undo = button("Undo", "Nothing to undo", () => this.takeBack(), "M8 4L3 9l5 5M3 9h11a5 5 0 0 1 0 11H8");
-    this.undo.disabled = true;
+    this.setUndo("");
     this.editing = el("span", { class: "group" }, ...this.tools, this.classes, this.value);
     this.zooms = [
       button("Out", "Zoom out", () => plot.zoom(1 / 1.5), `${LENS}M7 10h6`),
@@ -94,13 +94,13 @@ export class Hand {
   /** Undo. While a message is on its way nobody knows what is left to undo: then later. */
   takeBack() {
     if (this.app.messenger.busy) this.undos = (this.undos ?? 0) + 1;
-    else if (!this.undo.disabled) this.app.edit({ op: "undo" });
+    else if (this.undo.ariaDisabled !== "true") this.app.edit({ op: "undo" });
   }
 
   /** An answer is painted: undo what was asked for meanwhile, if there is something. */
   goOn() {
     if (!this.undos || this.app.messenger.busy) return;
-    this.undos = this.undo.disabled ? 0 : this.undos - 1;
+    this.undos = this.undo.ariaDisabled === "true" ? 0 : this.undos - 1;
     this.takeBack();
   }
 

@@ -216,6 +216,7 @@ export class Report {
     const text = [this.app.scene.alt, ...facts, canonical ? "" : coarse ?? "Preview"].filter(Boolean).join(". ");
     this.app.plot.canvas.setAttribute("aria-label", text);
     this.read(...(this.last ?? [null, -1]));
+    if (canonical) this.timer = setTimeout(() => setText(this.spoken, facts.join(". ")), 300);
   }
 
   /** Say what is at a place: a point, or the scores. */

@@ -199,6 +199,10 @@ def test_who_does_not_see_the_figure_can_work_with_it(visit):
     before = told.inner_text()
     figure.press("]")
     expect(told).not_to_have_text(before)
+    slider(page, "lam").press("ArrowRight")
+    expect(told).to_contain_text("Validation accuracy")
+    name = slider(page, "lam").evaluate("node => node.labels[0].textContent")
+    expect(page.get_by_role("button", name=f"Help for {name}")).to_have_count(1)
     details = page.locator("#" + figure.get_attribute("aria-details"))
     details.locator("summary").press("Enter")
     expect(details.get_by_role("table", name="Prototypes")).to_be_visible()
@@ -414,7 +418,10 @@ def test_what_cannot_be_done_is_not_offered(visit):
         page.keyboard.press("+")
     expect(closer).to_be_disabled()
     expect(closer).to_have_attribute("title", "This is the closest zoom")
-    fit.click()
+    fit.press("Enter")
+    expect(fit).to_be_disabled()
+    page.wait_for_timeout(100)
+    expect(fit).to_be_focused()  # the keyboard stays where it is
     expect(closer).to_be_enabled()
     points = heard(page)["points"]
     bar.get_by_role("button", name="Add (tool)").press("Enter")
