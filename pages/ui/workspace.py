@@ -313,7 +313,7 @@ def pin_button(context: Context, place: Any) -> None:
     held = session.get().pinned == here
     place.button(
         "Unpin A" if held else "Pin as A",
-        key="unpin" if held else "pin",
+        key="pin",
         icon=":material/keep_off:" if held else ":material/keep:",
         on_click=_pin,
         args=(None if held else here, context.choice),
