@@ -42,12 +42,14 @@ FAINT = """() => {
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["tradeoff", "performance", "export"])
+@pytest.mark.parametrize("path", ["tradeoff", "performance", "export", "papers"])
 def test_text_stands_out(visit, path, theme):
     page = visit(f"{path}?data=moons", color_scheme=theme)
     expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible(timeout=60_000)
     if path == "tradeoff":
         expect(page.get_by_role("button", name="Refine")).to_be_visible(timeout=60_000)
+    if path == "papers":
+        expect(page.locator(".textpoint").first).to_be_visible(timeout=60_000)
     rested(page)
     # What was stale fades in, on a busy machine slowly.
     wait_until(page, lambda: page.evaluate(FAINT) == [])
@@ -79,5 +81,8 @@ def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):
         if link.evaluate("node => node === document.activeElement"):
             break
     assert link.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    main = page.get_by_test_id("stMain")  # what scrolls is a stop, too
+    main.focus()
+    assert main.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
     # One chart, A against B, has buttons to zoom; the maps have none.
     assert page.get_by_role("button", name="Zoom in").count() == 1
