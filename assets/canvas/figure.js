@@ -89,6 +89,9 @@ class LiveFigure {
     this.resized.observe(plot.box);
     this.resized.observe(strip.canvas);
     this.resized.observe(stepper.curve);
+    this.drawn = new MutationObserver(() => this.keepFocus());
+    document.addEventListener("focusin", ({ target }) => (this.focused = target), { signal: this.signal });
+    this.drawn.observe(document.body, { childList: true, subtree: true });
     // A message behind a click on a page's link would name this page: Streamlit draws the
     // other one and then an empty one. Behind Back it would take its place: Streamlit then
     // forgets that it was Back.
@@ -121,11 +124,21 @@ class LiveFigure {
     if (this.scene) this.report.idle();
   }
 
+  /** Streamlit makes a lesson's buttons anew: its text takes the focus that is lost with them. */
+  keepFocus() {
+    if (document.activeElement !== document.body || this.focused?.isConnected || !navigator.userActivation?.hasBeenActive) return;
+    const lesson = document.querySelector(".st-key-lesson");
+    if (!lesson) return;
+    lesson.tabIndex = -1;
+    lesson.focus({ preventScroll: true });
+  }
+
   /* -- what the server says -- */
 
   /** A payload has come, or the same one again (after a change of theme, say). */
   receive(bytes, trigger) {
     this.trigger = trigger;
+    this.keepFocus();
     const { guard, plot } = this;
     guard.draw("the colours", plot.box, () => this.readTheme());
     if (!bytes?.length) return;
@@ -428,6 +441,7 @@ class LiveFigure {
   stop() {
     this.stopper.abort();
     this.resized.disconnect();
+    this.drawn.disconnect();
     this.messenger.stop();
     this.controls.stop();
     this.stepper.stop();

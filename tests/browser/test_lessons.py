@@ -90,6 +90,7 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
     for at, step in enumerate(steps, 1):
         expect(bar).to_contain_text(f"step {at} of {len(steps)}")
         expect(bar).to_contain_text(step["title"])
+        expect(page.locator(".st-key-lesson:focus-within")).to_have_count(1)
         if "question" in step:
             # Predict first: no number of the model is on the screen.
             told = page.locator(".four > div, .numbers > div")
