@@ -5,7 +5,7 @@ import streamlit as st
 from pages.apply import new_rows
 from pages.state import session
 from pages.ui import readouts
-from pages.ui.elements import problems_shown, trained_on
+from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.text import message
 from pages.work import cache
 from smpcore.codegen import used_inputs
@@ -17,6 +17,7 @@ with problems_shown(st.error, stop=True):
     data = context.data
     trained_on(context)
     file = new_rows.upload(data)
+    await_fit(context)
     model = context.model()
     used = used_inputs(model, data.preparation)
     # Forbidden columns are checked, too: no model uses them, the file may have them.

@@ -17,7 +17,14 @@ from pages.export import (
 )
 from pages.state import session
 from pages.ui import exports
-from pages.ui.elements import is_waiting, problems_shown, table, trained_on, visit_task
+from pages.ui.elements import (
+    await_fit,
+    is_waiting,
+    problems_shown,
+    table,
+    trained_on,
+    visit_task,
+)
 from pages.ui.text import define, message
 from smpcore.evaluation import ComparedFormat
 
@@ -37,6 +44,7 @@ def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
 with problems_shown(stop=True):
     context = session.resolved()
     trained_on(context, f" {context.operating}." if context.operating else "")
+    await_fit(context)
 chosen = settings.controls(exports.usual_name(context))
 with problems_shown():  # the Python below can be had all the same
     opened = context.choice.open_test, context.times_opened

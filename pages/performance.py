@@ -6,7 +6,7 @@ from pages.performance import confusion, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui import readouts
-from pages.ui.elements import problems_shown, trained_on
+from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.readouts import TITLES
 from pages.ui.text import message
 from smpcore.datasets import suggest_codes
@@ -28,6 +28,7 @@ SECTIONS = {
 with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
+    await_fit(context)
     estimator = context.fit().finished()
 trained_on(context)
 used = context.with_threshold(estimator).model_

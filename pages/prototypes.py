@@ -6,7 +6,7 @@ from pages.prototypes import answers, detail, model_context, report, stability
 from pages.prototypes.model_context import with_model
 from pages.state import session, widget_state
 from pages.ui import readouts
-from pages.ui.elements import problems_shown, trained_on
+from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.text import message
 
 SECTIONS = {
@@ -23,6 +23,7 @@ with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
     detail.forbidden(context)
+    await_fit(context)
     model = context.model()
 if stability.lists_parameter(context):
     SECTIONS |= {"Alternatives": stability.alternatives}

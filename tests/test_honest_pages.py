@@ -13,7 +13,7 @@ from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_store
 from pages.state.context import resolve
 from pages.ui import exports
-from pages.work import studies
+from pages.work import fits, studies, tasks
 from smpcore import Dataset, load_dataset
 from tests.app import bring, brought, kernels, metrics, opened, said, session_of, until
 from tests.test_app import _payload
@@ -136,3 +136,14 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
     assert all("majority-class baseline" in text for text in opened_parts)
     state = state_file.read(state_file.write(state_file.Saved(opened=choice.opened)))
     assert state.opened == ({digest: times} if times else {})
+
+
+@pytest.mark.parametrize("page", ["prototypes", "performance", "apply", "export"])
+def test_a_page_whose_model_is_being_fitted_shows_how_far_it_is(page, monkeypatch):
+    monkeypatch.setattr(fits, "QUICK_SECONDS", 0.0)
+    monkeypatch.setattr(fits.Fit, "wait", lambda fit, seconds: False)
+    monkeypatch.setattr(tasks.Task, "wait", lambda task, seconds: False)
+    app = opened({"data": "moons", "lam": f"0.0012{len(page)}"}, f"{page}.py")
+    (bar,) = app.get("progress")
+    assert bar.proto.text == "Fitting the model: 0 %"
+    assert "Stop" in [button.label for button in app.button]

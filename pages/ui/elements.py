@@ -169,6 +169,8 @@ def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
 
 #: Running work is looked at this often.
 POLL_SECONDS = 0.5
+#: A page waits so long for its model, then shows how far its fit is.
+FIT_SECONDS = 1.0
 
 
 def visit_task(name: str, key: Any, work: Callable[..., Any], **options: Any) -> Task:
@@ -207,13 +209,13 @@ def start_all(tasks: Iterable[Task]) -> None:
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _show_progress(task: Task, words: str, stoppable: bool) -> None:
+def _show_progress(task: Task, words: str, stop: Callable[[], None] | None) -> None:
     if task.wait(0.0):
         st.rerun()
     done = min(0.99, float(task.progress[0]))
-    button = "Stop" if stoppable else ""
+    button = "Stop" if stop else ""
     text = f"{words}: {100 * done:.0f} %"
-    progress_bar(done, text, button, key=f"stop {words}", on_click=task.leave)
+    progress_bar(done, text, button, key=f"stop {words}", on_click=stop)
     if task.where:
         st.caption(task.where)
 
@@ -226,8 +228,17 @@ def is_waiting(
         task.start()
     waiting = not task.wait(seconds)
     if waiting:
-        _show_progress(task, words, stoppable)
+        _show_progress(task, words, task.leave if stoppable else None)
     return waiting
+
+
+def await_fit(context: Context) -> None:
+    """Show how far the model of a page is, and end the page, until it is there."""
+    fit = context.fit()
+    fit.join()
+    if not fit.wait(FIT_SECONDS):
+        _show_progress(fit.task, "Fitting the model", fit.stop)
+        st.stop()
 
 
 #: A file travels as one message, of which the server sends 100 MB at most.
