@@ -71,9 +71,13 @@ class Teacher:
         return taught[key]
 
 
-def _subsample(rows: Rows) -> np.ndarray:
-    """Rows that the teacher learns from."""
-    return np.arange(len(rows.cases))[:: -(-len(rows.cases) // MOST_ROWS)]
+def _subsample(problem: AnyProblem) -> np.ndarray:
+    """Rows that the teacher learns from: of each class one at least."""
+    Y = problem.rows.Y
+    chosen = np.arange(Y.shape[1])[:: -(-Y.shape[1] // MOST_ROWS)]
+    if problem.classes is None:
+        return chosen
+    return np.union1d(chosen, [*Y.argmax(axis=1), *Y.argmin(axis=1)])
 
 
 def _targets(rows: Rows) -> np.ndarray:
@@ -86,7 +90,7 @@ def _svm(problem: AnyProblem, similarity: Similarity, teacher: Teacher) -> np.nd
     from sklearn.svm import SVC, SVR
 
     rows = problem.rows
-    learned = _subsample(rows)
+    learned = _subsample(problem)
     settings = {"kernel": "precomputed", "C": teacher.C}
     if similarity.kind == "rbf":
         inputs, settings = rows.cases, {"gamma": similarity.gamma, "C": teacher.C}
@@ -112,7 +116,7 @@ def _linear(
     from sklearn.linear_model import Lasso, LassoCV, Ridge, RidgeCV
 
     rows, alpha = problem.rows, teacher.alpha
-    learned = _subsample(rows)
+    learned = _subsample(problem)
     S = similarity.values(rows.cases, rows.cases[learned])
     if teacher.kind == "ridge":
         chosen = RidgeCV(alphas=np.logspace(-4, 2, 13))

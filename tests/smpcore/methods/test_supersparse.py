@@ -272,6 +272,13 @@ def test_a_teacher_of_ones_own_sees_rows_in_their_units():
     assert not hasattr(estimator.target, "coef_")
 
 
+def test_a_teacher_of_a_part_of_the_rows_sees_every_class():
+    y = np.arange(4100) % 2
+    y[1] = 2
+    X = np.column_stack([y, np.linspace(0.0, 1.0, len(y))])
+    assert (SuperSparseClassifier(6, target="teacher").fit(X, y).predict(X) < 2).any()
+
+
 @pytest.mark.parametrize("start", ["auto", "kmeans", "greedy"])
 def test_no_two_prototypes_start_at_the_same_place(start):
     rng = np.random.default_rng(0)
