@@ -16,6 +16,7 @@ from smpcore.methods.shared.row_blocks import row_blocks
 from smpcore.methods.shared.starts import MOST_ROWS, kmeans_centers
 from smpcore.methods.supersparse import problem as problems
 from smpcore.methods.supersparse import value_solvers
+from smpcore.methods.supersparse.kernel import clip
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
@@ -188,17 +189,22 @@ class Search:
     def separated(self, Z: np.ndarray) -> np.ndarray:
         """Take the equal ones away and add greedy rows up to the number asked for.
 
-        Equal prototypes have equal gradients: they would never part.
+        Equal prototypes have equal gradients: they would never part. So all are brought
+        into the box before.
         """
-        n, objective = self.n_prototypes, self.objective
-        _, first = np.unique(Z, axis=0, return_index=True)
-        Z = Z[np.sort(first)]
-        if len(Z) < n:
-            Z = greedy_rows(objective, Z, self._pool(), n - len(Z))
-        if len(Z) < n:
-            pool = np.unique(objective.rows.pool, axis=0)
-            Z = greedy_rows(objective, Z, pool, n - len(Z))
+        n, Z = self.n_prototypes, self._inside(Z)
+        for pool in (self._pool, lambda: self.objective.rows.pool):
+            if len(Z) < n:
+                few = self._inside(pool())
+                Z = greedy_rows(self.objective, Z, few, n - len(Z))
         return Z
+
+    def _inside(self, Z: np.ndarray) -> np.ndarray:
+        """Those that differ once they are brought into the box, or into the ball."""
+        Z = np.array(Z, dtype=np.float64, order="C")
+        clip(Z, self.box.low, self.box.high, self.box.radius)
+        _, first = np.unique(Z, axis=0, return_index=True)
+        return Z[np.sort(first)]
 
     def resized(self, Z: np.ndarray, removal: str = "rise") -> np.ndarray:
         """Make a warm start of another number of prototypes out of solved ones.
@@ -215,15 +221,9 @@ class Search:
 
     def _first(self, state: problems.SuperSparseState | None) -> np.ndarray:
         """Prototypes to start from, inside the box."""
-        box = self.box
         if state is not None:
-            Z = self.resized(state.Z, self.removal)
-        else:
-            Z = self.choose_start()
-            if box.radius > 0:
-                length = np.linalg.norm(Z, axis=1, keepdims=True)
-                Z = Z * (box.radius / np.maximum(length, box.radius))
-        return np.clip(Z, box.low, box.high)
+            return self.resized(state.Z, self.removal)
+        return self.choose_start()
 
     def _solved(self, Z: np.ndarray) -> problems.Solution:
         """Solve from a start, and once more where prototypes are dead or idle."""
@@ -258,7 +258,7 @@ class Search:
             alive = problems.without_idle(few, Z)
         if len(alive) == len(Z):
             return None
-        Z = np.clip(self.resized(alive), self.box.low, self.box.high)
+        Z = self.resized(alive)
         few = self.objective.condensed(Z)
         F = few.refit(few.similarities(Z))[0]
         return Z if F < solution.objective[-1] else None

@@ -289,6 +289,8 @@ def test_no_two_prototypes_start_at_the_same_place(start):
     twins = SuperSparseState(np.repeat(fitted.state_.Z[:1], 10, axis=0))
     warm = SuperSparseClassifier(10).solve(fitted.problem(X, y), twins)
     assert len(np.unique(warm.start_, axis=0)) == 10
+    boxed = SuperSparseClassifier(5, start=start, box=(-0.2, 0.2)).fit(X, y)
+    assert len(np.unique(boxed.start_, axis=0)) == 5
 
 
 def test_dead_prototypes_are_revived():
