@@ -23,8 +23,8 @@ ROW = method.Method(
     key="imkpl",
     title="IMKPL: mixes of real cases",
     summary=(
-        "Mixes of a few real cases decide: the most similar one wins. Drag κ and watch "
-        "how many features count."
+        "Mixes of a few real cases decide: those that describe an input vote on its "
+        "class. Drag κ and watch how many features count."
     ),
     estimators={"classification": IMKPLClassifier},
     params=(
