@@ -297,7 +297,7 @@ def score_answers(
     """
     if classes is None:
         truth = np.asarray(truth, dtype=np.float64)
-        return RegressionScores(truth, answers, clusters)
+        return RegressionScores(truth, answers, clusters, weights)
     if (class_numbers(truth, classes) < 0).any():  # no model of these can be right
         classes = np.union1d(classes, truth)
     numbers = [class_numbers(labels, classes) for labels in (truth, answers)]
@@ -340,7 +340,7 @@ def evaluate(
     if len(X) != len(y):
         raise SmpcoreError(f"X has {len(X)} rows and y has {len(y)}; give as many.")
     if model.classes is None:
-        return score_answers(y, model.predict(X), None, clusters)
+        return score_answers(y, model.predict(X), None, clusters, weights)
     answers = model.decide(model.scores(X))
     truth = class_numbers(y, model.classes)
     if (truth < 0).any():
@@ -360,13 +360,14 @@ class RegressionScores:
     ----------
     truth, answers : ndarray of shape (n_samples,), user's units
         True and predicted number of each row.
-    clusters : ndarray of int, shape (n_samples,), optional
-        Which rows depend on each other.
+    clusters, weights : ndarray of shape (n_samples,), optional
+        Which rows depend on each other; how much each counts.
     """
 
     truth: np.ndarray
     answers: np.ndarray
     clusters: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @cached_property
     def rows(self) -> int:
@@ -381,17 +382,17 @@ class RegressionScores:
     @cached_property
     def mae(self) -> float:
         """Mean absolute error."""
-        return float(self.errors.mean())
+        return self._mean(self.errors)
 
     @cached_property
     def rmse(self) -> float:
         """Root of the mean squared error: large errors count for more."""
-        return math.sqrt(np.mean(self.errors**2))
+        return math.sqrt(self._mean(self.errors**2))
 
     @cached_property
     def r2(self) -> float:
         """Share of the variance that is explained; NaN where the truth has none."""
-        variance = np.var(self.truth)
+        variance = self._mean((self.truth - self._mean(self.truth)) ** 2)
         return float(1 - self.rmse**2 / variance) if variance > 0 else math.nan
 
     @property
@@ -400,7 +401,7 @@ class RegressionScores:
 
         Over clusters where rows depend on each other; NaN of a single cluster.
         """
-        return mean_interval(self.errors, self.clusters)
+        return mean_interval(self.errors, self.clusters, weights=self.weights)
 
     def as_dict(self, median: float) -> dict[str, Any]:
         """The scores by name, for a file, beside always predicting a number."""
@@ -421,7 +422,10 @@ class RegressionScores:
 
     def always(self, answer: float) -> float:
         """Give the mean absolute error of one answer to every row."""
-        return float(np.abs(self.truth - answer).mean())
+        return self._mean(np.abs(self.truth - answer))
+
+    def _mean(self, values: np.ndarray) -> float:
+        return float(np.average(values, weights=self.weights))
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,11 @@ from smpcore.evaluation import (
     reliability,
     wilson,
 )
-from smpcore.evaluation.scores import count_answers, effective_rows
+from smpcore.evaluation.scores import (
+    count_answers,
+    effective_rows,
+    score_answers,
+)
 from tests.shown import oracle
 
 
@@ -68,6 +72,17 @@ def test_what_a_single_row_cannot_tell_is_nan():
     scores = RegressionScores(np.array([2.0]), np.array([5.0]))
     assert scores.mae == scores.rmse == 3.0
     assert np.isnan([scores.r2, *scores.interval]).all()
+
+
+def test_a_weight_of_a_number_is_the_row_so_many_times():
+    truth, answers, weights = np.random.default_rng(0).uniform(size=(3, 20))
+    times = np.ceil(3 * weights).astype(int)
+    weighed = score_answers(truth, answers, None, weights=times)
+    rows = score_answers(np.repeat(truth, times), np.repeat(answers, times), None)
+    for name in ("mae", "rmse", "r2"):
+        assert getattr(weighed, name) == pytest.approx(getattr(rows, name))
+    assert weighed.always(0.5) == pytest.approx(rows.always(0.5))
+    assert weighed.interval[0] < weighed.mae < weighed.interval[1]
 
 
 def test_where_all_are_found_shares_are_adjusted():
