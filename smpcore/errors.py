@@ -81,7 +81,8 @@ def require_finite(
     X may be sparse; what is no array yet is returned as one of float64. `first` is the
     number of the first row, where X is a block of a larger table.
     """
-    X = X if issparse(X) else checked(np.asarray, X, dtype=np.float64)
+    if not issparse(X) and (type(X) is not np.ndarray or X.dtype != np.float64):
+        X = checked(np.asarray, X, dtype=np.float64)
     values = X.data if issparse(X) else X
     with np.errstate(over="ignore", invalid="ignore"):
         if np.isfinite(values.sum()) or np.isfinite(values).all():

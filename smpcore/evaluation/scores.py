@@ -382,17 +382,18 @@ class RegressionScores:
     @cached_property
     def mae(self) -> float:
         """Mean absolute error."""
-        return self._mean(self.errors)
+        return float(np.average(self.errors, weights=self.weights))
 
     @cached_property
     def rmse(self) -> float:
         """Root of the mean squared error: large errors count for more."""
-        return math.sqrt(self._mean(self.errors**2))
+        return math.sqrt(np.average(self.errors**2, weights=self.weights))
 
     @cached_property
     def r2(self) -> float:
         """Share of the variance that is explained; NaN where the truth has none."""
-        variance = self._mean((self.truth - self._mean(self.truth)) ** 2)
+        deviations = self.truth - np.average(self.truth, weights=self.weights)
+        variance = np.average(deviations**2, weights=self.weights)
         return float(1 - self.rmse**2 / variance) if variance > 0 else math.nan
 
     @property
@@ -422,10 +423,8 @@ class RegressionScores:
 
     def always(self, answer: float) -> float:
         """Give the mean absolute error of one answer to every row."""
-        return self._mean(np.abs(self.truth - answer))
-
-    def _mean(self, values: np.ndarray) -> float:
-        return float(np.average(values, weights=self.weights))
+        errors = np.abs(self.truth - answer)
+        return float(np.average(errors, weights=self.weights))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from smpcore.methods.shared.row_blocks import row_blocks
 from smpcore.methods.shared.starts import MOST_ROWS, kmeans_centers
 from smpcore.methods.supersparse import problem as problems
 from smpcore.methods.supersparse import value_solvers
-from smpcore.methods.supersparse.kernel import clip
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
@@ -201,8 +200,10 @@ class Search:
 
     def _inside(self, Z: np.ndarray) -> np.ndarray:
         """Those that differ once they are brought into the box, or into the ball."""
-        Z = np.array(Z, dtype=np.float64, order="C")
-        clip(Z, self.box.low, self.box.high, self.box.radius)
+        box, Z = self.box, np.clip(Z, self.box.low, self.box.high)
+        if box.radius > 0:
+            length = np.linalg.norm(Z, axis=1, keepdims=True)
+            Z = Z * (box.radius / np.maximum(length, box.radius))
         _, first = np.unique(Z, axis=0, return_index=True)
         return Z[np.sort(first)]
 
