@@ -110,9 +110,9 @@ def test_a_page_that_begins_slowly_is_one_entry_of_the_history(slow):
 def test_back_while_a_page_begins_arrives_where_it_leads(slow):
     page, wire = slow("?data=moons&lam=0.01")
     figure = settled(page)
-    page.get_by_role("group", name="Data").get_by_label("Data").select_option(
-        label="Circles"
-    )
+    page.get_by_role("group", name="Data").get_by_label(
+        "Data", exact=True
+    ).select_option(label="Circles")
     is_at(page, "?data=circles*")
     settled(page)
     wire.is_held = True
@@ -124,7 +124,7 @@ def test_back_while_a_page_begins_arrives_where_it_leads(slow):
     page.wait_for_timeout(500)
     is_at(page, "?data=moons&lam=0.01")
     expect(figure).to_have_attribute("data-last-value", "0.01")
-    picker = page.get_by_role("group", name="Data").get_by_label("Data")
+    picker = page.get_by_role("group", name="Data").get_by_label("Data", exact=True)
     expect(picker.locator("option:checked")).to_have_text("Moons")
 
 
