@@ -360,7 +360,9 @@ def test_columns_that_come_as_counts_reach_the_files(number_format):
     before = said(sound(page))
     columns = session_of(page).results["export_counts.edited"][1]["column"].tolist()
     scales = {name: {counts._SCALE: IRIS_AS_COUNTS[name]} for name in columns}
+    on_the_screen = page.dataframe[0].value.iloc[:, 0].tolist()
     page = sound(_as_counts(page, scales))
+    assert page.dataframe[0].value.iloc[:, 0].tolist() == on_the_screen
     assert not page.error
     if number_format == "int16":
         assert "whole numbers, as they are" in _readme(page)

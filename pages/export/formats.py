@@ -74,7 +74,7 @@ def lines(
             last[title] = f"{plain_number(entry['always_the_training_median'], 6)}"
             last["number format"] = "training-median baseline"
         else:
-            scores = made.data.evaluate(made.model, part)
+            scores = made.scores[part]
             first[title] = (
                 f"{percent(scores.accuracy)} ({scores.hits} of {scores.rows})"
             )

@@ -75,6 +75,12 @@ class Export:
         """Parts whose rows may be looked at, as far as they have rows."""
         return list(self.provenance["accuracy"])
 
+    @cached_property
+    def scores(self) -> dict[str, Scores | RegressionScores]:
+        """Of the fitted model in float64, on every open part."""
+        model, data = self.estimator.model_, self.data
+        return {part: data.evaluate(model, part) for part in self.parts}
+
     @property
     def n_prototypes(self) -> int:
         """Prototypes that can win; of a model that adds them up, all of them."""
