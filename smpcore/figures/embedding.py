@@ -17,7 +17,7 @@ from scipy.interpolate import RBFInterpolator
 from scipy.spatial import KDTree
 
 from smpcore.errors import SmpcoreError
-from smpcore.figures.views import View, edges, grid
+from smpcore.figures.views import View, edges, grid, units
 from smpcore.model import PrototypeModel
 
 #: Rows that are laid out together, and others that are placed among them, at most.
@@ -253,12 +253,6 @@ def _boxed(at: np.ndarray, beside: np.ndarray) -> np.ndarray:
     return (at - beside.min(axis=0)) * unit
 
 
-def _units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and unit of each feature; the unit of a constant one is infinite."""
-    center, scale = rows.mean(axis=0), rows.std(axis=0)
-    return center, np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
-
-
 def map_problem(n_rows: int, n_features: int) -> str:
     """Why there is no map of so many rows and features.
 
@@ -317,7 +311,7 @@ def lay_out(
 
     if problem := map_problem(*rows.shape):
         raise SmpcoreError(problem)
-    center, scale = _units(rows)
+    center, scale = units(rows)
     tried = sorted({min(value, (len(rows) - 1) / 3.1) for value in PERPLEXITIES})
     steps = {"early_exaggeration_iter": 250, "n_iter": 500}
     n_steps, done, ended = len(tried) * sum(steps.values()), 0, False
@@ -379,7 +373,7 @@ def map_view(
     """
     places = places.astype(float)
     at = places[: len(rows)]
-    _, scale = _units(rows)
+    _, scale = units(rows)
     keys = [*enumerate(_keys(np.vstack([rows, others])))]
     none = np.zeros((2, rows.shape[1]))
     return MapView(

@@ -121,10 +121,15 @@ def axis_view(
     return View(origin, axes, reading, x, y, names[first], y_label, note)
 
 
+def units(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and unit of each feature; the unit of a constant one is infinite."""
+    center, scale = rows.mean(axis=0), rows.std(axis=0)
+    return center, np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
+
+
 def pca_view(X: np.ndarray) -> View:
     """Show the plane in which the standardised training rows spread most."""
-    center, scale = X.mean(axis=0), X.std(axis=0)
-    scale = np.where(scale > 1e-12 * np.abs(center), scale, np.inf)
+    center, scale = units(X)
     Z = (X - center) / scale
     if len(Z) < Z.shape[1]:  # a matrix of features by features takes minutes
         _, lengths, vectors = np.linalg.svd(Z, full_matrices=False)
