@@ -44,9 +44,9 @@ def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
 with problems_shown(stop=True):
     context = session.resolved()
     trained_on(context, f" {context.operating}." if context.operating else "")
-    await_fit(context)
 chosen = settings.controls(exports.usual_name(context))
 with problems_shown():  # the Python below can be had all the same
+    await_fit(context)
     opened = context.choice.open_test, context.times_opened
     key = context.key, context.operating, opened
     made = session.remembered("export", key, partial(exports.compiled, context))
