@@ -96,17 +96,26 @@ def file_of(nodeid):
     return nodeid.split("::")[0]
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Do not even read a file of long tests that nothing can have broken."""
+    if config.getoption("--all") or not collection_path.is_relative_to(nightly.ROOT):
+        return None
+    name = collection_path.relative_to(nightly.ROOT).as_posix()
+    return nightly.is_as_it_passed(name) or None
+
+
 def pytest_collection_modifyitems(config, items):
-    """Leave out what only `tests/run --all` runs, and what nothing can have broken."""
+    """Leave out what only `tests/run --all` runs; begin with what lasts longest.
+
+    A worker that ends with a long walk would let the others wait.
+    """
+    last = {"walks": 0, "browser": 1}
+    items.sort(key=lambda item: last.get(item.path.parent.name, 2))
     if config.getoption("--all"):
         return
-    passed = nightly.passed()
-    names = {file_of(item.nodeid) for item in items} & {*nightly.WATCHED}
-    left = {name for name in names if passed.get(name) == nightly.digest(name)}
     out, kept = [], []
     for item in items:
-        is_left = file_of(item.nodeid) in left or item.get_closest_marker("exhaustive")
-        (out if is_left else kept).append(item)
+        (out if item.get_closest_marker("exhaustive") else kept).append(item)
     config.hook.pytest_deselected(items=out)
     items[:] = kept
 

@@ -7,6 +7,7 @@ into the commit. `tests/run --all` runs them whatever has changed.
 
 import hashlib
 import json
+from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -15,6 +16,10 @@ CHIP = ("smpcore/codegen/**/*", "smpcore/chips/*.[!j]*", "smpcore/model/*.py")
 CHIP += ("tests/smpcore/codegen/[!t]*.py", "tests/smpcore/codegen/toolchain.py")
 FITS = ("smpcore/methods/**/*.py", "smpcore/solvers/*.py")
 CLUSTER = ("smpcore/evaluation/*.py", "smpcore/threads.py", "tests/clusters.py")
+SMPCORE = ("smpcore/**/*.py", *CHIP, "tests/smpcore/codegen/test_stream.py")
+SMPCORE += ("tests/clusters.py",)
+#: Another release of one of them is a change, too.
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas")
 #: Test file -> the files it watches.
 WATCHED = {
     "tests/smpcore/evaluation/test_engine.py": CLUSTER,
@@ -25,6 +30,19 @@ WATCHED = {
     "tests/smpcore/datasets/test_openml_sets.py": ("smpcore/datasets/*.py",),
     "tests/smpcore/codegen/test_fitted.py": (*CHIP, *FITS),
     "tests/smpcore/codegen/test_costs.py": (*CHIP, *FITS, "tests/bench/costs.py"),
+    **dict.fromkeys(
+        (
+            "tests/smpcore/codegen/test_export.py",
+            "tests/smpcore/codegen/test_feature_stream.py",
+            "tests/smpcore/codegen/test_names.py",
+            "tests/smpcore/codegen/test_stream.py",
+            "tests/smpcore/codegen/test_verilog.py",
+            "tests/smpcore/evaluation/test_result_files.py",
+            "tests/smpcore/solvers/test_cache_folder.py",
+            "tests/smpcore/test_scikit_learn.py",
+        ),
+        SMPCORE,
+    ),
     **dict.fromkeys(
         (
             "tests/smpcore/codegen/test_arduino.py",
@@ -46,7 +64,7 @@ WATCHED = {
 
 def digest(test_file):
     """Digest of a test file and of all that it watches (16 hexadecimal digits)."""
-    found = hashlib.blake2b(digest_size=8)
+    found = hashlib.blake2b(" ".join(map(version, PACKAGES)).encode(), digest_size=8)
     for pattern in (test_file, "tests/requirements.txt", *WATCHED[test_file]):
         for path in sorted(ROOT.glob(pattern)):
             if path.is_file() and path.suffix != ".pyc":
@@ -58,6 +76,11 @@ def digest(test_file):
 def passed():
     """Test file -> digest of what it passed with."""
     return json.loads(PASSED.read_text("utf-8")) if PASSED.exists() else {}
+
+
+def is_as_it_passed(name):
+    """Whether a file is one of long tests, and nothing that it watches has changed."""
+    return name in WATCHED and passed().get(name) == digest(name)
 
 
 def remember(outcomes):

@@ -18,9 +18,7 @@ def copy(monkeypatch, tmp_path):
 
 
 def left_out():
-    return nightly.passed().get("tests/test_long.py") == nightly.digest(
-        "tests/test_long.py"
-    )
+    return nightly.is_as_it_passed("tests/test_long.py")
 
 
 def test_it_runs_until_it_passed_and_again_after_a_change(copy):
