@@ -40,9 +40,7 @@ from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval,
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.model import Calibration, PrototypeModel, log_odds
 from smpcore.model.calibration import N_WIDTHS
-
-#: Solver status of a fit that was asked to stop.
-_STOPPED = 2
+from smpcore.solvers.iterations import STOPPED
 
 
 def out_of_fold(
@@ -130,7 +128,7 @@ def _score_fold(
     weights = censoring_weights(dataset, fold.with_censored, fold.train)
     problem = estimator.problem(X, dataset.y[fold.train], weights)
     estimator.solve(problem, stop=stop)
-    if estimator.history_.status == _STOPPED:
+    if estimator.history_.status == STOPPED:
         return number, None
     scores = estimator.model_.scores(X_held_out)
     if dataset.classes is None:

@@ -74,17 +74,23 @@ def paired_difference(
     if groups is None and weights is None and np.isin(gain, (-1.0, 0.0, 1.0)).all():
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
         return _mcnemar(better, worse, n, level)
-    units = np.arange(n) if groups is None else groups
-    error, count = mean_error(gain, units, weights)
+    error, count = mean_error(gain, groups, weights)
     test = "weighted " * (weights is not None) + "paired t"
     test += " over groups" * (groups is not None)
     mean = float(np.average(gain, weights=weights))
-    if count < 2:
-        return Difference(mean, -np.inf, np.inf, 1.0, test)
-    half = float(stats.t.ppf(1 - level / 2, count - 1) * error)
+    return _by_t(mean, error, count - 1, level, test)
+
+
+def _by_t(
+    mean: float, error: float, degrees: float, level: float, test: str
+) -> Difference:
+    """A difference by Student's t; an infinite standard error tells nothing."""
+    if math.isinf(error):
+        return Difference(mean, -math.inf, math.inf, 1.0, test)
     if error == 0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, test)
-    p_value = float(2 * stats.t.sf(abs(mean) / error, count - 1))
+    half = float(stats.t.isf(level / 2, degrees)) * error
+    p_value = 2 * float(stats.t.sf(abs(mean) / error, degrees))
     return Difference(mean, mean - half, mean + half, p_value, test)
 
 
@@ -180,10 +186,8 @@ def holm_levels(p_values: Sequence[float]) -> np.ndarray:
     p_values = np.asarray(p_values, np.float64)
     order = np.argsort(p_values, kind="stable")
     steps = LEVEL / np.arange(len(p_values), 0, -1)
-    failed = np.flatnonzero(p_values[order] >= steps)
-    steps[failed[0] if len(failed) else len(steps) :] = (
-        steps[failed[0]] if len(failed) else LEVEL
-    )
+    for failed in np.flatnonzero(p_values[order] >= steps)[:1]:
+        steps[failed:] = steps[failed]
     levels = np.empty_like(p_values)
     levels[order] = steps
     return levels
@@ -282,28 +286,11 @@ def difference_of_means(
 
     The error of each mean is over clusters where rows depend on each other.
     """
-    errors, counts = [], []
-    first, second = Sample(*first), Sample(*second)
-    for values, clusters, weights in (first, second):
-        clusters = np.arange(len(values)) if clusters is None else clusters
-        error, count = math.inf, 0
-        if len(values):
-            error, count = mean_error(values, clusters, weights)
-        errors.append(error)
-        counts.append(count)
-    means = [_mean(values, weights) for values, _, weights in (first, second)]
-    difference = means[0] - means[1]
-    if min(counts) < 2:
-        return Difference(difference, -math.inf, math.inf, 1.0, "Welch")
-    variance = errors[0] ** 2 + errors[1] ** 2
-    if variance == 0:
-        same = 1.0 if difference == 0 else 0.0
-        return Difference(difference, difference, difference, same, "Welch")
-    degrees = variance**2 / sum(
-        error**4 / (count - 1) for error, count in zip(errors, counts, strict=True)
-    )
-    half = float(stats.t.isf(level / 2, degrees)) * math.sqrt(variance)
-    p_value = 2 * float(stats.t.sf(abs(difference) / math.sqrt(variance), degrees))
-    return Difference(
-        difference, difference - half, difference + half, p_value, "Welch"
-    )
+    samples = Sample(*first), Sample(*second)
+    errors, counts = zip(*(mean_error(*sample) for sample in samples), strict=True)
+    means = [_mean(sample.values, sample.weights) for sample in samples]
+    variance, degrees = errors[0] ** 2 + errors[1] ** 2, 1.0
+    if 0 < variance < math.inf:
+        parts = (e**4 / (n - 1) for e, n in zip(errors, counts, strict=True))
+        degrees = variance**2 / sum(parts)
+    return _by_t(means[0] - means[1], math.sqrt(variance), degrees, level, "Welch")

@@ -23,18 +23,23 @@ def normal_quantile(level: float = 0.05) -> float:
 
 
 def mean_error(
-    values: np.ndarray, clusters: np.ndarray, weights: np.ndarray | None = None
+    values: np.ndarray,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
 ) -> tuple[float, int]:
-    """Standard error of a mean whose rows depend on each other within clusters.
+    """Standard error of a mean, and the number of clusters that it is over.
 
-    That of the ratio of the clusters' sums to their sizes (Cochran, Sampling
-    Techniques, 1977, section 9A.1), with weights that are taken as known.
+    Rows depend on each other within clusters: it is the error of the ratio of the
+    clusters' sums to their sizes (Cochran, Sampling Techniques, 1977, section 9A.1),
+    with weights that are taken as known. Without clusters each row is one.
     """
-    _, cluster = np.unique(clusters, return_inverse=True)
-    off, total = values - np.average(values, weights=weights), len(values)
+    if len(values) < 2:
+        return math.inf, len(values)
+    sums, total = values - np.average(values, weights=weights), len(values)
     if weights is not None:
-        off, total = off * weights, weights.sum()
-    sums = np.bincount(cluster, off)
+        sums, total = sums * weights, weights.sum()
+    if clusters is not None:
+        sums = np.bincount(np.unique(clusters, return_inverse=True)[1], sums)
     count = len(sums)
     if count < 2:
         return math.inf, count
@@ -48,15 +53,9 @@ def mean_interval(
     weights: np.ndarray | None = None,
 ) -> tuple[float, float]:
     """Student's interval of a mean, over clusters where rows depend on each other."""
-    count = len(values)
-    if weights is not None and clusters is None:
-        clusters = np.arange(count)
-    if clusters is not None:
-        spread, count = mean_error(values, clusters, weights)
+    spread, count = mean_error(values, clusters, weights)
     if count < 2:
         return math.nan, math.nan
-    if clusters is None:  # the same, without counting clusters of one row each
-        spread = float(np.std(values, ddof=1)) / math.sqrt(count)
     mean = float(np.average(values, weights=weights))
     half = float(stdtrit(count - 1, 1 - level / 2) * spread)
     lowest = 0.0 if values.min() >= 0 else -math.inf
@@ -76,14 +75,14 @@ def independent_rows(
     Sampling, 1965, section 11.2).
     """
     n, share = len(hits), float(np.average(hits, weights=weights))
-    clusters = np.arange(n) if clusters is None else clusters
     error, count = mean_error(np.asarray(hits, np.float64), clusters, weights)
     if count < 2:
         return 0.0, count
     if 0 < share < 1:
         return n / max(1.0, error**2 * n / (share * (1 - share))), count
-    place = np.unique(clusters, return_inverse=True)[1]
-    sizes = np.bincount(place, weights)
+    sizes = np.ones(n) if weights is None else weights
+    if clusters is not None:
+        sizes = np.bincount(np.unique(clusters, return_inverse=True)[1], sizes)
     return float(sizes.sum()) ** 2 / float(np.sum(sizes**2)), count
 
 

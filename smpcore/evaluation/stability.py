@@ -17,9 +17,8 @@ from smpcore.errors import SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.model import PrototypeModel
 from smpcore.model.portraits import mean_cases
+from smpcore.solvers.iterations import STOPPED
 
-#: Solver status of a fit that was asked to stop.
-_STOPPED = 2
 _DRAWS = 50
 #: Refits with a feature, and without it, before a substitute for it is told.
 FEWEST_REFITS = 10
@@ -121,7 +120,7 @@ def _refit(
     weights = None if sample.weights is None else sample.weights[rows]
     problem = fresh.problem(sample.X[rows], sample.y[rows], weights)
     fresh.solve(problem, stop=stop)
-    return None if fresh.history_.status == _STOPPED else fresh.model_
+    return None if fresh.history_.status == STOPPED else fresh.model_
 
 
 @dataclass(frozen=True, eq=False)

@@ -39,6 +39,7 @@ from smpcore.evaluation.scores import RegressionScores, class_numbers, count_ans
 from smpcore.methods import METHODS, Method
 from smpcore.model import PrototypeModel
 from smpcore.readouts import CHIP
+from smpcore.solvers.iterations import STOPPED
 
 #: Bits of integers (None: floats), and the names of the costs on that chip.
 _COSTS = (
@@ -231,8 +232,6 @@ def baseline_paths(
 
 log = logging.getLogger(__name__)
 
-#: Solver status of a fit that was asked to stop.
-STOPPED = 2
 #: Scores of each task, the first one first; True where larger is better.
 SCORES: dict[str, dict[str, bool]] = {
     "classification": {"balanced_accuracy": True, "accuracy": True},

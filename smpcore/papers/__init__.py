@@ -30,8 +30,9 @@ from typing import Any
 
 from smpcore.methods import METHODS
 from smpcore.methods.shared.paper_steps import PrintedStep, as_step
+from smpcore.papers import conclusions
 from smpcore.papers.comparison.experiments import shipped_advice
-from smpcore.papers.conclusions import VERDICTS, protocol_of
+from smpcore.papers.conclusions import VERDICTS
 from smpcore.papers.experiment import Experiment, by_name
 from smpcore.papers.findings import (
     Comparison,
@@ -83,37 +84,9 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
     replace(
         one,
         paper=paper,
-        protocol=one.protocol or protocol_of(one.name, vars(module)),
+        protocol=one.protocol or conclusions.protocol_of(one.name, vars(module)),
     )
     for paper, (folder, *names) in _MODULES.items()
     for module in (import_module(f"smpcore.papers.{folder}.{name}") for name in names)
     for one in module.EXPERIMENTS
 )
-
-__all__ = [
-    "EXPERIMENTS",
-    "OTHER_OBJECTIVES",
-    "PRINTED",
-    "SHIPPED",
-    "VERDICTS",
-    "Comparison",
-    "Experiment",
-    "Measured",
-    "Place",
-    "PrintedStep",
-    "as_step",
-    "by_name",
-    "compare",
-    "compared",
-    "conclusions_table",
-    "differences",
-    "first_line",
-    "missing_data",
-    "overview",
-    "path_of",
-    "read_measured",
-    "run_experiment",
-    "shipped_advice",
-    "summary",
-    "table_of",
-]

@@ -93,10 +93,14 @@ class Conclusion(NamedTuple):
     is_main: bool
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The lines of a file of comma-separated values."""
+    return [*csv.DictReader(path.read_text("utf-8").splitlines())]
+
+
 @cache
 def _lines() -> list[dict[str, str]]:
-    text = Path(__file__).with_name("conclusions.csv").read_text("utf-8")
-    return [*csv.DictReader(text.splitlines())]
+    return read_rows(Path(__file__).with_name("conclusions.csv"))
 
 
 def conclusions_of(experiment: str, checks: Mapping[str, Check]) -> list[Conclusion]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +13,12 @@ import pandas as pd
 
 from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
-from smpcore.papers.conclusions import Check, Conclusion, conclusions_of
+from smpcore.papers.conclusions import (
+    Check,
+    Conclusion,
+    conclusions_of,
+    read_rows,
+)
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source
 
@@ -53,7 +57,7 @@ def read_printed(path: Path) -> tuple[Reported, ...]:
     """Numbers of a table as it is printed: a line a model; an empty cell is none."""
     return tuple(
         Reported(data, row["model"], measure, float(number))
-        for row in csv.DictReader(path.read_text("utf-8").splitlines())
+        for row in read_rows(path)
         for column, number in row.items()
         for data, _, measure in [column.partition(": ")]
         if measure and number
@@ -85,6 +89,11 @@ class Case:
         if key not in _known:
             _known[key] = self.experiment.measure(other)
         return _known[key]
+
+
+def by_declared(case: Case) -> Outcome:
+    """Measure a trial whose model is declared as what measures it."""
+    return case.declared(case)
 
 
 def _means(numbers: Iterable[Mapping[Any, float]]) -> dict[Any, float]:

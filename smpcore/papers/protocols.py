@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -14,6 +14,7 @@ from sklearn.model_selection import StratifiedKFold, train_test_split
 
 from smpcore.baselines import BASELINES
 from smpcore.datasets import Dataset, prepare
+from smpcore.model import PrototypeModel
 
 #: Parameters of a model.
 Values = Mapping[str, Any]
@@ -27,6 +28,10 @@ class Halves:
     y: np.ndarray
     X_test: np.ndarray
     y_test: np.ndarray
+
+    def test_accuracy(self, fitted: Any) -> float:
+        """Share of the test rows that get their own class."""
+        return accuracy(fitted, self.X_test, self.y_test)
 
 
 def prepared(dataset: Dataset, train: np.ndarray, test: np.ndarray) -> Halves:
@@ -61,7 +66,12 @@ def standardised_halves(dataset: Dataset, repetition: int) -> Halves:
 
 
 def scaled_numbers(rows: Halves) -> Halves:
-    """The rows with numbers to predict in standard deviations of the training half."""
+    """The rows with numbers to predict in standard deviations of the training half.
+
+    Rows of classes stay as they are.
+    """
+    if rows.y.dtype.kind != "f":
+        return rows
     middle, unit = rows.y.mean(), rows.y.std()
     return replace(
         rows, y=(rows.y - middle) / unit, y_test=(rows.y_test - middle) / unit
@@ -160,12 +170,27 @@ class Fit(NamedTuple):
         grid = self.grid(rows) if callable(self.grid) else self.grid
         if self.on_test:
             fits = [(one, self.make(**one).fit(rows.X, rows.y)) for one in grid]
-            test = rows.X_test, rows.y_test
-            return max(fits, key=lambda pair: accuracy(pair[1], *test))
+            return max(fits, key=lambda pair: rows.test_accuracy(pair[1]))
         values = grid[0]
         if len(grid) > 1:
             values = best_by_folds(self.make, grid, rows.X, rows.y, seed=seed)
         return values, self.make(**values).fit(rows.X, rows.y)
+
+
+class AsPrinted:
+    """A paper's algorithm as a classifier: ``model_of(X, y, **values)`` runs it."""
+
+    def __init__(self, model_of: Callable[..., PrototypeModel], **values: Any) -> None:
+        self.model_of, self.values = model_of, values
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
+        """Run it on rows."""
+        self.model_ = self.model_of(X, y, **self.values)
+        return self
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Class of each row."""
+        return self.model_.predict(X)
 
 
 def standard(*keys: str, **values: tuple[Any, ...]) -> Fit:

@@ -6,19 +6,13 @@ the last column.
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import numpy as np
 
+from smpcore.papers.conclusions import read_rows
 from smpcore.papers.experiment import Case, Outcome, Reported
-from smpcore.papers.protocols import accuracy
 from smpcore.papers.sources import of_openml
-
-
-def _rows(path: Path) -> list[dict[str, str]]:
-    return [*csv.DictReader(path.read_text("utf-8").splitlines())]
-
 
 #: Name -> where it comes from: a number at OpenML, with a number to predict or cut at
 #: its mean there; a target that is not the usual guess; a column that names the rows.
@@ -29,7 +23,7 @@ TABLE_1 = {
         target=row["target"],
         dropped=tuple(row["dropped"].split()),
     )
-    for row in _rows(Path(__file__).with_name("openml.csv"))
+    for row in read_rows(Path(__file__).with_name("openml.csv"))
 }
 
 
@@ -37,7 +31,7 @@ def read_accuracies(path: Path) -> tuple[Reported, ...]:
     """Printed accuracies: a line for each data set, a column for each model."""
     return tuple(
         Reported(row["data"], model, "accuracy", *map(float, row[model].split("±")))
-        for row in _rows(path)
+        for row in read_rows(path)
         for model in row
         if model != "data"
     )
@@ -50,5 +44,5 @@ def tabled_accuracy(case: Case) -> Outcome:
         values, fitted = case.declared.chosen(rows, case.trial.repetition)
     except np.linalg.LinAlgError:  # QDA, where a class has hardly any rows
         return Outcome({"accuracy": np.nan})
-    share = accuracy(fitted, rows.X_test, rows.y_test)
+    share = rows.test_accuracy(fitted)
     return Outcome({"accuracy": share}, method=method, values=values if method else {})

@@ -36,9 +36,10 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import RidgeCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -53,34 +54,30 @@ from smpcore.methods import METHODS
 from smpcore.model import PrototypeModel
 from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.findings import table_of
-from smpcore.papers.protocols import Fit, Halves, Values, accuracy, grid_of, prepared
+from smpcore.papers.protocols import Fit, Halves, Values, grid_of, prepared
 from smpcore.papers.sources import bundled
 from smpcore.papers.table_1 import TABLE_1
 from smpcore.papers.trial_files import SHIPPED, Place
 
 
-class CondensedNeighbour(ClassifierMixin, BaseEstimator):
+class CondensedNeighbour(KNeighborsClassifier):
     """Answer with the class of the nearest of few training rows."""
 
     def __init__(self, editing: int = 3, random_state: int = 0) -> None:
+        super().__init__(1, algorithm="brute")
         self.editing, self.random_state = editing, random_state
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Edit, then condense."""
-        X = np.asarray(X)
-        self.classes_, codes = np.unique(y, return_inverse=True)
+        X, y = np.asarray(X), np.asarray(y)
+        codes = np.unique(y, return_inverse=True)[1]
         distances = cdist(X, X, "sqeuclidean")
         rows = np.arange(len(X))
         if self.editing:
             rows = _edited(distances, codes, self.editing)
         rows = np.random.default_rng(self.random_state).permutation(rows)
         self.selected_ = _condensed(distances, codes, rows)
-        self.X_, self.y_ = X[self.selected_], self.classes_[codes[self.selected_]]
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class of the nearest selected row."""
-        return self.y_[cdist(np.asarray(X), self.X_, "sqeuclidean").argmin(axis=1)]
+        return super().fit(X[self.selected_], y[self.selected_])
 
 
 def _edited(distances: np.ndarray, codes: np.ndarray, n_neighbours: int) -> np.ndarray:
@@ -173,8 +170,7 @@ def _svm(last: Any, n_features: int) -> _Count:
 
 
 def _neighbours(last: Any, n_features: int) -> _Count:
-    rows = last.X_ if hasattr(last, "X_") else last._fit_X
-    return _cases(rows, np.empty(0), n_features)
+    return _cases(last._fit_X, np.empty(0), n_features)
 
 
 def _lvq(last: Any, n_features: int) -> _Count:
@@ -226,7 +222,6 @@ _COUNTS: tuple[tuple[Callable[[Any], bool], Callable[[Any, int], _Count]], ...] 
     (lambda last: isinstance(last, SVC), _svm),
     (_has("_predictors"), _boosted),
     (_has("omega_"), _lvq),
-    (_has("X_"), _neighbours),
     (_has("_fit_X"), _neighbours),
     (_is_linear, _linear),
     (_has("feature_importances_"), _grown),
@@ -265,7 +260,7 @@ def fit_other(
         return estimator.fit(rows.X, rows.y)
 
     def total(values: Values) -> float:
-        return sum(accuracy(fitted(values, r), r.X_test, r.y_test) for r in drawn)
+        return sum(r.test_accuracy(fitted(values, r)) for r in drawn)
 
     values = max(other.grid, key=total)
     return fitted(values, rows), dict(values)

@@ -55,7 +55,6 @@ from smpcore.papers.protocols import (
     Fit,
     Halves,
     Values,
-    accuracy,
     grid_of,
     halves,
     seconds,
@@ -88,20 +87,25 @@ class AveragedKernel:
         return self.similarity.values(X, self.X)
 
 
-class KernelNeighbours:
-    """k nearest training rows in the feature space of the averaged kernel vote."""
+@dataclass(kw_only=True)
+class OnAveragedKernel:
+    """A classifier in the feature space of the averaged kernel."""
 
-    def __init__(
-        self, n_neighbors: int = 5, kernels: str = "features", n_channels: int = 1
-    ) -> None:
-        self.n_neighbors, self.kernels = n_neighbors, kernels
-        self.n_channels = n_channels
+    kernels: str = "features"
+    n_channels: int = 1
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Keep rows with labels."""
         self.classes_, self.y_encoded_ = np.unique(y, return_inverse=True)
         self.kernel_ = AveragedKernel.of(X, self.kernels, self.n_channels)
         return self
+
+
+@dataclass
+class KernelNeighbours(OnAveragedKernel):
+    """k nearest training rows in the feature space of the averaged kernel vote."""
+
+    n_neighbors: int = 5
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most frequent class of the neighbours; of several, the first."""
@@ -142,20 +146,17 @@ def cost_and_gradient(
 
 
 @dataclass
-class AKGLVQ:
+class AKGLVQ(OnAveragedKernel):
     """Nearest prototype in the feature space of the averaged kernel."""
 
     n_prototypes: int = 2
     size: int = 10
-    kernels: str = "features"
-    n_channels: int = 1
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> AKGLVQ:
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Fit rows with labels."""
-        self.classes_, codes = np.unique(y, return_inverse=True)
-        order = np.argsort(codes, kind="stable")
-        self.kernel_ = AveragedKernel.of(X[order], self.kernels, self.n_channels)
-        self.y_encoded_, K = codes[order], self.kernel_.K
+        order = np.argsort(y, kind="stable")
+        super().fit(X[order], y[order])
+        K = self.kernel_.K
         start = medoid_prototypes(
             K, self.y_encoded_, np.ones(len(K)), self.n_prototypes, len(K)
         )
@@ -218,18 +219,15 @@ def cover(D: np.ndarray, y_encoded: np.ndarray, radius: float) -> list[tuple[int
     return chosen
 
 
-class SetCoverPrototypes:
+@dataclass
+class SetCoverPrototypes(OnAveragedKernel):
     """Nearest selected row in the feature space of the averaged kernel."""
 
-    def __init__(
-        self, share: float = 0.1, kernels: str = "features", n_channels: int = 1
-    ) -> None:
-        self.share, self.kernels, self.n_channels = share, kernels, n_channels
+    share: float = 0.1
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> SetCoverPrototypes:
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Select among rows with labels."""
-        self.classes_, self.y_encoded_ = np.unique(y, return_inverse=True)
-        self.kernel_ = AveragedKernel.of(X, self.kernels, self.n_channels)
+        super().fit(X, y)
         K = self.kernel_.K
         D = np.sqrt(np.maximum(2.0 - 2.0 * K, 0.0))
         pairs = D[np.triu_indices(len(D), 1)]
@@ -290,7 +288,7 @@ def quality(fitted: IMKPLClassifier, rows: Halves) -> dict[str, float]:
     y = np.searchsorted(model.classes, rows.y_test)
     dr = discrimination(codes, model.prototype_labels, y)
     return {
-        ACC: 100 * accuracy(fitted, rows.X_test, rows.y_test),
+        ACC: 100 * rows.test_accuracy(fitted),
         IP: float(interpretability(model).mean()),
         DR: float(np.nanmean(dr)),
         KERNELS: float(np.count_nonzero(fitted.kernel_weights_)),
@@ -337,7 +335,7 @@ def _run(case: Case) -> Outcome:
         fit = fit._replace(grid=[dict(zip(WORKING, SETTINGS[data], strict=False))])
     values, fitted = fit.chosen(rows, repetition)
     if not case.declared.method:
-        share = {ACC: 100 * accuracy(fitted, rows.X_test, rows.y_test)}
+        share = {ACC: 100 * rows.test_accuracy(fitted)}
         mixes = model not in (KNN, MEDIANS)
         return Outcome(share | (_readability(fitted) if mixes else {}))
     measures = quality(fitted, rows)

@@ -22,9 +22,9 @@ from smpcore.methods.mprotsvm.paper_algorithm import COLD, EPSILON, dual_of, sea
 from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.papers.conclusions import Claim, Holds
-from smpcore.papers.experiment import Case, Experiment, Outcome
+from smpcore.papers.experiment import Case, Experiment, Outcome, by_declared
 from smpcore.papers.mprotsvm.tables import chosen
-from smpcore.papers.protocols import accuracy, grid_of
+from smpcore.papers.protocols import grid_of
 from smpcore.papers.sources import bundled
 
 #: Prototypes of a class, and the price of slack.
@@ -156,7 +156,7 @@ def _bound(case: Case) -> Outcome:
             _WHOLE: fitted.objective_ / (price * len(rows.y)),
             _MEAN: float(xi.min(axis=1).mean()),
             "training error": float(wrong.mean()),
-            "test error": 1.0 - accuracy(fitted, rows.X_test, rows.y_test),
+            "test error": 1.0 - rows.test_accuracy(fitted),
         }
         for name, value in numbers.items():
             curves.setdefault(name, {})[count] = value
@@ -188,10 +188,6 @@ def _search(case: Case) -> Outcome:
     return Outcome({_RISES: rises, _FALLS: falls} | counts)
 
 
-def _try(case: Case) -> Outcome:
-    return case.declared(case)
-
-
 _DATA = ("iris", "wine", "breast_cancer", "digits")
 EXPERIMENTS += (
     Experiment(
@@ -200,7 +196,7 @@ EXPERIMENTS += (
         title="The slack as a bound on errors, and what each step improves",
         data=bundled(*_DATA),
         models={OURS: _bound, SEARCH: _search},
-        measure=_try,
+        measure=by_declared,
         repetitions=3,
         axis="prototypes per class",
         checks={
@@ -240,7 +236,7 @@ def _by_degree(case: Case) -> Outcome:
         make = partial(case.declared, degree)
         values = chosen(make, grid_of(C=FEW_PRICES), rows, case.trial.repetition)
         fitted = make(**values).fit(rows.X, rows.y)
-        error[degree] = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
+        error[degree] = 1.0 - rows.test_accuracy(fitted)
         measures[f"C, degree {degree}"] = values["C"]
     return Outcome(measures, {"test error": error})
 

@@ -77,14 +77,13 @@ def lvq21_step(Z: np.ndarray, length: float, x: np.ndarray, same: np.ndarray) ->
         Z[r] += (length if same[r] else -length) * (x - Z[r])
 
 
+@dataclass
 class _Nearest:
     """Nearest prototype, moved from the centres of clusters."""
 
-    def __init__(
-        self, n_prototypes: int = 3, length: float = 0.05, random_state: int = 0
-    ) -> None:
-        self.n_prototypes, self.length = n_prototypes, length
-        self.random_state = random_state
+    n_prototypes: int = 3
+    length: float = 0.05
+    random_state: int = 0
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Move prototypes; the features should be of like size."""
@@ -245,13 +244,13 @@ def measured(case: Case) -> Outcome:
         few = replace(rows, X=rows.X[:MOST_ROWS], y=rows.y[:MOST_ROWS])
         values = chosen(SVC, made, few, repetition)
         fitted = SVC(**values).fit(rows.X, rows.y)
-        error = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
+        error = 1.0 - rows.test_accuracy(fitted)
         measures = {ERROR: error, SPEED: _microseconds(fitted, rows.X_test)}
         return Outcome(measures | {"support vectors": len(fitted.support_)})
     make, errors = made(rows, repetition), {}
     for count in COUNTS:
         fitted = make(count).fit(rows.X, rows.y)
-        errors[count] = 1.0 - accuracy(fitted, rows.X_test, rows.y_test)
+        errors[count] = 1.0 - rows.test_accuracy(fitted)
     price, answers = {}, fitted
     if model == OURS:  # what it has learned answers without checks of its input
         price, answers = {"C": fitted.C}, fitted.model_

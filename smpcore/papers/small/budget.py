@@ -17,7 +17,6 @@ from smpcore.papers.conclusions import Claim
 from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.protocols import (
     Fit,
-    accuracy,
     grid_of,
     mean_accuracy,
     standardised_halves,
@@ -69,7 +68,7 @@ def _run(case: Case) -> Outcome:
         size = weight_bytes(whole)
         if size <= BUDGETS[-1]:
             chance = mean_accuracy(make, values, rows.X, rows.y, drawn)
-            test = accuracy(whole, rows.X_test, rows.y_test)
+            test = rows.test_accuracy(whole)
             tried.append((chance, -size, test))
     curve = {}
     for budget in BUDGETS:

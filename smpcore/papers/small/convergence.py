@@ -26,7 +26,7 @@ from smpcore.methods.smallk.paper_algorithm import (
 )
 from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem
 from smpcore.papers.conclusions import Holds
-from smpcore.papers.experiment import Case, Experiment, Outcome
+from smpcore.papers.experiment import Case, Experiment, Outcome, by_declared
 from smpcore.papers.protocols import accuracy
 from smpcore.papers.sources import Source, bundled
 
@@ -176,10 +176,6 @@ _TRIED = {
 }
 
 
-def _try(case: Case) -> Outcome:
-    return case.declared(case)
-
-
 _CANCER = bundled("breast_cancer")
 EXPERIMENTS = (
     Experiment(
@@ -189,7 +185,7 @@ EXPERIMENTS = (
         values={"k": 3, "lam": 0.1, "bias": False},
         data=_CANCER,
         models=_TRIED,
-        measure=_try,
+        measure=by_declared,
         checks={
             "1": Holds(_CONTAINED, ("Proposition 1",)),
             "2": Holds(_CONJUGATE, ("Propositions 2 and 3",)),
@@ -296,7 +292,7 @@ def _run_restarts(case: Case) -> Outcome:
         for seed in range(N_STARTS)
     ]
     objectives = [one.objective_ for one in starts]
-    accuracies = [accuracy(one, rows.X_test, rows.y_test) for one in starts]
+    accuracies = [rows.test_accuracy(one) for one in starts]
     best, test = int(np.argmin(objectives)), "test accuracy"
     return Outcome(
         {

@@ -35,7 +35,7 @@ from sklearn.cluster import KMeans
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.papers.conclusions import Claim, Holds
 from smpcore.papers.experiment import Case, Experiment, Outcome
-from smpcore.papers.protocols import Fit, accuracy, grid_of, standardised_halves
+from smpcore.papers.protocols import Fit, grid_of, standardised_halves
 from smpcore.papers.small.table_1 import FIXED, SMALL
 from smpcore.papers.small.table_1 import MODELS as STANDARD
 from smpcore.papers.smp.sparsity import BASELINES, few_features
@@ -355,7 +355,7 @@ def measures(case: Case) -> Outcome:
         n_features = fitted.model_.n_nonzeros
     elif case.trial.model in DEVICES:
         n_features = len(fitted.features)
-    share = accuracy(fitted, rows.X_test, rows.y_test)
+    share = rows.test_accuracy(fitted)
     values = values if made.method else {}
     numbers = {"accuracy": share, "features": n_features}
     return Outcome(numbers, method=made.method, values=values)
@@ -369,7 +369,7 @@ def _cancer(case: Case) -> Outcome:
     values, fitted = case.declared.chosen(case.rows)
     place = list(case.dataset.feature_columns).index("worst perimeter")
     used = fitted.model_.anchors[:, place] != 0
-    share = accuracy(fitted, case.rows.X_test, case.rows.y_test)
+    share = case.rows.test_accuracy(fitted)
     numbers = {"accuracy": share, _PERIMETER: used.sum() == 2}
     return Outcome(numbers, method="smallk", values=values)
 

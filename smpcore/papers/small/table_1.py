@@ -11,9 +11,11 @@ import numpy as np
 
 from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smallk.paper_algorithm import run_as_printed
+from smpcore.model import PrototypeModel
 from smpcore.papers.conclusions import Claim
 from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
 from smpcore.papers.protocols import (
+    AsPrinted,
     Fit,
     Halves,
     Values,
@@ -33,24 +35,11 @@ FIXED: Values = {"lam": 0.1, "bias": False}
 N_STEPS = 200
 
 
-class AsPrinted:
+def mirror_prox(X: np.ndarray, y: np.ndarray, beta: float) -> PrototypeModel:
     """Mirror-Prox with the paper's fixed steps, k = n, then (10)."""
-
-    def __init__(self, beta: float = 0.01) -> None:
-        self.beta = beta
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> AsPrinted:
-        """Run on rows of two classes, which are scaled."""
-        small = SMaLLClassifier(**FIXED, k=X.shape[1])
-        steps = run_as_printed(
-            small, small.problem(X, y), N_STEPS, steps=(0.01, self.beta)
-        )
-        self.model_ = steps[-1].model
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class of each row."""
-        return self.model_.predict(X)
+    small = SMaLLClassifier(**FIXED, k=X.shape[1])
+    problem = small.problem(X, y)
+    return run_as_printed(small, problem, N_STEPS, steps=(0.01, beta))[-1].model
 
 
 def _whole(rows: Halves, **values: bool) -> list[Values]:
@@ -86,7 +75,7 @@ MODELS = {
     "GB": standard("boosting", n_estimators=_SIZES),
     "GP": standard("gaussian_process"),
     SMALL: Fit(SMaLLClassifier, _whole, "smallk"),
-    PRINTED: Fit(AsPrinted, grid_of(beta=(0.01, 0.001))),
+    PRINTED: Fit(partial(AsPrinted, mirror_prox), grid_of(beta=(0.01, 0.001))),
     "SMaLL, with a bias": Fit(SMaLLClassifier, partial(_whole, bias=True), "smallk"),
     EITHER: Fit(SMaLLClassifier, _either, "smallk"),
 }

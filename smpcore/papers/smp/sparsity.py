@@ -12,6 +12,7 @@ the loss being max(0, 1 - z)^2 for z >= -1 and -4 z below, by FISTA in plain Num
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from operator import gt
 
@@ -23,7 +24,6 @@ from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.protocols import (
     Fit,
     Halves,
-    accuracy,
     grid_of,
     standardised_halves,
 )
@@ -90,38 +90,26 @@ BASELINES = {
 HALVES = 5
 
 
-class Linear:
+def linear(
+    loss: str, l1: float = 0.0, l2: float = 0.0
+) -> HuberClassifier | SMPClassifier:
     """Sparse linear classifier of two classes with one of the three losses.
 
     Hinge and log loss are SMP with one prototype for each class, certified: at its
     optimum w_1 = -w_0, so that of w = w_1 - w_0 the penalties are mu |w| and
     mu eta |w|^2 / 4. Its bias has the ridge of the weights, too.
     """
+    if loss == "huber":
+        return HuberClassifier(l1, l2)
+    mu = max(l1, 1e-9)
+    return SMPClassifier(1, lam=0.0, mu=mu, eta=2.0 * l2 / mu, loss=loss)
 
-    def __init__(self, loss: str, l1: float = 0.0, l2: float = 0.0) -> None:
-        if loss == "huber":
-            self.estimator = HuberClassifier(l1, l2)
-        else:
-            mu = max(l1, 1e-9)
-            self.estimator = SMPClassifier(
-                1, lam=0.0, mu=mu, eta=2.0 * l2 / mu, loss=loss
-            )
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> Linear:
-        """Fit standardised rows."""
-        self.estimator.fit(X, y)
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class of each row."""
-        return self.estimator.predict(X)
-
-    @property
-    def features(self) -> np.ndarray:
-        """Places of the features that have a weight."""
-        huber = isinstance(self.estimator, HuberClassifier)
-        used = self.estimator.coef_ if huber else self.estimator.model_.anchors
-        return np.flatnonzero(np.atleast_2d(used).any(axis=0))
+def used_features(fitted: HuberClassifier | SMPClassifier) -> np.ndarray:
+    """Places of the features that have a weight."""
+    is_huber = isinstance(fitted, HuberClassifier)
+    weights = fitted.coef_ if is_huber else fitted.model_.anchors
+    return np.flatnonzero(np.atleast_2d(weights).any(axis=0))
 
 
 def select(loss: str, ridge: float, n_wanted: int, rows: Halves) -> np.ndarray:
@@ -130,7 +118,7 @@ def select(loss: str, ridge: float, n_wanted: int, rows: Halves) -> np.ndarray:
     best = np.arange(0)
     for _ in range(12):
         l1 = float(np.exp(0.5 * (low + high)))
-        features = Linear(loss, l1, ridge * l1).fit(rows.X, rows.y).features
+        features = used_features(linear(loss, l1, ridge * l1).fit(rows.X, rows.y))
         if abs(len(features) - n_wanted) < abs(len(best) - n_wanted):
             best = features
         if len(features) == n_wanted:
@@ -148,10 +136,9 @@ def few_features(
     features = select(loss, ridge, min(n_wanted, rows.X.shape[1]), rows)
     if not len(features):
         features = np.arange(1)
-    X, X_test = rows.X[:, features], rows.X_test[:, features]
-    narrow = Halves(X, rows.y, X_test, rows.y_test)
-    _, fitted = Fit(partial(Linear, loss), RIDGES).chosen(narrow, seed)
-    share = accuracy(fitted, X_test, rows.y_test)
+    narrow = replace(rows, X=rows.X[:, features], X_test=rows.X_test[:, features])
+    _, fitted = Fit(partial(linear, loss), RIDGES).chosen(narrow, seed)
+    share = narrow.test_accuracy(fitted)
     return Outcome({"accuracy": share, "features": len(features)})
 
 
@@ -162,7 +149,7 @@ def measures(case: Case) -> Outcome:
         n_features = int(case.of("SMP").measures["features"])
         return few_features(*case.declared, n_features, rows, seed)
     _, smp = Fit(SMPClassifier, GRID).chosen(rows, seed)
-    share = accuracy(smp, rows.X_test, rows.y_test)
+    share = rows.test_accuracy(smp)
     # A feature counts as often as prototypes have it.
     return Outcome({"accuracy": share, "features": smp.model_.n_nonzeros})
 

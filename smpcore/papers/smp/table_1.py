@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from operator import ge, gt
 from pathlib import Path
 
@@ -16,10 +15,12 @@ import numpy as np
 
 from smpcore.datasets import Dataset
 from smpcore.methods.smp import SMPClassifier
-from smpcore.methods.smp.paper_algorithm import algorithm_2, cluster_centres
+from smpcore.methods.smp.paper_algorithm import cluster_centres, run_as_printed
+from smpcore.model import PrototypeModel
 from smpcore.papers.conclusions import Claim, Numbers, where_known
 from smpcore.papers.experiment import Case, Experiment, Outcome, Reported
 from smpcore.papers.protocols import (
+    AsPrinted,
     Fit,
     Halves,
     accuracy,
@@ -37,24 +38,14 @@ SMP, PRINTED = "SMP", "SMP, Algorithm 2 as printed"
 ON_TEST = ", chosen on test rows"
 
 
-class AsPrinted:
-    """SMP as in the paper's experiments: 200 steps of Algorithm 2 on the max loss."""
-
-    def __init__(self, lam: float, mu: float) -> None:
-        self.estimator = SMPClassifier(lam=lam, mu=mu, loss="max", bias=False)
-
-    def fit(self, X: np.ndarray, y: np.ndarray) -> AsPrinted:
-        """Run from the cluster centres; the rows are scaled."""
-        self.problem = self.estimator.problem(X, y)
-        run = algorithm_2(self.problem, self.estimator, cluster_centres(self.problem))
-        self.W = next(islice(run, 200, None))[0]
-        return self
-
-    def predict(self, X: np.ndarray) -> np.ndarray:
-        """Class of the prototype with the highest score."""
-        scores = (X - self.problem.center) / self.problem.scale @ self.W.T
-        labels = self.problem.prototype_labels[scores.argmax(axis=1)]
-        return self.problem.classes[labels]
+def after_200_steps(
+    X: np.ndarray, y: np.ndarray, lam: float, mu: float
+) -> PrototypeModel:
+    """SMP as in the paper: Algorithm 2 on the max loss, from the cluster centres."""
+    smp = SMPClassifier(lam=lam, mu=mu, loss="max", bias=False)
+    problem = smp.problem(X, y)
+    steps = run_as_printed(smp, problem, 200, cluster_centres(problem))
+    return steps[-1].model
 
 
 _C = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -72,7 +63,7 @@ MODELS = {
     "QDA": standard("quadratic", solver=("eigen",), shrinkage=(0.01, 0.1, 0.5)),
     "GP": standard("gaussian_process"),
     SMP: Fit(SMPClassifier, GRID, "smp"),
-    PRINTED: Fit(AsPrinted, GRID),
+    PRINTED: Fit(partial(AsPrinted, after_200_steps), GRID),
     "l1 LR": standard("l1_logistic", C=_C),
     "elastic net LR": standard("elastic_net", C=_C),
 }
@@ -168,7 +159,7 @@ def measures(case: Case) -> Outcome:
     """Accuracy of one model on both halves of one division of the rows."""
     rows = case.rows
     _, fitted = case.declared.chosen(rows, case.trial.repetition)
-    test = accuracy(fitted, rows.X_test, rows.y_test)
+    test = rows.test_accuracy(fitted)
     return Outcome({TEST: test, TRAINING: accuracy(fitted, rows.X, rows.y)})
 
 
@@ -187,7 +178,7 @@ def _at_lam(case: Case) -> Outcome:
     rows, curves = case.rows, {TEST: {}, TRAINING: {}}
     for p in PROTOTYPES:
         fitted = SMPClassifier(p, lam=case.declared, mu=0.001).fit(rows.X, rows.y)
-        curves[TEST][p] = accuracy(fitted, rows.X_test, rows.y_test)
+        curves[TEST][p] = rows.test_accuracy(fitted)
         curves[TRAINING][p] = accuracy(fitted, rows.X, rows.y)
     return Outcome({}, curves)
 

@@ -22,11 +22,8 @@ from sklearn.svm import SVC
 
 from smpcore.baselines.models import FewVectorSVC
 from smpcore.datasets import Dataset, prepare
-from smpcore.methods.supersparse import (
-    SuperSparseClassifier,
-    SuperSparseRegressor,
-    prune_path,
-)
+from smpcore.methods import METHODS
+from smpcore.methods.supersparse import SuperSparseClassifier, prune_path
 from smpcore.methods.supersparse.estimator import choose_size
 from smpcore.methods.supersparse.paper_algorithm import run_as_printed
 from smpcore.papers.conclusions import Claim, Holds, Numbers, where_known
@@ -40,6 +37,8 @@ from smpcore.papers.protocols import (
 )
 from smpcore.papers.sources import Source, bundled, generated, unavailable
 
+#: Task -> the paper's estimator.
+ESTIMATORS = METHODS["supersparse"].estimators
 #: Nodes of the grid on each axis that two decision functions are compared on.
 NODES = 60
 AGREE, ALMOST = "same class on the grid %", "almost the same decision"
@@ -60,8 +59,6 @@ def _grid(X: np.ndarray) -> np.ndarray:
 
 def _figure_2(case: Case) -> Outcome:
     """An RBF-SVM of 25 rows, or two invented cases that learn its decision values."""
-    from sklearn.svm import SVC
-
     X, y = case.rows.X[:25], case.rows.y[:25]
     scale = X.std(axis=0)
     svm = SVC(gamma=0.5).fit(X / scale, y)
@@ -144,15 +141,14 @@ def _error(fitted: Any, X: np.ndarray, y: np.ndarray) -> float:
 
 
 def _figure_3(case: Case) -> Outcome:
-    is_regression = case.dataset.task == "regression"
-    rows = scaled_numbers(case.rows) if is_regression else case.rows
-    estimator = SuperSparseRegressor() if is_regression else SuperSparseClassifier()
+    rows, task = scaled_numbers(case.rows), case.dataset.task
+    estimator = ESTIMATORS[task]()
     X, held_out, y, wanted = train_test_split(
         rows.X,
         rows.y,
         test_size=0.25,
         random_state=case.trial.repetition,
-        stratify=None if is_regression else rows.y,
+        stratify=None if task == "regression" else rows.y,
     )
     fitted = [*fits(estimator, X, y, case.trial.model, SIZES)]
     losses = [_error(one, held_out, wanted) for one in fitted]
@@ -209,8 +205,7 @@ def _same_half(dataset: Dataset, _: int) -> Halves:
 
 def _run(case: Case) -> Outcome:
     rows, trial = case.rows, case.trial
-    is_regression = case.dataset.task == "regression"
-    kind = SuperSparseRegressor if is_regression else SuperSparseClassifier
+    kind = ESTIMATORS[case.dataset.task]
     values = {
         "n_prototypes": N_PROTOTYPES,
         "random_state": trial.repetition,

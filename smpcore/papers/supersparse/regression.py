@@ -287,7 +287,7 @@ def measured_costs(case: Case) -> Outcome:
     model, is_regression = case.trial.model, case.dataset.task == "regression"
     if model in ((SEL, RED) if is_regression else (KERNEL_RIDGE,)):
         return Outcome({})
-    rows = scaled_numbers(case.rows) if is_regression else case.rows
+    rows = scaled_numbers(case.rows)
     C = _best_C(rows)
     if model in (OURS, TAUGHT):
         made = _ours(rows, model, C).model_

@@ -245,12 +245,8 @@ def test_penalties_of_the_baselines_are_those_of_one_vector(loss):
     """SMP's two antisymmetric prototypes stand for w: l1 |w| + l2 |w|^2 / 2."""
     rows = standardised_halves(load_dataset("breast_cancer"), 0)
     l1, l2 = 0.03, 0.06
-    linear = sparsity.Linear(loss, l1, l2).fit(rows.X, rows.y)
-    if loss == "huber":
-        w = linear.estimator.coef_
-    else:
-        anchors = linear.estimator.model_.anchors
-        w = anchors[1] - anchors[0]
+    fitted = sparsity.linear(loss, l1, l2).fit(rows.X, rows.y)
+    w = fitted.coef_ if loss == "huber" else np.diff(fitted.model_.anchors, axis=0)[0]
     classes = np.unique(rows.y)
     v, b = cp.Variable(rows.X.shape[1]), cp.Variable()
     z = cp.multiply(np.where(rows.y == classes[1], 1.0, -1.0), rows.X @ v + b)
@@ -264,7 +260,7 @@ def test_penalties_of_the_baselines_are_those_of_one_vector(loss):
     cp.Problem(cp.Minimize(objective + l2 / 2 * ridge)).solve(solver=cp.CLARABEL)
     # SMP's fits end within a thousandth of the optimum
     np.testing.assert_allclose(w, v.value, atol=0.03)
-    assert 0 < len(linear.features) < rows.X.shape[1]
+    assert 0 < len(sparsity.used_features(fitted)) < rows.X.shape[1]
 
 
 def test_nominal_columns_become_the_numbers_of_their_levels():
