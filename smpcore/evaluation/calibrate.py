@@ -32,7 +32,7 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp
 from sklearn.base import clone
 
-from smpcore.datasets import Dataset, Split, censoring_weights, prepare, shown
+from smpcore.datasets import Dataset, Split, censoring_weights, shown
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold, folds
@@ -119,11 +119,7 @@ def _score_fold(
     if stop[0]:
         return number, None
     fold = drawn[number]
-    preparation = prepare(dataset, fold.train)
-    X, X_held_out = (
-        preparation.transform(dataset.frame.iloc[rows])
-        for rows in (fold.train, fold.held_out)
-    )
+    _, X, X_held_out = fold.prepared(dataset)
     estimator = clone(unfitted)
     weights = censoring_weights(dataset, fold.with_censored, fold.train)
     problem = estimator.problem(X, dataset.y[fold.train], weights)

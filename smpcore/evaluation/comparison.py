@@ -26,7 +26,6 @@ from smpcore.evaluation.differences import LEVEL
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.scores import class_numbers
 from smpcore.evaluation.sweep import (
-    CHIP_SIZES,
     SCORES,
     SIZES,
     ParameterPath,
@@ -104,29 +103,20 @@ def summary(table: pd.DataFrame, score: str, n_folds: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        `POINT`; ``mean``, ``error``, ``n`` (folds with a score); mean `SIZES` (NaN
-        where one fold has none; of `CHIP_SIZES` those of one fold) and ``seconds``.
+        `POINT`; ``mean``, ``error``, ``n`` (folds with a score); mean `SIZES` of the
+        folds that have them (of `CHIP_SIZES` one) and ``seconds``.
     """
     number, points = _numbered(table)
-    n_fits = np.bincount(number, minlength=len(points))
     scores = _by_fold(table, score, number)
-    good = np.isfinite(table[score].to_numpy(np.float64))
-    rows = [
-        np.bincount(number, table[name], len(points)) / np.maximum(n_fits, 1)
-        for name in ("n_train", "n_held_out", "seconds")
-    ]
     points["mean"] = _means(scores)
-    points["error"] = corrected_error(scores, rows[0], rows[1])
+    rows = table[["n_train", "n_held_out"]].astype(float).groupby(number).mean()
+    points["error"] = corrected_error(scores, *rows.to_numpy().T)
     points["n"] = np.isfinite(scores).sum(axis=1)
-    for size in SIZES:
-        values, counted = table[size].to_numpy(np.float64), good
-        if size in CHIP_SIZES:  # known of one fold only
-            counted = good & np.isfinite(values)
-        sums = np.bincount(number[counted], values[counted], len(points))
-        with np.errstate(invalid="ignore"):
-            points[size] = sums / np.bincount(number[counted], minlength=len(points))
-    points["seconds"] = rows[2]
-    complete = (n_fits >= n_folds) & (points["n"] > 0)
+    good = np.isfinite(table[score].to_numpy(np.float64))
+    sizes = table.loc[good, [*SIZES]].astype(float).groupby(number[good]).mean()
+    points = points.join(sizes)
+    points["seconds"] = table["seconds"].astype(float).groupby(number).mean()
+    complete = (np.bincount(number) >= n_folds) & (points["n"] > 0)
     return points[complete].reset_index(drop=True)
 
 
@@ -197,8 +187,16 @@ def pareto_front(
 
 def on_front(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Whether no point is at most as large and at least as good, and better in one."""
-    as_good = (x <= x[:, None]) & (y >= y[:, None])
-    return ~(as_good & ((x < x[:, None]) | (y > y[:, None]))).any(axis=1)
+    return ~_preferable(x, y, x, y).any(axis=1)
+
+
+def _preferable(
+    x: np.ndarray, y: np.ndarray, x_other: np.ndarray, y_other: np.ndarray
+) -> np.ndarray:
+    """For each point, whether another is as small, as good, and better in one."""
+    x, y = x[:, None], y[:, None]
+    as_good = (x_other <= x) & (y_other >= y)
+    return as_good & ((x_other < x) | (y_other > y))
 
 
 def smaller_and_as_good(
@@ -224,15 +222,16 @@ def smaller_and_as_good(
         Place in `others` of the best one that is at most as large, at least as good
         and better in one of both; -1: there is none.
     """
-    sign = 1.0 if larger_is_better else -1.0
-    x, y = (points[name].to_numpy(np.float64)[:, None] for name in (size, "mean"))
-    x_other, y_other = (others[name].to_numpy(np.float64) for name in (size, "mean"))
-    y, y_other = sign * y, sign * y_other
-    as_good = (x_other <= x) & (y_other >= y) & ((x_other < x) | (y_other > y))
     if not len(others):
         return np.full(len(points), -1)
-    place = np.where(as_good, y_other, -np.inf).argmax(axis=1)
-    return np.where(as_good.any(axis=1), place, -1)
+    units = [1.0, 1.0 if larger_is_better else -1.0]
+    (x, y), (x_other, y_other) = (
+        (frame[[size, "mean"]].to_numpy(np.float64) * units).T
+        for frame in (points, others)
+    )
+    better = _preferable(x, y, x_other, y_other)
+    place = np.where(better, y_other, -np.inf).argmax(axis=1)
+    return np.where(better.any(axis=1), place, -1)
 
 
 def _undecided(

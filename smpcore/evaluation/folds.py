@@ -9,7 +9,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from smpcore.datasets import Dataset, answered, distinct_times, read_times, shown
+from smpcore.datasets import (
+    Dataset,
+    Preparation,
+    answered,
+    distinct_times,
+    prepare,
+    read_times,
+    shown,
+)
 from smpcore.errors import DatasetError, SmpcoreError
 
 #: Below this many rows the folds are drawn several times: one draw says too little.
@@ -42,6 +50,15 @@ class Fold:
     def with_censored(self) -> np.ndarray:
         """Rows to learn from, and those of them that were censored."""
         return np.sort(np.concatenate([self.train, self.censored]))
+
+    def prepared(self, dataset: Dataset) -> tuple[Preparation, np.ndarray, np.ndarray]:
+        """What is learned from `train` alone, and both parts prepared by it."""
+        preparation = prepare(dataset, self.train)
+        X, X_held_out = (
+            preparation.transform(dataset.frame.iloc[rows])
+            for rows in (self.train, self.held_out)
+        )
+        return preparation, X, X_held_out
 
 
 def folds(
@@ -239,9 +256,9 @@ def _drawn(
     )
 
     options = {"n_splits": n_folds, "shuffle": True, "random_state": seed}
+    plain = (KFold if groups is None else GroupKFold)(**options)
     if dataset.task == "regression":
-        splitter = KFold(**options) if groups is None else GroupKFold(**options)
-        return splitter.split(rows, groups=groups)
+        return plain.split(rows, groups=groups)
     # Rows without an answer are spread over the folds as a class is.
     known = answered(dataset)[0][rows]
     y_encoded = np.where(known, dataset.y_encoded[rows], len(dataset.classes))
@@ -250,7 +267,6 @@ def _drawn(
     counts = np.bincount(y_encoded)
     y_encoded = np.where(counts[y_encoded] < n_folds, counts.argmax(), y_encoded)
     if np.bincount(y_encoded).max() < n_folds:
-        splitter = KFold(**options) if groups is None else GroupKFold(**options)
-        return splitter.split(rows, groups=groups)
+        return plain.split(rows, groups=groups)
     stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
     return stratified(**options).split(rows, y_encoded, groups)

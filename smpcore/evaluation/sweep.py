@@ -20,11 +20,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore.baselines import BASELINES, fit_weighted
-from smpcore.codegen import (
-    compile_model,
-    estimated,
-    quantise,
-)
+from smpcore.codegen import compile_model, estimated, quantise
 from smpcore.datasets import (
     Dataset,
     Preparation,
@@ -35,7 +31,7 @@ from smpcore.datasets import (
 from smpcore.errors import ExportError, SmpcoreError
 from smpcore.evaluation.executors import running
 from smpcore.evaluation.folds import Fold
-from smpcore.evaluation.scores import RegressionScores, class_numbers, count_answers
+from smpcore.evaluation.scores import score_answers
 from smpcore.methods import METHODS, Method
 from smpcore.model import PrototypeModel
 from smpcore.readouts import CHIP
@@ -200,10 +196,8 @@ def _spread(method: Method, limits: tuple[float, float], n_points: int) -> tuple
         # At its end a parameter with an exact 0 has switched everything off.
         inner = np.geomspace(low, high, n_points)[: -1 if param.zero else None]
         grid_values = [0.0] * param.zero + [float(f"{value:.3g}") for value in inner]
-    grid_values = list(
-        dict.fromkeys(grid_values)
-    )  # many values are the same once rounded
-    return tuple(grid_values[::-1] if method.from_right else grid_values)
+    distinct = tuple(dict.fromkeys(grid_values))  # many are the same once rounded
+    return distinct[::-1] if method.from_right else distinct
 
 
 def baseline_paths(
@@ -282,10 +276,8 @@ class SweepContext:
         """The rows of a chain, prepared by what its fold learns from."""
         if chain in self._caches:
             return self._caches[chain]
-        frame, fold = self.dataset.frame, self.chains[chain][1]
-        preparation = prepare(self.dataset, fold.train)
-        parts = [frame.iloc[r] for r in (fold.train, fold.held_out)]
-        made = FoldCache(preparation, tuple(preparation.transform(p) for p in parts))
+        preparation, *rows = self.chains[chain][1].prepared(self.dataset)
+        made = FoldCache(preparation, tuple(rows))
         self.store(chain, made)
         return made
 
@@ -436,11 +428,8 @@ def _fit_method(
     context: SweepContext, chain: int, value: Any, state: Any
 ) -> tuple[Any, np.ndarray, dict[str, Any]]:
     """Fit one point of the sweep from the previous one: warm start, answers, sizes."""
-    (path, fold), dataset, fold_cache = (
-        context.chains[chain],
-        context.dataset,
-        context.prepared(chain),
-    )
+    (path, fold), dataset = context.chains[chain], context.dataset
+    fold_cache = context.prepared(chain)
     X, X_held_out = fold_cache.rows
     values = {**path.values, path.parameter: value}
     estimator = METHODS[path.key].estimator_for(dataset, values, context.quick)
@@ -475,15 +464,6 @@ def _fit_baseline(
 
 def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, float]:
     truth = dataset.y[fold.held_out]
-    if dataset.task == "regression":
-        errors = RegressionScores(truth, answers)
-        return {"mae": errors.mae, "r2": errors.r2}
-    classes = dataset.classes
-    y_encoded = class_numbers(answers, classes)
     weights = censoring_weights(dataset, fold.with_censored, fold.held_out)
-    truth = class_numbers(truth, classes)
-    scores = count_answers(truth, y_encoded, classes, weights=weights)
-    return {
-        "balanced_accuracy": scores.balanced_accuracy,
-        "accuracy": scores.accuracy,
-    }
+    scores = score_answers(truth, answers, dataset.classes, weights=weights)
+    return {name: getattr(scores, name) for name in SCORES[dataset.task]}

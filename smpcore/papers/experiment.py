@@ -13,12 +13,7 @@ import pandas as pd
 
 from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
-from smpcore.papers.conclusions import (
-    Check,
-    Conclusion,
-    conclusions_of,
-    read_rows,
-)
+from smpcore.papers.conclusions import Check, Conclusion, conclusions_of, read_rows
 from smpcore.papers.protocols import halves
 from smpcore.papers.sources import Source
 

@@ -21,12 +21,7 @@ import numpy as np
 from smpcore.methods.smp import SMPClassifier
 from smpcore.papers.conclusions import Claim
 from smpcore.papers.experiment import Case, Experiment, Outcome
-from smpcore.papers.protocols import (
-    Fit,
-    Halves,
-    grid_of,
-    standardised_halves,
-)
+from smpcore.papers.protocols import Fit, Halves, grid_of, standardised_halves
 from smpcore.papers.sources import Source, bundled, of_openml
 
 

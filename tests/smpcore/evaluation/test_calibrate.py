@@ -20,13 +20,7 @@ from smpcore import (
     prepare,
     split,
 )
-from smpcore.evaluation import (
-    at_threshold,
-    calibrate,
-    clusters,
-    folds,
-    out_of_fold,
-)
+from smpcore.evaluation import at_threshold, calibrate, clusters, folds, out_of_fold
 from smpcore.evaluation.calibrate import MANY_ROWS, half_widths
 
 CLASSIFIERS = [

@@ -10,13 +10,7 @@ import numpy as np
 import pytest
 
 from smpcore import METHODS, SmpcoreError, load_dataset, split, sweep
-from smpcore.evaluation import (
-    baseline_paths,
-    engine,
-    folds,
-    method_path,
-    sweep_table,
-)
+from smpcore.evaluation import baseline_paths, engine, folds, method_path, sweep_table
 from tests.clusters import ROOT, Cluster
 
 pytestmark = [

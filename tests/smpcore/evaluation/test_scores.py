@@ -5,12 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm, t
 
-from smpcore import (
-    SMPClassifier,
-    SmpcoreError,
-    evaluate,
-    load_dataset,
-)
+from smpcore import SMPClassifier, SmpcoreError, evaluate, load_dataset
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import (
     Rate,
@@ -26,11 +21,7 @@ from smpcore.evaluation import (
     reliability,
     wilson,
 )
-from smpcore.evaluation.scores import (
-    count_answers,
-    effective_rows,
-    score_answers,
-)
+from smpcore.evaluation.scores import count_answers, effective_rows, score_answers
 from tests.shown import oracle
 
 

@@ -17,20 +17,11 @@ from smpcore.papers.experiment import Trial
 from smpcore.papers.imkpl import tables as imkpl
 from smpcore.papers.mprotsvm import tables as mprotsvm
 from smpcore.papers.mprotsvm.tables import lvq21_step, olvq1_step
-from smpcore.papers.protocols import (
-    Halves,
-    halves,
-    standardised_halves,
-    with_codes,
-)
+from smpcore.papers.protocols import Halves, halves, standardised_halves, with_codes
 from smpcore.papers.small.sparsity import forward, loss_and_gradients, squared_error
 from smpcore.papers.smp import convergence, sparsity
 from smpcore.papers.supersparse import regression as costs
-from smpcore.papers.supersparse.figures import (
-    FAR,
-    equal_error_rate,
-    false_rejections,
-)
+from smpcore.papers.supersparse.figures import FAR, equal_error_rate, false_rejections
 
 RANDOM = np.random.default_rng(0)
 
