@@ -6,16 +6,13 @@ python -m smpcore.evaluation --data FILE --methods all --folds 5 --out results.p
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 import joblib
-import numpy as np
 from tqdm import tqdm
 
 from smpcore.baselines import GROUPS
@@ -30,7 +27,8 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.executors import edition, engine
+from smpcore.evaluation.command import cluster_executor, run_command, stop_flag
+from smpcore.evaluation.executors import edition
 from smpcore.evaluation.folds import folds
 from smpcore.evaluation.journal import Journal, Subject
 from smpcore.evaluation.sweep import ParameterPath, baseline_paths, method_path, sweep
@@ -42,16 +40,7 @@ WRITE = 30.0
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command."""
-    args = _parser().parse_args(arguments)
-    warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
-    try:
-        return _run(args)
-    except KeyboardInterrupt:
-        print("Stopped; the same command goes on.", file=sys.stderr)
-        return 1
-    except (SmpcoreError, OSError) as error:
-        print(f"python -m smpcore.evaluation: {error}", file=sys.stderr)
-        return 2
+    return run_command(_parser(), arguments, _run)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -107,7 +96,7 @@ def _check_place(out: Path) -> None:
         raise SmpcoreError(f"--out: there is no folder {out.parent}; make it first.")
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> bool:
     _check_place(args.out)
     dataset = _dataset(args)
     parts = split(dataset, args.validation, args.test, args.seed)
@@ -120,15 +109,9 @@ def _run(args: argparse.Namespace) -> int:
     with Journal(args.out, Subject(*of, edition())) as journal:
         for notice in (*dataset.notices, *parts.notices, *journal.notices):
             print(notice, file=sys.stderr)
-        cluster = engine()
-        if cluster.words:
-            print(cluster.words, file=sys.stderr)
         n_threads = joblib.cpu_count() if args.jobs == -1 else args.jobs
-        executor = cluster.executor or ThreadPoolExecutor(n_threads)
-        stopped = _swept(args, journal, (dataset, drawn, paths), executor)
-    if stopped:
-        print("Stopped; the same command goes on.", file=sys.stderr)
-    return int(stopped)
+        executor = cluster_executor() or ThreadPoolExecutor(n_threads)
+        return _swept(args, journal, (dataset, drawn, paths), executor)
 
 
 def _grouped(dataset: Dataset) -> str:
@@ -145,14 +128,7 @@ def _swept(
 ) -> bool:
     """Fit what is missing; whether it was stopped before its end."""
     *_, drawn, paths = of
-    stop = np.zeros(1, dtype=np.int64)
-
-    def stopped(*_: object) -> None:
-        stop[0] = 1  # and the next one ends it at once
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    signal.signal(signal.SIGINT, stopped)
-    done = set(journal.rows)
+    stop, done = stop_flag(), set(journal.rows)
     wanted = {
         (path.key, path.parameter, value) for path in paths for value in path.grid
     }

@@ -256,9 +256,9 @@ def _drawn(
     )
 
     options = {"n_splits": n_folds, "shuffle": True, "random_state": seed}
-    plain = (KFold if groups is None else GroupKFold)(**options)
+    unstratified = (KFold if groups is None else GroupKFold)(**options)
     if dataset.task == "regression":
-        return plain.split(rows, groups=groups)
+        return unstratified.split(rows, groups=groups)
     # Rows without an answer are spread over the folds as a class is.
     known = answered(dataset)[0][rows]
     y_encoded = np.where(known, dataset.y_encoded[rows], len(dataset.classes))
@@ -267,6 +267,6 @@ def _drawn(
     counts = np.bincount(y_encoded)
     y_encoded = np.where(counts[y_encoded] < n_folds, counts.argmax(), y_encoded)
     if np.bincount(y_encoded).max() < n_folds:
-        return plain.split(rows, groups=groups)
+        return unstratified.split(rows, groups=groups)
     stratified = StratifiedKFold if groups is None else StratifiedGroupKFold
     return stratified(**options).split(rows, y_encoded, groups)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import signal
 import sys
 import time
-import warnings
 from collections.abc import Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
@@ -19,7 +17,7 @@ from tqdm import tqdm
 
 from smpcore.datasets import plural
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation import engine
+from smpcore.evaluation.command import cluster_executor, run_command, stop_flag
 from smpcore.methods import METHODS
 from smpcore.papers import (
     EXPERIMENTS,
@@ -40,16 +38,7 @@ from smpcore.papers.trial_files import MEASURED_HERE, begin_process, together
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command."""
-    args = _parser().parse_args(arguments)
-    warnings.simplefilter("ignore", UserWarning)  # a fit's status says the same
-    try:
-        return args.do(args)
-    except KeyboardInterrupt:
-        print("Stopped; the same command goes on.", file=sys.stderr)
-        return 1
-    except (SmpcoreError, OSError) as error:
-        print(f"python -m smpcore.papers: {error}", file=sys.stderr)
-        return 2
+    return run_command(_parser(), arguments, lambda args: args.do(args))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,12 +79,12 @@ def _place(args: argparse.Namespace) -> Place:
     return Place(args.out, args.data, getattr(args, "download", False))
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list(args: argparse.Namespace) -> None:
     place = _place(args)
     table = overview(EXPERIMENTS, lambda one: table_of(one, place))
     if args.format == "csv":
         print(table.to_csv(index=False), end="")
-        return 0
+        return
     paper = ""
     for one, status in zip(EXPERIMENTS, table["status"], strict=True):
         if one.paper != paper:
@@ -103,20 +92,18 @@ def _list(args: argparse.Namespace) -> int:
             print(METHODS[paper].reference if paper in METHODS else "Our own")
         print(f"  {one.name}  {one.where}: {one.title}\n      {status}")
     print("\npython -m smpcore.papers run NAME measures one of them.")
-    return 0
 
 
-def _summary(args: argparse.Namespace) -> int:
+def _summary(args: argparse.Namespace) -> None:
     place = _place(args)
     print(summary(EXPERIMENTS, lambda one: table_of(one, place)), end="")
-    return 0
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: argparse.Namespace) -> bool:
     return _measured([by_name(EXPERIMENTS, args.name)], args)
 
 
-def _all(args: argparse.Namespace) -> int:
+def _all(args: argparse.Namespace) -> bool:
     place = _place(args)
     chosen = [one for one in EXPERIMENTS if not one.impossible]
     here = [one for one in chosen if len(missing_data(one, place)) < len(one.data)]
@@ -126,30 +113,18 @@ def _all(args: argparse.Namespace) -> int:
     return _measured(here, args)
 
 
-def _measured(experiments: Sequence[Experiment], args: argparse.Namespace) -> int:
+def _measured(experiments: Sequence[Experiment], args: argparse.Namespace) -> bool:
     """Run experiments one after the other; print their tables."""
-    place, stop = _place(args), np.zeros(1, dtype=np.int64)
-
-    def stopped(*_: object) -> None:
-        stop[0] = 1  # and the next one ends it at once
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    signal.signal(signal.SIGINT, stopped)
-    cluster = engine()
-    if cluster.words:
-        print(cluster.words, file=sys.stderr)
+    place, stop, cluster = _place(args), stop_flag(), cluster_executor()
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(max(1, args.jobs), context, begin_process)
     try:
         for experiment in experiments:
             if not stop[0]:
-                executor = cluster.executor or pool
-                _run_one(experiment, place, executor, (stop, args.again))
+                _run_one(experiment, place, cluster or pool, (stop, args.again))
     finally:  # a pool has no process before its first task
         pool.shutdown(wait=False, cancel_futures=True)
-    if stop[0]:
-        print("Stopped; the same command goes on.", file=sys.stderr)
-    return int(stop[0])
+    return bool(stop[0])
 
 
 def _run_one(
