@@ -140,6 +140,11 @@ def until(
     return page
 
 
+def swept(page: AppTest) -> AppTest:
+    """The page of trade-offs once no sweep is running."""
+    return until(page, lambda page: all(b.key != "sweep_stop" for b in page.button))
+
+
 def session_of(page: AppTest) -> Session:
     """What the visit of a page remembers, begun here if no run has begun it."""
     if "session" not in page.session_state:

@@ -128,11 +128,7 @@ def ends(interval):
 
 def test_only_columns_that_the_model_uses_are_asked_for():
     query = {"data": "breast_cancer"}
-    (needed,) = [
-        metric.value
-        for metric in opened(query, "export.py").metric
-        if metric.label == "Inputs needed"
-    ]
+    needed = shown(opened(query, "export.py"))["Inputs needed"]
     used, _, every = needed.partition(" of ")
     assert int(used) < int(every) == 30
     page = opened(query, "apply.py")
@@ -143,6 +139,14 @@ def test_only_columns_that_the_model_uses_are_asked_for():
     assert not page.selectbox
     assert shown(page)["Rows"] == "569"
     assert shown(page)["Rows missing"] == "0"
+    # Blood pressure 420 passed in silence where the model had no weight for it.
+    frame = load_dataset("breast_cancer").frame
+    idle = next(name for name in frame if name not in {*names, "class"})
+    bring(page, moved(frame.iloc[:3]).assign(**{idle: [420_000.0, np.nan, 1.0]}))
+    table = page.dataframe[-1].value
+    assert table["not used by this model"].iloc[0].startswith(f"{idle} = 420000 (")
+    assert shown(page)["Rows out of range, not used"] == "2"
+    assert (table["missing"] == "").all()
 
 
 @pytest.mark.parametrize(
@@ -178,21 +182,6 @@ def test_numbers_too_large_are_not_called_none_and_rows_without_labels_not_score
     assert "Accuracy" not in shown(page)
 
 
-def test_values_that_no_model_uses_are_named():
-    """Blood pressure 420 passed in silence where the model had no weight for it."""
-    query = {"data": "breast_cancer"}
-    page = opened(query, "apply.py")
-    frame = load_dataset("breast_cancer").frame
-    used = set(page.dataframe[0].value["column"])
-    idle = next(name for name in frame if name not in used and name != "class")
-    bring(page, moved(frame.iloc[:3]).assign(**{idle: [420_000.0, np.nan, 1.0]}))
-    table = page.dataframe[-1].value
-    first = table["not used by this model"].tolist()[0]
-    assert first.startswith(f"{idle} = 420000 (")
-    assert shown(page)["Rows out of range, not used"] == "2"
-    assert (table["missing"] == "").all()
-
-
 def test_ids_and_groups_are_carried_and_announced(grouped):
     query, frame = grouped
     page = opened(query, "apply.py")
@@ -204,6 +193,10 @@ def test_ids_and_groups_are_carried_and_announced(grouped):
     table = page.dataframe[-1].value
     assert list(table)[:4] == ["visit", "patient", "out of range", "answer"]
     assert table.index.tolist() == list(range(1, 570))
+    # Sheets of private data have no training rows unless they are wanted.
+    assert typed(page, "2") and "and no training rows." in said(page)
+    sound(page.checkbox[0].check().run())
+    assert "and the three nearest training rows." in said(page)
     # As they are written: no numbers.
     written = ["0012345", "12E5", "9007199254740993", "1e3"]
     bring(page, moved(frame).iloc[:4].assign(patient=written))
@@ -249,14 +242,6 @@ def test_rows_for_case_sheets_are_typed_or_a_sentence_says_why_not():
         "1-999999999": "at most 30 cases fit into one file",
     }.items():
         assert typed(page, text) == [] and words in said(page)
-
-
-def test_sheets_of_private_data_have_no_training_rows_unless_wanted(grouped):
-    query, frame = grouped
-    page = bring(opened(query, "apply.py"), moved(frame))
-    assert typed(page, "2") and "and no training rows." in said(page)
-    sound(page.checkbox[0].check().run())
-    assert "and the three nearest training rows." in said(page)
 
 
 def test_predictions_have_probabilities_once_the_model_is_calibrated():

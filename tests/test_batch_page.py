@@ -9,7 +9,7 @@ from pages.work import studies
 from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import Subject, baseline_paths, edition, folds, method_path
 from smpcore.evaluation.journal import write_results
-from tests.app import bring, kernels, opened, said, session_of, sound, until
+from tests.app import bring, kernels, opened, said, session_of, sound, swept
 
 pytestmark = [
     pytest.mark.usefixtures(kernels.__name__),
@@ -32,23 +32,20 @@ def content(tmp_path_factory):
     return path.read_bytes()
 
 
-def _given(app: AppTest, content: bytes, name: str = "r.parquet") -> AppTest:
-    bring(app, content, name)
-    return until(app, lambda app: all(b.key != "sweep_stop" for b in app.button))
-
-
-def _page(**query: str) -> AppTest:
-    return opened({"data": "iris", "method": "smallk", **query}, "tradeoff.py")
+def _page(content: bytes, name: str = "r.parquet", **query: str) -> AppTest:
+    """The page with a file, once what is not in it has been swept."""
+    page = opened({"data": "iris", "method": "smallk", **query}, "tradeoff.py")
+    return swept(bring(page, content, name))
 
 
 def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch):
     begun = []
     start = studies.SweepJob.start
-    app = _page()
+    _page(content)  # what is not in the file is swept before
     monkeypatch.setattr(
         studies.SweepJob, "start", lambda job: begun.append(job.key) or start(job)
     )
-    app = _given(app, content)
+    app = _page(content)
     assert "144 fits of SMP" in said(app) and "SMaLL" in said(app)
     assert len(app.selectbox(key="point").options) == 6
     (n_folds,) = (n for n in app.number_input if n.label == "Folds")
@@ -64,18 +61,18 @@ def test_its_points_open_models_and_nothing_is_fitted_again(content, monkeypatch
     point = app.selectbox(key="point")
     mine = [i for i, text in enumerate(point.options) if "SMaLL" in text]
     point.select_index(mine[1]).run()
-    next(b for b in app.button if b.key == "use_point").click().run()
+    app.button(key="use_point").click().run()
     choice = session_of(app).choice
     assert set(choice.values) == {"k"}, "other values are those of the batch run"
     assert "Used on every page" in sound(app).success[0].value
 
 
 def test_it_stays_while_other_pages_are_seen_and_goes_when_closed(content):
-    app = _given(_page(), content)
+    app = _page(content)
     app.switch_page("pages/prototypes.py").run()
     app.switch_page("pages/tradeoff.py").run()
     assert "From r.parquet" in said(sound(app))
-    next(b for b in app.button if b.key == "close_batch").click().run()
+    app.button(key="close_batch").click().run()
     assert "From r.parquet" not in said(sound(app))
     assert session_of(app).results["batch"][1] is None
 
@@ -88,13 +85,13 @@ def test_it_stays_while_other_pages_are_seen_and_goes_when_closed(content):
     ],
 )
 def test_results_of_something_else_are_told_apart(content, query, words):
-    app = _given(_page(**query), content)
+    app = _page(content, **query)
     assert words in " ".join(w.value for w in app.warning)
     assert app.selectbox(key="point").options, "its own sweep is there"
 
 
 def test_a_cut_file_is_told_and_the_page_stays(content):
-    app = _given(_page(), content[: len(content) // 2], "<b>half</b>.parquet")
+    app = _page(content[: len(content) // 2], "<b>half</b>.parquet")
     (error,) = app.error
     assert "is cut off" in error.value and "<b>" not in error.value.replace("\\<", "")
     assert app.selectbox(key="point").options

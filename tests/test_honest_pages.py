@@ -15,7 +15,17 @@ from pages.state.context import resolve
 from pages.ui import exports
 from pages.work import fits, studies, tasks
 from smpcore import Dataset, load_dataset
-from tests.app import bring, brought, kernels, metrics, opened, said, session_of, until
+from tests.app import (
+    bring,
+    brought,
+    kernels,
+    metrics,
+    opened,
+    said,
+    session_of,
+    swept,
+    until,
+)
 from tests.test_app import _payload
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -65,8 +75,7 @@ def test_export_says_what_one_answer_would_reach(rare):
 
 def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):
     monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
-    page = opened(rare, "tradeoff.py")
-    until(page, lambda p: all(b.key != "sweep_stop" for b in p.button))
+    page = swept(opened(rare, "tradeoff.py"))
     assert "Majority-class baseline: 0.5." in said(page)
     dead = page.dataframe[0].value.query("`Non-zeros` == 0")
     assert len(dead)
@@ -102,15 +111,9 @@ def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
     monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
     query = {"data": "moons", "d.n_samples": "50"}
     assert "95 % interval" in said(opened(query, "prototypes.py"))
-    page = opened(query, "tradeoff.py")
-
-    def rested(page):
-        return all(button.key != "sweep_stop" for button in page.button)
-
-    until(page, rested)
+    page = swept(opened(query, "tradeoff.py"))
     assert "Refine runs 3 repeats" in said(page)
-    next(b for b in page.button if b.key == "sweep_refine").click().run()
-    until(page, rested)
+    swept(page.button(key="sweep_refine").click().run())
     assert "3 repeats were run" in said(page)
     assert page.dataframe[0].value["Folds"].max() == 15
 

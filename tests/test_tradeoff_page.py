@@ -23,7 +23,7 @@ from smpcore.evaluation import (
     sweep_table,
     title_of,
 )
-from tests.app import brought, kernels, opened, said, session_of, until
+from tests.app import brought, kernels, opened, said, session_of, swept
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -36,15 +36,7 @@ def patience(monkeypatch):
 
 
 def _open(query: dict[str, str]) -> AppTest:
-    return _finished(opened(query, "tradeoff.py"))
-
-
-def _finished(app: AppTest) -> AppTest:
-    return until(app, lambda app: all(b.key != "sweep_stop" for b in app.button))
-
-
-def _button(app: AppTest, key: str):
-    return next(button for button in app.button if button.key == key)
+    return swept(opened(query, "tradeoff.py"))
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -54,7 +46,7 @@ def test_every_method_has_points_that_open_it(method):
     assert all(METHODS[method].title in option for option in options)
     assert len(options) >= 2
     app.selectbox(key="point").select_index(1).run()
-    _button(app, "use_point").click().run()
+    app.button(key="use_point").click().run()
     assert options[1] in app.success[0].value
     app.switch_page("pages/explore.py").run()
     assert not app.exception
@@ -66,8 +58,8 @@ def test_every_method_has_points_that_open_it(method):
 def test_a_point_of_a_refined_sweep_stays_on_explore_and_the_sweep_with_it():
     app = _open({"data": "breast_cancer", "lam": "0.102"})
     first = len(app.selectbox(key="point").options)
-    _button(app, "sweep_refine").click().run()
-    app = _finished(app)
+    app.button(key="sweep_refine").click().run()
+    app = swept(app)
     options = app.selectbox(key="point").options
     assert len(options) > 2 * first
     assert {*options} <= {*app.dataframe[0].value["Model"]}
@@ -76,7 +68,7 @@ def test_a_point_of_a_refined_sweep_stays_on_explore_and_the_sweep_with_it():
     # Of the points, the μ that moves the end of λ farthest below what λ is.
     least = min(options, key=lambda text: float(text.rpartition(" = ")[2]))
     app.selectbox(key="point").select(least).run()
-    _button(app, "use_point").click().run()
+    app.button(key="use_point").click().run()
     used = session_of(app).choice
     data, values = resolve(used).data, resolve(used).values
     assert cache.bounds(data, used.method, values)["lam"][1] < values["lam"]
@@ -96,7 +88,7 @@ def test_a_point_of_a_refined_sweep_stays_on_explore_and_the_sweep_with_it():
                 for name, value in link.items()
             }.items()
         )
-    app = _finished(app.switch_page("pages/tradeoff.py").run())
+    app = swept(app.switch_page("pages/tradeoff.py").run())
     assert app.selectbox(key="point").options == options
     assert least in app.success[0].value
 
@@ -112,7 +104,7 @@ def test_no_bytes_no_point_and_the_page_says_which():
 def test_more_folds_than_rows_is_a_sentence(monkeypatch):
     app = _open({"data": "moons", "d.n_samples": "20", "validation": "0.6"})
     app.number_input(key="sweep_folds").set_value(10).run()
-    app = _finished(app)
+    app = swept(app)
     assert "ask for fewer folds" in said(app)
     assert "Waiting" not in said(app)
     assert not app.exception
@@ -130,7 +122,7 @@ def test_selected_prototypes_are_swept_when_asked_for():
     app = _open({"data": "iris"})
     app.multiselect[0].set_value([]).run()
     app.button_group(key="sweep_groups").set_value(["selected"]).run()
-    app = _finished(app)
+    app = swept(app)
     models = " ".join(app.dataframe[0].value["Model"])
     assert "SVM-red: n_prototypes = 3" in models and "PS-border" in models
     assert "RBF-SVM" not in models

@@ -30,7 +30,6 @@ from smpcore.papers import (
     VERDICTS,
     Comparison,
     Experiment,
-    Measured,
     Place,
     compared,
     conclusions_table,
@@ -75,13 +74,9 @@ class ExperimentRun(Task):
 
 
 def start(experiment: Experiment) -> None:
-    """Run an experiment, or join its run."""
-    _runs.get_or_make(experiment.name, lambda: ExperimentRun(experiment)).start()
-
-
-def run_of(experiment: Experiment) -> Task | None:
-    """The last run of an experiment in this process."""
-    return _runs.get(experiment.name)
+    """Run an experiment, or join its run; say why that is not possible."""
+    with problems_shown():
+        _runs.get_or_make(experiment.name, lambda: ExperimentRun(experiment)).start()
 
 
 def table_of_experiment(experiment: Experiment) -> pd.DataFrame:
@@ -116,11 +111,6 @@ def _kept(
         made = make()
         _tables.put(key, (state, made))
     return made
-
-
-def measured(experiment: Experiment) -> list[Measured]:
-    """Trials that were measured here, or else by the makers of this program."""
-    return [*read_measured(experiment, SHIPPED, place().out).values()]
 
 
 def _ranks(experiment: Experiment, table: pd.DataFrame) -> None:
@@ -192,7 +182,7 @@ def _open(experiment: Experiment) -> None:
     """Open a measured model on Explore: its data, method and settings."""
     models = {
         f"{data}, {model}, repetition {repetition + 1}": (data, *shown)
-        for one in measured(experiment)
+        for one in read_measured(experiment, SHIPPED, place().out).values()
         for data, model, repetition in [one.trial]
         for shown in [(one.outcome.method, one.outcome.values)]
         if shown[0] in METHODS and _data_key(experiment, data)
@@ -263,13 +253,13 @@ def show(experiment: Experiment) -> None:
 
 
 def _is_running(experiment: Experiment) -> bool:
-    task = run_of(experiment)
+    task = _runs.get(experiment.name)
     return task is not None and task.running
 
 
 def _progress(experiment: Experiment) -> None:
     """How far the run is, or the button that starts it."""
-    task = run_of(experiment)
+    task = _runs.get(experiment.name)
     if task is not None and task.running:
         share = float(task.progress[0])
         text = f"{100 * share:.0f} % of {plural(len(experiment.trials()), 'trial')}"
@@ -283,7 +273,7 @@ def _progress(experiment: Experiment) -> None:
     st.button(
         "Measure what is missing",
         key="papers_run",
-        on_click=_start,
+        on_click=start,
         args=(experiment,),
         disabled=not n_here,
         help="On this server; what is measured stays there, and a run that is stopped "
@@ -296,11 +286,6 @@ def _progress(experiment: Experiment) -> None:
             "table says what the others need. Files are looked for in the operator's "
             "folder SPE_DATA; only the command downloads.",
         )
-
-
-def _start(experiment: Experiment) -> None:
-    with problems_shown():
-        start(experiment)
 
 
 #: Names of the columns that are shown.

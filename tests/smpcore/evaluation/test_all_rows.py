@@ -44,17 +44,11 @@ def fit(path, dataset, stop=0, estimator=None):
     return fit_all_rows(path, dataset, estimator, 0.25, 3, *flags)
 
 
-def test_the_sample_is_learned_from_and_the_rows_left_out_are_not(frame, saved):
-    path, dataset = saved(frame.drop(columns="word"))
-    fitted = fit(path, dataset)
-    left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
-    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
-    assert (fitted.n_train, fitted.scores.rows) == ((~left_out).sum(), left_out.sum())
-    X, y = frame[["a", "b"]], frame["label"].to_numpy()
-    usual = SMPClassifier().fit(X[~left_out], y[~left_out])
-    assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
-    right = (usual.predict(X[left_out]) == y[left_out]).sum()
-    assert fitted.scores.hits == right
+def rows_left_out(dataset):
+    """A quarter of the rows, but none of the sample."""
+    chosen = np.random.default_rng(3).random(N_ROWS) < 0.25
+    chosen[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    return chosen
 
 
 @pytest.mark.parametrize(
@@ -77,9 +71,7 @@ def test_numbers_are_predicted_and_rows_without_one_left_out(frame, saved):
     numbers.loc[7::10, "target"] = None
     path, dataset = saved(numbers)
     fitted = fit(path, dataset, estimator=SuperSparseRegressor(3))
-    known = numbers["target"].notna().to_numpy()
-    left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
-    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    known, left_out = numbers["target"].notna().to_numpy(), rows_left_out(dataset)
     X, y = frame[["a", "b"]], numbers["target"].to_numpy()
     usual = SuperSparseRegressor(3).fit(X[known & ~left_out], y[known & ~left_out])
     errors = np.abs(usual.predict(X[left_out & known]) - y[left_out & known])
@@ -108,9 +100,8 @@ def test_columns_become_features_as_in_the_sample(frame, saved):
         is_number = dataset.kinds[name] == "number"
         table[name] = column.astype(float) if is_number else column.astype("str")
     X = prepare(dataset, np.arange(dataset.n_samples)).transform(table)
-    y = frame["label"].to_numpy()
-    left_out = np.random.default_rng(3).random(N_ROWS) < 0.25
-    left_out[dataset.row_numbers(np.arange(dataset.n_samples)) - 1] = False
+    y, left_out = frame["label"].to_numpy(), rows_left_out(dataset)
+    assert (fitted.n_train, fitted.scores.rows) == ((~left_out).sum(), left_out.sum())
     usual = SMPClassifier().fit(X[~left_out], y[~left_out])
     assert fitted.estimator.objective_ == pytest.approx(usual.objective_, rel=1e-9)
     assert fitted.scores.hits == (usual.predict(X[left_out]) == y[left_out]).sum()
@@ -120,12 +111,10 @@ def test_columns_become_features_as_in_the_sample(frame, saved):
 def test_a_file_that_was_damaged_or_changed_since_is_named(frame, saved):
     """Its sample is still on the screen."""
     path, dataset = saved(frame.drop(columns="word"))
-    frame.drop(columns=["word", "a"]).to_parquet(path)
-    with pytest.raises(DatasetError, match="has changed since its sample was read"):
-        fit(path, dataset)
-    frame.drop(columns="word")[:2000].to_parquet(path)
-    with pytest.raises(DatasetError, match="has changed since its sample was read"):
-        fit(path, dataset)
+    for other in (frame.drop(columns=["word", "a"]), frame.drop(columns="word")[:2000]):
+        other.to_parquet(path)
+        with pytest.raises(DatasetError, match="has changed since its sample was read"):
+            fit(path, dataset)
     path.write_bytes(path.read_bytes()[:-50])
     with pytest.raises(DatasetError, match="cut off or damaged"):
         fit(path, dataset)

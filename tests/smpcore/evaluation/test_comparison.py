@@ -157,8 +157,6 @@ def test_holm_by_hand():
 def test_the_interval_covers_a_difference_that_there_is():
     # At 60 rows 93 to 97 % are measured; fixed discordant rows alone give 52 to 97 %.
     rng = np.random.default_rng(4)
-    alike = paired_difference(np.zeros(20), np.zeros(20))
-    assert alike.low < 0 < alike.high  # twenty rows do not show that two are equal
     for only_second, only_first in [(0.1, 0.1), (0.2, 0.02), (0.3, 0.0)]:
         covered = 0
         for _ in range(400):

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -152,7 +151,9 @@ def test_what_is_another_file_is_left_alone(found, path):
     beside = _journaled(path, found)
     journaled = beside.read_bytes()
     for content, words in (
-        (_changed(found, lambda t, f: ({**t, "version": 2}, f)), "version '2'"),
+        (_changed(found, version=2), "version '2'"),
+        (_changed(found, split="0" * 16), "other training rows"),
+        (_changed(found, edition="0"), "another edition"),
         (_table({"precious": [1, 2, 3]}), "no result file"),
     ):
         path.write_bytes(content)
@@ -173,32 +174,13 @@ def _table(columns):
     return buffer.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
-        ("split", "0" * 16, "other training rows"),
-        ("edition", "0", "another edition"),
-    ],
-)
-def test_results_of_something_else_are_left_alone(found, path, field, value, words):
-    subject, rows = found
-    write_results(path, replace(subject, **{field: value}), rows)
-    before = path.read_bytes()
-    with pytest.raises(SmpcoreError, match=words):
-        Journal(path, subject)
-    assert path.read_bytes() == before
-    assert [p.name for p in path.parent.iterdir()] == ["r.parquet"]
-
-
-def _changed(found, change):
+def _changed(found, change=lambda frame: frame, text=None, **told):
     """A file whose metadata or columns somebody has changed."""
     subject, rows = found
-    told = {"version": 1, **subject.__dict__}
     frame = sweep_table(rows, subject.task)
     frame["value"] = frame["value"].astype(float)
-    told, frame = change(told, frame) or (told, frame)
-    table = pa.Table.from_pandas(frame, preserve_index=False)
-    text = told if isinstance(told, bytes) else json.dumps(told).encode()
+    table = pa.Table.from_pandas(change(frame), preserve_index=False)
+    text = text or json.dumps({"version": 1, **subject.__dict__, **told}).encode()
     table = table.replace_schema_metadata({b"smpcore.results": text})
     buffer = io.BytesIO()
     pq.write_table(table, buffer)
@@ -208,45 +190,43 @@ def _changed(found, change):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda t, f: ({**t, "version": 2}, f), "version '2'"),
-        (lambda t, f: ({**t, "version": {"a": []}}, f), "version"),
-        (lambda t, f: (b"{", f), "no result file"),
-        (lambda t, f: (b"[1]", f), "version"),
-        (lambda t, f: ({**t, "task": "x"}, f), "was changed"),
-        (lambda t, f: ({**t, "n_folds": "3"}, f), "was changed"),
-        (lambda t, f: (t, f.drop(columns="accuracy")), "no column accuracy"),
-        (lambda t, f: (t, f.assign(accuracy="high")), "accuracy .* holds no numbers"),
-        (lambda t, f: (t, f.assign(method=[["smp"]] * len(f))), "holds no texts"),
-        (lambda t, f: (t, f.assign(status=1.0)), "status .* holds no texts"),
-        (lambda t, f: (t, f.assign(repeat=np.nan)), "repeat .* should count"),
-        (lambda t, f: (t, f.assign(fold=-1)), "fold .* should count"),
-        (lambda t, f: (t, f.assign(fold=0.5)), "fold .* should count"),
-        (lambda t, f: (t, pd.concat([f, f])), "same fit twice"),
-        (lambda t, f: (t, f.assign(status="x" * 50_000)), "texts of more than"),
-        (lambda t, f: (t, f.assign(method="<b>x</b>")), "method that is unknown"),
-        (lambda t, f: (t, f.assign(parameter="__class__")), "no parameter"),
+        ({"version": {"a": []}}, "version"),
+        ({"text": b"{"}, "no result file"),
+        ({"text": b"[1]"}, "version"),
+        ({"task": "x"}, "was changed"),
+        ({"n_folds": "3"}, "was changed"),
+        (lambda f: f.drop(columns="accuracy"), "no column accuracy"),
+        (lambda f: f.assign(accuracy="high"), "accuracy .* holds no numbers"),
+        (lambda f: f.assign(method=[["smp"]] * len(f)), "holds no texts"),
+        (lambda f: f.assign(status=1.0), "status .* holds no texts"),
+        (lambda f: f.assign(repeat=np.nan), "repeat .* should count"),
+        (lambda f: f.assign(fold=-1), "fold .* should count"),
+        (lambda f: f.assign(fold=0.5), "fold .* should count"),
+        (lambda f: pd.concat([f, f]), "same fit twice"),
+        (lambda f: f.assign(status="x" * 50_000), "texts of more than"),
+        (lambda f: f.assign(method="<b>x</b>"), "method that is unknown"),
+        (lambda f: f.assign(parameter="__class__"), "no parameter"),
     ],
 )
 def test_a_changed_file_is_refused_in_words(found, change, words, monkeypatch):
     monkeypatch.setattr(journal, "MOST_BYTES", 400_000)
+    change = change if isinstance(change, dict) else {"change": change}
     with pytest.raises(SmpcoreError, match=words):
-        read_results(_changed(found, change), "r.parquet")
+        read_results(_changed(found, **change), "r.parquet")
 
 
-def test_what_is_no_result_file_is_refused_in_words(found, tmp_path):
-    for content in (b"", b"PAR1", b"x" * 5000):
-        with pytest.raises(SmpcoreError, match="no Parquet file, or is cut off"):
-            read_results(content, "r.parquet")
-    path = tmp_path / "t.parquet"
-    pd.DataFrame({"a": [1]}).to_parquet(path)
-    with pytest.raises(SmpcoreError, match="no result file"):
-        _content(path)
-    subject, rows = found
-    write_results(path, subject, rows)
-    whole = bytearray(path.read_bytes())
+def test_what_is_no_result_file_is_refused_in_words(found):
+    whole = bytearray(_changed(found))
     whole[4:400] = bytes(396)  # pages, not the end that says where they are
-    with pytest.raises(SmpcoreError, match=r"damaged|cut off"):
-        read_results(bytes(whole), "r.parquet")
+    for content, words in (
+        *(
+            (cut, "no Parquet file, or is cut off")
+            for cut in (b"", b"PAR1", b"x" * 5000)
+        ),
+        (bytes(whole), r"damaged|cut off"),
+    ):
+        with pytest.raises(SmpcoreError, match=words):
+            read_results(content, "r.parquet")
 
 
 @pytest.mark.slow

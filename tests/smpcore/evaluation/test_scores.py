@@ -12,7 +12,6 @@ from smpcore.evaluation import (
     RegressionScores,
     brier_score,
     calibration_error,
-    class_numbers,
     clusters,
     clusters_like,
     decision_curve,
@@ -33,17 +32,13 @@ def test_a_dead_model_is_seen_through():
     assert list(scores.never_answered) == ["yes"]
 
 
-def test_labels_become_numbers_and_strangers_minus_one():
-    classes = np.array(["a", "c"])
-    numbers = class_numbers(np.array(["c", "b", "a", "z"]), classes)
-    assert numbers.tolist() == [1, -1, 0, -1]
-
-
 def test_rows_of_a_class_that_the_model_has_not_seen_are_misses():
     model = SMPClassifier(n_prototypes=1).fit([[0.0], [1.0]], ["a", "c"]).model_
     scores = evaluate(model, np.array([[0.0], [1.0], [1.0]]), np.array(["a", "b", "c"]))
     assert (scores.hits, scores.rows) == (2, 3)
     assert scores.never_answered.tolist() == ["b"]
+    after = evaluate(model, np.ones((1, 1)), np.array(["z"]))
+    assert (after.hits, after.rows) == (0, 1)
     chances = np.full((3, 2), 0.5)
     assert brier_score(chances, np.array([0, -1, 1]))[0] == 0.25
 

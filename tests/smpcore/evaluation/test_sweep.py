@@ -17,6 +17,7 @@ from smpcore import (
 )
 from smpcore.codegen import estimated
 from smpcore.evaluation import (
+    SCORES,
     ParameterPath,
     baseline_paths,
     folds,
@@ -73,13 +74,9 @@ def test_a_sweep_is_the_serial_chain_exactly(key):
             model = estimator.model_
             here = (table["fold"] == fold.number) & (table["value"] == knot)
             (row,) = table[here].to_dict("records")
-            if dataset.task == "classification":
-                scores = evaluate(model, X[fold.held_out], dataset.y[fold.held_out])
-                assert row["accuracy"] == scores.accuracy
-                assert row["balanced_accuracy"] == scores.balanced_accuracy
-            else:
-                off = model.predict(X[fold.held_out]) - dataset.y[fold.held_out]
-                assert row["mae"] == pytest.approx(np.abs(off).mean())
+            scores = evaluate(model, X[fold.held_out], dataset.y[fold.held_out])
+            for name in SCORES[dataset.task]:
+                assert row[name] == getattr(scores, name)
             assert row["n_nonzeros"] == model.n_nonzeros
             assert row["n_prototypes"] == model.n_prototypes
             assert row["n_features"] == model.support.sum()

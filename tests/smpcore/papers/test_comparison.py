@@ -17,7 +17,6 @@ from sklearn.preprocessing import StandardScaler
 
 from smpcore import METHODS, SmpcoreError, load_dataset, prepare
 from smpcore.baselines import BASELINES
-from smpcore.codegen import compile_model
 from smpcore.papers import (
     EXPERIMENTS,
     SHIPPED,
@@ -31,7 +30,6 @@ from smpcore.papers.comparison.experiments import (
     TABLES,
     CondensedNeighbour,
     size_of_other,
-    size_of_prototypes,
 )
 from smpcore.papers.experiment import Trial
 from smpcore.papers.findings import conclusion, mean_ranks, model_means
@@ -234,16 +232,6 @@ def fitted(key, **values):
 
 def size_of(estimator):
     return size_of_other(estimator, PREPARATION)
-
-
-@pytest.mark.parametrize("key", METHODS)
-def test_the_bytes_of_a_method_are_those_of_its_tables(key):
-    method = METHODS[key]
-    estimator = method.estimator(method.defaults("classification"), "classification")
-    model = estimator.fit(X, Y).model_
-    size = size_of_prototypes(model, PREPARATION)
-    assert size.numbers == model.n_nonzeros
-    assert size.n_bytes == compile_model(model, PREPARATION).table_bytes
 
 
 def test_a_tree_has_a_threshold_for_each_branch_and_a_class_for_each_leaf():

@@ -12,7 +12,7 @@ import pytest
 from pytest import approx
 from scipy import stats
 
-from smpcore.papers import EXPERIMENTS, SHIPPED, Place, read_measured, table_of
+from smpcore.papers import EXPERIMENTS, SHIPPED, Place, by_name, read_measured, table_of
 from smpcore.papers.verdicts import (
     LEVEL,
     MARGINS,
@@ -127,7 +127,7 @@ def test_what_is_printed_of_other_data_is_compared_relative_to_the_papers_own():
 
 @cache
 def shipped(name):
-    return table_of(next(e for e in EXPERIMENTS if e.name == name), Place(SHIPPED))
+    return table_of(by_name(EXPERIMENTS, name), Place(SHIPPED))
 
 
 WITH_SPREADS = [
