@@ -578,44 +578,29 @@ def predictive_values(
             f"prevalence={prevalence:g} should be above 0 and below 1; give the share "
             "of the positive class where the model is to be used."
         )
-    shares = sensitivity.share, specificity.share
-    values = {
-        "positive": _by_bayes(shares[0], 1 - shares[1], prevalence),
-        "negative": _by_bayes(shares[1], 1 - shares[0], 1 - prevalence),
+    return {
+        "positive": _predictive_value(sensitivity, specificity, prevalence),
+        "negative": _predictive_value(specificity, sensitivity, 1 - prevalence),
     }
-    if min(sensitivity.effective, specificity.effective) <= 0:
-        return {name: (share, 0.0, 1.0) for name, share in values.items()}
-    at_an_end = any(share in (0.0, 1.0) for share in shares)
-    (yes, n_yes), (no, n_no) = (
-        _adjusted(one, at_an_end) for one in (sensitivity, specificity)
-    )
-    quantile = normal_quantile(sensitivity.level)
+
+
+def _predictive_value(
+    rate: Rate, other: Rate, prevalence: float
+) -> tuple[float, float, float]:
+    """How often the answer of a class is right, by the rates of both classes."""
+    right, wrong = rate.share * prevalence, (1 - other.share) * (1 - prevalence)
+    share = right / (right + wrong) if right + wrong else np.nan
+    if min(rate.effective, other.effective) <= 0:
+        return share, 0.0, 1.0
+    at_an_end = any(one.share in (0.0, 1.0) for one in (rate, other))
+    (p, n), (p_other, n_other) = (_adjusted(one, at_an_end) for one in (rate, other))
     # Odds of a right answer among all of its kind, and the variance of their logarithm.
-    odds = {
-        "positive": (
-            yes / (1 - no) * prevalence / (1 - prevalence),
-            (1 - yes) / (yes * n_yes) + no / ((1 - no) * n_no),
-        ),
-        "negative": (
-            no / (1 - yes) * (1 - prevalence) / prevalence,
-            yes / ((1 - yes) * n_yes) + (1 - no) / (no * n_no),
-        ),
-    }
-    result = {}
-    for name, (middle, variance) in odds.items():
-        share, factor = values[name], np.exp(quantile * np.sqrt(variance))
-        low, high = (
-            float(odd / (1 + odd)) for odd in (middle / factor, middle * factor)
-        )
-        # The adjusted interval may end short of a share that is 0 or 1 itself.
-        result[name] = share, float(np.fmin(low, share)), float(np.fmax(high, share))
-    return result
-
-
-def _by_bayes(right: float, wrong: float, part: float) -> float:
-    """Share of the right answers among those that are given."""
-    total = right * part + wrong * (1 - part)
-    return right * part / total if total else np.nan
+    odds = p / (1 - p_other) * prevalence / (1 - prevalence)
+    variance = (1 - p) / (p * n) + p_other / ((1 - p_other) * n_other)
+    factor = np.exp(normal_quantile(rate.level) * np.sqrt(variance))
+    low, high = (float(one / (1 + one)) for one in (odds / factor, odds * factor))
+    # The adjusted interval may end short of a share that is 0 or 1 itself.
+    return share, float(np.fmin(low, share)), float(np.fmax(high, share))
 
 
 def _adjusted(rate: Rate, add: bool) -> tuple[float, float]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import cvxpy
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.special import softmax
 from sklearn.isotonic import IsotonicRegression
@@ -13,8 +12,6 @@ from sklearn.model_selection import cross_val_predict
 
 from smpcore import (
     METHODS,
-    Dataset,
-    PrototypeModel,
     SmpcoreError,
     load_dataset,
     prepare,
@@ -118,6 +115,11 @@ def test_many_rows_get_the_isotonic_regression_of_scikit_learn():
     # Groups of six rows are not enough independent rows.
     grouped = calibrate(scores, y, np.arange(2), np.arange(6000) // 6)
     assert not grouped.curves
+    three = np.repeat(np.arange(3), 2000)
+    found = calibrate(rng.normal(size=(6000, 3)), three, np.arange(3))
+    assert len(found.curves) == 3
+    sums = found.probabilities(rng.normal(size=(50, 3))).sum(axis=1)
+    np.testing.assert_allclose(sums, 1)
 
 
 def test_a_moved_threshold_changes_answers_and_no_probability():
@@ -131,28 +133,6 @@ def test_a_moved_threshold_changes_answers_and_no_probability():
             moved.probabilities(rows), model.probabilities(rows), atol=1e-9
         )
         assert (moved.predict(rows) != model.predict(rows)).any()
-
-
-def test_a_calibrated_model_reads_back_the_same():
-    dataset = load_dataset("wine")
-    model, X, _ = _calibrated(CLASSIFIERS[0], dataset, split(dataset))
-    np.testing.assert_allclose(model.probabilities(X).sum(axis=1), 1)
-    many = np.repeat(np.arange(3), 1200)
-    scores = np.random.default_rng(0).normal(size=(3600, 3))
-    curved = replace(model, calibration=calibrate(scores, many, np.arange(3)))
-    assert len(curved.calibration.curves) == 3
-    for one in (model, curved):
-        again = PrototypeModel.from_json(one.to_json())
-        np.testing.assert_array_equal(again.probabilities(X), one.probabilities(X))
-    dataset = _wave(0, 150)
-    key = next(k for k, row in METHODS.items() if "regression" in row.estimators)
-    model, X, _ = _calibrated(key, dataset, split(dataset))
-    again, middle = PrototypeModel.from_json(model.to_json()), model.predict(X)[:, None]
-    for coverage in (0.5, 0.99):
-        found = again.intervals(X, coverage)
-        np.testing.assert_array_equal(found, model.intervals(X, coverage))
-        half = model.calibration.half_width(coverage)
-        np.testing.assert_allclose(found, middle + np.array([-half, half]), rtol=1e-9)
 
 
 def _quantile_by_counting(residuals, groups, coverage):
@@ -177,14 +157,6 @@ def test_half_widths_are_the_quantile_by_counting(n_groups):
     alone = half_widths(residuals, np.arange(100))
     assert alone[89] == np.sort(residuals)[int(np.ceil(0.9 * 101)) - 1]
     assert np.isinf(half_widths(residuals[:9], np.arange(9))[90])
-
-
-def _wave(seed, n):
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({"x": rng.uniform(-3, 3, n)})
-    frame["y"] = np.sin(frame["x"]) + rng.normal(scale=0.3, size=n)
-    roles = {"x": "feature", "y": "target"}
-    return Dataset(frame=frame, roles=roles, task="regression", name="wave")
 
 
 def test_intervals_cover_rows_of_new_groups():
