@@ -77,14 +77,9 @@ def section(data: cache.Parts) -> Opened | None:
     if problem := _mismatch(opened.subject, data):
         message(st.warning, problem)
         return None
-    n_folds = opened.subject.n_folds
-    drawn = session.remembered(
-        "batch_folds",
-        (file.id, data.split.key),
-        lambda: len(evaluation.folds(data.dataset, data.split.with_censored, n_folds)),
-    )
     message(st.caption, _summary(opened))
-    return replace(opened, n_folds_drawn=drawn)
+    repeats = n_draws(data.dataset, data.split.with_censored)
+    return replace(opened, n_folds_drawn=opened.subject.n_folds * repeats)
 
 
 def _read(file: Any) -> Opened:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -112,12 +112,9 @@ class CandidateJob(Task):
             METHODS[entry.key].warm_up()
         dataset, rows = self._data.dataset, self._data.split.with_censored
         drawn = _folds(dataset, rows) if self._search else ()
-        of = dataset, rows, dict(entry.values), drawn, stop
-        if not drawn:
-            self.candidate = evaluation.fit_compared(entry.key, *of)
-            return
-        with study_pool.executor_for(dataset) as executor:
-            self.candidate = evaluation.fit_compared(entry.key, *of, executor)
+        of = entry.key, dataset, rows, dict(entry.values), drawn, stop
+        with study_pool.executor_for(dataset) if drawn else nullcontext() as executor:
+            self.candidate = evaluation.fit_compared(*of, executor)
 
     @property
     def missing(self) -> str:

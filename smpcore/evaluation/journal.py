@@ -24,7 +24,7 @@ import pyarrow as pa
 from smpcore.baselines import BASELINES
 from smpcore.datasets import shown
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.sweep import COLUMNS, KEY, SCORES, SIZES, sweep_table
+from smpcore.evaluation.sweep import KEY, SCORES, columns_of, sweep_table
 from smpcore.methods import METHODS
 
 if TYPE_CHECKING:
@@ -161,11 +161,6 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
     return subject, frame
 
 
-def columns_of(task: str) -> list[str]:
-    """Columns of a result file."""
-    return [*COLUMNS, *SCORES[task], *SIZES, "seconds", "status"]
-
-
 def read_subject(metadata: Any, called: str) -> Subject:
     """What a file says that it is of, where that can be."""
     version = metadata.get("version") if isinstance(metadata, dict) else None
@@ -196,13 +191,13 @@ def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
         if schema.names.count(name) != 1:
             number = "no" if name not in schema.names else "more than one"
             raise SmpcoreError(f"{called} has {number} column {name}: it was changed.")
-        kind = schema.field(name).type
+        kind, types = schema.field(name).type, pa.types
         if name in TEXTS:
-            if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-                continue
-            raise SmpcoreError(f"Column {name} of {called} holds no texts.")
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise SmpcoreError(f"Column {name} of {called} holds no numbers.")
+            fits, held = types.is_string(kind) or types.is_large_string(kind), "texts"
+        else:
+            fits, held = types.is_integer(kind) or types.is_floating(kind), "numbers"
+        if not fits:
+            raise SmpcoreError(f"Column {name} of {called} holds no {held}.")
 
 
 def _check_rows(frame: pd.DataFrame, called: str) -> None:

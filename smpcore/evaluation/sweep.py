@@ -96,24 +96,20 @@ def measure(
 
 def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, float]:
     """Count the columns that a baseline uses, and its weights if it has weights."""
-    last = getattr(estimator, "regressor_", estimator)[-1]
-    if hasattr(last, "Z_"):  # few vectors: their places, and coefficients or distance
-        n_features = int(preparation.used_columns(last.Z_.any(axis=0)).sum())
-        other = last.B_ if hasattr(last, "B_") else last.omega_
-        numbers = np.count_nonzero(last.Z_) + np.count_nonzero(other)
-        sizes = int(numbers), n_features, len(last.Z_)
-        return dict(
-            zip(("n_nonzeros", "n_features", "n_prototypes"), sizes, strict=True)
-        )
+    last, sizes = getattr(estimator, "regressor_", estimator)[-1], {}
     parts = getattr(last, "estimators_", [last])
-    weights = [np.atleast_2d(p.coef_) for p in parts if hasattr(p, "coef_")]
-    if len(weights) == len(parts):
-        weights = np.vstack(weights)
-        used = preparation.used_columns((weights != 0).any(axis=0))
-        counts = np.count_nonzero(weights), np.count_nonzero(used)
-        return dict(zip(("n_nonzeros", "n_features"), map(int, counts), strict=True))
-    importances = getattr(last, "feature_importances_", np.ones(preparation.n_features))
-    return {"n_features": int(preparation.used_columns(importances != 0).sum())}
+    if hasattr(last, "Z_"):  # few vectors: their places, and coefficients or distance
+        used, other = last.Z_, last.B_ if hasattr(last, "B_") else last.omega_
+        numbers = np.count_nonzero(last.Z_) + np.count_nonzero(other)
+        sizes = {"n_nonzeros": int(numbers), "n_prototypes": len(last.Z_)}
+    elif all(hasattr(part, "coef_") for part in parts):
+        used = np.vstack([np.atleast_2d(part.coef_) for part in parts])
+        sizes = {"n_nonzeros": int(np.count_nonzero(used))}
+    else:
+        every = np.ones(preparation.n_features)
+        used = np.atleast_2d(getattr(last, "feature_importances_", every))
+    used = preparation.used_columns(used.any(axis=0))
+    return sizes | {"n_features": int(np.count_nonzero(used))}
 
 
 @dataclass(frozen=True)
@@ -377,6 +373,11 @@ def _key(path: ParameterPath, fold: Fold, step: int) -> tuple:
     return path.key, path.parameter, path.grid[step], fold.repeat, fold.number
 
 
+def columns_of(task: str) -> list[str]:
+    """Columns of the fits of a sweep, also in a file."""
+    return [*COLUMNS, *SCORES[task], *SIZES, "seconds", "status"]
+
+
 def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
     """Arrange what `sweep` gave as a tidy table, whatever the order it came in.
 
@@ -391,8 +392,7 @@ def sweep_table(rows: Sequence[Mapping[str, Any]], task: str) -> pd.DataFrame:
     -------
     DataFrame of shape (n_rows, n_columns)
     """
-    columns = [*COLUMNS, *SCORES[task], *SIZES, "seconds", "status"]
-    frame = pd.DataFrame(list(rows), columns=columns)
+    frame = pd.DataFrame(list(rows), columns=columns_of(task))
     order = ["method", "value", "repeat", "fold"]
     return frame.sort_values(order, kind="stable", ignore_index=True)
 
