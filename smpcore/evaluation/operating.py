@@ -181,24 +181,20 @@ def roc_area(
     above[~truth] = _share_below(-margin, ~truth, weights)
     share = float(np.average(above[truth], weights=weights[truth]))
     _, place = np.unique(clusters, return_inverse=True)
-    off, there = np.empty((2, place.max() + 1)), []
-    for row, kind in enumerate((truth, ~truth)):
+    n_units, parts, there, effective = place.max() + 1, [], [], []
+    for kind in (truth, ~truth):
         of_kind, total = weights[kind], weights[kind].sum()
-        sums = np.bincount(place[kind], of_kind * (above[kind] - share), off.shape[1])
-        off[row] = sums / total
+        sums = np.bincount(place[kind], of_kind * (above[kind] - share), n_units)
+        parts.append(sums / total)
         there.append(len(np.unique(place[kind])))
-    yes, no = off
-    n_units = off.shape[1]
+        effective.append(there[-1] * total**2 / (kind.sum() * np.sum(of_kind**2)))
     variance = 0.0
     if min(there) > 1:
-        variance += yes @ yes * there[0] / (there[0] - 1)
-        variance += no @ no * there[1] / (there[1] - 1)
-        variance += 2 * (yes @ no) * n_units / (n_units - 1)
+        variance = 2 * np.dot(*parts) * n_units / (n_units - 1)
+        for part, n in zip(parts, there, strict=True):
+            variance += part @ part * n / (n - 1)
     if variance <= 0 or not 0 < share < 1:
-        rarer = min(
-            units * weights[kind].sum() ** 2 / (kind.sum() * np.sum(weights[kind] ** 2))
-            for units, kind in zip(there, (truth, ~truth), strict=True)
-        )
+        rarer = min(effective)
         return share, *wilson(share * rarer, rarer)
     # The rarer class says how well the variance is known.
     quantile = stdtrit(min(there) - 1, 0.975)

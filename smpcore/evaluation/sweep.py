@@ -94,17 +94,24 @@ def measure(
     return sizes
 
 
+def linear_weights(model: Any) -> np.ndarray | None:
+    """Weights of a linear model, or of several in one, a row each; None of others."""
+    parts = getattr(model, "estimators_", [model])
+    if not all(hasattr(part, "coef_") for part in parts):
+        return None
+    return np.vstack([np.atleast_2d(part.coef_) for part in parts])
+
+
 def measure_baseline(estimator: Any, preparation: Preparation) -> dict[str, float]:
     """Count the columns that a baseline uses, and its weights if it has weights."""
     last, sizes = getattr(estimator, "regressor_", estimator)[-1], {}
-    parts = getattr(last, "estimators_", [last])
+    weights = linear_weights(last)
     if hasattr(last, "Z_"):  # few vectors: their places, and coefficients or distance
         used, other = last.Z_, last.B_ if hasattr(last, "B_") else last.omega_
         numbers = np.count_nonzero(last.Z_) + np.count_nonzero(other)
         sizes = {"n_nonzeros": int(numbers), "n_prototypes": len(last.Z_)}
-    elif all(hasattr(part, "coef_") for part in parts):
-        used = np.vstack([np.atleast_2d(part.coef_) for part in parts])
-        sizes = {"n_nonzeros": int(np.count_nonzero(used))}
+    elif weights is not None:
+        used, sizes = weights, {"n_nonzeros": int(np.count_nonzero(weights))}
     else:
         every = np.ones(preparation.n_features)
         used = np.atleast_2d(getattr(last, "feature_importances_", every))

@@ -146,7 +146,7 @@ def _tested(printed: _Sample, measured: _Sample, margin: float) -> pd.DataFrame:
     )
 
 
-def _samples(cells: pd.DataFrame) -> tuple[list[str], _Sample, _Sample]:
+def _samples(cells: pd.DataFrame) -> tuple[np.ndarray, _Sample, _Sample]:
     """Models, and what is printed and measured of them, of one measure."""
     alone = cells["reported_sd"].isna()
     digits = cells["reported"].map(lambda x: len(f"{x:.9f}".rstrip("0").split(".")[1]))
@@ -155,26 +155,16 @@ def _samples(cells: pd.DataFrame) -> tuple[list[str], _Sample, _Sample]:
         reported_sd=cells["reported_sd"].mask(alone, 10.0**-digits / np.sqrt(12.0)),
         reported_n=np.where(alone, 1e9, SPLITS),
     )
-    of = {"index": "model", "columns": "data", "sort": False}
-    tables = {
-        name: cells.pivot_table(name, **of)
-        for name in cells.columns.intersection(_NUMBERS)
-    }
-    models = [*tables["reported"].index]
-    filled = {
-        name: one.to_numpy() if name in _MEANS else one.fillna(2.0).to_numpy()
-        for name, one in tables.items()
-    }
-    printed, measured = (
-        _Sample(*(filled[name] for name in names))
-        for names in (_NUMBERS[:3], _NUMBERS[3:])
-    )
-    return models, printed, measured
 
+    def sample(*names: str) -> _Sample:
+        mean, sd, n = (
+            cells.pivot_table(name, "model", "data", sort=False) for name in names
+        )
+        filled = (one.fillna(2.0).to_numpy() for one in (sd, n))
+        return _Sample(mean.to_numpy(), *filled)
 
-#: Columns of both samples.
-_NUMBERS = ("reported", "reported_sd", "reported_n", "measured", "measured_sd", "n")
-_MEANS = ("reported", "measured")
+    printed = sample("reported", "reported_sd", "reported_n")
+    return cells["model"].unique(), printed, sample("measured", "measured_sd", "n")
 
 
 def _placebos(printed: _Sample, measured: _Sample, margin: float) -> np.ndarray:

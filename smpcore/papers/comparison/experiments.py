@@ -50,6 +50,7 @@ from smpcore.datasets import Dataset, Preparation, prepare
 from smpcore.errors import ExportError
 from smpcore.evaluation import Fold, fit_compared, folds, score_answers
 from smpcore.evaluation.differences import paired_difference
+from smpcore.evaluation.sweep import linear_weights
 from smpcore.methods import METHODS
 from smpcore.model import PrototypeModel
 from smpcore.papers.experiment import Case, Experiment, Outcome
@@ -149,8 +150,7 @@ def _index_bytes(largest: int) -> int:
 
 
 def _linear(last: Any, n_features: int) -> _Count:
-    parts = getattr(last, "estimators_", [last])
-    weights = np.vstack([np.atleast_2d(part.coef_) for part in parts])
+    weights = linear_weights(last)
     numbers = np.count_nonzero(weights)
     places = numbers * _index_bytes(n_features)
     return numbers, _FLOAT * (numbers + len(weights)) + places, weights.any(axis=0)
@@ -213,17 +213,12 @@ def _has(name: str) -> Callable[[Any], bool]:
     return lambda last: hasattr(last, name)
 
 
-def _is_linear(last: Any) -> bool:
-    parts = getattr(last, "estimators_", [last])
-    return all(hasattr(part, "coef_") for part in parts)
-
-
 _COUNTS: tuple[tuple[Callable[[Any], bool], Callable[[Any, int], _Count]], ...] = (
     (lambda last: isinstance(last, SVC), _svm),
     (_has("_predictors"), _boosted),
     (_has("omega_"), _lvq),
     (_has("_fit_X"), _neighbours),
-    (_is_linear, _linear),
+    (lambda last: linear_weights(last) is not None, _linear),
     (_has("feature_importances_"), _grown),
 )
 
