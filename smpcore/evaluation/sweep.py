@@ -270,10 +270,9 @@ class SweepContext:
         self.dataset, self.chains, self.stop = dataset, chains, stop
         self.quick, self.warm = mode == "preview", mode != "cold"
         self._caches: dict[int, FoldCache] = {}
-        self._bytes = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_caches": {}, "_bytes": 0}
+        return self.__dict__ | {"_caches": {}}
 
     def prepared(self, chain: int) -> FoldCache:
         """The rows of a chain, prepared by what its fold learns from."""
@@ -286,10 +285,8 @@ class SweepContext:
 
     def store(self, chain: int, fold_cache: FoldCache) -> None:
         """Keep it for the next task of the chain, if there is room."""
-        before = self._caches.get(chain)
-        more = fold_cache.n_bytes - (before.n_bytes if before else 0)
-        if self._bytes + more <= _MOST_BYTES:
-            self._bytes += more
+        caches = {**self._caches, chain: fold_cache}
+        if sum(one.n_bytes for one in caches.values()) <= _MOST_BYTES:
             self._caches[chain] = fold_cache
 
 

@@ -8,6 +8,7 @@ from sklearn.svm import SVC
 
 from smpcore import METHODS, SmpcoreError, prepare, split
 from smpcore.datasets import censoring_weights, event_within
+from smpcore.datasets.follow_up import censoring_weight, within
 from smpcore.evaluation import (
     TrainingRows,
     calibrate,
@@ -87,23 +88,6 @@ def test_a_weight_counts_as_so_many_rows(name):
     np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-9)
 
 
-def scored(seed, n=300):
-    """Follow-up without ties, with a score and a probability for each row."""
-    rng = np.random.default_rng(seed)
-    risk = rng.normal(size=n)
-    event, censored = rng.exponential(30 * np.exp(-risk)), rng.exponential(50, n)
-    times, events = np.minimum(event, censored), event <= censored
-    return times, events, risk + rng.normal(size=n)
-
-
-def weights_of(train, test, horizon):
-    from smpcore.datasets.follow_up import censoring_weight, within
-
-    truth, known = within(*test, horizon)
-    weights = censoring_weight(*train, np.minimum(test[0], horizon))
-    return truth[known], known, weights[known]
-
-
 def test_without_censoring_all_is_the_plain_question_bit_for_bit():
     table = followed(200, rate=1e9)
     dataset = event_within(table, "months", "death", HORIZON)
@@ -172,9 +156,14 @@ def test_folds_sweeps_and_refits_learn_with_the_weights_of_their_own_rows(asked)
 
 
 def test_probabilities_are_calibrated_with_the_weights():
-    train = scored(7, 3000)
-    truth, known, weights = weights_of(train[:2], train[:2], 25.0)
-    score = np.column_stack([0 * truth, train[2][known]])
+    rng = np.random.default_rng(7)
+    risk = rng.normal(size=3000)
+    event, censored = rng.exponential(30 * np.exp(-risk)), rng.exponential(50, 3000)
+    followed_up = np.minimum(event, censored), event <= censored
+    truth, known = within(*followed_up, 25.0)
+    weights = censoring_weight(*followed_up, np.minimum(followed_up[0], 25.0))[known]
+    truth, score = truth[known], (risk + rng.normal(size=3000))[known]
+    score = np.column_stack([0 * truth, score])
     shares = [np.average(truth, weights=of) for of in (weights, None)]
     assert shares[0] - shares[1] < -0.01
     for of, share in zip((weights, None), shares, strict=True):
