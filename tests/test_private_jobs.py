@@ -1,7 +1,6 @@
 """What a visitor brings never leaves the server, whatever cluster its operator has."""
 
 import sys
-import time
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -10,27 +9,24 @@ import pytest
 
 from pages.prototypes import stability
 from pages.work import studies
-from pages.work.cache import Parts, forget
+from pages.work.cache import forget, parts
 from pages.work.studies import training_scores
 from pages.work.tasks import Task
-from smpcore import METHODS, load_dataset, prepare, split
+from smpcore import METHODS, load_dataset, split
 
 engine = sys.modules["smpcore.evaluation.executors"]
 
 
 def _sweep(data):
     job = studies.SweepJob(data, "smallk", (), 2, False)
-    while job.running:
-        time.sleep(0.05)
+    job.result()
     assert job.n_done
 
 
 def _compare(data):
-    entry = studies.Entry("smallk")
-    job = studies.CandidateJob(data, entry, True)
-    while job.running:
-        time.sleep(0.05)
-    assert job.candidate, job.problem
+    job = studies.CandidateJob(data, studies.Entry("smallk"), True)
+    job.result()
+    assert job.candidate
 
 
 def _refit(data, monkeypatch):
@@ -67,10 +63,7 @@ def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
     monkeypatch.setattr(engine, "_asked", ask)
     monkeypatch.setattr(studies, "COARSE_SECONDS", 60.0)
     dataset = replace(load_dataset("iris"), private=private)
-    parts = split(dataset)
-    preparation = prepare(dataset, parts.train)
-    X = preparation.transform(dataset.frame)
-    data = Parts(dataset, parts, preparation, X, dataset.y)
+    data = parts(dataset, split(dataset))
     refit = partial(_refit, monkeypatch=monkeypatch)
     for job in (_sweep, _compare, refit, _calibrate):
         asked.clear()
