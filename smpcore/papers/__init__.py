@@ -84,7 +84,7 @@ EXPERIMENTS: tuple[Experiment, ...] = tuple(
     replace(
         one,
         paper=paper,
-        protocol=one.protocol or conclusions.protocol_of(one.name, vars(module)),
+        protocol=conclusions.protocol_of(one.name, vars(module)),
     )
     for paper, (folder, *names) in _MODULES.items()
     for module in (import_module(f"smpcore.papers.{folder}.{name}") for name in names)

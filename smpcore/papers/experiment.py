@@ -113,8 +113,8 @@ class Experiment:
     title : str
         What is measured, in a few words.
     protocol : str
-        Folds, grids and seeds, and what differs from the paper, in sentences; by
-        default those of ``protocols.md``.
+        Folds, grids and seeds, and what differs from the paper, in sentences: those
+        of ``protocols.md``.
     paper : str
         Key of the paper's method, or ``"all"`` for a comparison of our own.
     data : mapping of str to Source

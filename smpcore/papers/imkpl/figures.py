@@ -264,7 +264,6 @@ EXPERIMENTS = (
         "imkpl-figure-4",
         "Figure 4",
         "Figure of Sections 5.5 and 5.6",
-        "",
         impossible="not possible here: the text that this is written from has neither "
         "the figure nor the paragraphs that say what it shows",
     ),

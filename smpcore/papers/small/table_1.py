@@ -97,23 +97,11 @@ _DATA = {
 _OTHERS = (PRINTED, PRINTED + ON_TEST, "SMaLL, with a bias", EITHER)
 #: Divisions that a measure of Figure 1 is the mean over.
 HALVES = 20
-_SAME = (
-    "Random halves, stratified, features standardised, two clusters of the "
-    "positive class, lambda = 0.1 and no bias; the paper does not say how large its "
-    "training parts were. Baselines: its grids, by five folds of the training half; GP "
-    "has the library's kernel."
-)
 EXPERIMENTS = (
     Experiment(
         name="small-table-1",
         where="Table 1",
         title="Test accuracy on small data sets, k = n",
-        protocol=(
-            f"{_SAME} Sixty halves, the paper has five. SMaLL is our solver, which "
-            "comes to the optimum: nothing is left to choose. Of the 108 printed "
-            "accuracies of baselines that the SMP paper has, too, 96 are the same to "
-            "the digit."
-        ),
         data=_DATA,
         models={name: MODELS[name] for name in _TABLE},
         measure=tabled_accuracy,
@@ -126,13 +114,6 @@ EXPERIMENTS = (
         name="small-table-1-protocols",
         where="Table 1",
         title="The printed algorithm, a bias, and the choice of the positive class",
-        protocol=(
-            f"{_SAME} Five halves. Mirror-Prox as printed: alpha = .01, beta of .01 "
-            "and .001 by five folds or, where the name says so, by the test half; "
-            f"{N_STEPS} iterations, whose number the paper does not give. Which class "
-            "is positive is chosen by five folds in the last model. All are set beside "
-            "the paper's numbers."
-        ),
         data=_DATA,
         models={name: MODELS[name] for name in _OTHERS},
         measure=tabled_accuracy,
@@ -148,10 +129,6 @@ EXPERIMENTS = (
         name="small-figure-1",
         where="Figure 1",
         title="Decision boundaries on chscase_funds, measured as accuracies",
-        protocol=(
-            f"Means over {HALVES} random halves; the figure shows one run. Models and "
-            "grids are those of small-table-1."
-        ),
         data={"chscase_funds": TABLE_1["chscase_funds"]},
         models={name: MODELS[name] for name in _FIGURE_MODELS},
         measure=_share,

@@ -103,7 +103,6 @@ EXPERIMENTS = (
         "supersparse-figures-5-6-7",
         "Figures 5 to 7",
         "Prototypes of a client and of ages, and images for each age",
-        "",
         impossible=_WITHOUT_NUMBERS,
     ),
 )
