@@ -67,11 +67,6 @@ def test_scores_and_sizes_of_all_stand_in_one_table():
     assert not {READOUTS[name].column for name in measured} & {*overview(other)}
 
 
-def test_settings_of_explore_are_taken_and_said():
-    page = settled(opened({"data": "iris", "lam": "0.02"}, "compare.py"))
-    assert "lam = 0.02 (as on Explore)" in told(page)
-
-
 def test_the_chosen_model_has_the_threshold_that_every_page_applies():
     query = {"data": "breast_cancer"}
     plain = settled(opened(query, "compare.py"))
@@ -123,7 +118,8 @@ def test_a_tiny_p_value_is_not_called_nought():
 
 
 def test_a_pinned_model_stays_while_another_is_chosen():
-    page = opened({"data": "iris", "lam": "0.02"}, "compare.py")
+    page = settled(opened({"data": "iris", "lam": "0.02"}, "compare.py"))
+    assert "lam = 0.02 (as on Explore)" in told(page)
     page.button(key="pin").click().run()
     assert "A: " in told(page)
     page.query_params["lam"] = "0.001"
