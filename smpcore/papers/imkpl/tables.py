@@ -61,44 +61,31 @@ from smpcore.papers.protocols import (
     standard,
 )
 from smpcore.papers.sources import Source, bundled, generated, unavailable
-from smpcore.similarity import Similarity
-
-
-@dataclass(frozen=True, eq=False)
-class AveragedKernel:
-    """The mean of the base kernels of training rows, 1 on the diagonal."""
-
-    X: np.ndarray
-    similarity: Similarity
-    K: np.ndarray
-
-    @classmethod
-    def of(cls, X: np.ndarray, kernels: str = "features", n_channels: int = 1) -> Self:
-        """Average the kernels of rows; names as in `IMKPLClassifier`."""
-        each, columns = np.ones(len(X)), np.empty((0, len(X)), dtype=np.int64)
-        base = base_kernels(kernels, X, each, columns, n_channels, 0)
-        _, active, K = screen(base)
-        even = active / active.sum()
-        similarity, rows = model_kernel(kernels, base, even, X, columns)
-        return cls(rows, similarity, K)
-
-    def values(self, X: np.ndarray) -> np.ndarray:
-        """Kernel values of rows with the training rows."""
-        return self.similarity.values(X, self.X)
 
 
 @dataclass(kw_only=True)
 class OnAveragedKernel:
-    """A classifier in the feature space of the averaged kernel."""
+    """A classifier in the feature space of the averaged kernel, 1 on its diagonal.
+
+    Kernels are named as in `IMKPLClassifier`.
+    """
 
     kernels: str = "features"
     n_channels: int = 1
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
-        """Keep rows with labels."""
+        """Keep rows with labels, and average their kernels."""
         self.classes_, self.y_encoded_ = np.unique(y, return_inverse=True)
-        self.kernel_ = AveragedKernel.of(X, self.kernels, self.n_channels)
+        each, columns = np.ones(len(X)), np.empty((0, len(X)), dtype=np.int64)
+        base = base_kernels(self.kernels, X, each, columns, self.n_channels, 0)
+        _, active, self.K_ = screen(base)
+        of = self.kernels, base, active / active.sum(), X, columns
+        self.similarity_, self.X_ = model_kernel(*of)
         return self
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        """Kernel values of rows with the training rows."""
+        return self.similarity_.values(X, self.X_)
 
 
 @dataclass
@@ -109,7 +96,7 @@ class KernelNeighbours(OnAveragedKernel):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """The most frequent class of the neighbours; of several, the first."""
-        order = np.argsort(-self.kernel_.values(X), axis=1, kind="stable")
+        order = np.argsort(-self.values(X), axis=1, kind="stable")
         nearest = self.y_encoded_[order[:, : self.n_neighbors]]
         votes = np.eye(len(self.classes_))[nearest].sum(axis=1)
         return self.classes_[votes.argmax(axis=1)]
@@ -156,7 +143,7 @@ class AKGLVQ(OnAveragedKernel):
         """Fit rows with labels."""
         order = np.argsort(y, kind="stable")
         super().fit(X[order], y[order])
-        K = self.kernel_.K
+        K = self.K_
         start = medoid_prototypes(
             K, self.y_encoded_, np.ones(len(K)), self.n_prototypes, len(K)
         )
@@ -174,8 +161,8 @@ class AKGLVQ(OnAveragedKernel):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Class of the nearest prototype."""
-        lengths = np.einsum("ij,ij->i", self.mixes_ @ self.kernel_.K, self.mixes_)
-        D = lengths - 2.0 * self.kernel_.values(X) @ self.mixes_.T
+        lengths = np.einsum("ij,ij->i", self.mixes_ @ self.K_, self.mixes_)
+        D = lengths - 2.0 * self.values(X) @ self.mixes_.T
         return self.classes_[self.labels_[D.argmin(axis=1)]]
 
 
@@ -228,7 +215,7 @@ class SetCoverPrototypes(OnAveragedKernel):
     def fit(self, X: np.ndarray, y: np.ndarray) -> Self:
         """Select among rows with labels."""
         super().fit(X, y)
-        K = self.kernel_.K
+        K = self.K_
         D = np.sqrt(np.maximum(2.0 - 2.0 * K, 0.0))
         pairs = D[np.triu_indices(len(D), 1)]
         radius = max(float(np.quantile(pairs, self.share)), 1e-9)
@@ -241,7 +228,7 @@ class SetCoverPrototypes(OnAveragedKernel):
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Class of the nearest selected row."""
-        nearest = self.kernel_.values(X)[:, self.rows_].argmax(axis=1)
+        nearest = self.values(X)[:, self.rows_].argmax(axis=1)
         return self.classes_[self.labels_[nearest]]
 
 
@@ -297,7 +284,7 @@ def quality(fitted: IMKPLClassifier, rows: Halves) -> dict[str, float]:
 
 def _readability(fitted: Any) -> dict[str, float]:
     """IP of a baseline that has prototypes; it has no DR and weighs no kernels."""
-    ip = interpretability_of(fitted.U_, fitted.kernel_.K, fitted.y_encoded_)
+    ip = interpretability_of(fitted.U_, fitted.K_, fitted.y_encoded_)
     return {IP: float(ip.mean())}
 
 

@@ -26,7 +26,7 @@ from smpcore.papers.supersparse.figures import FAR, equal_error_rate, false_reje
 RANDOM = np.random.default_rng(0)
 
 
-K = imkpl.AveragedKernel.of(RANDOM.normal(size=(12, 3))).K
+K = imkpl.OnAveragedKernel().fit(RANDOM.normal(size=(12, 3)), np.arange(12)).K_
 SAME_CLASS = (np.arange(12) % 3)[:, None] == np.array([0, 0, 1, 2])
 
 
@@ -58,12 +58,12 @@ def test_balls_by_hand():
 def test_interpretability_by_its_formula_is_that_of_the_model():
     rows = halves(load_dataset("wine"), 0)
     fitted = IMKPLClassifier(kernel_weights="even", n_prototypes=3).fit(rows.X, rows.y)
-    kernel = imkpl.AveragedKernel.of(rows.X)
+    K = imkpl.OnAveragedKernel().fit(rows.X, rows.y).K_
     U = np.zeros((len(fitted.model_.votes), len(rows.y)))
     U[:, fitted.anchor_rows_] = fitted.model_.mixing.T
     codes = np.searchsorted(fitted.classes_, rows.y)
     np.testing.assert_allclose(
-        imkpl.interpretability_of(U, kernel.K, codes), interpretability(fitted.model_)
+        imkpl.interpretability_of(U, K, codes), interpretability(fitted.model_)
     )
 
 
