@@ -16,7 +16,6 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.choice import BUNDLED
 from pages.ui.elements import problems_shown, progress_bar, table, table_popover
-from pages.ui.elements import table as show_table
 from pages.ui.text import message
 from pages.work import server_files, study_pool
 from pages.work.slots import poll_interval
@@ -113,10 +112,10 @@ def _kept(
     return made
 
 
-def _ranks(experiment: Experiment, table: pd.DataFrame) -> None:
+def _ranks(experiment: Experiment, numbers: pd.DataFrame) -> None:
     """Critical difference, accuracy against size, and what follows from them."""
     with problems_shown():
-        found = compared(experiment, table)
+        found = compared(experiment, numbers)
         message(st.markdown, found.conclusion)
         names, ranks = list(found.ranks.mean.index), found.ranks
         st.plotly_chart(
@@ -143,20 +142,20 @@ def _against_size(experiment: Experiment, found: Comparison) -> None:
     )
 
 
-def _numbers(experiment: Experiment, table: pd.DataFrame) -> None:
+def _numbers(experiment: Experiment, numbers: pd.DataFrame) -> None:
     """Chart and table of one measure, and a model of it to open."""
-    measures = [*table["measure"].unique()]
+    measures = [*numbers["measure"].unique()]
     if not measures:
         st.info("Nothing is reported in numbers, and nothing is measured yet.")
         return
     if experiment.ranked:
-        _ranks(experiment, table)
+        _ranks(experiment, numbers)
     for decided in from_tables(differences, [experiment])[1]:
         message(st.caption, decided)
     measure = measures[0]
     if len(measures) > 1:
         measure = widget_state.choose_one(st, "Measure", measures, "papers_measure")
-    rows = table[table["measure"] == measure]
+    rows = numbers[numbers["measure"] == measure]
     if rows[["reported", "measured"]].notna().any(axis=None):
         models = [*rows["model"].unique()]
         # More colours than these cannot be told apart.
@@ -174,7 +173,7 @@ def _numbers(experiment: Experiment, table: pd.DataFrame) -> None:
             alt=f"{measure}, reported (open) and measured (filled); the table has both",
         )
     empty = [name for name in rows if rows[name].isna().all()]
-    show_table(rows.drop(columns=["measure", *empty]))
+    table(rows.drop(columns=["measure", *empty]))
     _open(experiment)
 
 
@@ -243,8 +242,7 @@ def show(experiment: Experiment) -> None:
 
     def refreshed() -> None:
         _progress(experiment)
-        table = table_of_experiment(experiment)
-        _numbers(experiment, table)
+        _numbers(experiment, table_of_experiment(experiment))
         # The button that begins a run runs this alone.
         if (polling is not None) != _is_running(experiment):
             st.rerun()
