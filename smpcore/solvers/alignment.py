@@ -19,7 +19,7 @@ M(i, .)   row         (m + 1,)    a row, with the border in front
 import math
 
 from . import kernel
-from .losses import exponentials
+from .losses import gaussians
 
 
 @kernel
@@ -31,10 +31,7 @@ def alignment_log(a, b, sigma, row, x, e, bits):
     row[0], total = 1.0, 0.0
     factor = -0.5 / (sigma * sigma)
     for i in range(a.size):
-        for j in range(m):
-            apart = a[i] - b[j]
-            x[j] = factor * apart * apart
-        exponentials(x, e, bits)
+        gaussians(a[i], b, factor, x, e, bits)
         for j in range(m):
             e[j] = e[j] / (2.0 - e[j])
         before, left, largest = row[0], 0.0, 0.0

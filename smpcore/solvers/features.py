@@ -14,7 +14,7 @@ S         S           (n, m)      sum_l beta_l exp(-(x_l - z_l)^2 / delta_l)
 """
 
 from . import kernel
-from .losses import exponentials
+from .losses import gaussians
 
 
 @kernel
@@ -26,10 +26,6 @@ def feature_similarities(X, Zt, weights, widths, S, room, bits):
             S[i, j] = 0.0
         for l in range(Zt.shape[0]):
             if weights[l] > 0.0:
-                factor, here = -1.0 / widths[l], X[i, l]
-                for j in range(S.shape[1]):
-                    apart = here - Zt[l, j]
-                    x[j] = factor * apart * apart
-                exponentials(x, e, bits)
+                gaussians(X[i, l], Zt[l], -1.0 / widths[l], x, e, bits)
                 for j in range(S.shape[1]):
                     S[i, j] += weights[l] * e[j]

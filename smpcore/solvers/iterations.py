@@ -35,6 +35,14 @@ def copy_rows(source, target):
 
 
 @kernel
+def move_mean(mean, new, share):
+    """Move an average by this share towards a new value."""
+    for j in range(mean.shape[0]):
+        for r in range(mean.shape[1]):
+            mean[j, r] += share * (new[j, r] - mean[j, r])
+
+
+@kernel
 def recorded_every(k, record, most):
     """How far apart recorded steps are at step k: twice as far when room is used up."""
     while k // record >= most:

@@ -80,6 +80,15 @@ def exponentials(x, e, bits):
 
 
 @kernel
+def gaussians(here, z, factor, x, e, bits):
+    """Write exp(factor (here - z)^2) into e, factor < 0; x is room for exponents."""
+    for j in range(x.size):
+        apart = here - z[j]
+        x[j] = factor * apart * apart
+    exponentials(x, e, bits)
+
+
+@kernel
 def log_one_plus(z):
     """log(1 + z), 0 <= z <= 1, as 2 artanh(z / (2 + z)); a loop over it is vectorised.
 

@@ -210,27 +210,6 @@ def enter(
 
 
 @kernel
-def grow(
-    Q, place, diagonal, c, flat, support, x, size, value, slope, factor, blocked,
-    n_blocked, z,
-):  # fmt: skip
-    """Let one entry in and solve again; every row of Q is held.
-
-    Returns the new size, objective and count of blocked indices, and whether to go on.
-    """
-    j, n_blocked = entrant(
-        Q, place, diagonal, flat, support, size, slope, factor, blocked, n_blocked
-    )
-    if j < 0:
-        return size, value, n_blocked, False
-    size, value, more = enter(
-        Q, place, diagonal, j, c, support, x, size, value, slope, factor, blocked,
-        n_blocked, z,
-    )  # fmt: skip
-    return size, value, n_blocked, more
-
-
-@kernel
 def start_slope(c, slope):
     """Write the slope at x = 0; return which slopes count as none."""
     largest = 0.0
@@ -273,10 +252,16 @@ def nqp_rows(Q, C, limit, X, values):
         size, value, n_blocked, more, steps = ZERO, 0.0, ZERO, True, 0
         # A step that drops entries may leave the size as it was, or smaller.
         while more and steps < 4 * limit + 20:
-            size, value, n_blocked, more = grow(
-                Q, place, diagonal, c, flat, support, x, size, value, slope, factor,
-                blocked, n_blocked, z,
+            j, n_blocked = entrant(
+                Q, place, diagonal, flat, support, size, slope, factor, blocked,
+                n_blocked,
             )  # fmt: skip
+            more = j >= 0
+            if more:
+                size, value, more = enter(
+                    Q, place, diagonal, j, c, support, x, size, value, slope, factor,
+                    blocked, n_blocked, z,
+                )  # fmt: skip
             steps += 1
         values[i] = code_value(Q, c, X[i])
         if not values[i] < value - 1e-12 * abs(value):

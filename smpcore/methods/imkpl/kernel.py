@@ -33,7 +33,7 @@ from collections import namedtuple
 import numpy as np
 
 from smpcore.solvers import kernel
-from smpcore.solvers.losses import exponentials
+from smpcore.solvers.losses import gaussians
 from smpcore.solvers.nqp import ZERO, enter, entrant, start_slope
 
 #: Squared length of a row of codes that nothing uses.
@@ -86,13 +86,9 @@ def mixed_row(i, row, source, counts, sums, room):
         for j in range(n):
             row[j] += room.looked_up[level[j]]
     for l in range(source.Z.shape[0]):
-        z, factor, weight = source.Z[l], -1.0 / source.widths[l], source.weights[l]
+        z, weight = source.Z[l], source.weights[l]
         if weight > 0.0:
-            here = z[i]
-            for j in range(n):
-                apart = here - z[j]
-                x[j] = factor * apart * apart
-            exponentials(x, e, bits)
+            gaussians(z[i], z, -1.0 / source.widths[l], x, e, bits)
             for j in range(n):
                 row[j] += weight * e[j]
             if sums.size > 0:
@@ -135,11 +131,8 @@ def feature_products(Z, use, widths, rows, W, products, stop):
             for j in range(N):
                 total[j] = 0.0
             for a in range(rows.size):
-                here, w = z[rows[a]], W[a]
-                for j in range(N):
-                    apart = here - z[j]
-                    x[j] = factor * apart * apart
-                exponentials(x, e, bits)
+                gaussians(z[rows[a]], z, factor, x, e, bits)
+                w = W[a]
                 for j in range(N):
                     total[j] += w[j] * e[j]
             for j in range(N):

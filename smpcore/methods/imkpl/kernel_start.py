@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from smpcore.solvers import kernel
-from smpcore.solvers.losses import exponentials
+from smpcore.solvers.losses import gaussians
 
 
 @kernel
@@ -31,11 +31,8 @@ def eliminate(z, width, rounding, columns):
         pivot = residual.argmax()
         if residual[pivot] <= rounding:
             return step
-        column, factor = columns[step], -1.0 / width
-        for i in range(z.size):
-            apart = z[i] - z[pivot]
-            x[i] = factor * apart * apart
-        exponentials(x, e, bits)
+        column = columns[step]
+        gaussians(z[pivot], z, -1.0 / width, x, e, bits)
         column[:] = e
         for t in range(step):
             v = columns[t, pivot]

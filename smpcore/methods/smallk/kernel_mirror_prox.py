@@ -33,6 +33,7 @@ from smpcore.solvers import kernel
 from smpcore.solvers.iterations import (
     ITERATION_LIMIT,
     copy_rows,
+    move_mean,
     note_step,
     used_history,
 )
@@ -119,14 +120,6 @@ def step_is_safe(gamma, weights, form, start, middle, end):
 
 
 @kernel
-def blend(share, new, mean):
-    """Move the mean by this share towards a new value."""
-    for j in range(mean.shape[0]):
-        for r in range(mean.shape[1]):
-            mean[j, r] += share * (new[j, r] - mean[j, r])
-
-
-@kernel
 def start_probabilities(X, ties, W, scores, A):
     """A <- probabilities of the rivals at W."""
     y_encoded, assign, _, prototype_labels, _, _ = ties
@@ -193,8 +186,8 @@ def solve_smallk_mirror_prox(X, ties, form, W, limits, history):
                 break
             gamma *= 0.5
         total += gamma
-        blend(gamma / total, middle.e, mean.e)
-        blend(gamma / total, middle.A, mean.A)
+        move_mean(mean.e, middle.e, gamma / total)
+        move_mean(mean.A, middle.A, gamma / total)
         start, end = end, start
         gamma *= 1.1
     objectives, gaps, steps = used_history(n_iter, W, limits, history)

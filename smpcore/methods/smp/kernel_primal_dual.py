@@ -30,6 +30,7 @@ from smpcore.solvers import kernel
 from smpcore.solvers.iterations import (
     ITERATION_LIMIT,
     copy_rows,
+    move_mean,
     note_step,
     used_history,
 )
@@ -62,14 +63,6 @@ def primal_step(Z, tau, penalty, W, U):
             w /= 1.0 + tau * l2[j, r]
             U[j, r] = 2.0 * w - W[j, r]
             W[j, r] = w
-
-
-@kernel
-def move_mean(mean, new, theta):
-    """Move an average by this share towards a new value."""
-    for j in range(mean.shape[0]):
-        for r in range(mean.shape[1]):
-            mean[j, r] += theta * (new[j, r] - mean[j, r])
 
 
 @kernel

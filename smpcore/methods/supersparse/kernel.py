@@ -37,18 +37,11 @@ from smpcore.solvers.iterations import (
     DIVERGED,
     ITERATION_LIMIT,
     STOPPED,
+    copy_rows,
     keep_step,
     kept_steps,
 )
 from smpcore.solvers.similarity import pull_back, write_values
-
-
-@kernel
-def write_into(A, B):
-    """Copy A into B."""
-    for j in range(A.shape[0]):
-        for r in range(A.shape[1]):
-            B[j, r] = A[j, r]
 
 
 @kernel
@@ -101,7 +94,7 @@ def quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new):
     Pair k stands in row ``k % 10`` of V and Q. Only its free entries count: curvature
     across a bound would spoil the steps along it.
     """
-    write_into(P, P_new)
+    copy_rows(P, P_new)
     size = rho.size
     oldest = max(0, n_pairs - size)
     scale = 0.0
@@ -182,7 +175,7 @@ def solve_supersparse(
         status = note_step(k, F, recent, stop, progress, max_iter)
         if status != ITERATION_LIMIT or k == max_iter:
             break
-        write_into(G, P)
+        copy_rows(G, P)
         keep_inside(Z, low, high, radius, P, free)
         steepest = inner(P, P)
         if steepest == 0.0:
@@ -197,7 +190,7 @@ def solve_supersparse(
             )
             t = 1.0
         if not downhill:
-            write_into(P, P_new)
+            copy_rows(P, P_new)
             t = 0.1 * math.sqrt(m / steepest) * spread
             n_pairs = 0
         slope, F_new = 0.0, F
