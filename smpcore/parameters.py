@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from smpcore.errors import SmpcoreError
@@ -115,6 +116,15 @@ class Param:
         if all(isinstance(name, str | int) for names in clean for name in names):
             return clean
         raise SmpcoreError(f'{self.name} should be as in [["age", "height"], ["age"]].')
+
+
+def shown_at(name: str, *options: Any) -> Callable[[Values], bool]:
+    """Show a control where another one has one of these values."""
+    return partial(_has_option, name, options)
+
+
+def _has_option(name: str, options: tuple[Any, ...], values: Values) -> bool:
+    return values[name] in options
 
 
 def advanced(*params: Param) -> Iterator[Param]:

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.shared import method
-from smpcore.parameters import Param, Values, advanced
+from smpcore.parameters import Param, Values, advanced, shown_at
 
 
 def _weighs_kernels(values: Values) -> bool:
     return values["kernels"] in ("features", "precomputed", "gak")
-
-
-def _chooses_kernels(values: Values) -> bool:
-    return values["kernels"] != "precomputed"
 
 
 def _kappa_decides(values: Values) -> bool:
@@ -101,7 +97,7 @@ ROW = method.Method(
                 ),
                 series_options=("gak",),
                 help="How the similarity of two cases is measured.",
-                shown_if=_chooses_kernels,
+                shown_if=shown_at("kernels", "features", "rbf", "linear", "gak"),
             ),
             Param(
                 "kernel_weights",

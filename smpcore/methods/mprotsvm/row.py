@@ -4,23 +4,11 @@ from __future__ import annotations
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.shared import method
-from smpcore.parameters import Param, Values, advanced
+from smpcore.parameters import Param, Values, advanced, shown_at
 
 
 def _annealed(values: Values) -> bool:
     return values["temperature"] > 0
-
-
-def _kernelised(values: Values) -> bool:
-    return values["kernel"] not in ("linear", "precomputed")
-
-
-def _on_features(values: Values) -> bool:
-    return values["kernel"] != "precomputed"
-
-
-def _polynomial(values: Values) -> bool:
-    return values["kernel"] == "poly"
 
 
 ROW = method.Method(
@@ -59,7 +47,7 @@ ROW = method.Method(
                 ("poly", "polynomial"),
             ),
             help="With RBF and polynomial a prototype is a mix of training rows.",
-            shown_if=_on_features,
+            shown_if=shown_at("kernel", "linear", "rbf", "poly"),
         ),
         Param(
             "gamma",
@@ -68,7 +56,7 @@ ROW = method.Method(
             1e-6,
             16.0,
             help="How fast similarity falls with distance.",
-            shown_if=_kernelised,
+            shown_if=shown_at("kernel", "rbf", "poly"),
         ),
         Param(
             "degree",
@@ -77,7 +65,7 @@ ROW = method.Method(
             1,
             6,
             help="Of the polynomial.",
-            shown_if=_polynomial,
+            shown_if=shown_at("kernel", "poly"),
         ),
         *advanced(
             Param(
@@ -87,7 +75,7 @@ ROW = method.Method(
                 0.0,
                 5.0,
                 help="Of the polynomial: larger brings lower degrees in.",
-                shown_if=_polynomial,
+                shown_if=shown_at("kernel", "poly"),
             ),
             Param(
                 "landmarks",
@@ -101,7 +89,7 @@ ROW = method.Method(
                 ),
                 help="Rows of which prototypes are mixes: fewer make a smaller model "
                 "and, of many rows, a faster fit that comes less close to the best.",
-                shown_if=_kernelised,
+                shown_if=shown_at("kernel", "rbf", "poly"),
             ),
             Param(
                 "temperature",

@@ -7,17 +7,7 @@ from dataclasses import replace
 
 from smpcore.methods.shared.method import CLASS_WEIGHT, LOSS, START_SEED, Method, Term
 from smpcore.methods.smallk import SMaLLClassifier
-from smpcore.parameters import Param, Values, advanced
-
-
-def _any_loss(values: Values) -> bool:
-    """Mirror-Prox takes the smooth loss only."""
-    return values["solver"] == "fista"
-
-
-def _smooth(values: Values) -> bool:
-    return values["loss"] == "smooth"
-
+from smpcore.parameters import Param, advanced, shown_at
 
 ROW = Method(
     key="smallk",
@@ -76,7 +66,8 @@ ROW = Method(
                 "flag",
                 help="A threshold for each prototype; it is not counted in k.",
             ),
-            replace(LOSS, shown_if=_any_loss),
+            # Mirror-Prox takes the smooth loss only.
+            replace(LOSS, shown_if=shown_at("solver", "fista")),
             Param(
                 "multiclass",
                 "Several classes",
@@ -115,7 +106,7 @@ ROW = Method(
                 ),
                 help="The same relaxed problem; the paper's way needs many more steps, "
                 "and the smooth loss.",
-                shown_if=_smooth,
+                shown_if=shown_at("loss", "smooth"),
             ),
         ),
     ),

@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from smpcore.methods.shared.method import CLASS_WEIGHT, LOSS, START_SEED, Method, Term
 from smpcore.methods.smp import SMPClassifier
-from smpcore.parameters import Param, Values, advanced
-
-
-def _from_kmeans(values: Values) -> bool:
-    return values["start"] == "kmeans"
-
+from smpcore.parameters import Param, advanced, shown_at
 
 ROW = Method(
     key="smp",
@@ -27,7 +22,7 @@ ROW = Method(
             1,
             6,
             help="How many a class may have at most; fusion can leave fewer.",
-            shown_if=_from_kmeans,
+            shown_if=shown_at("start", "kmeans"),
         ),
         Param(
             "lam",
@@ -91,7 +86,7 @@ ROW = Method(
                 options=((None, "the same number"), ("balanced", "by their rows")),
                 help="By their rows: larger classes get more prototypes than the "
                 "number above, smaller ones fewer.",
-                shown_if=_from_kmeans,
+                shown_if=shown_at("start", "kmeans"),
             ),
             Param(
                 "class_lam",

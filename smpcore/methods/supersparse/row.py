@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smpcore.methods.shared import method
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
-from smpcore.parameters import Param, Values, advanced
+from smpcore.parameters import Param, Values, advanced, shown_at
 from smpcore.similarity import SIMILARITIES
 
 
@@ -14,14 +14,6 @@ def _has_gamma(values: Values) -> bool:
 
 def _has_degree(values: Values) -> bool:
     return "degree" in SIMILARITIES[values["similarity"]].parameters
-
-
-def _svm_teaches(values: Values) -> bool:
-    return values["target"] in ("teacher", "svr")
-
-
-def _regression_teaches(values: Values) -> bool:
-    return values["target"] in ("ridge", "lasso")
 
 
 def _has_free_errors(values: Values) -> bool:
@@ -122,7 +114,7 @@ ROW = method.Method(
                 1000.0,
                 help="Weight of the errors of the SVM that is imitated; larger "
                 "follows the training rows more closely.",
-                shown_if=_svm_teaches,
+                shown_if=shown_at("target", "teacher", "svr"),
             ),
             Param(
                 "teacher_alpha",
@@ -132,7 +124,7 @@ ROW = method.Method(
                 100.0,
                 help="Penalty of the ridge or LASSO that is imitated; at first it "
                 "is chosen on folds of the training rows.",
-                shown_if=_regression_teaches,
+                shown_if=shown_at("target", "ridge", "lasso"),
                 tasks=("regression",),
             ),
             Param(
