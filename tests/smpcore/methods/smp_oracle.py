@@ -121,10 +121,8 @@ class Case(TiedRows):
 
     @property
     def radius(self):
-        weights = self.lam * self.fusion, self.copies, self.copies
-        return np.array(
-            [weights[0][i] * weights[1][i] * weights[2][j] for i, j in self.pairs]
-        )
+        weights = self.lam * self.fusion * self.copies
+        return np.array([weights[i] * self.copies[j] for i, j in self.pairs])
 
     def objective(self, W):
         l1, l2 = self.net
@@ -157,9 +155,8 @@ class Case(TiedRows):
         costs += 0.5 * cp.sum(cp.multiply(l2, cp.square(W)))
         for radius, (i, j) in zip(self.radius, self.pairs, strict=True):
             costs += radius * cp.norm_inf(W[i] - W[j])
-        return cp.Problem(cp.Minimize(self.exact_loss(W) + costs)).solve(
-            solver=cp.CLARABEL
-        )
+        problem = cp.Problem(cp.Minimize(self.exact_loss(W) + costs))
+        return problem.solve(solver=cp.CLARABEL)
 
 
 def make_case(

@@ -4,10 +4,8 @@ from itertools import islice
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, load_wine
 
 from smpcore import IMKPLClassifier
-from smpcore.methods.imkpl.fit import Alternation
 from smpcore.methods.imkpl.paper_algorithm import (
     Terms,
     algorithm_1,
@@ -16,7 +14,9 @@ from smpcore.methods.imkpl.paper_algorithm import (
     run_as_printed,
     terms_of,
 )
-from smpcore.methods.imkpl.problem import IMKPLParameters, neighbour_pairs
+from smpcore.methods.imkpl.problem import neighbour_pairs
+from tests.smpcore.methods.tables import IRIS, WINE
+from tests.smpcore.methods.test_imkpl import alternate
 
 LABELS = np.array([0, 0, 0, 1, 1, 1])
 SAME = (LABELS[:, None] == LABELS).astype(float)
@@ -88,29 +88,23 @@ def test_pursuit_by_hand():
     np.testing.assert_allclose(pursuit(Q, np.array([-3.0, -3]), 2), [1, 1])
     assert not pursuit(Q, np.array([0.0, 1.0]), 2).any()
     # The second column depends on the first, so it may not enter.
-    np.testing.assert_allclose(
-        pursuit(np.ones((2, 2)), np.array([-2.0, -1]), 2), [2, 0]
-    )
+    x = pursuit(np.ones((2, 2)), np.array([-2.0, -1]), 2)
+    np.testing.assert_allclose(x, [2, 0])
 
 
 def test_codes_are_as_good_as_those_of_our_solver():
     """With one entry (7) is solved exactly, by both. No row stands for two here."""
-    X, y = load_wine(return_X_y=True)
-    estimator = IMKPLClassifier(code_size=1, n_prototypes=2)
-    problem = estimator.problem(X, y)
-    terms = terms_of(estimator, problem)
+    ours, problem = alternate(WINE, n_prototypes=2, kappa=1.0, code_size=1)
+    terms = terms_of(IMKPLClassifier(code_size=1), problem)
     codes = terms.best_codes(problem.K, problem.U)
-    parameters = IMKPLParameters(0.2, 0.2, 0.2, 1.0, 1, True)
-    ours = Alternation(problem, parameters, np.zeros(1, dtype=np.int64))
     np.testing.assert_allclose(codes, ours.codes, atol=1e-9)
-    assert terms.objective(problem.K, problem.U, codes) == pytest.approx(
-        ours.objective(), rel=1e-9
-    )
+    value = terms.objective(problem.K, problem.U, codes)
+    assert value == pytest.approx(ours.objective(), rel=1e-9)
 
 
-@pytest.mark.parametrize("load", [load_iris, load_wine])
-def test_the_linear_programme_takes_one_kernel(load):
-    X, y = load(return_X_y=True)
+@pytest.mark.parametrize("data", [IRIS, WINE], ids=["iris", "wine"])
+def test_the_linear_programme_takes_one_kernel(data):
+    X, y = data
     estimator = IMKPLClassifier(code_size=3, n_prototypes=3, kappa=3.0)
     problem = estimator.problem(X, y)
     steps = run_as_printed(estimator, problem, n_steps=4)
@@ -127,9 +121,8 @@ def test_the_linear_programme_takes_one_kernel(load):
 
 
 def test_a_state_is_a_model_and_keeps_the_rows_in_their_order():
-    X, y = load_iris(return_X_y=True)
     order = np.random.RandomState(0).permutation(150)
-    X, y = X[order], y[order]
+    X, y = (part[order] for part in IRIS)
     estimator = IMKPLClassifier(code_size=1, n_prototypes=3)
     problem = estimator.problem(X, y)
     step = run_as_printed(estimator, problem, n_steps=3)[-1]

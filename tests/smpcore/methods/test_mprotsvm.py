@@ -24,7 +24,7 @@ from smpcore.methods.mprotsvm.problem import Monitor
 from smpcore.methods.shared.gram import make_semidefinite
 from smpcore.methods.shared.problem import SolverOptions
 from tests.smpcore.methods.tables import CANCER, DIGITS, IRIS, WINE
-from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly, svc_parameters
+from tests.smpcore.solvers.mprotsvm_oracle import judge_slowly
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")
@@ -109,12 +109,7 @@ def test_dead_prototypes_are_removed_and_never_missed():
     np.testing.assert_array_equal(fitted.assignment_, tied[problem.row])
     np.testing.assert_array_equal(kept, np.unique(tied))
     np.testing.assert_array_equal(fitted.merged_[kept], np.arange(len(kept)))
-    W = np.column_stack([model.anchors, model.bias])
-    F = problem.X @ W.T
-    own = model.prototype_labels == problem.y_encoded[:, None]
-    tied = F[np.arange(len(F)), fitted.merged_[fitted.state_.assignment]]
-    slack = np.maximum(0, 1 - tied + np.where(own, -np.inf, F).max(axis=1))
-    pruned = 0.5 * (W**2).sum() + fitted.C * problem.shares @ slack
+    pruned = objective(fitted, *CANCER, fitted.C)
     assert pruned <= fitted.objective_ * (1 + 1e-9)
 
 
@@ -139,9 +134,8 @@ def test_a_dual_of_fewer_prototypes_starts_more(kernel):
     start = split_state(problem, state, 3)
     assert judge_slowly(problem, start, many.C).infeasible <= 1e-9
     np.testing.assert_array_equal(start.prototype_labels, problem.prototype_labels)
-    np.testing.assert_array_equal(
-        start.prototype_labels[start.assignment], problem.y_encoded
-    )
+    tied = start.prototype_labels[start.assignment]
+    np.testing.assert_array_equal(tied, problem.y_encoded)
     np.testing.assert_array_equal(start.value, state.value)
     sizes = np.bincount(start.assignment, minlength=9).reshape(3, 3)
     assert (sizes >= 0.1 * sizes.sum(axis=1, keepdims=True)).all()
@@ -181,8 +175,7 @@ def test_what_is_kept_gets_better_until_no_move_pays(kernel):
     X, y = load_wine(return_X_y=True)
     estimator = MultiPrototypeSVC(3, C=1.0, kernel=kernel)
     problem = estimator.problem(X, y)
-    parameters = svc_parameters(1.0)
-    descent = Descent(problem, parameters, 1e-3, None, np.zeros(1, dtype=np.int64))
+    descent = Descent(problem, 1.0, 1e-3, None, np.zeros(1, dtype=np.int64))
     seen = []
     monitor = Monitor(SolverOptions(), (0.0, 1.0))
     monitor.add = lambda look, sweeps, scores: seen.append(look)
@@ -192,7 +185,7 @@ def test_what_is_kept_gets_better_until_no_move_pays(kernel):
     certified = [s.free for s in seen if s.gap <= 1e-3 * s.objective]
     assert look.free == min(certified)
     assert look.free <= (1 + 1e-3) * min(s.free for s in seen)
-    again = Descent(problem, parameters, 1e-3, state, np.zeros(1, dtype=np.int64))
+    again = Descent(problem, 1.0, 1e-3, state, np.zeros(1, dtype=np.int64))
     there = again.certify()
     assert there.objective == pytest.approx(look.objective, rel=1e-9)
     stays = np.array_equal(best_assignment(again), state.assignment)

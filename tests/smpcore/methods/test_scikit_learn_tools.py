@@ -12,6 +12,8 @@ from sklearn.pipeline import make_pipeline
 from smpcore import METHODS, SmpcoreError
 from smpcore.methods import MultiPrototypeSVC, SuperSparseClassifier
 
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
 X, Y = make_classification(
     240, 8, n_informative=3, n_redundant=0, shuffle=False, random_state=0
 )
@@ -29,7 +31,6 @@ VARIANTS = {
 }
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", VARIANTS)
 def test_tools_that_choose_features_find_those_that_matter(name):
     estimator = VARIANTS[name]
@@ -50,7 +51,6 @@ def test_tools_that_choose_features_find_those_that_matter(name):
 BAD = {"nan": (np.nan, "NaN \\(missing\\)"), "inf": (np.inf, "an infinite value")}
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("kind", BAD)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_what_is_no_number_is_refused_with_one_sentence(name, kind):
@@ -67,7 +67,6 @@ def test_what_is_no_number_is_refused_with_one_sentence(name, kind):
         fitted.model_.predict(bad)
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "estimator",
     [
@@ -87,7 +86,6 @@ def test_an_offset_costs_distances_no_digits(estimator):
     assert np.mean(near == far) > 0.99
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_activations_are_features_of_a_pipeline(name):
     frame = pd.DataFrame(X, columns=[f"column {n}" for n in range(8)])
@@ -102,7 +100,6 @@ def test_activations_are_features_of_a_pipeline(name):
     assert pipeline.score(X, Y) > 0.65
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CLASSIFIERS)
 def test_probabilities_are_a_softmax_of_the_scores(name):
     for labels in (Y, Y + (X[:, 0] > 1)):
@@ -116,7 +113,6 @@ def test_probabilities_are_a_softmax_of_the_scores(name):
         np.testing.assert_allclose(chances, softmax(scores, axis=1))
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_a_warm_start_goes_on_from_the_last_fit(name):
     warm = ESTIMATORS[name](warm_start=True).fit(X, Y)

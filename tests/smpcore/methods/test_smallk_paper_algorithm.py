@@ -16,13 +16,12 @@ from smpcore.methods.smallk.paper_algorithm import (
 
 ROWS = np.array([[2, 0], [2, 0], [2, 2], [-2, 0], [0, 0], [0, 0]], dtype=float)
 LABELS = [1, 1, 1, 0, 0, 0]
+RAW = {"bias": False, "standardize": False}
 
 
 @pytest.fixture
 def six():
-    estimator = SMaLLClassifier(
-        n_prototypes=1, k=1, lam=0.5, bias=False, standardize=False
-    )
+    estimator = SMaLLClassifier(1, 1, 0.5, **RAW)
     return estimator, estimator.problem(ROWS, LABELS)
 
 
@@ -54,9 +53,8 @@ def test_the_first_step_by_hand(six):
 def test_the_derived_gradient_is_half_and_has_the_entropy(six):
     saddle = saddle_of(*six)
     shares, S = np.array([[0.5, 0.5]]), np.full((6, 1), -0.25)
-    printed, derived = (
-        saddle.gradients(shares, S, kind) for kind in ("printed", "derived")
-    )
+    printed = saddle.gradients(shares, S, "printed")
+    derived = saddle.gradients(shares, S, "derived")
     # Sum of y_i s_i x_i = -1/4 (8, 2) = (-2, -1/2)
     np.testing.assert_allclose(printed[0], [[-4 / 3, -1 / 12]])
     np.testing.assert_allclose(derived[0], [[-2 / 3, -1 / 24]])
@@ -116,9 +114,7 @@ def test_only_the_derived_gradients_approach_what_our_solver_certifies(flowers):
 
 
 def test_either_class_may_be_the_positive_one():
-    swapped = SMaLLClassifier(
-        1, 1, 0.5, bias=False, standardize=False, positive_class=0
-    )
+    swapped = SMaLLClassifier(1, 1, 0.5, **RAW, positive_class=0)
     problem = swapped.problem(ROWS, LABELS)
     last = run_as_printed(swapped, problem, n_steps=2)[2]
     assert last.model.prototype_labels.tolist() == [0, 1]

@@ -314,7 +314,7 @@ def test_a_warm_start_saves_steps(name):
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_stop_limit_progress_and_record(solver):
+def test_stop_limit_progress_record_and_divergence(solver):
     case, progress = EXACT["p=2"].but(solver=solver), np.zeros(1)
     stopped = case.solve(1e-9, stop=np.ones(1, np.int64), progress=progress)
     assert (stopped.status, stopped.n_iter, progress[0]) == (STOPPED, 0, 1.0)
@@ -323,6 +323,10 @@ def test_stop_limit_progress_and_record(solver):
     objectives = [case.objective(step) for step in limited.steps]
     assert limited.objective[[0, 3, 6, 7]] == pytest.approx(objectives, rel=1e-12)
     assert case.solve(1e-3, max_iter=0).objective == pytest.approx([np.log(5)])
+    X = case.X.copy()
+    X[3, 1] = np.nan
+    with np.errstate(invalid="ignore"):
+        assert case.but(X=X).solve(1e-3).status == DIVERGED
 
 
 @pytest.mark.parametrize(
@@ -339,13 +343,6 @@ def test_recorded_steps_are_spread_over_the_whole_fit(max_iter, every):
     objectives = [case.objective(step) for step in steps]
     assert solution.objective[places] == pytest.approx(objectives, rel=1e-12)
     np.testing.assert_array_equal(steps[-1], solution.W)
-
-
-def test_a_problem_with_infinite_numbers_is_given_up():
-    X = EXACT["p=2"].X.copy()
-    X[3, 1] = np.nan
-    with np.errstate(invalid="ignore"):
-        assert EXACT["p=2"].but(X=X).solve(1e-3).status == DIVERGED
 
 
 @pytest.mark.parametrize("mu", [0.1, 0.01, 0.001])

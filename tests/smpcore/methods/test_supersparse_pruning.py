@@ -39,12 +39,9 @@ def test_the_cheapest_is_dropped_first_and_it_need_not_have_the_smallest_weight(
     S[:, 3] = S[:, 2] + 1e-3 * rng.normal(size=len(S))
     objective = Objective(rows, Similarity("rbf"), lam)
     kept = kept_columns(objective, S, 3)
-    after = [
-        Objective(rows, None, lam).refit(np.delete(S, j, axis=1))[0] for j in range(4)
-    ]
+    after = [objective.refit(np.delete(S, j, axis=1))[0] for j in range(4)]
     assert set(range(4)) - set(kept.tolist()) == {int(np.argmin(after))}
-    _, B, _, _ = Objective(rows, None, lam).refit(S)
-    sizes = np.abs(B[:, 0])
+    sizes = np.abs(objective.refit(S)[1][:, 0])
     assert sizes.argmin() != np.argmin(after)
     assert kept_columns(objective, S, 1).shape == (1,)
     by_size = kept_columns(objective, S, 2, "coefficient")
@@ -58,11 +55,11 @@ def test_removal_costs_of_free_errors_are_exact():
     objective = fitted.objective(problem)
     costs = removal_costs(fitted, problem)
     for j, cost in enumerate(costs):
-        left = objective.coefficients(np.delete(fitted.state_.Z, j, axis=0))
-        S = objective.similarities(np.delete(fitted.state_.Z, j, axis=0))
-        errors = np.abs(S @ left[0][:, 0] + left[1] - problem.rows.Y[0])
+        Z = np.delete(fitted.state_.Z, j, axis=0)
+        B, b = objective.coefficients(Z)
+        errors = np.abs(objective.similarities(Z) @ B[:, 0] + b - problem.rows.Y[0])
         loss = WIDTH * huber(1.0, np.maximum(errors - 0.1, 0.0) / WIDTH)
-        F = problem.rows.weights @ loss + 1e-3 * (left[0] ** 2).sum()
+        F = problem.rows.weights @ loss + 1e-3 * (B**2).sum()
         assert F - fitted.objective_ == pytest.approx(cost, rel=1e-6)
     S = objective.similarities(fitted.state_.Z)
     kept = kept_columns(objective, S, 4)
@@ -79,9 +76,8 @@ def test_a_path_falls_from_fit_to_fit():
     for before, after in pairwise(fits):
         assert np.isin(after.start_, before.state_.Z).all()
     dropped = removal_costs(fits[1], problem).argmin()
-    np.testing.assert_array_equal(
-        fits[2].start_, np.delete(fits[1].state_.Z, dropped, axis=0)
-    )
+    left = np.delete(fits[1].state_.Z, dropped, axis=0)
+    np.testing.assert_array_equal(fits[2].start_, left)
     with pytest.raises(SmpcoreError, match=r"sizes=\[3, 4\] should fall; sort them"):
         next(prune_path(estimator, problem, [3, 4]))
 

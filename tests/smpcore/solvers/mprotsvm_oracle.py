@@ -7,7 +7,6 @@ import numpy as np
 
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.fit import Descent
-from smpcore.methods.mprotsvm.problem import SVMParameters
 
 #: All that the specification says of one point.
 Judged = namedtuple("Judged", "primal free dual infeasible violation")
@@ -68,11 +67,6 @@ def solve_exactly(X, y_encoded, assign, prototype_labels, limits):
     return problem.value
 
 
-def svc_parameters(C, **more):
-    """A hard search from one start."""
-    return SVMParameters(C, 0.0, 0.8, "random", 1, **more)
-
-
 def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", **more):
     """Three classes of two hills each, ready for sweeps."""
     rng = np.random.default_rng(seed)
@@ -83,4 +77,4 @@ def make_descent(seed=0, n=60, q=2, C=0.3, kernel="linear", **more):
     svc = MultiPrototypeSVC(q, C, kernel=kernel, random_state=seed, **more)
     problem = svc.problem(X, hill % 3, weights)
     stop = np.zeros(1, dtype=np.int64)
-    return Descent(problem, svc_parameters(C), 1e-2, None, stop)
+    return Descent(problem, C, 1e-2, None, stop)

@@ -23,11 +23,12 @@ def features():
     """Rows of features with widths, and their kernels one by one."""
     rng = np.random.default_rng(0)
     Z, widths = rng.normal(size=(6, 37)), rng.uniform(0.5, 3.0, size=6)
-    return (
-        Z,
-        widths,
-        np.exp(-((Z[:, :, None] - Z[:, None]) ** 2) / widths[:, None, None]),
-    )
+    return Z, widths, kernels_of(Z, widths)
+
+
+def kernels_of(Z, widths):
+    """The kernel of each feature by its definition."""
+    return np.exp(-((Z[:, :, None] - Z[:, None]) ** 2) / widths[:, None, None])
 
 
 def mix_rows(K, source, stop):
@@ -58,7 +59,7 @@ def test_rows_are_looked_up_where_features_have_few_values():
     Z[[1, 4]] = rng.normal(size=(2, 40))
     widths, weights = rng.uniform(2.0, 9.0, size=7), rng.uniform(size=7)
     weights[3] = 0.0
-    kernels = np.exp(-((Z[:, :, None] - Z[:, None]) ** 2) / widths[:, None, None])
+    kernels = kernels_of(Z, widths)
     K, levels = np.empty((40, 40)), FeatureLevels(Z, widths)
     for some in (weights, np.where(np.arange(7) < 3, weights, 0.0)):
         mix_rows(K, levels.source(some), RUN)

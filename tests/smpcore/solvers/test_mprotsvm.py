@@ -118,13 +118,8 @@ def solved(descent, tol):
 def test_the_objective_is_the_interior_point_optimum(name):
     descent = make_descent(**CASES[name])
     problem = descent.problem
-    optimum = solve_exactly(
-        problem.X,
-        problem.y_encoded,
-        descent.assign,
-        problem.prototype_labels,
-        descent.limits,
-    )
+    tied = problem.y_encoded, descent.assign, problem.prototype_labels
+    optimum = solve_exactly(problem.X, *tied, descent.limits)
     look = solved(descent, 1e-6)
     assert look.objective == pytest.approx(optimum, rel=1e-6)
     slow = judge_slowly(problem, descent.save(), descent.C)
