@@ -312,12 +312,8 @@ class _ChosenByPlaces(_OnSimilarities):
         """Ridge regression on the similarities to selected rows."""
         X, Y, u = np.asarray(X), self._targets(y), self._weights(X, sample_weight)
         self.Z_ = X[select_rows(X, self.n_prototypes, self.way, self.random_state)]
-        S = similarities(X, self.Z_)
-        middle, mean = u @ S, u @ Y
-        S = S - middle
-        A = (S.T * u) @ S + self.lam * np.eye(len(self.Z_))
-        self.B_ = np.linalg.solve(A, (S.T * u) @ (Y - mean))
-        self.intercept_ = mean - middle @ self.B_
+        ridge = Ridge(self.lam).fit(similarities(X, self.Z_), Y, u)
+        self.B_, self.intercept_ = np.atleast_2d(ridge.coef_).T, ridge.intercept_
         return self
 
 

@@ -25,7 +25,6 @@ from smpcore.methods.shared.gram import refuse_oblong, refuse_standardised
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
-from smpcore.model import Trace
 from smpcore.model.prototype_model import sparse_codes
 
 #: Values of kappa that are compared, from even weights to few kernels.
@@ -539,10 +538,8 @@ class IMKPLClassifier(PrototypeClassifier):
         )
         totals = np.bincount(y_encoded, counts)
         even = counts.sum() / (len(totals) * totals)
-        counts = (
-            counts
-            * class_values("class_weight", self.class_weight, classes, even)[y_encoded]
-        )
+        factors = class_values("class_weight", self.class_weight, classes, even)
+        counts = counts * factors[y_encoded]
         return {
             "X": scaled,
             "y_encoded": y_encoded,
@@ -580,9 +577,8 @@ class IMKPLClassifier(PrototypeClassifier):
         self.n_prototypes_ = choice.n_prototypes
         shape = self.sample_shape(problem)
         build = partial(fit.fitted_state, problem, self.kernels, shape)
-        trace, steps = Trace(), (run[2].states, run[2].places)
-        if options.record:
-            trace = spread_trace(problem, *steps, build, "alternation")
+        steps = run[2].states, run[2].places
+        trace = spread_trace(problem, *steps, build, "alternation")
         history = fit.run_history(alternation, run, trace, options.seconds)
         codes = alternation.plain_codes()
         fitted = build(alternation, history, codes)

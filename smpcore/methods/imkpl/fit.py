@@ -448,21 +448,16 @@ def fitted_state(
     history: History,
     codes: np.ndarray | None = None,
 ) -> Fitted:
-    """The model whose anchors are the rows with weight in a prototype."""
-    U, used = alternation.U, np.flatnonzero(alternation.U.any(axis=0))
+    """The model of an alternation, and which training row is which of its anchors."""
+    U = alternation.U
     if codes is None:
         codes = alternation.plain_codes()
-    similarity, anchors = problem.model_kernel(kernels, alternation.beta, used)
-    model = problem.model(
-        anchors,
-        problem.votes(U),
+    model = problem.mixed_model(
+        kernels,
+        U,
+        alternation.beta,
         history,
-        np.ascontiguousarray(U[:, used].T),
-        similarity=similarity,
-        pooling="sum",
         sample_shape=sample_shape,
-        kind_of_prototype="mix of real cases",
-        fallback=problem.most_frequent,
         code_size=alternation.parameters.most_in_code,
         gram=alternation.gram,
     )
@@ -475,6 +470,6 @@ def fitted_state(
         state=None,
         assignment=assignment,
         n_asked=len(U),
-        anchor_rows=problem.order[used],
+        anchor_rows=problem.order[U.any(axis=0)],
         scores=codes @ model.votes,
     )

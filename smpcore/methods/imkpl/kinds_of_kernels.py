@@ -136,6 +136,10 @@ class FactoredMix:
         return self[:].astype(dtype or np.float64)
 
 
+#: A mix of kernels.
+Mix = np.ndarray | FactoredMix
+
+
 class FeatureLevels:
     """Features with few distinct values, and the kernels of these."""
 
@@ -182,7 +186,7 @@ class FeatureLevels:
 NO_SOURCE = FeatureLevels(np.empty((0, 0)), np.empty(0)).source(np.empty(0))
 
 
-def held_rows(K: np.ndarray | FactoredMix, size: int, likely: np.ndarray) -> HeldRows:
+def held_rows(K: Mix, size: int, likely: np.ndarray) -> HeldRows:
     """All rows of a mix that is an array; of a product of factors the likely ones."""
     n = len(K)
     if not isinstance(K, FactoredMix):
@@ -205,7 +209,7 @@ def thin_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return product
 
 
-def mixed_product(A: np.ndarray, K: np.ndarray | FactoredMix) -> np.ndarray:
+def mixed_product(A: np.ndarray, K: Mix) -> np.ndarray:
     """``A @ K``, of an array A that may have few entries."""
     return A @ K if isinstance(K, FactoredMix) else thin_product(A, K)
 
@@ -275,9 +279,7 @@ class FeatureKernels:
         """Features that have few values, with their kernels."""
         return FeatureLevels(self.Z, self.widths)
 
-    def mix(
-        self, weights: np.ndarray, stop: np.ndarray | None = None
-    ) -> np.ndarray | FactoredMix:
+    def mix(self, weights: np.ndarray, stop: np.ndarray | None = None) -> Mix:
         """Mix the kernels, of many rows as a product of factors."""
         if self.is_low_rank:
             return FactoredMix(self.low_rank, weights, self.levels)

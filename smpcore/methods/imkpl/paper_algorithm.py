@@ -225,18 +225,13 @@ def run_as_printed(
     for t, phase, U, codes, beta in paper_steps.until(algorithm_1(terms, first), stop):
         if t > n_steps:
             break
-        K, used = terms.mixed(beta), np.flatnonzero(U.any(axis=0))
+        K = terms.mixed(beta)
         value = terms.objective(K, U, codes)
-        similarity, anchors = problem.model_kernel(estimator.kernels, beta, used)
-        model = problem.model(
-            anchors,
-            problem.votes(U),
+        model = problem.mixed_model(
+            estimator.kernels,
+            U,
+            beta,
             paper_steps.history_at(t, value),
-            np.ascontiguousarray(U[:, used].T),
-            similarity=similarity,
-            pooling="sum",
-            kind_of_prototype="mix of real cases",
-            fallback=problem.most_frequent,
             code_size=terms.size,
             gram=U @ K @ U.T,
             sample_shape=estimator.sample_shape(problem),

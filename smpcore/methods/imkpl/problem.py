@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from smpcore.errors import caution
 from smpcore.methods.imkpl import kinds_of_kernels as kinds
 from smpcore.methods.imkpl.kernel_start import choose_medoids, nearest_rows
 from smpcore.methods.shared.problem import ClassificationProblem
+from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 
 #: A kernel needs this variance in its feature space, and this share of the median.
@@ -40,9 +41,7 @@ class IMKPLProblem(ClassificationProblem):
     variance: np.ndarray
     #: (n_kernels,): Kernels that tell rows apart well enough to be mixed
     active: np.ndarray
-    K: (
-        np.ndarray | kinds.FactoredMix
-    )  # (n_samples, n_samples): Mean of the active kernels
+    K: kinds.Mix  # (n_samples, n_samples): Mean of the active kernels
     #: (n_kernels,): Similarity to neighbours of other classes less twice that to
     #: neighbours of the same class, summed over rows
     neighbours: np.ndarray
@@ -78,17 +77,35 @@ class IMKPLProblem(ClassificationProblem):
         """Share of the landmarks in what all rows count."""
         return float(self.counts[self.landmarks].sum() / self.counts.sum())
 
-    @property
-    def most_frequent(self) -> int:
-        """Class that counts most."""
-        return int(np.bincount(self.y_encoded, self.counts).argmax())
-
     def model_kernel(
         self, name: str, beta: np.ndarray, used: np.ndarray
     ) -> tuple[Similarity, np.ndarray]:
         """Similarity and anchors of the mixed kernel; see `base_kernels`."""
         rows = self.X[used], self.columns[:, used]
         return kinds.model_kernel(name, self.kernels, beta, *rows)
+
+    def mixed_model(
+        self,
+        name: str,
+        U: np.ndarray,
+        beta: np.ndarray,
+        history: History,
+        **parts: Any,
+    ) -> PrototypeModel:
+        """Wrap prototypes; its anchors are the rows with weight in one."""
+        used = np.flatnonzero(U.any(axis=0))
+        similarity, anchors = self.model_kernel(name, beta, used)
+        return self.model(
+            anchors,
+            self.votes(U),
+            history,
+            np.ascontiguousarray(U[:, used].T),
+            similarity=similarity,
+            pooling="sum",
+            kind_of_prototype="mix of real cases",
+            fallback=int(np.bincount(self.y_encoded, self.counts).argmax()),
+            **parts,
+        )
 
     def of_landmarks(self) -> Self:
         """The problem of the landmarks alone."""
@@ -113,7 +130,7 @@ class IMKPLProblem(ClassificationProblem):
         """Weight of each class in each prototype, shape (n_prototypes, n_classes)."""
         return np.stack([U[:, rows].sum(axis=1) for rows in self.blocks], axis=1)
 
-    def own_class(self, A: np.ndarray, K: np.ndarray | kinds.FactoredMix) -> np.ndarray:
+    def own_class(self, A: np.ndarray, K: kinds.Mix) -> np.ndarray:
         """A K with only the entries of K within a class, shape (n_prototypes, N)."""
         product = np.empty_like(A)
         for rows in self.blocks:
@@ -185,9 +202,7 @@ def fewest(counts: np.ndarray, enough: float) -> int:
     return int(min(n_less + 1, len(counts)))
 
 
-def screen(
-    kernels: kinds.Kernels,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | kinds.FactoredMix]:
+def screen(kernels: kinds.Kernels) -> tuple[np.ndarray, np.ndarray, kinds.Mix]:
     """Leave out kernels that see hardly a difference between rows.
 
     A constant kernel reconstructs everything without error and would be chosen.
@@ -209,7 +224,7 @@ def screen(
 
 
 def neighbour_pairs(
-    K: np.ndarray | kinds.FactoredMix,
+    K: kinds.Mix,
     y_sorted: np.ndarray,
     k: int,
     counts: np.ndarray,
@@ -248,7 +263,7 @@ def neighbour_pairs(
 
 
 def first_prototypes(
-    K: np.ndarray | kinds.FactoredMix,
+    K: kinds.Mix,
     y_sorted: np.ndarray,
     counts: np.ndarray,
     landmarks: np.ndarray | None,
@@ -265,7 +280,7 @@ def first_prototypes(
 
 
 def medoid_prototypes(
-    K: np.ndarray | kinds.FactoredMix,
+    K: kinds.Mix,
     y_sorted: np.ndarray,
     counts: np.ndarray,
     per_class: int,

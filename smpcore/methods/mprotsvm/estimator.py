@@ -268,11 +268,6 @@ class MultiPrototypeSVC(PrototypeClassifier):
         drawn = problems.in_memory_problem(self, drawn, share, similarity, random)
         return ManyRowsProblem(**entries, drawn=drawn, total=total)
 
-    def _parameters(self, n_init: int = 1) -> problems.SVMParameters:
-        return problems.SVMParameters(
-            self.C, self.temperature, self.cooling, self.start, n_init
-        )
-
     def _solve(
         self,
         problem: problems.SVMProblem | ManyRowsProblem,
@@ -284,11 +279,11 @@ class MultiPrototypeSVC(PrototypeClassifier):
         in_memory = problem.drawn if many else problem
         self._refuse_price(in_memory)
         n_init = int(self.n_init or affordable_inits(in_memory))
-        parameters = self._parameters(n_init)
+        search = replace(self, n_init=n_init)
         if many:
-            fitted, certificate = solve_many_rows(problem, parameters, options)
+            fitted, certificate = solve_many_rows(problem, search, options)
         else:
-            fitted, certificate = solve_in_memory(problem, parameters, options, state)
+            fitted, certificate = solve_in_memory(problem, search, options, state)
         history = fitted.model.history
         limited = not many or history.n_iter == self.max_iter
         self._report(history.status, lambda: self._shortfall(history, limited))

@@ -8,7 +8,6 @@ number of prototypes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,15 +19,9 @@ from smpcore.methods.mprotsvm import problem as problems
 from smpcore.methods.mprotsvm.kernel import evaluate_rows, gather, sweep
 from smpcore.methods.mprotsvm.kernel_gram import gather_gram, sweep_gram
 from smpcore.methods.mprotsvm.kernel_sparse import gather_sparse, sweep_sparse
-from smpcore.methods.shared.problem import (
-    Fitted,
-    Problem,
-    Recorder,
-    SolverOptions,
-    spread_trace,
-)
+from smpcore.methods.shared.problem import Fitted, SolverOptions
 from smpcore.methods.shared.starts import cluster_rows
-from smpcore.model import History, PrototypeModel, Trace
+from smpcore.model import History, PrototypeModel
 
 #: Rows side by side in memory that a sweep visits one after the other. The problem's
 #: rows are in a drawn order: a sweep draws no more than the order of such stretches.
@@ -44,14 +37,13 @@ class Descent:
     def __init__(
         self,
         problem: problems.SVMProblem,
-        parameters: problems.SVMParameters,
+        C: float,
         tol: float,
         state: problems.SVMState | None,
         stop: np.ndarray,
     ) -> None:
         self.problem, self.tol, self.stop = problem, tol, stop
-        self.C = float(parameters.C)
-        self.limits = self.C * problem.shares
+        self.C, self.limits = C, C * problem.shares
         self.rows, self.kernels = _compiled(problem)
         self.starts = problem.starts
         n, n_prototypes = len(problem.y_encoded), len(problem.prototype_labels)
@@ -126,9 +118,8 @@ class Descent:
             return self.save(), np.empty((0, 0))
         labels, none = self.problem.prototype_labels, np.empty(0)
         indices = np.empty(0, dtype=np.int32)
-        state = problems.SVMState(
-            labels, self.assign.copy(), none, indices, indices, none
-        )
+        lists = indices, indices, none
+        state = problems.SVMState(labels, self.assign.copy(), none, *lists)
         return state, self.scores.copy()
 
     def renew(self) -> None:
@@ -421,16 +412,13 @@ def split_state(
     The rows of a prototype are parted at their mean along their principal direction;
     one half, and its mass, goes to a prototype without rows, or to a new one.
     """
-    prototype_labels, assignment = (
-        state.prototype_labels.tolist(),
-        state.assignment.copy(),
-    )
+    prototype_labels = state.prototype_labels.tolist()
+    assignment = state.assignment.copy()
     most = np.minimum(np.bincount(problem.y_encoded), count)
     for code, size in enumerate(most):
         own = np.flatnonzero(state.prototype_labels == code).tolist()
-        mass = np.bincount(assignment, problem.shares, len(prototype_labels))[
-            own
-        ].tolist()
+        mass = np.bincount(assignment, problem.shares, len(prototype_labels))
+        mass = mass[own].tolist()
         free = [number for number, load in zip(own, mass, strict=True) if load == 0.0]
         for _ in range(len(free) + size - len(own)):
             rows = np.flatnonzero(assignment == own[int(np.argmax(mass))])
@@ -481,7 +469,7 @@ def principal_scores(problem: problems.SVMProblem, rows: np.ndarray) -> np.ndarr
 
 def best_fit(
     problem: problems.SVMProblem,
-    parameters: problems.SVMParameters,
+    estimator: Any,
     options: SolverOptions,
     state: problems.SVMState | None,
     highest: float = 1.0,
@@ -498,13 +486,13 @@ def best_fit(
         part: problems.SVMProblem, start: problems.SVMState | None, temperature: float
     ) -> None:
         nonlocal kept, n_sweeps
-        at = replace(parameters, temperature=temperature)
+        at = replace(estimator, temperature=temperature)
         found = descend_from(part, at, options, start, span)
         n_sweeps += found.n_sweeps
         kept = found if found.beats(kept) else kept
 
     count = int(np.bincount(problem.prototype_labels).max())
-    counts, hottest = range(1, count + 1), parameters.temperature
+    counts, hottest = range(1, count + 1), estimator.temperature
     if state is not None:
         descend(problem, state, 0.0)
         counts = range(count, count + 1)
@@ -513,10 +501,10 @@ def best_fit(
     done, total = 0, sum(counts)
     for number in counts:
         span = highest * done / total, highest * number / total
-        n_trials = parameters.n_init if number > 1 else 1
+        n_trials = estimator.n_init if number > 1 else 1
         for trial in range(n_trials if starts_anew(number) else 0):
             if not (options.stopped and kept):
-                part = _new_start(problem, number, parameters.start, trial)
+                part = _new_start(problem, number, estimator.start, trial)
                 descend(part, None, hottest)
         # A model whose split has not paid is not split again.
         if number > 1 and not options.stopped and kept is not split:
@@ -544,7 +532,7 @@ def _new_start(
 
 def descend_from(
     problem: problems.SVMProblem,
-    parameters: problems.SVMParameters,
+    estimator: Any,
     options: SolverOptions,
     state: problems.SVMState | None,
     span: tuple[float, float],
@@ -552,15 +540,15 @@ def descend_from(
     """Anneal from one start, then tie every row to its best prototype."""
     if state is not None:
         problem = replace(problem, prototype_labels=state.prototype_labels)
-    temperature = parameters.temperature
-    descent = Descent(problem, parameters, options.tol, state, options.stop)
+    temperature = estimator.temperature
+    descent = Descent(problem, float(estimator.C), options.tol, state, options.stop)
     monitor = problems.Monitor(options, span)
     if descent.single:
         if state is None and not options.stopped:
             warm_start(descent)
     elif temperature > 0:
         monitor.begin("annealing", 0)
-        anneal(descent, float(temperature), parameters.cooling, monitor)
+        anneal(descent, float(temperature), estimator.cooling, monitor)
         monitor.begin("best assignments", descent.n_sweeps)
     found = alternate(descent, options.max_iter, monitor)
     ended = found[0], found[2]
@@ -568,32 +556,18 @@ def descend_from(
     return Candidate(*found, monitor, descent.n_sweeps)
 
 
-def recorded_trace(
-    problem: Problem,
-    recorder: Recorder,
-    build: Callable[[Any, History], Fitted],
-) -> Trace:
-    """Recorded states and what makes models of them."""
-    states, places = recorder.states, recorder.places
-    if not states:
-        return Trace()
-    return spread_trace(problem, states, places, build, "best assignments")
-
-
 def solve_in_memory(
     problem: problems.SVMProblem,
-    parameters: problems.SVMParameters,
+    estimator: Any,
     options: SolverOptions,
     state: problems.SVMState | None,
 ) -> tuple[Fitted, problems.Certificate]:
     """Fit from all starts, keep the best, and leave out prototypes without rows."""
-    best = best_fit(problem, parameters, options, state)
+    best = best_fit(problem, estimator, options, state)
     options.progress[0] = 1.0
-    trace = recorded_trace(
-        problem, best.monitor.recorder, partial(fitted_state, problem)
-    )
-    history = best.monitor.history(best.finished, best.n_sweeps, trace)
-    fitted = fitted_state(problem, (best.state, best.scores), history)
+    build = partial(fitted_state, problem)
+    history = best.monitor.history(best.finished, best.n_sweeps, problem, build)
+    fitted = build((best.state, best.scores), history)
     state = replace(best.state, n_asked=fitted.n_asked)
     return replace(fitted, state=state), best.certificate
 
@@ -610,7 +584,8 @@ def fitted_state(
     kept = np.unique(final.assignment)
     prototype_labels = final.prototype_labels[kept]
     model, alive = _model(problem, (final, scores), kept, history)
-    best = problems.best_of_class(problem, prototype_labels, alive)
+    scores = alive.T if problem.gram is not None else problem.linear_rows @ alive.T
+    best = problems.best_of_class(scores, problem.y_encoded, prototype_labels)
     merged = np.full(len(final.prototype_labels), -1)
     merged[kept] = np.arange(len(kept))
     return Fitted(
@@ -624,17 +599,9 @@ def fitted_state(
         if problem.precomputed
         else None,
         wins=np.bincount(best[rows[rows >= 0]], minlength=len(prototype_labels)),
-        scores=_pooled(problem, model, alive),
+        # A linear model has them at once; any other would have to compare rows.
+        scores=None if problem.is_plain else model.pool(scores),
     )
-
-
-def _pooled(
-    problem: problems.SVMProblem, model: PrototypeModel, alive: np.ndarray
-) -> np.ndarray | None:
-    """Scores of the distinct rows, where the model would have to compare rows."""
-    if problem.mapped is not None:
-        return model.pool(problem.mapped @ alive.T)
-    return None if problem.gram is None else model.pool(alive.T)
 
 
 def _scores(problem: problems.SVMProblem, state: problems.SVMState) -> np.ndarray:
@@ -654,16 +621,13 @@ def _model(
 ) -> tuple[PrototypeModel, np.ndarray]:
     """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
     state, scores = solved
-    votes = problem.class_votes(state.prototype_labels[kept])
-    mix = {"kind_of_prototype": "mix of real cases", "similarity": problem.similarity}
-    if problem.gram is None:
-        alive, n = scores[:, kept].T, problem.n_features
-        if problem.landmarks is not None:
-            anchors, mixing = problem.landmarks.mixed(alive.T)
-            mixing = np.ascontiguousarray(mixing)
-            return problem.model(anchors, votes, history, mixing, **mix), alive
-        anchors, bias = np.ascontiguousarray(alive[:, :n]), alive[:, n].copy()
-        return problem.model(anchors, votes, history, bias=bias), alive
-    heavy, mixing = problems.support_rows(problem, state, kept)
-    anchors = problem.anchors(heavy)
-    return problem.model(anchors, votes, history, mixing, **mix), scores[kept]
+    labels = state.prototype_labels[kept]
+    if problem.gram is not None:
+        heavy, mixing = problems.support_rows(problem, state, kept)
+        model = problem.mixed_model(problem.anchors(heavy), mixing, labels, history)
+        return model, scores[kept]
+    alive = scores[:, kept].T
+    if problem.landmarks is None:
+        return problem.linear_model(alive, labels, history), alive
+    mixed = problem.landmarks.mixed(alive.T)
+    return problem.mixed_model(*mixed, labels, history), alive

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from smpcore.methods.mprotsvm.fit import best_fit, recorded_trace
+from smpcore.methods.mprotsvm.fit import best_fit
 from smpcore.methods.mprotsvm.kernel_smooth import smooth_change, smooth_rows
 from smpcore.methods.mprotsvm.problem import (
     Certificate,
     Monitor,
-    SVMParameters,
     SVMProblem,
+    best_of_class,
 )
 from smpcore.methods.shared.dask_rows import over_rows, row_values
 from smpcore.methods.shared.problem import ClassificationProblem, Fitted, SolverOptions
@@ -98,11 +98,7 @@ class DrawnRows:
     def halve_smoothing(self) -> None:
         """Halve the width by which margins are smoothed."""
         self.margins = replace(self.margins, h=0.5 * self.margins.h)
-        self.forget()
-
-    def forget(self) -> None:
-        """The smooth objective has changed: what passes told of it does not hold."""
-        self.pairs = []
+        self.pairs = []  # what passes told of the smooth objective does not hold
 
     def learn(self, move: np.ndarray, change: np.ndarray) -> None:
         """Remember what the gradient of all rows changes by."""
@@ -285,7 +281,7 @@ class NewtonDescent:
                 # Rows move to better prototypes, or margins become sharper.
                 if closed:
                     certified, moving = at.free, True
-                    drawn.forget()
+                    drawn.pairs = []
                 else:
                     drawn.halve_smoothing()
                 last = None
@@ -316,26 +312,25 @@ def _shorter(last: Pass, step: np.ndarray, now: Pass) -> np.ndarray | None:
 
 
 def solve_many_rows(
-    problem: ManyRowsProblem, parameters: SVMParameters, options: SolverOptions
+    problem: ManyRowsProblem, estimator: Any, options: SolverOptions
 ) -> tuple[Fitted, Certificate]:
     """Solve the drawn rows, and go on from there with all of them."""
     drawn = problem.drawn
-    usual = parameters.C * np.vdot(drawn.shares, drawn.squares) / len(drawn.shares)
+    usual = estimator.C * np.vdot(drawn.shares, drawn.squares) / len(drawn.shares)
     most = problem.total / drawn.shares.sum()
-    price = parameters.C * min(USUAL_MASS / usual, most)
-    begun = best_fit(drawn, replace(parameters, C=price), options, None, highest=0.5)
+    price = estimator.C * min(USUAL_MASS / usual, most)
+    begun = best_fit(drawn, replace(estimator, C=price), options, None, highest=0.5)
     alive = np.unique(begun.state.assignment)
     labels = begun.state.prototype_labels[alive]
     monitor = Monitor(options, (0.5, 0.5))
-    descent = NewtonDescent(problem, labels, parameters.C, options, monitor)
+    descent = NewtonDescent(problem, labels, estimator.C, options, monitor)
     *ended, certificate, finished = descent.solve(
         np.ascontiguousarray(begun.scores[:, alive])
     )
     monitor.add(certificate, descent.n_passes, lambda: tuple(ended), last=True)
     options.progress[0] = 1.0
     build = partial(_fitted, problem, labels)
-    trace = recorded_trace(problem, monitor.recorder, build)
-    history = monitor.history(finished, descent.n_passes, trace)
+    history = monitor.history(finished, descent.n_passes, problem, build)
     return build(tuple(ended), history), certificate
 
 
@@ -354,11 +349,8 @@ def _fitted(
     at = {"Mt": Mt[:, kept], "prototype_labels": prototype_labels[kept]}
     merged = np.full(len(prototype_labels), -1)
     merged[kept] = np.arange(len(kept))
-    n = problem.n_features
-    anchors, bias = np.ascontiguousarray(Mt[:n, kept].T), Mt[n, kept]
-    votes = problem.class_votes(prototype_labels[kept])
     return Fitted(
-        problem.model(anchors, votes, history, bias=bias),
+        problem.linear_model(Mt[:, kept].T, prototype_labels[kept], history),
         state=None,
         assignment=assignment,
         n_asked=len(problem.drawn.prototype_labels),
@@ -373,8 +365,7 @@ def rows_best_of_class(
     """Best prototype of its own class for each row."""
 
     def best(part: slice, block: Any) -> np.ndarray:
-        other = prototype_labels != y_encoded[part, None]
-        return np.where(other, -np.inf, block @ Mt).argmax(axis=1)
+        return best_of_class(block @ Mt, y_encoded[part], prototype_labels)
 
     return np.concatenate(list(map_blocks(best, X)))
 

@@ -210,13 +210,12 @@ def objective(
     problem: SVMProblem, estimator: Any, A: np.ndarray, tied: np.ndarray
 ) -> float:
     """The objective (6) as our solver certifies it."""
-    parameters = estimator._parameters()
+    C = float(estimator.C)
     rows, rivals = np.nonzero(A)
     lists = np.bincount(rows, minlength=len(A)), rivals.astype(np.int32), A[A != 0.0]
-    limits = float(parameters.C) * problem.shares
-    state = SVMState(problem.prototype_labels, tied, limits, *lists)
+    state = SVMState(problem.prototype_labels, tied, C * problem.shares, *lists)
     stop = np.zeros(1, dtype=np.int64)
-    return Descent(problem, parameters, 1.0, state, stop).certify().objective
+    return Descent(problem, C, 1.0, state, stop).certify().objective
 
 
 def run_as_printed(
@@ -274,19 +273,10 @@ def _model(
     problem: SVMProblem, B: np.ndarray, n_sweeps: int, value: float
 ) -> PrototypeModel:
     """Wrap all prototypes, also those without rows: the paper removes none."""
-    votes = problem.class_votes(problem.prototype_labels)
+    labels = problem.prototype_labels
     history = paper_steps.history_at(n_sweeps, value)
     if problem.gram is None:
-        M, n = B.T @ problem.X, problem.n_features
-        anchors = np.ascontiguousarray(M[:, :n])
-        return problem.model(anchors, votes, history, bias=M[:, n].copy())
+        return problem.linear_model(B.T @ problem.X, labels, history)
     heavy = np.flatnonzero(B.any(axis=1))
     heavy = heavy if len(heavy) else np.arange(1)
-    return problem.model(
-        problem.anchors(heavy),
-        votes,
-        history,
-        np.ascontiguousarray(B[heavy]),
-        similarity=problem.similarity,
-        kind_of_prototype="mix of real cases",
-    )
+    return problem.mixed_model(problem.anchors(heavy), B[heavy], labels, history)

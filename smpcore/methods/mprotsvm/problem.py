@@ -16,16 +16,19 @@ from sklearn.utils.random import sample_without_replacement
 from smpcore.errors import SmpcoreError, caution
 from smpcore.methods.mprotsvm.fit import drawn_start
 from smpcore.methods.shared.dask_rows import dask_sample, is_dask
-from smpcore.methods.shared.distinct import sorted_by_projection
+from smpcore.methods.shared.distinct import joined_along
 from smpcore.methods.shared.gram import make_semidefinite
 from smpcore.methods.shared.linear import class_totals
 from smpcore.methods.shared.problem import (
     ClassificationProblem,
+    Fitted,
+    Problem,
     Recorder,
     SolverOptions,
+    spread_trace,
 )
 from smpcore.methods.shared.starts import kmeans_centers, warn_if_fewer
-from smpcore.model import History, Trace
+from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 
@@ -179,15 +182,22 @@ class Monitor:
             far = self.span[0] + self.span[1] * min(far, 0.99)
             self.options.progress[0] = max(self.options.progress[0], far)
 
-    def history(self, finished: bool, n_iter: int, steps: Trace) -> History:
-        """All certificates as a history, and how the fit ended."""
+    def history(
+        self,
+        finished: bool,
+        n_iter: int,
+        problem: Problem,
+        build: Callable[[Any, History], Fitted],
+    ) -> History:
+        """All certificates as a history, how the fit ended, and the recorded states."""
+        states, places = self.recorder.states, self.recorder.places
         iteration, objective, gap = np.array(self.rows, dtype=np.float64).T
         status = CONVERGED if finished else ITERATION_LIMIT
         return History(
             iteration=iteration,
             objective=objective,
             gap=gap,
-            steps=steps,
+            steps=spread_trace(problem, states, places, build, "best assignments"),
             status=STOPPED if self.options.stopped else status,
             n_iter=n_iter,
             seconds=self.options.seconds,
@@ -233,9 +243,31 @@ class SVMProblem(ClassificationProblem):
         return self.X if self.mapped is None else self.mapped
 
     @property
+    def is_plain(self) -> bool:
+        """Whether the model is linear in the features."""
+        return self.gram is None and self.mapped is None
+
+    @property
     def precomputed(self) -> bool:
         """Whether the features are the similarities to the training rows."""
         return self.gram is not None and self.similarity.kind == "linear"
+
+    def mixed_model(
+        self,
+        anchors: np.ndarray,
+        mixing: np.ndarray,
+        prototype_labels: np.ndarray,
+        history: History,
+    ) -> PrototypeModel:
+        """Wrap prototypes that are mixes of cases."""
+        return self.model(
+            anchors,
+            self.class_votes(prototype_labels),
+            history,
+            np.ascontiguousarray(mixing),
+            similarity=self.similarity,
+            kind_of_prototype="mix of real cases",
+        )
 
     def anchors(self, rows: np.ndarray) -> np.ndarray:
         """Points whose similarity to an input is that of distinct rows."""
@@ -251,17 +283,6 @@ class SVMProblem(ClassificationProblem):
         return np.searchsorted(
             self.prototype_labels, np.arange(self.prototype_labels[-1] + 2)
         )
-
-
-@dataclass(frozen=True)
-class SVMParameters:
-    """The objective and the search, as in `MultiPrototypeSVC`."""
-
-    C: float
-    temperature: float  # Where annealing starts, in units of C
-    cooling: float
-    start: str  # {"random", "kmeans"}
-    n_init: int  # New starts, at numbers of prototypes that have any
 
 
 @dataclass(frozen=True, eq=False)
@@ -299,11 +320,9 @@ def distinct_rows(
     else:  # not by BLAS, whose sums depend on the places of the rows
         for j, step in enumerate(direction):
             along += step * X[:, j]
-    order, new = sorted_by_projection(X, along, y_encoded, weights)
-    drawn = random.permutation(np.count_nonzero(new))
-    row = np.full(X.shape[0], -1)
-    row[order] = np.argsort(drawn)[np.cumsum(new) - 1]
-    return order[new][drawn], row
+    first, _, place = joined_along(X, along, y_encoded, weights)
+    drawn = random.permutation(len(first))
+    return first[drawn], np.append(np.argsort(drawn), -1)[place]
 
 
 def compared_rows(
@@ -381,23 +400,15 @@ def support_rows(
     np.subtract.at(mixing, (row, final.index), final.value)
     mass = np.bincount(row, final.value, len(heavy))
     mixing[np.arange(len(heavy)), final.assignment[heavy]] += mass
-    return heavy, np.ascontiguousarray(mixing[:, kept])
+    return heavy, mixing[:, kept]
 
 
 def best_of_class(
-    problem: SVMProblem, prototype_labels: np.ndarray, alive: np.ndarray
+    scores: np.ndarray, y_encoded: np.ndarray, prototype_labels: np.ndarray
 ) -> np.ndarray:
     """Best prototype of its own class for each row."""
-    best = np.empty(len(problem.y_encoded), dtype=np.int64)
-    for code in range(len(problem.classes)):
-        rows = np.flatnonzero(problem.y_encoded == code)
-        own = np.flatnonzero(prototype_labels == code)
-        if problem.gram is None:
-            scores = problem.linear_rows[rows] @ alive[own].T
-        else:
-            scores = alive[np.ix_(own, rows)].T
-        best[rows] = own[scores.argmax(axis=1)]
-    return best
+    other = prototype_labels != y_encoded[:, None]
+    return np.where(other, -np.inf, scores).argmax(axis=1)
 
 
 #: Rows that are drawn, and the fewest of a class that has them.

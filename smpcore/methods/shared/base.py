@@ -27,6 +27,7 @@ from sklearn.base import (
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.sparsefuncs import min_max_axis
 from sklearn.utils.validation import check_is_fitted
 
 from smpcore.datasets.parquet_rows import ParquetRows
@@ -68,7 +69,7 @@ def _ranges(
         return np.min(lows, axis=0), np.max(highs, axis=0)
     rows = X if counted.all() else X[counted]
     if issparse(rows):
-        return scaling.column_ranges(rows)
+        return min_max_axis(rows, axis=0)
     return rows.min(axis=0), rows.max(axis=0)
 
 

@@ -10,7 +10,7 @@ dies takes chunks along that Dask computes anew, and so nothing else changes.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -59,12 +59,16 @@ def map_chunks(
     function: Callable[..., Any], *columns: list[Any], **shared: Any
 ) -> list[Any]:
     """What a function returns for every chunk, in the order of the chunks."""
-    client = current_client()
     with cluster_in_words():
-        results = client.map(
-            _on_chunk, *columns, function=function, shared=shared, pure=False
-        )
-        return client.gather(results)
+        return current_client().gather(_mapped(function, columns, shared))
+
+
+def _mapped(
+    function: Callable[..., Any], columns: Sequence[list[Any]], shared: dict
+) -> list[Any]:
+    """Futures of a function of every chunk."""
+    options = {"function": function, "shared": shared, "pure": False}
+    return current_client().map(_on_chunk, *columns, **options)
 
 
 def over_rows(function: Callable[..., Any], *columns: Any, **shared: Any) -> Any:
@@ -93,20 +97,13 @@ def map_to_array(
     import dask.array as da
 
     sizes, width = columns[0].chunks[0], (n_columns,) if n_columns else ()
-    client = current_client()
     with cluster_in_words():
-        parts = client.map(
-            _on_chunk,
-            *map(futures, columns),
-            function=function,
-            shared=shared,
-            pure=False,
-        )
+        parts = _mapped(function, [*map(futures, columns)], shared)
     blocks = [
         da.from_delayed(dask.delayed(part), (size, *width), dtype)
         for part, size in zip(parts, sizes, strict=True)
     ]
-    return client.persist(da.concatenate(blocks))
+    return current_client().persist(da.concatenate(blocks))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,13 @@ from scipy.spatial.distance import cdist
 from smpcore.methods.shared.row_blocks import row_blocks
 
 
-def sorted_by_projection(
+def joined_along(
     X: np.ndarray, along: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sort rows along a direction and find where a new set of equal rows begins.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find rows that are equal, labels too: the first of each set, its weight, places.
 
-    Equal rows meet along a random direction, and the order depends on values only.
+    Equal rows meet along a random direction, and the order of the sets depends on
+    values only. The place of a row of weight 0 is -1.
     """
     order = np.lexsort([labels, along])
     order = order[weights[order] > 0]
@@ -25,7 +26,11 @@ def sorted_by_projection(
     near = np.flatnonzero(~new)
     differs = X[before[near]] != X[after[near]]
     new[near] = differs.sum(axis=1) > 0 if issparse(X) else differs.any(axis=1)
-    return order, np.r_[True, new]
+    new, place = np.r_[True, new], np.full(X.shape[0], -1)
+    starts = np.flatnonzero(new)
+    place[order] = np.cumsum(new) - 1
+    masses = np.add.reduceat(weights[order].astype(np.float64), starts)
+    return order[starts], masses, place
 
 
 def projected(X: Any, direction: np.ndarray) -> np.ndarray:
@@ -52,11 +57,7 @@ def joined_rows(
         along = projected(X, direction)
     # Rows that are read in blocks are taken for equal where their projections are.
     rows = X if isinstance(X, np.ndarray) else along[:, None]
-    order, new = sorted_by_projection(rows, along, targets, weights)
-    starts, place = np.flatnonzero(new), np.full(X.shape[0], -1)
-    place[order] = np.cumsum(new) - 1
-    masses = np.add.reduceat(weights[order].astype(np.float64), starts)
-    return order[starts], masses, place
+    return joined_along(rows, along, targets, weights)
 
 
 #: Prototypes closer than this, relative to their scale, are one.

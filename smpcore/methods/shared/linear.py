@@ -76,6 +76,25 @@ def class_totals(entries: Mapping[str, Any]) -> np.ndarray:
     return over_rows(np.bincount, *tied, minlength=len(entries["classes"]))
 
 
+def tied_shares(
+    scores: np.ndarray,
+    y_encoded: np.ndarray,
+    assignment: np.ndarray,
+    prototype_labels: np.ndarray,
+    offsets: np.ndarray | float = 0.0,
+) -> np.ndarray:
+    """Softmax of each row's scores: of the prototype it is tied to, and of its rivals.
+
+    The offsets are added to the scores of rivals, the prototypes of other classes.
+    """
+    rows = np.arange(len(scores))
+    own = prototype_labels == y_encoded[:, None]
+    among = np.where(own, -np.inf, scores + offsets)
+    among[rows, assignment] = scores[rows, assignment]
+    share = np.exp(among - among.max(axis=1, keepdims=True))
+    return share / share.sum(axis=1, keepdims=True)
+
+
 def count_wins(X: Any, W: np.ndarray) -> np.ndarray:
     """Count the rows that each prototype decides."""
     if not isinstance(X, np.ndarray) and is_dask(X):

@@ -220,9 +220,9 @@ def spread_trace(
     build: Callable[[Any, History], Fitted],
     phase: str = "",
 ) -> Trace:
-    """At most `MOST_STEPS` of the recorded states, the first and the last among
-    them.
-    """
+    """At most `MOST_STEPS` of the recorded states, with the first and the last."""
+    if not len(states):
+        return Trace()
     n_kept = min(len(states), MOST_STEPS)
     kept = np.linspace(0, len(states) - 1, n_kept).astype(np.int64)
     return Trace(

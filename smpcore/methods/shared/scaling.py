@@ -228,16 +228,6 @@ def _weighted_moments(
     return means, np.sqrt(variance)
 
 
-def column_ranges(X: sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest value of each column, zeros that are not stored included."""
-    low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-    full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-    low[full], high[full] = np.inf, -np.inf
-    np.minimum.at(low, X.indices, X.data)
-    np.maximum.at(high, X.indices, X.data)
-    return low, high
-
-
 def count_distinct_sparse(X: sparse.csr_array, enough: int) -> int:
     """Count different rows, up to a number that is enough."""
     seen: set[tuple[bytes, bytes]] = set()

@@ -15,8 +15,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import softmax, xlogy
+from scipy.special import xlogy
 
+from smpcore.methods.shared.linear import tied_shares
 from smpcore.methods.smallk.fit import Start, TaskSearch
 from smpcore.methods.smallk.kernel import FREE, IN, OUT
 from smpcore.methods.smallk.problem import Solution
@@ -172,8 +173,8 @@ def _cut(search: TaskSearch, W: np.ndarray) -> Cut:
     """The bound by the dual point that belongs to W."""
     problem, task = search.problem, search.task
     own = task.assignment[:, None] == np.arange(len(W))
-    rival = task.prototype_labels != task.y_encoded[:, None]
-    Q = softmax(np.where(own | rival, problem.X @ W.T, -np.inf), axis=1)
+    tied = task.y_encoded, task.assignment, task.prototype_labels
+    Q = tied_shares(problem.X @ W.T, *tied)
     Z = ((Q - own) * problem.weights[:, None]).T @ problem.X
     gains = Z**2 / (2.0 * problem.ridge(search.parameters.lam))
     entropy = problem.weights @ xlogy(Q, Q).sum(axis=1)

@@ -315,8 +315,8 @@ class SMaLLClassifier(PrototypeClassifier):
         parameters = self._parameters(problem)
         relaxed = relax_all(problem, parameters, options, state)
         status = max(solution.status for solution in relaxed)
-        gap = sum(solution.gap[-1] for solution in relaxed)
-        objective = sum(solution.objective[-1] for solution in relaxed)
+        ends = [(solution.gap[-1], solution.objective[-1]) for solution in relaxed]
+        gap, objective = np.sum(ends, axis=0)
         self._report(status, lambda: self._unfinished(gap, objective, "relaxation"))
         rounded = []
         if 0 < parameters.k < problem.n_features:
@@ -381,14 +381,12 @@ class SMaLLClassifier(PrototypeClassifier):
             positive if len(classes) == 2 else None,
         )
         warn_if_fewer(self.n_prototypes, prototype_labels, classes)
+        tied = assignment, prototype_labels, y_encoded
         if len(classes) == 2:
-            return (
-                problems.one_sided(
-                    assignment, prototype_labels, y_encoded, positive, 1 - positive
-                ),
-            )
+            return (problems.one_sided(*tied, positive, 1 - positive),)
         if self.multiclass == "ovr":
-            return problems.against_rest(assignment, prototype_labels, y_encoded)
+            codes = range(len(classes))
+            return tuple(problems.one_sided(*tied, code, -1) for code in codes)
         return (
             problems.Task(y_encoded, assignment, prototype_labels, 0, prototype_labels),
         )

@@ -12,14 +12,14 @@ from scipy.sparse import issparse
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared import dask_rows, row_blocks
 from smpcore.methods.shared.base import TOO_LARGE
-from smpcore.methods.shared.linear import count_wins
+from smpcore.methods.shared.linear import count_wins, tied_shares
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import some_columns
 from smpcore.methods.smallk import problem as problems
 from smpcore.methods.smallk.kernel import FREE, IN, OUT, Form, solve_smallk
 from smpcore.methods.smallk.kernel_mirror_prox import solve_smallk_mirror_prox
 from smpcore.methods.smallk.kernel_support_norm import squared_support_norm
-from smpcore.model import History, Trace
+from smpcore.model import History
 from smpcore.solvers.iterations import DIVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.losses import LOSSES, Ties
 
@@ -76,21 +76,15 @@ def _sums(
 
     def sums(part: slice, block: Any) -> np.ndarray:
         tied, masses = assignment[part], weights[part]
-        rows, scores = np.arange(block.shape[0]), block @ W.T
-        kept = scores[rows, tied]
-        scores[labels == y_encoded[part][:, None]] = -np.inf
-        scores[rows, tied] = kept
-        share = np.exp(scores - scores.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
+        share = tied_shares(block @ W.T, y_encoded[part], tied, labels)
         of_block = []
         for j, columns in own.items():
             first = masses * (share[:, j] - (tied == j))
             second = masses * share[:, j] * (1.0 - share[:, j])
-            squares = (
-                second @ block.power(2)
-                if issparse(block)
-                else np.einsum("i,ij,ij->j", second, block, block)
-            )
+            if issparse(block):
+                squares = second @ block.power(2)
+            else:
+                squares = np.einsum("i,ij,ij->j", second, block, block)
             pairs = row_blocks.weighted_product(block[:, columns], second, block)
             of_block += [first @ block, squares, *pairs]
         return np.array(of_block)
@@ -229,8 +223,9 @@ class TaskSearch:
 
         Returns the refit of the largest shares, and that of a draw if it is better.
         """
-        W, k = relaxed.W[:, : self.problem.n_features], self.parameters.k
-        share, first = shares(W, k), self.task.first
+        n, k, first = self.problem.n_features, self.parameters.k, self.task.first
+        W = relaxed.W[:, :n]
+        share = shares(W, k)
         share[:first] = 0.0
         tried: set[bytes] = set()
         solutions: list[problems.Solution] = []
@@ -242,7 +237,7 @@ class TaskSearch:
             if support.tobytes() in tried or not support.any():
                 continue
             tried.add(support.tobytes())
-            known = before is not None and _same_support(before, support)
+            known = before is not None and np.array_equal(before[:, :n] != 0, support)
             ceiling = solutions[-1].objective[-1] if solutions else np.inf
             start = Start(before if known else relaxed.W, relaxed.curvature, ceiling)
             solution = self.refit(support, start)
@@ -351,11 +346,6 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
     return chosen
 
 
-def _same_support(W: np.ndarray, support: np.ndarray) -> bool:
-    """Whether the weights of W are zero where the support says so, and only there."""
-    return bool(((W[:, : support.shape[1]] != 0) == support).all())
-
-
 def fitted_state(
     problem: problems.SMaLLProblem, W: np.ndarray, history: History
 ) -> Fitted:
@@ -390,22 +380,21 @@ def fitted_as(
         refit = problems.summed([solution.objective for solution in rounded])
         gap = np.concatenate([gap, refit - (objective[-1] - gap[-1])])
         objective = np.concatenate([objective, refit])
-    status, trace = max(solution.status for solution in relaxed + rounded), Trace()
+    status = max(solution.status for solution in relaxed + rounded)
     if status == DIVERGED:
         raise SmpcoreError(TOO_LARGE)
+    states, places, build = [], [], partial(fitted_state, problem)
     if options.record:
         states, places = problems.recorded_states(problem, relaxed, options)
         if rounded:
             more, after = problems.recorded_states(problem, rounded, options)
             states = np.concatenate([states, more])
             places = np.append(places, begin + after)
-        build = partial(fitted_state, problem)
-        trace = spread_trace(problem, states, places, build, "ridge")
     history = History(
         iteration=np.arange(len(objective), dtype=np.float64),
         objective=objective,
         gap=gap,
-        steps=trace,
+        steps=spread_trace(problem, states, places, build, "ridge"),
         status=status,
         n_iter=len(objective) - 1,
         seconds=options.seconds,

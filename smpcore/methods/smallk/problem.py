@@ -109,16 +109,6 @@ class Solution:
     columns: np.ndarray | None = None
 
 
-def against_rest(
-    assignment: np.ndarray, prototype_labels: np.ndarray, y_encoded: np.ndarray
-) -> tuple[Task, ...]:
-    """One task for each class against all others."""
-    return tuple(
-        one_sided(assignment, prototype_labels, y_encoded, code, -1)
-        for code in range(int(prototype_labels[-1]) + 1)
-    )
-
-
 def one_sided(
     assignment: np.ndarray,
     prototype_labels: np.ndarray,

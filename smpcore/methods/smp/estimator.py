@@ -21,7 +21,7 @@ from smpcore.methods.shared.problem import (
 )
 from smpcore.methods.shared.starts import cluster_rows, each_row, warn_if_fewer
 from smpcore.methods.smp import problem as problems
-from smpcore.model import History, Trace
+from smpcore.model import History
 from smpcore.solvers.iterations import DIVERGED, STOPPED
 from smpcore.solvers.losses import LOSSES
 
@@ -303,7 +303,7 @@ def _joined_history(
     Each round starts at the iteration where the one before ended.
     """
     iteration, objective, gap, states, places = [], [], [], [], []
-    n_iter, entry, trace = 0, 0, Trace()
+    n_iter, entry = 0, 0
     for solution, assignment in rounds:
         iteration.append(n_iter + np.arange(len(solution.objective)))
         objective.append(solution.objective)
@@ -314,14 +314,12 @@ def _joined_history(
             places += (kept + entry).tolist()
         n_iter += solution.n_iter
         entry += len(solution.objective)
-    if options.record:
-        build = partial(_fitted, problem)
-        trace = spread_trace(problem, states, places, build, "gradient steps")
+    build = partial(_fitted, problem)
     return History(
         iteration=np.concatenate(iteration).astype(np.float64),
         objective=np.concatenate(objective),
         gap=np.concatenate(gap),
-        steps=trace,
+        steps=spread_trace(problem, states, places, build, "gradient steps"),
         status=rounds[-1][0].status,
         n_iter=n_iter,
         seconds=options.seconds,

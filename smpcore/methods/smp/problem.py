@@ -10,7 +10,7 @@ import numpy as np
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared import dask_rows, row_blocks
 from smpcore.methods.shared.distinct import MERGED, equal_groups
-from smpcore.methods.shared.linear import in_units
+from smpcore.methods.shared.linear import in_units, tied_shares
 from smpcore.methods.shared.problem import ClassificationProblem, SolverOptions
 from smpcore.methods.smp.kernel import dual_net, solve_smp
 from smpcore.methods.smp.kernel_primal_dual import solve_smp_primal_dual
@@ -266,15 +266,10 @@ def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     """Gradient of the smooth loss."""
     gradient = np.zeros_like(W)
     for part, X in row_blocks.row_blocks(problem.X):
-        assignment, rows = problem.assignment[part], np.arange(X.shape[0])
-        own = problem.prototype_labels == problem.y_encoded[part][:, None]
-        scores = X @ W.T
-        kept = scores[rows, assignment]
-        scores = np.where(own, -np.inf, scores + np.log(problem.copies))
-        scores[rows, assignment] = kept
-        share = np.exp(scores - scores.max(axis=1, keepdims=True))
-        share /= share.sum(axis=1, keepdims=True)
-        share[rows, assignment] -= 1.0
+        assignment = problem.assignment[part]
+        tied = problem.y_encoded[part], assignment, problem.prototype_labels
+        share = tied_shares(X @ W.T, *tied, np.log(problem.copies))
+        share[np.arange(len(share)), assignment] -= 1.0
         gradient += (problem.weights[part][:, None] * share).T @ X
     return gradient
 

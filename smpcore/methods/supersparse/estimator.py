@@ -28,7 +28,7 @@ from smpcore.methods.supersparse import fit, value_solvers
 from smpcore.methods.supersparse import problem as problems
 from smpcore.methods.supersparse.blocks import BlockObjective
 from smpcore.methods.supersparse.teachers import Teacher
-from smpcore.model import History, Trace
+from smpcore.model import History
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 
 
@@ -109,11 +109,12 @@ class SuperSparseEstimator(PrototypeEstimator):
         dict
             Name -> value.
         """
-        n_prototypes = count_distinct(problem.rows.pool, self._n_asked(problem))
-        gamma = problems.natural_gamma(problem.rows, self._kind)
+        gamma = self.gamma
+        if gamma is None:
+            gamma = problems.natural_gamma(problem.rows, self._kind)
         return {
-            "n_prototypes": n_prototypes,
-            "gamma": gamma if self.gamma is None else float(self.gamma),
+            "n_prototypes": count_distinct(problem.rows.pool, self._n_asked(problem)),
+            "gamma": float(gamma),
         }
 
     def objective(self, problem: problems.AnyProblem) -> problems.Objective:
@@ -156,24 +157,24 @@ class SuperSparseEstimator(PrototypeEstimator):
         objective = self.objective(problem)
         n_prototypes = problems.clipped_count(objective.rows, self._n_asked(problem))
         kind, center = objective.similarity.kind, problem.center
-        box = problems.scaled_box(self._box(problem), kind, center, problem.scale)
+        box = self.box
+        if kind == "strings":  # the range of their codes
+            box = -1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5)
+        box = problems.scaled_box(box, kind, center, problem.scale)
         random = check_random_state(self.random_state)
         search = objective, n_prototypes, box, options, random
         solution, Z = fit.Search(*search, self.start, self.removal).run(state)
-        fit.warn_if_unfinished(solution, self.max_iter)
         fit.refuse_diverged(solution)
+        self._report(solution.status, lambda: fit.shortfall(solution, self.max_iter))
         self.gamma_ = objective.similarity.gamma
         self.dual_coef_ = solution.B
         build = partial(fit.fitted_state, problem, objective, Z)
-        trace = Trace()
-        if self.record:
-            steps = solution.steps, solution.places
-            trace = spread_trace(problem, *steps, build, "moving the prototypes")
+        steps = solution.steps, solution.places
         history = History(
             iteration=np.arange(len(solution.objective), dtype=np.float64),
             objective=solution.objective,
             gap=np.full(len(solution.objective), np.nan),
-            steps=trace,
+            steps=spread_trace(problem, *steps, build, "moving the prototypes"),
             status=solution.status,
             n_iter=solution.n_iter,
             seconds=options.seconds,
@@ -198,23 +199,11 @@ class SuperSparseEstimator(PrototypeEstimator):
             return Similarity(
                 "callable", function=value_solvers.CheckedFunction(self.similarity)
             )
-        gamma = (
-            problems.natural_gamma(rows, self._kind)
-            if self.gamma is None
-            else self.gamma
-        )
-        return Similarity(
-            self.similarity,
-            gamma=float(gamma),
-            degree=int(self.degree),
-            coef0=float(self.coef0),
-        )
-
-    def _box(self, problem: problems.AnyProblem) -> Any:
-        """The box; of strings it is the range of their codes."""
-        if self._kind != "strings":
-            return self.box
-        return (-1.0, np.full(problem.n_features, problem.rows.cases.max() + 0.5))
+        gamma = self.gamma
+        if gamma is None:
+            gamma = problems.natural_gamma(rows, self._kind)
+        parts = float(gamma), int(self.degree), float(self.coef0)
+        return Similarity(self.similarity, *parts)
 
     def _dense(self, X: Any) -> Any:
         """Rows as the kernels take them; what is not taken is refused later."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.exceptions import ConvergenceWarning
 
-from smpcore.errors import SmpcoreError, warn
+from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.distinct import equal_groups, projected
 from smpcore.methods.shared.problem import Fitted, SolverOptions
 from smpcore.methods.shared.row_blocks import row_blocks
@@ -18,7 +17,7 @@ from smpcore.methods.supersparse import problem as problems
 from smpcore.methods.supersparse import value_solvers
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
-from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
+from smpcore.solvers.iterations import CONVERGED
 
 #: Rows among which a greedy step chooses.
 POOL = 300
@@ -43,22 +42,19 @@ def draw_rows(
     same stretch as three equal rows.
     """
     direction = random.normal(size=rows.cases.shape[1])
-    in_memory = rows.joined is None
-    along = (
-        (rows.cases * direction).sum(axis=1)
-        if in_memory
-        else projected(rows.cases, direction)
-    )
+    if rows.joined is None:
+        along = (rows.cases * direction).sum(axis=1)
+    else:
+        along = projected(rows.cases, direction)
     order = np.argsort(along, kind="stable")
     reach = np.cumsum(rows.weights[order])
     draws = random.uniform(size=3 * n_rows) * reach[-1]
     places = np.minimum(np.searchsorted(reach, draws, side="right"), len(order) - 1)
     drawn = order[places]
-    drawn = (
-        rows.cases[drawn]
-        if in_memory
-        else problems.rows_in_any_order(rows.cases, drawn)
-    )
+    if rows.joined is None:
+        drawn = rows.cases[drawn]
+    else:
+        drawn = problems.rows_in_any_order(rows.cases, drawn)
     _, first = np.unique(drawn, axis=0, return_index=True)
     return drawn[np.sort(first)[:n_rows]]
 
@@ -133,7 +129,10 @@ class Search:
             return value_solvers.fit_columns(
                 objective, self.n_prototypes, options, state
             )
-        Z = self._first(state)
+        if state is None:
+            Z = self.choose_start()
+        else:
+            Z = self.resized(state.Z, self.removal)
         if objective.rows.constant:
             recorded = ([Z], [0]) if options.record else ()
             ended = CONVERGED, 0, np.zeros(1)
@@ -220,19 +219,10 @@ class Search:
             Z = Z[problems.kept_columns(few, S, self.n_prototypes, removal)]
         return replace(self, objective=self.objective.sample).separated(Z)
 
-    def _first(self, state: problems.SuperSparseState | None) -> np.ndarray:
-        """Prototypes to start from, inside the box."""
-        if state is not None:
-            return self.resized(state.Z, self.removal)
-        return self.choose_start()
-
     def _solved(self, Z: np.ndarray) -> problems.Solution:
         """Solve from a start, and once more where prototypes are dead or idle."""
-        objective, options, solve = (
-            self.objective,
-            self.options,
-            value_solvers.solve_blackbox,
-        )
+        objective, options = self.objective, self.options
+        solve = value_solvers.solve_blackbox
         if objective.similarity.kind == "strings":
             solve = value_solvers.solve_strings
         elif objective.similarity.kind in SMOOTH:
@@ -286,18 +276,15 @@ def refuse_diverged(solution: problems.Solution) -> None:
         )
 
 
-def warn_if_unfinished(solution: problems.Solution, max_iter: int) -> None:
-    """Warn of a fit that reached the limit of steps."""
-    if solution.status != ITERATION_LIMIT:
-        return
+def shortfall(solution: problems.Solution, max_iter: int) -> str:
+    """How far a fit that reached the limit of steps is from its end, in words."""
     objective = solution.objective[-4:]
     fall = (objective[0] - objective[-1]) / max(objective[-1], 1e-300)
     fall /= max(len(objective) - 1, 1)
-    warn(
+    return (
         f"The limit of {solution.n_iter} steps (max_iter={max_iter}) was reached; the "
         f"last ones still lowered the objective by {fall:.1e} each; raise max_iter or "
-        "tol.",
-        ConvergenceWarning,
+        "tol."
     )
 
 
@@ -320,18 +307,12 @@ def fitted_state(
     votes = np.zeros((len(counts), len(rows.Y)))
     np.add.at(anchors, merged, Z)
     np.add.at(votes, merged, B * rows.unit)
-    intercept = intercept * rows.unit + rows.middle
-    if problem.classes is not None and len(problem.classes) == 2:
-        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
-    model = problem.model(
-        anchors / counts[:, None],
-        votes,
-        history,
-        similarity=Similarity() if by_column else similarity,
-        pooling="sum",
-        intercept=intercept,
-        counts=counts,
-        kind_of_prototype="real case" if by_column else "invented case",
+    parts = {"similarity": similarity, "counts": counts}
+    if by_column:
+        parts |= {"similarity": Similarity(), "kind_of_prototype": "real case"}
+    outputs = votes, intercept * rows.unit + rows.middle
+    model = problems.similarity_model(
+        problem, anchors / counts[:, None], outputs, history, **parts
     )
     off_data, measures = None, {}
     if not by_column and SIMILARITIES[similarity.kind].by_distance:

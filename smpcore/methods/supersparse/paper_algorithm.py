@@ -48,8 +48,12 @@ from sklearn.utils import check_random_state
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared import paper_steps
 from smpcore.methods.shared.allowed_values import OneOf
-from smpcore.methods.supersparse.problem import SQUARED, AnyProblem, scaled_box
-from smpcore.model import History, PrototypeModel
+from smpcore.methods.supersparse.problem import (
+    SQUARED,
+    AnyProblem,
+    scaled_box,
+    similarity_model,
+)
 from smpcore.similarity import Similarity
 
 LOSSES = ("sum", "mean")
@@ -205,7 +209,8 @@ def run_as_printed(
         (beta, b), value = ridge.coefficients(S), float(objective.refit(S)[0])
         outputs = beta * rows.unit, b * rows.unit + rows.middle
         history = paper_steps.history_at(t, value)
-        model = wrapped(problem, objective.similarity, Z, outputs, history)
+        parts = {"similarity": objective.similarity}
+        model = similarity_model(problem, Z.copy(), outputs, history, **parts)
         phase = f"prototype {(t - 1) % len(Z) + 1} moved" if t else "start"
         arrays = {"Z": Z, "beta": beta, "b": b}
         assignment = ridge.similarity.values(problem.X, Z).argmax(axis=1)
@@ -214,25 +219,3 @@ def run_as_printed(
         if t == n_steps:
             break
     return tuple(printed)
-
-
-def wrapped(
-    problem: AnyProblem,
-    similarity: Similarity,
-    Z: np.ndarray,
-    outputs: tuple[np.ndarray, np.ndarray],
-    history: History,
-) -> PrototypeModel:
-    """A sum of similarities as a model; of two classes each gets half of the output."""
-    votes, intercept = outputs
-    if problem.classes is not None and len(problem.classes) == 2:
-        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
-    return problem.model(
-        Z.copy(),
-        votes,
-        history,
-        similarity=similarity,
-        pooling="sum",
-        intercept=intercept,
-        kind_of_prototype="invented case",
-    )

@@ -24,9 +24,11 @@ from smpcore.methods.shared.row_blocks import ScaledRows, row_blocks
 from smpcore.methods.shared.scaling import gamma_range
 from smpcore.methods.shared.starts import MOST_ROWS, count_distinct
 from smpcore.methods.supersparse import kernel as solvers
+from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers import similarity as forms
 from smpcore.solvers.coefficients import LEAST_PIVOT, fit_coefficients
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
 from smpcore.solvers.similarity import SHORTEST
 
 #: Rows that say how near each other rows usually are, at most.
@@ -210,6 +212,21 @@ class SuperSparseRegression(RegressionProblem):
 AnyProblem = SuperSparseProblem | SuperSparseRegression
 
 
+def similarity_model(
+    problem: AnyProblem,
+    anchors: np.ndarray,
+    outputs: tuple[np.ndarray, np.ndarray],
+    history: History,
+    **parts: Any,
+) -> PrototypeModel:
+    """A sum of similarities as a model; of two classes each gets half of the output."""
+    votes, intercept = outputs
+    if problem.classes is not None and len(problem.classes) == 2:
+        votes, intercept = votes * [-0.5, 0.5], intercept * [-0.5, 0.5]
+    sums = {"pooling": "sum", "kind_of_prototype": "invented case"}
+    return problem.model(anchors, votes, history, intercept=intercept, **(sums | parts))
+
+
 @dataclass(frozen=True, eq=False)
 class SuperSparseState:
     """Where a solver ended: the warm start of the next."""
@@ -377,11 +394,14 @@ class StepLog:
         at = len(self.values) - 1
         self.recorder.add(at, lambda: np.array(Z, dtype=np.float64), last)
 
-    def add(self, F: float, Z: np.ndarray, n_steps: int) -> None:
-        """Add a step; the fit is done after `n_steps` at the latest."""
+    def add(self, F: float, Z: np.ndarray, n_steps: int, done: bool = False) -> int:
+        """Add a step and return the status; there are `n_steps` of them at most."""
         self.options.progress[0] = len(self.values) / n_steps
         self.values.append(F)
         self._record(Z)
+        if self.options.stopped:
+            return STOPPED
+        return CONVERGED if done else ITERATION_LIMIT
 
     def solution(
         self,

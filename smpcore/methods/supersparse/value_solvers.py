@@ -10,7 +10,7 @@ import numpy as np
 from smpcore.errors import SmpcoreError
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.supersparse import problem as problems
-from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
+from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT
 from smpcore.solvers.strings import neighbour_distances
 
 #: Longest prototype.
@@ -191,12 +191,8 @@ def solve_strings(
             z, column, value = _best_edit(objective, X, Z, j, S, box)
             if value < F - LEAST:
                 Z[j], S[:, j], F = z, column, value
-        trace.add(F, Z, options.max_iter)
-        if options.stopped:
-            status = STOPPED
-            break
-        if before == F:
-            status = CONVERGED
+        status = trace.add(F, Z, options.max_iter, before == F)
+        if status != ITERATION_LIMIT:
             break
     trace.values[-1] = objective.refit(S)[0]
     return trace.solution(objective, Z.astype(np.float64), status)
@@ -226,9 +222,9 @@ def fit_columns(
     for _ in range(0 if objective.rows.constant else options.max_iter):
         before = trace.values[-1]
         F, chosen = _exchanged(objective, chosen, before, options)
-        trace.add(F, _selectors(chosen, X.shape[1]), options.max_iter)
-        if options.stopped or before == F:
-            status = STOPPED if options.stopped else CONVERGED
+        Z = _selectors(chosen, X.shape[1])
+        status = trace.add(F, Z, options.max_iter, before == F)
+        if status != ITERATION_LIMIT:
             break
     return trace.solution(objective, _selectors(chosen, X.shape[1]), status), start
 
@@ -347,14 +343,10 @@ def solve_blackbox(
                 length[j] *= LONGER
             else:
                 length[j] *= SHORTER
-        trace.add(F, Z, sweeps)
-        values = trace.values
-        if options.stopped:
-            status = STOPPED
-            break
+        values = [*trace.values, F]
         slow = len(values) > 3 and values[-4] - F <= 3 * options.tol * F
-        if slow or (length < SHORTEST).all():
-            status = CONVERGED
+        status = trace.add(F, Z, sweeps, slow or (length < SHORTEST).all())
+        if status != ITERATION_LIMIT:
             break
     return trace.solution(objective, Z, status)
 

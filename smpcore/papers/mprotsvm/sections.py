@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.mprotsvm.fit import descend_from
 from smpcore.methods.mprotsvm.paper_algorithm import COLD, EPSILON, dual_of, search
-from smpcore.methods.mprotsvm.problem import SVMParameters, SVMProblem
+from smpcore.methods.mprotsvm.problem import SVMProblem
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.papers.conclusions import Claim, Holds
 from smpcore.papers.experiment import Case, Experiment, Outcome, by_declared
@@ -58,9 +58,9 @@ def by_rows(
     problem: SVMProblem, temperature: float
 ) -> Iterator[tuple[int, np.ndarray]]:
     """Sweeps and prototypes at each certificate of our solver, from one start."""
-    parameters = SVMParameters(PRICE, temperature, COOLING, "random", 1)
+    estimator = MultiPrototypeSVC(C=PRICE, temperature=temperature, cooling=COOLING)
     options = SolverOptions(tol=1e-2, max_iter=SWEEPS[-1], record=1)
-    monitor = descend_from(problem, parameters, options, None, (0.0, 1.0)).monitor
+    monitor = descend_from(problem, estimator, options, None, (0.0, 1.0)).monitor
     recorder = monitor.recorder
     for place, (_, M) in zip(recorder.places, recorder.states, strict=True):
         yield int(monitor.rows[place][0]), M

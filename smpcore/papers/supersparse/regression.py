@@ -37,7 +37,7 @@ from smpcore.methods.supersparse import (
     prune_path,
 )
 from smpcore.methods.supersparse.estimator import choose_size
-from smpcore.methods.supersparse.paper_algorithm import wrapped
+from smpcore.methods.supersparse.problem import similarity_model
 from smpcore.model import PrototypeModel
 from smpcore.papers.conclusions import Claim, Numbers, where_known
 from smpcore.papers.experiment import Case, Experiment, Outcome, read_printed
@@ -278,8 +278,8 @@ def _as_model(rows: Halves, of: Sum) -> PrototypeModel:
     kind = SuperSparseRegressor if _is_regression(rows) else SuperSparseClassifier
     estimator = kind(n_prototypes=1)
     problem = estimator.problem(rows.X, rows.y)
-    similarity = estimator.objective(problem).similarity
-    return wrapped(problem, similarity, of[0], of[1:], history_at(0, np.nan))
+    parts = {"similarity": estimator.objective(problem).similarity}
+    return similarity_model(problem, of[0], of[1:], history_at(0, np.nan), **parts)
 
 
 def measured_costs(case: Case) -> Outcome:
