@@ -56,9 +56,8 @@ def test_counts_are_brought_into_the_range_of_the_data_and_it_is_said():
     browser.drag(k=9, release=True)
     assert browser.last["picture"]["strip"]["nonzeros"] <= 18
     moved = browser.drag(data="moons", release=True)
-    assert [n["text"] for n in moved["notices"]] == [
-        "Features per prototype (k) was out of range; reset to 2, the maximum."
-    ]
+    words = "Features per prototype (k) was out of range; reset to 2, the maximum."
+    assert [n["text"] for n in moved["notices"]] == [words]
     assert browser.choice.values["k"] == 2
 
 
@@ -219,16 +218,13 @@ def test_the_layer_is_that_of_the_fit(method):
     places = order[np.searchsorted(data.split.train[order], points["row"][training])]
     tied = estimator.merged_[estimator.assignment_[places]]
     assert len(tied)
-    np.testing.assert_array_equal(
-        layer["rows"][training], np.where(tied < 0, 255, tied)
-    )
+    tied = np.where(tied < 0, 255, tied)
+    np.testing.assert_array_equal(layer["rows"][training], tied)
     others = np.flatnonzero(points["part"] != 0)
+    nodes = session_of(browser.app).live.scene.view.nodes(picture["grid"][0])
     for rows, X in (
         (layer["rows"][others], data.X[points["row"][others]]),
-        (
-            layer["winner"],
-            session_of(browser.app).live.scene.view.nodes(picture["grid"][0]),
-        ),
+        (layer["winner"], nodes),
     ):
         expected = deciding_prototypes(model, model.activations(X))
         np.testing.assert_array_equal(rows, expected)

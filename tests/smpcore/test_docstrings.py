@@ -22,10 +22,7 @@ PACKAGES = [smpcore.__name__] + [
     for found in pkgutil.iter_modules(smpcore.__path__)
     if not found.name.startswith("_") and found.name not in OF_PAGES_ONLY
 ]
-ESTIMATORS = sorted(
-    {e for method in METHODS.values() for e in method.estimators.values()},
-    key=lambda estimator: estimator.__name__,
-)
+ESTIMATORS = [e for method in METHODS.values() for e in method.estimators.values()]
 #: A description of a parameter that is shorter says nothing.
 SHORTEST = 15
 HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}$", re.MULTILINE)

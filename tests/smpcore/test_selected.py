@@ -39,9 +39,8 @@ def test_an_svm_with_all_its_vectors_is_the_svm():
     few = selected.FewVectorSVC(n_prototypes=10**4).fit(X, y)
     svm = SVC(gamma=1 / X.shape[1]).fit(X, y)
     assert len(few.Z_) == len(svm.support_)
-    np.testing.assert_allclose(
-        few._values(X)[:, 0], svm.decision_function(X), atol=1e-4
-    )
+    values = few._values(X)[:, 0]
+    np.testing.assert_allclose(values, svm.decision_function(X), atol=1e-4)
 
 
 def test_new_vectors_come_nearer_to_the_decision_than_kept_ones():
@@ -51,9 +50,8 @@ def test_new_vectors_come_nearer_to_the_decision_than_kept_ones():
 
     def left(Z, B):
         across = duals.T @ selected.similarities(V, Z) @ B
-        whole, few = (
-            a.T @ selected.similarities(P, P) @ a for P, a in ((V, duals), (Z, B))
-        )
+        whole = duals.T @ selected.similarities(V, V) @ duals
+        few = B.T @ selected.similarities(Z, Z) @ B
         return float((whole - 2 * across + few)[0, 0]) / float(whole[0, 0])
 
     parts = []

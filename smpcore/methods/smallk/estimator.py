@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -301,8 +301,12 @@ class SMaLLClassifier(PrototypeClassifier):
         lipschitz = 0.5 * largest_eigenvalue(entries["X"], entries["weights"])
         if not np.isfinite(lipschitz):
             raise SmpcoreError(TOO_LARGE)
+        tasks, assignment = self._tasks(entries)
         return problems.SMaLLProblem(
-            **entries, tasks=self._tasks(entries), lipschitz=max(lipschitz, FLATTEST)
+            **entries,
+            tasks=tasks,
+            assignment=assignment,
+            lipschitz=max(lipschitz, FLATTEST),
         )
 
     def _solve(
@@ -363,13 +367,16 @@ class SMaLLClassifier(PrototypeClassifier):
         search = TaskSearch(problem, task, self._parameters(problem), options)
         return [search.refit(support, Start(relaxed[0].W, relaxed[0].curvature))]
 
-    def _parameters(self, problem: problems.SMaLLProblem) -> problems.SMaLLParameters:
-        k = self._clipped_k(problem.n_features)
-        search = self.solver, self.n_draws, self.n_swaps
-        return problems.SMaLLParameters(k, self.lam, *search, self.loss)
+    def _parameters(self, problem: problems.SMaLLProblem) -> Self:
+        return replace(self, k=self._clipped_k(problem.n_features))
 
-    def _tasks(self, entries: dict[str, Any]) -> tuple[problems.Task, ...]:
-        """The convex problems: one for two classes or jointly, else one a class."""
+    def _tasks(
+        self, entries: dict[str, Any]
+    ) -> tuple[tuple[problems.Task, ...], np.ndarray]:
+        """The convex problems: one for two classes or jointly, else one a class.
+
+        Also the prototype of the model that each row is tied to.
+        """
         classes, y_encoded = entries["classes"], entries["y_encoded"]
         positive = self._positive_code(classes)
         assignment, prototype_labels = cluster_rows(
@@ -381,15 +388,17 @@ class SMaLLClassifier(PrototypeClassifier):
             positive if len(classes) == 2 else None,
         )
         warn_if_fewer(self.n_prototypes, prototype_labels, classes)
-        tied = assignment, prototype_labels, y_encoded
+        labels, tied = prototype_labels, (assignment, prototype_labels, y_encoded)
         if len(classes) == 2:
-            return (problems.one_sided(*tied, positive, 1 - positive),)
+            task = problems.one_sided(*tied, positive, 1 - positive)
+            others = (1 - positive) * len(labels)  # prototypes are in order of classes
+            inside = y_encoded == positive
+            return (task,), np.where(inside, assignment + positive, others)
         if self.multiclass == "ovr":
             codes = range(len(classes))
-            return tuple(problems.one_sided(*tied, code, -1) for code in codes)
-        return (
-            problems.Task(y_encoded, assignment, prototype_labels, 0, prototype_labels),
-        )
+            tasks = tuple(problems.one_sided(*tied, code, -1) for code in codes)
+            return tasks, assignment
+        return (problems.Task(y_encoded, assignment, labels, 0, labels),), assignment
 
     def _positive_code(self, classes: np.ndarray) -> int:
         """Code of the positive of two classes."""

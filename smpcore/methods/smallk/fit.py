@@ -116,7 +116,9 @@ class TaskSearch:
 
     problem: problems.SMaLLProblem
     task: problems.Task
-    parameters: problems.SMaLLParameters
+    #: The estimator, whose k is at most the number of features; there, and at 0, the
+    #: relaxation is exact: a ridge.
+    parameters: Any
     options: SolverOptions
 
     @cached_property
@@ -276,7 +278,7 @@ class TaskSearch:
 
 def relax_all(
     problem: problems.SMaLLProblem,
-    parameters: problems.SMaLLParameters,
+    parameters: Any,
     options: SolverOptions,
     state: problems.SMaLLState | None = None,
 ) -> list[problems.Solution]:
@@ -298,7 +300,7 @@ def relax_all(
 def round_all(
     problem: problems.SMaLLProblem,
     relaxed: list[problems.Solution],
-    parameters: problems.SMaLLParameters,
+    parameters: Any,
     random: np.random.RandomState,
     options: SolverOptions,
     state: problems.SMaLLState | None = None,
@@ -355,7 +357,7 @@ def fitted_state(
     return Fitted(
         model,
         state=None,
-        assignment=problems.tied_rows(problem),
+        assignment=problem.assignment,
         n_asked=len(W),
         wins=count_wins(problem.X, W[:, : problem.X.shape[1]]),
     )

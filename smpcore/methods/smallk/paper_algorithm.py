@@ -51,7 +51,7 @@ from smpcore.methods.shared import paper_steps
 from smpcore.methods.shared.allowed_values import OneOf
 from smpcore.methods.shared.problem import SolverOptions
 from smpcore.methods.smallk.fit import relax_all
-from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem, SMaLLState
+from smpcore.methods.smallk.problem import SMaLLProblem, SMaLLState
 
 GRADIENTS = ("printed", "derived")
 ALPHA, BETA = 0.01, 0.01
@@ -72,7 +72,7 @@ class Saddle:
     rivals: np.ndarray
     ridge: np.ndarray
     problem: SMaLLProblem
-    parameters: SMaLLParameters
+    parameters: Any
 
     @property
     def k(self) -> int:
@@ -256,7 +256,6 @@ def run_as_printed(
             states.append((np.concatenate([rounded, shares[:, n:]], axis=1), S))
         phases += ["largest shares", "random rounding"]
     printed, (labels, order) = [], problem.voters
-    assignment = np.argsort(order)[problem.tasks[0].assignment]
     for t, (phase, (shares, S)) in enumerate(zip(phases, states, strict=True)):
         W = saddle.prototypes(shares, S)
         value = saddle.objective(W, saddle.k)
@@ -264,6 +263,6 @@ def run_as_printed(
         full = np.r_[np.zeros((1, W.shape[1])), W][order]  # the other class's prototype
         model = problem.linear_model(full, labels[order], history)
         arrays = {"shares": shares, "S": S, "W": W}
-        of_state = t, phase, value, arrays, assignment, model
+        of_state = t, phase, value, arrays, problem.assignment, model
         printed.append(paper_steps.PrintedStep(*of_state))
     return tuple(printed)

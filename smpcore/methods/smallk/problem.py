@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from smpcore.methods.shared.dask_rows import row_values
 from smpcore.methods.shared.problem import (
     ClassificationProblem,
     SolverOptions,
@@ -40,6 +39,8 @@ class SMaLLProblem(ClassificationProblem):
 
     #: One, or one for each class.
     tasks: tuple[Task, ...]
+    #: Prototype of the model that each row is tied to.
+    assignment: np.ndarray
     #: Bound on the curvature of the loss.
     lipschitz: float
 
@@ -61,21 +62,6 @@ class SMaLLProblem(ClassificationProblem):
     def ridge(self, lam: float) -> np.ndarray:
         """Ridge of each column, shape (n_columns,)."""
         return np.r_[np.full(self.n_features, lam), np.full(self.n_bias, BIAS_RIDGE)]
-
-
-@dataclass(frozen=True)
-class SMaLLParameters:
-    """The objective and the search, as in `SMaLLClassifier`.
-
-    k is ``n_features`` at most. There, and at 0, the relaxation is exact: a ridge.
-    """
-
-    k: int
-    lam: float
-    solver: str = "fista"
-    n_draws: int = 0
-    n_swaps: int = 0
-    loss: str = "smooth"
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,31 +112,6 @@ def one_sided(
         first=1,
         labels=np.r_[negative, np.full(len(own), positive)],
     )
-
-
-def tied_rows(problem: SMaLLProblem) -> np.ndarray:
-    """Prototype of the model that each training row is tied to."""
-    columns = problem.y_encoded, *(task.assignment for task in problem.tasks)
-    labels, order = problem.voters
-    place = np.empty(len(labels), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    own = [task.labels for task in problem.tasks]
-    return row_values(_places, *columns, labels=own, place=place)
-
-
-def _places(
-    y_encoded: np.ndarray,
-    *assignments: np.ndarray,
-    labels: list[np.ndarray],
-    place: np.ndarray,
-) -> np.ndarray:
-    assignment = np.empty(len(y_encoded), dtype=np.int64)
-    before = 0
-    for tied, of_task in zip(assignments, labels, strict=True):
-        own = of_task[tied] == y_encoded
-        assignment[own] = place[before + tied[own]]
-        before += len(of_task)
-    return assignment
 
 
 def side_by_side(parts: list[np.ndarray], problem: SMaLLProblem) -> np.ndarray:

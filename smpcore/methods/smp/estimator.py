@@ -167,7 +167,7 @@ class SMPClassifier(PrototypeClassifier):
             Name -> (low, high).
         """
         self._check_parameters()
-        return problems.slider_ranges(problem, self._parameters, self.start)
+        return problems.slider_ranges(problem, self)
 
     @property
     def takes_sparse(self) -> bool:
@@ -175,12 +175,6 @@ class SMPClassifier(PrototypeClassifier):
         return self.solver == "spg"
 
     reads_blocks = takes_sparse
-
-    @property
-    def _parameters(self) -> problems.SMPParameters:
-        return problems.SMPParameters(
-            self.lam, self.mu, self.eta, self.loss, self.solver
-        )
 
     def _problem(self, X: Any, y: Any, sample_weight: Any) -> problems.SMPProblem:
         """Tie each row to a prototype of its class."""
@@ -247,7 +241,7 @@ class SMPClassifier(PrototypeClassifier):
             W = problems.merged_rows(last.W, merged, problem.n_features)
             at = problems.SMPState(W[merged], last.Y)
             none = SolverOptions(self.tol, max_iter=0)
-            found = problems.solve_problem(solved, self._parameters, none, at)
+            found = problems.solve_problem(solved, self, none, at)
             self.merged_objective_ = float(found.objective[0])
         return replace(fitted, state=problems.SMPState(last.W, last.Y))
 
@@ -260,7 +254,7 @@ class SMPClassifier(PrototypeClassifier):
         """Solve; with `reassign`, move rows to better prototypes and solve again."""
         rounds: list[tuple[problems.Solution, np.ndarray]] = []
         while True:
-            solution = problems.solve_problem(problem, self._parameters, options, state)
+            solution = problems.solve_problem(problem, self, options, state)
             rounds.append((solution, problem.assignment))
             if not self.reassign or solution.status in (STOPPED, DIVERGED):
                 return problem, rounds

@@ -157,8 +157,7 @@ def objective(problem: SMPProblem, estimator: Any, W: np.ndarray) -> float:
     """The objective (6) at W: our solver's before its first step."""
     start = SMPState(W, np.zeros((problem.n_pairs, W.shape[1])))
     options = SolverOptions(max_iter=0)
-    parameters = replace(estimator._parameters, solver="spg")
-    run = solve_problem(problem, parameters, options, start)
+    run = solve_problem(problem, replace(estimator, solver="spg"), options, start)
     return float(run.objective[0])
 
 

@@ -81,17 +81,6 @@ class SMPState:
         return (self.W.shape, self.Y.shape) == shapes
 
 
-@dataclass(frozen=True)
-class SMPParameters:
-    """The objective and the algorithm, as in `SMPClassifier`."""
-
-    lam: float
-    mu: float
-    eta: float
-    loss: str = "smooth"
-    solver: str = "spg"
-
-
 @dataclass(frozen=True, eq=False)
 class Solution:
     """What a kernel returned."""
@@ -133,22 +122,22 @@ def elastic_net(problem: SMPProblem, mu: float, eta: float) -> tuple[np.ndarray,
 
 def solve_problem(
     problem: SMPProblem,
-    parameters: SMPParameters,
+    estimator: Any,
     options: SolverOptions,
     state: SMPState | None = None,
 ) -> Solution:
-    """Call a kernel."""
+    """Call a kernel, for the objective of an estimator."""
     X, units = problem.X, problem.units
     if not (is_unscaled := (units == 1.0).all()):
         X = in_units(X, units)
-    shape, lam = (problem.n_prototypes, X.shape[1]), float(parameters.lam)
+    shape, lam = (problem.n_prototypes, X.shape[1]), float(estimator.lam)
     W, Y = np.zeros(shape), np.zeros((problem.n_pairs, shape[1]))
     if state is not None:
-        W, Y = state.W * units, _feasible(problem, state.Y, parameters.lam) / units
-    kind, labels = LOSSES[parameters.loss], problem.prototype_labels
+        W, Y = state.W * units, _feasible(problem, state.Y, estimator.lam) / units
+    kind, labels = LOSSES[estimator.loss], problem.prototype_labels
     offsets = np.log(problem.copies) if kind == SMOOTH else np.zeros(len(W))
     starts = np.searchsorted(labels, np.arange(labels[-1] + 2))
-    l1, l2 = elastic_net(problem, float(parameters.mu), float(parameters.eta))
+    l1, l2 = elastic_net(problem, float(estimator.mu), float(estimator.eta))
     penalty = Penalty(
         starts, problem.pair_factors, units, lam, l1 / units, l2 / units**2
     )
@@ -156,7 +145,7 @@ def solve_problem(
     ties, L = Ties(*tied, labels, offsets, kind), problem.lipschitz
     limits, history = options.for_kernel(W)
     arguments, in_memory = (penalty, L, W, Y, limits), isinstance(X, np.ndarray)
-    if parameters.solver == "primal-dual":
+    if estimator.solver == "primal-dual":
         if not in_memory:
             raise SmpcoreError(
                 "solver='primal-dual' takes dense rows only; use solver='spg'."
@@ -274,7 +263,7 @@ def loss_gradient(problem: SMPProblem, W: np.ndarray) -> np.ndarray:
     return gradient
 
 
-def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
+def lam_max(problem: SMPProblem, estimator: Any) -> float:
     """Smallest lambda for which all prototypes of a class are certainly equal.
 
     At the solution tied within classes, with gradient G, the duals
@@ -289,7 +278,8 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
         copies=sizes,
         fusion=np.ones(len(sizes)),
     )
-    W = solve_problem(tied, SMPParameters(0.0, mu, eta), SolverOptions(tol=1e-5)).W
+    smooth = replace(estimator, lam=0.0, loss="smooth", solver="spg")
+    W = solve_problem(tied, smooth, SolverOptions(tol=1e-5)).W
     gradient = loss_gradient(problem, W[problem.prototype_labels])
     largest = 0.0
     for code, size in enumerate(sizes):
@@ -301,7 +291,7 @@ def lam_max(problem: SMPProblem, mu: float, eta: float) -> float:
     return largest
 
 
-def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
+def mu_max(problem: SMPProblem, estimator: Any) -> float:
     """Smallest mu, nearly, for which all feature weights are certainly zero.
 
     Without features only the bias of each prototype is left to solve for; mu must reach
@@ -330,9 +320,8 @@ def mu_max(problem: SMPProblem, lam: float, eta: float) -> float:
     def gradient_at(mu: float) -> float:
         W = np.zeros((n_prototypes, problem.X.shape[1]))
         if W.shape[1] > n:
-            W[:, n:] = solve_problem(
-                bare, SMPParameters(lam, mu, eta), SolverOptions(tol=1e-8)
-            ).W
+            smooth = replace(estimator, mu=mu, loss="smooth", solver="spg")
+            W[:, n:] = solve_problem(bare, smooth, SolverOptions(tol=1e-8)).W
         return float(np.abs(loss_gradient(grouped, W)[:, :n]).max())
 
     mu = gradient_at(0.0)
@@ -349,7 +338,7 @@ BEYOND = 4.0
 
 
 def slider_ranges(
-    problem: SMPProblem, parameters: SMPParameters, start: str
+    problem: SMPProblem, estimator: Any
 ) -> dict[str, tuple[float, float]]:
     """Useful ranges of `lam` and `mu`, up to `BEYOND` times `lam_max` and to `mu_max`.
 
@@ -363,11 +352,10 @@ def slider_ranges(
             "sample of the rows of the Dask array."
         )
     highest = {
-        "lam": BEYOND * lam_max(problem, parameters.mu, parameters.eta),
-        "mu": mu_max(problem, parameters.lam, parameters.eta)
-        * (2.0 if parameters.loss == "hinge" else 1.0),
+        "lam": BEYOND * lam_max(problem, estimator),
+        "mu": mu_max(problem, estimator) * (2.0 if estimator.loss == "hinge" else 1.0),
     }
-    lowest = {"lam": 1e-6 if start == "each" else 1e-4, "mu": 1e-4}
+    lowest = {"lam": 1e-6 if estimator.start == "each" else 1e-4, "mu": 1e-4}
     return {
         name: (min(lowest[name], high / 100), high) if high > 0 else (lowest[name], 0.4)
         for name, high in highest.items()

@@ -7,6 +7,7 @@ good they are.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice, product
 
 import numpy as np
@@ -24,7 +25,7 @@ from smpcore.methods.smallk.paper_algorithm import (
     project_shares,
     saddle_of,
 )
-from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem
+from smpcore.methods.smallk.problem import SMaLLProblem
 from smpcore.papers.conclusions import Holds
 from smpcore.papers.experiment import Case, Experiment, Outcome, by_declared
 from smpcore.papers.protocols import accuracy
@@ -54,8 +55,8 @@ def relaxed_curve(
     problem: SMaLLProblem, small: SMaLLClassifier, solver: str, tol: float, n: int
 ) -> np.ndarray:
     """Objective of the relaxation after each step of a solver of the estimator."""
-    parameters = SMaLLParameters(small.k, small.lam, solver)
-    (solution,) = relax_all(problem, parameters, SolverOptions(tol=tol, max_iter=n))
+    small = replace(small, solver=solver)
+    (solution,) = relax_all(problem, small, SolverOptions(tol=tol, max_iter=n))
     return solution.objective
 
 
@@ -247,7 +248,7 @@ def _planted_fit(model: str, n_rows: int, seed: int) -> tuple[float, float]:
         small.fit(X[train], y[train])
         return _recovered(small.model_.anchors), accuracy(small, X[test], y[test])
     problem = small.problem(X[train], y[train])
-    (solution,) = relax_all(problem, SMaLLParameters(K, small.lam), SolverOptions(1e-5))
+    (solution,) = relax_all(problem, small, SolverOptions(1e-5))
     saddle, n = saddle_of(small, problem), problem.n_features
     W = solution.W[1:]
     S = saddle.duals(W)

@@ -19,7 +19,7 @@ from smpcore.methods.smp.paper_algorithm import (
     printed_norm,
     step_lengths,
 )
-from smpcore.methods.smp.problem import SMPParameters, SMPProblem, solve_problem
+from smpcore.methods.smp.problem import SMPProblem, solve_problem
 from smpcore.papers.conclusions import Holds, Numbers, where_known
 from smpcore.papers.experiment import Case, Experiment, Outcome
 from smpcore.papers.sources import bundled
@@ -52,9 +52,8 @@ def _estimator(loss: str = "smooth") -> SMPClassifier:
 
 def _optimum(problem: SMPProblem, estimator: SMPClassifier) -> tuple[np.ndarray, float]:
     """Prototypes within 1e-5 of the optimum, and a certified lower bound on it."""
-    net = estimator.lam, estimator.mu, estimator.eta, estimator.loss
     options = SolverOptions(tol=1e-5, max_iter=50_000)
-    solution = solve_problem(problem, SMPParameters(*net), options)
+    solution = solve_problem(problem, estimator, options)
     return solution.W, float(solution.objective[-1] - solution.gap[-1])
 
 
@@ -98,8 +97,8 @@ def _algorithm_2(
 def _proximal_gradient(problem: SMPProblem) -> Outcome:
     estimator = _estimator()
     _, bound = _optimum(problem, estimator)
-    net = SMPParameters(estimator.lam, estimator.mu, estimator.eta)
-    solution = solve_problem(problem, net, SolverOptions(tol=1e-7, max_iter=STEPS[-1]))
+    options = SolverOptions(tol=1e-7, max_iter=STEPS[-1])
+    solution = solve_problem(problem, estimator, options)
     last = len(solution.objective) - 1
     above = {t: solution.objective[min(t, last)] / bound - 1.0 for t in STEPS}
     return Outcome({_AFTER: above[200]}, {_ABOVE: above})

@@ -7,8 +7,9 @@ import cvxpy as cp
 import numpy as np
 
 from smpcore.methods.shared.problem import SolverOptions
+from smpcore.methods.smallk import SMaLLClassifier
 from smpcore.methods.smallk.fit import Start, TaskSearch, relax_all
-from smpcore.methods.smallk.problem import SMaLLParameters, SMaLLProblem, Task
+from smpcore.methods.smallk.problem import SMaLLProblem, Task
 from tests.smpcore.methods.smp_oracle import TiedRows, curvature
 
 BIAS_RIDGE = 1e-3
@@ -19,7 +20,7 @@ class SparseCase(TiedRows):
     """A problem of one task and its parameters; their fields are its own."""
 
     problem: SMaLLProblem
-    parameters: SMaLLParameters
+    parameters: SMaLLClassifier
 
     def __getattr__(self, name):
         places = self.problem.tasks[0], self.parameters, self.problem
@@ -122,6 +123,6 @@ def make_sparse_case(
         X=X, weights=weights, center=np.zeros(n), scale=np.ones(n),
         low=X.min(axis=0)[:n], high=X.max(axis=0)[:n], feature_names=(), named=False,
         y_encoded=y_encoded, classes=np.arange(n_classes), tasks=(task,),
-        lipschitz=curvature(X, weights),
+        assignment=assignment, lipschitz=curvature(X, weights),
     )  # fmt: skip
-    return SparseCase(problem, SMaLLParameters(k, lam))
+    return SparseCase(problem, SMaLLClassifier(k=k, lam=lam))

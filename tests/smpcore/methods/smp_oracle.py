@@ -8,7 +8,8 @@ import numpy as np
 from scipy.special import expit, xlogy
 
 from smpcore.methods.shared.problem import SolverOptions
-from smpcore.methods.smp.problem import SMPParameters, SMPProblem, solve_problem
+from smpcore.methods.smp import SMPClassifier
+from smpcore.methods.smp.problem import SMPProblem, solve_problem
 from smpcore.solvers.losses import LOSSES
 
 
@@ -84,11 +85,11 @@ class Case(TiedRows):
     """A problem of the estimator, and its parameters; their fields are its own."""
 
     problem: SMPProblem
-    parameters: SMPParameters
+    parameters: SMPClassifier
 
     def __getattr__(self, name):
-        is_parameter = name in SMPParameters.__dataclass_fields__
-        return getattr(self.parameters if is_parameter else self.problem, name)
+        owner = self.problem if hasattr(self.problem, name) else self.parameters
+        return getattr(owner, name)
 
     def but(self, **changes):
         """The same case with other fields."""
@@ -184,4 +185,5 @@ def make_case(
         copies=1.0 * counts, fusion=np.ones(len(labels)), units=np.ones(X.shape[1]),
         lipschitz=curvature(X, weights),
     )  # fmt: skip
-    return Case(problem, SMPParameters(lam, mu, eta, loss))
+    parameters = SMPClassifier(lam=lam, mu=mu, eta=eta, loss=loss)
+    return Case(problem, parameters)

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 from smpcore import SmpcoreError, load_dataset, prepare, split
@@ -135,10 +136,8 @@ def test_measures_by_their_definitions():
 
 
 def test_tau_makes_prototypes_compact_and_lam_makes_them_pure():
-    measured = [
-        IMKPLClassifier(tau=tau, n_prototypes=10, kappa=2.0).fit(*WINE)
-        for tau in (0.0, 0.5, 10.0)
-    ]
+    usual = IMKPLClassifier(n_prototypes=10, kappa=2.0)
+    measured = [clone(usual).set_params(tau=t).fit(*WINE) for t in (0.0, 0.5, 10.0)]
     ips = [fitted.ip_ for fitted in measured]
     sizes = [np.count_nonzero(fitted.model_.mixing) for fitted in measured]
     assert ips[0] < ips[1] < ips[2] and sizes[0] > sizes[1] > sizes[2]
@@ -237,9 +236,8 @@ def test_a_whole_weight_is_the_row_so_many_times(params):
     assert weighed.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
     assert weighed.kappa_ == repeated.kappa_ and weighed.ip_ == repeated.ip_
     assert weighed.dr_ == pytest.approx(repeated.dr_, rel=1e-12)
-    np.testing.assert_array_equal(
-        weighed.decision_function(IRIS[0]), repeated.decision_function(IRIS[0])
-    )
+    scores = weighed.decision_function(IRIS[0])
+    np.testing.assert_array_equal(scores, repeated.decision_function(IRIS[0]))
     np.testing.assert_array_equal(weighed.assignment_[rows], repeated.assignment_)
     left = weights == 0  # these have a prototype, too
     codes = weighed.model_.activations(X[left])

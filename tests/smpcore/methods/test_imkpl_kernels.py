@@ -44,9 +44,8 @@ def test_the_papers_linear_program_and_iskpl_by_name():
     H = alternation.U.T @ alternation.codes
     alternation.update_kernels()
     # The costs (11), written out for the algorithm as printed, and their program (10).
-    costs = terms_of(IMKPLClassifier(mu=0.3, tau=0.1), problem).costs(
-        [problem.kernels.mixed(one) for one in np.eye(13)], H
-    )
+    terms = terms_of(IMKPLClassifier(mu=0.3, tau=0.1), problem)
+    costs = terms.costs(terms.kernels, H)
     corner = linprog(costs, A_eq=np.ones((1, 13)), b_eq=[1.0]).x
     np.testing.assert_allclose(alternation.beta, corner, atol=1e-12)
     for name, kappa, n_kept in (("lp", 0.0, 1), ("even", np.inf, 13)):
@@ -87,11 +86,8 @@ def test_listed_kernels_give_the_model_of_kernels_on_the_fly():
     listed.fit(7.0 * side, y[train])
     assert listed.objective_ == pytest.approx(streamed.objective_, rel=1e-10)
     np.testing.assert_allclose(listed.kernel_weights_, streamed.kernel_weights_)
-    np.testing.assert_allclose(
-        listed.decision_function(7.0 * side_test),
-        streamed.decision_function(X[test]),
-        atol=1e-9,
-    )
+    scores = listed.decision_function(7.0 * side_test)
+    np.testing.assert_allclose(scores, streamed.decision_function(X[test]), atol=1e-9)
 
 
 @pytest.mark.parametrize("kernels", ["features", "rbf", "linear"])
@@ -203,9 +199,8 @@ def test_series_are_told_apart_by_the_channel_that_matters():
     assert fitted.model_.sample_shape == (3, 24)
     assert fitted.model_.support.tolist() == [False] * 24 + [True] * 24 + [False] * 24
     back = PrototypeModel.from_json(fitted.model_.to_json())
-    np.testing.assert_array_equal(
-        back.predict(waves(1)[0]), fitted.predict(waves(1)[0])
-    )
+    new, _ = waves(1)
+    np.testing.assert_array_equal(back.predict(new), fitted.predict(new))
     codes = fitted.model_.activations(waves(0)[0])
     np.testing.assert_array_equal(codes.argmax(axis=1), fitted.assignment_)
 

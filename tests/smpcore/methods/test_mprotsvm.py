@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_wine
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
@@ -172,9 +171,8 @@ def test_data_that_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_what_is_kept_gets_better_until_no_move_pays(kernel):
-    X, y = load_wine(return_X_y=True)
     estimator = MultiPrototypeSVC(3, C=1.0, kernel=kernel)
-    problem = estimator.problem(X, y)
+    problem = estimator.problem(*WINE)
     descent = Descent(problem, 1.0, 1e-3, None, np.zeros(1, dtype=np.int64))
     seen = []
     monitor = Monitor(SolverOptions(), (0.0, 1.0))
@@ -204,8 +202,7 @@ def test_more_prototypes_never_raise_the_objective(params):
             assert fit.n_asked_ == q * len(fit.classes_)
 
 
-X, y = load_wine(return_X_y=True)
-X = StandardScaler().fit_transform(X)
+X, y = StandardScaler().fit_transform(WINE[0]), WINE[1]
 TRAIN, NEW = np.arange(len(y)) % 3 > 0, np.arange(len(y)) % 3 == 0
 K = rbf_kernel(X[TRAIN], gamma=1 / 13)
 BETWEEN = rbf_kernel(X[NEW], X[TRAIN], gamma=1 / 13)
@@ -223,9 +220,8 @@ def test_a_given_kernel_is_the_kernel_of_that_name():
     fitted = given(**exact).fit(K, y[TRAIN])
     assert fitted.objective_ == pytest.approx(named.objective_, rel=1e-6)
     assert fitted.automatic_.keys() == {"n_init"}
-    np.testing.assert_allclose(
-        fitted.decision_function(BETWEEN), named.decision_function(X[NEW]), atol=1e-4
-    )
+    scores = fitted.decision_function(BETWEEN)
+    np.testing.assert_allclose(scores, named.decision_function(X[NEW]), atol=1e-4)
 
 
 def test_the_model_scores_as_the_solver_does_and_names_its_rows():

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import make_moons
 
 from smpcore import MultiPrototypeSVC, SmpcoreError
 from smpcore.methods.mprotsvm.paper_algorithm import (
@@ -13,6 +13,7 @@ from smpcore.methods.mprotsvm.paper_algorithm import (
     search,
     sweep,
 )
+from tests.smpcore.methods.tables import IRIS
 
 #: Rows x with a bias, K = x y + 1. Prototypes 0 and 1 are of class 0, 2 of class 1.
 X = np.array([0.0, -2.0, 2.0, 1.0, -1.0, 3.0])
@@ -81,7 +82,7 @@ def test_rows_that_move_lose_their_variables(six):
 
 
 def test_with_one_prototype_each_it_is_the_optimum_that_our_solver_certifies():
-    X, y = (part[::3] for part in load_iris(return_X_y=True))
+    X, y = (part[::3] for part in IRIS)
     estimator = MultiPrototypeSVC(1, C=0.1, temperature=0.0, tol=1e-5)
     steps = run_as_printed(estimator, estimator.problem(X, y), n_steps=1000)
     estimator.fit(X, y)
@@ -106,11 +107,8 @@ def test_annealing_ends_and_is_a_model(kernel):
     B = dual_of(problem, 0.1).signed(last.arrays["A"], last.arrays["tied"])
     K = dual_of(problem, 0.1).K
     mapped = problem.row  # of each training row among the distinct ones
-    np.testing.assert_allclose(
-        last.model.activations(X),
-        (K @ B)[mapped],
-        atol=1e-4 if kernel == "rbf" else 1e-9,
-    )
+    within = 1e-4 if kernel == "rbf" else 1e-9
+    np.testing.assert_allclose(last.model.activations(X), (K @ B)[mapped], atol=within)
     own = problem.prototype_labels[last.assignment]
     assert (own == y).all()
 

@@ -2,7 +2,6 @@
 
 import joblib
 import pytest
-from sklearn.datasets import load_diabetes, load_iris
 
 from smpcore import (
     IMKPLClassifier,
@@ -10,6 +9,7 @@ from smpcore import (
     SuperSparseClassifier,
     SuperSparseRegressor,
 )
+from tests.smpcore.methods.tables import DIABETES, IRIS
 
 ANY = {"tol": 0.1, "max_iter": 3, "record": 2, "warm_start": True}
 SUPERSPARSE = ANY | {"n_prototypes": 3, "lam": 1.0, "gamma": 2.0, "degree": 2}
@@ -33,7 +33,6 @@ OTHERS = {
 def test_a_problem_depends_on_the_parameters_it_names(estimator):
     others = OTHERS[estimator]
     assert {*estimator.problem_params} | {*others} == {*estimator().get_params()}
-    load = load_diabetes if estimator is SuperSparseRegressor else load_iris
-    data = load(return_X_y=True)
+    data = DIABETES if estimator is SuperSparseRegressor else IRIS
     first, second = estimator().problem(*data), estimator(**others).problem(*data)
     assert joblib.hash(first) == joblib.hash(second)

@@ -59,7 +59,7 @@ def test_objective_is_the_interior_point_optimum(name):
     weight = 1.0 + np.arange(len(y)) % 3 if "weights" in name else None
     problem = estimator.problem(X, y, weight)
     fitted = estimator.solve(problem)
-    case = Case(problem, estimator._parameters)
+    case = Case(problem, estimator)
     optimum = case.solve_exactly()
     assert fitted.objective_ == pytest.approx(case.objective(fitted.state_.W), rel=1e-9)
     farthest = 1 + max(1e-6, estimator.tol)
@@ -160,7 +160,7 @@ def test_reassigning_lowers_the_objective_round_by_round():
     assert (np.diff(history.iteration) >= 0).all()
     ends = history.objective[history.gap <= 1e-6 * history.objective]
     assert len(ends) > 1 and (np.diff(ends) <= 1e-6 * ends[:-1]).all()
-    again = Case(replace(problem, assignment=moved.assignment_), moved._parameters)
+    again = Case(replace(problem, assignment=moved.assignment_), moved)
     assert again.objective(W) == pytest.approx(moved.objective_)
     scores = problem.X @ W.T
     scores[problem.prototype_labels != problem.y_encoded[:, None]] = -np.inf

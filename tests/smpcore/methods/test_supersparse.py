@@ -209,9 +209,8 @@ def test_what_does_not_go_together_is_refused():
     with pytest.raises(SmpcoreError, match="is not the paper's"):
         run_as_printed(free, free.problem(*DIABETES))
     with pytest.raises(SmpcoreError, match=r"ones of shape \(150, 4\); wrap"):
-        SuperSparseClassifier(target=SVC(decision_function_shape="ovo", C=1)).fit(
-            IRIS[0], np.arange(150) % 4
-        )
+        pairs = SVC(decision_function_shape="ovo", C=1)
+        SuperSparseClassifier(target=pairs).fit(IRIS[0], np.arange(150) % 4)
 
 
 def rows_of(estimator, data):
@@ -244,9 +243,8 @@ def test_regressions_that_are_imitated_have_the_given_penalties():
         .predict(rows.cases),
     }
     for target, wanted in peers.items():
-        estimator = SuperSparseRegressor(
-            target=target, teacher_alpha=0.3, teacher_C=3.0, epsilon=0.2
-        )
+        params = {"teacher_alpha": 0.3, "teacher_C": 3.0, "epsilon": 0.2}
+        estimator = SuperSparseRegressor(target=target, **params)
         _, decisions = rows_of(estimator, DIABETES)
         np.testing.assert_allclose(decisions[:, 0], wanted * unit + middle, rtol=1e-5)
     chosen = SuperSparseRegressor(target="ridge").fit(*DIABETES)

@@ -21,6 +21,7 @@ from smpcore.similarity import Similarity
 HALVING = Similarity("rbf", gamma=np.log(2))
 NO_BOX = np.array([-np.inf]), np.array([np.inf])
 ROWS = np.array([[0.0], [0], [0], [1], [1], [1]])
+MOONS = make_moons(100, noise=0.15, random_state=0)
 
 
 @pytest.fixture
@@ -90,14 +91,9 @@ def test_other_similarities_use_the_heuristic():
     assert slope.item() == pytest.approx(np.exp(-1))
 
 
-@pytest.fixture(scope="module")
-def moons():
-    return make_moons(100, noise=0.15, random_state=0)
-
-
-def test_on_the_mean_it_descends_and_ours_goes_on_from_the_same_start(moons):
+def test_on_the_mean_it_descends_and_ours_goes_on_from_the_same_start():
     estimator = SuperSparseClassifier(5, tol=1e-9)
-    problem = estimator.problem(*moons)
+    problem = estimator.problem(*MOONS)
     steps = run_as_printed(estimator, problem, n_steps=600, loss="mean")
     first, last = steps[0], steps[-1]
     # the start are rows
@@ -122,8 +118,8 @@ def test_on_the_mean_it_descends_and_ours_goes_on_from_the_same_start(moons):
     assert size[0] < 1e-4 < size[1]
 
 
-def test_a_state_is_a_model(moons):
-    X, y = moons
+def test_a_state_is_a_model():
+    X, y = MOONS
     estimator = SuperSparseClassifier(5, random_state=3)
     step = run_as_printed(estimator, estimator.problem(X, y), 20, loss="mean")[-1]
     errors = step.model.scores(X)[:, 1] * 2 - (2 * y - 1)
@@ -133,8 +129,7 @@ def test_a_state_is_a_model(moons):
 
 
 def test_strings_are_refused():
-    rows = encode_strings(["abc", "abd", "xyz", "xyy"])
-    rows = rows[0] if isinstance(rows, tuple) else rows
+    rows, _ = encode_strings(["abc", "abd", "xyz", "xyy"])
     estimator = SuperSparseClassifier(2, similarity="strings", standardize=False)
     with pytest.raises(SmpcoreError, match="no gradient"):
         run_as_printed(estimator, estimator.problem(rows, [0, 0, 1, 1]))

@@ -39,11 +39,9 @@ def test_a_function_only_descends(function):
     fitted = fit(function)
     history = fitted.history_.objective
     assert (np.diff(history) <= 0).all() and history[-1] < history[0]
-    S = function(IRIS[0], fitted.state_.Z)
-    objective = fitted.objective(fitted.problem(*IRIS))
-    assert fitted.objective_ == pytest.approx(
-        objective.refit(function(objective.rows.cases, fitted.state_.Z))[0]
-    )
+    Z, objective = fitted.state_.Z, fitted.objective(fitted.problem(*IRIS))
+    S, of_rows = function(IRIS[0], Z), function(objective.rows.cases, Z)
+    assert fitted.objective_ == pytest.approx(objective.refit(of_rows)[0])
     said = S @ fitted.model_.votes + fitted.model_.intercept
     np.testing.assert_allclose(fitted.decision_function(IRIS[0]), said, atol=1e-9)
     assert not fitted.model_.center.any()
