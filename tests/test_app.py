@@ -110,7 +110,7 @@ def test_every_model_page_with_every_method_at_slider_ends(
         ({"data": "../../etc/passwd"}, "names an unknown data set"),
         ({"data": "mine", "mine": "x" * 500}, "not on the server"),
         ({"loss": "squared"}, "loss should be one of"),
-        ({"v.at0": "inf"}, "v.at0 should be a number"),
+        ({"v.at0": "inf"}, "at0 should be a number"),
         ({"seed": "one"}, "seed should be a number"),
         ({"validation": "0.6", "test": "0.6"}, "too few rows for training"),
     ],

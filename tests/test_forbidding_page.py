@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.explore.canvas import Message
 from pages.explore.edits import edited
 from pages.export import python_lines
 from pages.prototypes import report
@@ -169,7 +170,7 @@ def test_points_are_not_drawn_where_a_feature_is_forbidden():
     choice = Choice(data="moons")
     name = resolve(choice).dataset.feature_columns[0]
     choice = Choice(data="moons", forbidden=(name,))
-    message = {"op": "add", "x": 0.0, "y": 0.0, "label": 0}
+    message = Message("edit", 1, op="add", x=0.0, y=0.0, label=0)
     with pytest.raises(SmpcoreError, match="two numeric features"):
         edited(choice, message, Live())
 

@@ -12,8 +12,7 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartParser
 
-from pages.explore import canvas, live
-from pages.explore.edits import UNEXPECTED
+from pages.explore import canvas
 from pages.state import lesson_files, state_file
 from pages.work import visitors
 from pages.work.json_files import Record
@@ -34,6 +33,16 @@ FORGED = {
     "no number": {"kind": "set", "seq": None},
     "a true number": {"kind": "set", "seq": True},
     "a number of 5,000 digits": {"kind": "set", "seq": 10**5000},
+    "want a text": {"kind": "steps", "seq": 1, "want": [0, "x"]},
+    "want half": {"kind": "knots", "seq": 1, "want": [1.5]},
+    "want a place before the first": {"kind": "knots", "seq": 1, "want": [-1]},
+    **{
+        f"places {places}": EDIT | {"op": "erase", "places": places}
+        for places in (
+            *("all", {"0": [1]}, [1, 2], [[0.5]], [["0.5", None]], [[[0.5], {}]]),
+            *([[float("nan"), 0.0]], [[10**400, 0]], [["a", 0.0]]),
+        )
+    },
     "want null": {"kind": "knots", "seq": 1, "want": None},
     "a want of a million": {"kind": "knots", "seq": 1, "want": [0] * 10**6},
     "10 MB": SET | {"have": "x" * 10**7},
@@ -84,12 +93,14 @@ def test_what_is_forged_is_dropped_with_one_line_in_the_log(caplog):
     before = browser.choice
     for name, message in FORGED.items():
         caplog.clear()
-        with caplog.at_level(logging.WARNING, live.log.name):
+        with caplog.at_level(logging.WARNING, canvas.log.name):
             header = browser.post(message)
-        (line,) = [r for r in caplog.records if r.name == live.log.name]
+        (line,) = [r for r in caplog.records if r.name == canvas.log.name]
         assert not line.exc_info and len(line.getMessage()) < 200, name
         assert header["kind"] == "notice", name
-        assert header["notices"] == [{"level": "error", "text": UNEXPECTED}], name
+        assert header["notices"] == [{"level": "error", "text": canvas.UNEXPECTED}], (
+            name
+        )
         assert browser.choice == before, name
     assert browser.drag(mu=0.05)["kind"] == "picture"
 
@@ -158,7 +169,7 @@ def _free(part):
 
 
 @pytest.mark.parametrize(
-    "kind", [state_file.Saved, lesson_files._File, canvas._Message], ids=str
+    "kind", [state_file.Saved, lesson_files._File, canvas.Message], ids=str
 )
 def test_every_number_has_ends(kind):
     free = msgspec.defstruct("Free", [("x", list[int | None])], bases=(Record,))

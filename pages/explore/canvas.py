@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import struct
 from collections.abc import Callable
 from typing import Annotated, Any, Literal
@@ -13,18 +14,23 @@ from msgspec import Meta
 
 from pages.ui.elements import ASSETS, component
 from pages.work.json_files import Number, Record
+from smpcore import SmpcoreError
 
+log = logging.getLogger(__name__)
 #: Array types of a payload, by the kind of the numpy array.
 ARRAY_TYPES = {"b": "u1", "u": "u1", "i": "i4", "f": "f4"}
 
 _Index = Annotated[int, Meta(ge=0, lt=2**53)]
 _Name = Annotated[str, Meta(max_length=64)]
 _Text = Annotated[str, Meta(max_length=10_000)]
-#: As many points as can be drawn; what is in such a list is checked where it is used.
-_List = Annotated[list, Meta(max_length=3000)]
+#: As many points as can be drawn.
+_Places = Annotated[list[tuple[Number, Number]], Meta(max_length=3000)]
+UNEXPECTED = "The page sent something unexpected; reload it."
 
 
-class _Message(Record):
+class Message(Record):
+    """What the figure sends; of kind "full" is none, but what draws everything."""
+
     kind: Literal["set", "reset", "edit", "knots", "steps", "poll", "stop"]
     seq: _Index
     have: _Name = ""
@@ -35,7 +41,7 @@ class _Message(Record):
     values: dict[_Name, Number | bool | _Text | None] = msgspec.field(
         default_factory=dict
     )
-    want: _List = ()
+    want: Annotated[list[_Index], Meta(max_length=3000)] = ()
     op: _Name = ""
     x: Number | None = None
     y: Number | None = None
@@ -44,7 +50,7 @@ class _Message(Record):
     dy: Number | None = None
     label: _Index | None = None
     row: _Index | None = None
-    places: _List | None = None
+    places: _Places | None = None
 
 
 def pack(header: dict[str, Any]) -> bytes:
@@ -65,13 +71,13 @@ def pack(header: dict[str, Any]) -> bytes:
     return start + bytes(-len(start) % 8) + bytes(blob)
 
 
-def message_problem(message: Any) -> str:
-    """Why this is no message of the figure, for the log; empty if it is one."""
+def read_message(sent: Any) -> Message:
+    """Check what the figure sent; all else is dropped, and refused in one sentence."""
     try:
-        msgspec.convert(message, _Message)
+        return msgspec.convert(sent, Message)
     except (msgspec.ValidationError, RecursionError, ValueError) as error:
-        return str(error)[:150]
-    return ""
+        log.warning("a message of the figure was dropped: %s", str(error)[:150])
+        raise SmpcoreError(UNEXPECTED) from None
 
 
 def figure_script() -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from pages.explore.canvas import UNEXPECTED, Message
 from pages.state import lesson_run, session, state_file, table_store, undo
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
@@ -33,7 +33,6 @@ STEPS = {
     "erase": "the erased points",
 }
 GONE = "The point to change is no longer there."
-UNEXPECTED = "The page sent something unexpected; reload it."
 
 
 def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
@@ -50,10 +49,10 @@ def is_editable(data: cache.Parts, view: figures.View | None = None) -> bool:
     return flat and numbers == [True, True] and few
 
 
-def edited(choice: Choice, message: Mapping[str, Any], live: Live) -> Choice:
+def edited(choice: Choice, message: Message, live: Live) -> Choice:
     """Apply an edit."""
-    op, row = message.get("op"), message.get("row")
-    gesture = op, row if op == "move" else None
+    op = message.op
+    gesture = op, message.row if op == "move" else None
     goes_on = op in ("move", "erase", "spray") and live.gesture == gesture
     live.gesture = None
     if op == "undo":
@@ -62,7 +61,7 @@ def edited(choice: Choice, message: Mapping[str, Any], live: Live) -> Choice:
     dataset, division = _changed(data, message, goes_on)
     # A drag or a sweep is one step to undo, however many messages it took.
     choice = with_table(choice, dataset, division, live, "" if goes_on else STEPS[op])
-    live.gesture = gesture if message.get("dragging") else None
+    live.gesture = gesture if message.dragging else None
     return choice
 
 
@@ -80,21 +79,14 @@ def with_table(
     return replace(table_store.show(choice, live.edited), data_values={})
 
 
-def _number(value: Any) -> float:
-    try:
-        return float(value) if isinstance(value, int | float) else np.nan
-    except OverflowError:
-        return np.nan
-
-
 def _changed(
-    data: cache.Parts, message: Mapping[str, Any], goes_on: bool
+    data: cache.Parts, message: Message, goes_on: bool
 ) -> tuple[Dataset, Split]:
     """Apply one message to the table; ``goes_on`` if it continues a gesture."""
     if not is_editable(data):
         raise SmpcoreError("Points can be edited in data with two numeric features.")
     X, y, division = data.X.copy(), data.y.copy(), data.split
-    op, row = message.get("op"), message.get("row")
+    op, row = message.op, message.row
     upright = X.shape[1] == 1  # one feature: a point's height is its target
     if op == "erase":
         rows = _spared(_rows(data, message), data, goes_on)
@@ -102,7 +94,7 @@ def _changed(
         for gone in rows[::-1]:
             division = division.without_row(gone)
     elif op == "move":
-        xy = _coordinates(message.get("x"), message.get("y"))
+        xy = _coordinates(message.x, message.y)
         if not _is_row(row, y):
             raise SmpcoreError(GONE)
         X[row] = xy[: X.shape[1]]
@@ -126,71 +118,62 @@ def _changed(
     return data.dataset.with_points(X, y), division
 
 
-def _coordinates(*values: Any) -> np.ndarray:
+def _coordinates(*values: float | tuple[float, float] | None) -> np.ndarray:
     """Numbers of a message that lie in the plane."""
-    numbers = np.array([_number(value) for value in values])
+    numbers = np.array(values, dtype=np.float64)  # None is no number
     if not (np.abs(numbers) <= state_file.FAR).all():
         raise SmpcoreError(f"A point needs two coordinates up to {state_file.FAR:g}.")
     return numbers
 
 
-def _answer(data: cache.Parts, message: Mapping[str, Any]) -> Any:
+def _answer(data: cache.Parts, message: Message) -> Any:
     """Class or value of a new point."""
     if data.dataset.task == "regression":
-        value = _number(message.get("value"))
-        if not abs(value) <= state_file.FAR:
+        value = message.value
+        if value is None or abs(value) > state_file.FAR:
             raise SmpcoreError(f"A new point needs a value up to {state_file.FAR:g}.")
         return value
-    classes, label = np.unique(data.y), message.get("label")
-    if not isinstance(label, int) or not 0 <= label < len(classes):
+    classes, label = np.unique(data.y), message.label
+    if label is None or label >= len(classes):
         raise SmpcoreError("A new point needs one of the classes.")
     return classes[label]
 
 
-def _added(message: Mapping[str, Any], seed: int, goes_on: bool) -> np.ndarray:
+def _added(message: Message, seed: int, goes_on: bool) -> np.ndarray:
     """Where new points are, (n_points, 2)."""
-    if message["op"] == "add":
-        return _coordinates(message.get("x"), message.get("y"))[None]
-    if message["op"] == "outliers":
-        x, y, dx = _coordinates(*(message.get(name) for name in ("x", "y", "dx")))
+    if message.op == "add":
+        return _coordinates(message.x, message.y)[None]
+    if message.op == "outliers":
+        x, y, dx = _coordinates(message.x, message.y, message.dx)
         return np.array([[x - dx, y], [x + dx, y]])
-    pairs = _places(message, MOST_PLACES)
-    if not pairs and not goes_on:
+    places = message.places
+    if places is None or len(places) > MOST_PLACES or not (places or goes_on):
         raise SmpcoreError(UNEXPECTED)
-    middles = _coordinates(*(value for pair in pairs for value in pair))
-    radii = _coordinates(message.get("dx"), message.get("dy"))
+    middles = _coordinates(*places)
+    radii = _coordinates(message.dx, message.dy)
     # Spread evenly over an ellipse around each place. The seed is the number of points
     # before: the same strokes give the same points.
-    draw, shape = np.random.default_rng(seed), (len(pairs), SPRAYED)
+    draw, shape = np.random.default_rng(seed), (len(places), SPRAYED)
     turn, far = 2 * np.pi * draw.random(shape), np.sqrt(draw.random(shape))
     around = np.stack([far * np.cos(turn), far * np.sin(turn)], axis=2)
     return (middles.reshape(-1, 1, 2) + radii * around).reshape(-1, 2)
 
 
-def _places(message: Mapping[str, Any], most: int) -> list[list[Any]]:
-    """Pairs that a message lists."""
-    places = message.get("places")
-    if not isinstance(places, list) or len(places) > most:
-        raise SmpcoreError(UNEXPECTED)
-    return [place for place in places if isinstance(place, list) and len(place) == 2]
+def _is_row(row: int | None, y: np.ndarray) -> bool:
+    return row is not None and row < len(y)
 
 
-def _is_row(row: Any, y: np.ndarray) -> bool:
-    return type(row) is int and 0 <= row < len(y)
-
-
-def _rows(data: cache.Parts, message: Mapping[str, Any]) -> np.ndarray:
+def _rows(data: cache.Parts, message: Message) -> np.ndarray:
     """Rows to erase, sorted: one by its number, or as many as places are listed.
 
     A sweep lists places, because rows get new numbers while it lasts: a message that
     repeats what is erased already is then right, and never takes another point. Of
     points at one place the last is taken first.
     """
-    row, rows = message.get("row"), []
-    if message.get("places") is None:
+    row, rows = message.row, []
+    if message.places is None:
         return np.array([row] if _is_row(row, data.y) else [], dtype=int)
-    pairs = _places(message, state_file.EDITABLE_ROWS)
-    wanted = Counter((_number(x), _number(y)) for x, y in pairs)
+    wanted = Counter(message.places)
     xy = data.X if data.X.shape[1] == 2 else np.column_stack([data.X, data.y])
     # The browser has single precision only.
     for number, place in reversed([*enumerate(xy.astype(np.float32).tolist())]):

@@ -22,11 +22,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from pages.explore import path
-from pages.explore.canvas import message_problem, pack
-from pages.explore.edits import UNEXPECTED, edited
+from pages.explore.canvas import Message, pack, read_message
+from pages.explore.edits import edited
 from pages.explore.picture import picture
 from pages.explore.scene import Scene, laying_out, scene_of
 from pages.state import lesson_files, lesson_run, session, undo
@@ -94,42 +95,37 @@ def words(part: cache.Parts, data: cache.Parts) -> str:
 _NO_STRIP = {"nonzeros": 0}
 
 
-def filter_locked(
-    message: Mapping[str, Any] | None, kind: str
-) -> tuple[Mapping[str, Any] | None, str, list[str]]:
+def filter_locked(message: Message) -> tuple[Message, list[str]]:
     """Drop the changes of a message that the step of the lesson locks."""
     run = lesson_run.current()
-    if run is None or message is None or kind not in ("set", "reset", "edit"):
-        return message, kind, []
-    if kind == "edit" and message.get("op") == "mark":
-        return _marked(run, message), "set", []
-    values = message.get("values", {})
-    asked = list(values) if kind == "set" else [lesson_files.POINTS]
-    asked = ["*"] if kind == "reset" else asked
-    locked = [name for name in asked if run.locks(name)]
+    changes = {"set": message.values, "reset": ["*"], "edit": [lesson_files.POINTS]}
+    if run is None or message.kind not in changes:
+        return message, []
+    if message.op == "mark":
+        return _marked(run, message), []
+    locked = [name for name in changes[message.kind] if run.locks(name)]
     if not locked:
-        return message, kind, []
+        return message, []
     names = {"*": "reset", lesson_files.POINTS: "drawing"}
     what = list_names([names.get(name, name) for name in locked], longest=40)
     text = f"Locked in this step of the lesson, so that nothing changed: {what}. "
     text += "Answer the question first, go on to the next step, or leave the lesson."
-    left = {name: value for name, value in values.items() if name not in locked}
-    dragging = bool(message.get("dragging") and left)
-    return _setting(message, left, dragging), "set", [text]
+    left = {n: value for n, value in message.values.items() if n not in locked}
+    return _setting(message, left), [text]
 
 
-def _setting(
-    message: Mapping[str, Any], values: Mapping[str, Any], dragging: bool = False
-) -> dict[str, Any]:
+def _setting(message: Message, values: dict[str, Any]) -> Message:
     """The message with these values in place of what it changes."""
-    head = {name: message[name] for name in ("seq", "have") if name in message}
-    return head | {"kind": "set", "values": values, "dragging": dragging}
+    dragging = message.dragging and bool(values)
+    return msgspec.structs.replace(
+        message, kind="set", values=values, dragging=dragging
+    )
 
 
-def _marked(run: lesson_run.Run, message: Mapping[str, Any]) -> Mapping[str, Any]:
+def _marked(run: lesson_run.Run, message: Message) -> Message:
     """Keep the place that the message marks; what is left of it changes nothing."""
-    place = [message.get("x"), message.get("y")]
-    is_place = all(isinstance(v, int | float) and abs(v) < FAR for v in place)
+    place = [message.x, message.y]
+    is_place = all(v is not None and abs(v) < FAR for v in place)
     if run.is_open_question and not run.is_answered and run.asks_place and is_place:
         run.mark = [float(value) for value in place]
     return _setting(message, {})
@@ -174,9 +170,6 @@ def _without_numbers(picture: dict[str, Any]) -> dict[str, Any]:
     return picture | {"readouts": [], "strip": _NO_STRIP}
 
 
-#: As the browser sent it (untrusted); None draws everything.
-Message = Mapping[str, Any] | None
-
 #: While a control moves, a canonical fit may take this long; a preview is shown if the
 #: last one took longer.
 CANONICAL_SECONDS = 0.05
@@ -184,39 +177,41 @@ CANONICAL_SECONDS = 0.05
 BACKGROUND = ("knots", "steps")
 
 
-def answer(message: Message) -> bytes:
-    """Answer a message of the live figure."""
+def answer(sent: Any) -> bytes:
+    """Answer what the browser has sent (untrusted); None draws everything."""
     visit = session.get()
     chosen, live = visit.choice, visit.live
-    before = session.current(first_run=message is None)
+    before = session.current(first_run=sent is None)
     header: dict[str, Any] = {"v": 1, "seq": 0, "busy": 0}
     notices = [{"level": "warning", "text": t} for t in session.take_notices()]
-    if message is None:
+    message = Message("poll", 0)  # until it is read
+    full = Message("full", 0, present=live.present)
+    if sent is None:
         live.edit = live.released = None
     try:
-        header["seq"], kind = _read(message)
-        live.present = (message or {"present": live.present}).get("present", False)
+        message = full if sent is None else read_message(sent)
+        header["seq"], live.present = message.seq, message.present
         # The message was about a table that is gone, or about what a lesson's step
         # replaced in the same run.
         if chosen != before or live.scene is None:
-            message, kind = None, "full"
+            message = full
         if visit.lesson is not None:
-            message, kind, locked = filter_locked(message, kind)
+            message, locked = filter_locked(message)
             notices += [{"level": "info", "text": text} for text in locked]
         with slots.interactive_slot() as ahead:
             header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
-            _follow(header, notices, before, message, kind)
+            _follow(header, notices, before, message)
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
         notices.append({"level": "error", "text": str(error)})
         header["kind"] = "notice"
-        if message is None:
+        if message.kind == "full":
             session.choose(Choice(token=before.token, others=before.others))
-            _respond(header, session.resolved(), {}, "full")
+            _respond(header, session.resolved(), message)
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
-        log.exception("bug %s while answering %s", number, type(message).__name__)
+        log.exception("bug %s while answering %s", number, message.kind)
         text = f"Internal error (ID {number}). The last result is kept."
         notices.append({"level": "error", "text": text})
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
@@ -226,61 +221,49 @@ def answer(message: Message) -> bytes:
 
 
 def _follow(
-    header: dict[str, Any], notices: list, before: Choice, message: Message, kind: str
+    header: dict[str, Any], notices: list, before: Choice, message: Message
 ) -> None:
     """Make the message's choice the visitor's; fill in the answer, and what to say."""
     visit = session.get()
-    live, dragging = visit.live, bool((message or {}).get("dragging"))
-    context, changes = _last_with_values(before, message, kind, live), []
+    live, kind = visit.live, message.kind
+    context, changes = _last_with_values(before, message, live), []
     goes_on = context is not None
     if not goes_on:
-        context, changes = _resolved(before, message, kind)
+        context, changes = _resolved(before, message)
     notices += [{"level": "info", "text": text} for text in changes]
-    _respond(header, context, message or {}, kind)
-    live.drag = context if kind == "set" and dragging else None
+    _respond(header, context, message)
+    live.drag = context if kind == "set" and message.dragging else None
     visit.choice = context.choice
     if not goes_on:
-        undo.follow(live, before, context.choice, message)
+        undo.follow(live, before, context.choice, kind, message.dragging)
     header["undo"] = context.cached("undo", lambda: undo.next_undo(live))
     if kind in BACKGROUND:
         return
-    if not dragging:
+    if not message.dragging:
         live.released = context.choice
-        key = context.method.key, context.values
-        live.cautions = cache.cautions(context.data, *key)
+        live.cautions = cache.cautions(*context.request)
     notices += [{"level": "warning", "text": text} for text in live.cautions]
 
 
-def _read(message: Message) -> tuple[int, str]:
-    if message is None:
-        return 0, "full"
-    if reason := message_problem(message):
-        log.warning("a message of the figure was dropped: %s", reason)
-        raise SmpcoreError(UNEXPECTED)
-    return message["seq"], message["kind"]
-
-
-def _last_with_values(
-    before: Choice, message: Message, kind: str, live: Live
-) -> Context | None:
+def _last_with_values(before: Choice, message: Message, live: Live) -> Context | None:
     """The last context of a drag with its sliders moved; None: resolve anew."""
     context, live.drag = live.drag, None
     # Another page may have made another choice meanwhile.
     if context is None or context.choice is not before:
         return None
-    if kind != "set" or not message.get("dragging"):
+    if message.kind != "set" or not message.dragging:
         return None
-    return context.with_values(message.get("values", {}))
+    return context.with_values(message.values)
 
 
-def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, list[str]]:
+def _resolved(before: Choice, message: Message) -> tuple[Context, list[str]]:
     """What the message makes of a choice, and what was changed besides, in words."""
-    choice, changed = validated(_applied(before, message, kind))
+    choice, changed = validated(_applied(before, message))
     context, moved = resolve(choice), []
-    chosen = set((message or {}).get("values", ()))
+    chosen = set(message.values)
     options = {param.name for param in context.params if param.scale == "choice"}
     # Another page or a link, or all defaults: the figure shows what was chosen.
-    if message is None or kind == "reset":
+    if message.kind in ("full", "reset"):
         context, moved = context.clip_to_ranges(context.values)
     elif "method" in chosen or (chosen and before.source != choice.source):
         context, moved = context.clip_to_ranges(chosen)
@@ -289,10 +272,10 @@ def _resolved(before: Choice, message: Message, kind: str) -> tuple[Context, lis
     return context, [changed] * bool(changed) + moved
 
 
-def _applied(choice: Choice, message: Message, kind: str) -> Choice:
+def _applied(choice: Choice, message: Message) -> Choice:
     """Apply what the message changes."""
+    kind, values = message.kind, message.values
     if kind == "set":
-        values = message.get("values", {})
         if values and session.get().live.scene.header["view"]["far"] is not None:
             # A map that a table opened with stays, and goes into the link.
             choice = replace(choice, view={"kind": "map", **choice.view})
@@ -300,26 +283,24 @@ def _applied(choice: Choice, message: Message, kind: str) -> Choice:
     if kind == "reset":
         return replace(choice, values={}, view={}, threshold=0.0, band=0.0)
     live = session.get().live
-    if kind == "edit" and message["seq"] != live.edit:
+    if kind == "edit" and message.seq != live.edit:
         # The browser repeats an edit whose answer got lost: it counts once.
         choice = edited(choice, message, live)
-        live.edit = message["seq"]
+        live.edit = message.seq
     return choice
 
 
-def _respond(
-    header: dict[str, Any], context: Context, message: Mapping[str, Any], kind: str
-) -> None:
+def _respond(header: dict[str, Any], context: Context, message: Message) -> None:
     """Fill in the answer to the message."""
-    live = session.get().live
+    live, dragging = session.get().live, message.dragging
     scene = context.cached("scene", lambda: scene_of(context, live))
     # What is asked for of another scene would belong to nothing: the new one comes.
-    if kind in BACKGROUND and message.get("have") == scene.header["id"]:
-        header.update(kind=kind, **_pictures(context, scene, message, kind))
+    known = message.have == scene.header["id"]
+    if known and message.kind in BACKGROUND:
+        header.update(kind=message.kind, **_pictures(context, scene, message))
         return
-    dragging, tied = bool(message.get("dragging")), bool(message.get("assignments"))
     started = time.perf_counter()
-    estimator, data, job, canonical = _fitted(context, live, kind, dragging)
+    estimator, data, job, canonical = _fitted(context, live, message)
     bounds = context.holding(live.bounds.get(context.method.key))
     live.bounds = {context.method.key: bounds}
     automatic: Mapping[str, float] = {}
@@ -330,6 +311,7 @@ def _respond(
         seconds = time.perf_counter() - started
         value = context.values.get(context.method.path)
         part = None if data is context.data else words(data, context.data)
+        tied = message.assignments
         painted = picture(estimator, scene, data, tied, coded=not dragging)
         header["picture"] = painted | {
             "canonical": canonical,
@@ -345,7 +327,6 @@ def _respond(
     header["controls"] = controls.live_controls(context, bounds, support, automatic)
     header["terms"] = [term._asdict() for term in context.method.terms]
     full = {"kind": "full", "scene": scene.header | {"present": live.present}}
-    known = message.get("have") == scene.header["id"]
     header |= {"kind": "picture"} if known else full
     if not dragging:
         header["headline"] = _headline(context, scene)
@@ -362,26 +343,24 @@ def _headline(context: Context, scene: Scene) -> str:
     return context.method.summary.format(arrows=arrows)
 
 
-def _pictures(
-    context: Context, scene: Scene, message: Mapping[str, Any], kind: str
-) -> dict[str, Any]:
+def _pictures(context: Context, scene: Scene, message: Message) -> dict[str, Any]:
     """What the browser asks for beside the picture, while nothing else goes on."""
-    if kind == "knots":
+    if message.kind == "knots":
         return {"knots": path.path_points(context, scene, message)}
     session.get().live.wait_for(run := path.run_of(context, message))
     return path.steps(context, scene, message, run)
 
 
 def _fitted(
-    context: Context, live: Live, kind: str, dragging: bool
+    context: Context, live: Live, message: Message
 ) -> tuple[Any, cache.Parts, dict[str, Any] | None, bool]:
     """The fit shown, its rows, its job if it goes on, whether it is canonical."""
     estimator, data, job, canonical = None, context.data, None, False
+    kind, dragging = message.kind, message.dragging
     if not dragging:
         estimator, job, canonical = _canonical(context, live, kind == "stop")
     # The last canonical fit was a job, or this one is bound to be.
-    key = context.method.key, context.values
-    slow = context.cached("slow", lambda: cache.is_slow(data, *key))
+    slow = context.cached("slow", lambda: cache.is_slow(*context.request))
     waits = job and kind in ("set", "reset", "edit", "full")
     if waits or (dragging and (slow or not live.quick)):
         estimator, data = subsampled_fit(context, live.state if dragging else None)
@@ -420,9 +399,7 @@ def _canonical(
         live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
         quick = live.seconds < fits.QUICK_SECONDS or not fit.compiled
-        live.quick = quick and not cache.is_large(
-            context.data, method.key, context.values
-        )
+        live.quick = quick and not cache.is_large(*context.request)
         return context.with_threshold(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", kept running for another visitor" if stop else ""

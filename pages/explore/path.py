@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from pages.explore.canvas import Message
 from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, SliderRanges
@@ -27,9 +27,8 @@ def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
     """Name of the path that the shown points belong to."""
     method = context.method
     values = method.off_path(context.values, context.data.dataset.task)
-    others = scene.header["id"], method.key, tuple(sorted(values.items()))
-    text = repr((*others, bounds.get(method.path)))
-    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    others = scene.header["id"], method.key, sorted(values.items())
+    return cache.short_digest(*others, bounds.get(method.path))
 
 
 def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
@@ -51,13 +50,13 @@ def _grid(context: Context, ends: tuple[float, float]) -> dict[str, Any]:
 
 
 def path_points(
-    context: Context, scene: Scene, message: Mapping[str, Any]
+    context: Context, scene: Scene, message: Message
 ) -> list[dict[str, Any]]:
     """Solve and paint the points of the path that the browser requests."""
     data, method, values = context.data, context.method, context.values
     if not method.scrubs(values):
         return []
-    bounds = context.holding(cache.bounds(data, method.key, values))
+    bounds = context.holding(cache.bounds(*context.request))
     places = method.grid(bounds[method.path])
     off_path = method.off_path(values, data.dataset.task)
     name = chain(context, scene, bounds)
@@ -65,7 +64,7 @@ def path_points(
     def paint(index: int) -> dict[str, Any]:
         value = float(places[index])
         fitted = cache.path_point(data, method.key, off_path, value)
-        painted = picture(fitted, scene, data, bool(message.get("assignments")))
+        painted = picture(fitted, scene, data, message.assignments)
         of_path = {"knot": index, "value": value, "chain": name}
         return painted | of_path | {"canonical": False, "ms": 0.0}
 
@@ -73,10 +72,10 @@ def path_points(
 
 
 def wanted_pictures(
-    message: Mapping[str, Any], count: int, paint: Callable[[int], dict[str, Any]]
+    message: Message, count: int, paint: Callable[[int], dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """What takes a moment of what is wanted; the rest is asked for again."""
-    wanted = [i for i in message.get("want", ()) if type(i) is int and 0 <= i < count]
+    wanted = [i for i in message.want if i < count]
     pictures: list[dict[str, Any]] = []
     started = time.perf_counter()
     for index in wanted[:MOST_AT_ONCE]:
@@ -106,20 +105,15 @@ class States:
         return len(self.curves["iteration"])
 
 
-def run_of(context: Context, message: Mapping[str, Any]) -> Any:
+def run_of(context: Context, message: Message) -> Any:
     """What a request for states waits for: our fit, or the printed algorithm."""
-    request = context.method.key, context.values
-    fit = fits.recorded_fit(context.data, *request)
-    if not message.get("printed") or not fit.wait(0.0):
-        return fit
-    if not fits.has_printed(context.data, *request):
-        return fit
-    return fits.printed_run(context.data, *request, fit.estimator)
+    fit = fits.recorded_fit(*context.request)
+    if message.printed and fit.wait(0.0) and fits.has_printed(*context.request):
+        return fits.printed_run(*context.request, fit.estimator)
+    return fit
 
 
-def steps(
-    context: Context, scene: Scene, message: Mapping[str, Any], run: Any
-) -> dict[str, Any]:
+def steps(context: Context, scene: Scene, message: Message, run: Any) -> dict[str, Any]:
     """Answer a request for states: what all of them are, and some as pictures."""
     is_printed = isinstance(run, fits.PrintedRun)
     if not run.wait(0.0):
@@ -129,15 +123,13 @@ def steps(
             text = f"Running the algorithm as printed, {seconds:.0f} s"
         job = {"text": text, "progress": progress, "seconds": seconds}
         return {"trace": None, "steps": [], "job": job, "printed": is_printed}
-    request = context.data, context.method.key, context.values
     states = _printed(run) if is_printed else _recorded(run, context)
-    values = tuple(sorted(context.values.items()))
-    text = repr((scene.header["id"], context.method.key, values))
-    chain = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+    values = sorted(context.values.items())
+    chain = cache.short_digest(scene.header["id"], context.method.key, values)
 
     def paint(index: int) -> dict[str, Any]:
         at_step, entry = _step(context, states, index)
-        tied = bool(message.get("assignments"))
+        tied = message.assignments
         painted = picture(at_step, scene, context.data, tied, coded=True)
         return painted | entry | {"chain": chain}
 
@@ -145,7 +137,7 @@ def steps(
         "trace": states.curves | {"chain": chain},
         "steps": wanted_pictures(message, states.count, paint),
         "job": None,
-        "printed": is_printed if fits.has_printed(*request) else None,
+        "printed": is_printed if fits.has_printed(*context.request) else None,
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from typing import Any
 
@@ -170,7 +169,7 @@ def scene_of(context: Context, live: Live) -> Scene:
     asked = sorted(context.view.items())
     parts = (data.dataset.digest, data.split.key, choice.open_test, asked)
     parts += (lesson_run.hides_numbers(), studies.view(data, context.view).note)
-    key = hashlib.blake2b(repr(parts).encode(), digest_size=8).hexdigest()
+    key = cache.short_digest(*parts)
     scene = live.scene
     if scene is None or scene.header["id"] != key:
         scene = Scene(choice, data, _view(context, live))

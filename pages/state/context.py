@@ -6,7 +6,6 @@ Both are values, which never ask who visits.
 from __future__ import annotations
 
 import copy
-import hashlib
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -112,8 +111,7 @@ class Context:
         data += (chosen.follow_up,) * (chosen.follow_up is not None)
         parts = chosen.validation, chosen.test, chosen.seed
         model = chosen.method, sorted(self.values.items())
-        words = repr((data, parts, model)).encode()
-        return hashlib.blake2b(words, digest_size=8).hexdigest()
+        return cache.short_digest(data, parts, model)
 
     @property
     def operating(self) -> str:
@@ -175,9 +173,14 @@ class Context:
             view["kind"] = "map" if job and job.opens else "pca"
         return view
 
+    @property
+    def request(self) -> tuple[cache.Parts, str, dict[str, Any]]:
+        """What a fit depends on."""
+        return self.data, self.method.key, self.values
+
     def fit(self) -> fits.Fit:
         """The canonical fit."""
-        return fits.fit(self.data, self.method.key, self.values)
+        return fits.fit(*self.request)
 
     def model(self) -> PrototypeModel:
         """The canonical model, with the threshold that is set for it."""
@@ -186,7 +189,7 @@ class Context:
     @property
     def training_scores(self) -> TrainingScores:
         """Out-of-fold scores of the training rows, where somebody computed them."""
-        return training_scores(self.data, self.method.key, self.values)
+        return training_scores(*self.request)
 
     def with_threshold(self, estimator: Any) -> Any:
         """The fitted estimator with what is set for its model beside the fit.
@@ -249,8 +252,7 @@ class Context:
         """Scaled training rows with their start; a few values decide about it."""
         needed = self.method.estimators[self.data.dataset.task].problem_params
         key = ("problem", *map(self.values.get, needed))
-        method = self.method.key
-        return self.cached(key, lambda: cache.problem(self.data, method, self.values))
+        return self.cached(key, lambda: cache.problem(*self.request))
 
     def clip_to_ranges(self, chosen: Collection[str]) -> tuple[Context, list[str]]:
         """Bring values that were not chosen for these data into their slider's range.
@@ -259,10 +261,10 @@ class Context:
         do: at the slider's upper end, and beyond it, all prototypes are merged. So a
         value beyond the end goes to the middle, not to the end.
         """
-        if cache.is_slow(self.data, self.method.key, self.values):
+        if cache.is_slow(*self.request):
             return self, []
         values, messages = {}, []
-        ranges = cache.bounds(self.data, self.method.key, self.values)
+        ranges = cache.bounds(*self.request)
         for name, param in self._sliders.items():
             low, high = ranges.get(name, (0.0, np.inf))
             value, is_count = self.values[name], param.scale == "int"
@@ -316,27 +318,27 @@ ANSWERS = {"classification": "a class", "regression": "a number"}
 def validated(choice: Choice) -> tuple[Choice, str]:
     """The nearest choice that can learn its data, and what was changed, in words."""
     context = resolve(choice)
-    if choice.follow_up and (problem := _question_problem(context)):
-        choice, changes = validated(replace(choice, follow_up=None))
+    try:
+        _ = context.whole
+    except SmpcoreError as problem:
+        if choice.follow_up is None:
+            raise
         words = f"The question of time to event no longer fits the table: {problem}"
-        return choice, f"{words} {changes}".strip()
+        return _validated(choice, words, follow_up=None)
     known = forbiddable(context.whole) if choice.forbidden else {}
     allowed_names = tuple(name for name in known if name in choice.forbidden)
     allowed_names = allowed_names if len(allowed_names) < len(known) else ()
     if lost := [name for name in choice.forbidden if name not in allowed_names]:
-        choice, changes = validated(replace(choice, forbidden=allowed_names))
         names = list_names(lost, longest=40)
         words = f"No longer forbidden, as the columns have changed: {names}."
-        return choice, f"{words} {changes}".strip()
+        return _validated(choice, words, forbidden=allowed_names)
     method, wanted = context.method, ANSWERS[context.task]
     if choice.method not in context.methods:
         other = next(iter(context.methods.values()))
+        why = f"does not predict {wanted}, as this data set requires"
         if reason := method.refusal(context.dataset):
-            words = f"{method.title} cannot learn these data: {reason}; "
-            words += f"{other.title} is used instead."
-            return replace(choice, method=other.key, values={}), words
-        words = f"{method.title} does not predict {wanted}, as this data set "
-        words += f"requires; {other.title} is used instead."
+            why = f"cannot learn these data: {reason}"
+        words = f"{method.title} {why}; {other.title} is used instead."
         return replace(choice, method=other.key, values={}), words
     allowed = method.valid_values(choice.values, context.task)
     if len(allowed) == len(choice.values):
@@ -347,10 +349,7 @@ def validated(choice: Choice) -> tuple[Choice, str]:
     return replace(choice, values=allowed), words
 
 
-def _question_problem(context: Context) -> str:
-    """Why the question cannot be asked of the table; empty if it can."""
-    try:
-        _ = context.whole
-    except SmpcoreError as error:
-        return str(error)
-    return ""
+def _validated(choice: Choice, words: str, **changes: Any) -> tuple[Choice, str]:
+    """The same of a choice with changes that have been made already, in words."""
+    choice, more = validated(replace(choice, **changes))
+    return choice, f"{words} {more}".strip()

@@ -24,7 +24,10 @@ PREFIX = "p."
 #: Controls, and characters of what one says, that a link may have.
 MOST, LONGEST = 40, 400
 SEED = Param("seed", "seed", "int", 0, 9999)
-COLUMNS = tuple(Param(n, n, "int", 0, 99_999) for n in ("first", "second"))
+VIEW = {
+    "kind": Param("kind", "kind", "choice", options=[(k, k) for k in VIEW_KINDS]),
+    **{n: Param(n, n, "int", 0, 99_999) for n in ("first", "second")},
+}
 OPERATING = (
     Param("threshold", "threshold", "linear", -1e9, 1e9),
     Param("band", "band", "linear", 0.0, 1e9),
@@ -173,32 +176,21 @@ def _read_data(choice: Choice, left: dict[str, str], notices: list[str]) -> Choi
 
 def _read_question(choice: Choice, text: str, notices: list[str]) -> Choice:
     """The choice with the question of time to event that the link asks."""
-    if not text:
+    words = (
+        'ask about time to event as in ["months", "death", "1", 24]; the table\'s own '
+        "target is predicted"
+    )
+    asked = _from_json(text, tuple[str, str, str, float], words, notices)
+    if asked is None:
         return choice
-    try:
-        question = FollowUp(
-            *msgspec.json.decode(text, type=tuple[str, str, str, float])
-        )
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        notices.append(
-            'The link should ask about time to event as in ["months", "death", "1", '
-            "24]; the table's own target is predicted."
-        )
-        return choice
-    return _if_possible(choice, replace(choice, follow_up=question), notices)
+    return _if_possible(choice, replace(choice, follow_up=FollowUp(*asked)), notices)
 
 
 def _read_forbidden(choice: Choice, text: str, notices: list[str]) -> Choice:
     """The choice with the features forbidden that the link names."""
-    if not text:
-        return choice
-    try:
-        names = msgspec.json.decode(text, type=list[str])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        notices.append(
-            'The link should name what is forbidden as in ["age", "height"]; nothing '
-            "is forbidden."
-        )
+    words = 'name what is forbidden as in ["age", "height"]; nothing is forbidden'
+    names = _from_json(text, list[str], words, notices)
+    if names is None:
         return choice
     known = forbiddable(resolve(choice).whole)
     if unknown := [name for name in names if name not in known]:
@@ -208,6 +200,15 @@ def _read_forbidden(choice: Choice, text: str, notices: list[str]) -> Choice:
         )
     forbidden = tuple(name for name in known if name in names)
     return _if_possible(choice, replace(choice, forbidden=forbidden), notices)
+
+
+def _from_json(text: str, kind: type, words: str, notices: list[str]) -> Any:
+    """What a part of a link holds; None if there is none, or it is damaged."""
+    try:
+        return msgspec.json.decode(text, type=kind) if text else None
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        notices.append(f"The link should {words}.")
+        return None
 
 
 def _if_possible(choice: Choice, wanted: Choice, notices: list[str]) -> Choice:
@@ -235,14 +236,23 @@ def _read(
     return values
 
 
+def view_param(name: str) -> Param | None:
+    """What a link, or the figure, may say of the view behind ``v.``; else None."""
+    if re.fullmatch(r"at\d{1,5}", name, re.ASCII):
+        return Param(name, name, "linear", -1e15, 1e15)
+    return VIEW.get(name)
+
+
+def with_view(view: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """A view with other values of `view_param`."""
+    at = {int(n[2:]): value for n, value in values.items() if n not in VIEW}
+    view = {**view, **{n: value for n, value in values.items() if n in VIEW}}
+    return view | {"at": view.get("at", {}) | at} if at else view
+
+
 def _read_view(left: dict[str, str], notices: list[str]) -> dict[str, Any]:
-    kinds = Param("kind", "kind", "choice", options=[(k, k) for k in VIEW_KINDS])
-    view = _read((kinds, *COLUMNS), left, "v.", notices)
-    places = [n for n in left if re.fullmatch(r"v\.at\d{1,5}", n, re.ASCII)]
-    params = [Param(name, name, "linear", -1e15, 1e15) for name in places]
-    at = _read(params, left, "", notices)
-    at = {int(name[4:]): value for name, value in at.items()}
-    return {**view, "at": at} if at else view
+    params = [view_param(name[2:]) for name in left if name.startswith("v.")]
+    return with_view({}, _read([*filter(None, params)], left, "v.", notices))
 
 
 def as_text(value: Any) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
@@ -44,20 +42,16 @@ def next_undo(live: Live) -> str:
 
 
 def follow(
-    live: Live,
-    before: Choice,
-    after: Choice,
-    message: Mapping[str, Any] | None,
+    live: Live, before: Choice, after: Choice, kind: str, dragging: bool
 ) -> None:
     """Remember the settings that a message changed: a whole drag is one step."""
-    kind = (message or {}).get("kind")
     if kind == "edit":
         live.drag_from = None
     if kind not in ("set", "reset"):
         return
     start = live.drag_from or before
-    live.drag_from = start if message.get("dragging") else None
-    if message.get("dragging"):
+    live.drag_from = start if dragging else None
+    if dragging:
         return
     if what := _changed(start, after):
         what = "the reset" if kind == "reset" else what

@@ -9,16 +9,9 @@ from typing import Any
 import numpy as np
 
 from pages.state import session, table_store
-from pages.state.choice import (
-    BUNDLED,
-    MINE,
-    NO_QUESTION,
-    VIEW_KINDS,
-    Choice,
-    view_kinds,
-)
+from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice, view_kinds
 from pages.state.context import ANSWERS, Context, SliderRanges, resolve
-from pages.state.links import as_text
+from pages.state.links import as_text, view_param, with_view
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import FollowUp, horizons, shorten_name
@@ -67,8 +60,9 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         param = _named(BUNDLED[choice.data].params, inner)
         values = {**choice.data_values, inner: param.clean(value)}
         return replace(choice, data_values=values)
-    if group == "v":
-        return replace(choice, view=choice.view | _view_value(choice, inner, value))
+    if group == "v" and (param := view_param(inner)):
+        view = with_view(choice.view, {inner: param.clean(value)})
+        return replace(choice, view=view)
     param = _named(resolve(choice).params, name)
     return replace(choice, values={**choice.values, name: param.clean(value)})
 
@@ -96,22 +90,6 @@ def _named(params: tuple[Param, ...], name: str) -> Param:
     if name not in by_name:
         raise SmpcoreError(f"{name[:40]} is no control of this page; reload the page.")
     return by_name[name]
-
-
-def _view_value(choice: Choice, name: str, value: Any) -> dict[str, Any]:
-    if name == "kind" and value in VIEW_KINDS:
-        return {"kind": value}
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = np.nan
-    if not np.isfinite(number):
-        raise SmpcoreError(f"{name} should be a finite number.")
-    if name in ("first", "second"):
-        return {name: max(0, int(number))}
-    if name.startswith("at") and name[2:].isdecimal():
-        return {"at": {**choice.view.get("at", {}), int(name[2:]): number}}
-    raise SmpcoreError(f"{name[:40]} is not a control of the view.")
 
 
 def live_controls(

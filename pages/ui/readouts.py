@@ -12,11 +12,17 @@ from pages.state import session
 from pages.state.context import Context
 from pages.ui.elements import is_waiting, problems_shown, visit_task
 from pages.ui.text import MEANINGS, define, message
-from pages.work import cache
-from pages.work.cache import Parts, pairs
+from pages.work.cache import Parts
 from pages.work.tasks import Task
-from smpcore import PrototypeModel, datasets
-from smpcore.datasets import plain_number, plural
+from smpcore import PrototypeModel
+from smpcore.datasets import (
+    Preparation,
+    forbiddable,
+    list_names,
+    plain_number,
+    plural,
+    used_matrices,
+)
 from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numbers
 from smpcore.readouts import COVERAGE, READOUTS
 
@@ -31,15 +37,10 @@ _CALIBRATED = {
 }
 
 
-def _calibrated(context: Context) -> tuple:
-    dataset, division = context.data.dataset, context.data.split
-    return dataset.digest, division.key, context.method.key, pairs(context.values)
-
-
 def _begin(context: Context) -> Task:
     """The visit's task of the fits on folds."""
-    compute, study = context.training_scores.compute, context.data.dataset
-    return visit_task(_TASK, _calibrated(context), compute, study=study)
+    training, study = context.training_scores, context.data.dataset
+    return visit_task(_TASK, training, training.compute, study=study)
 
 
 def training_scores(context: Context) -> np.ndarray | None:
@@ -63,7 +64,7 @@ def offer_calibration(context: Context) -> None:
         if training.problem:
             message(st.info, training.problem)
         return
-    if session.get().results.get(_TASK, (None,))[0] == _calibrated(context):
+    if session.get().results.get(_TASK, (None,))[0] is training:
         if training_scores(context) is not None:
             st.rerun()
         return
@@ -166,7 +167,7 @@ def effect(voice: float) -> str:
 
 def readouts(
     estimator: Any,
-    data: cache.Parts,
+    data: Parts,
     parts: tuple[str, ...],
     winners: np.ndarray,
 ) -> tuple[list[dict[str, str]], dict[str, Any]]:
@@ -203,7 +204,7 @@ def readouts(
 
 
 def of_part(
-    part: str, scores: Scores | RegressionScores, data: cache.Parts
+    part: str, scores: Scores | RegressionScores, data: Parts
 ) -> list[dict[str, str]]:
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
@@ -220,39 +221,35 @@ def of_part(
     return [_text(f"{NAMES[part]}_accuracy", percent(scores.accuracy), detail)]
 
 
-def _errors(
-    part: str, scores: RegressionScores, data: cache.Parts
-) -> list[dict[str, str]]:
+def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
     low, high = scores.interval
-    ends = "–".join(datasets.plain_number(end, 3) for end in (low, high))
+    ends = "–".join(plain_number(end, 3) for end in (low, high))
     limits = f"95 % interval {ends}{data.cluster_note}; "
     sure = limits if np.isfinite(low) else ""
     detail = (
-        f"mean absolute error of {datasets.plural(scores.rows, 'row')}, in units of "
+        f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
     )
-    detail_r2 = f"root mean squared error {datasets.plain_number(scores.rmse, 3)}"
+    detail_r2 = f"root mean squared error {plain_number(scores.rmse, 3)}"
     if not np.isfinite(scores.r2):
         same = "undefined, as the target has the same value in all rows"
         detail_r2 = f"{same}; {detail_r2}"
     r2 = f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none"
     return [
-        _text(f"{NAMES[part]}_error", datasets.plain_number(scores.mae, 3), detail),
+        _text(f"{NAMES[part]}_error", plain_number(scores.mae, 3), detail),
         _text(f"{NAMES[part]}_r2", r2, detail_r2),
     ]
 
 
-def _worst(scores: RegressionScores, data: cache.Parts, part: str) -> dict[str, str]:
+def _worst(scores: RegressionScores, data: Parts, part: str) -> dict[str, str]:
     """The row whose answer is farthest off."""
     worst = scores.worst
     row = data.dataset.row_numbers(getattr(data.split, part)[worst])
     truth, answer = scores.truth[worst], scores.answers[worst]
-    detail = f"{NAMES[part]} row {row}: true {datasets.plain_number(truth)}, predicted "
-    detail += datasets.plain_number(answer)
-    return _text(
-        "largest_error", datasets.plain_number(scores.errors[worst], 3), detail
-    )
+    detail = f"{NAMES[part]} row {row}: true {plain_number(truth)}, predicted "
+    detail += plain_number(answer)
+    return _text("largest_error", plain_number(scores.errors[worst], 3), detail)
 
 
 def _classes(
@@ -266,39 +263,39 @@ def _classes(
     detail = f"{names[0]}; then {others}" if others else names[0]
     rows = [_text("worst_recall", shares[0], detail)]
     if len(training.never_answered):
-        names = datasets.list_names(training.never_answered, longest=20)
+        names = list_names(training.never_answered, longest=20)
         rows.append(_text("never_predicted", names, "for any training row"))
     absent = np.delete(training.classes, winners)  # the classes of the model
     if len(absent):
-        names = datasets.list_names(absent, longest=20)
+        names = list_names(absent, longest=20)
         detail = "predicted outside the picture, or never"
         rows.append(_text("not_in_picture", names, detail))
     return rows
 
 
-def _forbidden(data: cache.Parts) -> dict[str, str]:
+def _forbidden(data: Parts) -> dict[str, str]:
     """What the model was learned without."""
     gone = set(data.dataset.forbidden)
-    known = datasets.forbiddable(data.dataset)
+    known = forbiddable(data.dataset)
     names = [name for name, columns in known.items() if gone.issuperset(columns)]
-    detail = f"trained without {datasets.list_names(names, 6, 24)}"
+    detail = f"trained without {list_names(names, 6, 24)}"
     return _text("forbidden", str(len(names)), detail)
 
 
-def _size(estimator: Any, preparation: datasets.Preparation) -> list[dict[str, str]]:
+def _size(estimator: Any, preparation: Preparation) -> list[dict[str, str]]:
     model, requested = estimator.model_, estimator.n_asked_
     used = np.flatnonzero(preparation.used_columns(model.support))
-    names = datasets.list_names([preparation.inputs[i].name for i in used], 6, 24)
+    names = list_names([preparation.inputs[i].name for i in used], 6, 24)
     weights = f"{model.n_nonzeros} weights" if model.is_linear else ""
     if not weights and preparation.has_level_features:
         weights = f"{model.support.sum()} of {model.n_features} features"
     notes, of_columns = [], f"{len(used)} of {len(preparation.inputs)}"
     if lost := requested - model.n_prototypes:
-        notes.append(f"{datasets.plural(lost, 'prototype')} {estimator.removal_reason}")
+        notes.append(f"{plural(lost, 'prototype')} {estimator.removal_reason}")
     wins = estimator.wins_
     if idle := 0 if wins is None else int((wins == 0).sum()):
         wins = "wins" if idle == 1 else "win"
-        notes.append(f"{datasets.plural(idle, 'prototype')} {wins} no training row")
+        notes.append(f"{plural(idle, 'prototype')} {wins} no training row")
     detail = f"of {model.anchors.size} weights (biases excluded)"
     size = _text("n_nonzeros", str(model.n_nonzeros), detail)
     if not model.is_linear:
@@ -312,10 +309,10 @@ def _size(estimator: Any, preparation: datasets.Preparation) -> list[dict[str, s
 
 
 def kernel_weights(
-    model: PrototypeModel, data: cache.Parts
+    model: PrototypeModel, data: Parts
 ) -> tuple[str, list[str], np.ndarray]:
     """What a similarity's kernels belong to, its names, and the weight of each."""
-    if matrices := datasets.used_matrices(data.dataset):
+    if matrices := used_matrices(data.dataset):
         shares = np.abs(model.anchors).sum(axis=0).reshape(len(matrices), -1)
         weights = shares.sum(axis=1) / max(shares.sum(), 1e-300)
         return "matrices", [matrix.name for matrix in matrices], weights
@@ -334,11 +331,11 @@ def solver_readouts(fitted: Any) -> list[dict[str, str]]:
     history = estimator.history_
     value, detail = "none", "No certificate: the problem is not convex"
     if np.isfinite(gap):
-        share = datasets.plain_number(gap, 2) if gap >= ROUNDING else "0"
+        share = plain_number(gap, 2) if gap >= ROUNDING else "0"
         value = f"≤ {share} %"
         detail = f"{estimator.certificate} can have an objective more than {share} % "
-        detail += f"lower than {datasets.plain_number(estimator.objective_, 5)}"
-    seconds, steps = history.seconds, datasets.plural(history.n_iter, "iteration")
+        detail += f"lower than {plain_number(estimator.objective_, 5)}"
+    seconds, steps = history.seconds, plural(history.n_iter, "iteration")
     spent = f"{1000 * seconds:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
     return [
         _text("gap", value, detail),
@@ -350,7 +347,7 @@ def _text(key: str, value: str, detail: str) -> dict[str, str]:
     return _SHOWN[key] | {"value": value, "detail": detail}
 
 
-def quality_of(model: PrototypeModel, data: cache.Parts) -> str:
+def quality_of(model: PrototypeModel, data: Parts) -> str:
     """How good a model is beside one and the same answer to all rows, in sentences."""
     words = quality(data.evaluate(model, scored_part(data)), data)
     return words + " Rows within the band are counted like all others." * bool(
@@ -358,12 +355,12 @@ def quality_of(model: PrototypeModel, data: cache.Parts) -> str:
     )
 
 
-def scored_part(data: cache.Parts) -> str:
+def scored_part(data: Parts) -> str:
     """Validation rows, training rows where there are none."""
     return "validation" if len(data.split.validation) else "train"
 
 
-def quality(scores: Scores | RegressionScores, data: cache.Parts) -> str:
+def quality(scores: Scores | RegressionScores, data: Parts) -> str:
     """How good these scores of `scored_part` are, in sentences."""
     part = scored_part(data)
     entry = of_part(part, scores, data)[0]
@@ -379,6 +376,6 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
     sentences = ["Not better than the majority-class baseline."]
     sentences *= scores.accuracy <= scores.majority
     if len(scores.never_answered):
-        names = datasets.list_names(scores.never_answered, longest=24)
+        names = list_names(scores.never_answered, longest=24)
         sentences.append(f"{READOUTS['never_predicted'].label}: {names}.")
     return sentences

@@ -148,11 +148,8 @@ def put(saved: Saved, before: Choice) -> str:
         if token and token not in before.user_tables:
             table_store.delete(token)
         raise
-    opened, at_hand = (
-        choice.opened | saved.opened,
-        table_store.with_first(before, token),
-    )
-    session.choose(replace(choice, opened=opened, **at_hand))
+    at_hand = table_store.with_first(before, token)
+    session.choose(replace(choice, opened=choice.opened | saved.opened, **at_hand))
     _lay_out(saved)
     visit = session.get()
     visit.live, visit.awaited, visit.draft = Live(), None, ""

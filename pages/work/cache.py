@@ -8,6 +8,7 @@ students who ask for the same thing have it computed once.
 from __future__ import annotations
 
 import functools
+import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -137,6 +138,11 @@ _owners: WeakKeyDictionary[Dataset, object] = WeakKeyDictionary()
 def pairs(values: Mapping[str, Any]) -> Pairs:
     """Values as a cache key."""
     return tuple(sorted(values.items()))
+
+
+def short_digest(*values: Any) -> str:
+    """A name that is the same for equal plain values only."""
+    return hashlib.blake2b(repr(values).encode(), digest_size=8).hexdigest()
 
 
 def _in_key(value: Any) -> Any:
