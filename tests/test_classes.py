@@ -253,7 +253,8 @@ def test_an_answer_that_no_field_sends_is_none(value, measure, monkeypatch):
     classroom.move(0, classes.FIRST_VOTE)
     student = opened({"class": classroom.code})
     monkeypatch.setattr(lesson_bar.st, "session_state", {"answer": value})
-    lesson_bar._answer("answer", *lesson_bar._limits(asked))
+    limits = lesson_bar._limits(classroom.lesson.steps[0].question)
+    lesson_bar._answer("answer", *limits)
     assert session_of(student).lesson.is_open_question
     assert not classroom.votes
 

@@ -7,8 +7,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from msgspec import structs
 from sklearn.svm import SVC
 
 from pages.state import lesson_files, lesson_run, table_store
@@ -59,7 +61,7 @@ def test_older_names_of_read_outs_are_read_as_their_keys(name):
 
 def drawing(**changes) -> dict:
     step = SHIPPED["10-to-a-chip.json"].steps[0]
-    return step["points"] | changes
+    return msgspec.to_builtins(step.points) | changes
 
 
 QUESTION = {"text": "How many?", "reveal": "So many."}
@@ -112,30 +114,29 @@ def step_through(app, run, number):
     question, step = run.question, run.step
     shown = " ".join(text.value for text in app.markdown).replace("\\", "")
     assert "{before" not in shown
-    assert step["title"] in shown
+    assert step.title in shown
     if question is None:
         return
     assert control(app, "button", "lesson_next").disabled if not last(run) else True
     found = run.readouts()
     key = f"lesson_answer_{number}"
-    if "choices" in question:
-        right = run.right_choices(found)
-        assert len(right) == 1, step["title"]
+    right = run.right(found)
+    if question.choices:
+        assert len(right) == 1, step.title
         control(app, "radio", key).set_value(right[0])
     elif run.asks_place:
         assert control(app, "button", f"{key}_sent").disabled
-        run.mark = run.places[number][0]
+        run.mark = right[0]
         app.run()
     else:
-        value = run.right_number(found)
-        assert math.isfinite(value)
-        control(app, "number_input", key).set_value(round(value, 6))
+        assert math.isfinite(right)
+        control(app, "number_input", key).set_value(round(right, 6))
     control(app, "button", f"{key}_sent").click().run()
     sound(app)
     assert run.answers[number] is not None
-    right = "Your mark is 0 away" if run.asks_place else "as predicted"
-    assert right in " ".join(box.value for box in app.success)
-    text = lesson_run.filled(question["reveal"], found)
+    words = "Your mark is 0 away" if run.asks_place else "as predicted"
+    assert words in " ".join(box.value for box in app.success)
+    text = lesson_run.filled(question.reveal, found)
     assert text in "".join(m.value for m in app.markdown).replace("\\", "")
 
 
@@ -210,8 +211,8 @@ def test_what_changes_after_begin_is_what_the_answer_changes():
     assert not app.error
     (data,) = visit.lessons.values()
     (step,) = lesson_files.read(data).steps
-    assert step["state"] == {"data": "circles", "lam": "0.02"}
-    assert step["question"]["then"] == {"lam": "0.003"} and step["free"] == ["lam"]
+    assert step.state == {"data": "circles", "lam": "0.02"}
+    assert step.question.then == {"lam": "0.003"} and step.free == ["lam"]
     run = Run(lesson_files.read(data), visit.choice)
     assert run.choice_of("before").values["lam"] == 0.02
     assert run.choice_of("after").values["lam"] == 0.003
@@ -252,8 +253,8 @@ def test_half_a_line_of_answers_is_refused_and_none_is_lost(cells, missing):
     typed(app, 1, text="No", measure="n_nonzeros", at_least=3)
     written(app, "choices")
     (data,) = session_of(app).lessons.values()
-    choices = lesson_files.read(data).steps[0]["question"]["choices"]
-    assert [one["text"] for one in choices] == ["Yes", "No"]
+    choices = lesson_files.read(data).steps[0].question.choices
+    assert [one.text for one in choices] == ["Yes", "No"]
 
 
 @pytest.mark.parametrize("name", SHIPPED)
@@ -269,16 +270,8 @@ def test_a_lesson_that_is_opened_and_saved_step_by_step_stays_the_same(name):
         sound(control(app, "button", "lesson_save").click().run())
         assert not app.error
     again = lesson_files.read(visit.lessons[name])
-    changed = [step | {"title": f"{step['title']}!"} for step in SHIPPED[name].steps]
-    assert plain(again.steps) == plain(changed)
-
-
-def plain(steps):
-    """Steps without what a file may leave out."""
-    text = (
-        json.dumps(steps).replace(', "of": "after"', "").replace(', "within": 0.0', "")
-    )
-    return json.loads(text)
+    titled = [structs.replace(s, title=f"{s.title}!") for s in SHIPPED[name].steps]
+    assert again.steps == titled
 
 
 #: Values that fulfil a lesson's task.
@@ -323,7 +316,7 @@ def test_every_task_is_fulfilled_by_values_that_its_step_leaves_free():
         (name, i): step
         for name, lesson in SHIPPED.items()
         for i, step in enumerate(lesson.steps)
-        if "task" in step
+        if step.task
     }
     assert tasks.keys() == SOLUTIONS.keys()
     for (name, number), step in tasks.items():
@@ -334,7 +327,7 @@ def test_every_task_is_fulfilled_by_values_that_its_step_leaves_free():
         assert visit.lesson.at == number and not app.success
         before, solution = visit.choice.values, SOLUTIONS[name, number]
         changed = {k for k, v in solution.items() if before.get(k) != v}
-        assert changed <= set(step["free"])
+        assert changed <= set(step.free)
         visit.choice = replace(visit.choice, values=before | solution)
         assert [box.value for box in sound(app.run()).success] == ["Done."]
 
@@ -509,8 +502,8 @@ def test_a_sheet_has_what_is_asked_what_is_measured_and_what_is_said(name):
     for lesson in lessons:
         assert lesson.title in text and lesson.aim in text
     for step in lessons[0].steps * bool(name):
-        question = step.get("question", {"text": "", "expect": "", "reveal": ""})
-        for part in question["text"], question["expect"], question["reveal"]:
+        asked = step.question
+        for part in (asked.text, asked.expect, asked.reveal) if asked else ():
             assert all(words in text for words in re.split(r"\{.*?\}", part))
     measured = {"02-fusion.json": "Right: 5, within 0.", "": "1 to 12"}
     measured["06-invented-cases.json"] = "Right: within 0.4 of (-0.34, 0.49)."

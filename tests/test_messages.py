@@ -169,7 +169,7 @@ def _free(part):
 
 
 @pytest.mark.parametrize(
-    "kind", [state_file.Saved, lesson_files._File, canvas.Message], ids=str
+    "kind", [state_file.Saved, lesson_files.Lesson, canvas.Message], ids=str
 )
 def test_every_number_has_ends(kind):
     free = msgspec.defstruct("Free", [("x", list[int | None])], bases=(Record,))

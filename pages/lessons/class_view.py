@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.state import lesson_run, session
 from pages.state.context import resolve
-from pages.state.lesson_files import Lesson
+from pages.state.lesson_files import Lesson, Question, Readouts
 from pages.ui import lesson_bar, qr
 from pages.ui.elements import download, problems_shown, table_popover
 from pages.ui.lesson_bar import as_markdown
@@ -72,14 +72,14 @@ def _csv(classroom: Classroom) -> bytes:
     for vote in classroom.votes:
         step = vote.lesson.steps[vote.step]
         answer = vote.answer
-        if "choices" in step["question"]:
-            answer = step["question"]["choices"][answer]["text"]
-        elif "point" in step["question"]:
+        if step.question.choices:
+            answer = step.question.choices[answer].text
+        elif step.question.point:
             answer = "({:g}, {:g})".format(*answer)
         elif answer == round(answer):
             answer = int(answer)
         at = pd.Timestamp(vote.time, unit="s").isoformat(timespec="seconds") + "Z"
-        number = f"{vote.step + 1}. {step['title']}"
+        number = f"{vote.step + 1}. {step.title}"
         rows.append((at, vote.lesson.title, number, vote.vote, answer))
     names = ["time", "lesson", "step", "vote", "answer"]
     return as_csv(pd.DataFrame(rows, columns=names, dtype=object))
@@ -110,10 +110,10 @@ def _counts(classroom: Classroom) -> None:
     st.caption(f"{plural(counts.n_here, 'student')} here, no names are kept.")
     rows = [
         {
-            "Step": f"{i + 1}. {step['title']}",
+            "Step": f"{i + 1}. {step.title}",
             "Here": counts.steps[i],
-            "Answered": str(len(answers.get(i, ()))) if "question" in step else "",
-            "Task done": str(counts.reached[i]) if "task" in step else "",
+            "Answered": str(len(answers.get(i, ()))) if step.question else "",
+            "Task done": str(counts.reached[i]) if step.task else "",
         }
         for i, step in enumerate(steps)
     ]
@@ -121,7 +121,7 @@ def _counts(classroom: Classroom) -> None:
         format="%d", min_value=0, max_value=max(1, counts.n_here)
     )
     st.dataframe(rows, hide_index=True, column_config={"Here": here})
-    if asked := [i for i, step in enumerate(steps) if "question" in step]:
+    if asked := [i for i, step in enumerate(steps) if step.question]:
         _answers(classroom, asked, counts)
     if classroom.votes:
         make = partial(_csv, classroom)
@@ -143,8 +143,8 @@ def _steer(classroom: Classroom) -> None:
     if not classroom.is_held:
         return
     at, steps = classroom.at, classroom.lesson.steps
-    stage = classroom.stage(at) if "question" in steps[at] else classes.SHOWN
-    st.markdown(f"Now: **{at + 1}. {as_markdown(steps[at]['title'])}**")
+    stage = classroom.stage(at) if steps[at].question else classes.SHOWN
+    st.markdown(f"Now: **{at + 1}. {as_markdown(steps[at].title)}**")
     is_vote = stage in (classes.FIRST_VOTE, classes.SECOND_VOTE)
     moves = {
         "Step back": (at - 1, None, at > 0),
@@ -172,7 +172,7 @@ def _steer(classroom: Classroom) -> None:
 def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
     """The answers of each vote to a question, and what is right when it is shown."""
     steps = classroom.lesson.steps
-    titles = {i: f"{i + 1}. {steps[i]['title']}" for i in asked}
+    titles = {i: f"{i + 1}. {steps[i].title}" for i in asked}
     here = classroom.at if classroom.at in asked else asked[0]
     step = st.selectbox(
         "Answers to",
@@ -181,7 +181,7 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
         format_func=titles.get,
         key=f"class_step_{here}",
     )
-    question, key = steps[step]["question"], (classroom.code, classroom.lesson, step)
+    question, key = steps[step].question, (classroom.code, classroom.lesson, step)
     votes = {
         f"Vote {i}" if counts.second.get(step) else "Answers": sent[step]
         for i, sent in enumerate((counts.answers, counts.second), 1)
@@ -192,7 +192,7 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
         values, right, rows = session.remembered(
             "class_question", key, lambda: _fitted(classroom.lesson, step)
         )
-        text = as_markdown(lesson_run.filled(question["text"], values))
+        text = as_markdown(lesson_run.filled(question.text, values))
         sizes = (plural(len(sent), "answer") for sent in votes.values())
         st.caption(f"{', then '.join(sizes) or 'No answers yet'}: {text}")
     is_shown = classroom.stage(step) == classes.SHOWN
@@ -203,10 +203,10 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
 
 
 def _drawn(
-    question: Mapping[str, Any], votes: Mapping[str, list[Any]], right: Any, rows: Any
+    question: Question, votes: Mapping[str, list[Any]], right: Any, rows: Any
 ) -> None:
     """A chart of each vote: choices as bars, places as heat, numbers on a line."""
-    if "choices" not in question and "point" not in question:
+    if question.number:
         sent = (
             f"{name}: {', '.join(map(plain_number, vote))}"
             for name, vote in votes.items()
@@ -216,21 +216,21 @@ def _drawn(
         return
     for part, (name, vote) in zip(st.columns(2), votes.items(), strict=False):
         part.caption(name)
-        if "point" in question:
+        if question.point:
             figure = figures.answer_places(vote, right or [], rows)
             words = "Places, table below"
         else:
-            texts = [choice["text"] for choice in question["choices"]]
+            texts = [choice.text for choice in question.choices]
             sizes = [vote.count(i) for i in range(len(texts))]
             figure = figures.answer_counts(texts, sizes, right or [])
             words = f"{name}: " + "; ".join(map("{}: {}".format, texts, sizes))
         part.plotly_chart(figure, key=f"class_{name}", alt=words)
-    if "point" in question:
+    if question.point:
         sent = [(name, *place) for name, vote in votes.items() for place in vote]
         table_popover(pd.DataFrame(sent, columns=["vote", "x", "y"]))
 
 
-def _fitted(lesson: Lesson, step: int) -> tuple[lesson_bar.Values, Any, Any]:
+def _fitted(lesson: Lesson, step: int) -> tuple[Readouts, Any, Any]:
     """Read-outs of a step's fits, what is right by them, and rows in the figure."""
     run = lesson_run.Run(lesson, session.get().choice, at=step)
     try:
@@ -238,7 +238,4 @@ def _fitted(lesson: Lesson, step: int) -> tuple[lesson_bar.Values, Any, Any]:
         rows = resolve(run.choice_of("before")).data.of("train")[0]
     finally:
         run.forget_drawings()
-    if run.asks_place:
-        return values, run.places[step], rows
-    right = run.right_choices if "choices" in run.question else run.right_number
-    return values, right(values), None
+    return values, run.right(values), rows if run.asks_place else None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import pandas as pd
 import streamlit as st
+from msgspec.structs import replace
 
 from pages.lessons import files
 from pages.state import (
@@ -23,7 +24,7 @@ from pages.state import (
 )
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.state.lesson_files import Lesson
+from pages.state.lesson_files import FORMAT, Lesson, Step
 from pages.ui import workspace
 from pages.ui.elements import download, kept_table, problems_shown
 from pages.ui.lesson_bar import as_markdown
@@ -71,7 +72,7 @@ _AS_LABELS = {
     **{"Object missing required field": "fill in", "array of length": "a count"},
     "Expected str of length >= 1": "it is empty; fill it in",
 }
-_NEW = Lesson("My lesson", 10, "What the class should see.", [])
+_NEW = Lesson(FORMAT, "My lesson", 10, "What the class should see.", [])
 
 
 @dataclass
@@ -151,7 +152,7 @@ def _step(lesson: Lesson, name: str, at: int) -> None:
     """A step, and what can be done to it."""
     steps, step = lesson.steps, lesson.steps[at]
     row = st.container(horizontal=True, vertical_alignment="center")
-    row.markdown(as_markdown(f"{at + 1}. {step['title']}"))
+    row.markdown(as_markdown(f"{at + 1}. {step.title}"))
     left = steps[:at] + steps[at + 1 :]
     moves = {
         "Up": [*left[: at - 1], step, *left[at - 1 :]] if at else None,
@@ -185,7 +186,8 @@ def _write(made: Draft, lesson: Lesson, name: str) -> None:
     """The fields of a step, and the button that keeps it."""
     steps, visit = lesson.steps, session.get()
     choice = visit.choice
-    old = {} if made.at is None else steps[made.at]
+    before = None if made.at is None else steps[made.at]
+    old = msgspec.to_builtins(before) or {}
     st.markdown(f"**Step {made.at + 1}**" if old else "**A new step**")
     st.caption(
         "It begins with what Explore shows now. If an answer is to change the "
@@ -197,7 +199,7 @@ def _write(made: Draft, lesson: Lesson, name: str) -> None:
     )
     if not is_kept:
         _beginning(made, choice)
-    entry = _fields(old, key, _controls(old if is_kept else {}, choice))
+    entry = _fields(old, key, _controls(before if is_kept else None, choice))
     row = st.container(horizontal=True)
     row.button(
         "Save the step",
@@ -249,11 +251,11 @@ def _beginning(made: Draft, choice: Choice) -> None:
         message(st.caption, f"The step begins with: {shown}.")
 
 
-def _controls(step: Mapping[str, Any], choice: Choice) -> dict[str, str]:
+def _controls(step: Step | None, choice: Choice) -> dict[str, str]:
     """Labels of the controls of the method that the step has, by name."""
     shown = lesson_files.state_of(step, "step") if step else choice
     labels = {param.name: param.label for param in resolve(shown).params}
-    return {name: name for name in step.get("free", ())} | labels
+    return {name: name for name in (step and step.free) or ()} | labels
 
 
 def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
@@ -336,7 +338,7 @@ def _place(asked: Mapping[str, Any], kind: str, key: str) -> dict[str, Any]:
     answer["within"] = columns[2].number_input(
         "Right within",
         min_value=0.0,
-        value=float(asked.get("within", 1.0)),
+        value=float(asked.get("within", 0.0 if asked else 1.0)),
         help="Distance of a number, or of a place in the units of the axes.",
         **_kept(key, "within"),
     )
@@ -420,8 +422,7 @@ def _state(choice: Choice) -> dict[str, Any]:
 
 def _written(lesson: Lesson) -> bytes:
     """The lesson as a file that can be opened again."""
-    content = {"format": lesson_files.FORMAT, **asdict(lesson)}
-    data = msgspec.json.format(msgspec.json.encode(content), indent=1)
+    data = msgspec.json.format(msgspec.json.encode(lesson), indent=1)
     try:
         lesson_files.read(data)
     except SmpcoreError as problem:

@@ -149,36 +149,34 @@ def _link(name: str) -> str:
 def _asked(run: Run, at: int) -> str:
     """The question or task of a step, with read-outs where it quotes them."""
     run.at = at
-    text = (run.question or run.step.get("task", {})).get("text", "")
+    text = run.step.asked
     return filled(text, run.readouts() if "{" in text else {})
 
 
 def _step(run: Run, at: int) -> Section:
     """A step: what is asked, what is measured, and what is said then."""
-    title, asked = f"{at + 1}. {run.lesson.steps[at]['title']}", _asked(run, at)
+    title, asked = f"{at + 1}. {run.lesson.steps[at].title}", _asked(run, at)
     if run.question is None:
-        text = filled(run.step["text"], run.readouts())
+        text = filled(run.step.text, run.readouts())
         return Section(title, [f"Task: {asked}" if asked else text])
     values, question = run.readouts(), run.question
-    blocks = [f"Question: {asked}"]
-    if "choices" in question:
-        right = run.right_choices(values)
+    blocks, right = [f"Question: {asked}"], run.right(values)
+    if question.choices:
         blocks.append(
             [
-                {"answer": one["text"], "right": "yes" * (i in right)}
+                {"answer": one.text, "right": "yes" * (i in right)}
                 | {"vote 1": "", "vote 2": ""}
-                for i, one in enumerate(question["choices"])
+                for i, one in enumerate(question.choices)
             ]
         )
     elif run.asks_place:
-        found = (f"({x:.2f}, {y:.2f})" for x, y in run.places[at])
-        within = plain_number(question["point"]["within"])
+        found = (f"({x:.2f}, {y:.2f})" for x, y in right)
+        within = plain_number(question.point.within)
         blocks.append(f"Right: within {within} of {' or '.join(found)}.")
     else:
-        row = READOUTS[question["number"]["measure"]]
-        within = plain_number(question["number"].get("within", 0))
-        right = row.text(run.right_number(values))
+        within = plain_number(question.number.within)
+        right = READOUTS[question.number.measure].text(right)
         blocks.append(f"Right: {right}, within {within}.")
-    if "expect" in question:
-        blocks.append(f"Expect, by its writer and not measured: {question['expect']}")
-    return Section(title, [*blocks, f"Say: {filled(question['reveal'], values)}"])
+    if question.expect:
+        blocks.append(f"Expect, by its writer and not measured: {question.expect}")
+    return Section(title, [*blocks, f"Say: {filled(question.reveal, values)}"])

@@ -6,16 +6,15 @@ A file may come from anywhere: every value is checked, and nothing in it is ever
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
+import numpy as np
 from msgspec import Meta
 
 from pages.state import links, state_file
@@ -50,6 +49,8 @@ _OLDER = {
 _NAMED = re.compile(
     r"\"(measure|show)\"\s*:\s*(\"\w+\"|\[[^][]{,500}\])|" + PLACEHOLDER.pattern
 )
+#: By name, before and after an answer, and their change.
+Readouts = Mapping[str, Mapping[str, float]]
 _Line = Annotated[str, Meta(min_length=1, max_length=100)]
 _Text = Annotated[str, Meta(min_length=1, max_length=2000)]
 _State = dict[str, str]
@@ -78,6 +79,13 @@ class _Condition(Record):
         if self.at_least is None and self.at_most is None:
             raise ValueError("a condition should have at_least or at_most")
 
+    def holds(self, readouts: Readouts) -> bool:
+        """Whether the read-out is between both; shares have rounding errors."""
+        value = readouts[self.of][self.measure]
+        low = -np.inf if self.at_least is None else self.at_least
+        high = np.inf if self.at_most is None else self.at_most
+        return low - 1e-9 <= value <= high + 1e-9
+
 
 _Conditions = Annotated[list[_Condition], Meta(min_length=1, max_length=10)]
 
@@ -104,8 +112,14 @@ class _Choice(_Texts):
     text: _Line
     when: _Conditions | None = None
 
+    def is_right(self, readouts: Readouts) -> bool:
+        """Whether all of its conditions hold; without any it is never right."""
+        return bool(self.when) and all(one.holds(readouts) for one in self.when)
 
-class _Question(_Texts):
+
+class Question(_Texts):
+    """Asks for one of three: a number, a choice, or a place in the figure."""
+
     text: _Text
     reveal: _Text
     #: What answers its writer expects: for the teacher's sheet alone.
@@ -113,6 +127,7 @@ class _Question(_Texts):
     number: _Number | None = None
     choices: Annotated[list[_Choice], Meta(min_length=2, max_length=8)] | None = None
     point: _Point | None = None
+    #: What the answer changes; without it the settings stay.
     then: _State | None = None
     show: Annotated[list[_Measure], Meta(min_length=1, max_length=5)] | None = None
 
@@ -122,7 +137,9 @@ class _Question(_Texts):
             raise ValueError("a question should have a number, choices or a point")
 
 
-class _Step(_Texts):
+class Step(_Texts):
+    """A text, and a task or a question perhaps."""
+
     title: _Line
     text: _Text
     state: _State | None = None
@@ -130,50 +147,37 @@ class _Step(_Texts):
     #: Controls that can be changed; without this list all can be.
     free: list[str] | None = None
     task: _Task | None = None
-    question: _Question | None = None
+    question: Question | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.task and self.question:
             raise ValueError("a step should have a task or a question, not both")
 
+    @property
+    def asked(self) -> str:
+        """The text of its question or task; empty if it has none."""
+        return getattr(self.question or self.task, "text", "")
 
-class _File(_Texts):
+
+class Lesson(_Texts):
+    """A lesson, as a file has it."""
+
     format: Literal[FORMAT]
     title: _Line
     minutes: Annotated[int, Meta(ge=1, le=240)]
     aim: _Text
-    steps: Annotated[list[_Step], Meta(min_length=1, max_length=30)]
+    steps: Annotated[list[Step], Meta(min_length=1, max_length=30)]
     #: A line for the list of lessons.
     story: Annotated[str, Meta(max_length=100)] = ""
 
 
-@dataclass(frozen=True)
-class Lesson:
-    """A lesson whose every value was checked.
-
-    Parameters
-    ----------
-    title, aim, story : str
-    minutes : int
-    steps : list of dict
-        As files have them, see `_Step`.
-    """
-
-    title: str
-    minutes: int
-    aim: str
-    steps: list[dict[str, Any]]
-    story: str = ""
-
-
 def read(data: bytes) -> Lesson:
     """Read a lesson file from anywhere."""
-    content = json_files.decode(_with_keys(data), _File, "lesson file", MOST_BYTES)
-    steps = msgspec.to_builtins(content.steps)
-    for number, step in enumerate(steps, 1):
+    lesson = json_files.decode(_with_keys(data), Lesson, "lesson file", MOST_BYTES)
+    for number, step in enumerate(lesson.steps, 1):
         _check_step(step, f"lesson file's step {number}")
-    return Lesson(content.title, content.minutes, content.aim, steps, content.story)
+    return lesson
 
 
 def _with_keys(data: bytes) -> bytes:
@@ -186,18 +190,18 @@ def _with_keys(data: bytes) -> bytes:
     return _NAMED.sub(renamed, text).encode("utf-8", "surrogateescape")
 
 
-def _check_step(step: dict[str, Any], place: str) -> None:
+def _check_step(step: Step, place: str) -> None:
     """Refuse a step whose states, controls or placeholders are not here."""
-    then = step.get("question", {}).get("then", {})
-    if points_of(step, place) and "data" in {**step.get("state", {}), **then}:
+    then = (step.question and step.question.then) or {}
+    if points_of(step, place) and "data" in {**(step.state or {}), **then}:
         json_files.refuse(place, "has points and names data; remove one of them")
     for moment in {}, then:
         state_of(step, place, moment)
-    if unknown := sorted(set(step.get("free", ())) - _controls()):
+    if unknown := sorted(set(step.free or ()) - _controls()):
         names = list_names(unknown, longest=40)
         json_files.refuse(place, f"frees controls that are not here: {names}")
-    for moment, name in PLACEHOLDER.findall(json.dumps(step, ensure_ascii=False)):
-        if name not in _MEASURED or (moment != "before" and "question" not in step):
+    for moment, name in PLACEHOLDER.findall(msgspec.json.encode(step).decode()):
+        if name not in _MEASURED or (moment != "before" and step.question is None):
             shown = f"{moment}.{name}"[:60]
             json_files.refuse(place, f"shows a read-out that is not here: {shown}")
 
@@ -213,11 +217,9 @@ def _controls() -> set[str]:
     return names | {f"d.{p.name}" for info in BUNDLED.values() for p in info.params}
 
 
-def state_of(
-    step: Mapping[str, Any], name: str, then: Mapping[str, str] | None = None
-) -> Choice:
+def state_of(step: Step, name: str, then: Mapping[str, str] | None = None) -> Choice:
     """The choice that a step begins with; of drawn points all but their table."""
-    query = {**step.get("state", {}), **(then or {})}
+    query = {**(step.state or {}), **(then or {})}
     if of_visit := query.keys() & {"mine", "opened", "open"}:
         json_files.refuse(name, f"sets {min(of_visit)}, which each visitor has anew")
     return links.read_all(query, name)
@@ -260,10 +262,6 @@ def _files(folder: str) -> list[Path]:
     return [path for path in paths if server_files.is_inside(path, home)][:MOST_FILES]
 
 
-def points_of(
-    step: Mapping[str, Any], name: str = "lesson"
-) -> tuple[Dataset, Split] | None:
+def points_of(step: Step, name: str = "lesson") -> tuple[Dataset, Split] | None:
     """The drawing of a step, as a table with its parts; None if it has none."""
-    if points := step.get("points"):
-        return state_file.read_points(msgspec.convert(points, Points), name)
-    return None
+    return step.points and state_file.read_points(step.points, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from pages.state import lesson_files, links, session, table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
-from pages.state.lesson_files import PLACEHOLDER, Lesson
+from pages.state.lesson_files import PLACEHOLDER, Lesson, Question, Readouts, Step
 from pages.state.session import Live
 from pages.work import classes, visitors
 from pages.work.classes import Student
@@ -19,23 +18,7 @@ from pages.work.fits import Fitted, measured
 from smpcore.readouts import READOUTS
 
 
-def holds(
-    conditions: list[Mapping[str, Any]] | None,
-    readouts: Mapping[str, Mapping[str, float]],
-) -> bool:
-    """Whether all conditions hold; None holds never."""
-    if conditions is None:
-        return False
-    values = [readouts[one.get("of", "after")][one["measure"]] for one in conditions]
-    limits = [
-        (one.get("at_least", -np.inf), one.get("at_most", np.inf)) for one in conditions
-    ]
-    # Shares are rounding errors away from the limits that they reach.
-    pairs = zip(values, limits, strict=True)
-    return all(low - 1e-9 <= value <= high + 1e-9 for value, (low, high) in pairs)
-
-
-def filled(text: str, readouts: Mapping[str, Mapping[str, float]]) -> str:
+def filled(text: str, readouts: Readouts) -> str:
     """A text with read-outs in place of its placeholders."""
 
     def value(match: Any) -> str:
@@ -48,12 +31,12 @@ def filled(text: str, readouts: Mapping[str, Mapping[str, float]]) -> str:
     return PLACEHOLDER.sub(value, text)
 
 
-def places(question: Mapping[str, Any], before: Any, after: Any) -> list[list[float]]:
+def places(question: Question, before: Any, after: Any) -> list[list[float]]:
     """Where the prototypes are that a question about a place asks for."""
     old, new = before.prototypes, after.prototypes
     if after.kind_of_prototype == "direction" or new.shape[1] != 2:
         return []
-    if question["point"].get("of") == "change":
+    if question.point.of == "change":
         far = np.linalg.norm(new[:, None] - old[None], axis=2).min(axis=1)
         new = new[[int(far.argmax())]]
     return new.tolist()
@@ -108,14 +91,14 @@ class Run:
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
     @property
-    def step(self) -> Mapping[str, Any]:
+    def step(self) -> Step:
         """The step that is shown."""
         return self.lesson.steps[self.at]
 
     @property
-    def question(self) -> Mapping[str, Any] | None:
+    def question(self) -> Question | None:
         """The question of the step."""
-        return self.step.get("question")
+        return self.step.question
 
     @property
     def answer(self) -> Any:
@@ -144,7 +127,7 @@ class Run:
     @property
     def asks_place(self) -> bool:
         """Whether the question of the step asks for a place in the figure."""
-        return "point" in (self.question or {})
+        return self.question is not None and self.question.point is not None
 
     @property
     def link(self) -> dict[str, str]:
@@ -167,17 +150,17 @@ class Run:
         """
         if name.startswith("v."):
             return False
-        free = self.step.get("free")
-        return self.is_open_question or (free is not None and name not in free)
+        return self.is_open_question or not self.shows(name)
 
     def shows(self, name: str) -> bool:
         """Whether a control is there: a step that frees some has no others."""
-        free = self.step.get("free")
+        free = self.step.free
         return free is None or name in free or name.startswith("v.")
 
     def choice_of(self, moment: str) -> Choice:
         """The choice that the step begins with, or that its answer leads to."""
-        then = (self.question or {}).get("then") if moment == "after" else None
+        asked = self.question if moment == "after" else None
+        then = asked and asked.then
         chosen = lesson_files.state_of(self.step, f"step {self.at + 1}", then)
         now, token = session.get().choice, self._token()
         chosen = replace(chosen, **table_store.with_first(now, token))
@@ -186,7 +169,7 @@ class Run:
     def _token(self) -> str:
         """Of the table with the step's drawing, made when it is needed."""
         token = self.tokens.get(self.at, "")
-        if self.step.get("points"):
+        if self.step.points:
             dataset, division = lesson_files.points_of(self.step)
             token = table_store.keep(dataset, division, token)
             self.tokens[self.at] = token
@@ -216,31 +199,27 @@ class Run:
 
     def measured(self, context: Context, estimator: Any) -> dict[str, float]:
         """Read-outs of a fit, among them all that the step names."""
-        request = context.data, context.method.key, context.values
-        return measured(Fitted(*request, estimator), str(self.step))
+        return measured(Fitted(*context.request, estimator), str(self.step))
 
-    def right_choices(self, values: Mapping[str, Mapping[str, float]]) -> list[int]:
-        """Places of the choices whose conditions hold for the read-outs."""
-        choices = (self.question or {}).get("choices", ())
-        return [i for i, one in enumerate(choices) if holds(one.get("when"), values)]
+    def right(self, values: Readouts) -> Any:
+        """What the question asks for: a number, or lists of choices or of places."""
+        number, choices = self.question.number, self.question.choices
+        if self.asks_place:
+            return self.places[self.at]
+        if number:
+            return values[number.of][number.measure]
+        return [i for i, one in enumerate(choices) if one.is_right(values)]
 
-    def right_number(self, values: Mapping[str, Mapping[str, float]]) -> float:
-        """The number that the question asks for."""
-        asked = self.question["number"]
-        return values[asked.get("of", "after")][asked["measure"]]
-
-    def is_right(self, values: Mapping[str, Mapping[str, float]]) -> bool:
+    def is_right(self, values: Readouts) -> bool:
         """Whether the visitor's answer agrees with the read-outs."""
-        answer = self.answer
+        answer, question, right = self.answer, self.question, self.right(values)
         if answer is None:
             return False
-        if "choices" in self.question:
-            return answer in self.right_choices(values)
         if self.asks_place:
-            far = nearest(answer, self.places[self.at])
-            return far <= self.question["point"]["within"]
-        within = self.question["number"].get("within", 0.0)
-        return bool(abs(answer - self.right_number(values)) <= within + 1e-9)
+            return nearest(answer, right) <= question.point.within
+        if question.choices:
+            return answer in right
+        return bool(abs(answer - right) <= question.number.within + 1e-9)
 
 
 def current() -> Run | None:
@@ -263,8 +242,7 @@ def start(lesson: Lesson, student: Student | None = None, **more: Any) -> None:
     if student:  # a reload has lost what the visit remembered, the class has not
         room, student.left = student.classroom, False
         run.answers, run.second = student.answers, student.second
-        run.reached, run.turns = student.reached.copy(), room.turns
-        run.changes = room.changes
+        run.reached, run.turns, run.changes = student.reached, room.turns, room.changes
         at = room.at if room.is_held else student.step
     go(at)
 
@@ -306,7 +284,7 @@ def go(index: int) -> None:
     if run.student:
         run.student.step = run.at
     _show(run.choice_of("before" if run.is_open_question else "after"))
-    settings = links.removed_settings(run.step.get("state", {}))
+    settings = links.removed_settings(run.step.state or {})
     session.get().notices.extend(settings)
 
 
@@ -349,8 +327,7 @@ def check_task() -> bool | None:
     if not fit.wait(0.0):
         return run.at in run.reached or None
     values = run.measured(context, fit.estimator)
-    if holds(run.step["task"]["reach"], {"after": values, "before": values}):
+    readouts = {"after": values, "before": values}
+    if all(one.holds(readouts) for one in run.step.task.reach):
         run.reached.add(run.at)
-        if run.student:
-            run.student.reached.add(run.at)
     return run.at in run.reached

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.state import lesson_files, lesson_run, session
-from pages.state.lesson_files import Lesson
+from pages.state.lesson_files import Lesson, Question, Readouts
 from pages.state.lesson_run import Run
 from pages.ui.elements import problems_shown
 from pages.ui.text import MEANINGS, escape_markdown
@@ -21,8 +21,6 @@ from smpcore.readouts import READOUTS
 
 #: A formula of a lesson; the signs that Markdown reads otherwise are in none.
 _FORMULA = re.compile(r"(\$[^$`\[\]<!\n]{1,200}\$)")
-#: Read-outs by name, before and after an answer.
-Values = Mapping[str, Mapping[str, float]]
 
 
 def as_markdown(text: str) -> str:
@@ -115,24 +113,24 @@ def begin_by_link() -> None:
 
 def _texts(run: Run) -> None:
     """Text, task, question or reveal of the step."""
-    texts = [run.step["text"], (run.question or run.step.get("task", {})).get("text")]
-    is_filled = any("{before." in text for text in texts if text)
+    step, asked = run.step, run.step.asked
     is_shown = run.question is not None and not run.is_open_question
-    values = run.readouts() if is_filled or is_shown else {}
-    texts = [lesson_run.filled(text, values) for text in texts if text]
-    st.markdown(f"**{as_markdown(run.step['title'])}**\n\n{as_markdown(texts[0])}")
-    if len(texts) == 1:
-        return
-    if run.question is None:
-        _task(texts[1])
+    values = run.readouts() if is_shown or "{before." in step.text + asked else {}
+    text, asked = (lesson_run.filled(text, values) for text in (step.text, asked))
+    st.markdown(f"**{as_markdown(step.title)}**\n\n{as_markdown(text)}")
+    if step.task:
+        _task(asked)
     elif is_shown:
-        _reveal(run, values, texts[1])
+        _reveal(run, values, asked)
+    elif run.question is None:
+        return
     elif run.stage == classes.CLOSED:
         st.info("Wait here: your teacher opens the question.")
     elif run.is_answered:
-        _sent(run, texts[1])
+        st.markdown(as_markdown(asked))
+        st.info(f"Sent: {_words(run)}. Wait: your teacher shows what is measured.")
     else:
-        _question(run, texts[1])
+        _question(run, asked)
 
 
 def _task(text: str) -> None:
@@ -144,16 +142,10 @@ def _task(text: str) -> None:
         st.success("Done.", icon=":material/check:")
 
 
-def _sent(run: Run, text: str) -> None:
-    """What was answered, until the teacher shows what is right."""
-    st.markdown(as_markdown(text))
-    st.info(f"Sent: {_words(run)}. Wait: your teacher shows what is measured.")
-
-
 def _words(run: Run) -> str:
     """The visitor's last answer in words."""
-    if "choices" in run.question:
-        return as_markdown(run.question["choices"][run.answer]["text"])
+    if run.question.choices:
+        return as_markdown(run.question.choices[run.answer].text)
     if run.asks_place:
         return "({}, {})".format(*(plain_number(value, 3) for value in run.answer))
     return plain_number(run.answer)
@@ -172,8 +164,8 @@ def _question(run: Run, text: str) -> None:
         return
     with st.form(f"lesson_form_{run.at}", border=False):
         st.markdown(as_markdown(text))
-        if "choices" in question:
-            texts = [as_markdown(choice["text"]) for choice in question["choices"]]
+        if question.choices:
+            texts = [as_markdown(choice.text) for choice in question.choices]
             st.radio(
                 "Your prediction",
                 range(len(texts)),
@@ -182,7 +174,7 @@ def _question(run: Run, text: str) -> None:
                 key=key,
             )
         else:
-            row = READOUTS[question["number"]["measure"]]
+            row = READOUTS[question.number.measure]
             unit = f" ({row.unit})" if row.unit == "%" else ""
             label = f"Your prediction: {row.label.lower()}{unit}"
             options = {"value": None, "step": 1.0, "format": "%g", "width": 260}
@@ -197,12 +189,12 @@ def _question(run: Run, text: str) -> None:
         )
 
 
-def _limits(question: Mapping[str, Any]) -> tuple[float, float]:
+def _limits(question: Question) -> tuple[float, float]:
     """The least and the most that can be answered: a percentage is of 100."""
-    asked = question.get("number", {})
-    is_share = asked and READOUTS[asked["measure"]].unit == "%"
+    asked = question.number
+    is_share = asked and READOUTS[asked.measure].unit == "%"
     most = 100.0 if is_share else _MOST_NUMBER
-    return 0.0 if is_share and asked.get("of") != "change" else -most, most
+    return 0.0 if is_share and asked.of != "change" else -most, most
 
 
 def _place(run: Run, text: str, key: str) -> None:
@@ -233,17 +225,17 @@ def _answer(key: str, least: float, most: float) -> None:
             lesson_run.answer(value)
 
 
-def _reveal(run: Run, values: Values, text: str) -> None:
+def _reveal(run: Run, values: Readouts, text: str) -> None:
     """What was answered, what is right, and the read-outs before and after."""
     st.caption(as_markdown(text))
     question = run.question
     right = run.is_right(values)
     (st.success if right else st.info)(_verdict(run, values, right))
-    st.markdown(as_markdown(lesson_run.filled(question["reveal"], values)))
-    if "then" not in question:
+    st.markdown(as_markdown(lesson_run.filled(question.reveal, values)))
+    if question.then is None:
         return
     with st.container(horizontal=True):
-        for name in question.get("show", lesson_run.USUAL):
+        for name in question.show or lesson_run.USUAL:
             row = READOUTS[name]
             before, after = values["before"][name], values["after"][name]
             st.metric(
@@ -257,26 +249,25 @@ def _reveal(run: Run, values: Values, text: str) -> None:
             )
 
 
-def _verdict(run: Run, values: Values, right: bool) -> str:
+def _verdict(run: Run, values: Readouts, is_right: bool) -> str:
     """The answer beside what the fits say, in a sentence."""
-    question, answer = run.question, run.answer
-    if "choices" in question:
-        texts = [as_markdown(choice["text"]) for choice in question["choices"]]
-        true = "; ".join(texts[i] for i in run.right_choices(values)) or "none of these"
+    question, answer, right = run.question, run.answer, run.right(values)
+    if question.choices:
+        texts = [as_markdown(choice.text) for choice in question.choices]
+        true = "; ".join(texts[i] for i in right) or "none of these"
     elif run.asks_place:
-        far = lesson_run.nearest(answer or [0.0, 0.0], run.places[run.at])
-        within = plain_number(question["point"]["within"], 3)
+        far = lesson_run.nearest(answer or [0.0, 0.0], right)
+        within = plain_number(question.point.within, 3)
         if not math.isfinite(far):
             return "Measured: no prototype has a place in this figure."
         if answer is None:
             return "The stars are in the figure; you have marked no place."
         return f"Your mark is {plain_number(far, 2)} away; within {within} is right."
     else:
-        row = READOUTS[question["number"]["measure"]]
-        true = row.text(run.right_number(values))
+        true = READOUTS[question.number.measure].text(right)
     if answer is None:
         return f"Measured: {true} (you gave no answer)."
-    agrees = "as predicted" if right else f"your prediction: {_words(run)}"
+    agrees = "as predicted" if is_right else f"your prediction: {_words(run)}"
     return f"Measured: {true} ({agrees})."
 
 
@@ -284,7 +275,7 @@ def _way_on(run: Run) -> None:
     """Back, on and out; a question has to be answered before the next step."""
     row = st.container(horizontal=True, vertical_alignment="center")
     last = run.at == len(run.lesson.steps) - 1
-    skips = "task" in run.step and run.at not in run.reached
+    skips = run.step.task is not None and run.at not in run.reached
     back = {"on_click": _go, "args": (run.at - 1,), "disabled": run.at == 0}
     row.button("Back", key="lesson_back", **back)
     if not last:

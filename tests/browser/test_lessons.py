@@ -57,15 +57,15 @@ def mark_a_place(page):
 
 def answer(page, question):
     """Answer a question without the mouse, rightly or not."""
-    if "point" in question:
+    if question.point:
         mark_a_place(page)
         tab_to(page, "Answer")
-    elif "choices" in question:
+    elif question.choices:
         tab_to(page, "radio")
         page.keyboard.press("Space")
         tab_to(page, "Answer")
     else:
-        row = READOUTS[question["number"]["measure"]]
+        row = READOUTS[question.number.measure]
         unit = " (%)" if row.unit == "%" else ""
         tab_to(page, f"Your prediction: {row.label.lower()}{unit}")
         page.keyboard.type("7")
@@ -89,16 +89,16 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
     bar, steps = page.locator(".st-key-lesson"), LESSONS[number].steps
     for at, step in enumerate(steps, 1):
         expect(bar).to_contain_text(f"step {at} of {len(steps)}")
-        expect(bar).to_contain_text(step["title"])
+        expect(bar).to_contain_text(step.title)
         expect(page.locator(".st-key-lesson:focus-within")).to_have_count(1)
-        if "question" in step:
+        if step.question:
             # Predict first: no number of the model is on the screen.
             told = page.locator(".four > div, .numbers > div")
             expect(told.locator("dd", has_text=re.compile(r"\d"))).to_have_count(0)
             steps_of_fit = page.get_by_role("button", name="Play the fit")
             expect(steps_of_fit).to_be_disabled()
-            answer(page, step["question"])
-            said = "Your mark is" if "point" in step["question"] else "Measured: "
+            answer(page, step.question)
+            said = "Your mark is" if step.question.point else "Measured: "
             expect(bar).to_contain_text(said)
             if number == USUAL and at == 1:
                 expect(bar).to_contain_text("Measured: 5 (your prediction: 7).")
@@ -106,7 +106,7 @@ def test_every_lesson_is_walked_by_keyboard_alone(visit, number):
                 ghost = page.get_by_text("dashed: border before the answer")
                 expect(ghost).to_be_visible()
         if at < len(steps):
-            name = "Skip this task" if "task" in step else "Next"
+            name = "Skip this task" if step.task else "Next"
             if page.evaluate(FOCUSED).strip() != name:  # as after the step before
                 tab_to(page, name)
             page.keyboard.press("Enter")
