@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import streamlit
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
@@ -15,7 +16,7 @@ from pages.export import boards
 from pages.state import table_store
 from pages.state.choice import MINE
 from pages.state.session import Session
-from pages.ui import files
+from pages.ui import elements, files
 from pages.work import fits, study_pool, warmup
 from smpcore import Dataset
 
@@ -126,6 +127,16 @@ def bring(page: AppTest, data: str | bytes, name: str = "t.csv", place: int = 0)
     """The page once it has taken a file."""
     data = data.encode() if isinstance(data, str) else data
     return sound(page.file_uploader[place].set_value((name, data, "text/csv")).run())
+
+
+def sent_while_moving(monkeypatch, mount: Callable, key: str, message) -> dict:
+    """Mount a component that sends values while it moves; its data, after a message."""
+    mounts = []
+    monkeypatch.setattr(elements, "component", lambda _: lambda **o: mounts.append(o))
+    monkeypatch.setattr(streamlit, "session_state", {key: {"move": message}})
+    mount()
+    mounts[-1]["on_move_change"]()
+    return mounts[-1]["data"]
 
 
 def until(

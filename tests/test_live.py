@@ -4,11 +4,11 @@ import json
 import math
 import re
 import struct
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-import streamlit as st
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 from streamlit.testing.v1 import AppTest
@@ -21,7 +21,7 @@ from pages.ui import elements, readouts
 from pages.work import cache, fits, studies, visitors
 from smpcore import METHODS
 from smpcore.explain import doubts
-from tests.app import session_of
+from tests.app import opened, sent_while_moving, session_of
 
 SCHEMA = Draft202012Validator(
     json.loads(Path("assets/canvas/payload.schema.json").read_text("utf-8"))
@@ -261,14 +261,11 @@ HOSTILE += [{"value": math.inf}, {"value": [1]}, {"number": 3}]
 @pytest.fixture
 def mounted(monkeypatch):
     """What a message calls, and the data that the slider is mounted with."""
-    moved, mounts = [], []
-    monkeypatch.setattr(elements, "component", lambda _: lambda **o: mounts.append(o))
+    moved, slider = [], ("x", (-1.0, 3.0, 0.1), 0.5, "s")
 
     def send(message):
-        monkeypatch.setattr(st, "session_state", {"s": {"move": message}})
-        elements.live_slider("x", (-1.0, 3.0, 0.1), 0.5, "s", moved.append)
-        mounts[-1]["on_move_change"]()
-        return moved, mounts[-1]["data"]
+        mount = partial(elements.live_slider, *slider, moved.append)
+        return moved, sent_while_moving(monkeypatch, mount, "s", message)
 
     return send
 
@@ -302,15 +299,6 @@ def test_the_link_keeps_present_mode_until_it_is_left():
 
 
 def test_a_link_opens_in_present_mode_without_a_warning():
-    app = AppTest.from_function(_opened, default_timeout=60)
-    app.query_params["present"] = "1"
-    assert app.run().text[0].value == "True 0"
-
-
-def _opened():
-    import streamlit as st
-
-    from pages.state import session
-
-    visit = session.get()
-    st.text(f"{visit.live.present} {len(visit.notices)}")
+    page = opened({"present": "1"})
+    shown = decode(page.get("bidi_component")[0].proto.bytes)
+    assert shown["scene"]["present"] and shown["notices"] == []

@@ -4,13 +4,14 @@ import gc
 import io
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from pages.state import table_store
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
-from pages.work import cache, fits, store, tasks, visitors
+from pages.work import cache, store, tasks, visitors
 from pages.work.cache import Parts
 from smpcore import Dataset, read_table
 
@@ -31,8 +32,20 @@ def made_from_tables():
 
 @pytest.fixture
 def browser(monkeypatch):
+    """A visitor of whose tables nothing is left in the end."""
     monkeypatch.setattr(table_store._tables, "_owned", {})
     monkeypatch.setattr(visitors, "browser", lambda: "this one")
+    before = made_from_tables()
+    yield
+    assert made_from_tables() == before
+
+
+@pytest.fixture
+def choice(browser):
+    """A table of this visitor, from which parts were made."""
+    choice = Choice(data=MINE, token=table_store.keep(upload()))
+    assert resolve(choice).data
+    return choice
 
 
 def test_equal_rows_of_two_visitors_share_nothing():
@@ -44,21 +57,15 @@ def test_equal_rows_of_two_visitors_share_nothing():
         cache.forget(data)
 
 
-def test_after_delete_nothing_is_left_of_a_table(browser):
+def test_after_delete_nothing_is_left_of_a_table(choice):
     before = made_from_tables()
-    token = table_store.keep(upload())
-    choice = Choice(data=MINE, token=token, forbidden=("x",))
-    data = resolve(choice).data
-    assert fits.fit(data, choice.method, resolve(choice).values).finished()
-    assert fits.fit(resolve(Choice(data=MINE, token=token)).data, "smp", {}).finished()
-    assert made_from_tables() >= before + 4
-    del data
-    table_store.delete(token)
-    assert made_from_tables() == before
+    assert resolve(replace(choice, forbidden=("x",))).fit().finished()
+    assert resolve(choice).fit().finished()
+    assert made_from_tables() >= before + 2
+    table_store.delete(choice.token)
 
 
 def test_delete_finds_what_was_made_of_what_there_was_no_room_for(browser):
-    before = made_from_tables()
     names = [f"x{i}" for i in range(9)]
     rows = "\n".join(",".join(str(i * k % 7) for k in range(1, 10)) for i in range(80))
     text = ",".join(names) + "\n" + rows
@@ -68,12 +75,9 @@ def test_delete_finds_what_was_made_of_what_there_was_no_room_for(browser):
         cache.parts(table, cache.split_of(table, 0.2, 0.2, 0))
     del table
     table_store.delete(token)
-    assert made_from_tables() == before
 
 
-def test_delete_ends_what_is_under_way(browser):
-    token = table_store.keep(upload())
-    data = resolve(Choice(data=MINE, token=token)).data
+def test_delete_ends_what_is_under_way(choice):
     begun = threading.Event()
 
     @cache.memo(4)
@@ -85,31 +89,26 @@ def test_delete_ends_what_is_under_way(browser):
 
         return tasks.Task(work, study=dataset)
 
-    task = study(data.dataset)
+    task = study(resolve(choice).data.dataset)
     assert begun.wait(10.0)
-    table_store.delete(token)
+    table_store.delete(choice.token)
     assert task.wait(10.0)
 
 
-def test_an_idle_server_forgets_in_time(browser, monkeypatch):
-    before = made_from_tables()
+def test_an_idle_server_forgets_in_time(choice, monkeypatch):
     monkeypatch.setattr(store, "LOOK_SECONDS", 0.05)
     monkeypatch.setattr(table_store._tables, "seconds", 0.2)
     store._watch.cache_clear()
-    token = table_store.keep(upload())
-    assert resolve(Choice(data=MINE, token=token)).data
+    table_store.keep(upload())
     deadline = time.monotonic() + 20
     while table_store._tables._owned and time.monotonic() < deadline:
         time.sleep(0.02)
     time.sleep(0.1)
     assert not table_store._tables._owned
-    assert made_from_tables() == before
 
 
-def test_what_a_new_version_of_a_table_replaces_is_forgotten(browser):
+def test_what_a_new_version_of_a_table_replaces_is_forgotten(choice):
     before = made_from_tables()
-    token = table_store.keep(upload())
-    assert resolve(Choice(data=MINE, token=token)).data
-    assert table_store.keep(upload(), token=token) == token
-    assert made_from_tables() == before + 1
-    table_store.delete(token)
+    assert table_store.keep(upload(), token=choice.token) == choice.token
+    assert made_from_tables() < before, "the table alone, and no parts of it"
+    table_store.delete(choice.token)

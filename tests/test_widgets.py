@@ -5,10 +5,10 @@ import json
 import math
 import re
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
-import streamlit as st
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
@@ -20,7 +20,7 @@ from pages.ui import elements, qr, workspace
 from pages.work import studies
 from smpcore import SmpcoreError, load_dataset
 from smpcore.datasets import make_dataset, with_series
-from tests.app import kernels, opened, said, session_of, sound
+from tests.app import kernels, opened, said, sent_while_moving, session_of, sound
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -227,16 +227,12 @@ def drawing():
 @pytest.fixture
 def pad(monkeypatch):
     """What a message makes of a channel of zeros."""
-    mounts = []
-    monkeypatch.setattr(elements, "component", lambda _: lambda **o: mounts.append(o))
 
     def send(values):
-        drawn = np.zeros((9, 40))
-        state = {"pad": {"move": {"number": 2, "value": values}}}
-        monkeypatch.setattr(st, "session_state", state)
-        edits._channel(resolve(Choice(data="series")), drawn, 1, "pad")
-        mounts[-1]["on_move_change"]()
-        return drawn, mounts[-1]["data"]
+        drawn, message = np.zeros((9, 40)), {"number": 2, "value": values}
+        context = resolve(Choice(data="series"))
+        mount = partial(edits._channel, context, drawn, 1, "pad")
+        return drawn, sent_while_moving(monkeypatch, mount, "pad", message)
 
     return send
 
