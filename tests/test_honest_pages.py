@@ -144,7 +144,7 @@ def test_opening_the_test_set_is_in_state_file_report_and_bundle(times):
 @pytest.mark.parametrize("page", ["prototypes", "performance", "apply", "export"])
 def test_a_page_whose_model_is_being_fitted_shows_how_far_it_is(page, monkeypatch):
     monkeypatch.setattr(fits, "QUICK_SECONDS", 0.0)
-    monkeypatch.setattr(fits.Fit, "wait", lambda fit, seconds: False)
+    monkeypatch.setattr(fits.Fit, "ready", lambda fit, seconds: False)
     monkeypatch.setattr(tasks.Task, "wait", lambda task, seconds: False)
     app = opened({"data": "moons", "lam": f"0.0012{len(page)}"}, f"{page}.py")
     (bar,) = app.get("progress")

@@ -62,8 +62,8 @@ def test_only_the_newest_release_is_fitted(line):
     assert shown(browser)["canonical"]
     assert fits[2].estimator is not None
     for older in fits[:2]:
-        assert older.task.wait(60.0), "it left the line"
-        assert not older.wait(0.0), "and nothing came of it"
+        assert older.wait(60.0), "it left the line"
+        assert not older.ready(0.0), "and nothing came of it"
 
 
 @pytest.mark.parametrize("stops", [True, False])
@@ -71,8 +71,7 @@ def test_a_fit_that_somebody_else_waits_for_goes_on(line, stops):
     browser, other, start = line
     for visitor in line[:2]:
         visitor.drag(mu=0.0321 + 0.001 * stops, release=True)
-    task = fit_of(other).task
-    begun = task.started
+    begun = fit_of(other).started
     if stops:
         told = browser.send("stop")["job"]["text"]
         assert "kept running for another visitor" in told
@@ -80,7 +79,7 @@ def test_a_fit_that_somebody_else_waits_for_goes_on(line, stops):
         browser.drag(mu=0.0331, release=True)
     start()
     assert shown(other)["canonical"] and shown(browser)["canonical"]
-    assert not fit_of(other).was_stopped and task.started == begun
+    assert not fit_of(other).was_stopped and fit_of(other).started == begun
 
 
 def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):
@@ -92,7 +91,7 @@ def test_a_page_that_needs_a_fit_keeps_it(line, monkeypatch):
         needed.finished()
     browser.drag(mu=0.0332, release=True)
     start()
-    assert needed.wait(60.0) and not needed.was_stopped
+    assert needed.ready(60.0) and not needed.was_stopped
 
 
 def test_a_fit_under_way_is_stopped(line, monkeypatch):
@@ -233,7 +232,7 @@ def test_a_fit_that_lasts_goes_on_and_is_not_begun_again(monkeypatch):
     context = resolve(Choice(data="breast_cancer", method="mprotsvm", seed=11))
     data, values = context.data, context.values
     fit = fits.Fit(data, "mprotsvm", values)
-    assert fit.task and fit.finished().history_.status != fits.STOPPED
+    assert not fit.is_quick and fit.finished().history_.status != fits.STOPPED
     assert fit.bounds == cache.bounds(data, "mprotsvm", values)
     assert len(begun) == 1
     fit.restart()

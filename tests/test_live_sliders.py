@@ -241,8 +241,8 @@ def test_a_request_that_means_nothing_brings_no_picture():
 
 def test_a_fit_that_goes_on_says_how_far_it_is(monkeypatch):
     browser = Browser(data="iris")
-    for waiting in (fits.RecordedFit, fits.Task):  # however fast it is
-        monkeypatch.setattr(waiting, "wait", lambda self, seconds: False)
+    # However fast it is.
+    monkeypatch.setattr(fits.Task, "wait", lambda task, seconds: False)
     answer = browser.send("steps", want=[0])
     assert (answer["trace"], answer["steps"]) == (None, [])
     assert answer["job"]["text"] == "Fitting again to record the states"

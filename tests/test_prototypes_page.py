@@ -274,7 +274,7 @@ def test_the_report_warns_as_the_page_does(monkeypatch):
     choice = Choice(data="breast_cancer", method="smp")
     parts = resolve(choice).data
     fit = fits.fit(parts, "smp", resolve(choice).values)
-    assert fit.wait(60)
+    assert fit.ready(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
     context = with_model(resolve(choice), fit.estimator.model_)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]

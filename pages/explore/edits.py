@@ -278,7 +278,7 @@ def _channel(context: Context, series: np.ndarray, channel: int, key: str) -> No
 def _prediction(context: Context, x: np.ndarray) -> None:
     """What the canonical model predicts for the series."""
     fit = context.fit()
-    if not fit.wait(0.0) or fit.was_stopped:
+    if not fit.ready(0.0) or fit.was_stopped:
         st.caption("The model is still being fitted.")
         return
     model = context.with_threshold(fit.estimator).model_

@@ -389,12 +389,12 @@ def _canonical(
     fit = context.fit()
     live.wait_for(fit)
     # Points of a path that is slow to solve would keep the visitor waiting.
-    live.quick = fit.task is None
-    if stop and fit.task is not None:
+    live.quick = fit.is_quick
+    if stop and not fit.is_quick:
         fit.stop()
     elif fit.was_stopped:
         fit.restart()
-    if fit.wait(0.0):
+    if fit.ready(0.0):
         live.bounds = {method.key: fit.bounds}
         live.seconds = fit.estimator.history_.seconds
         # What was chosen on folds beforehand takes its time once only.
@@ -405,7 +405,7 @@ def _canonical(
     others = ", kept running for another visitor" if stop else ""
     job = {
         "text": f"{doing} {method.title}{others}",
-        "progress": float(fit.task.progress[0]),
-        "seconds": fit.task.seconds,
+        "progress": float(fit.progress[0]),
+        "seconds": fit.seconds,
     }
     return None, job, False

@@ -108,7 +108,7 @@ class States:
 def run_of(context: Context, message: Message) -> Any:
     """What a request for states waits for: our fit, or the printed algorithm."""
     fit = fits.recorded_fit(*context.request)
-    if message.printed and fit.wait(0.0) and fits.has_printed(*context.request):
+    if message.printed and fit.ready(0.0) and fits.has_printed(*context.request):
         return fits.printed_run(*context.request, fit.estimator)
     return fit
 
@@ -116,8 +116,8 @@ def run_of(context: Context, message: Message) -> Any:
 def steps(context: Context, scene: Scene, message: Message, run: Any) -> dict[str, Any]:
     """Answer a request for states: what all of them are, and some as pictures."""
     is_printed = isinstance(run, fits.PrintedRun)
-    if not run.wait(0.0):
-        progress, seconds = float(run.task.progress[0]), run.task.seconds
+    if not run.ready(0.0):
+        progress, seconds = float(run.progress[0]), run.seconds
         text = "Fitting again to record the states"
         if is_printed:
             text = f"Running the algorithm as printed, {seconds:.0f} s"

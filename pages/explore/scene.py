@@ -188,9 +188,8 @@ def _view(context: Context, live: Live) -> figures.View:
     before = live.scene.view
     same = (before.x_label, before.y_label) == (view.x_label, view.y_label)
     if same and np.array_equal(before.origin, view.origin):
+        low, high = np.transpose([before.x, before.y])
         xy = before.places(data.X, data.y)
-        if (xy >= [before.x[0], before.y[0]]).all() and (
-            xy <= [before.x[1], before.y[1]]
-        ).all():
+        if ((low <= xy) & (xy <= high)).all():
             return before
     return view

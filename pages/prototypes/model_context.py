@@ -117,8 +117,8 @@ def _partners(
         dataset = cache.forbidding(context.whole, without) if without else context.whole
         data = cache.parts(dataset, context.data.split)
         fit = fits.fit(data, context.method.key, values)
-        if not fit.wait(0.0):
-            fit.join()
+        if not fit.ready(0.0):
+            fit.want()
             return None
         return match_prototypes(fit.finished().model_, context.model)
     except SmpcoreError:

@@ -324,7 +324,7 @@ def check_task() -> bool | None:
     run = current()
     context = resolve(session.released())
     fit = context.fit()
-    if not fit.wait(0.0):
+    if not fit.ready(0.0):
         return run.at in run.reached or None
     values = run.measured(context, fit.estimator)
     readouts = {"after": values, "before": values}

@@ -67,7 +67,7 @@ class Live:
 
     def wait_for(self, fit: Any) -> None:
         """Wait for this fit and for no older one, which may end then."""
-        fit.join()
+        fit.want()
         older = self.waits_for or fit
         self.waits_for = fit
         if older is not fit:

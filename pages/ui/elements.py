@@ -235,9 +235,9 @@ def is_waiting(
 def await_fit(context: Context) -> None:
     """Show how far the model of a page is, and end the page, until it is there."""
     fit = context.fit()
-    fit.join()
-    if not fit.wait(FIT_SECONDS):
-        _show_progress(fit.task, "Fitting the model", fit.stop)
+    fit.want()
+    if not fit.ready(FIT_SECONDS):
+        _show_progress(fit, "Fitting the model", fit.stop)
         st.stop()
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.state import session
 from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.work import cache
@@ -193,13 +192,11 @@ def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, 
 
 def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
     """Why the model of a choice cannot be exported, and what makes its zip later."""
-    results = session.get().results
-    key, offered = results.get("offer", (None, None))
-    if key is choice:  # asked anew for every picture of a drag
-        return offered
     try:
         context = resolve(choice)
         fit = context.fit()
+        if fit.ready(0.0):
+            codegen.check_supported(fit.estimator.model_)
     except SmpcoreError as error:
         return str(error), bytes
 
@@ -208,12 +205,4 @@ def offer(choice: Choice) -> tuple[str, Callable[[], bytes]]:
         private = made.data.dataset.private  # a visitor's own rows stay here
         return made.zip(made.vectors(made.compiled, real=not private))
 
-    if not fit.wait(0.0):
-        return "", make
-    refused = ""
-    try:
-        codegen.check_supported(fit.estimator.model_)
-    except SmpcoreError as error:
-        refused = str(error)
-    results["offer"] = choice, (refused, make)
-    return refused, make
+    return "", make

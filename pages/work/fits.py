@@ -32,46 +32,15 @@ STOP_SECONDS = 1.0
 STOPPED = 2
 
 
-class Joined:
-    """Work that visitors wait for together; the last one who leaves ends its task.
-
-    It is ready without a task.
-    """
-
-    task: Task | None = None
-    #: Why there is nothing to be seen yet.
-    waits = ""
-
-    def join(self) -> None:
-        """Wait for it with others; begin anew if nobody waited for it any more."""
-        if not self.wait(0.0):
-            self.task.start()
-
-    def leave(self) -> None:
-        """Wait for it no longer."""
-        if self.task:
-            self.task.leave()
-
-    def end(self) -> None:
-        """Its data are to be forgotten."""
-        if self.task:
-            self.task.end()
-
-    def wait(self, seconds: float) -> bool:
-        """Wait that long at most; whether it is there now."""
-        return self.task.wait(seconds) and not self.task.was_left
-
-    def wait_patiently(self) -> None:
-        """Wait as long as a page can; one that gives up is opened again later."""
-        self.join()
-        if not self.wait(PATIENCE):
-            raise SmpcoreError(self.waits)
+def _wait_patiently(task: Task, words: str) -> None:
+    """Wait as long as a page can; one that gives up is opened again later."""
+    task.want()
+    if not task.ready(PATIENCE):
+        raise SmpcoreError(f"{words}; come back when it is done.")
 
 
-class Fit(Joined):
+class Fit(Task):
     """A canonical fit: ready, with slider ends for these rows, or on its way."""
-
-    waits = "The model is still being fitted; come back when it is done."
 
     def __init__(self, data: Parts, method: str, values: dict[str, Any]) -> None:
         self._data, self._method, self._values = data, METHODS[method], dict(values)
@@ -80,51 +49,50 @@ class Fit(Joined):
         #: Whether its seconds are the solver's alone.
         self.compiled = method not in uncompiled
         #: The problem and its bounds, for the first attempt.
-        self._ready: tuple[Any, Any] | None = None
-        if cache.is_slow(data, method, values):
-            self.task = Task(self._work)
-            return
+        self._problem: tuple[Any, Any] | None = None
         key = data, method, values
-        self._ready = cache.problem(*key), cache.bounds(*key)
-        task = Task(self._work, line=QUICK)
-        if task.wait(QUICK_SECONDS):
-            self.estimator, self.bounds = task.result()
+        if is_slow := cache.is_slow(*key):
+            super().__init__(self._work)
         else:
-            task.requeue()
-            self.task = task
+            self._problem = cache.problem(*key), cache.bounds(*key)
+            super().__init__(self._work, line=QUICK)
+        #: Whether it was there before anybody had to wait for it.
+        self.is_quick = not is_slow and self.ready(QUICK_SECONDS)
+        if not (is_slow or self.is_quick):
+            self.requeue()
 
     def restart(self) -> None:
         """Fit from the start: it must not depend on how far a stopped one came."""
         self.estimator = self.bounds = None
-        self.task.start()
+        self.start()
 
     def _unfitted(self) -> Any:
         return self._method.estimator_for(self._data.dataset, self._values)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
         estimator, data = self._unfitted(), self._data
-        ready, self._ready = self._ready, None
-        if ready is None:
+        known, self._problem = self._problem, None
+        if known is None:
             problem = estimator.problem(*data.named("train"), data.weights("train"))
-            ready = problem, self._method.bounds(problem, self._values)
-        problem, bounds = ready
+            known = problem, self._method.bounds(problem, self._values)
+        problem, bounds = known
         return estimator.solve(problem, stop=stop, progress=progress), bounds
 
-    def wait(self, seconds: float) -> bool:
+    def ready(self, seconds: float) -> bool:
         """Wait that long at most; whether the estimator is there now."""
-        if self.estimator is None and super().wait(seconds):
-            self.estimator, self.bounds = self.task.result()
+        if self.estimator is None and super().ready(seconds):
+            self.estimator, self.bounds = self.result()
         return self.estimator is not None
 
     def stop(self) -> None:
         """Leave it; the last one who does has what there is by then."""
         self.leave()
-        if self.task.wait(STOP_SECONDS) and not self.task.problem:
-            self.estimator, self.bounds = self.task.result()
+        if self.wait(STOP_SECONDS) and not self.problem:
+            self.estimator, self.bounds = self.result()
 
     def finished(self) -> Any:
         """The canonical estimator, after a wait if its task has not ended."""
-        self.wait_patiently()
+        _wait_patiently(self, "The model is still being fitted")
         if self.was_stopped:
             raise SmpcoreError("The fit was stopped; let it finish on Explore first.")
         return self.estimator
@@ -180,20 +148,18 @@ def _states(
     return PRINTED[method](estimator, problem, **options)
 
 
-class PrintedRun(Joined):
+class PrintedRun(Task):
     """The states of a printed algorithm, on their way in a task.
 
     It starts from the same prototypes as our fit, where that says which they were.
     """
-
-    waits = "The algorithm as printed is still running; come back when it is done."
 
     def __init__(
         self, data: cache.Parts, method: str, values: Mapping[str, Any], _estimator: Any
     ) -> None:
         self._request, self.estimator = (data, method, dict(values)), _estimator
         # It is slow and cannot be cut into pieces: no fit is to wait behind it.
-        self.task = Task(self._work, study=data.dataset)
+        super().__init__(self._work, study=data.dataset)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> list[Step]:
         from smpcore.papers import as_step
@@ -207,7 +173,7 @@ class PrintedRun(Joined):
 
     def finished(self) -> list[Step]:
         """The states that are shown, after a wait if it has not ended."""
-        self.wait_patiently()
+        _wait_patiently(self, "The algorithm as printed is still running")
         return self.states
 
     @property
@@ -222,7 +188,7 @@ class PrintedRun(Joined):
     @property
     def states(self) -> list[Step]:
         """The states that are shown."""
-        return self.task.result()
+        return self.result()
 
 
 #: The states of a printed algorithm; they take memory.

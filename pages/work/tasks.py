@@ -192,6 +192,15 @@ class Task:
         """Wait that long at most; whether it is done now."""
         return bool(wait_for([self._future], timeout=seconds).done)
 
+    def ready(self, seconds: float) -> bool:
+        """Wait that long at most; whether its result is there, and wanted still."""
+        return self.wait(seconds) and not self.was_left
+
+    def want(self) -> None:
+        """Wait for it with others; begin anew if nobody waited for it any more."""
+        if not self.ready(0.0):
+            self.start()
+
     def result(self) -> Any:
         """What the work returned."""
         wait_for([self._future])
