@@ -1,7 +1,6 @@
 """A class by a code: what its teacher sees, and that it is forgotten."""
 
 import gc
-import json
 import math
 import re
 import weakref
@@ -11,13 +10,12 @@ from types import SimpleNamespace
 import pytest
 
 from pages.lessons import class_view
-from pages.state import lesson_files
 from pages.state.lesson_run import Run
 from pages.ui import lesson_bar
 from pages.work import classes, store, visitors
 from smpcore import SmpcoreError
 from tests.app import kernels, opened, said, session_of, sound
-from tests.test_lessons import NUMBER, SHIPPED, Browser, control, lesson_with
+from tests.test_lessons import NUMBER, SHIPPED, Browser, lesson_with, read
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -34,7 +32,7 @@ def no_classes(monkeypatch):
 
 
 def lesson(**more):
-    return lesson_files.read(json.dumps(lesson_with(**more)).encode())
+    return read(lesson_with(**more))
 
 
 def test_a_code_is_read_aloud_and_typed_in_any_case():
@@ -73,8 +71,10 @@ def test_a_browser_that_comes_back_goes_on_where_it_was(tabs):
     assert not student.is_here
 
 
-def test_an_ended_class_is_forgotten():
-    classroom = classes.start(lesson(), "browser")
+def test_another_class_of_the_same_browser_ends_the_first_which_is_forgotten():
+    classroom, other = (classes.start(lesson(), "browser") for _ in range(2))
+    assert classroom.has_ended and classes.taught_by("browser") is other
+    classroom = other
     student = weakref.ref(classroom.join())
     classes.end(classroom)
     gc.collect()
@@ -139,11 +139,11 @@ def test_only_its_teacher_holds_opens_reveals_and_ends_a_class(browser, monkeypa
     assert session_of(page).lesson.student.classroom is classroom
     assert not steer & keys(page) and session_of(page).classroom is None
     # A student who begins a class has another one, and steers that alone.
-    sound(control(page, "button", "class_02-fusion.json").click().run())
+    sound(page.button(key="class_02-fusion.json").click().run())
     own = session_of(page).classroom
     assert steer <= keys(page) and own is not classroom
-    control(page, "toggle", "class_hold").set_value(False).run()
-    control(page, "button", "class_end").click().run()
+    page.toggle(key="class_hold").set_value(False).run()
+    page.button(key="class_end").click().run()
     assert own.has_ended and not classroom.has_ended
     assert (classroom.changes, classroom.is_held, classroom.stage(0)) == before
     # Whoever takes the lesson alone has no vote.
@@ -223,20 +223,14 @@ def test_an_address_is_believed_from_configured_proxies_only(
     assert visitors.address() == words
 
 
-def test_another_class_of_the_same_browser_ends_the_first():
-    first = classes.start(lesson(), "browser")
-    second = classes.start(lesson(), "browser")
-    assert first.has_ended and classes.taught_by("browser") is second
-
-
 def test_the_first_answer_of_a_browser_counts(monkeypatch):
     monkeypatch.setattr(visitors, "browser", lambda: "cookie")
     classroom = classes.start(lesson(question=NUMBER), "")
     classroom.move(0, classes.FIRST_VOTE)
     tabs = [opened({"class": classroom.code}) for _ in range(2)]
     for tab, value in zip(tabs, (4, 7), strict=True):
-        control(tab, "number_input", "lesson_answer_0").set_value(value)
-        sound(control(tab, "button", "lesson_answer_0_sent").click().run())
+        tab.number_input(key="lesson_answer_0").set_value(value)
+        sound(tab.button(key="lesson_answer_0_sent").click().run())
     assert classroom.counts().answers == {0: [4.0]}
 
 
@@ -274,8 +268,8 @@ def test_negative_numbers_and_places_are_answers_of_the_file_as_they_are():
 
 def sent(student, value, key="lesson_answer_0"):
     """The student's page after an answer was sent."""
-    control(student, "number_input", key).set_value(value)
-    return sound(control(student, "button", f"{key}_sent").click().run())
+    student.number_input(key=key).set_value(value)
+    return sound(student.button(key=f"{key}_sent").click().run())
 
 
 def words(student):
@@ -329,13 +323,12 @@ def test_nothing_of_the_answer_reaches_a_class_before_it_is_shown():
 
 def test_screens_follow_and_who_is_let_go_stays():
     steps = [{"title": t, "text": "x"} for t in ("One", "Two", "Three")]
-    content = lesson_with() | {"steps": steps}
-    classroom = classes.start(lesson_files.read(json.dumps(content).encode()), "")
+    classroom = classes.start(read(lesson_with() | {"steps": steps}), "")
     student = opened({"class": classroom.code})
     at = lambda: session_of(student.run()).lesson.at  # noqa: E731
     classroom.move(2)
     assert at() == 2
-    control(student, "button", "lesson_back").click().run()
+    student.button(key="lesson_back").click().run()
     assert at() == 1, "a student may look back"
     classroom.hold(False)
     classroom.move(0)

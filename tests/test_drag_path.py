@@ -6,11 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.explore import live
 from pages.state import table_store
-from pages.state.choice import MINE, Choice
+from pages.state.choice import MINE
 from smpcore import METHODS
 from tests.app import session_of
 from tests.test_live import Browser, kernels
@@ -63,16 +62,11 @@ def _script():
 class Counted(Browser):
     """A visitor's figure that counts the calls of its last message."""
 
-    def __init__(self, **choice):
-        self.app = AppTest.from_function(_script, default_timeout=60)
-        session_of(self.app).choice = Choice(**choice)
-        self.app.session_state["profile"] = self._count
-        self.seq = 0
-        self.last = self.post(None)
-        self.scene = self.last["scene"]
+    script = staticmethod(_script)
 
     def post(self, message):
         self.calls = Counter()
+        self.app.session_state["profile"] = self._count
         return super().post(message)
 
     def _count(self, frame, event, _):

@@ -97,14 +97,10 @@ def test_a_bad_lesson_is_refused_with_place_and_reason(content, message):
     assert len(str(caught.value)) < 400
 
 
-def control(app, kind, key):
-    return next(one for one in getattr(app, kind) if one.key == key)
-
-
 def started(lesson):
     app = opened({}, "lessons.py")
     name = next(name for name, one in SHIPPED.items() if one is lesson)
-    control(app, "button", f"start_{name}").click().run()
+    app.button(key=f"start_{name}").click().run()
     return sound(app.switch_page("pages/explore.py").run())
 
 
@@ -117,21 +113,21 @@ def step_through(app, run, number):
     assert step.title in shown
     if question is None:
         return
-    assert control(app, "button", "lesson_next").disabled if not last(run) else True
+    assert app.button(key="lesson_next").disabled if not last(run) else True
     found = run.readouts()
     key = f"lesson_answer_{number}"
     right = run.right(found)
     if question.choices:
         assert len(right) == 1, step.title
-        control(app, "radio", key).set_value(right[0])
+        app.radio(key=key).set_value(right[0])
     elif run.asks_place:
-        assert control(app, "button", f"{key}_sent").disabled
+        assert app.button(key=f"{key}_sent").disabled
         run.mark = right[0]
         app.run()
     else:
         assert math.isfinite(right)
-        control(app, "number_input", key).set_value(round(right, 6))
-    control(app, "button", f"{key}_sent").click().run()
+        app.number_input(key=key).set_value(round(right, 6))
+    app.button(key=f"{key}_sent").click().run()
     sound(app)
     assert run.answers[number] is not None
     words = "Your mark is 0 away" if run.asks_place else "as predicted"
@@ -189,10 +185,10 @@ REFUSED_MESSAGES = (
 def written(app, kind, **texts):
     """Fill in the editor's form and save the step."""
     texts = {"Title of the step": "First"} | texts
-    control(app, "radio", lesson_key(app, "The step ")).set_value(kind).run()
+    app.radio(key=lesson_key(app, "The step ")).set_value(kind).run()
     for field in (*app.text_input, *app.text_area):
         field.set_value(texts.get(field.label, field.value or "Look."))
-    return sound(control(app, "button", "lesson_save").click().run())
+    return sound(app.button(key="lesson_save").click().run())
 
 
 def lesson_key(app, name):
@@ -201,7 +197,7 @@ def lesson_key(app, name):
 
 def test_what_changes_after_begin_is_what_the_answer_changes():
     app = opened({"data": "circles", "lam": "0.02"}, "lessons.py")
-    control(app, "button", "lesson_begin").click().run()
+    app.button(key="lesson_begin").click().run()
     assert "The step begins with: data=circles, lam=0.02" in said(app)
     visit = session_of(app)
     visit.choice = replace(visit.choice, values={})  # λ is at its default again
@@ -216,7 +212,7 @@ def test_what_changes_after_begin_is_what_the_answer_changes():
     run = Run(lesson_files.read(data), visit.choice)
     assert run.choice_of("before").values["lam"] == 0.02
     assert run.choice_of("after").values["lam"] == 0.003
-    control(app, "button", "lesson_begin").click().run()
+    app.button(key="lesson_begin").click().run()
     visit.choice = replace(visit.choice, method="smallk", values={})
     written(app.run(), "number")
     assert "not data or method" in app.error[0].value
@@ -239,9 +235,9 @@ def typed(app, row, **cells):
 )
 def test_half_a_line_of_answers_is_refused_and_none_is_lost(cells, missing):
     app = opened({}, "lessons.py")
-    kind = control(app, "radio", lesson_key(app, "The step "))
+    kind = app.radio(key=lesson_key(app, "The step "))
     kind.set_value("choices").run()
-    shown = control(app, "multiselect", lesson_key(app, "Read-outs"))
+    shown = app.multiselect(key=lesson_key(app, "Read-outs"))
     assert "Validation accuracy (%)" in shown.options  # so that nobody types 0.9
     typed(app, 0, text="Yes", measure="n_prototypes", at_most=2)
     for other in ("task", "choices"):  # what was typed comes back
@@ -264,10 +260,10 @@ def test_a_lesson_that_is_opened_and_saved_step_by_step_stays_the_same(name):
     visit.lessons = {name: (lesson_files.HOME / name).read_bytes()}
     visit.editions["lesson_edited"] += 1
     for number in range(len(SHIPPED[name].steps)):
-        control(app.run(), "button", f"step_edit_{number}").click().run()
-        title = control(app, "text_input", lesson_key(app, "title"))
+        app.run().button(key=f"step_edit_{number}").click().run()
+        title = app.text_input(key=lesson_key(app, "title"))
         title.set_value(f"{title.value}!").run()
-        sound(control(app, "button", "lesson_save").click().run())
+        sound(app.button(key="lesson_save").click().run())
         assert not app.error
     again = lesson_files.read(visit.lessons[name])
     titled = [structs.replace(s, title=f"{s.title}!") for s in SHIPPED[name].steps]
@@ -291,11 +287,11 @@ def test_an_edited_drawing_stays_and_the_figures_are_those_of_the_lessons_own():
     content = lesson_with(state={}, points=drawing(), question=question)
     app = opened({}, "lessons.py")
     session_of(app).lessons["mine.json"] = json.dumps(content).encode()
-    control(app.run(), "button", "start_Yours: mine.json").click().run()
+    app.run().button(key="start_Yours: mine.json").click().run()
     sound(app.switch_page("pages/explore.py").run())
     visit = session_of(app)
-    control(app, "number_input", "lesson_answer_0").set_value(50)
-    control(app, "button", "lesson_answer_0_sent").click().run()
+    app.number_input(key="lesson_answer_0").set_value(50)
+    app.button(key="lesson_answer_0_sent").click().run()
     measured = [text.value for text in app.info]
     token = visit.choice.token
     dataset, division = table_store.visit(token)
@@ -304,9 +300,9 @@ def test_an_edited_drawing_stays_and_the_figures_are_those_of_the_lessons_own():
     sound(app.run())
     assert table_store.visit(token)[0].digest == edited.digest
     assert [text.value for text in app.info] == measured
-    control(app, "button", "lesson_restart").click().run()
+    app.button(key="lesson_restart").click().run()
     assert table_store.visit(token)[0].digest == dataset.digest
-    control(app, "button", "lesson_leave").click().run()
+    app.button(key="lesson_leave").click().run()
     with pytest.raises(SmpcoreError):
         table_store.visit(token)
 
@@ -323,7 +319,7 @@ def test_every_task_is_fulfilled_by_values_that_its_step_leaves_free():
         visit = session_of(app := started(SHIPPED[name]))
         visit.lesson.answers = dict.fromkeys(range(number), 0)
         visit.lesson.at = number - 1
-        control(app.run(), "button", "lesson_next").click().run()
+        app.run().button(key="lesson_next").click().run()
         assert visit.lesson.at == number and not app.success
         before, solution = visit.choice.values, SOLUTIONS[name, number]
         changed = {k for k, v in solution.items() if before.get(k) != v}
@@ -375,9 +371,9 @@ def test_every_step_of_a_lesson_is_reached_by_right_answers(name):
     for number in range(len(run.lesson.steps)):
         step_through(app, run, number)
         if not last(run):
-            control(app, "button", "lesson_next").click().run()
+            app.button(key="lesson_next").click().run()
             sound(app)
-    control(app, "button", "lesson_leave").click().run()
+    app.button(key="lesson_leave").click().run()
     assert session_of(sound(app)).lesson is None
     assert session_of(app).choice.data == "moons"
 
@@ -406,7 +402,7 @@ def test_a_link_opens_a_lesson_at_its_step():
     assert session_of(app).choice.data == "circles"
     assert app.query_params["lesson"] == "02-fusion.json"
     assert app.query_params["step"] == "2"
-    control(app, "button", "lesson_leave").click().run()
+    app.button(key="lesson_leave").click().run()
     assert "lesson" not in sound(app).query_params
 
 
@@ -492,8 +488,8 @@ def test_each_lesson_that_ships_has_a_small_picture_and_a_line_of_story():
 @pytest.mark.parametrize("name", ["", *SHIPPED])
 def test_a_sheet_has_what_is_asked_what_is_measured_and_what_is_said(name):
     app = opened({}, "lessons.py")
-    control(app, "selectbox", "lesson_sheet").set_value(name).run()
-    sound(control(app, "button", "lesson_sheet_download").click().run())
+    app.selectbox(key="lesson_sheet").set_value(name).run()
+    sound(app.button(key="lesson_sheet_download").click().run())
     page = session_of(app).file.content.decode().partition("<body>")[2]
     text = html.unescape(re.sub("<[^>]+>", " ", page))
     assert "{" not in text and "None" not in text

@@ -70,8 +70,10 @@ def _script():
 class Browser:
     """A visitor's figure: numbers its messages, remembers the scene."""
 
+    script = staticmethod(_script)
+
     def __init__(self, **choice):
-        self.app = AppTest.from_function(_script, default_timeout=60)
+        self.app = AppTest.from_function(self.script, default_timeout=60)
         session_of(self.app).choice = Choice(**choice)
         self.seq = 0
         self.last = self.post(None)

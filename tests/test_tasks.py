@@ -41,6 +41,13 @@ def ended(task):
     return task
 
 
+def until(holds):
+    deadline = time.monotonic() + 30.0
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
 def test_started_by_many_at_once_it_runs_once():
     work, barrier = Held(), threading.Barrier(8)
     task = Task(work)
@@ -72,9 +79,7 @@ def test_a_fit_that_lasts_goes_on_where_the_line_has_a_place_and_else_begins_ane
     nobodys.leave("")
     for task in waits, nobodys:
         task.requeue()
-    until = time.monotonic() + 30.0
-    while not (second.ended and left.ended) and time.monotonic() < until:
-        time.sleep(0.002)
+    until(lambda: second.ended and left.ended)
     assert second.ended == 1 and not waits.done, "it waits for the first"
     second.go.set()
     assert not waits.wait(0.1) and second.begun == 1
@@ -97,8 +102,7 @@ def test_what_was_stopped_runs_until_it_has_ended():
     """A page that took it for ended would show a result that is not there yet."""
     go = threading.Event()
     task = Task(lambda stop, progress: go.wait(30.0))
-    while not task._future.running():
-        time.sleep(0.002)
+    until(task._future.running)
     task.leave()
     assert task.running
     go.set()
@@ -201,8 +205,7 @@ def test_live_turns_go_in_the_order_of_coming(monkeypatch):
         for number in range(5):
             threads.append(threading.Thread(target=visit, args=(number,)))
             threads[-1].start()
-            while len(slots._waiting) <= number:
-                time.sleep(0.001)
+            until(lambda n=number: len(slots._waiting) > n)
         assert not order
     for thread in threads:
         thread.join(10.0)
@@ -236,12 +239,10 @@ def test_pages_look_less_often_in_a_crowd(monkeypatch):
     threads = [threading.Thread(target=visit) for _ in range(2)]
     with slots.interactive_slot():
         threads[0].start()
-        while len(slots._waiting) < 1:
-            time.sleep(0.001)
+        until(lambda: len(slots._waiting) == 1)
         assert slots.poll_interval(0.5) == 0.5, "two are no crowd"
         threads[1].start()
-        while len(slots._waiting) < 2:
-            time.sleep(0.001)
+        until(lambda: len(slots._waiting) == 2)
         assert slots.poll_interval(0.5) == 2.0
     time.sleep(0.6)
     assert slots.poll_interval(0.5) == 0.5
@@ -249,20 +250,14 @@ def test_pages_look_less_often_in_a_crowd(monkeypatch):
         thread.join(10.0)
 
 
-def rises(flag):
-    deadline = time.monotonic() + 10.0
-    while not flag[0]:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    return flag[0] == 1
-
-
 def test_stop_flags_rise_when_they_are_due_and_in_any_order():
     began, own = time.monotonic(), np.zeros(1, dtype=np.int64)
     with slots.stopped_after(60.0) as late, slots.stopped_after(0.05) as early:
-        assert rises(early) and time.monotonic() - began > 0.04 and not late[0]
+        until(lambda: early[0])
+        assert time.monotonic() - began > 0.04 and not late[0]
         with slots.stopped_after(0.05, own) as later:
-            assert later is own and rises(own) and not late[0]
+            until(lambda: own[0])
+            assert later is own and own[0] == early[0] == 1 and not late[0]
     with slots.stopped_after(60.0, own):
         assert own[0], "it stays up"
 
