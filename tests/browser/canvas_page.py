@@ -8,6 +8,15 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page
 
+#: All pixels of a canvas.
+PIXELS = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
+
+
+def fits(page: Page) -> bool:
+    """Whether the figure is no wider than its place."""
+    wide = "n => n.scrollWidth <= n.clientWidth + 1"
+    return page.locator(".grid").evaluate(wide)
+
 
 def canvas(page: Page) -> Locator:
     return page.locator("canvas.marks")
@@ -62,14 +71,24 @@ def at(page: Page, x: float, y: float) -> tuple[float, float]:
     return box["x"] + share_x * box["width"], box["y"] + share_y * box["height"]
 
 
+def hold(page: Page, control: Locator, start: float) -> Callable[..., None]:
+    """Press a slider at a share of its track; what moves it until it is let go."""
+    box = control.bounding_box()
+
+    def move(share: float, steps: int = 1) -> None:
+        x, y = box["x"] + share * box["width"], box["y"] + box["height"] / 2
+        page.mouse.move(x, y, steps=steps)
+
+    move(start)
+    page.mouse.down()
+    return move
+
+
 def sweep(page: Page, control: Locator, moves: int) -> None:
     """Drag a slider over its track, waiting for each picture; let go at 90 %."""
-    box = control.bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.1 * box["width"], middle)
-    page.mouse.down()
+    move = hold(page, control, 0.1)
     for i in range(1, moves + 1):  # the first place was reached by pressing there
         before = state(page)["paintCount"]
-        page.mouse.move(box["x"] + (0.1 + 0.8 * i / moves) * box["width"], middle)
+        move(0.1 + 0.8 * i / moves)
         wait_until(page, lambda old=before: state(page)["paintCount"] != old)
     page.mouse.up()

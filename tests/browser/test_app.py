@@ -23,7 +23,7 @@ from playwright.sync_api import (
 
 from pages.work import middleware
 from smpcore import METHODS
-from tests.browser.canvas_page import wait_until
+from tests.browser.canvas_page import hold, wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -106,13 +106,10 @@ def moved_on(page: Page, name: str, before: str | None) -> None:
 def drag(page: Page, name: str, *shares: float) -> None:
     """Drag a slider with the mouse over these places, each until it is answered."""
     slider(page, name).scroll_into_view_if_needed()
-    box = slider(page, name).bounding_box()
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + shares[0] * box["width"], y)
-    page.mouse.down()
+    move = hold(page, slider(page, name), shares[0])
     for share in shares[1:]:
         before = figure(page).get_attribute("data-seq")
-        page.mouse.move(box["x"] + share * box["width"], y, steps=8)
+        move(share, steps=8)
         moved_on(page, "seq", before)
     page.mouse.up()
 
@@ -328,14 +325,11 @@ def test_the_matrix_moves_while_the_threshold_is_held_and_a_cell_opens_a_case(vi
     expect(tables.first).to_be_visible(timeout=60_000)
     rested(page)
     slider = page.get_by_role("slider", name="Threshold on the margin")
-    box = slider.bounding_box()
-    y = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.3 * box["width"], y)
-    page.mouse.down()
+    move = hold(page, slider, 0.3)
     for share in (0.5, 0.6):
         # Its canvas keeps a table's text for screen readers.
         before = tables.nth(1).locator("table").inner_text()
-        page.mouse.move(box["x"] + share * box["width"], y, steps=4)
+        move(share, steps=4)
         text = tables.nth(1).locator("table")
         expect(text).not_to_have_text(before, use_inner_text=True)
     page.mouse.up()

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
+    PIXELS,
     at,
     canvas,
     heard,
@@ -274,14 +275,13 @@ def test_a_sweep_erases_what_it_passes_in_one_step(visit):
 
 def test_swept_points_vanish_before_the_server_answers(visit):
     page = visit("delay=1500")
-    left = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
     page.get_by_role("button", name="Erase (tool)").click()
     page.mouse.move(*at(page, -1.5, 0))
     page.wait_for_timeout(100)
-    before = canvas(page).evaluate(left)
+    before = canvas(page).evaluate(PIXELS)
     seq = state(page)["seq"]
     sweep_over(page, -1.5, 0.5, steps=4)
-    wait_until(page, lambda: canvas(page).evaluate(left) != before)
+    wait_until(page, lambda: canvas(page).evaluate(PIXELS) != before)
     assert state(page)["seq"] == seq
     page.mouse.up()
 

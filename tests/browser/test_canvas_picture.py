@@ -10,9 +10,12 @@ from playwright.sync_api import Locator, expect
 
 from tests.browser import canvas_harness as harness
 from tests.browser.canvas_page import (
+    PIXELS,
     at,
     canvas,
+    fits,
     heard,
+    hold,
     slider,
     state,
     wait_heard,
@@ -26,7 +29,7 @@ def test_hostile_names_are_text(visit):
     expect(page.locator(".tables")).to_contain_text(harness.HOSTILE[0])
     assert page.evaluate("window.hacked") is None
     assert page.locator(".spe img, .spe script, .spe b:has(*)").count() == 0
-    assert page.locator(".grid").evaluate("n => n.scrollWidth <= n.clientWidth + 1")
+    assert fits(page)
 
 
 def test_theme_change_repaints_and_keeps_all(visit):
@@ -61,7 +64,7 @@ def test_nothing_jumps_and_nothing_overflows(visit, width):
     assert root.evaluate(boxes) == before
     wait_heard(page, 2)
     assert root.evaluate(boxes) == before
-    assert root.evaluate("n => n.scrollWidth <= n.clientWidth + 1")
+    assert fits(page)
 
 
 @pytest.mark.parametrize("kind", ["table", "digits"])
@@ -147,11 +150,10 @@ def test_a_method_without_weights_is_shown_in_words(visit):
     page.locator(".twin summary").click()
     expect(page.locator(".tables")).to_contain_text("Number of parts")
     page.mouse.move(100, 100)
-    paint = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
-    ringed = canvas(page).evaluate(paint)
+    ringed = canvas(page).evaluate(PIXELS)
     drawn.uncheck()
     expect(made).to_be_hidden()
-    assert canvas(page).evaluate(paint) != ringed
+    assert canvas(page).evaluate(PIXELS) != ringed
     drawn.check()
     expect(made).to_be_visible()
     page.locator("[data-name=method] label span").nth(0).click()
@@ -162,12 +164,7 @@ def test_a_method_without_weights_is_shown_in_words(visit):
 
 def test_data_too_large_for_previews_say_so_while_dragging(visit):
     page = visit("large=1")
-    control = slider(page, "mu")
-    box = control.bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.4 * box["width"], middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.7 * box["width"], middle, steps=4)
+    hold(page, slider(page, "mu"), 0.4)(0.7, steps=4)
     said = page.locator("[data-name=mu]").get_by_role("status")
     expect(said).to_have_text("Release to refit")
     expect(page.locator(".badge")).to_have_text("Release to refit")
@@ -176,9 +173,6 @@ def test_data_too_large_for_previews_say_so_while_dragging(visit):
     expect(said).to_have_count(0)
     expect(page.locator(".badge")).to_be_hidden()
     expect(page.locator(".waiting")).to_have_count(0)
-
-
-PIXELS = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
 
 
 def test_invented_cases_are_stars_that_say_what_they_are(visit):
@@ -233,11 +227,7 @@ def test_the_chart_of_weights_moves_with_the_slider_and_keeps_its_lines(visit):
     numbers = chart.locator(".number").all_inner_texts()
     assert table.locator("td").all_inner_texts() == numbers
     names = chart.locator(".feature").all_inner_texts()
-    box = slider(page, "lam").bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 0.85 * box["width"], middle, steps=10)
+    hold(page, slider(page, "lam"), 0.3)(0.85, steps=10)
     wait_until(page, lambda: chart.locator(".number").all_inner_texts() != numbers)
     stay = chart.locator(".feature").all_inner_texts()
     assert all(new == old for new, old in zip(stay, names, strict=True) if old in stay)
@@ -271,7 +261,7 @@ def test_a_mix_shows_its_heaviest_cases(visit, scene, width):
         expect(five.get_by_role("img", name="row 1 ·")).to_be_visible()
     else:
         expect(five).to_contain_text("row 1 ·")
-    assert page.locator(".grid").evaluate("n => n.scrollWidth <= n.clientWidth + 1")
+    assert fits(page)
     page.locator(".twin summary").click()
     expect(page.locator(".tables")).to_contain_text("row 1 50 %, row 2 20 %")
 
@@ -294,11 +284,6 @@ def top(page, css: str) -> float:
     """Where an element begins, below the top of the figure's own grid."""
     above = page.locator(".grid").bounding_box()["y"]
     return page.locator(css).first.bounding_box()["y"] - above
-
-
-def fits(page) -> bool:
-    wide = "n => n.scrollWidth <= n.clientWidth + 1"
-    return page.locator(".grid").evaluate(wide)
 
 
 def way_d(page) -> None:
@@ -441,13 +426,9 @@ def test_without_a_path_there_is_no_hole(visit):
 
 def heard_drags(page, control: Locator) -> list[dict]:
     """Messages while a slider moves step by step, and when it is let go."""
-    box = control.bounding_box()
-    middle = box["y"] + box["height"] / 2
-    page.mouse.move(box["x"] + 0.3 * box["width"], middle)
-    page.mouse.down()
-    found = []
+    move, found = hold(page, control, 0.3), []
     for share in (0.4, 0.5, 0.6):
-        page.mouse.move(box["x"] + share * box["width"], middle)
+        move(share)
         shown = page.locator("[data-name=lam] .value").input_value()
         expect(canvas(page)).to_have_attribute("data-last-value", shown)
         expect(page.locator("code")).to_contain_text(f'"lam": {shown}')
