@@ -193,15 +193,15 @@ def _spared(rows: np.ndarray, data: cache.Parts, goes_on: bool) -> np.ndarray:
     left = np.setdiff1d(train, rows)
     if data.dataset.task == "regression":
         enough = len(left) >= LEAST_ROWS and np.ptp(data.y[left]) > 0
-        spared = rows if enough else np.setdiff1d(rows, train)
-        if len(rows) and len(spared) == 0 and not goes_on:
-            raise SmpcoreError(f"The last {LEAST_ROWS} training points stay.")
-        return spared
-    lost = np.setdiff1d(data.y[train], data.y[left])
-    last = [train[data.y[train] == label][0] for label in lost]
+        last = [] if enough else train
+        words = f"The last {LEAST_ROWS} training points stay."
+    else:
+        lost = np.setdiff1d(data.y[train], data.y[left])
+        last = [train[data.y[train] == label][0] for label in lost]
+        words = "This is the last training point of its class: it stays."
     spared = np.setdiff1d(rows, last)
     if len(rows) and len(spared) == 0 and not goes_on:
-        raise SmpcoreError("This is the last training point of its class: it stays.")
+        raise SmpcoreError(words)
     return spared
 
 

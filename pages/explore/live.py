@@ -403,9 +403,4 @@ def _canonical(
         return context.with_threshold(fit.estimator), None, not fit.was_stopped
     doing = "Compiling and fitting" if method.key in uncompiled else "Fitting"
     others = ", kept running for another visitor" if stop else ""
-    job = {
-        "text": f"{doing} {method.title}{others}",
-        "progress": float(fit.progress[0]),
-        "seconds": fit.seconds,
-    }
-    return None, job, False
+    return None, path.job_of(fit, f"{doing} {method.title}{others}"), False

@@ -14,6 +14,7 @@ from pages.explore.picture import picture
 from pages.explore.scene import Scene
 from pages.state.context import Context, SliderRanges
 from pages.work import cache, fits
+from pages.work.tasks import Task
 from smpcore.model import History, Step
 from smpcore.readouts import READOUTS
 
@@ -105,6 +106,12 @@ class States:
         return len(self.curves["iteration"])
 
 
+def job_of(task: Task, text: str) -> dict[str, Any]:
+    """How far work is that the figure waits for."""
+    progress = float(task.progress[0])
+    return {"text": text, "progress": progress, "seconds": task.seconds}
+
+
 def run_of(context: Context, message: Message) -> Any:
     """What a request for states waits for: our fit, or the printed algorithm."""
     fit = fits.recorded_fit(*context.request)
@@ -117,11 +124,10 @@ def steps(context: Context, scene: Scene, message: Message, run: Any) -> dict[st
     """Answer a request for states: what all of them are, and some as pictures."""
     is_printed = isinstance(run, fits.PrintedRun)
     if not run.ready(0.0):
-        progress, seconds = float(run.progress[0]), run.seconds
         text = "Fitting again to record the states"
         if is_printed:
-            text = f"Running the algorithm as printed, {seconds:.0f} s"
-        job = {"text": text, "progress": progress, "seconds": seconds}
+            text = f"Running the algorithm as printed, {run.seconds:.0f} s"
+        job = job_of(run, text)
         return {"trace": None, "steps": [], "job": job, "printed": is_printed}
     states = _printed(run) if is_printed else _recorded(run, context)
     values = sorted(context.values.items())

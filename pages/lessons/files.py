@@ -10,11 +10,10 @@ from pages.state import lesson_files, session
 from pages.state.lesson_files import Lesson
 from pages.state.lesson_run import Run, filled
 from pages.ui import qr
-from pages.ui.elements import download
-from pages.ui.text import message, short_label
+from pages.ui.elements import download, problems_shown
+from pages.ui.text import short_label
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS, Store
-from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.explain import Section
 from smpcore.readouts import READOUTS
@@ -68,15 +67,12 @@ def upload() -> None:
     )
     if file is None:
         return
-    try:
+    with problems_shown(st.error):
         lesson_files.read(data := file.getvalue())
-    except SmpcoreError as problem:
-        message(st.error, str(problem))
-        return
-    keep(short_label(file.name), data)
-    editions["lesson_file"] += 1  # else it would come again after an edit
-    editions["lesson_edited"] += 1
-    st.rerun()
+        keep(short_label(file.name), data)
+        editions["lesson_file"] += 1  # else it would come again after an edit
+        editions["lesson_edited"] += 1
+        st.rerun()
 
 
 #: Minutes that a plan of lessons fills at most.

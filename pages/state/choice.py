@@ -76,19 +76,6 @@ class Choice:
         """Which data: of two tables of the visitor's own also which one."""
         return self.data, self.token if self.data == MINE else ""
 
-    def view_of(self, n_features: int, dataset: Dataset) -> dict[str, Any]:
-        """The view, made to fit data of so many features."""
-        kinds = view_kinds(n_features, dataset)
-        kind = self.view.get("kind")
-        kind = kind if kind in kinds else next(iter(kinds))
-        first = min(int(self.view.get("first", 0)), n_features - 1)
-        second = min(int(self.view.get("second", 1)), n_features - 1)
-        second = first if kind == "curve" else second
-        at = self.view.get("at", {}) if kind in ("axes", "curve") else {}
-        fixed = [(i, v) for i, v in sorted(at.items()) if i < n_features]
-        fixed = [(i, v) for i, v in fixed if i not in (first, second)]
-        return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
-
 
 #: What there is a picture of, in any data.
 VIEW_KINDS = ("pca", "map", "axes", "curve")

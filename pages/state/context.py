@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from pages.state import table_store
-from pages.state.choice import BUNDLED, MINE, Choice
+from pages.state.choice import BUNDLED, MINE, Choice, view_kinds
 from pages.work import cache, fits, sources, studies
 from pages.work.cache import pairs
 from pages.work.studies import TrainingScores, training_scores
@@ -167,11 +167,20 @@ class Context:
     @property
     def view(self) -> dict[str, Any]:
         """The view, made to fit these data."""
-        view = self.choice.view_of(self.data.X.shape[1], self.data.dataset)
-        if view["kind"] == "pca" and "kind" not in self.choice.view:
+        chosen, n_features = self.choice.view, self.data.X.shape[1]
+        kinds = view_kinds(n_features, self.data.dataset)
+        kind = chosen.get("kind")
+        kind = kind if kind in kinds else next(iter(kinds))
+        if kind == "pca" and "kind" not in chosen:
             job = studies.map_of(self.data)
-            view["kind"] = "map" if job and job.opens else "pca"
-        return view
+            kind = "map" if job and job.opens else "pca"
+        first = min(chosen.get("first", 0), n_features - 1)
+        second = min(chosen.get("second", 1), n_features - 1)
+        second = first if kind == "curve" else second
+        at = chosen.get("at", {}) if kind in ("axes", "curve") else {}
+        fixed = [(i, v) for i, v in sorted(at.items()) if i < n_features]
+        fixed = [(i, v) for i, v in fixed if i not in (first, second)]
+        return {"kind": kind, "first": first, "second": second, "at": tuple(fixed)}
 
     @property
     def request(self) -> tuple[cache.Parts, str, dict[str, Any]]:

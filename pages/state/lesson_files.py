@@ -237,7 +237,8 @@ def listed() -> dict[str, Lesson | str]:
     """
     lessons: dict[str, Lesson | str] = {}
     for folder in (str(HOME), os.environ.get("SPE_LESSONS", "")):
-        for path in _files(folder):
+        paths = [p for p in server_files.files_in(folder) if p.suffix == ".json"]
+        for path in paths[:MOST_FILES]:
             try:
                 if path.stat().st_size > MOST_BYTES:
                     json_files.refuse("lesson file", "should have at most 1 MB")
@@ -250,16 +251,6 @@ def listed() -> dict[str, Lesson | str]:
                 log.exception("the lesson file %s cannot be read", path)
                 lessons[path.name] = "It cannot be read; contact the operator."
     return lessons
-
-
-def _files(folder: str) -> list[Path]:
-    """Lesson files of a folder, sorted by name."""
-    try:
-        home = Path(folder).resolve(strict=True)
-        paths = sorted(home.glob("*.json")) if folder else []
-    except (OSError, RuntimeError):
-        return []
-    return [path for path in paths if server_files.is_inside(path, home)][:MOST_FILES]
 
 
 def points_of(step: Step, name: str = "lesson") -> tuple[Dataset, Split] | None:

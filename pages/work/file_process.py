@@ -51,9 +51,8 @@ class FairLine(Executor):
         self._waiting: list[_Item] = []
         #: Who is served, and since when.
         self._running: dict[str, float] = {}
-        #: Number of each visitor's last turn.
+        #: When each visitor's last turn began.
         self._turns = Store(MOST_KNOWN)
-        self._n_turns = 0
         self._started = False
         self._local = threading.local()
 
@@ -119,9 +118,8 @@ class FairLine(Executor):
                 self._changed.wait()
             item = min(ready, key=lambda one: self._turns.get(one.owner) or 0)
             self._waiting.remove(item)
-            self._n_turns += 1
-            self._turns.put(item.owner, self._n_turns)
-            self._running[item.owner] = time.monotonic()
+            self._running[item.owner] = now = time.monotonic()
+            self._turns.put(item.owner, now)
             self._local.owner = item.owner
             return item
 

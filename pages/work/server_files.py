@@ -34,26 +34,26 @@ _UNREADABLE = (OSError, RuntimeError, UnicodeError)
 
 
 def files() -> dict[str, Path]:
-    """The folder's tables by key, sorted by name.
+    """The folder's tables by key, sorted by name."""
+    paths = files_in(os.environ.get("SPE_DATA", ""))
+    return {PREFIX + p.name: p for p in paths if p.suffix.lower() in ENDINGS}
 
-    Left out are links that lead out of the folder, names that are no Unicode and
-    hidden files.
+
+def files_in(folder: str) -> list[Path]:
+    """Files of an operator's folder, sorted by name; none if it is not there.
+
+    Left out are hidden files, links that lead out of the folder and names that are no
+    Unicode.
     """
-    folder = os.environ.get("SPE_DATA", "")
     try:
         home = Path(folder).resolve(strict=True)
-        tables = sorted(home.iterdir()) if folder else []
+        paths = sorted(home.iterdir()) if folder else []
     except _UNREADABLE:
-        return {}
-    return {PREFIX + path.name: path for path in tables if _is_table(path, home)}
+        return []
+    return [p for p in paths if not p.name.startswith(".") and _is_inside(p, home)]
 
 
-def _is_table(path: Path, home: Path) -> bool:
-    is_table = not path.name.startswith(".") and path.suffix.lower() in ENDINGS
-    return is_table and is_inside(path, home)
-
-
-def is_inside(path: Path, home: Path) -> bool:
+def _is_inside(path: Path, home: Path) -> bool:
     """Whether a file can be opened and lies in this folder, whatever leads to it."""
     try:
         path.name.encode()
