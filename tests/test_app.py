@@ -1,18 +1,16 @@
 """Every page without a browser: no exception, whatever data, method or URL."""
 
-import json
-import struct
 from itertools import product
 from pathlib import Path
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.work import cache, studies
 from smpcore import METHODS, list_datasets, load_dataset
 from tests.app import kernels, opened, said, session_of
+from tests.test_live import figure_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -53,12 +51,6 @@ ROUNDS = [
 ROUNDS += [("explore.py", *pair, end) for pair in PAIRS for end in (0, 1)]
 
 
-def _payload(app: AppTest) -> dict:
-    body = app.get("bidi_component")[0].proto.bytes
-    (length,) = struct.unpack_from("<I", body)
-    return json.loads(body[4 : 4 + length])
-
-
 def test_an_answer_comes_without_the_script_of_the_figure():
     """30 students who drag would fill a class's network with it."""
     figure, script = opened({"data": "moons"}).get("bidi_component")
@@ -97,7 +89,7 @@ def test_every_model_page_with_every_method_at_slider_ends(
     assert session_of(app).choice.method == method
     assert "Internal error" not in said(app)
     if page == "explore.py":
-        header = _payload(app)
+        header = figure_of(app)
         assert header["kind"] == "full" and header["picture"]["readouts"]
 
 
@@ -116,7 +108,7 @@ def test_every_model_page_with_every_method_at_slider_ends(
     ],
 )
 def test_a_hostile_link_is_answered_in_words(query, words):
-    header = _payload(opened(query))
+    header = figure_of(opened(query))
     texts = " ".join(notice["text"] for notice in header["notices"])
     assert words in texts
     assert header["picture"]["canonical"]

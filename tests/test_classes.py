@@ -16,6 +16,7 @@ from pages.work import classes, store, visitors
 from smpcore import SmpcoreError
 from tests.app import kernels, opened, said, session_of, sound
 from tests.test_lessons import NUMBER, SHIPPED, Browser, lesson_with, read
+from tests.test_live import figure_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -297,8 +298,7 @@ def test_a_class_votes_discusses_votes_again_and_then_sees_the_answer():
     classroom.move(0, classes.SHOWN)
     # An answer that was typed before and comes now is said to be late.
     late = sent(second, 3, "lesson_answer_0_second")
-    figure = late.get("bidi_component")[0].proto
-    assert "too late to be counted" in str(figure)
+    assert "too late to be counted" in figure_of(late)["notices"][0]["text"]
     assert "you gave no answer" in words(late) and "It was" in words(late)
     assert "your prediction: 5" in words(first.run())
     assert [(vote.vote, vote.answer) for vote in classroom.votes] == [(1, 4), (2, 5)]

@@ -26,7 +26,7 @@ from tests.app import (
     swept,
     until,
 )
-from tests.test_app import _payload
+from tests.test_live import figure_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -48,7 +48,8 @@ def rare():
 
 
 def test_explore_says_what_a_dead_model_is_worth(rare):
-    told = {e["name"]: e for e in _payload(opened(rare | DEAD))["picture"]["readouts"]}
+    picture = figure_of(opened(rare | DEAD))["picture"]
+    told = {entry["name"]: entry for entry in picture["readouts"]}
     assert USUAL in told["Validation accuracy"]["detail"]
     assert told["Classes never predicted"]["value"] == "ill"
 

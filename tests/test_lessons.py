@@ -23,7 +23,7 @@ from pages.work.fits import Fitted, measured
 from smpcore import SmpcoreError
 from smpcore.papers import PRINTED
 from tests.app import kernels, opened, said, session_of, sound
-from tests.test_live import Browser
+from tests.test_live import Browser, figure_of
 
 fixtures = (kernels,)
 PAGES = Path(__file__).parents[1] / "pages"
@@ -418,8 +418,7 @@ def test_a_link_opens_a_lesson_at_its_step():
 def test_a_wrong_link_to_a_lesson_is_a_sentence(link, words):
     app = opened(link)
     assert session_of(app).lesson is None
-    payload = app.get("bidi_component")[0].proto.bytes.decode("utf-8", "replace")
-    assert words in payload
+    assert words in figure_of(app)["notices"][0]["text"]
 
 
 PLACE = {"text": "Where?", "reveal": "There.", "then": {"n_prototypes": "3"}}

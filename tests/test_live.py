@@ -48,6 +48,11 @@ def decode(payload: bytes) -> dict:
     return json.loads(header, object_hook=arrays)
 
 
+def figure_of(page: AppTest) -> dict:
+    """What the figure of a page is sent."""
+    return decode(page.get("bidi_component")[0].proto.bytes)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def kernels():
     """Compiled, and patient: on a busy machine a fit would otherwise become a job."""
@@ -301,6 +306,5 @@ def test_the_link_keeps_present_mode_until_it_is_left():
 
 
 def test_a_link_opens_in_present_mode_without_a_warning():
-    page = opened({"present": "1"})
-    shown = decode(page.get("bidi_component")[0].proto.bytes)
+    shown = figure_of(opened({"present": "1"}))
     assert shown["scene"]["present"] and shown["notices"] == []

@@ -8,7 +8,7 @@ from smpcore import METHODS
 from tests.app import brought, kernels, opened
 from tests.shown import oracle
 from tests.shown.oracle import says
-from tests.test_app import _payload
+from tests.test_live import figure_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -32,7 +32,7 @@ def link(fit):
 
 def picture(fit):
     """What the figure is sent, and its read-outs by name."""
-    sent = _payload(opened(link(fit)))["picture"]
+    sent = figure_of(opened(link(fit)))["picture"]
     by_name = {line["name"]: line for line in sent["readouts"]}
     assert len(by_name) == len(sent["readouts"])
     return sent, by_name
