@@ -148,9 +148,8 @@ class Run:
         """Whether a control stands still; all but the view's, while a question is
         open.
         """
-        if name.startswith("v."):
-            return False
-        return self.is_open_question or not self.shows(name)
+        is_view = name.startswith("v.")
+        return not is_view and (self.is_open_question or not self.shows(name))
 
     def shows(self, name: str) -> bool:
         """Whether a control is there: a step that frees some has no others."""
@@ -169,10 +168,8 @@ class Run:
     def _token(self) -> str:
         """Of the table with the step's drawing, made when it is needed."""
         token = self.tokens.get(self.at, "")
-        if self.step.points:
-            dataset, division = lesson_files.points_of(self.step)
-            token = table_store.keep(dataset, division, token)
-            self.tokens[self.at] = token
+        if drawing := lesson_files.points_of(self.step):
+            token = self.tokens[self.at] = table_store.keep(*drawing, token)
         return token
 
     def forget_drawings(self) -> None:

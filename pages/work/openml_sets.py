@@ -90,9 +90,7 @@ def load(key: str) -> Dataset:
             f"OpenML's data set {number} is being fetched; choose it on Data, under "
             "Fetch from OpenML, to see how far it is."
         )
-    if download.content is None:
-        raise SmpcoreError(download.problem)
-    return download.content
+    return download.result()
 
 
 def title(key: str) -> str:
