@@ -1,6 +1,5 @@
 """Uploads and drawings are kept apart, and both stay at hand."""
 
-import io
 from dataclasses import replace
 
 import pytest
@@ -24,10 +23,14 @@ fixtures = (kernels,)
 PLACE = {"op": "add", "x": 0.5, "y": 0.5, "label": 1}
 
 
+def uploaded():
+    return table_store.keep(read_table(GOOD.encode(), "t.csv"))
+
+
 @pytest.fixture
 def browser():
     """A visitor with an upload, who has chosen Moons."""
-    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = uploaded()
     browser = Browser(data=MINE, token=token)
     browser.drag(data="moons", release=True)
     yield browser
@@ -96,7 +99,7 @@ def test_explore_goes_on_without_a_table_that_another_tab_deleted(browser):
 
 @pytest.mark.parametrize("page", ["explore.py", "export.py"])
 def test_every_page_says_that_a_table_has_expired(page):
-    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = uploaded()
     app = visited({"data": MINE, "mine": token}, page)
     kept_table(token).used -= KEEP_SECONDS
     if page == "explore.py":  # the figure itself says it
@@ -107,7 +110,7 @@ def test_every_page_says_that_a_table_has_expired(page):
 
 
 def test_a_table_about_to_expire_is_announced_and_can_be_kept():
-    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = uploaded()
     app = AppTest.from_function(_watch, args=(token,)).run()
     assert not app.warning
     kept_table(token).used -= KEEP_SECONDS - 100
@@ -121,7 +124,7 @@ def test_a_table_about_to_expire_is_announced_and_can_be_kept():
 def test_when_a_table_expires_the_file_it_came_from_goes(monkeypatch):
     dropped = []
     monkeypatch.setattr(visitors, "drop_files", lambda: dropped.append(1))
-    token = table_store.keep(read_table(io.BytesIO(GOOD.encode()), "t.csv"))
+    token = uploaded()
     app = sound(AppTest.from_function(_watch, args=(token,)).run())
     assert not dropped
     kept_table(token).used -= KEEP_SECONDS
@@ -194,7 +197,7 @@ def test_features_of_series_come_back_from_records_and_go_again():
     """From a state file, from the Python that Export shows; and the samples after."""
     lines = [f"{k},{k * k % 7},{k - 3},4.5:{'ab'[k % 2]}" for k in range(12)]
     data = "\n".join(["@univariate true", "@classLabel true a b", "@data", *lines])
-    table = read_table(io.BytesIO(data.encode()), "t.ts")
+    table = read_table(data.encode(), "t.ts")
     samples = table.feature_columns
     step = CleaningStep(samples[0], features=("mean", "band 2"), n_times=4, count=0.5)
     roles = dict.fromkeys(samples, "ignore")
@@ -203,7 +206,7 @@ def test_features_of_series_come_back_from_records_and_go_again():
     assert {featured.kinds[name] for name in featured.feature_columns} == {"number"}
     assert apply_record(table, record_of(featured))[0].digest == featured.digest
     noted = {"roles": dict(featured.roles), "cleaning": steps_to_json([step])}
-    again = read_table(io.BytesIO(data.encode()), "t.ts", **noted)
+    again = read_table(data.encode(), "t.ts", **noted)
     assert again.digest == featured.digest
     back = featured.with_roles(dict.fromkeys(samples, "feature"), cleaning=[])
     assert replace(back, sample_shape=(1, 4)).digest == table.digest

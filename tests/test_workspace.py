@@ -28,17 +28,13 @@ DATA = ("moons", "iris", "digits", "sine", "diabetes")
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 
 
-def files(most=workspace.BUDGET_BYTES, seconds=KEEP_SECONDS):
-    return Store(most, seconds=seconds, size=len)
-
-
 @pytest.fixture
 def session(monkeypatch):
     """A visit without a browser's page."""
     state = Session()
     monkeypatch.setattr(streamlit, "session_state", {"session": state})
     monkeypatch.setattr(visitors, "browser", lambda: "b")
-    monkeypatch.setattr(workspace, "_files", files())
+    monkeypatch.setattr(workspace, "_files", Store(seconds=KEEP_SECONDS, size=len))
     return state
 
 
@@ -296,7 +292,7 @@ def test_notes_survive_a_reload_of_the_same_browser_only(session, monkeypatch):
     assert after_a_reload().opened == {}
     assert not streamlit.session_state["session"].notes
     monkeypatch.setattr(visitors, "browser", lambda: "b")
-    monkeypatch.setattr(workspace, "_files", files(seconds=0.01))
+    monkeypatch.setattr(workspace._files, "seconds", 0.01)
     streamlit.session_state["session"] = Session(Choice(opened={"a": 3}))
     workspace.keep(Choice(opened={"a": 3}))
     time.sleep(0.02)
