@@ -120,7 +120,7 @@ class Guard:
 
     def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
         self._app = app
-        self._policy = policy().encode()
+        self._policy = policy()
         self._has_metrics = os.environ.get("SPE_METRICS") == "1"
         #: Tab -> bytes of its uploads that are still under way.
         self._coming: Counter[str] = Counter()
@@ -135,7 +135,8 @@ class Guard:
             return await self._app(scope, receive, send)
         send = self._with_headers(send)
         if _METRICS.search(scope["path"]) and not self._has_metrics:
-            return await _answer(send, 404, "Not found")
+            refusal = visitors.PlainTextResponse("Not found", 404)
+            return await refusal(scope, receive, send)
         upload = scope["method"] == "PUT" and _UPLOAD.search(scope["path"])
         # Streamlit refuses a tab that it does not know before it reads anything.
         if upload and visitors.is_here(upload[1]):
@@ -207,7 +208,8 @@ class Guard:
         except _Full as problem:
             _refused[session] = str(problem)
             visitors.run_again(session)
-            await _answer(send, 413, str(problem))
+            refusal = visitors.PlainTextResponse(str(problem), 413)
+            await refusal(scope, receive, send)
         finally:
             self._coming[session] -= received
             if not self._coming[session]:
@@ -255,13 +257,11 @@ class Guard:
 
         async def send_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = list(message.get("headers", ()))
-                new = [(b"x-content-type-options", b"nosniff")]
-                if dict(headers).get(b"content-type", b"").startswith(b"text/html"):
-                    new.append((b"content-security-policy", self._policy))
-                names = [name for name, _ in new]
-                others = [row for row in headers if row[0].lower() not in names]
-                message = {**message, "headers": others + new}
+                message.setdefault("headers", [])
+                headers = visitors.MutableHeaders(scope=message)
+                headers["x-content-type-options"] = "nosniff"
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers["content-security-policy"] = self._policy
             await send(message)
 
         return send_headers
@@ -275,10 +275,3 @@ def _problem(data: bytes | None) -> str:
     if any(map(is_deep, texts)):
         return f"a value is nested deeper than {DEEPEST} levels"
     return ""
-
-
-async def _answer(send: Send, status: int, text: str) -> None:
-    """Answer a request with one sentence."""
-    headers = [(b"content-type", b"text/plain; charset=utf-8")]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": text.encode()})

@@ -19,8 +19,12 @@ from typing import Any
 
 import streamlit as st
 from google.protobuf.message import DecodeError
+
+# app.py and middleware.py take three of these from here.
+from starlette.datastructures import MutableHeaders as MutableHeaders
 from starlette.formparsers import MultiPartParser
-from starlette.middleware import Middleware as Middleware  # app.py takes it from here
+from starlette.middleware import Middleware as Middleware
+from starlette.responses import PlainTextResponse as PlainTextResponse
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import exists, get_instance
 from streamlit.runtime.pages_manager import PagesManager
