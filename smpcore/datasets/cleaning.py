@@ -7,7 +7,7 @@ learned by `Preparation` on the training rows of each fold; a step only names it
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -27,7 +27,7 @@ from smpcore.datasets.columns import (
     narrowed,
     parsed_numbers,
 )
-from smpcore.datasets.display_names import listed, plain_number, shown
+from smpcore.datasets.display_names import listed, plain_number, shown, with_rest
 from smpcore.datasets.series_features import feature_names, series_features
 from smpcore.errors import DatasetError
 
@@ -225,11 +225,15 @@ def undressed(column: pd.Series, step: CleaningStep) -> pd.Series:
         numbers = [parse_dressed(text)[0] for text in texts]
         values = pd.Series(numbers, dtype="float64")
     bare = pd.Series([*as_text(values).fillna(texts), None], dtype="str")
-    column = bare.take(codes).set_axis(column.index).rename(column.name)
-    numbers = parsed_numbers(column)
-    if np.isnan(numbers).sum() > column.isna().sum():
-        return column
-    return pd.Series(narrowed(numbers), column.index, name=column.name)
+    return _as_numbers_if_all(bare.take(codes).set_axis(column.index), column.name)
+
+
+def _as_numbers_if_all(texts: pd.Series, name: Hashable) -> pd.Series:
+    """Numbers, if every text that is there is one; else the texts."""
+    numbers = parsed_numbers(texts)
+    if np.isnan(numbers).sum() > texts.isna().sum():
+        return texts.rename(name)
+    return pd.Series(narrowed(numbers), texts.index, name=name)
 
 
 def are_dressed(texts: Sequence[str]) -> bool:
@@ -280,12 +284,7 @@ def renamed(column: pd.Series, step: CleaningStep) -> pd.Series:
         where = where_one_of(column, [old])
         if where.any():
             text = text.mask(where, new)
-    if not is_numeric(column):
-        return text
-    numbers = parsed_numbers(text)
-    if np.isnan(numbers).sum() > column.isna().sum():
-        return text  # a new name is a word
-    return pd.Series(narrowed(numbers), column.index, name=column.name)
+    return _as_numbers_if_all(text, column.name) if is_numeric(column) else text
 
 
 def in_range(column: pd.Series, step: CleaningStep) -> pd.Series:
@@ -296,8 +295,6 @@ def in_range(column: pd.Series, step: CleaningStep) -> pd.Series:
 
 def outside_range(column: pd.Series, step: CleaningStep) -> np.ndarray:
     """Which numbers are implausible; words are none."""
-    if step.low is None and step.high is None:
-        return np.zeros(len(column), dtype=bool)
     values = as_numbers(column)
     low = -np.inf if step.low is None else step.low
     high = np.inf if step.high is None else step.high
@@ -306,8 +303,6 @@ def outside_range(column: pd.Series, step: CleaningStep) -> np.ndarray:
 
 def where_one_of(column: pd.Series, values: Sequence[str]) -> np.ndarray:
     """Which cells are one of these values, written as they may be."""
-    if not values:
-        return np.zeros(len(column), dtype=bool)
     codes, different = pd.factorize(canonical(column))
     is_one = _is_one_of(values)
     hits = np.array([*map(is_one, different), False], dtype=bool)
@@ -370,12 +365,8 @@ def with_step(steps: Iterable[CleaningStep], step: CleaningStep) -> Steps:
     -------
     tuple of CleaningStep
     """
-    steps = tuple(steps)
-    if step.is_empty:
-        return tuple(one for one in steps if one.column != step.column)
-    if all(one.column != step.column for one in steps):
-        return (*steps, step)
-    return tuple(step if one.column == step.column else one for one in steps)
+    by_column = {one.column: one for one in steps} | {step.column: step}
+    return tuple(one for one in by_column.values() if not one.is_empty)
 
 
 def step_of(steps: Iterable[CleaningStep], column: str) -> CleaningStep:
@@ -411,13 +402,12 @@ def steps_to_json(steps: Iterable[CleaningStep]) -> list[dict[str, Any]]:
     """
     written = []
     for step in steps:
-        values = {field.name: getattr(step, field.name) for field in fields(step)}
-        values |= {"codes": list(step.codes), "levels": dict(step.levels)}
-        values["features"] = list(step.features)
-        usual = CleaningStep(step.column)
-        changed = {n: v for n, v in values.items() if v and v != getattr(usual, n)}
-        bounds = {n: v for n in ("low", "high") if (v := values[n]) is not None}
-        written.append({"column": step.column, **changed, **bounds})
+        usual = vars(CleaningStep(step.column))
+        changed = {n: value for n, value in vars(step).items() if value != usual[n]}
+        for name, plain in (("codes", list), ("levels", dict), ("features", list)):
+            if name in changed:
+                changed[name] = plain(changed[name])
+        written.append({"column": step.column, **changed})
     return written
 
 
@@ -439,12 +429,12 @@ def steps_from_json(content: Iterable[Mapping[str, Any] | CleaningStep]) -> Step
     DatasetError
         If an entry is unknown, or a step cannot be.
     """
-    return tuple(
-        one if isinstance(one, CleaningStep) else _read_step(one) for one in content
-    )
+    return tuple(map(_read_step, content))
 
 
-def _read_step(content: Mapping[str, Any]) -> CleaningStep:
+def _read_step(content: Mapping[str, Any] | CleaningStep) -> CleaningStep:
+    if isinstance(content, CleaningStep):
+        return content
     known = [field.name for field in fields(CleaningStep)]
     unknown = [name for name in content if name not in known]
     if unknown or "column" not in content:
@@ -577,5 +567,4 @@ def range_in_words(step: CleaningStep) -> str:
 def values_in_words(values: Sequence[str], most: int = 20) -> str:
     """Return values for a sentence: numbers plain, words quoted, the rest counted."""
     words = [v if parse_cell(v) == parse_cell(v) else shown(v) for v in values[:most]]
-    rest = len(values) - most
-    return ", ".join(words) + (f" and {rest} more" if rest > 0 else "")
+    return with_rest(words, len(values) - most)

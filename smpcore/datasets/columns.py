@@ -18,7 +18,7 @@ from pandas.api.extensions import ExtensionArray
 from pandas.tseries.api import guess_datetime_format
 
 from smpcore.datasets.cells import MAYBE_NUMBER, parse_cell
-from smpcore.datasets.display_names import listed, shown
+from smpcore.datasets.display_names import listed, shown, with_rest
 from smpcore.errors import DatasetError
 
 Kind = Literal["number", "category", "text"]
@@ -198,7 +198,7 @@ def narrowed(values: np.ndarray) -> np.ndarray:
 def in_rows(rows: np.ndarray, column: pd.Series) -> str:
     """The first of some rows with its value, and how many more there are."""
     first = f"row {rows[0] + 1} ({shown(column.iloc[rows[0]])})"
-    return first if rows.size == 1 else f"{first} and {rows.size - 1} more rows"
+    return with_rest([first], rows.size - 1)
 
 
 def check_words(what: str, values: Mapping[str, str], columns: list[str]) -> None:

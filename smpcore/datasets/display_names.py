@@ -64,9 +64,7 @@ def listed(values: Iterable[object], most: int = 5) -> str:
     str
     """
     values = list(values)
-    words = ", ".join(shown(value) for value in values[:most])
-    rest = len(values) - most
-    return words if rest <= 0 else f"{words} and {rest} more"
+    return with_rest(map(shown, values[:most]), len(values) - most)
 
 
 def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str:
@@ -85,9 +83,13 @@ def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str
     -------
     str
     """
-    words = ", ".join(map(shorten_name, names[:most], itertools.repeat(longest)))
-    rest = len(names) - most
-    return words if rest <= 0 else f"{words} and {rest} more"
+    shortened = map(shorten_name, names[:most], itertools.repeat(longest))
+    return with_rest(shortened, len(names) - most)
+
+
+def with_rest(words: Iterable[str], n_rest: int, between: str = ", ") -> str:
+    """Words for a sentence, and how many there are besides."""
+    return between.join(words) + f" and {n_rest:,} more" * (n_rest > 0)
 
 
 def plain_number(value: float, digits: int = 4) -> str:

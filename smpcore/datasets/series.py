@@ -20,7 +20,7 @@ from smpcore.datasets.columns import (
     is_numeric,
     parsed_numbers,
 )
-from smpcore.datasets.display_names import listed, plural, shown
+from smpcore.datasets.display_names import listed, plural, shown, with_rest
 from smpcore.datasets.limits import MAX_BYTES, MAX_SERIES_BYTES, check_bytes, check_size
 from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
 from smpcore.datasets.text import as_utf8, count_line_ends, first_word, lines
@@ -480,8 +480,7 @@ def _require(
 ) -> None:
     rows = np.flatnonzero(wrong)
     if rows.size:
-        more = f" (and {rows.size - 1:,} more)" if rows.size > 1 else ""
         raise DatasetError(
-            f"{where(rows)}{more} {words}; correct the table, or fetch it again if it "
-            "is cut off."
+            f"{with_rest([where(rows)], rows.size - 1)} {words}; correct the table, or "
+            "fetch it again if it is cut off."
         )

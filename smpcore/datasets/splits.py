@@ -10,7 +10,7 @@ import numpy as np
 
 from smpcore.datasets.columns import as_text, distinct_times
 from smpcore.datasets.dataset import Dataset, read_only
-from smpcore.datasets.display_names import listed, shown
+from smpcore.datasets.display_names import listed, shown, with_rest
 from smpcore.datasets.time_to_event import answered, with_events
 from smpcore.errors import SmpcoreError
 
@@ -331,8 +331,7 @@ def _gaps(
             for i in np.flatnonzero(in_training & ~present)
         ]
         if rows.size and absent:
-            more = f" and {len(absent) - 5} more" * (len(absent) > 5)
-            words = "; ".join(absent[:5]) + more
+            words = with_rest(absent[:5], len(absent) - 5, "; ")
             notices.append(f"No row in the {name} part: class {words}.")
     unseen = dataset.classes[~in_training]
     if unseen.size:

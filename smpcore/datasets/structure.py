@@ -42,6 +42,7 @@ from smpcore.datasets.display_names import (
     plural,
     shorten_name,
     shown,
+    with_rest,
 )
 from smpcore.datasets.roles import FEW_VALUES, looks_like_dates, names_groups
 from smpcore.datasets.splits import Split
@@ -530,10 +531,10 @@ def _units(dataset: Dataset) -> Iterator[Proposal]:
                 steps = with_step(steps, replace(step, unit=unit))
                 units.append(f"{shorten_name(name, 40)}: {unit}")
     if units:
-        rest = f" and {len(units) - 5} more" * (len(units) > 5)
+        words = with_rest(units[:5], len(units) - 5, "; ")
         yield Proposal(
-            f"Units stand in names of columns ({'; '.join(units[:5])}{rest}). Taken as "
-            "units, they stand behind values in sheets and exports.",
+            f"Units stand in names of columns ({words}). Taken as units, they stand "
+            "behind values in sheets and exports.",
             "Take these units",
             cleaning=steps,
             is_leak=False,
@@ -600,34 +601,27 @@ def suggest_codes(dataset: Dataset) -> list[Suggestion]:
         At most one for each column that is not ignored.
     """
     frame = apply_steps(dataset.whole, dataset.cleaning)
-    dressed = [
+    return [
         suggestion
+        for kind, roles in (
+            (_dressed, ("feature", "target")),
+            (_dated, ("feature", "ignore")),
+            (_coded, ("feature", "target", "group", "time")),
+        )
         for name, column in frame.items()
-        if dataset.roles[name] in ("feature", "target")
-        if dataset.kinds[name] == "category"
-        if (suggestion := _dressed(dataset, column))
+        if dataset.roles[name] in roles
+        for suggestion in kind(dataset, column, step_of(dataset.cleaning, name))
     ]
-    dated = [
-        suggestion
-        for name, column in frame.items()
-        if dataset.roles[name] in ("feature", "ignore")
-        for suggestion in _dated(dataset, column)
-    ]
-    return (
-        dressed
-        + dated
-        + [
-            _suggestion(dataset, column, codes)
-            for name, column in frame.items()
-            if dataset.roles[name] != "ignore"
-            if (codes := [*_words(column, dataset.kinds[name]), *_numbers(column)])
-        ]
-    )
 
 
-def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Suggestion:
-    name = str(column.name)
-    step = step_of(dataset.cleaning, name)
+def _coded(
+    dataset: Dataset, column: pd.Series, step: CleaningStep
+) -> Iterator[Suggestion]:
+    """Values that may stand for a missing one."""
+    name = step.column
+    codes = [*_words(column, dataset.kinds[name]), *_numbers(column)]
+    if not codes:
+        return
     where = where_one_of(column, codes)
     left = column[~where].dropna()
     numbers = as_numbers(left)
@@ -637,29 +631,27 @@ def _suggestion(dataset: Dataset, column: pd.Series, codes: list[str]) -> Sugges
     rows = f"{where.sum():,} of {len(column):,} rows"
     words = f"{name}: {values_in_words(codes)} in {rows}"
     reason = f"{words} {looks} for a missing value."
-    return Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
+    yield Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
 
 
-def _dressed(dataset: Dataset, column: pd.Series) -> Suggestion | None:
+def _dressed(
+    dataset: Dataset, column: pd.Series, step: CleaningStep
+) -> Iterator[Suggestion]:
     """Numbers with a unit, a currency or separated thousands."""
     texts = [] if is_numeric(column) else column.dropna().unique().tolist()
-    if not are_dressed(texts):
-        return None
-    name = str(column.name)
-    step = step_of(dataset.cleaning, name)
+    if dataset.kinds[step.column] != "category" or not are_dressed(texts):
+        return
     units = sorted({unit for _, unit in map(parse_dressed, texts) if unit})
     unit = units[0] if len(units) == 1 else step.unit
-    looks = f"{name}: {values_in_words(texts[:2])} … are numbers"
+    looks = f"{step.column}: {values_in_words(texts[:2])} … are numbers"
     reason = f"{looks} in {unit}." if unit else f"{looks} written as texts."
     if len(units) > 1:
         reason = f"{looks} of several units, which are left out: {listed(units)}."
-    return Suggestion(replace(step, numbers=True, unit=unit), reason, True)
+    yield Suggestion(replace(step, numbers=True, unit=unit), reason, True)
 
 
-def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
+def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Suggestion]:
     """Dates and times of day, which are no categories."""
-    name = str(column.name)
-    step = step_of(dataset.cleaning, name)
     if is_numeric(column) or step.date_use:
         return
     texts = pd.Series(column.dropna().unique()[:_LOOKED_AT], dtype="str")
@@ -676,7 +668,8 @@ def _dated(dataset: Dataset, column: pd.Series) -> Iterator[Suggestion]:
         for use in ("hours",) if is_clock else ("days", "weekday"):
             unit = {"days": "days since 2000-01-01", "hours": "h"}.get(use, "")
             in_words = f"{first:g} h" if is_clock else f"{day:%-d %B %Y}"
-            reason = f"{name}: {shown(texts[place])} is {in_words}; {DATE_WORDS[use]}."
+            reason = f"{step.column}: {shown(texts[place])} is {in_words}; "
+            reason += f"{DATE_WORDS[use]}."
             yield Suggestion(
                 replace(step, date_use=use, date_form=form, unit=unit),
                 reason,
