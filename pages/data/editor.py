@@ -18,6 +18,9 @@ from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import Split, check_fit
 from smpcore.parameters import Param
 
+#: What belongs to the data that were chosen before.
+_NOT_CHOSEN = {"data_values": {}, "forbidden": (), **NO_QUESTION}
+
 
 def dataset_picker() -> None:
     """Which table: a bundled one with its parameters, or the visitor's own."""
@@ -27,8 +30,7 @@ def dataset_picker() -> None:
     mine = table_store.titles(choice) | ({MINE: "My table"} if draft else {})
     others = sources.listed(visit.fetched)
     if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
-        start = {"data_values": {}, "forbidden": (), **NO_QUESTION}
-        choice = replace(choice, data=Choice.data, **start)
+        choice = replace(choice, data=Choice.data, **_NOT_CHOSEN)
         session.choose(choice)
         st.warning(
             "The chosen file is no longer on this server; another data set is shown."
@@ -166,7 +168,7 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
     token = table_store.keep(dataset, token=token)
     start = {"data_values": {}, "view": {}, "open_test": False}
     if choice.data != MINE:
-        start |= {"forbidden": (), **NO_QUESTION}
+        start |= _NOT_CHOSEN
     session.choose_data(replace(table_store.show(choice, token), **start))
 
 
@@ -182,11 +184,5 @@ def forget() -> None:
     files.delete()
     visitors.drop_files()
     visitors.drop_callbacks()
-    start = {
-        "data": Choice.data,
-        "token": "",
-        "others": (),
-        "data_values": {},
-        "view": {},
-    }
-    session.choose(replace(choice, **start, **NO_QUESTION, forbidden=()))
+    start = {"data": Choice.data, "token": "", "others": (), "view": {}}
+    session.choose(replace(choice, **start, **_NOT_CHOSEN))

@@ -59,3 +59,12 @@ def check_size(n_rows: int, n_columns: int) -> None:
             f"in memory, at most {MAX_TABLE_BYTES / 1e6:.0f} MB are kept; take fewer "
             "rows or columns, or shorter series."
         )
+
+
+def check_expanded(what: str, size: int, most: int, remedy: str) -> None:
+    """Refuse a file that becomes too large once it is unpacked."""
+    if size > most:
+        raise DatasetError(
+            f"{what} expands to {size / 1e6:,.0f} MB, at most {most / 1e6:,.0f} MB are "
+            f"read; {remedy}."
+        )

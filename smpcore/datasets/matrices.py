@@ -18,7 +18,7 @@ import pandas as pd
 from smpcore.datasets.columns import as_text, framed, is_numeric
 from smpcore.datasets.dataset import Dataset, Matrix
 from smpcore.datasets.display_names import clean_names, plain_number, shown
-from smpcore.datasets.limits import read_bytes
+from smpcore.datasets.limits import check_expanded, read_bytes
 from smpcore.datasets.roles import guess_task
 from smpcore.errors import DatasetError
 
@@ -57,6 +57,12 @@ class KernelFile(NamedTuple):
     names: tuple[str, ...]
     y: np.ndarray | None
     row_names: np.ndarray | None = None
+
+    @property
+    def by_name(self) -> dict[str, np.ndarray]:
+        """Each kernel, (n_rows, n_samples), under its name."""
+        blocks = np.split(self.X, len(self.names), axis=1)
+        return dict(zip(self.names, blocks, strict=True))
 
 
 def read_kernels(source: bytes | BinaryIO, n_samples: int | None = None) -> KernelFile:
@@ -174,11 +180,8 @@ def _check_entries(number: int) -> None:
 
 
 def _check_bytes(size: int) -> None:
-    if size > MAX_KERNEL_BYTES:
-        raise DatasetError(
-            f"The .npz file expands to {size / 1e6:,.0f} MB, at most "
-            f"{MAX_KERNEL_BYTES / 1e6:,.0f} MB are read; take fewer rows or kernels."
-        )
+    remedy = "take fewer rows or kernels"
+    check_expanded("The .npz file", size, MAX_KERNEL_BYTES, remedy)
 
 
 def _header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Header:
@@ -205,7 +208,7 @@ def _check_headers(
     check_size: Callable[[int, int, int], None],
 ) -> None:
     """Refuse objects and wrong shapes, before any value is read."""
-    of_rows = LABELS, ROW_NAMES
+    of_rows = {LABELS, ROW_NAMES}
     kernels = {name: head for name, head in headers.items() if name not in of_rows}
     if not kernels:
         raise DatasetError("The .npz file holds no kernel; save at least one array.")
@@ -242,18 +245,18 @@ def _check_headers(
                 "on the same rows."
             )
     check_size(len(kernels), *kernels[first].shape)
-    for name in of_rows:
-        _check_labels(name, headers.get(name), kernels[first].shape[0])
+    for name in headers.keys() & of_rows:
+        _check_labels(name, headers[name], kernels[first].shape[0])
 
 
-def _check_labels(name: str, head: _Header | None, n_rows: int) -> None:
-    if head is not None and (head.shape != (n_rows,) or head.dtype.kind not in "biufU"):
+def _check_labels(name: str, head: _Header, n_rows: int) -> None:
+    if head.shape != (n_rows,) or head.dtype.kind not in "biufU":
         raise DatasetError(
             f"{name} has the shape {head.shape} of {shown(str(head.dtype))} and should "
             f"hold one {'label' if name == LABELS else 'name'} for each of the "
             f"{n_rows} rows, numbers or text."
         )
-    if head is not None and head.dtype.itemsize > 4 * MAX_LABEL:
+    if head.dtype.itemsize > 4 * MAX_LABEL:
         raise DatasetError(
             f"{name} has texts of {head.dtype.itemsize // 4:,} characters, at most "
             f"{MAX_LABEL:,} are read; shorten them."
@@ -406,10 +409,9 @@ def read_matrices(
             "The .npz file has no labels; save them as y, one for each row of the "
             "matrices."
         )
-    blocks = np.split(kernels.X, len(kernels.names), axis=1)
     path = PurePath(filename)
     return make_matrices(
-        dict(zip(kernels.names, blocks, strict=True)),
+        kernels.by_name,
         kernels.y,
         path.stem,
         row_names=kernels.row_names,
@@ -442,9 +444,7 @@ def read_similarities(source: bytes | BinaryIO, dataset: Dataset) -> pd.DataFram
         If the file cannot be read, or lacks a matrix of the data set.
     """
     kernels = unpack_kernels(source, dataset.n_samples, _check_size)
-    arrays = dict(
-        zip(kernels.names, np.split(kernels.X, len(kernels.names), 1), strict=True)
-    )
+    arrays = kernels.by_name
     matrices = used_matrices(dataset)
     used = [matrix.name for matrix in matrices]
     for name, *_, spectral_map in matrices:

@@ -106,39 +106,38 @@ def stored_so(
     metadata: pq.FileMetaData, names: set[str], encodings: set[str]
 ) -> set[str]:
     """Which columns a file stores by one of some encodings, if only in part."""
-    paths = [metadata.schema.column(i).path for i in range(metadata.num_columns)]
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
     return {
-        paths[place]
-        for group in groups
-        for place in range(len(paths))
-        if paths[place] in names
-        and not encodings.isdisjoint(group.column(place).encodings)
-    }
+        column.path_in_schema
+        for column in _stored_columns(metadata)
+        if not encodings.isdisjoint(column.encodings)
+    } & names
+
+
+def _stored_columns(metadata: pq.FileMetaData) -> Iterator[pq.ColumnChunkMetaData]:
+    """What the directory says of each column of each row group."""
+    for group in row_groups(metadata):
+        yield from map(group.column, range(group.num_columns))
+
+
+def row_groups(metadata: pq.FileMetaData) -> Iterator[pq.RowGroupMetaData]:
+    """What the directory says of each row group."""
+    return map(metadata.row_group, range(metadata.num_row_groups))
 
 
 def _check_directory(metadata: pq.FileMetaData) -> None:
     """Refuse by its directory alone a file whose values need too much memory."""
     limits.check_size(metadata.num_rows, metadata.num_columns)
     size = 0
-    for number in range(metadata.num_row_groups):
-        group = metadata.row_group(number)
-        for place in range(group.num_columns):
-            column = group.column(place)
-            packed = column.total_uncompressed_size
-            if REPEATING in column.encodings:  # the worst is taken
-                packed *= max(1, column.num_values)
-            size += packed
+    for column in _stored_columns(metadata):
+        # Of texts that repeat the one before, the worst is taken.
+        times = max(1, column.num_values) if REPEATING in column.encodings else 1
+        size += times * column.total_uncompressed_size
     _check_bytes(size)
 
 
 def _check_bytes(size: int) -> None:
-    if size > limits.MAX_EXPANDED:
-        raise DatasetError(
-            f"The Parquet file expands to {size / 1e6:,.0f} MB, at most "
-            f"{limits.MAX_EXPANDED / 1e6:.0f} MB are read; take fewer rows or columns, "
-            "or shorter texts."
-        )
+    remedy = "take fewer rows or columns, or shorter texts"
+    limits.check_expanded("The Parquet file", size, limits.MAX_EXPANDED, remedy)
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -241,7 +240,7 @@ def _sample(source: BinaryIO) -> FileTable:
             f"Several columns of the Parquet file are called {listed(again)}; a file "
             "of this size is read by its columns' names, so save it with other names."
         )
-    sizes = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
+    sizes = [group.num_rows for group in row_groups(metadata)]
     starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     # Texts stay coded: few bytes cannot become many.
     texts = {field.name for field in fields if is_text(field.type)}
@@ -278,8 +277,8 @@ def _sample(source: BinaryIO) -> FileTable:
 
 def _group_bytes(metadata: pq.FileMetaData) -> np.ndarray:
     """Bytes of each row group, once it is unpacked."""
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    return np.array([group.total_byte_size for group in groups], dtype=np.int64)
+    sizes = [group.total_byte_size for group in row_groups(metadata)]
+    return np.array(sizes, dtype=np.int64)
 
 
 def _spread(sizes: np.ndarray) -> list[int]:

@@ -200,13 +200,10 @@ class ParquetRows:
         for group in np.flatnonzero(np.diff(places)):
             part, start = slice(*places[group : group + 2]), self._starts[group]
             if isinstance(rows, slice):
-                yield (
-                    part,
-                    group,
-                    slice(part.start + first - start, part.stop + first - start),
-                )
+                local = slice(part.start + first - start, part.stop + first - start)
             else:
-                yield part, group, rows[part] - start
+                local = rows[part] - start
+            yield part, group, local
 
     def _group(self, group: int, columns: np.ndarray) -> list[np.ndarray]:
         """Columns of a row group as they are in the file."""

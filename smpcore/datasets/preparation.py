@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pandas as pd
@@ -69,11 +69,11 @@ class Input:
     kind: Kind
     fill: float
     levels: tuple[str, ...]
-    low: float
-    high: float
-    integer: bool
-    first: int
-    width: int
+    low: float = 0.0
+    high: float = 1.0
+    integer: bool = True
+    first: int = 0
+    width: int = 1
     decimals: int = 0
     dropped: int = -1
     unit: str = ""
@@ -168,7 +168,7 @@ def _decimals(
     return needed
 
 
-def learn_category(column: pd.Series, first: int, impute: Imputation = "") -> Input:
+def learn_category(column: pd.Series, impute: Imputation = "") -> Input:
     """Learn the levels of a category, and which of them replaces a missing value."""
     counts = as_text(column).dropna().value_counts()
     levels = tuple(sorted(counts.index))
@@ -185,18 +185,8 @@ def learn_category(column: pd.Series, first: int, impute: Imputation = "") -> In
     fill = -1.0
     if impute == "most frequent" and levels:
         fill = float(np.argmax([counts[level] for level in levels]))
-    return Input(
-        column.name,
-        "category",
-        fill,
-        levels,
-        0.0,
-        1.0,
-        True,
-        first,
-        width,
-        dropped=dropped,
-    )
+    parts = {"width": width, "dropped": dropped}
+    return Input(column.name, "category", fill, levels, **parts)
 
 
 #: Letters of a text, and different letters of a column, at most: comparing two texts
@@ -235,7 +225,7 @@ def only_compared(dataset: Dataset) -> bool:
     return bool(dataset.matrices or text_features(dataset))
 
 
-def learn_text(column: pd.Series, first: int) -> Input:
+def learn_text(column: pd.Series) -> Input:
     """Learn the letters of a column of texts, and its longest text."""
     texts = as_text(column).dropna()
     letters = tuple(sorted(set("".join(texts))))
@@ -250,7 +240,7 @@ def learn_text(column: pd.Series, first: int) -> Input:
                 "compared; shorten its texts, or read it as a category."
             )
     high = float(max(len(letters) - 1, 0))
-    return Input(column.name, "text", -1.0, letters, -1.0, high, True, first, width)
+    return Input(column.name, "text", -1.0, letters, -1.0, high, width=width)
 
 
 def letter_codes(column: pd.Series, spec: Input) -> np.ndarray:
@@ -517,30 +507,13 @@ class Preparation:
         """
         inputs = [one for one in self.inputs if names is None or one.name in names]
         self._require(frame, inputs)
-        named = {what: _Named(len(frame)) for what in ("missing", "unseen", "range")}
+        whats = "missing", "unseen", "out of range"
+        named = {what: _Named(len(frame)) for what in whats}
         for spec in inputs:
-            column, name = frame[spec.name], shorten_name(spec.name, 50)
-            missing, unseen, out = _mended(column, spec)
-            named["missing"].add(missing, lambda some, name=name: [name] * len(some))
-            named["unseen"].add(
-                unseen,
-                lambda some, name=name, column=column: [
-                    f"{name} = {value:.50}" for value in as_text(column.iloc[some])
-                ],
-            )
-            named["range"].add(
-                out,
-                lambda some, name=name, column=column, spec=spec: (
-                    [
-                        f"{name} = {plain_number(value, 6)} ({spec.beyond(value)})"
-                        for value in as_numbers(column.iloc[some])
-                    ]
-                    if spec.kind == "number"
-                    else [f"{name} is cut off"] * len(some)
-                ),
-            )
-        whats = {"out of range": "range", "missing": "missing", "unseen": "unseen"}
-        return {title: named[what].texts() for title, what in whats.items()}
+            column = frame[spec.name]
+            for what, mask in zip(whats, _mended(column, spec), strict=True):
+                named[what].add(mask, partial(_in_words, what, column, spec))
+        return {what: rows.texts() for what, rows in named.items()}
 
     def _require(self, frame: pd.DataFrame, inputs: Iterable[Input] = ()) -> None:
         absent = [one.name for one in inputs or self.inputs if one.name not in frame]
@@ -581,13 +554,13 @@ def prepare(dataset: Dataset, rows: np.ndarray) -> Preparation:
     numbers = _learned(frame, names, [steps[name].impute for name in names])
     for name, step in steps.items():
         if dataset.kinds[name] == "text":
-            spec = learn_text(frame[name], first)
+            spec = learn_text(frame[name])
         elif dataset.kinds[name] == "number":
-            spec = replace(next(numbers), first=first)
+            spec = next(numbers)
         else:
-            spec = learn_category(frame[name], first, step.impute)
+            spec = learn_category(frame[name], step.impute)
         fixed = step.fixed or name in added
-        inputs.append(replace(spec, unit=step.unit, fixed=fixed))
+        inputs.append(replace(spec, first=first, unit=step.unit, fixed=fixed))
         first += spec.width
     if first > MAX_FEATURES:
         raise DatasetError(
@@ -636,6 +609,19 @@ def level_codes(column: pd.Series, spec: Input) -> np.ndarray:
     """Place of each value of a category among its levels."""
     levels = pd.Index(spec.levels, dtype="str").get_indexer(as_text(column))
     return np.where(column.isna(), int(spec.fill), levels)
+
+
+def _in_words(what: str, column: pd.Series, spec: Input, rows: np.ndarray) -> list[str]:
+    """What is mended in some rows of a column."""
+    name, some = shorten_name(spec.name, 50), column.iloc[rows]
+    if what == "missing":
+        return [name] * len(rows)
+    if what == "unseen":
+        return [f"{name} = {value:.50}" for value in as_text(some)]
+    if spec.kind == "text":
+        return [f"{name} is cut off"] * len(rows)
+    beyond = ((value, spec.beyond(value)) for value in as_numbers(some))
+    return [f"{name} = {plain_number(value, 6)} ({why})" for value, why in beyond]
 
 
 class _Named:
