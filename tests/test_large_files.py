@@ -48,16 +48,6 @@ def opened(page=PAGES / "data.py"):
     return sound(app.run())
 
 
-def test_it_opens_as_a_sample_and_the_page_says_how_it_was_drawn():
-    page = opened()
-    rows = metrics(page)["Rows"]
-    assert rows == "20,000"
-    assert (
-        f"A sample: 20,000 of {N_ROWS:,} rows, drawn by the classes of 'label' with "
-        "shares as in all rows, from 11 of 11 row groups." in said(page)
-    )
-
-
 def test_every_page_says_that_the_data_are_a_sample():
     words = f"A sample of 20,000 of {N_ROWS:,} rows."
     app = AppTest.from_file(APP, default_timeout=60)
@@ -65,7 +55,11 @@ def test_every_page_says_that_the_data_are_a_sample():
     sound(app.run())
     assert words in said(app)  # Explore
     sound(app.switch_page("pages/data.py").run())
-    assert words in said(app)
+    assert words in said(app) and metrics(app)["Rows"] == "20,000"
+    assert (
+        f"A sample: 20,000 of {N_ROWS:,} rows, drawn by the classes of 'label' with "
+        "shares as in all rows, from 11 of 11 row groups." in said(app)
+    )
     session_of(app).choice = Choice()
     assert "A sample of" not in said(sound(app.run()))
 

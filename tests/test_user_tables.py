@@ -109,27 +109,19 @@ def test_every_page_says_that_a_table_has_expired(page):
         assert sound(app).query_params["data"] == "moons"
 
 
-def test_a_table_about_to_expire_is_announced_and_can_be_kept():
+def test_a_table_about_to_expire_is_announced_and_takes_its_file_along(monkeypatch):
+    dropped = []
+    monkeypatch.setattr(visitors, "drop_files", lambda: dropped.append(1))
     token = uploaded()
     app = AppTest.from_function(_watch, args=(token,)).run()
     assert not app.warning
     kept_table(token).used -= KEEP_SECONDS - 100
     assert "expires in 2 minutes" in sound(app.run()).warning[0].value
     app.button(key="keep_table").click().run()
-    assert not sound(app.run()).warning
-    table_store.delete(token)
-    assert not sound(app.run()).warning
-
-
-def test_when_a_table_expires_the_file_it_came_from_goes(monkeypatch):
-    dropped = []
-    monkeypatch.setattr(visitors, "drop_files", lambda: dropped.append(1))
-    token = uploaded()
-    app = sound(AppTest.from_function(_watch, args=(token,)).run())
-    assert not dropped
+    assert not sound(app.run()).warning and not dropped
     kept_table(token).used -= KEEP_SECONDS
-    sound(app.run())
-    sound(app.run())
+    for _ in range(2):
+        assert not sound(app.run()).warning
     assert dropped == [1]
 
 
