@@ -106,7 +106,7 @@ def test_while_others_wait_a_file_has_less_time(line, monkeypatch):
     time.sleep(0.3)
     assert not held.done(), "nobody else waits"
     assert line.submit(len, "", owner="b").result(10) == 0
-    with pytest.raises(SmpcoreError, match="and others wait for theirs; try again"):
+    with pytest.raises(SmpcoreError, match="and others wait for theirs; take"):
         held.result(0)
     next_of_a.result(10)
 

@@ -130,6 +130,10 @@ N_READERS = 2
 #: The slowest takes 20 on a quiet machine.
 PATIENCE, CROWDED_PATIENCE = 120.0, 20.0
 
+_TOO_MUCH = (
+    "Reading the file takes {}; take fewer rows or columns, save the table as Parquet, "
+    "or try again later."
+)
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = "from pages.work.reader_process import serve; serve()"
 
@@ -196,7 +200,7 @@ def _read(request: tuple, stop: np.ndarray, progress: np.ndarray) -> Any:
                 if answer is None:
                     _require_patience(seconds, stop)
         if answer is None or answer.get("failed") == "memory":
-            raise NotReadError(_too_much("more memory than one may have"))
+            raise NotReadError(_TOO_MUCH.format("more memory than one may have"))
     except NotReadError:
         READERS.warm()  # for the next file
         raise
@@ -210,19 +214,9 @@ def _require_patience(seconds: float, stop: np.ndarray) -> None:
     if stop[0]:
         raise NotReadError("Reading the file was cancelled.")
     if seconds > PATIENCE:
-        raise NotReadError(_too_much(f"longer than {PATIENCE:.0f} seconds"))
+        raise NotReadError(_TOO_MUCH.format(f"longer than {PATIENCE:.0f} seconds"))
     if seconds > CROWDED_PATIENCE and LINE.is_in_the_way(LINE.owner):
-        raise NotReadError(
-            _too_much(
-                f"longer than {CROWDED_PATIENCE:.0f} seconds, and others wait for "
-                "theirs; try again later"
-            )
+        words = (
+            f"longer than {CROWDED_PATIENCE:.0f} seconds, and others wait for theirs"
         )
-
-
-def _too_much(what: str) -> str:
-    join = ", or" if "; " in what else ";"
-    return (
-        f"Reading the file takes {what}{join} take fewer rows or columns, or save the "
-        "table as Parquet."
-    )
+        raise NotReadError(_TOO_MUCH.format(words))
