@@ -47,6 +47,8 @@ _IMPUTED = {
 }
 
 
+#: Part of a step -> key of its control, and what a change of it does.
+Keyed = Callable[[str], dict[str, Any]]
 #: A button for what a date becomes.
 _BUTTONS = {"days": "Read as days", "weekday": "Weekday", "hours": "Read as hours"}
 
@@ -160,39 +162,41 @@ def _column(dataset: Dataset) -> None:
     name = st.selectbox("Column", names, None, short_label, key="clean_column")
     if name is None:
         return
-    step, key = step_of(dataset.cleaning, name), _key(dataset, name)
-    change = {"on_change": _edited, "args": (dataset, name)}
+    step, keyed = step_of(dataset.cleaning, name), partial(_keyed, dataset, name)
     raw = dataset.whole[name]
     left, right = st.columns(2)
     left.multiselect(
         "Values that mean missing",
         _values(raw, step),
         [*step.codes],
-        key=f"codes{key}",
         accept_new_options=True,
         format_func=short_label,
-        **change,
+        **keyed("codes"),
     )
     if dataset.roles[name] != "target":
         options = _IMPUTED[dataset.kinds[name]]
         start = [*options].index(step.impute) if step.impute in options else 0
         label = "A missing value becomes"
-        right.selectbox(
-            label, options, start, options.get, key=f"impute{key}", **change
-        )
+        right.selectbox(label, options, start, options.get, **keyed("impute"))
     is_label = dataset.roles[name] == "target" and dataset.task == "classification"
     if dataset.kinds[name] == "number" and not is_label:
-        _numbers(step, key, change)
-    _levels(raw, dataset.kinds[name], step, key, change)
+        _numbers(step, keyed)
+    _levels(raw, dataset.kinds[name], step, keyed("levels"))
     if dataset.roles[name] != "target":
-        _marks(step, key, change)
+        _marks(step, keyed)
     if not step.is_empty:
         _effect(raw, step)
 
 
-def _key(dataset: Dataset, name: str) -> str:
-    """Part of the keys of widgets: they begin anew with each change."""
-    return f"_{dataset.digest}_{name}_{session.get().editions['cleaning']}"
+def _key(dataset: Dataset, name: str, part: str) -> str:
+    """Key of the control of a part of a step: it begins anew with each change."""
+    return f"{part}_{dataset.digest}_{name}_{session.get().editions['cleaning']}"
+
+
+def _keyed(dataset: Dataset, name: str, part: str) -> dict[str, Any]:
+    """Key of a control, and what a change of it does."""
+    key = _key(dataset, name, part)
+    return {"key": key, "on_change": _edited, "args": (dataset, name)}
 
 
 def _values(raw: pd.Series, step: CleaningStep) -> list[str]:
@@ -204,32 +208,22 @@ def _values(raw: pd.Series, step: CleaningStep) -> list[str]:
     return [*dict.fromkeys([*step.codes, *as_text(values)])]
 
 
-def _numbers(step: CleaningStep, key: str, change: dict[str, Any]) -> None:
+def _numbers(step: CleaningStep, keyed: Keyed) -> None:
     low, high, unit = st.columns(3)
-    low.number_input(
-        "Lowest plausible", value=step.low, format="%g", key=f"low{key}", **change
-    )
-    high.number_input(
-        "Highest plausible", value=step.high, format="%g", key=f"high{key}", **change
-    )
-    unit.text_input("Unit", step.unit, 20, key=f"unit{key}", **change)
+    for place, label, value, part in (
+        (low, "Lowest plausible", step.low, "low"),
+        (high, "Highest plausible", step.high, "high"),
+    ):
+        place.number_input(label, value=value, format="%g", **keyed(part))
+    unit.text_input("Unit", step.unit, 20, **keyed("unit"))
 
 
-def _marks(step: CleaningStep, key: str, change: dict[str, Any]) -> None:
+def _marks(step: CleaningStep, keyed: Keyed) -> None:
+    words = "Add a column that says where it is missing"
+    about = "Age or sex, say: counterfactuals keep the value."
     with st.container(horizontal=True):
-        st.checkbox(
-            "Add a column that says where it is missing",
-            step.indicator,
-            key=f"indicator{key}",
-            **change,
-        )
-        st.checkbox(
-            "Cannot be changed",
-            step.fixed,
-            key=f"fixed{key}",
-            help="Age or sex, say: counterfactuals keep the value.",
-            **change,
-        )
+        st.checkbox(words, step.indicator, **keyed("indicator"))
+        st.checkbox("Cannot be changed", step.fixed, help=about, **keyed("fixed"))
 
 
 def _level_table(raw: pd.Series, step: CleaningStep) -> pd.DataFrame:
@@ -245,7 +239,7 @@ def _level_table(raw: pd.Series, step: CleaningStep) -> pd.DataFrame:
 
 
 def _levels(
-    raw: pd.Series, kind: str, step: CleaningStep, key: str, change: dict[str, Any]
+    raw: pd.Series, kind: str, step: CleaningStep, keyed: dict[str, Any]
 ) -> None:
     """Rename the levels of a category; two with one name are merged."""
     n_values = raw.nunique()
@@ -260,24 +254,23 @@ def _levels(
         levels,
         hide_index=True,
         disabled=["value", "rows"],
-        key=f"levels{key}",
         column_config={
             "called": st.column_config.TextColumn(required=True, max_chars=100)
         },
-        **change,
+        **keyed,
     )
 
 
 def _edited(dataset: Dataset, name: str) -> None:
     """Take the column's step from its controls."""
-    step, key = step_of(dataset.cleaning, name), _key(dataset, name)
-    state = st.session_state
-    words = ("codes", "impute", "low", "high", "unit", "indicator", "fixed")
-    values = {word: state[word + key] for word in words if word + key in state}
+    step, state = step_of(dataset.cleaning, name), st.session_state
+    parts = "codes", "impute", "low", "high", "unit", "indicator", "fixed", "levels"
+    keys = {part: _key(dataset, name, part) for part in parts}
+    values = {part: state[key] for part, key in keys.items() if key in state}
     if "unit" in values:
         values["unit"] = values["unit"].strip()
-    if f"levels{key}" in state:
-        values["levels"] = _renamed(dataset.whole[name], step, state[f"levels{key}"])
+    if "levels" in values:
+        values["levels"] = _renamed(dataset.whole[name], step, values["levels"])
     _change(dataset, lambda: replace(step, **values))
 
 
