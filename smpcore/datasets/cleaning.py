@@ -239,17 +239,12 @@ def _as_numbers_if_all(texts: pd.Series, name: Hashable) -> pd.Series:
 def are_dressed(texts: Sequence[str]) -> bool:
     """Whether most texts are numbers with a few units, and not all of them bare."""
     texts = [text for text in texts[:_LOOKED_AT] if text.strip(" ?-.")]
-    parsed = [parse_dressed(text) for text in texts]
-    n_numbers = sum(number == number for number, _ in parsed)
-    cells = [
-        parse_cell(text)
-        for text, (number, _) in zip(texts, parsed, strict=True)
-        if number == number
-    ]
-    bare = all(cell == cell for cell in cells)
-    few = len({unit for _, unit in parsed}) <= _MOST_UNITS
+    parsed = [(text, *parse_dressed(text)) for text in texts]
+    numbers = [text for text, number, _ in parsed if not np.isnan(number)]
+    bare = not any(map(np.isnan, map(parse_cell, numbers)))
+    few = len({unit for *_, unit in parsed}) <= _MOST_UNITS
     numbered = all(text.startswith("(") for text in texts)  # (1), (2): no sums
-    return 0 < _MOSTLY * len(parsed) <= n_numbers and few and not (bare or numbered)
+    return 0 < _MOSTLY * len(texts) <= len(numbers) and few and not (bare or numbered)
 
 
 def parse_dressed(text: str) -> tuple[float, str]:
@@ -404,9 +399,9 @@ def steps_to_json(steps: Iterable[CleaningStep]) -> list[dict[str, Any]]:
     for step in steps:
         usual = vars(CleaningStep(step.column))
         changed = {n: value for n, value in vars(step).items() if value != usual[n]}
-        for name, plain in (("codes", list), ("levels", dict), ("features", list)):
+        for name, kind in (("codes", list), ("levels", dict), ("features", list)):
             if name in changed:
-                changed[name] = plain(changed[name])
+                changed[name] = kind(changed[name])
         written.append({"column": step.column, **changed})
     return written
 

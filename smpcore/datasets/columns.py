@@ -201,22 +201,26 @@ def in_rows(rows: np.ndarray, column: pd.Series) -> str:
     return with_rest([first], rows.size - 1)
 
 
-def check_words(what: str, values: Mapping[str, str], columns: list[str]) -> None:
+def check_words(
+    roles: Mapping[str, str], kinds: Mapping[str, str], columns: list[str]
+) -> None:
     """Refuse roles or kinds of columns that do not exist, or that have no meaning."""
-    allowed = get_args(Role if what == "roles" else Kind)
     known = set(columns)
-    unknown = [name for name in values if name not in known]
-    if unknown:
-        raise DatasetError(
-            f"{what} names {listed(unknown)}, which the table does not have; its "
-            f"columns are {listed(columns, 20)}."
-        )
-    for name, value in values.items():
-        if value not in allowed:
+    for what, values, allowed in (
+        ("roles", roles, get_args(Role)),
+        ("kinds", kinds, get_args(Kind)),
+    ):
+        if unknown := [name for name in values if name not in known]:
             raise DatasetError(
-                f"{what}[{shown(name)}]={shown(value)} should be one of "
-                f"{', '.join(allowed)}."
+                f"{what} names {listed(unknown)}, which the table does not have; its "
+                f"columns are {listed(columns, 20)}."
             )
+        for name, value in values.items():
+            if value not in allowed:
+                raise DatasetError(
+                    f"{what}[{shown(name)}]={shown(value)} should be one of "
+                    f"{', '.join(allowed)}."
+                )
 
 
 DateUse = Literal["", "days", "weekday", "hours"]

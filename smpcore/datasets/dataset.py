@@ -61,8 +61,8 @@ def check_content(
     frame: pd.DataFrame, roles: Mapping[str, Role], kinds: Mapping[str, Kind], task: str
 ) -> None:
     """Refuse roles, kinds and a task that do not fit the columns."""
+    check_words(roles, kinds, list(frame))
     for what, values in (("roles", roles), ("kinds", kinds)):
-        check_words(what, values, list(frame))
         absent = [name for name in frame if name not in values]
         if absent:
             raise DatasetError(
@@ -435,8 +435,7 @@ class Dataset:
         origin = self._origin
         steps = self.cleaning if cleaning is None else steps_from_json(cleaning)
         columns = [*origin.frame, *added_columns(steps)]
-        check_words("roles", roles, columns)
-        check_words("kinds", kinds, columns)
+        check_words(roles, kinds, columns)
         old_roles = dict(self.roles)
         if "target" in roles.values() and self.target not in roles:
             old_roles[self.target] = "feature"

@@ -273,6 +273,10 @@ def read_table(
     reading_options = ReadingOptions(**options)
     table = _read(source, filename, reading_options)
     frame, reading = table.frame, table.reading
+    if table.shape:  # a value is a feature even if it looks like nothing to use
+        *values, last = range(frame.shape[1])
+        places = dict.fromkeys(values, "feature") | {last: "target"}
+        table = table._replace(roles=places | table.roles)
     roles = _of_file(table, table.roles, roles)
     kinds = _of_file(table, table.kinds, kinds)
     if frame.shape[1] < 2:
@@ -286,8 +290,6 @@ def read_table(
     if reading.format not in ("CSV", "Excel"):  # the file itself says what is a number
         texts = [name for name in frame if not is_numeric(frame[name])]
         kinds = {**dict.fromkeys(texts, "category"), **kinds}
-    if table.shape:
-        roles = _series_roles(list(frame), roles)
     return make_dataset(
         frame,
         PurePath(filename).stem[:80] or "table",
@@ -313,14 +315,6 @@ def _of_file(
     names = list(table.frame)
     of_file = {names[i]: word for i, word in named.items()}
     return {n: w for n, w in of_file.items() if not (target and w == "target")} | chosen
-
-
-def _series_roles(names: list[str], chosen: dict[str, Role]) -> dict[str, Role]:
-    """Every value of a series is a feature, even if it looks like nothing to use."""
-    roles: dict[str, Role] = dict.fromkeys(names[:-1], "feature")
-    if "target" not in chosen.values():
-        roles[names[-1]] = "target"
-    return {**roles, **chosen}
 
 
 def read_frame(
@@ -529,8 +523,7 @@ def make_dataset(
     roles, kinds = dict(roles or {}), dict(kinds or {})
     steps = steps_from_json(cleaning)
     added = added_columns(steps)
-    check_words("roles", roles, [*names, *added])
-    check_words("kinds", kinds, [*names, *added])
+    check_words(roles, kinds, [*names, *added])
     of_added = {name: roles[name] for name in added if name in roles}
     cleaned = apply_steps(frame, steps).drop(columns=list(added))
     kinds, kind_proposals = guess_kinds(cleaned, kinds)

@@ -17,6 +17,7 @@ from scipy.spatial import cKDTree
 
 from smpcore.codegen import used_inputs
 from smpcore.datasets import Input, Preparation, list_names, plain_number
+from smpcore.datasets.display_names import with_rest
 from smpcore.errors import SmpcoreError
 from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import changed_columns, counterfactual, on_grid
@@ -365,14 +366,11 @@ class CaseExplainer:
             for spec in self._missing(row)
             if spec.name in used
         ]
-        n_more = len(counted) - _MOST_PARTS
-        more = f" and {n_more} more" if n_more > 0 else ""
+        some, n_more = counted[:_MOST_PARTS], len(counted) - _MOST_PARTS
+        missing = with_rest(some, n_more, "; ")
         sentences = {
             "Out of the training range: {}.": texts["out of range"],
-            "Missing, and kept so in the changes below: {}.": "; ".join(
-                counted[:_MOST_PARTS]
-            )
-            + more,
+            "Missing, and kept so in the changes below: {}.": missing,
             "Never seen in training, counts as none of the levels: {}.": texts[
                 "unseen"
             ],
