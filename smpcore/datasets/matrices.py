@@ -604,7 +604,7 @@ def _is_even(K: np.ndarray) -> bool:
 def _labels(y: np.ndarray) -> pd.Series:
     """Labels as a column; none is missing."""
     labels = pd.Series(y)
-    if labels.dtype.kind == "b" or labels.dtype.kind not in "iuf":
+    if labels.dtype.kind not in "iuf":
         labels = as_text(labels)
     missing = labels.isna() | (labels == "")
     if missing.any():

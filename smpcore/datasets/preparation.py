@@ -128,11 +128,7 @@ def learn_numbers(
     if empty.any():
         values = np.where(empty, 0.0, values)
         gaps = gaps & ~empty
-    whole = ~gaps.any(axis=0)
-    fills = np.empty(len(names))
-    fills[whole] = np.median(values[:, whole], axis=0) if whole.any() else 0.0
-    for i in np.flatnonzero(~whole):
-        fills[i] = np.median(values[~gaps[:, i], i])
+    fills = np.nanmedian(values, axis=0)
     for i, impute in enumerate(imputed):
         if impute == "most frequent":
             different, counts = np.unique(values[~gaps[:, i], i], return_counts=True)

@@ -526,10 +526,10 @@ def _units(dataset: Dataset) -> Iterator[Proposal]:
     for name, kind in dataset.kinds.items():
         step = step_of(dataset.cleaning, name)
         unit = unit_of(name)
-        if kind == "number" and dataset.roles[name] == "feature" and not step.unit:
-            if unit:
-                steps = with_step(steps, replace(step, unit=unit))
-                units.append(f"{shorten_name(name, 40)}: {unit}")
+        is_number = kind == "number" and dataset.roles[name] == "feature"
+        if is_number and unit and not step.unit:
+            steps = with_step(steps, replace(step, unit=unit))
+            units.append(f"{shorten_name(name, 40)}: {unit}")
     if units:
         words = with_rest(units[:5], len(units) - 5, "; ")
         yield Proposal(
