@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.data import editor
 from pages.state import session
-from pages.ui.elements import table
+from pages.ui.elements import noted, table
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import (
@@ -63,9 +63,7 @@ def clean(dataset: Dataset) -> None:
     )
     is_open = bool(suggestions or dataset.cleaning)
     with st.expander("Clean", is_open, icon=":material/cleaning_services:"):
-        digest, problem = session.get().results.get("cleaning_problem", ("", ""))
-        if digest == dataset.digest:
-            message(st.error, problem)
+        noted(st.error, "cleaning_problem", dataset.digest)
         _suggested(dataset, suggestions)
         _done(dataset)
         _column(dataset)

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.data import editor
 from pages.state import session
 from pages.state.choice import BUNDLED
-from pages.ui.elements import problems_shown
+from pages.ui.elements import noted, problems_shown
 from pages.ui.text import message
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import CleaningStep, Split, feature_names, plain_number
@@ -46,9 +46,7 @@ def _cut(dataset: Dataset) -> None:
 
 def roles(dataset: Dataset) -> None:
     """A table of the columns, in which roles and kinds can be changed."""
-    digest, words = session.get().results.get("former_target", ("", ""))
-    if digest == dataset.digest:
-        message(st.info, words)
+    noted(st.info, "former_target", dataset.digest)
     table = session.remembered("columns", dataset.digest, lambda: _overview(dataset))
     select = st.column_config.SelectboxColumn
     edited = st.data_editor(
@@ -138,9 +136,7 @@ def features_of_series(dataset: Dataset, division: Split) -> None:
         on_change=_features_changed,
         args=(dataset, division),
     )
-    digest, problem = session.get().results.get("features_problem", ("", ""))
-    if digest == dataset.digest:
-        message(st.error, problem)
+    noted(st.error, "features_problem", dataset.digest)
     if steps:
         counts = ", ".join(
             f"{step.channel} {plain_number(step.count, 6)}" for step in steps

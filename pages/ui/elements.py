@@ -167,6 +167,13 @@ def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
     return edited
 
 
+def noted(show: Callable[..., Any], name: str, key: str) -> None:
+    """Show what was noted about the table of this key, while it is still here."""
+    known, words = session.get().results.get(name, ("", ""))
+    if words and known == key:
+        message(show, words)
+
+
 #: Running work is looked at this often.
 POLL_SECONDS = 0.5
 #: A page waits so long for its model, then shows how far its fit is.
