@@ -181,8 +181,6 @@ def test_a_ts_file_is_series_and_drawn():
     page = bring(page, TS, "test.ts", place=1)
     assert facts(page)["Test"] == "40"
     assert "Test file: Series have 3 to 3 values" in said(page)
-    page = bring(page, TS[:30] + "x", "cut.ts", place=1)
-    assert "has no @data line" in said(page)
 
 
 def test_features_of_bundled_series_make_a_copy_beside_the_own_table():

@@ -66,19 +66,10 @@ def test_seeds_give_other_points(key):
     assert len(digests) == 3
 
 
-@pytest.mark.parametrize(
-    ("key", "shape", "classes"),
-    [
-        ("iris", (4,), ["setosa", "versicolor", "virginica"]),
-        ("wine", (13,), ["class_0", "class_1", "class_2"]),
-        ("breast_cancer", (30,), ["benign", "malignant"]),
-        ("digits", (8, 8), list(range(10))),
-    ],
-)
-def test_classes_have_their_names(key, shape, classes):
-    data = load_dataset(key)
-    assert data.sample_shape == shape
-    assert data.classes.tolist() == classes
+def test_classes_and_pictures_of_scikit_learn_stay_as_they_are():
+    assert load_dataset("breast_cancer").classes.tolist() == ["benign", "malignant"]
+    digits = load_dataset("digits")
+    assert digits.sample_shape == (8, 8) and digits.classes.tolist() == [*range(10)]
 
 
 def test_diabetes_is_in_its_own_units():

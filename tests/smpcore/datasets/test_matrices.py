@@ -137,11 +137,6 @@ def test_what_is_no_kernel_is_refused_with_a_sentence(arrays, words):
         read_kernels(npz(**arrays))
 
 
-def test_kernels_of_new_rows_have_a_column_for_each_training_row():
-    with refused("should have 11 columns"):
-        read_kernels(npz(near=NIGH[:2]), n_samples=11)
-
-
 def test_damaged_files_are_refused():
     whole = npz(near=NIGH)
     torn = bytearray(whole)

@@ -107,6 +107,8 @@ def test_empty_parts_are_said():
     assert "The test part is empty." in division.notices
     division = split(dataset([0.5], task="regression"))
     assert "The validation part is empty." in division.notices
+    division = split(dataset([0, 1] * 10, ["g"] * 20))
+    assert division.train.size == 20 and "The test part is empty." in division.notices
 
 
 def test_classes_are_balanced_over_groups():
@@ -122,12 +124,6 @@ def test_classes_are_balanced_over_groups():
 def test_many_groups_and_groups_of_a_regression(task):
     groups, y = np.random.default_rng(0).integers([[900], [3]], size=(2, 5000))
     assert abs(split(dataset(y, groups, task)).test.size - 1000) < 100
-
-
-def test_one_group_cannot_be_divided():
-    division = split(dataset([0, 1] * 10, ["g"] * 20))
-    assert division.train.size == 20
-    assert "The test part is empty." in division.notices
 
 
 def test_a_test_file_is_the_test_part():
