@@ -20,12 +20,8 @@ def _facts(dataset: Dataset, division: Split) -> None:
         facts["Classes"] = len(dataset.classes)
     if dataset.channels:
         facts |= {"Channels": len(dataset.channels), "Length": dataset.sample_shape[1]}
-    for name, part in zip(
-        ("Training", "Validation", "Test"),
-        (division.train, division.validation, division.test),
-        strict=True,
-    ):
-        facts[name] = part.size
+    facts |= {"Training": division.train.size, "Validation": division.validation.size}
+    facts["Test"] = division.test.size
     if dataset.follow_up is not None:
         facts["No answer"] = int((~answered(dataset)[0]).sum())
     with st.container(horizontal=True):

@@ -74,10 +74,8 @@ def _offer(table: Dataset, proposal: Proposal) -> None:
 def balance(dataset: Dataset, division: Split) -> None:
     """Rows of each class in each part; of a number to predict, its distribution."""
     figure = figures.class_balance(dataset, division)
-    of = (
-        "each class" if dataset.task == "classification" else "each range of the target"
-    )
-    st.plotly_chart(figure, key="balance", alt=f"Rows of {of} in each part")
+    what = "class" if dataset.task == "classification" else "range of the target"
+    st.plotly_chart(figure, key="balance", alt=f"Rows of each {what} in each part")
 
 
 def missing(dataset: Dataset, division: Split) -> None:

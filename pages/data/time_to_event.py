@@ -162,10 +162,9 @@ def _choose(question: FollowUp | None) -> None:
     choice = session.current()
     if choice.follow_up == question:
         return
+    asked = replace(choice, follow_up=question, two_classes=False, forbidden=())
     try:
-        session.choose_data(
-            replace(choice, follow_up=question, two_classes=False, forbidden=())
-        )
+        session.choose_data(asked)
     except SmpcoreError as error:
         message(st.error, str(error))
         return
