@@ -7,7 +7,7 @@ learned by `Preparation` on the training rows of each fold; a step only names it
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
@@ -131,20 +131,15 @@ class CleaningStep:
         if not 1e-30 <= self.count <= 1e30:
             self._refuse(f"count={self.count} should be a number above 0")
         # Then a second run changes nothing, whichever table is cleaned already.
-        for old, new in self._changed_again():
-            self._refuse(
-                f"{shown(old)} is renamed to {shown(new)}, which is itself renamed or "
-                "means missing; give both the same new name"
-            )
-
-    def _changed_again(self) -> Iterator[tuple[str, str]]:
-        """Values whose new name is a code, or is itself called something else."""
         for old, new in self.levels:
             others = [one for one, name in self.levels if name != new]
-            if _is_one_of([*self.codes, *others])(new):
-                yield old, new
-            elif self.impute == "own level" and _is_one_of([old])(MISSING_LEVEL):
-                yield MISSING_LEVEL, new
+            is_changed_again = _is_one_of([*self.codes, *others])(new)
+            is_missing = self.impute == "own level" and _is_one_of([old])(MISSING_LEVEL)
+            if is_changed_again or is_missing:
+                self._refuse(
+                    f"{shown(old)} is renamed to {shown(new)}, which is itself renamed "
+                    "or means missing; give both the same new name"
+                )
 
     def _refuse(self, what: str) -> None:
         raise DatasetError(f"Cleaning of column {shown(self.column)}: {what}.")
