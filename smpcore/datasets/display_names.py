@@ -83,8 +83,9 @@ def list_names(names: Sequence[object], most: int = 5, longest: int = 50) -> str
     -------
     str
     """
-    shortened = map(shorten_name, names[:most], itertools.repeat(longest))
-    return with_rest(shortened, len(names) - most)
+    words = ", ".join(map(shorten_name, names[:most], itertools.repeat(longest)))
+    rest = len(names) - most  # not by `with_rest`: a drag would take one more call
+    return words if rest <= 0 else f"{words} and {rest:,} more"
 
 
 def with_rest(words: Iterable[str], n_rest: int, between: str = ", ") -> str:
