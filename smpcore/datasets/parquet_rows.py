@@ -329,54 +329,36 @@ class FileStatistics:
     n_rows: int
 
 
-@dataclass
-class _Column:
-    """Moments of the numbers of a column so far."""
+def _summary(values: pa.ChunkedArray) -> tuple[float, ...]:
+    """Count, missing values, mean, variance, smallest and largest of a row group."""
+    kind, n_rows = values.type, len(values)
+    is_decimal = pa.types.is_decimal(kind)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal):
+        known = n_rows - values.null_count, values.null_count
+        return *known, *[np.nan] * 4
+    # Arrow adds up in place: memory for arrays takes as long as the sums.
+    x = values.cast(pa.float64(), safe=False).drop_null()
+    if pc.any(is_nan := pc.is_nan(x)).as_py():
+        x = x.filter(pc.invert(is_nan))
+    statistics = pc.mean(x), pc.variance(x), *pc.min_max(x).values()
+    return len(x), n_rows - len(x), *(one.as_py() for one in statistics)
 
-    count: int = 0
-    missing: int = 0
-    mean: float = np.nan
-    squares: float = np.nan
-    low: float = np.nan
-    high: float = np.nan
 
-    def add(self, values: pa.ChunkedArray) -> None:
-        """Add the values of a row group."""
-        kind, n_rows = values.type, len(values)
-        is_decimal = pa.types.is_decimal(kind)
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or is_decimal):
-            self.count += n_rows - values.null_count
-            self.missing += values.null_count
-            return
-        # Arrow adds up in place: memory for arrays takes as long as the sums.
-        x = values.cast(pa.float64(), safe=False).drop_null()
-        if pc.any(is_nan := pc.is_nan(x)).as_py():
-            x = x.filter(pc.invert(is_nan))
-        n = len(x)
-        self.missing += n_rows - n
-        if not n:
-            return
-        mean, squares = pc.mean(x).as_py(), n * pc.variance(x).as_py()
-        before, self.count = self.count, self.count + n
-        if before:  # sums of squares about two means become one about the common mean
-            difference = mean - self.mean
-            squares += self.squares + difference * difference * before * n / self.count
-            mean = self.mean + difference * n / self.count
-        self.mean, self.squares = mean, squares
-        extremes = pc.min_max(x).as_py()
-        self.low = float(np.fmin(self.low, extremes["min"]))
-        self.high = float(np.fmax(self.high, extremes["max"]))
-
-    def row(self) -> dict[str, float]:
-        """The statistics."""
-        return {
-            "count": self.count,
-            "missing": self.missing,
-            "mean": self.mean,
-            "standard deviation": np.sqrt(self.squares / max(1, self.count)),
-            "min": self.low,
-            "max": self.high,
-        }
+def _of_all_rows(parts: np.ndarray) -> dict[str, pd.Series]:
+    """Statistics of columns, of summaries of shape (n_groups, n_columns, 6)."""
+    statistics = map(pd.DataFrame, np.moveaxis(parts, -1, 0))
+    count, missing, mean, variance, low, high = statistics
+    share = count / count.sum()
+    of_all = (share * mean).sum(min_count=1)
+    spread = variance + (mean - of_all) ** 2
+    return {
+        "count": count.sum().astype(np.int64),
+        "missing": missing.sum().astype(np.int64),
+        "mean": of_all,
+        "standard deviation": np.sqrt((share * spread).sum(min_count=1)),
+        "min": low.min(),
+        "max": high.max(),
+    }
 
 
 def file_statistics(
@@ -413,19 +395,20 @@ def file_statistics(
         file = pq.ParquetFile(path)
         read = flat_columns(file.schema_arrow)
         names = clean_names(read)[0]
-        columns, classes = {name: _Column() for name in names}, Counter()
+        parts = np.full((file.num_row_groups, len(names), 6), np.nan)
+        classes: Counter[str] = Counter()
         for group in range(file.num_row_groups):
             if stop[0]:
                 return None
             table = file.read_row_group(group, columns=read, use_threads=False)
-            for name, values in zip(names, table.columns, strict=True):
-                columns[name].add(values)
-                if name == target:
+            for place, values in enumerate(table.columns):
+                parts[group, place] = _summary(values)
+                if names[place] == target:
                     classes.update(_class_counts(values))
             progress[0] = (group + 1) / file.num_row_groups
-    rows = [{"column": name, **column.row()} for name, column in columns.items()]
+    columns = pd.DataFrame({"column": names, **_of_all_rows(parts)})
     counts = dict(classes.most_common())
-    return FileStatistics(pd.DataFrame(rows), counts, file.metadata.num_rows)
+    return FileStatistics(columns, counts, file.metadata.num_rows)
 
 
 def _class_counts(values: pa.ChunkedArray) -> dict[str, int]:
