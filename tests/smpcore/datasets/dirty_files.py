@@ -322,6 +322,12 @@ def line_ends_in_text(rng, file):
 # -- numbers ----------------------------------------------------------------------
 
 
+@kind("nnlc")
+def decimal_commas(rng, file):
+    file.of(float)[0][:2] = [1.5, 20.25]
+    file.set(delimiter=one_of(rng, ";", "\t", "|"), decimal=",")
+
+
 @kind("nnl")
 def decimal_commas_quoted(rng, file):
     for column in file.of(float):
@@ -330,6 +336,14 @@ def decimal_commas_quoted(rng, file):
 
 
 # -- above, below -----------------------------------------------------------------
+
+
+@kind()
+def keys_and_values_above(rng, file):
+    sign = one_of(rng, ": ", "=", file.sign)
+    pairs = [("Instrument", "Scope 7"), ("Date", "2019-02-04"), ("Rate", "50"),
+             ("Operator", "R. Hill"), ("", "")]  # fmt: skip
+    file.above = [sign.join(pair).strip(": =") for pair in pairs[: rng.integers(1, 6)]]
 
 
 @kind()
@@ -451,6 +465,13 @@ def row_names(rng, file):
     file.columns.insert(0, labels)
     file.truth_names = ["row", *file.names]
     file.set(quoting=one_of(rng, "text", "minimal"))
+
+
+@kind("nlcn")
+def names_repeated_or_empty(rng, file):
+    first, _, _, last = file.names
+    file.header[0] = [first, first, "", last]
+    file.truth_names = [first, f"{first} (2)", "", last]
 
 
 @kind("lll")
@@ -625,6 +646,13 @@ def subtotals_within(rng, file):
     words[4::5] = ["Subtotal"] * len(words[4::5])
 
 
+@kind("lcn")
+def total_below(rng, file):
+    for column in file.columns:
+        of_words = isinstance(column[0], str)
+        column.append("Total" if of_words else float(np.nansum(column).round(6)))
+
+
 @kind("nlc")
 def names_again_on_each_page(rng, file):
     names = file.style.line(file.names) + file.style.end
@@ -720,6 +748,13 @@ def decimals_of_two_sorts(rng):
     """Commas in one column and points in another, as of two hands."""
     values, sign = rng.integers(1, 900, 60) + 0.25, one_of(rng, ";", "\t", "|")
     return _written(rng, values, str, decimal=",", delimiter=sign)
+
+
+@kind(None)
+def money(rng):
+    values = rng.integers(-9_000, 9_000, 60) + 0.5
+    form = one_of(rng, "{:,.2f} €", "${:,.2f}", "£{:,.2f}", "{:,.2f} EUR")
+    return _written(rng, values, form.format)
 
 
 def _below_zero(form: str, usual: str) -> Callable[[Any], str]:

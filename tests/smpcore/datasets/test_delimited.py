@@ -138,8 +138,8 @@ def test_a_cell_as_long_as_a_file_is_read_in_a_row_of_any_width():
 
 N_FILES = 4
 #: Kinds that leave a doubt even to a reader: is the last line a case, or a note?
-DOUBTFUL = {"note below two columns", "title with delimiters"}
-DOUBTFUL |= {"thousands with points only"}
+DOUBTFUL = {"note below two columns", "keys and values above"}
+DOUBTFUL |= {"title with delimiters", "thousands with points only"}
 
 
 @pytest.mark.parametrize("kind", KINDS)
