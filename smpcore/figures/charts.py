@@ -51,14 +51,8 @@ def convergence(history: History, objective_name: str = "objective") -> go.Figur
             line={"dash": "dash", "width": 1},
             annotation={"text": words(name), "textangle": 0, "xanchor": "left"},
         )
-    figure.update_layout(
-        xaxis_title="iteration",
-        yaxis={"title": "value (log scale)", "type": "log", "exponentformat": "e"},
-        legend={"orientation": "h", "y": 1.15},
-        margin={"l": 60, "r": 10, "t": 30, "b": 40},
-        height=300,
-    )
-    return figure
+    figure.update_yaxes(type="log", exponentformat="e")
+    return layout(figure, 300, "iteration", "value (log scale)")
 
 
 #: As on Explore; colour and shape are never the same for two of the first 110 classes.
@@ -168,16 +162,13 @@ def scatter(dataset: Dataset, rows: np.ndarray, first: str, second: str) -> go.F
     """
     rows = rows[:: -(-len(rows) // _MOST_POINTS) or 1]
     x, y = (_axis_values(dataset.frame[name].iloc[rows]) for name in (first, second))
-    figure = go.Figure()
+    figure, xy = go.Figure(), np.column_stack([x, y])
     if dataset.task == "regression":
         style = {"color": dataset.y[rows], "colorscale": "Cividis", "showscale": True}
-        figure.add_scatter(x=x, y=y, mode="markers", marker=style)
+        marks(figure, xy, "", style)
     for j, label in enumerate(() if dataset.classes is None else dataset.classes):
-        in_class = dataset.y_encoded[rows] == j
-        style, name = {**class_mark(j), "size": 7}, words(label)
-        figure.add_scatter(
-            x=x[in_class], y=y[in_class], mode="markers", name=name, marker=style
-        )
+        style = {**class_mark(j), "size": 7}
+        marks(figure, xy[dataset.y_encoded[rows] == j], words(label), style)
     return layout(figure, 420, words(first), words(second))
 
 

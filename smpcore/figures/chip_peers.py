@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.figures.charts import OKABE_ITO, SYMBOLS, error_bars
+from smpcore.figures.charts import OKABE_ITO, class_mark, error_bars, marks
 from smpcore.figures.tradeoff import beside_others
 
 #: Colour and symbol of the marked model, in no group.
@@ -38,47 +38,32 @@ def chip_peers(
     for place, group in enumerate(points["group"].unique()):
         _group(figure, shown[shown["group"] == group], cost, place)
     if marked is not None:
-        figure.add_scatter(
-            x=[marked.cost],
-            y=[marked.accuracy],
-            error_y=error_bars(np.array([marked.accuracy]), *marked.interval),
-            error_y_thickness=1.5,
-            mode="markers",
-            name=marked.name,
-            marker=_MARKED,
-            hovertemplate="%{y:.1%} at %{x:,}",
-        )
-    figure.update_xaxes(type="log", dtick="D2", title=titles[0])
-    figure.update_yaxes(title=titles[1], tickformat=".0%")
+        bars = error_bars(np.array([marked.accuracy]), *marked.interval, thickness=1.5)
+        at, hover = (marked.cost, marked.accuracy), "%{y:.1%} at %{x:,}"
+        marks(figure, at, marked.name, _MARKED, error_y=bars, hovertemplate=hover)
+    figure.update_xaxes(type="log", dtick="D2")
+    figure.update_yaxes(tickformat=".0%")
     # On a phone the legend takes six lines.
-    return beside_others(figure).update_layout(height=460)
+    return beside_others(figure, *titles).update_layout(height=460)
 
 
 def _group(figure: go.Figure, part: pd.DataFrame, cost: str, place: int) -> None:
     """Points of one group; those of the first, ours, are joined."""
     if part.empty:
         return
-    spans = zip(part[f"{cost}_least"], part[f"{cost}_most"], strict=True)
+    names = part["model"], part[f"{cost}_least"], part[f"{cost}_most"]
+    interval = part["accuracy"], part["low"], part["high"]
     figure.add_scatter(
         x=part[cost],
         y=part["accuracy"],
-        error_y={
-            "array": part["high"] - part["accuracy"],
-            "arrayminus": part["accuracy"] - part["low"],
-            "thickness": 1,
-            "width": 2,
-        },
+        error_y=error_bars(*interval, thickness=1, width=2),
         mode="markers" if place else "lines+markers",
         line={"width": 1, "shape": "hv"},
         name=part["group"].iloc[0],
-        marker={
-            "color": OKABE_ITO[place % len(OKABE_ITO)],
-            "symbol": SYMBOLS[place % len(SYMBOLS)],
-            "size": 9,
-        },
+        marker={**class_mark(place), "size": 9},
         text=[
             f"{model}<br>{cost} {least:,.0f} to {most:,.0f}"
-            for model, (least, most) in zip(part["model"], spans, strict=True)
+            for model, least, most in zip(*names, strict=True)
         ],
         hovertemplate="%{text}<br>%{y:.1%}",
     )

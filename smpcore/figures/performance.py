@@ -158,18 +158,11 @@ def answer_numbers(
             line={"color": OKABE_ITO[2], "width": 3},
             annotation_text=f"measured: {right:.4g}",
         )
-    figure.update_xaxes(range=[low - 1.1 * room, high + 1.1 * room], title="answer")
-    figure.update_yaxes(
-        tickvals=[*range(len(votes))],
-        ticktext=[*votes],
-        range=[-0.2, len(votes)],
-        title="vote",
-    )
-    return figure.update_layout(
-        height=90 + 110 * len(votes),
-        margin={"l": 10, "r": 10, "t": 30, "b": 10},
-        showlegend=False,
-    )
+    figure.update_xaxes(range=[low - 1.1 * room, high + 1.1 * room])
+    places, names = [*range(len(votes))], [*votes]
+    figure.update_yaxes(tickvals=places, ticktext=names, range=[-0.2, len(votes)])
+    layout(figure, 90 + 110 * len(votes), "answer", "vote")
+    return figure.update_layout(showlegend=False)
 
 
 def answer_places(
@@ -199,7 +192,4 @@ def answer_places(
     )
     for name, places, style in kinds:
         marks(figure, [*places], name, style)
-    figure.update_layout(xaxis_title="across, as on Explore", yaxis_title="up")
-    return figure.update_layout(
-        height=380, margin={"l": 10, "r": 10, "t": 10, "b": 10}, showlegend=True
-    )
+    return layout(figure, 380, "across, as on Explore", "up")

@@ -8,7 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.figures.charts import GREY, OKABE_ITO, error_bars, guide
-from smpcore.figures.tradeoff import beside_others
+from smpcore.figures.tradeoff import beside_others, of_shares
 
 #: What is below the net benefit of an odd threshold is not drawn.
 _LOWEST = -0.1
@@ -37,9 +37,7 @@ def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
             hovertemplate="predicted %{x:.3g}, observed %{y:.3g} of %{text} rows",
             name=name,
         )
-    figure.update_xaxes(title=f"predicted probability {event}", range=(-0.02, 1.02))
-    figure.update_yaxes(title="observed share", range=(-0.02, 1.02))
-    return beside_others(figure)
+    return of_shares(figure, f"predicted probability {event}", "observed share")
 
 
 def decision_curve(curve: pd.DataFrame) -> go.Figure:
@@ -72,8 +70,6 @@ def decision_curve(curve: pd.DataFrame) -> go.Figure:
             name=name,
         )
     top = max(curve["high"].max(), curve["treat_all"].max(), 0.02)
-    figure.update_xaxes(title="threshold probability", tickformat=".0%", range=(0, 1))
-    figure.update_yaxes(
-        title="net benefit", range=(_LOWEST * max(top, 0.2), 1.05 * top)
-    )
-    return beside_others(figure)
+    figure.update_xaxes(tickformat=".0%", range=(0, 1))
+    figure.update_yaxes(range=(_LOWEST * max(top, 0.2), 1.05 * top))
+    return beside_others(figure, "threshold probability", "net benefit")

@@ -70,10 +70,14 @@ def mean_differences(rows: pd.DataFrame) -> go.Figure:
             )
     for edge in (-1, 0, 1):
         figure.add_vline(edge, line={"color": GREY, "dash": "dot" if edge else "solid"})
-    order = {"categoryorder": "array", "categoryarray": [*names]}
+    return _by_model(figure, names, "measured − printed, in margins")
+
+
+def _by_model(figure: go.Figure, names: Sequence[str], x_title: str) -> go.Figure:
+    """A line for each model, in this order, which earlier traces would change."""
+    order = {"categoryorder": "array", "categoryarray": list(names)}
     figure.update_yaxes(autorange="reversed", **order)
-    height = _AROUND + _LINE * len(names)
-    return _framed(figure, height, "measured − printed, in margins", "model")
+    return _framed(figure, _AROUND + _LINE * len(names), x_title, "model")
 
 
 def _framed(figure: go.Figure, height: int, x_title: str, y_title: str) -> go.Figure:
@@ -96,6 +100,7 @@ def _series(
     """Numbers of one model of one kind, on an axis or a line for each data set."""
     kind, title, on_axis = what
     is_open = kind == "reported"
+    symbol = style["symbol"] + "-open" * is_open
     bars = {"array": part[f"{kind}_sd"].fillna(0.0), "thickness": 1, "width": 2}
     places = {"x": part["at"], "y": part[kind], "error_y": bars}
     if not on_axis:
@@ -105,11 +110,7 @@ def _series(
         mode="lines+markers" if on_axis else "markers",
         name=title,
         line={"dash": "dot" if is_open else "solid"},
-        marker={
-            "color": style["color"],
-            "symbol": style["symbol"] + "-open" * is_open,
-            "size": 9,
-        },
+        marker={**style, "symbol": symbol, "size": 9},
     )
 
 
@@ -150,11 +151,7 @@ def critical_difference(
     edge = 0.1 * (high - low)  # the numbers stand at the right of their marks
     limits = [low - edge, high + 3 * edge]
     figure.update_xaxes(range=limits)
-    # The bars come first, and would give the names their order.
-    order = {"categoryorder": "array", "categoryarray": list(names)}
-    figure.update_yaxes(autorange="reversed", **order)
-    height = _AROUND + _LINE * len(names)
-    return _framed(figure, height, "mean rank (1 is best)", "model")
+    return _by_model(figure, names, "mean rank (1 is best)")
 
 
 def accuracy_size(

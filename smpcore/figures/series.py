@@ -8,10 +8,8 @@ from plotly.subplots import make_subplots
 
 from smpcore.datasets import Dataset
 from smpcore.errors import SmpcoreError
-from smpcore.figures.charts import OKABE_ITO, words
+from smpcore.figures.charts import line_style, words
 
-#: No two of the first 35 classes have the same colour and the same dashes.
-DASHES = ("solid", "dot", "dash", "dashdot", "longdash")
 _PER_CLASS = 3
 _MOST_CHANNELS = 12
 _MOST_CLASSES = 10
@@ -68,11 +66,6 @@ def _groups(
     dataset: Dataset, rows: np.ndarray
 ) -> list[tuple[str, dict[str, object], np.ndarray]]:
     """Name, line and rows of each class; of a number to predict, its thirds."""
-    styles = [
-        {"color": OKABE_ITO[j % len(OKABE_ITO)], "dash": DASHES[j % len(DASHES)]}
-        for j in range(_MOST_CLASSES)
-    ]
-    styles = [{**style, "width": 1.5} for style in styles]
     if dataset.task == "classification":
         group_of_row = dataset.y_encoded[rows]
         names = [words(label) for label in dataset.classes[:_MOST_CLASSES]]
@@ -80,9 +73,8 @@ def _groups(
         limits = np.quantile(dataset.y[rows], [1 / 3, 2 / 3]) if rows.size else [0, 0]
         group_of_row = np.searchsorted(limits, dataset.y[rows])
         names = [f"{third} third of the target" for third in ("low", "middle", "high")]
-    groups = [(name, rows[group_of_row == j]) for j, name in enumerate(names)]
     return [
-        (name, style, group_rows)
-        for (name, group_rows), style in zip(groups, styles, strict=False)
-        if group_rows.size
+        (name, line_style(j) | {"width": 1.5}, rows[group_of_row == j])
+        for j, name in enumerate(names)
+        if (group_of_row == j).any()
     ]

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.datasets.display_names import plain_number
-from smpcore.figures.charts import GREY, OKABE_ITO, SYMBOLS, guide, layout, marks
+from smpcore.figures.charts import GREY, OKABE_ITO, class_mark, guide, layout, marks
 
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
@@ -67,9 +67,8 @@ def tradeoff(
     methods = [name for name in names if name not in reference]
     for key in names:
         number = methods.index(key) if key in methods else list(reference).index(key)
-        color = GREY if key in reference else OKABE_ITO[number % len(OKABE_ITO)]
-        symbol = SYMBOLS[(number + 3 * (key in reference)) % len(SYMBOLS)]
-        style = {"color": color, "symbol": symbol}
+        style = class_mark(number + 3 * (key in reference))
+        style |= {"color": GREY} if key in reference else {}
         part = _cut(shown, shown["method"] == key)
         behind = np.where(part["undecided"], "undecided", "worse")
         part["state"] = np.where(part["front"], "front", behind)
@@ -146,20 +145,14 @@ def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
     guide(figure, [0, 1], [0, 1], "chance")
     points = points.assign(alarms=1 - points["specificity"])
     _curve(figure, points, "alarms", "sensitivity", threshold)
-    figure.update_xaxes(
-        title="false positive rate (1 - specificity)", range=(-0.02, 1.02)
-    )
-    figure.update_yaxes(title="sensitivity", range=(-0.02, 1.02))
-    return beside_others(figure)
+    return of_shares(figure, "false positive rate (1 - specificity)", "sensitivity")
 
 
 def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
     """Precision against sensitivity (recall), from `operating_points`."""
     figure = go.Figure()
     _curve(figure, points, "sensitivity", "precision", threshold)
-    figure.update_xaxes(title="recall (sensitivity)", range=(-0.02, 1.02))
-    figure.update_yaxes(title="precision", range=(-0.02, 1.02))
-    return beside_others(figure)
+    return of_shares(figure, "recall (sensitivity)", "precision")
 
 
 def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
@@ -167,9 +160,10 @@ def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
     figure = go.Figure()
     shown = curve[curve["answered"] > 0].rename(columns={"band": "threshold"})
     _curve(figure, shown, "coverage", "error", band)
-    figure.update_xaxes(title="coverage: share of rows predicted", tickformat=".0%")
-    figure.update_yaxes(title="error rate of predicted rows", tickformat=".1%")
-    return beside_others(figure)
+    figure.update_xaxes(tickformat=".0%")
+    figure.update_yaxes(tickformat=".1%")
+    titles = "coverage: share of rows predicted", "error rate of predicted rows"
+    return beside_others(figure, *titles)
 
 
 def _curve(
@@ -190,9 +184,16 @@ def _curve(
     marks(figure, here[[x, y]].to_numpy(), "in use", style, hoverinfo="skip")
 
 
-def beside_others(figure: go.Figure) -> go.Figure:
+def of_shares(figure: go.Figure, x_title: str, y_title: str) -> go.Figure:
+    """A chart beside others whose axes go from 0 to 1."""
+    axis = {"range": (-0.02, 1.02)}
+    figure.update_layout(xaxis=axis, yaxis=axis)
+    return beside_others(figure, x_title, y_title)
+
+
+def beside_others(figure: go.Figure, *titles: str) -> go.Figure:
     """A chart of thresholds: its legend is below, as the toolbar is above."""
     legend = {"yref": "container", "y": 0, "yanchor": "bottom"}
-    return layout(figure, 360).update_layout(
+    return layout(figure, 360, *titles).update_layout(
         legend=legend, margin={"b": 90}, dragmode=False
     )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import KDTree
 
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
@@ -221,11 +222,7 @@ class NearestView(View):
 
     def lift(self, points: np.ndarray) -> np.ndarray:
         """The rows that are nearest to points of the window."""
-        there = self.project(self.rows)
-        sizes = np.einsum("ij,ij->i", there, there)
-        chunks = np.array_split(points, -(-len(points) // 1000) or 1)
-        nearest = [(sizes - 2 * chunk @ there.T).argmin(axis=1) for chunk in chunks]
-        return self.rows[np.concatenate(nearest)]
+        return self.rows[KDTree(self.project(self.rows)).query(points)[1]]
 
 
 def nearest_view(
