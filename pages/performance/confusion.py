@@ -19,17 +19,19 @@ from pages.ui.text import define, short_label
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
     Rate,
-    class_rates,
     predictive_values,
     rate,
     roc_area,
 )
 from smpcore.explain import doubts
 from smpcore.readouts import READOUTS
+from smpcore.report import class_lines
 
 #: Of more classes those with the most wrong answers are shown.
 MOST_CLASSES = 30
 OTHER_CLASS = "another class"
+#: A measure, its value, its interval and the rows that it is of.
+Entry = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,19 +112,7 @@ def _against_rest(rows: EvaluatedRows, positive: int) -> np.ndarray:
 def class_table(rows: EvaluatedRows) -> None:
     """Recall and precision of every class with their intervals."""
     classes = rows.fitted.classes
-    frame = class_rates(rows.truth, rows.answers, classes, **rows.dependence())
-    lines = {
-        "class": frame["class"],
-        "rows": frame["rows"],
-        "predicted": frame["predicted"],
-    }
-    for name in ("recall", "precision"):
-        of_name = frame[[name, f"{name}_low", f"{name}_high"]].to_numpy()
-        lines[f"{name} (95 % interval)"] = [
-            "" if np.isnan(share) else f"{percent(share)} ({_interval(low, high)})"
-            for share, low, high in of_name
-        ]
-    table(lines)
+    table(class_lines(rows.truth, rows.answers, classes, **rows.dependence()))
     hits = rate(rows.truth == rows.answers, **rows.dependence())
     st.caption(
         f"Accuracy {percent(hits.share)} ({hits.hits:,} of {hits.n:,}, 95 % interval "
@@ -163,8 +153,8 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     area, low, high = roc_area(matrix.margin[known], truth[known], **of_known)
     if np.isfinite(area):
         ends = f"{low:.3f}–{high:.3f}"
-        lines.append(_entry("AUC", f"{area:.3f}", ends, "at every threshold"))
-    table(lines)
+        lines.append(("AUC", f"{area:.3f}", ends, "at every threshold"))
+    table(pd.DataFrame(lines, columns=["measure", "value", "95 % interval", "rows"]))
     st.caption(
         f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
         "rule with the prevalence taken as known (Mercaldo's logit intervals); AUC by "
@@ -173,13 +163,13 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     )
 
 
-def _predictive(counted: list[Rate], prevalence: float) -> list[dict[str, str]]:
+def _predictive(counted: list[Rate], prevalence: float) -> list[Entry]:
     """Lines of both predictive values; none where one class has no rows."""
     if not 0 < prevalence < 1:
         return []
     values = predictive_values(*counted[:2], prevalence)
     return [
-        _entry(
+        (
             f"{name.capitalize()} predictive value",
             "none predicted" if np.isnan(share) else percent(share),
             _interval(low, high),
@@ -189,17 +179,11 @@ def _predictive(counted: list[Rate], prevalence: float) -> list[dict[str, str]]:
     ]
 
 
-def _line(name: str, counted: Rate) -> dict[str, str]:
+def _line(name: str, counted: Rate) -> Entry:
     if not counted.n:
-        return _entry(name, "", "", "no rows")
-    limits = _interval(*counted.interval)
-    return _entry(
-        name, percent(counted.share), limits, f"{counted.hits:,} of {counted.n:,}"
-    )
-
-
-def _entry(name: str, value: str, limits: str, counts: str) -> dict[str, str]:
-    return {"measure": name, "value": value, "95 % interval": limits, "rows": counts}
+        return name, "", "", "no rows"
+    counts = f"{counted.hits:,} of {counted.n:,}"
+    return name, percent(counted.share), _interval(*counted.interval), counts
 
 
 def _interval(low: float, high: float) -> str:
@@ -285,12 +269,9 @@ def _cells(
     words = ("true ", "predicted ") if is_small else ("", "")
     frame = pd.DataFrame(texts, columns=columns)
     frame.insert(0, "truth", [words[0] + short_label(name) for name in matrix.names])
-    names: dict[str, Any] = {
-        column: name if j >= len(matrix.names) else words[1] + short_label(name)
-        for j, (column, name) in enumerate(
-            zip(columns, matrix.predictions, strict=True)
-        )
-    }
+    others = matrix.predictions[len(matrix.names) :]
+    predicted = [words[1] + short_label(name) for name in matrix.names] + others
+    names: dict[str, Any] = dict(zip(columns, predicted, strict=True))
     corner = "" if is_small else "true, predicted"
     return frame, names | {"truth": st.column_config.Column(corner, pinned=True)}
 

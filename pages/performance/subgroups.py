@@ -12,7 +12,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
-from pages.ui.readouts import of_part, percent, scored_part
+from pages.ui.readouts import of_part, scored_part
 from pages.ui.text import define, escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import as_csv, list_names, plain_number
@@ -47,13 +47,9 @@ def errors(rows: EvaluatedRows) -> None:
     )
     st.caption("On the line a prediction is right. The rows below: worst first.")
     places = np.argsort(-scores.errors, kind="stable")
-    error = answers - rows.y
-    columns = {
-        "error": error[places],
-        "actual": rows.y[places],
-        "predicted": answers[places],
-    }
-    operating_point.cases(rows, places, columns)
+    columns = {"error": answers - rows.y, "actual": rows.y, "predicted": answers}
+    shown = {name: values[places] for name, values in columns.items()}
+    operating_point.cases(rows, places, shown)
 
 
 def _clicked(rows: EvaluatedRows) -> None:
@@ -135,17 +131,16 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     weights = rows.dependence(known)["weights"]
     overall = float(np.average(measure.values[known], weights=weights))
     n_groups = len(lines)
-    value = percent(overall) if measure.is_share else plain_number(overall)
+    value = measure.text(overall)
     message(st.markdown, f"{measure.name} of all {rows.title}: {value}.")
-    for sentence in differences_in_words(lines, measure.is_share):
+    for sentence in differences_in_words(lines, measure):
         message(st.markdown, sentence)
     figure = figures.group_values(lines, measure.name, overall, measure.is_share)
     alt = f"{measure.name} of {n_groups} groups; the table below has the same numbers"
     st.plotly_chart(figure, key="group_values", alt=alt)
-    point = operating_point.current(rows) if rows.is_binary else None
     moved = ""
-    if point and point.threshold:
-        shown = escape_markdown(rows.threshold_in_words(point.threshold))
+    if rows.is_binary and (threshold := operating_point.current(rows).threshold):
+        shown = escape_markdown(rows.threshold_in_words(threshold))
         moved = f" Threshold {shown}."
     tests = "Differences from all other rows: score test, not below Fisher's exact one"
     if not measure.is_share:
@@ -161,14 +156,12 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
         table(lines.drop(columns="measure"))
 
 
-def differences_in_words(lines: pd.DataFrame, is_share: bool) -> list[str]:
+def differences_in_words(lines: pd.DataFrame, measure: RowMeasure) -> list[str]:
     """Groups that differ clearly from the rest, and groups of few rows."""
     sentences = []
     for line in lines[lines["p_value"] < LEVEL].itertuples():
         numbers = line.value, line.rest, line.difference_low, line.difference_high
-        value, rest, low, high = (
-            f"{100 * n:.1f} %" if is_share else plain_number(n) for n in numbers
-        )
+        value, rest, low, high = map(measure.text, numbers)
         sentences.append(
             f"{short_label(line.group)} differs from the rest: {value} against {rest} "
             f"(interval of the difference {low} to {high}, p = {line.p_value:.2g})."

@@ -18,6 +18,8 @@ from pages.ui.elements import problems_shown, table
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number, plural
+from smpcore.evaluation.scores import chosen_rows
+from smpcore.report import interval_lines
 
 
 def _side_by_side(
@@ -116,33 +118,22 @@ def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarra
 def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     """Which rows the calibration was learned on, and what the intervals are."""
     summed = "" if rows.is_binary else ", summed over the classes"
-    dependent = rows.data.cluster_note
-    weights = rows.data.weight_note
     st.caption(
         f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}; "
-        f"Student's 95 % interval{dependent}{weights}; shares have Wilson's. If the "
-        "method or its parameters were chosen on the validation rows, their results "
-        "are optimistic."
+        f"Student's 95 % interval{rows.data.cluster_note}{rows.data.weight_note}; "
+        "shares have Wilson's. If the method or its parameters were chosen on the "
+        "validation rows, their results are optimistic."
     )
 
 
 def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """How many rows the intervals of a regression cover."""
-    lines = []
-    for line in evaluation.interval_coverage(
-        model, rows.X, rows.y, rows.clusters
-    ).itertuples():
-        counts = f"{100 * line.share:.0f} % ({line.covered} of {line.rows})"
-        limits = f"{100 * line.low:.0f}–{100 * line.high:.0f} %"
-        name, covered = f"{100 * line.coverage:.0f} %", f"{counts}, {limits}"
-        half = f"± {plain_number(line.half_width)}"
-        lines.append({"Prediction interval": name, "width": half, "covers": covered})
-    table(lines)
-    dependent = rows.data.cluster_note
+    table(interval_lines(model, rows.X, rows.y, rows.clusters))
     st.caption(
         f"{readouts.calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
-        f"95 % interval{dependent}. These are out-of-fold residual intervals: their "
-        "coverage is measured, not guaranteed; they are as wide for every row."
+        f"95 % interval{rows.data.cluster_note}. These are out-of-fold residual "
+        "intervals: their coverage is measured, not guaranteed; they are as wide for "
+        "every row."
     )
 
 
@@ -210,9 +201,7 @@ def _chosen(
     wanted: float,
 ) -> tuple[float, float]:
     """Threshold and band of the training rows that have an out-of-fold score."""
-    scored = np.isfinite(lead)
-    lead, truth = lead[scored], truth[scored]
-    weights = None if weights is None else weights[scored]
+    lead, truth, weights = chosen_rows(np.isfinite(lead), lead, truth, weights)
     threshold = rule(evaluation.operating_points(lead, truth, weights))
     return threshold, evaluation.band_for_error(
         evaluation.reject_curve(lead, truth, threshold, weights), wanted

@@ -65,6 +65,10 @@ class RowMeasure:
     values: np.ndarray
     is_share: bool
 
+    def text(self, value: float) -> str:
+        """A mean, or a difference of means, for people."""
+        return f"{100 * value:.1f} %" if self.is_share else plain_number(value)
+
 
 def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
     """Divide a table by one of its columns, whatever its role.

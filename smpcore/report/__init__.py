@@ -3,9 +3,11 @@
 from smpcore.report.document import Calculator, Page, printed, report, typical_row
 from smpcore.report.sections import (
     calibration_section,
+    class_lines,
     cleaning_section,
     columns_section,
     confusion_section,
+    interval_lines,
     numbers_section,
     parts_section,
     subgroups_section,

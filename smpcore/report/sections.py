@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -188,22 +188,32 @@ def _confusion(
     answers: np.ndarray,
     clusters: np.ndarray | None,
     weights: np.ndarray | None = None,
-) -> list[dict[str, str]]:
+) -> list[dict[str, Any]]:
+    lines = class_lines(truth, answers, classes, clusters, weights)
+    for number, line in enumerate(lines):
+        counts = np.bincount(answers[truth == number], minlength=len(classes))
+        pairs = zip(classes, counts, strict=True)
+        cells = {f"predicted {other}": count for other, count in pairs}
+        lines[number] = {"true class": line.pop("class")} | cells | line
+    return lines
+
+
+def class_lines(
+    truth: np.ndarray,
+    answers: np.ndarray,
+    classes: np.ndarray,
+    clusters: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> list[dict[str, Any]]:
+    """Recall and precision of every class, with their intervals, as `class_rates`."""
     lines = []
     rates = class_rates(truth, answers, classes, clusters, weights).to_dict("records")
-    for number, rate in enumerate(rates):
-        line = {"true class": rate["class"]}
-        counts = np.bincount(answers[truth == number], minlength=len(classes))
-        for other, count in zip(classes, counts, strict=True):
-            line[f"predicted {other}"] = str(count)
-        line["rows"] = str(rate["rows"])
+    for rate in rates:
+        line = {name: rate[name] for name in ("class", "rows", "predicted")}
         for name in ("recall", "precision"):
-            values = [100 * rate[f"{name}{end}"] for end in ("", "_low", "_high")]
-            share, interval = "", ""
-            if np.isfinite(values[0]):
-                share = f"{values[0]:.1f} %"
-                interval = f"{values[1]:.1f} to {values[2]:.1f} %"
-            line |= {name: share, f"95 % interval of {name}": interval}
+            share, low, high = (100 * rate[name + end] for end in ("", "_low", "_high"))
+            words = f"{share:.1f} % ({low:.1f}–{high:.1f} %)"
+            line[f"{name} (95 % interval)"] = "" if np.isnan(share) else words
         lines.append(line)
     return lines
 
@@ -219,20 +229,19 @@ def subgroups_section(
 
     Rows are those that are looked at; measures, clusters and weights are of these.
     """
-    shares = {measure.name for measure in measures if measure.is_share}
-    lines = []
+    named, lines = {measure.name: measure for measure in measures}, []
     for line in subgroups(grouping, rows, measures, clusters, weights).itertuples():
-        percent = line.measure in shares
-        limits = _limits(line.difference_low, line.difference_high, percent)
+        text = named[line.measure].text
+        limits = f"{text(line.difference_low)} to {text(line.difference_high)}"
         tested = f"{limits}, p = {line.p_value:.2g}"
         lines.append(
             {
                 "measure": line.measure,
                 "group": line.group,
                 "rows": str(line.rows),
-                "value": _number(line.value, percent),
-                "simultaneous 95 % interval": _limits(line.low, line.high, percent),
-                "all others": _number(line.rest, percent),
+                "value": text(line.value),
+                "simultaneous 95 % interval": f"{text(line.low)} to {text(line.high)}",
+                "all others": text(line.rest),
                 "difference": "not tested" if np.isnan(line.p_value) else tested,
             }
         )
@@ -243,14 +252,6 @@ def subgroups_section(
         f"{FEWEST_ROWS} rows are not tested."
     )
     return Section(f"Subgroups by {grouping.column}", (words, lines))
-
-
-def _number(value: float, percent: bool) -> str:
-    return f"{100 * value:.1f} %" if percent else plain_number(value)
-
-
-def _limits(low: float, high: float, percent: bool) -> str:
-    return f"{_number(low, percent)} to {_number(high, percent)}"
 
 
 def versions_section(
@@ -287,10 +288,7 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
         f"+ offset, with the slope {slope} and these offsets."
         + " Then isotonic regression of each class, and rows are normalised."
         * bool(calibration.curves),
-        [
-            {"class": str(name), "offset": plain_number(offset, 9)}
-            for name, offset in zip(model.classes, calibration.offsets, strict=True)
-        ],
+        _lines({"class": map(str, model.classes), "offset": calibration.offsets}),
     ]
     for title, rows in parts.items():
         blocks += _quality(model, title, rows)
@@ -332,17 +330,23 @@ def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
         "coverage is measured, not guaranteed."
     ]
     for title, (X, y, clusters, *_) in parts.items():
-        lines = [
-            {
-                "interval": f"{100 * line.coverage:.0f} %",
-                "width": f"± {plain_number(line.half_width, 6)}",
-                "rows covered": f"{line.covered} of {line.rows}",
-                "95 % interval": f"{100 * line.low:.1f} to {100 * line.high:.1f} %",
-            }
-            for line in interval_coverage(model, X, y, clusters).itertuples()
-        ]
-        blocks += [f"{title}:", lines]
+        blocks += [f"{title}:", interval_lines(model, X, y, clusters)]
     return Section("Prediction intervals", blocks)
+
+
+def interval_lines(
+    model: PrototypeModel, X: np.ndarray, y: np.ndarray, clusters: np.ndarray | None
+) -> list[dict[str, str]]:
+    """Width of each prediction interval, and how many of some rows it covers."""
+    return [
+        {
+            "prediction interval": f"{100 * line.coverage:.0f} %",
+            "width": f"± {plain_number(line.half_width, 6)}",
+            "covers": f"{100 * line.share:.0f} % ({line.covered} of {line.rows})",
+            "95 % interval": f"{100 * line.low:.1f} to {100 * line.high:.1f} %",
+        }
+        for line in interval_coverage(model, X, y, clusters).itertuples()
+    ]
 
 
 #: More numbers make no table that anybody would read.
@@ -362,14 +366,18 @@ def numbers_section(model: PrototypeModel) -> Section:
     if n_numbers > _MOST_NUMBERS:
         words = f"Left out: {n_numbers:,} numbers, more than anybody would read. The "
         return Section(_TITLE, (words + "export to JSON has them all.",))
-    blocks = [_steps(model), _features(model)]
+    blocks = [_steps(model), _lines(_features(model))]
     if not model.is_linear and not _is_identity(model.mixing):
-        blocks += ["Share of each case in a prototype, where it is not 0:", _mix(model)]
-    blocks += ["Prototypes:", _prototypes(model)]
+        blocks.append("Share of each case in a prototype, where it is not 0:")
+        blocks.append(_lines(_mix(model.mixing)))
+    blocks += ["Prototypes:", _lines(_prototypes(model))]
     if model.gram is not None:
-        blocks += ["Products of the prototypes (G):", _products(model.gram)]
-    blocks += ["Outputs:", _outputs(model)]
-    return Section(_TITLE, blocks)
+        columns = _numbered(model.gram.T)
+        products = {"prototype": list(columns)} | columns
+        blocks += ["Products of the prototypes (G):", _lines(products)]
+    names = ["prediction"] if model.classes is None else map(str, model.classes)
+    outputs = {"output": names, "intercept": model.intercept}
+    return Section(_TITLE, [*blocks, "Outputs:", _lines(outputs)])
 
 
 def _steps(model: PrototypeModel) -> str:
@@ -416,62 +424,53 @@ def _pooling(model: PrototypeModel) -> str:
     return f"{words}; of equal ones the first class."
 
 
-def _features(model: PrototypeModel) -> list[dict[str, str]]:
-    """A line of each feature: scaling, then a weight or a value of each prototype."""
-    columns, name = model.anchors, "z{}"
-    if model.is_linear:
-        columns, name = model.weights, "weight {}"
-    lines = []
-    for f, feature in enumerate(model.feature_names):
-        line = {"feature": feature, "mean": _text(model.center[f])}
-        line["standard deviation"] = _text(model.scale[f])
-        if model.similarity.kind == "features":
-            line["weight"] = _text(model.similarity.weights[f])
-            line["width"] = _text(model.similarity.widths[f])
-        line |= {name.format(i + 1): _text(row[f]) for i, row in enumerate(columns)}
-        lines.append(line)
-    return lines
-
-
-def _mix(model: PrototypeModel) -> list[dict[str, str]]:
-    cases, prototypes = np.nonzero(model.mixing)
+def _lines(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, str]]:
+    """Lines of a table from its columns: texts as they are, numbers to nine digits."""
     return [
         {
-            "case": f"z{i + 1}",
-            "prototype": str(j + 1),
-            "share": _text(model.mixing[i, j]),
+            name: value if isinstance(value, str) else _text(value)
+            for name, value in zip(columns, line, strict=True)
         }
-        for i, j in zip(cases, prototypes, strict=True)
+        for line in zip(*columns.values(), strict=True)
     ]
 
 
-def _prototypes(model: PrototypeModel) -> list[dict[str, str]]:
+def _numbered(rows: Iterable[Any], name: str = "{}") -> dict[str, Any]:
+    """Columns that are called by their numbers."""
+    return {name.format(i): row for i, row in enumerate(rows, 1)}
+
+
+def _features(model: PrototypeModel) -> dict[str, Any]:
+    """Of each feature the scaling, then a weight or a value of each prototype."""
+    columns = {"feature": model.feature_names, "mean": model.center}
+    columns["standard deviation"] = model.scale
+    if model.similarity.kind == "features":
+        columns["weight"] = model.similarity.weights
+        columns["width"] = model.similarity.widths
+    if model.is_linear:
+        return columns | _numbered(model.weights, "weight {}")
+    return columns | _numbered(model.anchors, "z{}")
+
+
+def _mix(mixing: np.ndarray) -> dict[str, Any]:
+    cases, prototypes = np.nonzero(mixing)
+    return {
+        "case": [f"z{i + 1}" for i in cases],
+        "prototype": map(str, prototypes + 1),
+        "share": mixing[cases, prototypes],
+    }
+
+
+def _prototypes(model: PrototypeModel) -> dict[str, Any]:
     """Bias of each, and its class, or its weight for each output."""
-    lines = []
-    for j, bias in enumerate(model.bias):
-        line = {"prototype": str(j + 1), "bias": _text(bias)}
-        if model.classes is None:
-            line["weight"] = _text(model.votes[j, 0])
-        elif model.pooling == "max":
-            line["class"] = str(model.classes[model.prototype_labels[j]])
-        else:
-            votes = zip(model.classes, model.votes[j], strict=True)
-            line |= {f"weight for {label}": _text(vote) for label, vote in votes}
-        lines.append(line)
-    return lines
-
-
-def _products(gram: np.ndarray) -> list[dict[str, str]]:
-    return [
-        {"prototype": str(i + 1)} | {str(j + 1): _text(v) for j, v in enumerate(row)}
-        for i, row in enumerate(gram)
-    ]
-
-
-def _outputs(model: PrototypeModel) -> list[dict[str, str]]:
-    names = ["prediction"] if model.classes is None else model.classes
-    pairs = zip(names, model.intercept, strict=True)
-    return [{"output": str(name), "intercept": _text(value)} for name, value in pairs]
+    numbers = map(str, range(1, model.n_prototypes + 1))
+    columns = {"prototype": numbers, "bias": model.bias}
+    if model.classes is None:
+        return columns | {"weight": model.votes[:, 0]}
+    if model.pooling == "max":
+        return columns | {"class": map(str, model.classes[model.prototype_labels])}
+    votes = zip(model.classes, model.votes.T, strict=True)
+    return columns | {f"weight for {label}": vote for label, vote in votes}
 
 
 def _is_identity(mixing: np.ndarray) -> bool:
