@@ -316,20 +316,16 @@ def _notes(context: ModelContext, j: int) -> None:
     left, right = st.columns([1, 3])
     about = hash((context.notes_key, context.choice.forbidden))
     key = f"{about}_{j}_{session.get().editions['controls']}"
-    widget = f"name_{key}"
-    left.text_input(
-        "Name",
-        written["name"],
-        NAME,
-        key=widget,
-        on_change=lambda: model_context.write(
-            context, j, "name", st.session_state[widget]
-        ),
-    )
-    note = right.text_input("Note", written["note"], NOTE, key=f"note_{key}")
-    if note != written["note"]:
-        model_context.write(context, j, "note", note)
+    for place, what, longest in ((left, "name", NAME), (right, "note", NOTE)):
+        widget = f"{what}_{key}"
+        options = {"on_change": _write, "args": (context, j, what, widget)}
+        title = what.capitalize()
+        place.text_input(title, written[what], longest, key=widget, **options)
     model_context.note_of_another_fit(context, j)
+
+
+def _write(context: ModelContext, j: int, what: str, widget: str) -> None:
+    model_context.write(context, j, what, st.session_state[widget])
 
 
 def _oddities(context: ModelContext, j: int) -> None:

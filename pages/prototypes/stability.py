@@ -45,9 +45,7 @@ def section(context: ModelContext) -> None:
         f"is random. {pairs} are matched to the most similar prototype of each refit; "
         "similarity is the cosine, 1 where both are the same direction."
     )
-    key, task = session.get().results.get("stability", (None, None))
-    if key != context.key:
-        task = None
+    task = _begun("stability", context.key)
     if task is not None and is_waiting(task, 0.0, "Refits"):
         return
     icon = ":material/replay:"
@@ -59,6 +57,12 @@ def section(context: ModelContext) -> None:
             _show(context, *result)
         else:
             st.info("Stopped before the first refit finished.")
+
+
+def _begun(name: str, key: Any) -> Task | None:
+    """The visit's task of this name, unless it is about something else."""
+    before, task = session.get().results.get(name, (None, None))
+    return task if before == key else None
 
 
 def _start(context: ModelContext) -> None:
@@ -205,8 +209,8 @@ def alternatives(context: ModelContext) -> None:
     )
     values = {**context.values, name: None}
     key = context.data.dataset.digest, context.data.split.key, pairs(values), within
-    before, task = session.get().results.get("alternatives", (key, None))
-    if before == key and task is not None and is_waiting(task, 0.0, "Alternatives"):
+    task = _begun("alternatives", key)
+    if task is not None and is_waiting(task, 0.0, "Alternatives"):
         return
     right.button(
         "Find alternatives",
@@ -215,7 +219,7 @@ def alternatives(context: ModelContext) -> None:
         on_click=_search,
         args=(context, values, key),
     )
-    if before == key and task is not None:
+    if task is not None:
         with problems_shown(st.error):
             _found(context, task.result(), key)
 

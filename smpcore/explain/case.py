@@ -17,7 +17,6 @@ from scipy.spatial import cKDTree
 
 from smpcore.codegen import used_inputs
 from smpcore.datasets import Input, Preparation, list_names, plain_number
-from smpcore.datasets.display_names import with_rest
 from smpcore.errors import SmpcoreError
 from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import changed_columns, counterfactual, on_grid
@@ -103,7 +102,10 @@ def _number(
         return None
     value = min(crossings, key=lambda v: abs(v - x[place]))
     moved = x.copy()
-    moved[place] = _past(missing, value, float(x[place]), spec)
+    # Rounded away from the row's value to the column's digits, if that holds.
+    limits = spec.decimals, spec.low, spec.high
+    rounded = on_grid(value, value > x[place], *limits)
+    moved[place] = rounded if missing(np.array([rounded]))[0] >= 0 else value
     return abs(value - x[place]) / model.scale[place], spec.text(moved)
 
 
@@ -128,12 +130,6 @@ def _crossings(missing: Any, now: float, spec: Input) -> Iterator[float]:
             yield float(values[np.flatnonzero(missing(values) >= 0)[0]])
         else:
             yield float(brentq(lambda v: missing(np.array([v]))[0], before, after))
-
-
-def _past(missing: Any, value: float, now: float, spec: Input) -> float:
-    """The value rounded away from the row's to the column's digits, if that holds."""
-    rounded = on_grid(value, value > now, spec.decimals, spec.low, spec.high)
-    return rounded if missing(np.array([rounded]))[0] >= 0 else value
 
 
 def _level(
@@ -351,32 +347,27 @@ class CaseExplainer:
 
     def remarks(self, row: pd.DataFrame, x: np.ndarray) -> tuple[str, ...]:
         """What is odd about the row's values."""
-        whole, used = (
-            self.whole or self.preparation,
-            used_inputs(self.model, self.preparation),
-        )
+        used = used_inputs(self.model, self.preparation)
+        whole = self.whole or self.preparation
         others = {spec.name for spec in whole.inputs}.difference(used)
-        named = self.preparation.report_rows(row, used)
-        texts = {name: texts[0] for name, texts in named.items()}
+        odd = self.preparation.report_rows(row, used)
         idle = whole.report_rows(row, others)
-        unused = "; ".join(filter(None, (idle["out of range"][0], idle["unseen"][0])))
         # Each column without a value with what the model takes in its place.
-        counted = [
+        missing = [
             f"{spec.name:.50} (counts as {_filled(spec, x)})"
             for spec in self._missing(row)
             if spec.name in used
         ]
-        some, n_more = counted[:_MOST_PARTS], len(counted) - _MOST_PARTS
-        missing = with_rest(some, n_more, "; ")
+        unusual = filter(None, (idle["out of range"][0], idle["unseen"][0]))
         sentences = {
-            "Out of the training range: {}.": texts["out of range"],
-            "Missing, and kept so in the changes below: {}.": missing,
-            "Never seen in training, counts as none of the levels: {}.": texts[
-                "unseen"
-            ],
-            "Unusual, but not used by this model: {}.": unused,
+            "Out of the training range": odd["out of range"][0],
+            "Missing, and kept so in the changes below": list_names(
+                missing, _MOST_PARTS, 150
+            ),
+            "Never seen in training, counts as none of the levels": odd["unseen"][0],
+            "Unusual, but not used by this model": "; ".join(unusual),
         }
-        return tuple(s.replace("{}", text) for s, text in sentences.items() if text)
+        return tuple(f"{words}: {text}." for words, text in sentences.items() if text)
 
     def value(self, row: pd.DataFrame, spec: Input, x: np.ndarray) -> str:
         """The value that the model got, and the raw one where that is another."""
@@ -544,10 +535,8 @@ class CaseExplainer:
         """What of single columns would move a predicted number."""
         options = self.preparation, x, amount, frozen
         changes = single_column_changes(self.model, *options)
-        sentence = (
-            f"A change of one column that would move the prediction by "
-            f"{plain_number(amount)}, all others as they are"
-        )
+        sentence = "A change of one column that would move the prediction by "
+        sentence += f"{plain_number(amount)}, all others as they are"
         if not changes:
             return f"{sentence}: none within the training range.", []
         sentence += " (empty: no value within the training range does)."

@@ -97,10 +97,11 @@ def _score_sentences(model: PrototypeModel) -> list[str]:
             return [f"{names[other]}, if {tests[0]}.", f"{names[alone]} otherwise."]
         lines = [f"{names[other]}, if at least one of these {len(tests)} holds:"]
         return [*lines, *tests, f"{names[alone]} otherwise."]
-    lines = ["The class with the highest score is predicted:"]
-    for j, output in enumerate(labels):
-        lines.append(f"{names[output]}: {_sum(model, weights[j], constants[j])}")
-    return lines
+    scores = [
+        f"{names[output]}: {_sum(model, weights[j], constants[j])}"
+        for j, output in enumerate(labels)
+    ]
+    return ["The class with the highest score is predicted:", *scores]
 
 
 def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> str:
@@ -272,20 +273,14 @@ def unit_effects(
         for i in np.argsort(-np.abs(column_weights), kind="stable")[
             : np.count_nonzero(column_weights)
         ]:
-            step, origin, level = 1.0, 0.0, ""
+            feature = spec.first + int(i)
             if spec.kind == "number":
                 step = usual_step(X[:, spec.first], spec.integer)
-                origin = step * round(spec.fill / step)
+                change = step, step * round(spec.fill / step), ""
             else:
-                level = spec.levels[spec.feature_levels[i]]
-            part = (
-                spec.first + int(i),
-                step,
-                origin,
-                level,
-                float(column_weights[i] * step),
-            )
-            lines.append(UnitEffect(spec, *part))
+                change = 1.0, 0.0, spec.levels[spec.feature_levels[i]]
+            points = float(column_weights[i] * change[0])
+            lines.append(UnitEffect(spec, feature, *change, points))
     return lines
 
 
@@ -325,12 +320,12 @@ def _linear(
     heads = ("points for", "points against")
     heads = ("adds", "subtracts") if model.classes is None else heads
     tables, terms = [], {output: [] for output in range(len(names))}
-    for j, output in enumerate(labels.tolist()):
-        if output != alone:
+    for j in np.argsort(labels, kind="stable"):  # those of one class together
+        if labels[j] != alone:
             of = weights[j], constants[j], titles[j], heads
             table, start, largest = _table(preparation, X, *of)
-            tables.append((output, table))
-            terms[output].append(largest)
+            tables.append(table)
+            terms[labels[j]].append(largest)
     if model.classes is None:
         words = f"The prediction is {_text(start)} plus the contributions"
         sentences = [f"{words}; {_most(terms[0])}."]
@@ -342,8 +337,7 @@ def _linear(
         ]
     if alone >= 0:
         sentences.append(f"{names[alone]} otherwise.")
-    # Prototypes of one class stand together.
-    return sentences, [table for _, table in sorted(tables, key=lambda pair: pair[0])]
+    return sentences, tables
 
 
 def _names(model: PrototypeModel) -> list[str]:
