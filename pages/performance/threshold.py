@@ -18,7 +18,6 @@ from pages.ui.elements import problems_shown, table
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number, plural
-from smpcore.evaluation.scores import chosen_rows
 from smpcore.report import interval_lines
 
 
@@ -201,7 +200,9 @@ def _chosen(
     wanted: float,
 ) -> tuple[float, float]:
     """Threshold and band of the training rows that have an out-of-fold score."""
-    lead, truth, weights = chosen_rows(np.isfinite(lead), lead, truth, weights)
+    scored = np.isfinite(lead)
+    lead, truth = lead[scored], truth[scored]
+    weights = None if weights is None else weights[scored]
     threshold = rule(evaluation.operating_points(lead, truth, weights))
     return threshold, evaluation.band_for_error(
         evaluation.reject_curve(lead, truth, threshold, weights), wanted

@@ -381,15 +381,13 @@ def _activations(context: ModelContext, x: np.ndarray) -> None:
     """What every prototype and every class gets, as tables."""
     model = context.model
     activation = model.activations(x[None])[0]
-    prototypes = [
-        {
-            "prototype": context.name(j),
-            context.side_title: context.side(j),
-            "activation": float(activation[j]),
-            "weight": float(model.votes[j, model.prototype_labels[j]]),
-        }
-        for j in np.argsort(-activation, kind="stable")
-    ]
+    order = np.argsort(-activation, kind="stable")
+    prototypes = {
+        "prototype": [context.name(j) for j in order],
+        context.side_title: [context.side(j) for j in order],
+        "activation": activation[order],
+        "weight": model.votes[order, model.prototype_labels[order]],
+    }
     with st.expander("Activation of each prototype", icon=":material/list:"):
         table(prototypes)
         if model.classes is not None:

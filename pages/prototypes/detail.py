@@ -182,9 +182,9 @@ def _kernels(context: ModelContext) -> None:
     alt = "Weights of the kernels, sorted"
     signed_bars(weights, names, "weight β", "kernel", key="beta", alt=alt)
     if what == "columns" and context.data.preparation.has_level_features:
-        each = zip(model.feature_names, model.similarity.weights, strict=True)
+        of_levels = {"kernel": model.feature_names, "weight": model.similarity.weights}
         with st.popover("By category level"):
-            show_table([{"kernel": name, "weight": weight} for name, weight in each])
+            show_table(of_levels)
     if model.classes is None:
         return
     X, codes = context.rows

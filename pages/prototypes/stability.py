@@ -105,11 +105,7 @@ def _show(context: ModelContext, result: Stability, by_level: Stability) -> None
     names, shares = context.names, 100 * result.recovered(_BOUND)
     head = f"recovered %, similarity {_BOUND} or more"
     medians = np.median(np.nan_to_num(result.cosines), axis=0)
-    lines = [
-        {"prototype": name, head: float(share), "median similarity": float(median)}
-        for name, share, median in zip(names, shares, medians, strict=True)
-    ]
-    table(lines)
+    table({"prototype": names, head: shares, "median similarity": medians})
     bounds = np.linspace(0.0, 1.0, 101)
     shares = np.array([result.recovered(bound) for bound in bounds])
     figure = figures.recovery(bounds, shares[:, :_MOST_DRAWN], names, _BOUND)
@@ -156,20 +152,17 @@ def _selected(context: ModelContext, result: Stability, by_level: Stability) -> 
 
 def _lines(
     result: Stability, j: int, chosen: np.ndarray, share: np.ndarray, names: list[str]
-) -> list[dict[str, Any]]:
+) -> dict[str, Any]:
     """A line for each selected column of prototype ``j``, the commonest first."""
     order = chosen[np.argsort(-share[chosen], kind="stable")][:_MOST_LINES]
-    substitutes = result.substitute[j]
-    return [
-        {
-            "column": names[f],
-            "selected %": float(share[f]),
-            "same sign %": 100 * float(result.agrees[j, f]),
-            "closest substitute": "" if substitutes[f] < 0 else names[substitutes[f]],
-            "refits without it": int(result.without[j, f]),
-        }
-        for f in order
-    ]
+    substitutes = result.substitute[j, order]
+    return {
+        "column": [names[f] for f in order],
+        "selected %": share[order],
+        "same sign %": 100 * result.agrees[j, order],
+        "closest substitute": ["" if f < 0 else names[f] for f in substitutes],
+        "refits without it": result.without[j, order],
+    }
 
 
 _WITHIN = (0.01, 0.02, 0.05, 0.1)

@@ -454,10 +454,7 @@ def _linear(model, x, limits, grid, few) -> tuple[np.ndarray, bool, str] | None:
     weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
     start_scores = weights @ start + constants
-    scores = np.array(
-        [start_scores[prototype_labels == c].max() for c in range(model.n_outputs)]
-    )
-    answer = model.decide(scores[None])[0]
+    answer = model.decide(model.scores(x[None]))[0]
     current = prototype_labels == answer
     low, high = ((end - x) / model.scale for end in limits)
     rivals = []

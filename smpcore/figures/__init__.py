@@ -29,9 +29,14 @@ from smpcore.figures.performance import (
     answer_counts,
     answer_numbers,
     answer_places,
+    coverage,
+    decision_curve,
     group_values,
     intervals,
+    precision_recall,
     predicted_actual,
+    reliability,
+    roc,
 )
 from smpcore.figures.portraits import (
     OUTSIDE,
@@ -43,7 +48,6 @@ from smpcore.figures.portraits import (
     recovery,
     signed_bars,
 )
-from smpcore.figures.probabilities import decision_curve, reliability
 from smpcore.figures.reported import (
     accuracy_size,
     critical_difference,
@@ -51,14 +55,15 @@ from smpcore.figures.reported import (
     reported_measured,
 )
 from smpcore.figures.series import series
-from smpcore.figures.surfaces import curve_view, prediction_raster
-from smpcore.figures.tradeoff import coverage, precision_recall, roc, tradeoff
+from smpcore.figures.tradeoff import tradeoff
 from smpcore.figures.views import (
     Raster,
     View,
     axis_view,
+    curve_view,
     decision_raster,
     nearest_view,
     pca_view,
+    prediction_raster,
     similarity_view,
 )

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from smpcore.figures.charts import OKABE_ITO, class_mark, error_bars, marks
-from smpcore.figures.tradeoff import beside_others
+from smpcore.figures.performance import beside_others
 
 #: Colour and symbol of the marked model, in no group.
 _MARKED = {"color": OKABE_ITO[5], "symbol": "star", "size": 17}

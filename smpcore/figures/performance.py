@@ -1,4 +1,4 @@
-"""Charts of where a model, or a class, is right and wrong."""
+"""Charts of where a model, or a class, is right and wrong, and of thresholds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
+from smpcore.datasets.display_names import plain_number
 from smpcore.figures.charts import (
     GREY,
     OKABE_ITO,
@@ -193,3 +194,128 @@ def answer_places(
     for name, places, style in kinds:
         marks(figure, [*places], name, style)
     return layout(figure, 380, "across, as on Explore", "up")
+
+
+def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
+    """Sensitivity against false alarms, from `operating_points`."""
+    figure = go.Figure()
+    guide(figure, [0, 1], [0, 1], "chance")
+    points = points.assign(alarms=1 - points["specificity"])
+    _curve(figure, points, "alarms", "sensitivity", threshold)
+    return of_shares(figure, "false positive rate (1 - specificity)", "sensitivity")
+
+
+def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
+    """Precision against sensitivity (recall), from `operating_points`."""
+    figure = go.Figure()
+    _curve(figure, points, "sensitivity", "precision", threshold)
+    return of_shares(figure, "recall (sensitivity)", "precision")
+
+
+def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
+    """Errors among the answers against how many rows get one, from `reject_curve`."""
+    figure = go.Figure()
+    shown = curve[curve["answered"] > 0].rename(columns={"band": "threshold"})
+    _curve(figure, shown, "coverage", "error", band)
+    figure.update_xaxes(tickformat=".0%")
+    figure.update_yaxes(tickformat=".1%")
+    titles = "coverage: share of rows predicted", "error rate of predicted rows"
+    return beside_others(figure, *titles)
+
+
+def _curve(
+    figure: go.Figure, points: pd.DataFrame, x: str, y: str, threshold: float
+) -> None:
+    figure.add_scatter(
+        x=points[x],
+        y=points[y],
+        mode="lines+markers",
+        marker={"size": 4},
+        line={"color": OKABE_ITO[0], "shape": "linear"},
+        text=[f"{plain_number(value)}" for value in points["threshold"]],
+        hovertemplate="%{text}: %{y:.3~r} at %{x:.3~r}",
+        name="rows",
+    )
+    here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
+    style = {"size": 13, "color": OKABE_ITO[5], "symbol": "diamond"}
+    marks(figure, here[[x, y]].to_numpy(), "in use", style, hoverinfo="skip")
+
+
+def of_shares(figure: go.Figure, x_title: str, y_title: str) -> go.Figure:
+    """A chart beside others whose axes go from 0 to 1."""
+    axis = {"range": (-0.02, 1.02)}
+    figure.update_layout(xaxis=axis, yaxis=axis)
+    return beside_others(figure, x_title, y_title)
+
+
+def beside_others(figure: go.Figure, *titles: str) -> go.Figure:
+    """A chart of thresholds: its legend is below, as the toolbar is above."""
+    legend = {"yref": "container", "y": 0, "yanchor": "bottom"}
+    return layout(figure, 360, *titles).update_layout(
+        legend=legend, margin={"b": 90}, dragmode=False
+    )
+
+
+#: What is below the net benefit of an odd threshold is not drawn.
+_LOWEST = -0.1
+
+
+def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
+    """Observed share against predicted probability; on the diagonal both are equal.
+
+    Tables are what `smpcore.evaluation.reliability` gives: the first with intervals,
+    others to compare with.
+    """
+    figure = go.Figure()
+    guide(figure, [0, 1], [0, 1], "exact")
+    for number, (name, table) in enumerate(tables.items()):
+        first = number == 0
+        color = OKABE_ITO[0] if first else GREY
+        interval = table["share"], table["low"], table["high"]
+        figure.add_scatter(
+            x=table["probability"],
+            y=table["share"],
+            error_y=error_bars(*interval, thickness=1, visible=first),
+            mode="lines+markers",
+            line={"color": color, "width": 2 if first else 1},
+            marker={"symbol": "circle" if first else "square-open", "size": 8},
+            text=table["rows"],
+            hovertemplate="predicted %{x:.3g}, observed %{y:.3g} of %{text} rows",
+            name=name,
+        )
+    return of_shares(figure, f"predicted probability {event}", "observed share")
+
+
+def decision_curve(curve: pd.DataFrame) -> go.Figure:
+    """Net benefit against the threshold probability, beside treating all or none."""
+    figure, x = go.Figure(), curve["threshold"]
+    for name, shown in (("high", False), ("low", True)):
+        figure.add_scatter(
+            x=x,
+            y=curve[name],
+            mode="lines",
+            line={"width": 0},
+            fill="tonexty" if shown else None,
+            fillcolor="rgba(0, 114, 178, 0.2)",
+            hoverinfo="skip",
+            showlegend=shown,
+            name="95 % interval",
+        )
+    lines = (
+        ("net_benefit", "this model", OKABE_ITO[0], "solid"),
+        ("treat_all", "treat all", OKABE_ITO[5], "dash"),
+        ("treat_none", "treat none", GREY, "dot"),
+    )
+    for column, name, color, dash in lines:
+        figure.add_scatter(
+            x=x,
+            y=curve[column],
+            mode="lines",
+            line={"color": color, "dash": dash, "width": 2},
+            hovertemplate="net benefit %{y:.3g} at %{x:.0%}",
+            name=name,
+        )
+    top = max(curve["high"].max(), curve["treat_all"].max(), 0.02)
+    figure.update_xaxes(tickformat=".0%", range=(0, 1))
+    figure.update_yaxes(range=(_LOWEST * max(top, 0.2), 1.05 * top))
+    return beside_others(figure, "threshold probability", "net benefit")

@@ -1,4 +1,4 @@
-"""Charts of how good models are against what they cost, and of thresholds."""
+"""Charts of how good models are against what they cost."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from smpcore.datasets.display_names import plain_number
-from smpcore.figures.charts import GREY, OKABE_ITO, class_mark, guide, layout, marks
+from smpcore.figures.charts import GREY, class_mark, guide, layout, marks
 
 #: State of a point -> symbol's suffix, size, opacity, words.
 _STATES = {
@@ -137,63 +136,3 @@ def _family(
             hovertemplate="%{text}<br>%{y:.4~r} at %{x:.4~r}<br>" + words,
         )
         labelled = True
-
-
-def roc(points: pd.DataFrame, threshold: float) -> go.Figure:
-    """Sensitivity against false alarms, from `operating_points`."""
-    figure = go.Figure()
-    guide(figure, [0, 1], [0, 1], "chance")
-    points = points.assign(alarms=1 - points["specificity"])
-    _curve(figure, points, "alarms", "sensitivity", threshold)
-    return of_shares(figure, "false positive rate (1 - specificity)", "sensitivity")
-
-
-def precision_recall(points: pd.DataFrame, threshold: float) -> go.Figure:
-    """Precision against sensitivity (recall), from `operating_points`."""
-    figure = go.Figure()
-    _curve(figure, points, "sensitivity", "precision", threshold)
-    return of_shares(figure, "recall (sensitivity)", "precision")
-
-
-def coverage(curve: pd.DataFrame, band: float) -> go.Figure:
-    """Errors among the answers against how many rows get one, from `reject_curve`."""
-    figure = go.Figure()
-    shown = curve[curve["answered"] > 0].rename(columns={"band": "threshold"})
-    _curve(figure, shown, "coverage", "error", band)
-    figure.update_xaxes(tickformat=".0%")
-    figure.update_yaxes(tickformat=".1%")
-    titles = "coverage: share of rows predicted", "error rate of predicted rows"
-    return beside_others(figure, *titles)
-
-
-def _curve(
-    figure: go.Figure, points: pd.DataFrame, x: str, y: str, threshold: float
-) -> None:
-    figure.add_scatter(
-        x=points[x],
-        y=points[y],
-        mode="lines+markers",
-        marker={"size": 4},
-        line={"color": OKABE_ITO[0], "shape": "linear"},
-        text=[f"{plain_number(value)}" for value in points["threshold"]],
-        hovertemplate="%{text}: %{y:.3~r} at %{x:.3~r}",
-        name="rows",
-    )
-    here = points.iloc[(points["threshold"] - threshold).abs().argsort()[:1]]
-    style = {"size": 13, "color": OKABE_ITO[5], "symbol": "diamond"}
-    marks(figure, here[[x, y]].to_numpy(), "in use", style, hoverinfo="skip")
-
-
-def of_shares(figure: go.Figure, x_title: str, y_title: str) -> go.Figure:
-    """A chart beside others whose axes go from 0 to 1."""
-    axis = {"range": (-0.02, 1.02)}
-    figure.update_layout(xaxis=axis, yaxis=axis)
-    return beside_others(figure, x_title, y_title)
-
-
-def beside_others(figure: go.Figure, *titles: str) -> go.Figure:
-    """A chart of thresholds: its legend is below, as the toolbar is above."""
-    legend = {"yref": "container", "y": 0, "yanchor": "bottom"}
-    return layout(figure, 360, *titles).update_layout(
-        legend=legend, margin={"b": 90}, dragmode=False
-    )
