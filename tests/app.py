@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages.export import boards
 from pages.state import table_store
 from pages.state.choice import MINE
+from pages.state.context import Context, resolve
 from pages.state.session import Session
 from pages.ui import elements, files
 from pages.work import fits, study_pool, warmup
@@ -161,3 +162,24 @@ def session_of(page: AppTest) -> Session:
     if "session" not in page.session_state:
         page.session_state["session"] = Session()
     return page.session_state["session"]
+
+
+def context_of(page: AppTest) -> Context:
+    """What follows from what the visit of a page has chosen."""
+    return resolve(session_of(page).choice)
+
+
+def has_button(page: AppTest, key: str) -> bool:
+    """Whether a button is on the page."""
+    return any(button.key == key for button in page.button)
+
+
+def calibrated(page: AppTest) -> AppTest:
+    """A page that offers it, once its model is calibrated.
+
+    There is no button where another test has calibrated the same model.
+    """
+    if has_button(page, "calibrate"):
+        page.button(key="calibrate").click().run()
+    training = context_of(page).training_scores
+    return until(page, lambda _: training.scores is not None).run()

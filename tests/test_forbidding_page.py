@@ -18,7 +18,6 @@ from pages.state.context import resolve, validated
 from pages.state.session import Live
 from pages.ui import exports
 from pages.ui.controls import set_values
-from pages.work import fits
 from smpcore import METHODS, SmpcoreError
 from tests.app import APP, at, forbidden, kernels, opened, session_of, sound, words
 
@@ -37,9 +36,8 @@ def chosen(page):
 
 
 def sight_of(choice):
-    data = resolve(choice).data
-    fit = fits.fit(data, choice.method, resolve(choice).values)
-    return with_model(resolve(choice), fit.finished().model_)
+    context = resolve(choice)
+    return with_model(context, context.model())
 
 
 @pytest.mark.parametrize(

@@ -14,24 +14,29 @@ from streamlit.testing.v1 import AppTest
 
 from pages.performance import operating_point
 from pages.state.choice import Choice
-from pages.state.context import Context, resolve
+from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import readouts
 from pages.work import visitors
 from smpcore.datasets import make_dataset, plain_number
 from smpcore.evaluation import class_numbers, margins
 from smpcore.model import chance
-from tests.app import bring, brought, kernels, opened, said, session_of, sound, until
+from tests.app import (
+    bring,
+    brought,
+    calibrated,
+    context_of,
+    has_button,
+    kernels,
+    opened,
+    said,
+    session_of,
+    sound,
+    until,
+    words,
+)
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
-
-
-def _section(query: dict[str, str], name: str) -> AppTest:
-    return opened(query, "performance.py", name)
-
-
-def _threshold(query: dict[str, str]) -> AppTest:
-    return _section(query, "Threshold")
 
 
 def _tables(app: AppTest) -> list:
@@ -51,7 +56,7 @@ def _slider(app: AppTest) -> dict:
 
 def _move(app: AppTest, threshold: float) -> AppTest:
     """As the slider does while it moves; the positive class is the second one."""
-    key = resolve(session_of(app).choice).key
+    key = context_of(app).key
     point = operating_point.OperatingPoint(threshold)
     session_of(app).results["operating_point"] = key, point
     return sound(app.run())
@@ -67,18 +72,18 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     assert _tables(app)[0]["0"][0].startswith(f"{found} (")
     app.segmented_control(key="performance_section").set_value("Threshold").run()
     assert _slider(app)["value"] == moved
-    assert f"Threshold {moved:.4g} on the margin of malignant, band" in _markdown(app)
+    assert f"Threshold {moved:.4g} on the margin of malignant, band" in words(app)
     assert "What is set above is tried on this page only." in said(app)
     positive = _positive(app)
     positive.select(0).run()
     assert _slider(app)["value"] == moved  # one sign, whatever is to be detected
-    assert f"Threshold {moved:.4g} on the margin of malignant, band" in _markdown(app)
+    assert f"Threshold {moved:.4g} on the margin of malignant, band" in words(app)
     app.segmented_control(key="performance_section").set_value("Confusion").run()
     # The same rows seen from the other class: the cell is at the other end.
     assert _tables(sound(app))[0]["1"][1].startswith(f"{found} (")
     app.segmented_control(key="performance_section").set_value("Threshold").run()
     app.button(key="as_fitted").click().run()
-    assert "Threshold 0 on the margin of malignant, band" in _markdown(app)
+    assert "Threshold 0 on the margin of malignant, band" in words(app)
     assert "test rows are not while nothing is chosen on them" in said(app)
     assert "tried on this page only" not in said(app)
     assert session_of(app).choice.threshold == 0
@@ -104,7 +109,7 @@ def test_test_rows_are_offered_only_once_they_are_open():
     link = {"data": "breast_cancer", "opened": "1", "open": "1"}
     app = opened(link, "performance.py")
     app.selectbox(key="performance_part").select("test").run()
-    n_rows = len(resolve(session_of(app).choice).data.split.test)
+    n_rows = len(context_of(app).data.split.test)
     assert f"{n_rows} rows by true class" in said(sound(app))
     closed.selectbox(key="performance_part").select("train").run()
     assert "fitted on these rows" in said(sound(closed))
@@ -117,7 +122,7 @@ def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
     table = make_dataset(frame.assign(y=label), "many").with_roles({"y": "target"})
     app = opened(brought(table), "performance.py")
     assert "The 30 classes with the most wrong answers" in said(app)
-    context = resolve(session_of(app).choice)
+    context = context_of(app)
     X, y = context.data.of("validation")
     wrong = pd.Series(y)[context.model().predict(X) != y].value_counts()
     matrix = _tables(app)[0]
@@ -127,16 +132,12 @@ def test_of_many_classes_those_with_the_most_wrong_answers_are_shown():
     assert wrong.index[0] in matrix["truth"].tolist()
 
 
-def _markdown(app: AppTest) -> str:
-    return (" ".join(each.value for each in app.markdown)).replace("\\", "")
-
-
 def test_a_threshold_is_set_linked_and_exported():
-    app = _threshold({"data": "breast_cancer"})
+    app = opened({"data": "breast_cancer"}, "performance.py", "Threshold")
     app.selectbox(key="way").select("target sensitivity").run()
     app.number_input(key="wanted_sensitivity").set_value(100.0).run()
     app.number_input(key="wanted_error").set_value(1.0).run()
-    app = until(app, lambda app: any(b.key == "use_operating" for b in app.button))
+    app = until(app, lambda app: has_button(app, "use_operating"))
     app.button(key="use_operating").click().run()
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
     assert "Rows within the band are counted like all others." in said(app)
@@ -164,22 +165,22 @@ def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypa
     half = operating_point.OperatingPoint(0.5)
     operating_point.set_current(resolve(before).key, half)
     operating_point._set(resolve(before).key)
-    assert (
-        resolve(visit.choice).key == resolve(now).key
-        and not resolve(visit.choice).operating
-    )
+    used = resolve(visit.choice)
+    assert used.key == resolve(now).key and not used.operating
     operating_point.set_current(resolve(now).key, half)
     operating_point._set(resolve(now).key)
-    assert (
-        resolve(visit.choice).key == resolve(now).key
-        and "0.5" in resolve(visit.choice).operating
-    )
+    used = resolve(visit.choice)
+    assert used.key == resolve(now).key and "0.5" in used.operating
 
 
-def test_without_validation_rows_the_page_says_that_training_rows_are_kind():
+def test_without_validation_rows_training_rows_are_kind_and_check_nothing():
     app = opened({"data": "breast_cancer", "validation": "0"}, "performance.py")
     assert app.selectbox(key="performance_part").value == "train"
     assert "fitted on these rows" in said(app)
+    sections = app.segmented_control(key="performance_section")
+    sound(sections.set_value("Probabilities").run())
+    assert "set a validation share on Data" in said(app)
+    assert not has_button(app, "calibrate")
 
 
 def test_predictive_values_follow_the_prevalence_which_stays():
@@ -211,46 +212,13 @@ def test_a_code_in_a_number_to_predict_is_a_caution(monkeypatch):
 # Calibrated probabilities and intervals on the pages, from button to figures.
 
 
-def _probabilities(query: dict[str, str]) -> AppTest:
-    """The page with this section, whatever it is called for the task."""
-    page = opened(query, "performance.py")
-    sections = page.segmented_control(key="performance_section")
-    name = next(n for n in sections.options if n in ("Probabilities", "Intervals"))
-    return sound(sections.set_value(name).run())
-
-
-def _has(page: AppTest, key: str) -> bool:
-    return any(button.key == key for button in page.button)
-
-
-def _calibrated(page: AppTest) -> AppTest:
-    """The page after the button was pressed and the fits are there.
-
-    There is no button where another test has calibrated the same model.
-    """
-    if _has(page, "calibrate"):
-        page.button(key="calibrate").click().run()
-    context = _context(page)
-    return until(page, lambda _: context.training_scores.scores is not None).run()
-
-
-def _context(page: AppTest) -> Context:
-    return resolve(session_of(page).choice)
-
-
-def test_without_validation_rows_nothing_is_checked():
-    page = _probabilities({"data": "iris", "validation": "0"})
-    assert "set a validation share on Data" in said(page)
-    assert not _has(page, "calibrate")
-
-
 @pytest.mark.parametrize("data", ["breast_cancer", "diabetes"])
 def test_why_apply_and_explore_show_what_was_calibrated(data):
     # Another split than that of other tests: their results are shared.
     query = {"data": data, "validation": "0.3"}
     page = opened(query | {"p.prototypes_section": "Why this prediction"})
     page.switch_page("pages/prototypes.py").run()
-    context = _context(page)
+    context = context_of(page)
     pattern = r"Calibrated probability: |90 % prediction interval: "
 
     def shown() -> list[str]:
@@ -258,8 +226,8 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
         return [text for text in texts if re.match(pattern, text)]
 
     assert not shown()
-    page = _calibrated(page)
-    assert len(shown()) == 1 and not _has(page, "calibrate")
+    page = calibrated(page)
+    assert len(shown()) == 1 and not has_button(page, "calibrate")
     model = context.model()
     x = context.data.of("train")[0][0]
     if model.classes is None:
@@ -293,7 +261,8 @@ def test_why_apply_and_explore_show_what_was_calibrated(data):
 def test_what_cannot_be_calibrated_is_said_and_the_page_goes_on(monkeypatch):
     module = sys.modules["smpcore.evaluation.calibrate"]
     monkeypatch.setattr(module, "FEWEST_ROWS", 1000)
-    page = _calibrated(_probabilities({"data": "moons", "validation": "0.35"}))
+    query = {"data": "moons", "validation": "0.35"}
+    page = calibrated(opened(query, "performance.py", "Probabilities"))
     assert "calibration should have at least 1000 of each class" in said(page)
     assert not page.dataframe
 

@@ -5,7 +5,6 @@ import re
 from base64 import b64decode
 from dataclasses import replace
 from html import unescape
-from html.parser import HTMLParser
 
 import numpy as np
 import pandas as pd
@@ -20,16 +19,18 @@ from pages.state.choice import Choice
 from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import exports, workspace
-from pages.work import cache, fits, studies
+from pages.work import cache, studies
 from pages.work.cache import pairs
-from smpcore import METHODS, Dataset, prepare, split
+from smpcore import METHODS, prepare, split
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import match_prototypes
 from tests.app import (
     at,
     brought,
+    context_of,
     forbidden,
+    has_button,
     kernels,
     opened,
     said,
@@ -38,26 +39,18 @@ from tests.app import (
     until,
     words,
 )
+from tests.html_document import Document
 from tests.smpcore.test_report_calculator import script_of
 from tests.smpcore.test_report_sections import words_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
-SECTIONS = (
-    "All",
-    "One by one",
-    "Rule in words",
-    "Why this prediction",
-    "Stability",
-    "Report",
-)
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
 
 
 def test_values_outside_the_ranges_are_said_and_come_back():
-    choice = Choice(data="breast_cancer")
-    data = resolve(choice).data
-    model = fits.fit(data, choice.method, resolve(choice).values).finished().model_
+    context = resolve(Choice(data="breast_cancer"))
+    data, model = context.data, context.model()
     X = data.of("validation")[0]
     out = model.support & ((X < model.low) | (X > model.high))
     row = int(np.flatnonzero(out.any(axis=1))[0])
@@ -81,16 +74,14 @@ def test_an_alternative_is_the_model_of_every_page_link_file_and_script():
     sound(page.selectbox(key="alternative").set_value(4).run())
     sound(page.button(key="use_alternative").click().run())
     assert "were picked here" in said(page)
-    context = resolve(session_of(page).choice)
+    context = context_of(page)
     model = context.model()
     shown = choices.iloc[3, 3:].tolist()
     names = np.array(model.feature_names)
     used = [", ".join(names[row != 0]) for row in model.weights if row.any()]
     assert used == shown
-    accuracy = np.mean(
-        model.predict(context.data.of("validation")[0])
-        == context.data.of("validation")[1]
-    )
+    X, y = context.data.of("validation")
+    accuracy = np.mean(model.predict(X) == y)
     assert choices.iloc[3, 2] == pytest.approx(100 * accuracy)
     link = links.write_url(context.choice)
     kept = state_file.read(state_file.write(workspace.gather(context.choice, False)))
@@ -103,9 +94,7 @@ def test_an_alternative_is_the_model_of_every_page_link_file_and_script():
     assert opened(link, "explore.py")  # its control says so, and takes it back
     without = replace(context.choice, forbidden=(names[model.weights[1] != 0][0],))
     assert resolve(without).values["supports"] is None
-    page.button[
-        [b.label for b in page.button].index("Let the fit choose")
-    ].click().run()
+    next(b for b in page.button if b.label == "Let the fit choose").click().run()
     assert session_of(page).choice.values["supports"] is None
     assert "were picked here" not in said(page)
 
@@ -131,28 +120,7 @@ def hostile():
     frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=[NASTY, "</script>"])
     frame["<b>kind"] = rng.choice(["<i>a", "`b`"], 60)
     frame["target"] = np.where(frame[NASTY] > 0, f"yes{NASTY}", "</body>no")
-    roles = {**dict.fromkeys(list(frame)[:-1], "feature"), "target": "target"}
-    return make_dataset(
-        frame, name=NASTY, roles=roles, task="classification", private=True
-    )
-
-
-class Tags(HTMLParser):
-    """What a browser would make of a report."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.seen, self.said = set(), []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.seen.add(tag)
-        for name, value in attributes:
-            assert not name.startswith("on"), (tag, name)
-            assert name not in ("src", "href"), (tag, value)
-
-    def handle_data(self, data):
-        self.said.append(data)
+    return make_dataset(frame, NASTY, roles={"target": "target"}, private=True)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -170,12 +138,12 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     closed, full = (report.html(context, real) for real in (False, True))
     for text in (closed, full):
-        tags = Tags(text)
-        assert not tags.seen & {"img", "iframe", "link", "i", "b"}
-        if "script" in tags.seen:
+        document = Document(text)
+        assert not {*document.tags} & {"img", "iframe", "link", "i", "b"}
+        if "script" in document.tags:
             # Names are in it, as JavaScript's own strings.
             assert "alert" in (script := script_of(text)) and NASTY not in script
-        assert f"note {NASTY}" in tags.said
+        assert f"note {NASTY}" in document.texts
         assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text)
     assert "nearest to" in full
     assert "nearest to" not in closed
@@ -186,12 +154,12 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     assert '"name": "Row' in full and '"name": "Row' not in closed
     assert "Median of the training rows" in full
     assert "Median of the training rows" not in closed
-    assert "script" in Tags(full).seen
+    assert "script" in Document(full).tags
     if context.model.kind_of_prototype == "mix of real cases":
         assert "Portraits are omitted" in closed
         assert "The model is not in this file" in closed
         assert "Left out, as the model holds training rows" in closed
-        assert "script" not in Tags(closed).seen
+        assert "script" not in Document(closed).tags
         # The values of real rows are in the rule's tables.
         assert "<th>column</th><th>value</th>" in full
         assert "<th>column</th><th>value</th>" not in closed
@@ -201,10 +169,8 @@ def test_parts_of_a_category_are_by_column_or_by_level():
     colours = np.array(["red", "a <b>hue</b>", "blue"])[np.arange(90) % 3]
     frame = pd.DataFrame({"colour": colours, "size": np.arange(90.0) % 7})
     frame["y"] = np.where(colours == "red", "yes", "no")
-    roles = {"colour": "feature", "size": "feature", "y": "target"}
-    page = at(
-        "Why this prediction", brought(Dataset("hues", frame, roles, "classification"))
-    )
+    dataset = make_dataset(frame, "hues", roles={"y": "target"})
+    page = at("Why this prediction", brought(dataset))
     assert set(_parts(page)) == {"colour = red", "size = 0"}
     sound(page.segmented_control(key="why_by").set_value("feature").run())
     assert {"colour = red", "colour = blue"} < set(_parts(page))
@@ -216,12 +182,17 @@ def _parts(page):
     return next(t.iloc[:, 0] for t in tables if "contribution" in t.columns[1])
 
 
+def words_by_section(page):
+    """What each section of the page says, one after the other."""
+    for name in page.segmented_control(key="prototypes_section").options:
+        choose = page.segmented_control(key="prototypes_section").set_value(name)
+        yield words(sound(choose.run()))
+
+
 def test_the_words_of_a_regression_are_of_numbers():
     query = {"data": "diabetes", "method": "supersparse"}
     page = opened(query, "prototypes.py")
-    for section in SECTIONS:
-        page.segmented_control(key="prototypes_section").set_value(section).run()
-        shown = words(sound(page))
+    for shown in words_by_section(page):
         for table in page.dataframe:
             shown += " ".join(map(str, table.value))
         assert not re.search(r"class|speaks for|\bwins?\b|runner", shown), shown
@@ -240,8 +211,7 @@ def small():
     frame = pd.DataFrame({"tiny": rng.uniform(1e-7, 9e-7, 60)})
     frame["people"] = rng.integers(10_000, 90_000, 60) + 0.5
     frame["y"] = np.where(frame["tiny"] > 4e-7, "a", "b")
-    roles = {"tiny": "feature", "people": "feature", "y": "target"}
-    dataset = Dataset("small", frame, roles, "classification")
+    dataset = make_dataset(frame, "small", roles={"y": "target"})
     return brought(dataset), dataset
 
 
@@ -271,12 +241,9 @@ def test_small_numbers_keep_their_digits_and_values(small):
 
 
 def test_the_report_warns_as_the_page_does(monkeypatch):
-    choice = Choice(data="breast_cancer", method="smp")
-    parts = resolve(choice).data
-    fit = fits.fit(parts, "smp", resolve(choice).values)
-    assert fit.ready(60)
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = with_model(resolve(choice), fit.estimator.model_)
+    context = resolve(Choice(data="breast_cancer", method="smp"))
+    context = with_model(context, context.model())
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
     text = unescape(report.html(context, False))
@@ -310,7 +277,7 @@ def test_what_was_typed_stays_when_a_feature_is_forbidden():
     assert lines().loc[column, "value"] == 9.5
     page.number_input[0].set_value(page.number_input[0].max).run()
     assert "True value:" in said(page), "another row is as it was"
-    assert not [b for b in page.button if b.key == "take_back"]
+    assert not has_button(page, "take_back")
     page.number_input[0].set_value(1).run()
     sound(page.button(key="take_back").click().run())
     assert "True value:" in said(page)
@@ -327,7 +294,7 @@ def test_a_small_linear_model_has_a_score_card_and_others_say_why_not():
     assert "Validation: accuracy of the card" in words(page)
     assert "Test: accuracy of the card" not in words(page)
     visit = session_of(page)
-    opened_once = {resolve(visit.choice).dataset.digest: 1}
+    opened_once = {context_of(page).dataset.digest: 1}
     visit.choice = replace(visit.choice, opened=opened_once, open_test=True)
     assert "Test: accuracy of the card" in words(sound(page.run()))
     page = at("Rule in words", {"data": "breast_cancer", "method": "supersparse"})
@@ -383,11 +350,10 @@ def refitted(page, **values):
 
 
 def notes_of(page):
-    visit = session_of(page)
-    context = resolve(visit.choice)
+    context = context_of(page)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(st, "session_state", {"session": visit})
-        return model_context.fitted(with_model(resolve(visit.choice), context.model()))
+        patch.setattr(st, "session_state", {"session": session_of(page)})
+        return model_context.fitted(with_model(context, context.model()))
 
 
 def test_names_stay_with_their_prototype_after_a_refit():
@@ -396,9 +362,9 @@ def test_names_stay_with_their_prototype_after_a_refit():
     for j, name in enumerate(("round", "<b>thin</b>")):
         page.selectbox[0].set_value(j).run()
         sound(page.text_input[0].set_value(name).run())
-    before = resolve(session_of(page).choice).model()
+    before = context_of(page).model()
     refitted(page, lam=0.004)
-    after = resolve(session_of(page).choice).model()
+    after = context_of(page).model()
     partners, similarities = match_prototypes(before, after)
     found = notes_of(page)
     assert (similarities[:2] > 0.9).all() and not found.lost
@@ -410,15 +376,13 @@ def test_names_stay_with_their_prototype_after_a_refit():
     sound(page.text_input[0].set_value("oval").run())
     assert "were written for another fit" not in words(page)
     refitted(page)
-    assert {j: n["name"] for j, n in notes_of(page).of.items()} == {
-        0: "oval",
-        1: "<b>thin</b>",
-    }
+    names = {j: note["name"] for j, note in notes_of(page).of.items()}
+    assert names == {0: "oval", 1: "<b>thin</b>"}
 
 
 def test_a_name_whose_prototype_is_gone_is_said_and_returns():
     page = at("One by one", {"data": "iris"})
-    numbers = range(resolve(session_of(page).choice).model().n_prototypes)
+    numbers = range(context_of(page).model().n_prototypes)
     for j in numbers:
         page.selectbox[0].set_value(j).run()
         sound(page.text_input[0].set_value(f"name <b>{j}").run())
@@ -439,7 +403,7 @@ def test_a_name_whose_prototype_is_gone_is_said_and_returns():
 def test_notes_of_a_model_that_cannot_be_are_left_alone():
     """A state file may say anything."""
     page = at("One by one", {"data": "iris"})
-    context = resolve(session_of(page).choice)
+    context = context_of(page)
     key = context.whole.digest, context.data.split.key, "smp"
     wrong = ((), (("lam", "x"),), pairs({**context.values, "n_prototypes": 10**9}))
     for values in wrong:
@@ -456,10 +420,8 @@ def test_large_numbers_are_written_in_full():
     frame["y"] = (1745.3 + 0.2 * (frame["a"] - 51_745)).round(1)
     query = brought(make_dataset(frame, "large", roles={"y": "target"}))
     page = opened(query | {"m": "supersparse"}, "prototypes.py")
-    for section in SECTIONS:
-        choose = page.segmented_control(key="prototypes_section").set_value(section)
-        sound(choose.run())
-        assert not re.search(r"\de\+\d", words(page)), section
+    for shown in words_by_section(page):
+        assert not re.search(r"\de\+\d", shown)
     for other in ("data.py", "explore.py", "tradeoff.py", "apply.py"):
         sound(page.switch_page(f"pages/{other}").run())
         assert not re.search(r"\de\+\d", words(page)), other
@@ -470,21 +432,18 @@ def test_columns_may_be_named_as_the_tables_own():
     names = ["class", "similarity", "weight %"]
     frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=names)
     frame["target"] = np.where(frame["class"] > 0, "a", "b")
-    roles = {**dict.fromkeys(names, "feature"), "target": "target"}
-    table = make_dataset(frame, name="Mine", roles=roles, task="classification")
+    table = make_dataset(frame, "Mine", roles={"target": "target"})
     at("One by one", brought(table) | {"method": "imkpl"})
 
 
 def test_a_change_is_a_way_across_the_border_of_the_map():
     """From the row's place to one at which the model answers otherwise."""
-    chosen = Choice(data="digits", view={"kind": "map"})
-    context = resolve(chosen)
+    context = resolve(Choice(data="digits", view={"kind": "map"}))
     studies.map_of(context.data).result()
     page = at("Why this prediction", {"data": "digits", "v.kind": "map"})
-    charts = [
-        json.loads(chart.proto.spec)["data"] for chart in page.get("plotly_chart")
-    ]
-    (way,) = [one[-1] for one in charts if one[-1].get("mode") == "lines+markers"]
+    charts = (json.loads(chart.proto.spec) for chart in page.get("plotly_chart"))
+    last = [chart["data"][-1] for chart in charts]
+    (way,) = [trace for trace in last if trace.get("mode") == "lines+markers"]
     ends = [np.frombuffer(b64decode(way[axis]["bdata"])) for axis in "xy"]
     start, end = np.column_stack(ends)
     row = context.data.X[[context.data.split.train.min()]]

@@ -14,9 +14,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import statsmodels.api as sm
 from scipy import stats
 from scipy.spatial.distance import cdist
-from sklearn.metrics import balanced_accuracy_score, confusion_matrix
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    confusion_matrix,
+    roc_auc_score,
+)
 from statsmodels.stats._delta_method import NonlinearDeltaCov
 from statsmodels.stats.proportion import proportion_confint
 
@@ -92,15 +97,18 @@ class Fit:
     ----------
     method, data : str
         Key of the method and name of the table.
+    brought : Dataset, optional
+        In place of the table of that name.
     """
 
     method: str
     data: str
+    brought: Any = None
 
     @cached_property
     def table(self) -> Any:
         """The table."""
-        return table(self.data)
+        return table(self.data) if self.brought is None else self.brought
 
     @cached_property
     def parts(self) -> dict[str, np.ndarray]:
@@ -187,27 +195,32 @@ def fit(method: str, data: str) -> Fit:
     return Fit(method, data)
 
 
-def share_interval(
-    hits: np.ndarray, groups: np.ndarray | None, level: float = 0.05
-) -> tuple[float, float]:
-    """Wilson's interval of a share, of rows of groups by Korn and Graubard."""
-    n = len(hits) if groups is None else effective(hits, groups, level)
-    return proportion_confint(float(np.mean(hits)) * n, n, level, method="wilson")
+def clustered(values: Any, groups: Any, weights: Any, **options: Any) -> Any:
+    """A mean as a regression on a constant with errors that rows of a group share."""
+    constant, codes = np.ones(len(values)), pd.factorize(np.asarray(groups))[0]
+    weights = constant if weights is None else np.asarray(weights)
+    model = sm.WLS(np.asarray(values, float), constant, weights)
+    return model.fit(cov_type="cluster", cov_kwds={"groups": codes}, **options)
 
 
-def effective(hits: np.ndarray, groups: np.ndarray, level: float = 0.05) -> float:
-    """How many independent rows tell as much as these groups of rows."""
-    n, share, names = len(hits), float(np.mean(hits)), sorted(set(groups))
-    sums = [sum(float(h) - share for h in hits[groups == name]) for name in names]
-    sizes = np.array([(groups == name).sum() for name in names])
-    m, spread = len(names), share * (1 - share)
-    if spread:
-        variance = m / (m - 1) * sum(s * s for s in sums) / n**2
-        rows = n / max(1.0, variance * n / spread)
-    else:  # nothing tells how alike the rows of a group are: a group counts as one
-        rows = sizes.sum() ** 2 / (sizes**2).sum()
-    tail = 1 - level / 2
-    return rows * (stats.norm.ppf(tail) / stats.t.ppf(tail, m - 1)) ** 2
+def share(
+    hits: Any, groups: Any, weights: Any = None, level: float = 0.05
+) -> tuple[float, float, float, float]:
+    """A share, its interval by Wilson and how many independent rows tell as much of it.
+
+    Those of rows of groups are by Korn and Graubard.
+    """
+    n, value = len(hits), float(np.average(hits, weights=weights))
+    if groups is not None:
+        sizes = np.unique(groups, return_counts=True)[1]
+        if 0 < value < 1:
+            (error,) = clustered(hits, groups, weights).bse
+            n = min(n, value * (1 - value) / error**2)
+        else:  # nothing tells how alike the rows of a group are: it counts as one
+            n = sizes.sum() ** 2 / (sizes**2).sum()
+        tail = 1 - level / 2
+        n *= (stats.norm.ppf(tail) / stats.t.ppf(tail, len(sizes) - 1)) ** 2
+    return value, *proportion_confint(value * n, n, level, method="wilson"), n
 
 
 def balanced(truth: np.ndarray, answers: np.ndarray) -> float:
@@ -243,38 +256,32 @@ def by_logit(value, error, quantile):
 
 
 def area(
-    margin: np.ndarray, positive: np.ndarray, groups: np.ndarray | None
+    margin: Any, positive: Any, groups: Any, weights: Any = None
 ) -> tuple[float, float, float]:
-    """Area under the ROC curve and its interval, pair by pair (DeLong, Obuchowski)."""
-    groups = np.arange(len(margin)) if groups is None else groups
-    yes, no = np.flatnonzero(positive), np.flatnonzero(~positive)
-    wins = [
-        [(margin[i] > margin[j]) + (margin[i] == margin[j]) / 2 for j in no]
-        for i in yes
-    ]
-    pairs = np.array(wins)
-    share = float(pairs.mean())
-    parts = {*groups[yes]}, {*groups[no]}
-    if not 0 < share < 1:
-        rows = min(map(len, parts))
-        return share, *proportion_confint(share * rows, rows, method="wilson")
-    of_yes, of_no = pairs.mean(axis=1) - share, pairs.mean(axis=0) - share
-    names = sorted({*groups})
-    sums = np.array(
-        [
-            [
-                of_yes[groups[yes] == g].sum() / len(yes),
-                of_no[groups[no] == g].sum() / len(no),
-            ]
-            for g in names
-        ]
-    )
-    few = [len(part) / (len(part) - 1) for part in parts]
-    variance = (sums**2).sum(axis=0) @ few
-    variance += 2 * sums.prod(axis=1).sum() * len(names) / (len(names) - 1)
-    quantile = stats.t.ppf(0.975, min(map(len, parts)) - 1)
-    error = np.sqrt(variance) / (share * (1 - share))
-    return by_logit(share, error, quantile)
+    """Area under the ROC curve and its interval, by the pairs of the rows of a group.
+
+    After DeLong and Obuchowski.
+    """
+    rows = pd.DataFrame({"margin": margin, "positive": positive})
+    rows["group"] = np.arange(len(rows)) if groups is None else np.asarray(groups)
+    rows["weight"] = 1.0 if weights is None else np.asarray(weights)
+    value = roc_auc_score(rows.positive, rows.margin, sample_weight=rows.weight)
+    of_class = rows.groupby("positive")
+    units = of_class.group.nunique()
+    if not 0 < value < 1:
+        n = units.min()
+        return value, *proportion_confint(value * n, n, method="wilson")
+    margin, positive = rows.margin.to_numpy(), rows.positive.to_numpy()
+    others = np.where(positive[:, None] != positive, rows.weight, 0.0)
+    above = np.heaviside(margin[:, None] - margin, 0.5) * others
+    above = above.sum(axis=1) / others.sum(axis=1)
+    part = np.where(positive, above - value, 1 - above - value) * rows.weight
+    part = part / of_class.weight.transform("sum")
+    sums = part.groupby([rows.group, rows.positive]).sum().unstack(fill_value=0.0)
+    variance = (sums**2).sum() @ (units / (units - 1))
+    covered = (sums[False] * sums[True]).sum() * len(sums) / (len(sums) - 1)
+    error = np.sqrt(variance + 2 * covered) / (value * (1 - value))
+    return by_logit(value, error, stats.t.ppf(0.975, units.min() - 1))
 
 
 def predictive(sensitivity, specificity, prevalence):

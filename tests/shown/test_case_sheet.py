@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tests.app import kernels, sound
+from tests.html_document import Document
 from tests.shown import oracle
-from tests.shown.oracle import is_near, says
+from tests.shown.oracle import is_near
 from tests.shown.test_prototypes import row_number, section
-from tests.shown.test_report import Tables
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -23,7 +23,8 @@ def sheet(fit):
 
 @pytest.mark.parametrize("method", ["smp", "smallk", "mprotsvm"])
 @pytest.mark.parametrize("data", ["clinic", "wine"])
-def test_reasons_add_up(method, data):
+def test_reasons_are_parts_of_the_lead(method, data):
+    """Their sum is on the page of the row, which says the same."""
     fit = oracle.fit(method, data)
     html, app = sheet(fit)
     number = row_number(app)
@@ -40,50 +41,24 @@ def test_reasons_add_up(method, data):
         ((x - model.center) / model.scale)[0]
     )
     effects = {n: away[fit.inputs() == n].sum() for n in fit.table.feature_columns}
-    parser = Tables()
-    parser.feed(html)
-    table = next(t for t in parser.tables if t[0][:2] == ["Column", "Value"])
+    document = Document(html)
+    table = next(t for t in document.tables if t[0][:2] == ["Column", "Value"])
     names = [str(model.classes[c]) for c in (first, second)]
     assert table[0][2:] == [f"for {names[0]}", f"for {names[1]}"]
-    total, sizes = 0.0, []
+    sizes = []
     for name, _, yes, no in table[1:]:
         size = float(yes) if yes else -float(no)
         assert is_near((yes or no).lstrip("-"), abs(effects[name]))
         assert np.sign(size) == np.sign(effects[name])
-        total += effects.pop(name)
         sizes.append(abs(size))
-    rest = sum(effects.values())  # of columns that are not shown
     assert sizes == sorted(sizes, reverse=True)
     widths = [
         float(w) for w in re.findall(r'class="bar[^"]*" style="width:([\d.]+)em', html)
     ]
     shown = np.array(sizes) / max(sizes) * max(widths)
     np.testing.assert_allclose(widths, shown, atol=0.02 * max(widths))
-    lead = scores[first] - scores[second]
-    text = " ".join("".join(parser.text).split())
-    says(
-        re.search(r"With the constant, .*? the lead, [-\d.e]+\d", text)[0],
-        "With the constant, #, all contributions sum to the lead, #",
-        *(lead - total - rest, lead),
-    )
-    assert f"Prediction: {names[0]}" in text
+    text = " ".join("".join(document.texts).split())
     assert f"True value: {fit.y[number - 1]}" in text
-    assert ("Nothing was missing, out of range or unseen." in text) == usual(
-        fit, number
-    )
-
-
-def usual(fit, number):
-    """Whether a row has each value, numbers in their training range, known levels."""
-    row = fit.table.frame.iloc[number - 1]
-    for name in fit.table.feature_columns:
-        known = fit.table.frame[name].iloc[fit.parts["train"]].dropna()
-        if known.dtype.kind in "if":
-            if not known.min() <= row[name] <= known.max():
-                return False
-        elif row[name] not in set(known):
-            return False
-    return True
 
 
 @pytest.mark.parametrize(
@@ -116,13 +91,12 @@ def test_sheet_and_page_say_the_same_of_a_row(method, data, n_rows):
             for fact in text.split(" · "):
                 is_known = fact.startswith(("True value", "Part", "Nothing was"))
                 assert is_known or fact in page, fact
-        parser = Tables()
-        parser.feed(article)
+        tables = Document(article).tables
         cells = {c for frame in app.dataframe for c in frame.value.to_numpy().ravel()}
         texts = [str(cell) for cell in cells]
         sizes = [abs(cell) for cell in cells if isinstance(cell, float)]
-        assert len(parser.tables) >= 3
-        for cell in {c for t in parser.tables for line in t[1:] for c in line if c}:
+        assert len(tables) >= 3
+        for cell in {c for t in tables for line in t[1:] for c in line if c}:
             if not any(cell in text for text in texts):
                 assert any(is_near(cell.lstrip("-"), size) for size in sizes), cell
 

@@ -12,20 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from scipy.stats import norm, t
-from sklearn.metrics import brier_score_loss, confusion_matrix, roc_auc_score
-from sklearn.preprocessing import StandardScaler
+from sklearn.metrics import brier_score_loss, confusion_matrix
 from statsmodels.stats.proportion import proportion_confint
 
 from pages.state import table_store
 from smpcore import METHODS, split
 from smpcore.datasets import event_within, make_dataset
-from tests.app import kernels, opened, sound
+from tests.app import context_of, kernels, opened, sound
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import link
-from tests.shown.test_performance import context
-from tests.shown.test_prototypes import section
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 #: Months within which the event is asked for.
@@ -73,54 +69,22 @@ def censoring(table, learned):
     return 1 / np.append(1.0, stays.surv_prob)[before]
 
 
-def clustered(values, patients, weights, **options):
-    """A mean as a regression on a constant with errors that patients share."""
-    codes = pd.factorize(patients)[0]
-    model = sm.WLS(np.asarray(values, float), np.ones(len(values)), np.array(weights))
-    return model.fit(cov_type="cluster", cov_kwds={"groups": codes}, **options)
-
-
 def share(hits, rows, level=0.05):
-    """A share, its interval and how many independent rows tell as much of it."""
-    patients, rows = rows.patient[hits.index], rows.loc[hits.index]
-    of, n_patients = clustered(hits, patients, rows.weight), patients.nunique()
-    (mean,), (error,) = of.params, of.bse
-    assert 0 < mean < 1
-    rows = min(len(hits), mean * (1 - mean) / error**2)
-    tail = 1 - level / 2
-    rows *= (norm.ppf(tail) / t.ppf(tail, n_patients - 1)) ** 2
-    return mean, *proportion_confint(mean * rows, rows, level, "wilson"), rows
-
-
-def area(rows):
-    """The area under the ROC curve, its error by the pairs of each patient's rows."""
-    value = roc_auc_score(rows.ill, rows.margin, sample_weight=rows.weight)
-    margin, ill = rows.margin.to_numpy(), rows.ill.to_numpy()
-    others = np.where(ill[:, None] != ill, rows.weight, 0.0)
-    above = np.heaviside(margin[:, None] - margin, 0.5) * others
-    above = above.sum(axis=1) / others.sum(axis=1)
-    part = np.where(rows.ill, above - value, 1 - above - value) * rows.weight
-    part = part / rows.groupby("ill").weight.transform("sum")
-    sums = part.groupby([rows.patient, rows.ill]).sum().unstack(fill_value=0.0)
-    units = rows.groupby("ill").patient.nunique()
-    variance = sum(
-        (sums[k] ** 2).sum() * units[k] / (units[k] - 1) for k in units.index
-    )
-    covered = (sums[False] * sums[True]).sum() * len(sums) / (len(sums) - 1)
-    error = np.sqrt(variance + 2 * covered) / (value * (1 - value))
-    return oracle.by_logit(value, error, t.ppf(0.975, units.min() - 1))
+    """A share of some of the rows, as the oracle has it."""
+    rows = rows.loc[hits.index]
+    return oracle.share(hits, rows.patient, rows.weight, level)
 
 
 @pytest.fixture(scope="module", params=["visits", "followed"])
 def fit(request):
     """A fit of the table; its query, and what its rows weigh."""
-    fit = oracle.Fit("smp", "clinic")
     if request.param == "visits":
-        fit.__dict__["table"] = table = clinical()
+        table = clinical()
+        fit = oracle.Fit("smp", "clinic", table)
         return fit, {"data": "mine"}, np.ones(table.n_samples)
     raw = followed()
     table = event_within(raw, "months", "death", HORIZON)
-    fit.__dict__["table"] = table
+    fit = oracle.Fit("smp", "clinic", table)
     weights = censoring(raw, split(table).with_censored)
     method, rows = METHODS["smp"], fit.parts["train"]
     estimator = method.estimator_for(table, method.defaults(table.task))
@@ -150,7 +114,7 @@ def pages(fit, kernels):
     token = table_store.keep(query.pop("table", fit.table))
     app = opened(query | {"mine": token, "method": "smp"}, "performance.py")
     stop, progress = np.zeros(1, np.int64), np.zeros(1)
-    context(app).training_scores.compute(stop, progress)
+    context_of(app).training_scores.compute(stop, progress)
     tables = {}
     for name in ("Confusion", "Subgroups", "Probabilities"):
         app.segmented_control(key="performance_section").set_value(name).run()
@@ -162,7 +126,7 @@ def pages(fit, kernels):
         for text in [*app.markdown, *app.caption]
         if text.value.startswith("Validation accuracy")
     )
-    model = context(app).model()
+    model = context_of(app).model()
     X = fit.X[fit.parts["validation"]]
     words = " ".join(caption.value for caption in app.caption)
     return tables | {"probability": model.probabilities(X)[:, 1], "words": words}
@@ -209,7 +173,9 @@ def test_the_accuracy_in_a_sentence(rows, pages):
 
 def test_the_area_under_the_curve(rows, pages):
     _, rates, *_ = pages["Confusion"]
-    line, (value, low, high) = rates.set_index("measure").loc["AUC"], area(rows)
+    line = rates.set_index("measure").loc["AUC"]
+    of_rows = rows.margin, rows.ill, rows.patient, rows.weight
+    value, low, high = oracle.area(*of_rows)
     says(line["value"], "#", value)
     says(line["95 % interval"], "#–#", low, high)
 
@@ -224,7 +190,7 @@ def test_brier_score_and_calibration_error(rows, pages):
     line = table.set_index("probabilities").loc["calibrated"]
     score = brier_score_loss(rows.ill, p, sample_weight=rows.weight)
     assert line["Brier score"] == pytest.approx(score)
-    of = clustered((p - rows.ill) ** 2, rows.patient, rows.weight, use_t=True)
+    of = oracle.clustered((p - rows.ill) ** 2, rows.patient, rows.weight, use_t=True)
     says(line["95 % interval"], "#–#", *of.conf_int()[0])
     sums = pd.DataFrame({"p": p, "ill": rows.ill}).mul(rows.weight, axis=0)
     n_bins = min(10, len(rows) // 15)
@@ -246,59 +212,25 @@ def test_groups_beside_all_other_rows(rows, pages):
     assert set(lines.index) == {"f", "m"}
 
 
-def test_what_each_column_adds_to_the_lead():
-    """Of the best prototypes of both classes, by scikit-learn's scaling of the rows."""
-    fit = oracle.Fit("smp", "clinic")
-    fit.__dict__["table"] = clinical()
-    frame, train = fit.table.frame, fit.parts["train"]
-    names = pd.Series(fit.preparation.feature_names).str.partition(" = ")
-    columns, levels = names[0].to_numpy(), names[2]
-    features = pd.DataFrame(
-        {
-            place: (frame[column] == level) * 1 if level else frame[column]
-            for place, (column, level) in enumerate(zip(columns, levels, strict=True))
-        }
-    )
-    features = features.fillna(features.iloc[train].median())
-    scaled = StandardScaler().fit(features.iloc[train].to_numpy()).transform(features)
-    model = fit.model
-    said = scaled @ model.weights.T + model.bias
-    app = section(fit, "Why this prediction")
-    for place in train[:4]:
-        app = sound(app.number_input[0].set_value(int(place) + 1).run())
-        of_class = [
-            max(np.flatnonzero(model.votes[:, c]), key=lambda j: said[place, j])
-            for c in (0, 1)
-        ]
-        second, first = sorted(of_class, key=lambda j: said[place, j])
-        parts = (model.weights[first] - model.weights[second]) * scaled[place]
-        parts = pd.Series(parts).groupby(columns).sum()
-        name = "contribution to the lead"
-        table = next(one.value for one in app.dataframe if name in one.value)
-        names = table["column"].str.partition(" = ")[0]
-        shown = table[name].to_numpy()
-        np.testing.assert_allclose(shown, parts[names], atol=1e-9)
-        assert set(names) == set(parts.index)
-
-
 def test_the_interval_of_a_number_is_a_quantile_of_residuals():
     """Of rows that were left out, as its name says; what it covers is counted."""
     fit = oracle.fit("supersparse", "numbers")
     app = opened(link(fit), "performance.py")
-    of = context(app)
+    of = context_of(app)
     of.training_scores.compute(np.zeros(1, np.int64), np.zeros(1))
     app.segmented_control(key="performance_section").set_value("Intervals").run()
     away = np.abs(of.training_scores.scores[:, 0] - fit.truth("train"))
     away = np.sort(away[np.isfinite(away)])
     error = np.abs(fit.answers("validation") - fit.truth("validation"))
-    table = sound(app).dataframe[0].value.set_index("Prediction interval")
+    table = sound(app).dataframe[0].value.set_index("prediction interval")
     for percent in (50, 80, 90):
         half = away[int(np.ceil(percent / 100 * (len(away) + 1))) - 1]
         says(table.loc[f"{percent} %", "width"], "± #", half)
         hits = (error <= half).sum()
         ends = proportion_confint(hits, len(error), method="wilson")
-        covers = table.loc[f"{percent} %", "covers"]
-        numbers = 100 * hits / len(error), hits, len(error), *(100 * e for e in ends)
-        says(covers, "# % (# of #), #–# %", *numbers)
+        counted = 100 * hits / len(error), hits, len(error)
+        says(table.loc[f"{percent} %", "covers"], "# % (# of #)", *counted)
+        limits = table.loc[f"{percent} %", "95 % interval"]
+        says(limits, "# to # %", *(100 * end for end in ends))
     (words,) = (c.value for c in app.caption if "out-of-fold residual" in c.value)
     assert "coverage is measured, not guaranteed" in words

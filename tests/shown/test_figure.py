@@ -48,7 +48,7 @@ def test_read_outs_of_classes(method, data):
         hits, groups = truth == answers, fit.groups(part)
         line = lines.pop(f"{title} accuracy")
         says(line["value"], "# %", 100 * hits.mean())
-        low, high = oracle.share_interval(hits, groups)
+        _, low, high, _ = oracle.share(hits, groups)
         says(
             line["detail"],
             f"# of # rows, 95 % interval #–# %{GROUPS * (groups is not None)}; "

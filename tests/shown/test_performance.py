@@ -12,14 +12,12 @@ from scipy.stats import fisher_exact
 from sklearn.metrics import (
     confusion_matrix,
     precision_recall_curve,
-    roc_auc_score,
     roc_curve,
 )
 
 from pages.performance import subgroups
-from pages.state.context import resolve
 from smpcore import METHODS, read_table
-from tests.app import kernels, opened, session_of, sound, until
+from tests.app import calibrated, context_of, kernels, opened, sound, until
 from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import CLASSES, NUMBERS, link
@@ -61,10 +59,9 @@ def test_confusion(method, data):
             if not len(hits):
                 assert shown == ""
                 continue
-            low, high = oracle.share_interval(hits, None)
-            says(shown, "# % (#–# %)", *(100 * v for v in (hits.mean(), low, high)))
+            says(shown, "# % (#–# %)", *(100 * v for v in oracle.share(hits, None)[:3]))
     hits = truth == answers
-    ends = (100 * end for end in oracle.share_interval(hits, None))
+    ends = (100 * end for end in oracle.share(hits, None)[1:3])
     template = "Accuracy # % (# of #, 95 % interval #–# %). Wilson intervals."
     (line,) = [text for text in captions(app) if text.startswith("Accuracy")]
     says(line, template, 100 * hits.mean(), hits.sum(), len(hits), *ends)
@@ -82,6 +79,11 @@ def margins(fit, positive, part="validation"):
     scores = fit.model.scores(fit.X[fit.parts[part]])
     margin = scores[:, 1] - scores[:, 0] - fit.model.tie
     return margin if positive == fit.model.classes[1] else -margin
+
+
+def rarer(fit):
+    """The rarer of two classes in the training rows, the first of equal ones."""
+    return min(sorted(set(fit.y)), key=[*fit.truth("train")].count)
 
 
 def listed(fit, cases, places, columns):
@@ -108,11 +110,10 @@ def test_threshold(method, commoner):
     fit = oracle.fit(method, "clinic")
     app = section(fit, "Threshold")
     truth, groups = fit.truth("validation"), fit.groups("validation")
-    names = sorted(set(fit.y))
-    rare = min(names, key=[*fit.truth("train")].count)
-    least = rare
+    names, least = sorted(set(fit.y)), rarer(fit)
+    rare = least
     if commoner:
-        (rare,) = {*names} - {rare}
+        (rare,) = {*names} - {least}
         box = next(b for b in app.selectbox if str(b.key).startswith("positive"))
         sound(box.set_value(names.index(rare)).run())
     positive, margin = truth == rare, margins(fit, rare)
@@ -121,7 +122,7 @@ def test_threshold(method, commoner):
     ends = [
         100 * end
         for rows, hits in ((positive, yes), (~positive, ~yes))
-        for end in oracle.share_interval(hits[rows], groups[rows])
+        for end in oracle.share(hits[rows], groups[rows])[1:3]
     ]
     counted = [
         (100 * hits[rows].mean(), hits[rows].sum(), rows.sum())
@@ -173,8 +174,7 @@ def test_the_slider_of_the_threshold_has_about_200_steps():
     app = section(fit, "Threshold")
     sent = [c.proto.json for c in app.get("bidi_component") if "step" in c.proto.json]
     slider = json.loads(sent[0])
-    names = sorted(set(fit.y))
-    rare = min(names, key=[*fit.truth("train")].count)
+    rare = rarer(fit)
     assert slider["label"] == f"Threshold on the margin of {rare}"
     margin = [0.0, *margins(fit, rare, "train")]
     assert slider["low"] <= min(margin) and max(margin) <= slider["high"]
@@ -185,11 +185,11 @@ def test_a_threshold_for_a_sensitivity_is_the_highest_one():
     """On scores of training rows by models that have not learned from them."""
     fit = oracle.fit("smp", "clinic")
     app = section(fit, "Threshold", way="target sensitivity")
-    of = context(app).training_scores
+    of = context_of(app).training_scores
     app = until(app, lambda _: of.scores is not None).run()
     (text,) = [e.value for e in app.markdown if e.value.startswith("Threshold ")]
     shown = float(re.match(r"Threshold ([-\d.e]+) on the", text.replace("\\", ""))[1])
-    rare = min(sorted(set(fit.y)), key=[*fit.truth("train")].count)
+    rare = rarer(fit)
     sign = 1 if rare == fit.model.classes[1] else -1
     lead = sign * (of.scores[:, 1] - of.scores[:, 0])[fit.truth("train") == rare]
     lead = np.sort(lead[np.isfinite(lead)])
@@ -214,8 +214,8 @@ def test_a_click_on_a_point_chooses_its_row(monkeypatch):
 def test_probabilities_of_the_most_probable_class():
     """Bins of equally many rows, from the calibration's slope and offsets."""
     fit = oracle.fit("smallk", "iris")
-    app = calibrated(fit)
-    found = context(app).model().calibration
+    app = calibrated(section(fit, "Probabilities"))
+    found = context_of(app).model().calibration
     scores = fit.model.scores(fit.X[fit.parts["validation"]])
     shares = softmax(found.slope * scores + found.offsets, axis=1)
     right = fit.model.classes[shares.argmax(axis=1)] == fit.truth("validation")
@@ -236,20 +236,6 @@ def test_probabilities_of_the_most_probable_class():
         assert lines.loc[name, "Brier score"] == pytest.approx(error)
     begins = ("Reliability plot", "Decision curve, ")  # this one is of two classes
     assert [any(c.startswith(b) for c in captions(app)) for b in begins] == [1, 0]
-
-
-def calibrated(fit):
-    """The section of a fit's probabilities, once they are learned."""
-    app = section(fit, "Probabilities")
-    if any(button.key == "calibrate" for button in app.button):
-        app.button(key="calibrate").click().run()
-    of = context(app)
-    return until(app, lambda _: of.training_scores.scores is not None).run()
-
-
-def context(app):
-    """Model and data of a page."""
-    return resolve(session_of(app).choice)
 
 
 @pytest.mark.parametrize(("method", "data"), NUMBERS)
@@ -273,8 +259,8 @@ def test_the_first_groups_are_those_of_a_column_with_few_values():
     content = pd.DataFrame(values, columns=["value"])
     content["place"] = [f"p{i % 20:02d}" for i in range(400)]
     content["class"] = np.where(values[:, 0] > 0, "b", "a")
-    fit = oracle.Fit("smp", "uneven")
-    fit.__dict__["table"] = read_table(content.to_csv(index=False).encode(), "p.csv")
+    table = read_table(content.to_csv(index=False).encode(), "p.csv")
+    fit = oracle.Fit("smp", "uneven", table)
     app = section(fit, "Subgroups")
     assert app.selectbox(key="subgroup_column").value == "place"
 
@@ -285,8 +271,8 @@ def test_groups_are_not_those_of_what_is_predicted():
     content = pd.DataFrame(draw.normal(size=(200, 2)).round(5), columns=["a", "b"])
     content["score"] = (content["a"] * 3).round().clip(-4, 4)
     of = read_table(content.to_csv(index=False).encode(), "s.csv")
-    fit = oracle.Fit("supersparse", "numbers")
-    fit.__dict__["table"] = of.with_roles({"score": "target"}, task="regression")
+    of = of.with_roles({"score": "target"}, task="regression")
+    fit = oracle.Fit("supersparse", "numbers", of)
     app = section(fit, "Subgroups")
     assert app.selectbox(key="subgroup_column").value in ("a", "b")
 
@@ -309,12 +295,3 @@ def test_a_group_that_differs_is_said_with_its_numbers():
     counts = [[hits[of].sum(), (~hits[of]).sum()] for of in (north, ~north)]
     assert line["p_value"] >= min(fisher_exact(counts)[1], 1.0)
     assert line["p_value"] < 0.05
-
-
-def test_the_oracle_of_areas_is_scikit_learns_without_groups():
-    draw = np.random.default_rng(0)
-    positive = draw.random(50) < 0.4
-    margin = np.round(draw.normal(size=50) + positive, 1)
-    value, low, high = oracle.area(margin, positive, None)
-    assert value == pytest.approx(roc_auc_score(positive, margin))
-    assert low < value < high

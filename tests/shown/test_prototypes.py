@@ -198,7 +198,7 @@ def test_one_feature_is_left_that_cannot_be_forbidden(forbidden):
     fit = oracle.fit("supersparse", "iris")
     names = list(fit.table.feature_columns)
     app = section(fit, "One by one", without=json.dumps(names[:forbidden]))
-    (button,) = [b for b in app.button if b.key == "forbid_feature"]
+    button = app.button(key="forbid_feature")
     assert button.disabled == (forbidden == len(names) - 1)
 
 
@@ -277,11 +277,8 @@ def test_a_value_that_is_changed_is_answered():
     app = section(fit, "Why this prediction")
     number, frame = row_number(app), fit.table.frame.copy()
     row = frame.index[number - 1]
-    box = next(
-        b
-        for b in app.selectbox
-        if str(b.key).startswith("level_") and b.label == "Geschlecht"
-    )
+    levels = (b for b in app.selectbox if str(b.key).startswith("level_"))
+    box = next(b for b in levels if b.label == "Geschlecht")
     other = {"m": "w", "w": "m"}[frame.loc[row, "Geschlecht"]]
     app = sound(box.set_value(other).run())
     frame.loc[row, "Geschlecht"] = other

@@ -1,7 +1,6 @@
 """A colleague with nothing but the report comes to the same answers and counts."""
 
 import re
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -13,40 +12,16 @@ from smpcore import report as write
 from smpcore.datasets import CleaningStep
 from smpcore.explain import Section
 from smpcore.report.document import Page
-from tests.app import kernels, sound
+from tests.app import calibrated, context_of, kernels, opened, sound
+from tests.html_document import Document
 from tests.shown import oracle
 from tests.shown.oracle import says
+from tests.shown.test_figure import link
 from tests.shown.test_other_pages import by_hand
-from tests.shown.test_performance import calibrated, context
+from tests.shown.test_performance import margins
 from tests.shown.test_prototypes import section
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
-
-
-class Tables(HTMLParser):
-    """Cells of every table of a document, and its text."""
-
-    def __init__(self):
-        super().__init__()
-        self.tables, self.text, self.cell = [], [], None
-
-    def handle_starttag(self, tag, attrs):
-        if tag == "table":
-            self.tables.append([])
-        elif tag == "tr":
-            self.tables[-1].append([])
-        elif tag in ("td", "th"):
-            self.cell = ""
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th") and self.cell is not None:
-            self.tables[-1][-1].append(self.cell.strip())
-            self.cell = None
-
-    def handle_data(self, data):
-        self.text.append(data)
-        if self.cell is not None:
-            self.cell += data
 
 
 def report(fit, **more):
@@ -55,10 +30,9 @@ def report(fit, **more):
     button = next(b for b in app.button if b.label == "Download the report")
     sound(button.click().run())
     (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
-    parser = Tables()
-    parser.feed(sent.partition(b"\n")[2].decode())
-    tables = [t for t in parser.tables if t]
-    return {tuple(t[0]): t[1:] for t in tables}, " ".join(parser.text), tables
+    document = Document(sent.partition(b"\n")[2].decode())
+    tables = [t for t in document.tables if t]
+    return {tuple(t[0]): t[1:] for t in tables}, " ".join(document.texts), tables
 
 
 def table_with(tables, *names):
@@ -92,10 +66,8 @@ def test_counts_parts_and_columns(method, data):
                     continue
                 hits, groups = (truth == answers)[rows], fit.groups(part)
                 groups = None if groups is None else groups[rows]
-                low, high = oracle.share_interval(hits, groups)
-                says(shown[name], "# %", 100 * hits.mean())
-                ends = shown[f"95 % interval of {name}"]
-                says(ends, "# to # %", 100 * low, 100 * high)
+                numbers = (100 * part for part in oracle.share(hits, groups)[:3])
+                says(shown[f"{name} (95 % interval)"], "# % (#–# %)", *numbers)
     for line in table_with(tables, "part", "rows", "share"):
         part = line["part"].replace("training", "train")
         rows = fit.parts[part]
@@ -222,7 +194,8 @@ def test_real_rows_to_begin_with_are_the_nearest():
 def test_slope_and_offsets_are_those_of_the_calibration():
     """As printed they give its probabilities to six digits and more."""
     fit = oracle.fit("smallk", "iris")
-    found = context(calibrated(fit)).model().calibration
+    page = opened(link(fit), "performance.py", "Probabilities")
+    found = context_of(calibrated(page)).model().calibration
     tables, text, _ = report(fit)
     slope = float(re.search(r"with the slope (\S+) and these offsets", text)[1])
     lines = table_with(tables, "class", "offset")
@@ -235,8 +208,7 @@ def test_cleaning_is_told_with_its_counts():
     dataset = oracle.table("clinic")
     steps = [CleaningStep("CRP mg/l", high=30.0), CleaningStep("Alter", codes=("50",))]
     frame = dataset.frame
-    fit = oracle.Fit("smp", "clinic")
-    fit.__dict__["table"] = dataset.with_roles(cleaning=steps)
+    fit = oracle.Fit("smp", "clinic", dataset.with_roles(cleaning=steps))
     tables, _, _ = report(fit)
     lines = [line["step"] for line in table_with(tables, "step")]
     gone = (frame["CRP mg/l"] > 30).sum(), (frame["Alter"] == 50).sum()
@@ -285,10 +257,8 @@ def test_a_threshold_that_is_set_is_in_the_report():
     tables, text, every = report(fit, threshold="1.5", band="0.5")
     assert "1.5" in text and "0.5" in text
     assert "How they were chosen was not recorded." in text
-    scores = fit.model.scores(fit.X[fit.parts["validation"]])
-    margin = scores[:, 1] - scores[:, 0] - fit.model.tie
     names = list(fit.model.classes)
-    said = np.where(margin > 1.5, names[1], names[0])
+    said = np.where(margins(fit, names[1]) > 1.5, names[1], names[0])
     counts = confusion_matrix(fit.truth("validation"), said, labels=names)
     table = [t for t in every if t[0][0] == "true class"][-1]
     shown = [[int(cell) for cell in line[1:3]] for line in table[1:]]

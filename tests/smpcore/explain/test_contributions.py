@@ -8,7 +8,6 @@ import pytest
 
 from smpcore import (
     METHODS,
-    Dataset,
     SMaLLClassifier,
     SmpcoreError,
     contributions,
@@ -17,6 +16,7 @@ from smpcore import (
     prepare,
     split,
 )
+from smpcore.datasets import make_dataset
 from smpcore.explain.points import column_effects, score_sums, usual_step
 from tests.shown.oracle import fit
 
@@ -102,8 +102,8 @@ def clinic():
     made = {}
     for name, target in targets.items():
         task = "regression" if name == "amount" else "classification"
-        roles = {**dict.fromkeys(frame, "feature"), name: "target"}
-        dataset = Dataset("clinic", frame.assign(**{name: target}), roles, task)
+        table, roles = frame.assign(**{name: target}), {name: "target"}
+        dataset = make_dataset(table, "clinic", roles=roles, task=task)
         preparation = prepare(dataset, np.arange(n))
         made[name] = preparation, preparation.transform(frame), dataset.y, task
     return made

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from smpcore import (
     METHODS,
-    Dataset,
     SMPClassifier,
     SmpcoreError,
     counterfactual,
@@ -118,8 +117,7 @@ def measured():
     says = (frame["treated"] == "PCI") + (frame["stage"] == "II") + frame["ratio"]
     says += (frame["weight"] - 70) / 9 + (frame["count"] - 4) / 4 + 2e6 * frame["tiny"]
     frame["label"] = np.where(says > says.median(), "yes", "no")
-    roles = {**dict.fromkeys(frame, "feature"), "label": "target"}
-    dataset = Dataset("measured", frame, roles, "classification")
+    dataset = make_dataset(frame, "measured", roles={"label": "target"})
     preparation = prepare(dataset, np.arange(240))
     return preparation, frame, preparation.transform(frame), dataset.y
 
@@ -136,12 +134,10 @@ def test_columns_that_cannot_be_changed_are_held_by_default(measured):
     assert fixing.fixed_features == columns and len(columns) == 4
     moved = 0
     for x in X[:12]:
-        free = counterfactual(model, x, preparation=preparation)
         flip = counterfactual(model, x, preparation=fixing)
         assert flip is None or (flip.x[columns] == x[columns]).all()
+        free = counterfactual(model, x, preparation=fixing, frozen=())
         moved += (free.x[columns] != x[columns]).any()
-        again = counterfactual(model, x, preparation=fixing, frozen=())
-        np.testing.assert_array_equal(again.x, free.x)
     assert moved, "they would have changed"
 
 

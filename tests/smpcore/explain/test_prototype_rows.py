@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from smpcore import METHODS, load_dataset, prepare, split
+from smpcore import load_dataset
 from smpcore.datasets import make_dataset
 from smpcore.explain import other_winners, typical_rows, unit_effects
+from tests.shown import oracle
 
 
 @pytest.fixture(scope="module", params=["smallk", "smp", "mprotsvm", "imkpl"])
@@ -14,11 +15,8 @@ def fitted(request):
     iris = load_dataset("iris")
     frame = iris.frame.assign(colour=np.resize(["red", "green", "blue"], len(iris.y)))
     dataset = make_dataset(frame[[*frame.columns[-1:], *iris.frame.columns]], "colours")
-    train = split(dataset).train
-    preparation = prepare(dataset, train)
-    X = preparation.transform(dataset.frame)[train]
-    estimator = METHODS[request.param].estimators["classification"]()
-    return estimator.fit(X, dataset.y[train]).model_, preparation, X
+    fit = oracle.Fit(request.param, "colours", dataset)
+    return fit.model, fit.preparation, fit.X[fit.parts["train"]]
 
 
 def test_medoids_are_chosen_as_plain_loops_choose_them(fitted):

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from smpcore import (
-    Dataset,
     SMaLLClassifier,
     SMPClassifier,
     SmpcoreError,
@@ -16,12 +15,13 @@ from smpcore import (
     prepare,
     split,
 )
+from smpcore.datasets import make_dataset
 from smpcore.explain import score_card
 from smpcore.explain.score_card import _Search
 
 
-def fitted(name, estimator):
-    data = load_dataset(name)
+def fitted(data, estimator):
+    data = load_dataset(data) if isinstance(data, str) else data
     rows = split(data).train
     preparation = prepare(data, rows)
     X = preparation.transform(data.frame)[rows]
@@ -107,12 +107,9 @@ def test_levels_and_missing_values_have_their_lines():
     risk = frame["age"] / 20 + 2.0 * (frame["stage"] == "III")
     frame["ill"] = np.where(risk + (frame["smoker"] == "yes") > 4, "yes", "no")
     frame.loc[3, "age"] = np.nan
-    roles = {"age": "feature", "stage": "feature", "smoker": "feature", "ill": "target"}
-    data = Dataset("clinic", frame, roles, "classification")
-    rows = split(data).train
-    preparation = prepare(data, rows)
-    X = preparation.transform(frame)[rows]
-    model = SMPClassifier(n_prototypes=1, lam=1e-3, mu=1e-3).fit(X, data.y[rows])
+    data = make_dataset(frame, "clinic", roles={"ill": "target"})
+    estimator = SMPClassifier(n_prototypes=1, lam=1e-3, mu=1e-3)
+    model, preparation, X = fitted(data, estimator)
     card = score_card(model.model_, preparation, X)
     table = card.to_frame()
     assert {"I", "II", "III"} <= set(table.loc[table["column"] == "stage", "value"])
@@ -142,8 +139,7 @@ def small_card(seed):
     frame = pd.DataFrame(random.integers(0, 9, (80, 3)), columns=list("abc"))
     total = frame @ random.normal(size=3) + random.normal(size=80)
     frame["y"] = np.where(total > total.median(), "yes", "no")
-    roles = dict.fromkeys("abc", "feature") | {"y": "target"}
-    data = Dataset("small", frame, roles, "classification")
+    data = make_dataset(frame, "small", roles={"y": "target"})
     preparation = prepare(data, np.arange(80))
     X = preparation.transform(frame)
     model = SMaLLClassifier(n_prototypes=1, k=3).fit(X, data.y).model_
