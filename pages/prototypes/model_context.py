@@ -14,7 +14,7 @@ import streamlit as st
 from pages.state import session
 from pages.state.context import Context
 from pages.state.state_file import WORD
-from pages.ui import explanation_sheet, readouts
+from pages.ui import readouts
 from pages.ui.text import message, prototype_texts
 from pages.work import cache, fits
 from pages.work.cache import pairs
@@ -193,7 +193,10 @@ class ModelContext(Context):
     @property
     def shape(self) -> tuple[int, ...]:
         """Of a sample: a picture's or a series', if its values are the features."""
-        return explanation_sheet.sample_shape(self.data, self.model.n_features)
+        dataset, n_features = self.data.dataset, self.model.n_features
+        one_each = len(dataset.feature_columns) == n_features
+        is_drawn = one_each and len(dataset.sample_shape) > 1
+        return dataset.sample_shape if is_drawn else (n_features,)
 
     def in_place(self, rows: np.ndarray) -> np.ndarray:
         """Rows fit to be drawn in `shape`: NaN where a feature is forbidden."""

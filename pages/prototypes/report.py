@@ -15,7 +15,7 @@ from pages.prototypes.model_context import ModelContext
 from pages.state import session
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download
-from pages.ui.explanation_sheet import holds_rows, rows_of_parts
+from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
 from pages.ui.readouts import scored_part
 from pages.ui.text import message
 from smpcore import SmpcoreError, report
@@ -122,8 +122,8 @@ def section(context: ModelContext) -> None:
         st.caption("There is no report about texts: All has every prototype.")
         return
     what = "most similar training rows"
-    real = explanation_sheet.include_rows(context, what, "report_rows")
-    if explanation_sheet.holds_rows(context.model, real):
+    real = include_rows(context, what, "report_rows")
+    if holds_rows(context.model, real):
         st.warning(
             "These prototypes are based on training rows: their portraits are omitted "
             "unless these are included."
@@ -140,7 +140,7 @@ def section(context: ModelContext) -> None:
 def html(context: ModelContext, real: bool) -> str:
     """The report of a model as a whole HTML document."""
     model, notes, shown = context.model, context.notes, context.portraits
-    hidden = explanation_sheet.holds_rows(model, real)
+    hidden = holds_rows(model, real)
     title = f"Prototypes of {context.data.dataset.name}"
     of = context, model, real, title, facts_of(context), context.names
     page = explanation_sheet.page(*of, _examples(context) if real else None)

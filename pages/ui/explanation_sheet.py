@@ -211,13 +211,6 @@ def holds_rows(model: PrototypeModel, real: bool) -> bool:
     return not real and "real case" in model.kind_of_prototype
 
 
-def sample_shape(data: cache.Parts, n_features: int) -> tuple[int, ...]:
-    """Of a sample: a picture's or a series', if its values are the features."""
-    dataset, shape = data.dataset, data.dataset.sample_shape
-    one_each = len(dataset.feature_columns) == n_features
-    return shape if one_each and len(shape) > 1 else (n_features,)
-
-
 def _sheet(
     context: Context,
     model: PrototypeModel,

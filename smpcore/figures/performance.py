@@ -61,10 +61,9 @@ def group_values(
 
     The table has the lines of one measure, from `subgroups`.
     """
-    differs, few = table["p_value"] < 0.05, table["few"]
-    kinds = np.where(few, "few rows", "no clear difference")
-    kinds[differs & ~few] = "differs from the rest"
     names = "no clear difference", "differs from the rest", "few rows"
+    kinds = np.where(table["p_value"] < 0.05, names[1], names[0])
+    kinds = np.where(table["few"], names[2], kinds)
     figure = intervals(table.assign(kind=kinds), names, title, overall)
     return figure.update_xaxes(tickformat=".0%" if percent else None)
 
