@@ -15,13 +15,13 @@ from pages.export.python_lines import python_of_choice
 from pages.prototypes import detail, model_context, report
 from pages.prototypes.model_context import with_model
 from pages.state import links, state_file
-from pages.state.choice import Choice
+from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.session import Session
 from pages.ui import exports, workspace
-from pages.work import cache, studies
+from pages.work import studies
 from pages.work.cache import pairs
-from smpcore import METHODS, prepare, split
+from smpcore import METHODS
 from smpcore.codegen import model_id
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import match_prototypes
@@ -125,16 +125,11 @@ def hostile():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch):
-    dataset = hostile
-    division = split(dataset)
-    preparation = prepare(dataset, division.train)
-    X = preparation.transform(dataset.frame)
-    data = cache.Parts(dataset, division, preparation, X, dataset.y)
-    row = METHODS[method]
-    model = row.estimator(row.defaults()).fit(*data.named("train")).model_
     monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = with_model(resolve(Choice(method=method)), model)
-    vars(context)["data"] = data
+    token = brought(hostile)["mine"]
+    context = resolve(Choice(data=MINE, token=token, method=method))
+    model = context.model()
+    context = with_model(context, model)
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     closed, full = (report.html(context, real) for real in (False, True))
     for text in (closed, full):

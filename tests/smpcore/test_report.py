@@ -13,7 +13,6 @@ from tests.smpcore.codegen.models import random_linear
 
 
 def test_the_rule_is_sentences_and_tables_before_the_formula():
-    model = random_linear(2, 2, 1, 1.0)
     frame = pd.DataFrame(np.eye(20), columns=[f"<b>{k}" for k in range(20)])
     frame["y"] = ["<i>a", "b"] * 10
     dataset = make_dataset(frame, "t", roles={"y": "target"})
