@@ -123,13 +123,18 @@ def hostile():
     return make_dataset(frame, NASTY, roles={"target": "target"}, private=True)
 
 
+def beside_rows(choice, monkeypatch):
+    """A choice with its model, of a visit that has just begun."""
+    monkeypatch.setattr(st, "session_state", {"session": Session()})
+    context = resolve(choice)
+    return with_model(context, context.model())
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch):
-    monkeypatch.setattr(st, "session_state", {"session": Session()})
     token = brought(hostile)["mine"]
-    context = resolve(Choice(data=MINE, token=token, method=method))
-    model = context.model()
-    context = with_model(context, model)
+    choice = Choice(data=MINE, token=token, method=method)
+    context = beside_rows(choice, monkeypatch)
     context.notes[0] = {"name": NASTY, "note": f"note {NASTY}"}
     closed, full = (report.html(context, real) for real in (False, True))
     for text in (closed, full):
@@ -143,7 +148,7 @@ def test_the_report_is_text_pictures_and_one_script(method, hostile, monkeypatch
     assert "nearest to" in full
     assert "nearest to" not in closed
     assert "Decision rule" in closed
-    is_sum = model.is_linear and not model.code_size
+    is_sum = context.model.is_linear and not context.model.code_size
     assert ("As a formula" in full) == is_sum == ("As a formula" in closed)
     # Real rows to begin with are offered where rows are shown.
     assert '"name": "Row' in full and '"name": "Row' not in closed
@@ -236,9 +241,7 @@ def test_small_numbers_keep_their_digits_and_values(small):
 
 
 def test_the_report_warns_as_the_page_does(monkeypatch):
-    monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = resolve(Choice(data="breast_cancer", method="smp"))
-    context = with_model(context, context.model())
+    context = beside_rows(Choice(data="breast_cancer", method="smp"), monkeypatch)
     odd = [j for j, fact in enumerate(context.facts) if fact.opposing]
     assert odd
     text = unescape(report.html(context, False))
@@ -301,10 +304,7 @@ def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkey
     by = "Threshold: highest with a sensitivity of at least 95 %. Chosen on <b>."
     key = resolve(choice).key
     choice = replace(choice, threshold=0.25, band=0.1, set_for=key, set_by=by)
-    context = resolve(choice)
-    model = context.with_threshold(context.fit().finished()).model_
-    monkeypatch.setattr(st, "session_state", {"session": Session()})
-    context = with_model(resolve(choice), model)
+    context = beside_rows(choice, monkeypatch)
 
     def section_of(context, title):
         sections = report.checked_sections(context, False)
@@ -320,7 +320,7 @@ def test_the_report_says_who_set_the_threshold_and_nothing_of_closed_rows(monkey
     number = model_id(exports.compiled(context).compiled)
     assert number in section_of(context, "Model ID and versions")
     assert number in report.html(context, False).partition("<script")[2]
-    as_fitted = with_model(resolve(replace(choice, threshold=0, band=0)), model)
+    as_fitted = beside_rows(replace(choice, threshold=0, band=0), monkeypatch)
     assert "There is no band" in section_of(as_fitted, "Threshold and band")
 
 
