@@ -50,7 +50,7 @@ REQUIRED |= {"dask", "distributed"}
 ALLOWED = {
     "smpcore/solvers": {"numba", "numpy", "math", "collections"},
     "smpcore/figures": {"plotly", "numpy", "pandas", "scipy", "openTSNE"},
-    "smpcore/codegen": {"numpy"},
+    "smpcore/codegen": {"numpy", "pandas"},
     "smpcore/codegen/targets/onnx": {"numpy", "onnx"},
     "smpcore/chips": {"numpy"},
     "smpcore": REQUIRED,
@@ -80,6 +80,7 @@ HOUSE = {
     "smpcore/codegen": (
         "smpcore.model",
         "smpcore.datasets.cells",
+        "smpcore.datasets.columns",
         "smpcore.datasets.series_features",
         "smpcore.errors",
         "smpcore.codegen",

@@ -8,15 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from smpcore.codegen.arithmetic import UNIT, to_float32
 from smpcore.codegen.names import identifier, shorten
-from smpcore.datasets.cells import parse_cell
+from smpcore.datasets.columns import as_numbers, as_text
 from smpcore.errors import ExportError
 from smpcore.model import PrototypeModel
-
-#: A larger number in a table counts as missing, as it does for a Preparation.
-LARGEST = 1e37
 
 
 @dataclass(frozen=True)
@@ -79,45 +77,17 @@ class CompiledInput:
 
     def read(self, column: Any) -> np.ndarray:
         """One raw column as numbers, NaN: missing; of categories levels, -1: none."""
-        values = np.asarray(column)
+        values = pd.Series(column)
         if self.kind == "number":
             return as_numbers(values)
-        places = {level: place for place, level in enumerate(self.levels)}
-        places[None] = self.missing_level
-        return np.array([places.get(_text(v), -1) for v in values], dtype=np.float64)
+        places = pd.Index(self.levels, dtype="str").get_indexer(as_text(values))
+        return np.where(values.isna(), self.missing_level, places).astype(np.float64)
 
     def filled(self, values: np.ndarray) -> np.ndarray:
         """Values with the missing ones replaced, dtype kept."""
         if self.missing is None:
             return values
         return np.where(np.isnan(values), values.dtype.type(self.missing), values)
-
-
-def as_numbers(column: Any) -> np.ndarray:
-    """One raw column as float64; what is no number, or too large, is NaN."""
-    values = np.asarray(column)
-    if values.dtype.kind not in "fiu":
-        values = np.array([_number(value) for value in values])
-    values = values.astype(np.float64)
-    return np.where(np.abs(values) <= LARGEST, values, np.nan)
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, str | bool | np.bool_):
-        return parse_cell(str(value))
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        return np.nan
-
-
-def _text(value: Any) -> str | None:
-    """A category as text; whole numbers have no point, missing ones no text."""
-    if isinstance(value, float | np.floating):
-        if np.isnan(value):
-            return None
-        return str(int(value)) if float(value).is_integer() else repr(float(value))
-    return None if value is None else str(value)
 
 
 #: Inputs, weights and scores stay this far inside float32 (largest 3.4e38).

@@ -69,13 +69,13 @@ class Similarity(NamedTuple):
     #: "exp2": 2^-total, of no total below 0; "power": total^degree; "none": the total
     #: itself; "ratio": the first total over the second.
     finish: str
-    #: What the features are divided by, and made less of, before: "", "length", or
-    #: "mean and length".
-    normalise: str
     #: Model and offset of each feature to the constants.
     fold: Callable[[PrototypeModel, np.ndarray], Folded]
     #: The formula, in a program's words.
     words: str
+    #: What the features are divided by, and made less of, before: "", "length", or
+    #: "mean and length".
+    normalise: str = ""
     #: Of a distance in integers, the power of a difference that adds up; 0: it has no
     #: integer form.
     power: int = 0
@@ -124,53 +124,34 @@ def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
 #: The similarities that programs have; their parameters are folded into the arrays.
 SIMILARITIES = {
     "rbf": Similarity(
-        "square",
-        "exp2",
-        "",
-        _distances,
-        "s = 2^-(sum of (t - anchor)^2)",
-        power=2,
+        "square", "exp2", _distances, "s = 2^-(sum of (t - anchor)^2)", power=2
     ),
     "poly": Similarity(
-        "product",
-        "power",
-        "",
-        _poly,
-        "s = (constant + sum of anchor * t)^degree",
+        "product", "power", _poly, "s = (constant + sum of anchor * t)^degree"
     ),
     "laplacian": Similarity(
-        "absolute",
-        "exp2",
-        "",
-        _distances,
-        "s = 2^-(sum of |t - anchor|)",
-        power=1,
+        "absolute", "exp2", _distances, "s = 2^-(sum of |t - anchor|)", power=1
     ),
     "cosine": Similarity(
         "product",
         "none",
-        "length",
         _unit,
         "t of length 1, s = sum of anchor * t",
+        normalise="length",
     ),
     "ncc": Similarity(
         "product",
         "none",
-        "mean and length",
         _unit,
         "t less its mean, of length 1, s = sum of anchor * t",
+        normalise="mean and length",
     ),
     "features": Similarity(
-        "exp2",
-        "none",
-        "",
-        _distances,
-        "s = constant + sum of share * 2^-(t - anchor)^2",
+        "exp2", "none", _distances, "s = constant + sum of share * 2^-(t - anchor)^2"
     ),
     "intersection": Similarity(
         "overlap",
         "ratio",
-        "",
         _overlap,
         "s = sum of min(t, anchor) / sum of max(t, anchor)",
     ),

@@ -19,11 +19,11 @@ import numpy as np
 import pandas as pd
 
 from smpcore.codegen import CompiledModel, compile_model, model_id
-from smpcore.codegen.inputs import LARGEST
 from smpcore.codegen.lower import stored_anchors
 from smpcore.codegen.program import WeightedInputs
 from smpcore.codegen.targets.javascript.source import PARTS, declared, emit_javascript
 from smpcore.datasets import Preparation, plain_number
+from smpcore.datasets.columns import LARGEST
 from smpcore.errors import ExportError
 from smpcore.explain import Case, Section, rule_in_words
 from smpcore.model import PrototypeModel, portraits

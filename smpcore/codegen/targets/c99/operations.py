@@ -234,9 +234,9 @@ def _counters(n_features: int, sums: WeightedSums, c: Source) -> dict[str, str]:
 
 def _float_functions(features: Features, sums: WeightedSums, c: Source) -> list[str]:
     alike = c.model.find(Similarities)
-    _, finish, normalise, *_ = alike.kind
+    finish = alike.kind.finish
     functions = []
-    if normalise or finish == "ratio":
+    if alike.kind.normalise or finish == "ratio":
         functions.append(inverse_root_function(c))
     if alike.kind.is_exponential:
         functions.append(exp2_function(c))
