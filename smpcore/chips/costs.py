@@ -12,7 +12,6 @@ from smpcore.chips.programs import (
     Chip,
     available,
     measure,
-    numbers,
     taken_type,
 )
 from smpcore.codegen import (
@@ -145,7 +144,7 @@ def _estimated(
     costs = estimated(model, chip.name, converted)
     return PredictionCost(
         costs.flash,
-        *_row_bytes(len(model.inputs), numbers(model)[0], converted),
+        *_row_bytes(len(model.inputs), model.types[0], converted),
         costs.stack,
         0,
         costs.count,

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from smpcore.codegen import CompiledModel, QuantModel, Stream, emit_c99, emit_stream
-from smpcore.codegen.targets.c99.common import class_type
+from smpcore.codegen.targets.c99.common import c_type, class_type
 from smpcore.errors import ExportError
 
 HERE = Path(__file__).parent
@@ -166,13 +166,6 @@ def run(*command: Any, cwd: Path | None = None, given: bytes | None = None) -> b
     return output
 
 
-def numbers(model: CompiledModel | QuantModel) -> tuple[np.dtype, np.dtype]:
-    """Types of an input and of a score."""
-    if isinstance(model, QuantModel):
-        return np.dtype(f"int{model.width}"), np.dtype(f"int{model.accumulator}")
-    return np.dtype(np.float32), np.dtype(np.float32)
-
-
 def write(
     folder: Path,
     model: CompiledModel | QuantModel,
@@ -193,8 +186,8 @@ def write(
     files = emit_stream(model, "mdl", stream) if stream else emit_c99(model)
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    given, score = (_c_type(kind) for kind in numbers(model))
-    taken = _c_type(taken_type(model, stream))
+    given, score = map(c_type, model.types)
+    taken = c_type(taken_type(model, stream))
     answer = score if model.is_regression else class_type(model)
     types = {"INPUT": taken, "TAKEN": taken, "SCORE": score, "ANSWER": answer}
     if converted:
@@ -208,11 +201,7 @@ def write(
 def taken_type(model: CompiledModel | QuantModel, stream: Stream | None) -> np.dtype:
     """Type of an input, or of a value of a sample."""
     width = stream and stream.width(model)
-    return np.dtype(f"int{width}") if width else numbers(model)[0]
-
-
-def _c_type(kind: np.dtype) -> str:
-    return "float" if kind.kind == "f" else f"{kind}_t"
+    return np.dtype(f"int{width}") if width else model.types[0]
 
 
 class ChipProgram(NamedTuple):
@@ -376,9 +365,8 @@ def measure(
         options, files = write(folder, model, chip, converted, stream)
         program = ChipProgram(folder, chip, [*options, *flags], files)
         added = program.sizes()
-        score = numbers(model)[1]
         given = np.dtype(np.float32) if converted else taken_type(model, stream)
-        scores = ("scores", score, (model.n_outputs,))
+        scores = ("scores", model.types[1], (model.n_outputs,))
         record = np.dtype([("count", "u4"), ("stack", "u4"), scores, ("winner", "u2")])
         with np.errstate(over="ignore"):  # beyond float32: infinite
             asked = np.asarray(rows).astype(given)

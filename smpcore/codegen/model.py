@@ -106,6 +106,13 @@ class Program(ABC):
         return f"int{self.width}" if self.is_integer else "float32"
 
     @property
+    def types(self) -> tuple[np.dtype, np.dtype]:
+        """Types of an input and of a score in generated code."""
+        if not self.is_integer:
+            return np.dtype(np.float32), np.dtype(np.float32)
+        return np.dtype(f"int{self.width}"), np.dtype(f"int{self.accumulator}")
+
+    @property
     def n_rows(self) -> int:
         """Scores that compete."""
         return len(self.prototype_labels)
@@ -227,6 +234,7 @@ class CompiledModel(Program):
     is_integer = False
     #: Scores are those of the real-valued model, and none is less that of the first.
     step: ClassVar[float] = 1.0
+    shift: ClassVar[float] = 0.0
     relative: ClassVar[bool] = False
 
     inputs: tuple[CompiledInput, ...]
@@ -241,6 +249,11 @@ class CompiledModel(Program):
     def source(self) -> CompiledModel:
         """The model in floats, which knows the inputs as the user does."""
         return self
+
+    @property
+    def not_sure(self) -> np.float32 | int:
+        """A margin up to this is inside the "not sure" band; -1 without a band."""
+        return np.float32(self.band) if self.band else -1
 
     @property
     def stack_bytes(self) -> int:
@@ -409,8 +422,7 @@ class QuantModel(Program):
             before = self.source.find(program.Features).input
             left = before[whole.feature]
         else:
-            of = self.source.inputs, self.inputs, self.is_regression
-            before = rows_over_counts(self.source.operations[0], *of).place
+            before = rows_over_counts(self.source, self.inputs).place
             left = self.find(program.WeightedInputs).input
         counts = np.bincount(before, minlength=n), np.bincount(left, minlength=n)
         return {

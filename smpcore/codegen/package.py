@@ -100,12 +100,11 @@ class Package:
         A section is named "word, condition"; those of one word follow each other.
         """
         model, words = self.model, self.words
-        has_band = model.not_sure >= 0 if model.is_integer else bool(model.band)
         holds = {
             "any",
             "integers" if model.is_integer else "floats",
             "value" if model.is_regression else "classes",
-            "band" if has_band else "",
+            "band" if model.not_sure >= 0 else "",
             getattr(model.probability, "kind", ""),
         }
         found: dict[str, str] = {}

@@ -94,22 +94,21 @@ def _rounded_linear(
     accumulator: int | None,
 ) -> tuple[QuantModel, float]:
     """The model over these inputs, and how much of what its scores span can be off."""
-    given = compiled.inputs, inputs, compiled.is_regression
-    exact = rounding.rows_over_counts(compiled.operations[0], *given)
+    exact = rounding.rows_over_counts(compiled, inputs)
     if accumulator is None:
         accumulator = _enough(exact, inputs, width)
-    step, whole, bias = rounding.rounded(exact, width, accumulator)
+    step, whole = rounding.rounded(exact, width, accumulator)
     spans = [one.per_unit * (one.high - one.low) for one in inputs]
     spans = np.where(exact.level < 0, np.array(spans)[exact.place], 1.0)
     span = np.bincount(exact.row, np.abs(exact.weight) * spans)
-    lost = np.add(*_lost(exact, inputs, width, step * whole))
-    kept = whole != 0
+    lost = np.add(*_lost(exact, inputs, width, step * whole.weight))
+    kept = whole.weight != 0
     rows = program.WeightedInputs(
-        bias=bias,
-        start=np.searchsorted(exact.row[kept], np.arange(len(bias) + 1)),
+        bias=whole.bias,
+        start=np.searchsorted(exact.row[kept], np.arange(len(whole.bias) + 1)),
         input=exact.place[kept],
         level=exact.level[kept],
-        weight=whole[kept],
+        weight=whole.weight[kept],
     )
     made = QuantModel(
         operations=(rows,),
@@ -130,10 +129,10 @@ def _enough(exact: rounding.Rows, inputs: tuple[QuantInput, ...], width: int) ->
     if width > 8:
         return 32
     try:
-        step, weight, _ = rounding.rounded(exact, width, 16)
+        step, whole = rounding.rounded(exact, width, 16)
     except ExportError:
         return 32
-    from_weights, from_inputs = _lost(exact, inputs, width, step * weight)
+    from_weights, from_inputs = _lost(exact, inputs, width, step * whole.weight)
     return 16 if (from_weights <= from_inputs).all() else 32
 
 
@@ -203,9 +202,9 @@ def _rounded_similarities(
         compiled.find(program.Similarities),
     )
     exact = rounding.rows_over_similarities(sums)
-    step, whole, bias = rounding.rounded(exact, 16, 32)
+    step, whole = rounding.rounded(exact, 16, 32)
     weight = np.zeros((sums.n_anchors, sums.n_rows), dtype=np.int64)
-    weight[exact.place, exact.row] = whole
+    weight[exact.place, exact.row] = whole.weight
     used, first = (weight != 0).any(axis=1), int(exact.relative)
     weight, power = weight[used, first:], similarity.kind.power
     anchor, row = stored_terms(weight)
@@ -218,7 +217,7 @@ def _rounded_similarities(
                 exp2=FixedPointExp2.of(grid.features.per_unit**power),
             ),
             program.WeightedSums(
-                bias=bias,
+                bias=whole.bias,
                 start=np.searchsorted(anchor, np.arange(len(weight) + 1)),
                 row=row + first,
                 weight=weight[anchor, row],

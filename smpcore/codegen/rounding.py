@@ -39,9 +39,8 @@ is not bounded but computed there: both sides of it are real numbers that are kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import singledispatch
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,7 +48,7 @@ import numpy as np
 from smpcore.codegen import program
 from smpcore.codegen.arithmetic import HALVINGS, MOST_SCALE, ONE
 from smpcore.codegen.bounds import bounded
-from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
+from smpcore.codegen.inputs import QuantInput, container_ends
 from smpcore.codegen.names import shorten
 from smpcore.codegen.run import terms, whole_features
 from smpcore.errors import ExportError
@@ -70,69 +69,47 @@ class Rows:
     shift: float = 0.0
     relative: bool = False
 
-    def terms(self) -> Iterator[tuple[int, int, int, float]]:
-        """Row, input, level and weight of each term."""
-        columns = self.row, self.place, self.level, self.weight
-        return zip(*(column.tolist() for column in columns), strict=True)
+    def reach(self, cap: float) -> np.ndarray:
+        """Most that each row's score can reach in size, if no count exceeds a cap."""
+        most = np.where(self.level < 0, cap, 1.0) * np.abs(self.weight)
+        # At most one level of a category is there.
+        per_input = np.zeros((len(self.bias), int(self.place.max(initial=0)) + 1))
+        np.maximum.at(per_input, (self.row, self.place), most)
+        return per_input.sum(axis=1) + np.abs(self.bias)
 
 
-def rows_over_counts(
-    operation: program.WeightedInputs,
-    given: Sequence[CompiledInput],
-    inputs: Sequence[QuantInput],
-    is_regression: bool,
-) -> Rows:
-    """A linear model over the counts of its inputs."""
-    row, place, level = operation.row, operation.input, operation.level
-    weight = operation.weight.astype(np.float64)
+def rows_over_counts(source: Any, inputs: Sequence[QuantInput]) -> Rows:
+    """A linear model in floats over the counts of its inputs."""
+    (rows,) = source.operations
+    place, level = rows.input, rows.level
+    weight = rows.weight.astype(np.float64)
     zero, per_unit = np.array([(one.zero, one.per_unit) for one in inputs]).T
-    offset = np.array([entry.offset for entry in given])
+    offset = np.array([entry.offset for entry in source.inputs])
     number = level < 0
     at_zero = np.where(number, weight * (zero - offset)[place], 0.0)
-    bias = operation.bias + np.bincount(row, at_zero, operation.n_rows)
+    bias = rows.bias + np.bincount(rows.row, at_zero, rows.n_rows)
     weight = np.where(number, weight / per_unit[place], weight)
-    if is_regression:
-        return Rows(row, place, level, weight, bias)
-    return _centred(row, place, level, weight, bias)
+    found = Rows(rows.row, place, level, weight, bias)
+    return found if source.is_regression else _centred(found)
 
 
 def rows_over_similarities(operation: program.WeightedSums) -> Rows:
-    """Sums of similarities as rows over similarities in Q.15, see
-    `rows_over_counts`.
-    """
+    """Sums of similarities as rows over similarities in Q.15."""
     table = operation.mixing().astype(np.float64) / 2.0**15
     anchor, row = np.nonzero(table)
-    level = np.full(len(row), -1)
     bias = operation.bias.astype(np.float64)
-    return _centred(row, anchor, level, table[anchor, row], bias)
+    return _centred(Rows(row, anchor, 0 * row - 1, table[anchor, row], bias))
 
 
-def _centred(
-    row: np.ndarray,
-    place: np.ndarray,
-    level: np.ndarray,
-    weight: np.ndarray,
-    bias: np.ndarray,
-) -> Rows:
-    """Rows less their mean bias, or as a difference where there are two."""
-    if len(bias) == 2:
-        return difference(row, place, level, weight, bias)
-    shift = float(bias.mean())
-    return Rows(row, place, level, weight, bias - shift, shift)
-
-
-def difference(
-    row: np.ndarray,
-    place: np.ndarray,
-    level: np.ndarray,
-    weight: np.ndarray,
-    bias: np.ndarray,
-) -> Rows:
-    """Two rows as nothing and their difference, see `Rows` for the arguments."""
-    both, of_term = np.unique(
-        np.column_stack([place, level]), axis=0, return_inverse=True
-    )
-    signed = np.where(row == 1, weight, -weight)
+def _centred(rows: Rows) -> Rows:
+    """Rows less their mean bias; of two rows nothing and their difference."""
+    bias = rows.bias
+    if len(bias) != 2:
+        shift = float(bias.mean())
+        return replace(rows, bias=bias - shift, shift=shift)
+    places = np.column_stack([rows.place, rows.level])
+    both, of_term = np.unique(places, axis=0, return_inverse=True)
+    signed = np.where(rows.row == 1, rows.weight, -rows.weight)
     total = np.bincount(of_term.ravel(), signed, len(both))
     kept = total != 0
     return Rows(
@@ -144,42 +121,32 @@ def difference(
     )
 
 
-def largest(rows: Rows, weight: np.ndarray, bias: np.ndarray, cap: float) -> np.ndarray:
-    """Most that each row's score can reach in size, if no count exceeds a cap."""
-    most = np.where(rows.level < 0, cap, 1.0) * np.abs(weight)
-    # At most one level of a category is there.
-    per_input = np.zeros((len(bias), int(rows.place.max(initial=0)) + 1))
-    np.maximum.at(per_input, (rows.row, rows.place), most)
-    return per_input.sum(axis=1) + np.abs(bias)
-
-
-def rounded(
-    exact: Rows, width: int, accumulator: int
-) -> tuple[float, np.ndarray, np.ndarray]:
-    """Step, weights and biases: of some steps near the least possible, the best."""
+def rounded(exact: Rows, width: int, accumulator: int) -> tuple[float, Rows]:
+    """Step and whole rows: of some steps near the least possible, the best."""
     limit, cap = 2 ** (accumulator - 1) - 1, 2.0 ** (width - 1)
     number = exact.level < 0
     heaviest = np.where(number, cap - 1, limit)
     least = max(
-        float(largest(exact, exact.weight, exact.bias, cap).max() / limit),
+        float(exact.reach(cap).max() / limit),
         float((np.abs(exact.weight) / heaviest).max(initial=0.0)),
     )
     best, least_loss = None, np.inf
     for step in least * 2.0 ** (np.arange(STEPS) / STEPS):
         weight, bias = np.round(exact.weight / step), np.round(exact.bias / step)
+        whole = replace(exact, weight=weight, bias=bias)
         lost = np.abs(step * weight - exact.weight) * np.where(number, cap, 1.0)
         loss = np.bincount(exact.row, lost, len(bias)).max()
-        fits = (np.abs(weight) <= heaviest).all()
-        fits = fits and (largest(exact, weight, bias, cap) <= limit).all()
+        fits = (np.abs(weight) <= heaviest).all() and (whole.reach(cap) <= limit).all()
         if fits and weight.any() and loss < least_loss:
-            best, least_loss = (float(step), weight, bias), loss
+            best, least_loss = (float(step), whole), loss
     if best is None:
         raise ExportError(
             f"{accumulator} bits cannot hold sums of {len(exact.weight)} weights as "
             "uneven as those of this model; choose a wider number format."
         )
-    step, weight, bias = best
-    return step, weight.astype(np.int64), bias.astype(np.int64)
+    step, whole = best
+    numbers = {n: getattr(whole, n).astype(np.int64) for n in ("weight", "bias")}
+    return step, replace(whole, **numbers)
 
 
 #: Rounding may move a similarity by a twentieth or so, this many halvings, not more.
@@ -358,7 +325,8 @@ def check_steps(
 
 def integer_bounds(quant: Any, rows: np.ndarray) -> np.ndarray:
     """How far each integer score can be from the float64 model's, at most."""
-    bounds = _from_rounding(quant.operations[0], quant, rows)
+    is_linear = quant.find(program.WeightedInputs)
+    bounds = (_rounded_rows if is_linear else _rounded_sums)(quant, rows)
     # Of the float32 numbers that were rounded here, and of this sum itself.
     from_float = quant.source.row_bounds(rows)
     if quant.relative:
@@ -370,38 +338,29 @@ def row_reach(quant: Any) -> np.ndarray:
     """What each row cannot pass; of linear rows attained by some bits."""
     if sums := quant.find(program.WeightedSums):
         return np.abs(sums.mixing()).sum(axis=0) * ONE + np.abs(sums.bias)
-    first = quant.operations[0]
+    (first,) = quant.operations
     whole = Rows(first.row, first.input, first.level, first.weight, first.bias)
-    return largest(whole, first.weight, first.bias, 2.0 ** (quant.width - 1))
+    return whole.reach(2.0 ** (quant.width - 1))
 
 
-@singledispatch
-def _from_rounding(
-    first: program.Operation, quant: Any, rows: np.ndarray
-) -> np.ndarray:
-    """Bounds of what rounding to integers changes, by the first operation."""
-    raise NotImplementedError(type(first).__name__)
-
-
-@_from_rounding.register
-def _(first: program.WeightedInputs, quant: Any, rows: np.ndarray) -> np.ndarray:
-    source, integers = quant.source, quant.quantise(rows)
-    rounding = np.column_stack(
-        [
-            one.rounding(one.given.filled(x), quant.width)
-            for one, x in zip(quant.inputs, rows.T, strict=True)
-        ]
+def _input_rounding(quant: Any, rows: np.ndarray) -> np.ndarray:
+    """How far the integer of each input is off, in counts."""
+    pairs = zip(quant.inputs, rows.T, strict=True)
+    return np.column_stack(
+        [one.rounding(one.given.filled(x), quant.width) for one, x in pairs]
     )
-    exact = rows_over_counts(
-        source.operations[0], source.inputs, quant.inputs, quant.is_regression
-    )
-    whole = {
-        (row, place, level): int(weight)
-        for row in range(first.n_rows)
-        for place, level, weight in first.terms(row)
-    }
+
+
+def _rounded_rows(quant: Any, rows: np.ndarray) -> np.ndarray:
+    """Bounds of what rounding changes in linear rows."""
+    first, integers = quant.find(program.WeightedInputs), quant.quantise(rows)
+    rounding = _input_rounding(quant, rows)
+    exact = rows_over_counts(quant.source, quant.inputs)
+    terms_of_rows = zip(first.row, first.input, first.level, strict=True)
+    whole = dict(zip(terms_of_rows, first.weight.tolist(), strict=True))
     bounds = np.tile(np.abs(quant.step * first.bias - exact.bias), (len(rows), 1))
-    for row, place, level, weight in exact.terms():
+    columns = exact.row, exact.place, exact.level, exact.weight.tolist()
+    for row, place, level, weight in zip(*columns, strict=True):
         q = integers[:, place]
         size = np.abs(q) if level < 0 else q == level
         off = abs(quant.step * whole.get((row, place, level), 0) - weight)
@@ -409,8 +368,9 @@ def _(first: program.WeightedInputs, quant: Any, rows: np.ndarray) -> np.ndarray
     return bounds * (1 + 1e-12)
 
 
-@_from_rounding.register
-def _(first: program.FixedPointFeatures, quant: Any, rows: np.ndarray) -> np.ndarray:
+def _rounded_sums(quant: Any, rows: np.ndarray) -> np.ndarray:
+    """Bounds of what rounding changes in sums of similarities."""
+    first = quant.find(program.FixedPointFeatures)
     source, sums = quant.source, quant.find(program.WeightedSums)
     power = quant.find(program.FixedPointSimilarities).power
     real = bounded(source, rows, until=program.Similarities).values.T
@@ -464,12 +424,6 @@ def _off_grid(
     whole = (first.factor[:, None] * count + first.origin[:, None]) / scale - 0.5
     exact = slope * count + base - zero
     wrong = (0.5 + np.abs(whole - first.per_unit * exact)) / first.per_unit
-    for feature, (place, level) in enumerate(
-        zip(first.input, first.level, strict=True)
-    ):
-        one, x = quant.inputs[place], rows[:, place]
-        if level < 0:
-            rounding = one.rounding(one.given.filled(x), quant.width)
-            wrong[feature] += slope[feature, 0] * rounding
+    wrong += slope * _input_rounding(quant, rows)[:, first.input].T
     # Both sides are clipped to the grid.
     return np.minimum(wrong, first.top / first.per_unit)

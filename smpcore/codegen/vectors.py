@@ -422,7 +422,7 @@ def test_vectors(
         raise ExportError(f"n={n} should be from 1 to {MAX_VECTORS}.")
     whole = model.is_integer
     compiled = model.source if whole else model
-    n = min(n, most_rows(len(compiled.inputs), model.width // 8 if whole else 4))
+    n = min(n, most_rows(len(compiled.inputs), model.types[0].itemsize))
     raw = sample(compiled, max(256, n), seed)
     if whole:
         given, drawn = model.quantise, model.quantise(raw)
@@ -437,11 +437,9 @@ def test_vectors(
         random[1::2] = np.random.default_rng(seed).integers(
             least, most + 1, random[1::2].shape
         )
-        kinds = f"int{model.width}", f"int{model.accumulator}"
     else:
         given, drawn = to_float32, raw
         near, random = _between(model, drawn), drawn
-        kinds = "float32", "float32"
     real = [] if rows is None else _each_class(model, given(rows), -(-n // 3))
     groups = {
         "real": real,
@@ -453,9 +451,10 @@ def test_vectors(
     # Every prototype of an integer model has a corner: those come first.
     n_corners = n // 2 if whole else 0
     tried, why = _chosen(groups, n, n_corners, "int64" if whole else "float32")
+    type_of_input, type_of_score = model.types
     return TestVectors(
-        rows=tried.astype(kinds[0]),
-        scores=model.scores(tried).astype(kinds[1]),
+        rows=tried.astype(type_of_input),
+        scores=model.scores(tried).astype(type_of_score),
         winners=model.winners(tried),
         kinds=why,
         source=source if "real" in why else "",
@@ -636,7 +635,7 @@ def conversions(quant: QuantModel) -> Conversions:
     # Half as many bytes as the test vectors: an AVR has room for both and the model.
     n = most_rows(len(columns), 2 * (np.float32().itemsize + quant.width // 8))
     values = np.column_stack(columns)[:n].astype(np.float32)
-    integers = quant.quantise(values).astype(f"int{quant.width}")
+    integers = quant.quantise(values).astype(quant.types[0])
     return Conversions(values, integers, kinds[:n])
 
 

@@ -190,16 +190,14 @@ def constants_of_answer(model: Any) -> Constants:
     """How scores become an answer."""
     whole = model.is_integer
     if model.is_regression:
-        shift = model.shift if whole else 0.0
-        return {"STEP": float(model.step), "SHIFT": float(shift)}
-    not_sure = np.float32(model.band) if not whole and model.band else -1
+        return {"STEP": float(model.step), "SHIFT": float(model.shift)}
     return {
         "OWNER": model.prototype_labels,
         # Of integers there always is a score.
         "LOWEST": int(np.iinfo(np.int32).min) if whole else LOWEST,
         "FALLBACK": 0 if whole else model.fallback,
         "TIE": model.tie if whole else np.float32(model.tie),
-        "NOT_SURE": model.not_sure if whole else not_sure,
+        "NOT_SURE": model.not_sure,
     }
 
 

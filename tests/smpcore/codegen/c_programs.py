@@ -16,6 +16,7 @@ from smpcore import codegen
 from smpcore.codegen import emit_c99, sample
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import SparseCode
+from smpcore.codegen.targets.c99.common import c_type
 from smpcore.codegen.targets.c99.source import MAX_MASK, training_ranges
 from smpcore.codegen.vectors import discriminating_inputs, saturating_row
 from tests.smpcore.codegen.toolchain import run, write
@@ -87,9 +88,8 @@ class Case(NamedTuple):
 
 def case(model: Any, rows: np.ndarray, values: np.ndarray | None = None) -> Case:
     """A model with rows in the types of its C."""
-    kind = f"int{model.width}" if model.is_integer else "float32"
     with np.errstate(over="ignore"):
-        rows = np.asarray(rows).astype(kind)
+        rows = np.asarray(rows).astype(model.types[0])
         values = np.float32(rows if values is None else values)
     return Case(model, rows, values)
 
@@ -148,14 +148,10 @@ def _bytes(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(values).view(np.uint8).reshape(len(values), -1)
 
 
-def c_type(kind: np.dtype) -> str:
-    return "float" if kind.kind == "f" else f"{kind}_t"
-
-
 def _fields(model: Any, p: str) -> Iterator[tuple[str, str, tuple[int, ...], str]]:
     """Name, type and shape of all that a model tells of a row, and how C gives it."""
     n, classes, array = len(model.inputs), model.n_outputs, "put({0}, sizeof {0});"
-    score = f"int{model.accumulator}" if model.is_integer else "float32"
+    score = str(model.types[1])
     give = f"{p}_scores(x, scores);"
     if model.is_regression:
         give = f"scores[0] = {p}_predict(x);"
@@ -164,7 +160,7 @@ def _fields(model: Any, p: str) -> Iterator[tuple[str, str, tuple[int, ...], str
     if not model.is_regression:
         margin = f"u{score}" if model.is_integer else score
         numbers |= {"predict": "uint32", "margin": margin}
-        if model.not_sure >= 0 if model.is_integer else model.band:
+        if model.not_sure >= 0:
             numbers["sure"] = "uint8"
     if model.probability and classes == 2:
         numbers["probability"] = "uint16"
@@ -174,7 +170,7 @@ def _fields(model: Any, p: str) -> Iterator[tuple[str, str, tuple[int, ...], str
     if model.is_integer:
         numbers["saturated"] = "uint32"
         give = f"{p}_quantise(values, quantised);" + array.format("quantised")
-        yield "quantise", f"int{model.width}", (n,), give
+        yield "quantise", str(model.types[0]), (n,), give
     for name, kind in numbers.items():
         yield name, kind, (), f"PUT({c_type(np.dtype(kind))}, {p}_{name}(x));"
     more = ", outside" if n > MAX_MASK else ""
@@ -203,9 +199,8 @@ def expected(case: Case) -> dict[str, np.ndarray]:
     if not model.is_regression:
         with np.errstate(invalid="ignore", over="ignore"):
             margin = model.margins(given)
-        band = model.not_sure if model.is_integer else np.float32(model.band)
         told |= {"predict": model.winners(given), "margin": margin}
-        told["sure"] = margin > band
+        told["sure"] = margin > model.not_sure
     if model.probability:
         told["probability"] = model.probability.of_scores(scores)
     return told

@@ -82,18 +82,16 @@ def compare(answers, models):
         _equal(found["row_scores"], model.row_scores(rows))
         scores = model.scores(rows)
         if model.is_regression:
-            shift = model.shift if model.is_integer else 0.0
             _equal(found["predict"], scores)
-            _equal(found["value"], scores * float(model.step) + shift)
+            _equal(found["value"], scores * float(model.step) + model.shift)
             continue
         _equal(found["scores"], scores)
         _equal(found["predict"], model.winners(rows))
         with np.errstate(invalid="ignore", over="ignore"):
             margins = model.margins(rows)
         _equal(found["margin"], margins)
-        band = model.not_sure if model.is_integer else np.float32(model.band or -1)
         has_score = (scores > LOWEST).any(axis=1)
-        _equal(found["sure"], has_score & (margins > band))
+        _equal(found["sure"], has_score & (margins > model.not_sure))
         for name in found.keys() & {"probability", "probabilities"}:
             _equal(found[name], model.probability.of_scores(scores))
 

@@ -8,7 +8,7 @@ import pytest
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, measure
-from smpcore.chips.programs import NOT_DUE, numbers, taken_type
+from smpcore.chips.programs import NOT_DUE, taken_type
 from smpcore.codegen import (
     TARGETS,
     SensorRange,
@@ -17,9 +17,10 @@ from smpcore.codegen import (
     emit_stream,
     quantise,
 )
+from smpcore.codegen.targets.c99.common import c_type
 from smpcore.datasets.columns import cells
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.c_programs import Part, answers_of, c_type
+from tests.smpcore.codegen.c_programs import Part, answers_of
 from tests.smpcore.codegen.models import one_value, random_linear
 from tests.smpcore.codegen.toolchain import (
     SANITIZE,
@@ -89,7 +90,7 @@ SHAPES = [(40, 40), (40, 39), (40, 20), (40, 13), (40, 1), (7, 3), (1, 1), (300,
 
 def _part(place, model, stream, samples):
     """Give a stream a sample at a time, take answer and inputs of each window."""
-    (given, score), p = numbers(model), f"m{place}"
+    (given, score), p = model.types, f"m{place}"
     words = {"name": p, "M": p.upper(), "convert": "memcpy(x, sample, sizeof x)"}
     if stream.width(model):
         words["convert"] = f"{p}_stream_quantise(sample, x)"

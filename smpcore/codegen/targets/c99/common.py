@@ -56,9 +56,7 @@ class Source:
     def __init__(self, model: Any, prefix: str, tables: Tables) -> None:
         self.model, self.prefix, self.tables = model, prefix, tables
         self.m, self.index = prefix.upper(), class_type(model)
-        self.number = self.score = "float"
-        if model.is_integer:
-            self.number, self.score = f"int{model.width}_t", f"int{model.accumulator}_t"
+        self.number, self.score = map(c_type, model.types)
         self.x = f"const {self.number} x[{self.m}_N]"
         self.words = {
             "name": prefix,
@@ -80,7 +78,7 @@ class Source:
 
     def type(self, name: str) -> str:
         """C type of a table's entries."""
-        return _c_type(self.tables[name])
+        return c_type(self.tables[name].dtype)
 
     def fetch(self, name: str, place: str) -> str:
         """Read one entry of a table."""
@@ -117,14 +115,15 @@ class Source:
             for i in range(start, end, per_line)
         ]
         size = f"{self.prefix}_{name}[{n}] {self.m}_CONST"
-        head = f"static const {_c_type(values)} {size} = {{"
+        head = f"static const {c_type(values.dtype)} {size} = {{"
         if len(rows) == 1 and len(head) + len(rows[0]) < 80:
             return f"{head}{rows[0]}}};\n"
         return head + "\n    " + ",\n    ".join(rows) + "};\n"
 
 
-def _c_type(table: np.ndarray) -> str:
-    return "float" if table.dtype.kind == "f" else f"{table.dtype}_t"
+def c_type(kind: np.dtype) -> str:
+    """C type of numbers of this type."""
+    return "float" if kind.kind == "f" else f"{kind}_t"
 
 
 def _word(table: np.ndarray) -> str:
@@ -310,12 +309,11 @@ def _predict(c: Source, words: dict[str, str]) -> str:
 
 def margin_words(c: Source) -> dict[str, str]:
     """Type of a margin; the largest that is "not sure", empty without such a band."""
-    if not c.model.is_integer:
-        band = c_float(c.model.band) if c.model.band else ""
-        return {"margin": c.score, "band": band}
+    whole, band = c.model.is_integer, c.model.not_sure
+    literal = f"{band}UL" if whole else c_float(band)
     # Unsigned: the difference of two scores may need the sign bit.
-    band = "" if c.model.not_sure < 0 else f"{c.model.not_sure}UL"
-    return {"margin": f"u{c.score}", "band": band}
+    margin = f"u{c.score}" if whole else c.score
+    return {"margin": margin, "band": literal if band >= 0 else ""}
 
 
 def _margin(c: Source) -> str:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.codegen.arithmetic import to_float32
 from smpcore.codegen.constants import Tables, has_tables
 from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
@@ -237,10 +236,8 @@ def training_ranges(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Least and largest value of each input in training, as generated code takes it."""
     entries = model.source.inputs
     ends = np.array([[entry.low, entry.high] for entry in entries]).T
-    if model.is_integer:
-        low, high = model.quantise(ends).astype(f"int{model.width}")
-    else:
-        low, high = to_float32(ends)
+    with np.errstate(over="ignore"):
+        low, high = model.to_inputs(ends).astype(model.types[0])
     return low, high
 
 
