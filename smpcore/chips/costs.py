@@ -12,7 +12,6 @@ from smpcore.chips.programs import (
     Chip,
     available,
     measure,
-    taken_type,
 )
 from smpcore.codegen import (
     CompiledModel,
@@ -21,6 +20,7 @@ from smpcore.codegen import (
     estimated,
     test_vectors,
 )
+from smpcore.codegen.targets.c99.stream import needs_conversion, taken_type
 from smpcore.errors import ExportError
 
 #: Rows that a simulated chip predicts.
@@ -94,27 +94,6 @@ class ChipCosts:
 
     alone: PredictionCost
     linked: PredictionCost
-
-
-def needs_conversion(
-    model: CompiledModel | QuantModel, stream: Stream | None = None
-) -> bool:
-    """Whether a program has to turn floats into integers before it calls the model.
-
-    Parameters
-    ----------
-    model : CompiledModel or QuantModel
-        Model in one number format.
-    stream : Stream, optional
-        How its samples come.
-
-    Returns
-    -------
-    bool
-    """
-    if stream and stream.width(model):
-        return not all(one.is_itself for one in stream.samples(model))
-    return isinstance(model, QuantModel) and model.converts
 
 
 def estimate_costs(model: CompiledModel | QuantModel) -> dict[str, ChipCosts]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from smpcore.codegen import CompiledModel, QuantModel, Stream, emit_c99, emit_stream
 from smpcore.codegen.targets.c99.common import c_type, class_type
+from smpcore.codegen.targets.c99.stream import taken_type
 from smpcore.errors import ExportError
 
 HERE = Path(__file__).parent
@@ -196,12 +197,6 @@ def write(
         types |= {"STREAM": "1", "WINDOW": given}
     flags = [f"-D{name}={kind}" for name, kind in types.items()]
     return flags, [name for name in files if name.endswith(".c")]
-
-
-def taken_type(model: CompiledModel | QuantModel, stream: Stream | None) -> np.dtype:
-    """Type of an input, or of a value of a sample."""
-    width = stream and stream.width(model)
-    return np.dtype(f"int{width}") if width else model.types[0]
 
 
 class ChipProgram(NamedTuple):

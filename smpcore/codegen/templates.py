@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +54,24 @@ def sections(path: str) -> dict[str, str]:
     """Text of each section of a template, by its name."""
     parts = re.split(r"^@@ (.+)\n", _text(_ROOT / path), flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def chosen(
+    path: str, words: Mapping[str, object], holds: Collection[str]
+) -> dict[str, object]:
+    """The words, and those that a template has of what holds.
+
+    A section is named "word, condition condition ...". Those of one word follow each
+    other, and words of earlier sections may stand in them.
+    """
+    named = {name: name.partition(", ") for name in sections(path)}
+    found: dict[str, str] = {}
+    words = {**dict.fromkeys((word for word, *_ in named.values()), ""), **words}
+    for name, (word, _, conditions) in named.items():
+        if {*conditions.split()} <= {*holds}:
+            text = section(path, name, {**words, **found}).removesuffix("\n")
+            found[word] = found.get(word, "") + text
+    return {**words, **found}
 
 
 def section(path: str, name: str, words: Mapping[str, object]) -> str:

@@ -78,7 +78,7 @@ def test_the_readme_says_what_matters(mixed, random_model):
         "| test set opened | 2 |",
         r"| 0 | \`ok\` |",
         "| `MDL_IN_SIZE_CM` | size, cm | 1",
-        "`MDL_IS_SEX_FEMALE` female, `MDL_IS_SEX_MALE` male | no level (-1) |",
+        "`MDL_IS_SEX_FEMALE` female, `MDL_IS_SEX_MALE` male | no level (-1), as",
         "whole numbers",
     ):
         assert words in text

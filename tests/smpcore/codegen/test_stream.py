@@ -8,7 +8,7 @@ import pytest
 
 from smpcore import codegen
 from smpcore.chips import CHIPS, measure
-from smpcore.chips.programs import NOT_DUE, taken_type
+from smpcore.chips.programs import NOT_DUE
 from smpcore.codegen import (
     TARGETS,
     SensorRange,
@@ -18,6 +18,7 @@ from smpcore.codegen import (
     quantise,
 )
 from smpcore.codegen.targets.c99.common import c_type
+from smpcore.codegen.targets.c99.stream import taken_type
 from smpcore.datasets.columns import cells
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import Part, answers_of

@@ -10,14 +10,8 @@ import re
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.codegen.names import c_float
 from smpcore.codegen.package import Files, Package
-from smpcore.codegen.targets.c99.packaging import (
-    library,
-    prediction,
-    value_in_units,
-    when_due,
-    words_of_c,
-)
-from smpcore.codegen.templates import section
+from smpcore.codegen.targets.c99.packaging import library, words_of_c
+from smpcore.codegen.templates import chosen
 
 
 def arduino(package: Package) -> Files:
@@ -29,41 +23,13 @@ def arduino(package: Package) -> Files:
 
 def words_of_sketches(package: Package) -> dict[str, str]:
     """Words of the sketches, and of the page about them."""
-    model, name, whole = package.model, package.name, package.model.is_integer
     entries = package.model.source.inputs
     words = words_of_c(package)
     words |= {
         "inputs": "\n".join(_input(entry, words["M"]) for entry in entries),
         "row": _wrapped([c_float(_middle(entry)).rstrip("f") for entry in entries]),
-        "x": "x" if whole else "values",
-        "digits": "" if whole else ", 6",
     }
-    if model.is_regression:
-        value = f"{name}_predict({words['x']})"
-        words["value"] = value_in_units(package, value)
-    else:
-        # On an AVR a label lies in flash, where `puts` does not look for it.
-        label = f"{name}_label({prediction(package)})"
-        line = f"Serial.println((const __FlashStringHelper *){label});"
-        words["answer"] = when_due(package, line)
-    words["sure"] = _part("sure", words) if package.model.source.band else ""
-    words["convert"] = _part("convert", words) if whole else ""
-    words["outside"] = _part("outside", words) if whole else ""
-    words["print"] = _part("value" if model.is_regression else "class", words)
-    tests = [("selftest", "selftest", "VECTORS")]
-    if whole:
-        tests.append(("conversion", "selftest_quantise", "CONVERSIONS"))
-    if package.stream:
-        tests.append(("stream", "selftest_stream", "WINDOWS"))
-    words["self_tests"] = "".join(
-        _part("test", words | {"title": title, "function": function, "total": total})
-        for title, function, total in tests
-    )
-    return words
-
-
-def _part(name: str, words: dict[str, str]) -> str:
-    return section("arduino/parts.in", name, words)
+    return chosen("arduino/parts.in", words, package.holds)
 
 
 def _middle(entry: CompiledInput) -> float:

@@ -18,6 +18,7 @@ from smpcore.codegen.names import identifier, shorten
 from smpcore.codegen.targets.c99.common import (
     FLOAT_RULES,
     Source,
+    c_type,
     head,
     preamble,
     unsigned,
@@ -203,6 +204,31 @@ class Stream:
         return samples
 
 
+def taken_type(model: Any, stream: Stream | None) -> np.dtype:
+    """Type of an input, or of a value of a sample."""
+    width = stream and stream.width(model)
+    return np.dtype(f"int{width}") if width else model.types[0]
+
+
+def needs_conversion(model: Any, stream: Stream | None = None) -> bool:
+    """Whether a program has to turn floats into integers before it calls the model.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+        Model in one number format.
+    stream : Stream, optional
+        How its samples come.
+
+    Returns
+    -------
+    bool
+    """
+    if stream and stream.width(model):
+        return not all(one.is_itself for one in stream.samples(model))
+    return model.is_integer and model.converts
+
+
 def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
     """Write the files of a model, and those of its stream.
 
@@ -230,7 +256,7 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
         "M": prefix.upper(),
         "head": head(model, prefix),
         "input": c.number,
-        "sample": f"int{width}_t" if width else c.number,
+        "sample": c_type(taken_type(model, stream)),
         "answer": c.score if model.is_regression else c.index,
         "n_channels": len(samples),
         "n_times": stream.n_times,
