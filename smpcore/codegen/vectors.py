@@ -7,6 +7,7 @@ and numbers that try how inputs become integers.
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -84,15 +85,13 @@ def _corners(model: Any) -> Iterator[np.ndarray]:
 
 def _ends(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Lowest and highest value of each input; of a category its levels."""
-    if not model.is_integer:
-        spans = [(entry.low, entry.high) for entry in model.inputs]
-    else:
-        levels = [(0, len(one.given.levels) - 1) for one in model.inputs]
-        numbers = container_ends(model.width)
-        pairs = zip(model.inputs, levels, strict=True)
-        spans = [numbers if one.is_number else span for one, span in pairs]
+    spans = [(entry.low, entry.high) for entry in model.source.inputs]
     low, high = np.array(spans).T
-    return low, high
+    if not model.is_integer:
+        return low, high
+    numbers = [one.is_number for one in model.inputs]
+    ends = zip(container_ends(model.width), (low, high), strict=True)
+    return tuple(np.where(numbers, end, level).astype(np.int64) for end, level in ends)
 
 
 def _among_anchors(model: Any, drawn: np.ndarray) -> Iterator[np.ndarray]:
@@ -265,35 +264,48 @@ def _candidates(
 _BESIDE = 3
 #: Rows tried around all boundaries together.
 _TRIED = 4096
+# A float32 has 24 bits; inputs near zero have a few more to walk.
+_HALVINGS = 40
 
 
-def neighbours(
-    quant: QuantModel, drawn: np.ndarray, n_pairs: int
-) -> dict[str, list[np.ndarray]]:
-    """Rows one count apart with different labels, and rows with scores within `tie`."""
-    if quant.is_regression:
+def neighbours(model: Any, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:
+    """Rows beside each other with different labels, and rows with scores within `tie`.
+
+    Integers are a count apart in one input, floats as near as floats are.
+    """
+    if model.is_regression:
         return {}
-    left, right = np.roll(drawn, 1, axis=0), drawn.copy()
-    fixed = [not one.is_number for one in quant.inputs]
+    whole = model.is_integer
+    right = drawn.copy() if whole else to_float32(drawn)
+    left = np.roll(right, 1, axis=0)
+    fixed = [entry.kind == "category" for entry in model.source.inputs]
     right[:, fixed] = left[:, fixed]
-    differ = np.flatnonzero(quant.winners(left) != quant.winners(right))[:n_pairs]
+    differ = np.flatnonzero(model.winners(left) != model.winners(right))[:MAX_VECTORS]
     left, right = left[differ], right[differ]
-    start, ties = quant.winners(left), []
-    for _ in range(quant.width + 1):
-        middle = (left + right) // 2
-        same = (quant.winners(middle) == start)[:, None]
-        ties += list(middle[quant.margins(middle) <= quant.tie])
+    start, ties, untied = model.winners(left), [], np.ones(len(left), dtype=bool)
+    for _ in range(model.width + 1 if whole else _HALVINGS):
+        middle = (left + right) // 2 if whole else left + (right - left) / 2
+        same = (model.winners(middle) == start)[:, None]
+        near = model.margins(middle) <= model.tie
+        ties += list(middle[near & untied])
+        untied &= whole | ~near  # the first tie of floats, of which there are many
         left, right = np.where(same, middle, left), np.where(same, right, middle)
-    left, right = _one_input_apart(quant, left, right, start)
+    if whole:
+        left, right = _one_input_apart(model, left, right, start)
     pairs = np.stack([left, right], axis=1).reshape(-1, drawn.shape[1])
-    if len(pairs):  # rows a few counts beside those of the pairs
-        numbers = np.array([one.is_number for one in quant.inputs])
-        near = np.repeat(pairs, -(-_TRIED // len(pairs)), axis=0)[:_TRIED]
-        random = np.random.default_rng(0).integers(-_BESIDE, _BESIDE + 1, near.shape)
-        moved = np.clip(near + random * numbers, *container_ends(quant.width))
-        near = np.where(numbers, moved, near)
-        ties += list(near[quant.margins(near) <= quant.tie])
+    if whole and len(pairs):
+        ties += _ties_beside(model, pairs)
     return {"boundary": list(pairs), "tie": ties}
+
+
+def _ties_beside(quant: QuantModel, pairs: np.ndarray) -> list[np.ndarray]:
+    """Rows with scores within `tie` a few counts beside those of pairs."""
+    numbers = np.array([one.is_number for one in quant.inputs])
+    near = np.repeat(pairs, -(-_TRIED // len(pairs)), axis=0)[:_TRIED]
+    random = np.random.default_rng(0).integers(-_BESIDE, _BESIDE + 1, near.shape)
+    moved = np.clip(near + random * numbers, *container_ends(quant.width))
+    near = np.where(numbers, moved, near)
+    return list(near[quant.margins(near) <= quant.tie])
 
 
 def _one_input_apart(
@@ -319,9 +331,6 @@ MAX_VECTORS = 64
 
 #: Most bytes of their inputs: an AVR has 32 kB, and 32,767 bytes in one table.
 MAX_BYTES = 2**14
-
-# A float32 has 24 bits; inputs near zero have a few more to walk.
-_HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -430,7 +439,7 @@ def test_vectors(
         chosen = list(
             itertools.islice(discriminating_inputs(model, drawn), MAX_VECTORS)
         )
-        near = neighbours(model, np.vstack([chosen, drawn]), MAX_VECTORS)
+        near = neighbours(model, np.vstack([chosen, drawn]))
         # Rows inside the ranges, and between them rows of any bits.
         least, most = container_ends(model.width)
         random = drawn.copy()
@@ -439,7 +448,7 @@ def test_vectors(
         )
     else:
         given, drawn = to_float32, raw
-        near, random = _between(model, drawn), drawn
+        near, random = neighbours(model, drawn), drawn
     real = [] if rows is None else _each_class(model, given(rows), -(-n // 3))
     groups = {
         "real": real,
@@ -530,32 +539,9 @@ def _missing(
     return np.array(rows).reshape(-1, len(inputs))
 
 
-def _between(compiled: CompiledModel, drawn: np.ndarray) -> dict[str, list[np.ndarray]]:
-    """Neighbouring float32 rows with different labels, and rows with tied scores."""
-    if compiled.is_regression:
-        return {}
-    right = to_float32(drawn)
-    left = np.roll(right, 1, axis=0)
-    fixed = [entry.kind == "category" for entry in compiled.inputs]
-    right[:, fixed] = left[:, fixed]
-    differ = np.flatnonzero(compiled.winners(left) != compiled.winners(right))
-    left, right = left[differ[:MAX_VECTORS]], right[differ[:MAX_VECTORS]]
-    start = compiled.winners(left)
-    ties: dict[int, np.ndarray] = {}
-    for _ in range(_HALVINGS):
-        middle = left + (right - left) / 2
-        same = (compiled.winners(middle) == start)[:, None]
-        near = compiled.margins(middle) <= np.float32(compiled.tie)
-        for pair in np.flatnonzero(near):
-            ties.setdefault(int(pair), middle[pair])
-        left, right = np.where(same, middle, left), np.where(same, right, middle)
-    pairs = np.stack([left, right], axis=1).reshape(-1, drawn.shape[1])
-    return {"boundary": list(pairs), "tie": list(ties.values())}
-
-
 _MOST = np.finfo(np.float32).max
-#: Bits of a float32: as many halvings find any one of them.
-_BITS = 32
+#: Place of the largest float32 among all of them, the neighbour of 0 being 1.
+_INFINITE = int(np.float32(np.inf).view(np.int32))
 
 
 class CountConversion(NamedTuple):
@@ -640,28 +626,23 @@ def conversions(quant: QuantModel) -> Conversions:
 
 
 def _numbers(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
-    over = _first_floats(one, width, integers)
+    over = np.array([_first_float(one, width, n) for n in integers.tolist()])
     pairs = np.column_stack([np.nextafter(over, np.float32(-np.inf)), over])
     ends_of_range = np.float32([one.low, one.high, one.zero])
     outside = np.float32([-_MOST, _MOST, -np.inf, np.inf, -0.0])
     return np.concatenate([[np.nan], ends_of_range, outside, pairs.ravel()])
 
 
-def _first_floats(one: QuantInput, width: int, integers: np.ndarray) -> np.ndarray:
-    """Smallest float32 numbers that become at least these integers."""
-    # The place of a float32 among all of them, the neighbour of 0 being 1.
-    high = np.full(len(integers), int(np.float32(np.inf).view(np.int32)))
-    low = -high
-    for _ in range(_BITS):
-        middle = (low + high) // 2
-        reached = one.quantise(_float(middle), width) >= integers
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    return _float(high)
+def _first_float(one: QuantInput, width: int, integer: int) -> np.float32:
+    """Smallest float32 number that becomes at least an integer."""
+    places = range(-_INFINITE, _INFINITE)
+    first = bisect_left(places, integer, key=lambda n: one.quantise(_float(n), width))
+    return _float(first - _INFINITE)
 
 
-def _float(places: np.ndarray) -> np.ndarray:
-    size = np.abs(places).astype(np.int32).view(np.float32)
-    return np.where(places < 0, -size, size)
+def _float(place: int) -> np.float32:
+    size = np.int32(abs(place)).view(np.float32)
+    return -size if place < 0 else size
 
 
 def _levels(one: QuantInput) -> np.ndarray:

@@ -130,8 +130,8 @@ def test_vectors_of_integers_try_every_kind_of_row(quant, mixed):
 
 def test_boundary_rows_have_a_neighbour_with_another_label(quant):
     drawn = quant.quantise(sample(quant.source, 256))
-    rows = np.array(neighbours(quant, drawn, 16)["boundary"])
-    assert len(rows) == 32
+    rows = np.array(neighbours(quant, drawn)["boundary"])
+    assert len(rows) >= 32
     assert (np.abs(rows[::2] - rows[1::2]).sum(axis=1) == 1).all()
     assert (quant.winners(rows[::2]) != quant.winners(rows[1::2])).all()
     found = codegen.test_vectors(quant, n=64)
