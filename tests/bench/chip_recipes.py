@@ -32,9 +32,9 @@ from smpcore.codegen import (
 )
 from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import SmpcoreError
-from smpcore.model import PrototypeModel
 from smpcore.similarity import Similarity
 from tests.bench.chip_data import Rows
+from tests.smpcore.codegen.models import kernel_model
 
 #: Limits that the candidates are chosen for; of a Cortex-M in instructions.
 FLASH = tuple(2**n * size // 4 for n in range(7, 14) for size in (4, 6))  # 128, 192 ...
@@ -257,8 +257,10 @@ def l1_model(rows: Rows, n: int) -> tuple[QuantModel, float]:
     if len(weights) == 1:
         weights, bias = np.vstack([0 * weights, weights]), np.r_[0.0, bias]
     X = rows.X[rows.train]
-    parts = {"anchors": weights, "bias": bias, "classes": fitted.classes_}
-    model = _linear(X, scaler, **parts)
+    parts = {"bias": bias, "classes": fitted.classes_, "kind_of_prototype": "direction"}
+    parts |= {"center": scaler.mean_, "scale": scaler.scale_}
+    parts |= {"low": X.min(axis=0), "high": X.max(axis=0)}
+    model = kernel_model(weights, np.eye(len(weights)), Similarity(), **parts)
     compiled = compile_model(model, rows.preparation)
     own = raw_rows(compiled, rows, rows.train)
     wanted = compiled.predict(own)
@@ -323,24 +325,3 @@ def _held_out(
 ) -> float:
     scaler, Z, y = _scaled(rows, train)
     return model.fit(Z, y).score(scaler.transform(rows.X[held]), rows.y[held])
-
-
-def _linear(X: np.ndarray, scaler: StandardScaler, **parts: Any) -> PrototypeModel:
-    """A prototype per class, of weights that somebody else learned."""
-    k, d = parts["anchors"].shape
-    return PrototypeModel(
-        center=scaler.mean_,
-        scale=scaler.scale_,
-        low=X.min(axis=0),
-        high=X.max(axis=0),
-        similarity=Similarity(),
-        mixing=np.eye(k),
-        pooling="max",
-        votes=np.eye(k),
-        intercept=np.zeros(k),
-        counts=np.ones(k, dtype=np.int64),
-        feature_names=tuple(f"x{f}" for f in range(d)),
-        sample_shape=(d,),
-        kind_of_prototype="direction",
-        **parts,
-    )

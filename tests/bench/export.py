@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore import (
+    Dataset,
     IMKPLClassifier,
     MultiPrototypeSVC,
     SuperSparseClassifier,
@@ -40,9 +41,11 @@ def fitted(key: str, method):
     return kernel_fitted(key, at_defaults, method)
 
 
-def at_defaults(X: np.ndarray, y: np.ndarray, method):
-    """A method at its defaults."""
-    return method.estimator(method.defaults()).fit(X, y).model_
+def at_defaults(X: np.ndarray, y: np.ndarray, method, **changes):
+    """A method at its defaults, but for some values."""
+    task = "regression" if y.dtype.kind == "f" else "classification"
+    values = {**method.defaults(task), **changes}
+    return method.estimator(values, task).fit(X, y).model_
 
 
 def svm(X: np.ndarray, y: np.ndarray, kind: str):
@@ -69,9 +72,13 @@ def super_sparse_regression(X: np.ndarray, y: np.ndarray, kind: str):
 
 
 def kernel_fitted(key: str, fit, *options):
+    """What `fitted_to` gives of a bundled data set."""
+    return fitted_to(load_dataset(key), fit, *options)
+
+
+def fitted_to(dataset: Dataset, fit, *options, **division):
     """Model, preparation, raw test rows, and the compiled model."""
-    dataset = load_dataset(key)
-    parts = split(dataset)
+    parts = split(dataset, **division)
     preparation = prepare(dataset, parts.train)
     X = preparation.transform(dataset.frame)
     model = fit(X[parts.train], dataset.y[parts.train], *options)

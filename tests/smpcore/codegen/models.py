@@ -214,12 +214,6 @@ def whole_distances(quant, integers):
     return distances(quant.find(FixedPointSimilarities), features)
 
 
-def whole_similarities(quant, integers):
-    """Similarities in Q.15 of integer rows to each anchor."""
-    exp2 = quant.find(FixedPointSimilarities).exp2
-    return exp2.similarity(whole_distances(quant, integers))
-
-
 def farthest_rows(quant):
     """Integer rows with the largest distance to each anchor."""
     return extreme_rows(quant, farthest=True)

@@ -6,7 +6,7 @@ import subprocess
 import zipfile
 from pathlib import Path
 
-from smpcore.codegen import TARGETS, Package, emit_c99
+from smpcore.codegen import TARGETS, Package
 
 
 def bundle(model, vectors, name="mdl", target="c99", stream=None) -> bytes:
@@ -70,11 +70,6 @@ def write(folder, files) -> Path:
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder
-
-
-def write_sources(folder, model) -> Path:
-    """Put the C of a model into a folder."""
-    return write(folder, emit_c99(model))
 
 
 #: Changes a number of each table at a time, runs the self-test in a child, and tells.

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from smpcore import METHODS, codegen, prepare, split
+from smpcore import METHODS, codegen
 from smpcore.codegen import QuantModel, SensorRange, compile_model, quantise
 from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import ExportError
-from tests.bench.export import fitted as at_defaults
+from tests.bench import export
 from tests.smpcore.codegen.c_programs import any_integers
 from tests.smpcore.codegen.models import mixed_columns
 from tests.smpcore.codegen.toolchain import readme as readme_of
@@ -22,7 +22,7 @@ LINEAR = ("smp", "smallk", "mprotsvm")
 @cache
 def fitted(data, method):
     """A model of a method at its defaults, its table, and the compiled model."""
-    return at_defaults(data, METHODS[method])
+    return export.fitted(data, METHODS[method])
 
 
 @pytest.mark.parametrize("width", [8, 16])
@@ -86,15 +86,13 @@ def test_the_sums_have_the_bits_asked_for(accumulator):
     assert quant.accumulator == accumulator
 
 
-def fitted_to(dataset, method):
-    """Model, compiled model, and the rows held out, raw and transformed."""
-    parts = split(dataset, validation=0.0, test=0.5)
-    preparation = prepare(dataset, parts.train)
-    X = preparation.transform(dataset.frame)
-    estimator = METHODS[method].estimator(METHODS[method].defaults())
-    model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
-    compiled = compile_model(model, preparation)
-    return model, compiled, dataset.frame.iloc[parts.test], X[parts.test]
+def halves(dataset, method):
+    """The compiled model of half of the rows; the others, and the model's answers."""
+    way = export.at_defaults, METHODS[method]
+    model, preparation, table, compiled = export.fitted_to(
+        dataset, *way, validation=0.0, test=0.5
+    )
+    return compiled, table, model.predict(preparation.transform(table))
 
 
 @pytest.mark.parametrize("method", LINEAR)
@@ -102,10 +100,10 @@ def fitted_to(dataset, method):
     "name", ["flags, 12-bit counter, floats", "years, flags, floats"]
 )
 def test_whole_numbers_beside_others_leave_weights_their_digits(name, method):
-    model, compiled, table, X = fitted_to(mixed_columns(name), method)
+    compiled, table, answers = halves(mixed_columns(name), method)
     for width, most in ((16, 0.005), (8, 0.03)):
         quant = quantise(compiled, width)
-        differs = (quant.predict_frame(table) != model.predict(X)).mean()
+        differs = (quant.predict_frame(table) != answers).mean()
         assert differs <= most, f"{differs:.1%} in {width} bits"
         assert width == 8 or not quant.zero_weights
 
@@ -128,9 +126,9 @@ def test_a_weight_that_rounds_to_0_is_told(random_model):
 @pytest.mark.parametrize("name", ["flags", "rare flags", "flags, floats"])
 def test_flags_keep_their_accuracy(name):
     dataset = mixed_columns(name)
-    model, compiled, table, X = fitted_to(dataset, "mprotsvm")
+    compiled, table, expected = halves(dataset, "mprotsvm")
     truth = dataset.y[table.index]
-    right = (model.predict(X) == truth).mean()
+    right = (expected == truth).mean()
     for width in (16, 8):
         answers = quantise(compiled, width).predict_frame(table)
         assert (answers == truth).mean() >= right - 0.01

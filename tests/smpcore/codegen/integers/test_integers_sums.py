@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from smpcore import METHODS, load_dataset, prepare, split
+from smpcore import METHODS
 from smpcore.codegen import agreement, compile_model, error_bound, quantise
 from smpcore.codegen.arithmetic import MOST_SCALE, FixedPointExp2
 from smpcore.codegen.vectors import saturating_row
 from smpcore.errors import ExportError
+from tests.bench.export import at_defaults, kernel_fitted
 from tests.smpcore.codegen.c_programs import near_rows
 from tests.smpcore.codegen.models import (
     coded_model,
@@ -38,17 +39,8 @@ MODELS = {
 @cache
 def fitted(name):
     """A model of `MODELS`, its preparation, its test rows, and the compiled model."""
-    data, method, parameters = MODELS[name]
-    dataset = load_dataset(data)
-    parts = split(dataset)
-    preparation = prepare(dataset, parts.train)
-    X = preparation.transform(dataset.frame)[parts.train]
-    y = dataset.y[parts.train]
-    row, task = METHODS[method], dataset.task
-    values = {**row.defaults(task), **parameters}
-    model = row.estimator(values, task).fit(X, y).model_
-    test = dataset.frame.iloc[parts.test]
-    return model, preparation, test, compile_model(model, preparation)
+    data, method, changes = MODELS[name]
+    return kernel_fitted(data, partial(at_defaults, **changes), METHODS[method])
 
 
 def _random_model(seed):
