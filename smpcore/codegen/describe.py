@@ -126,9 +126,7 @@ def from_text(text: str, kind: Any) -> Any:
         return _read(content, kind)
     except ExportError:
         raise
-    except (
-        *(KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError),
-    ) as error:
+    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise ExportError(f"The model has a wrong entry: {error}.") from None
 
 

@@ -141,32 +141,18 @@ def export(
 
 _words_of_python = methodcaller("parts", PYTHON_PARTS)
 
-#: Name of a target -> what it is and how its files are made.
-TARGETS = {
-    "c99": Target("Generic C99", "c99", plain_c, words_of_c),
-    "arduino": Target("Arduino library", "arduino", arduino, words_of_sketches),
-    "platformio": Target("PlatformIO library", "platformio", library, words_of_c),
-    "zephyr": Target("Zephyr module", "zephyr", library, words_of_c),
-    "cmake": Target("CMake library", "cmake", library, words_of_c),
-    "python": Target("Python", "python", python, _words_of_python, in_c=False),
-    "micropython": Target(
-        "MicroPython", "micropython", python, _words_of_python, in_c=False
-    ),
-    "javascript": Target(
-        "JavaScript", "javascript", javascript, words_of_javascript, in_c=False
-    ),
-    "rust": Target(
-        "Rust", "rust", rust, methodcaller("parts", "rust/parts.in"), in_c=False
-    ),
-    "onnx": Target(
-        "ONNX",
-        "onnx",
-        onnx,
-        words_of_onnx,
-        ("float32", "int8"),
-        in_c=False,
-    ),
-    "verilog": Target(
+_TARGETS = (
+    Target("Generic C99", "c99", plain_c, words_of_c),
+    Target("Arduino library", "arduino", arduino, words_of_sketches),
+    Target("PlatformIO library", "platformio", library, words_of_c),
+    Target("Zephyr module", "zephyr", library, words_of_c),
+    Target("CMake library", "cmake", library, words_of_c),
+    Target("Python", "python", python, _words_of_python, in_c=False),
+    Target("MicroPython", "micropython", python, _words_of_python, in_c=False),
+    Target("JavaScript", "javascript", javascript, words_of_javascript, in_c=False),
+    Target("Rust", "rust", rust, methodcaller("parts", "rust/parts.in"), in_c=False),
+    Target("ONNX", "onnx", onnx, words_of_onnx, ("float32", "int8"), in_c=False),
+    Target(
         "Verilog",
         "verilog",
         verilog,
@@ -175,4 +161,6 @@ TARGETS = {
         in_c=False,
         has_probabilities=False,
     ),
-}
+)
+#: Name of a target, and of its folder -> what it is and how its files are made.
+TARGETS = {target.folder: target for target in _TARGETS}

@@ -143,31 +143,28 @@ class Package:
 
     def _table(self) -> str:
         """Test vectors: kind, inputs, then the answer and every score."""
-        inputs = [entry.identifier for entry in self.model.source.inputs]
-        answers = ["value"]
-        if not self.model.is_regression:
-            answers = ["class", *(f"score {k}" for k in range(self.model.n_outputs))]
-        if table := self.model.probability:
+        model, tried = self.model, self.vectors
+        inputs = [entry.identifier for entry in model.source.inputs]
+        titles, columns = ["kind", *inputs], [tried.kinds, *tried.rows.T]
+        if model.is_regression:
+            titles.append("value")
+        else:
+            titles += ["class", *(f"score {k}" for k in range(model.n_outputs))]
+            columns.append(tried.winners)
+        columns += [*tried.scores.T]
+        if table := model.probability:
+            shares = table.of_scores(tried.scores).reshape(len(tried.rows), -1)
             numbers = range(len(table.offset))
-            answers += [f"probability {k}" for k in numbers] or ["probability"]
+            titles += [f"probability {k}" for k in numbers] or ["probability"]
+            columns += [*shares.T]
         # Names of C and numbers: nothing needs quotes, nothing is a formula.
-        lines = [["kind", *inputs, *answers]]
-        shares = [[] for _ in self.vectors.rows]
-        if table := self.model.probability:
-            shares = table.of_scores(self.vectors.scores)
-            shares = shares.reshape(len(self.vectors.rows), -1).tolist()
-        tried = self.vectors
-        columns = tried.kinds, tried.rows, tried.winners, tried.scores, shares
-        for kind, row, winner, scores, more in zip(*columns, strict=True):
-            answer = [] if self.model.is_regression else [winner]
-            cells = *map(_cell, row), *answer, *map(_cell, scores), *more
-            lines.append([kind, *cells])
-        return "".join(f"{','.join(map(str, cells))}\n" for cells in lines)
+        lines = [titles, *(map(_cell, row) for row in zip(*columns, strict=True))]
+        return "".join(f"{','.join(cells)}\n" for cells in lines)
 
 
-def _cell(value: np.number) -> str:
+def _cell(value: str | np.number) -> str:
     """Nine digits of a float32 lose nothing."""
-    return f"{float(value):.9g}" if value.dtype.kind == "f" else str(value)
+    return f"{float(value):.9g}" if isinstance(value, np.floating) else str(value)
 
 
 def zipped(files: Mapping[str, str | bytes], folder: str) -> bytes:
