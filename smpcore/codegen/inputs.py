@@ -546,8 +546,7 @@ def in_counts(
         for what in ("center", "low", "high"):
             arrays[what][feature] = count.of(arrays[what][feature])
         arrays["scale"][feature] /= count.scale
-        if preparation is not None:
-            given = inputs[name]
+        if given := inputs.get(name):
             inputs[name] = replace(
                 given,
                 fill=float(count.of(given.fill)),
@@ -556,7 +555,7 @@ def in_counts(
                 high=float(np.ceil(count.of(given.high))),
                 integer=True,
             )
-    if preparation is not None:
+    if inputs:
         preparation = replace(preparation, inputs=tuple(inputs.values()))
     ranges = {
         name: SensorRange(count.low, count.high, integer=True, unit="counts")

@@ -21,9 +21,13 @@ import numpy as np
 
 from smpcore.errors import ExportError
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 #: Words that C99 or C++ keep for themselves.
-KEYWORDS = frozenset(
-    """
+KEYWORDS = _words("""
     alignas alignof and and_eq asm auto bitand bitor bool break case catch char
     char8_t char16_t char32_t class compl concept const consteval constexpr constinit
     const_cast continue co_await co_return co_yield decltype default delete do double
@@ -33,8 +37,7 @@ KEYWORDS = frozenset(
     sizeof static static_assert static_cast struct switch template this thread_local
     throw true try typedef typeid typename union unsigned using virtual void volatile
     wchar_t while xor xor_eq
-    """.split()
-)
+""")
 
 #: With prefix and duplicate number an enumerator stays below the 63 characters that
 #: C99 tells apart.
@@ -42,44 +45,33 @@ MAX_IDENTIFIER = 40
 MAX_PREFIX = 14
 
 #: A header of this name would be taken for one of C, of a system or of Arduino.
-HEADERS = frozenset(
-    """
+HEADERS = _words("""
     arduino assert binary client complex ctype dirent eeprom errno fenv glob inttypes
     ipaddress limits locale malloc math memory new poll print printable regex sched
     search server setjmp signal spi stdalign stdarg stdatomic stdbool stddef stdint
     stdio stdlib stdnoreturn stream string strings tgmath threads time uchar udp unistd
     wchar wctype wire wstring
-    """.split()
-)
+""")
 
 #: Folder of a target -> names that a model cannot have there, beside `KEYWORDS` and
 #: `HEADERS`, which none can have: a file, a module or a build target has them already.
 RESERVED = {
-    "cmake": frozenset(
-        """
-        all clean depend help install package preinstall test
-        """.split()
-    ),
+    "cmake": _words("all clean depend help install package preinstall test"),
     "python": frozenset({*sys.stdlib_module_names, *keyword.kwlist}),
     # Those of the boards; `boot` and `main` run when a board starts.
-    "micropython": frozenset(
-        """
+    "micropython": _words("""
         bluetooth boot btree cryptolib deflate esp esp32 espnow framebuf machine main
         micropython mip neopixel network ntptime onewire pyb rp2 stm uasyncio uctypes
         umqtt upip urequests utime uos usys vfs webrepl zephyr
-        """.split()
-    ),
+    """),
     # `core`, `std` and `alloc` are crates; the others are words of the language.
-    "rust": frozenset(
-        """
+    "rust": _words("""
         abstract alloc as async await become box core crate dyn final fn impl in let
         loop macro match mod move mut override priv pub ref self std super trait type
         unsafe unsized use where yield
-        """.split()
-    ),
-    "zephyr": frozenset(("app", "kernel", "zephyr")),
-    "verilog": frozenset(
-        """
+    """),
+    "zephyr": _words("app kernel zephyr"),
+    "verilog": _words("""
         always assign begin buf bufif0 bufif1 casex casez cell cmos config deassign
         defparam design disable edge endcase endconfig endfunction endgenerate endmodule
         endprimitive endspecify endtable endtask event force forever fork function
@@ -90,8 +82,7 @@ RESERVED = {
         rtranif0 rtranif1 scalared showcancelled small specify specparam strong0 strong1
         supply0 supply1 table task tran tranif0 tranif1 tri tri0 tri1 triand trior
         trireg use vectored wait wand weak0 weak1 wire wor
-        """.split()
-    ),
+    """),
 }
 RESERVED["micropython"] |= RESERVED["python"]
 #: Windows cannot have a file of such a name, whatever its ending.

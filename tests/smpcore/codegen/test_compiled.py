@@ -163,14 +163,10 @@ def test_an_input_is_checked(changes, words):
 
 
 def test_an_offset_that_takes_all_digits_of_a_float_is_refused():
-    def far(offset):
-        model = models.random_linear(n_features=4, density=1.0)
-        parts = {n: getattr(model, n) + offset for n in ("low", "high", "center")}
-        return compile_model(replace(model, **parts))
-
-    assert len(far(1e5).inputs) == 4
+    model = models.random_linear(n_features=4, density=1.0)
+    assert len(compile_model(models.far_from_0(model, 1e5)).inputs) == 4
     with pytest.raises(ExportError, match=r"Input .* goes from .*; subtract 1e\+09"):
-        far(1e9)
+        compile_model(models.far_from_0(model, 1e9))
 
 
 @given(

@@ -119,12 +119,13 @@ def _written_out_code(rows: WeightedInputs, c: Source) -> RowCode:
         steps = _written_out(rows, c, 0, "score")
         declare = f"    {c.score} score;\n"
         return RowCode({}, declare=declare, before=steps, score="score")
-    predict = ""
-    if not c.model.tie:
-        predict = _predict(rows, c)
-    elif c.model.n_outputs == 2:
-        predict = _predict_within_tie(rows, c)
-    return RowCode({}, scores=_scores(rows, c), predict=predict)
+    names = [f"scores[{label}]" for label in range(c.model.n_outputs)]
+    scores = {"steps": _best_of_class(rows, c, names, copies=True)}
+    return RowCode(
+        {},
+        scores=c.text("written out scores", scores),
+        predict=_written_out_predict(rows, c),
+    )
 
 
 def _written_out(rows: WeightedInputs, c: Source, row: int, target: str) -> str:
@@ -165,29 +166,25 @@ def _best_of_class(
     return steps
 
 
-def _predict_within_tie(rows: WeightedInputs, c: Source) -> str:
-    """The answer of two classes where scores within TIE of each other are equal."""
+def _written_out_predict(rows: WeightedInputs, c: Source) -> str:
+    """The answer of rows in the order of their classes; empty if it takes an array.
+
+    Of two classes scores within TIE of each other are equal.
+    """
+    if not c.model.tie:
+        steps = _written_out(rows, c, 0, "best")
+        for row, label in enumerate(c.model.prototype_labels.tolist()[1:], start=1):
+            steps += _written_out(rows, c, row, "score")
+            steps += c.text("written out better", {"label": label})
+        return c.text("written out predict", {"steps": steps})
+    if c.model.n_outputs > 2:
+        return ""
     words = {
         "steps": _best_of_class(rows, c, ["first", "second"], copies=False),
         "more": ", score" if rows.n_rows > 2 else "",
         "behind": behind(c).format(best="second", other="first"),
     }
     return c.text("written out predict within tie", words)
-
-
-def _predict(rows: WeightedInputs, c: Source) -> str:
-    """The answer of rows in the order of their classes."""
-    steps = _written_out(rows, c, 0, "best")
-    for row, label in enumerate(c.model.prototype_labels.tolist()[1:], start=1):
-        steps += _written_out(rows, c, row, "score")
-        steps += c.text("written out better", {"label": label})
-    return c.text("written out predict", {"steps": steps})
-
-
-def _scores(rows: WeightedInputs, c: Source) -> str:
-    names = [f"scores[{label}]" for label in range(c.model.n_outputs)]
-    steps = _best_of_class(rows, c, names, copies=True)
-    return c.text("written out scores", {"steps": steps})
 
 
 #: Finish of a similarity -> expression for it.
