@@ -187,13 +187,12 @@ def _measured(
     converted: bool,
     stream: Stream | None,
 ) -> PredictionCost:
-    n, rows = len(model.inputs), None
-    if stream is None:
-        rows = test_vectors(model.source if converted else model, n=_N_ROWS).rows
+    if stream:
+        rows = _samples(model, stream, converted)
     else:
-        n, rows = len(stream.channels), _samples(model, stream, converted)
+        rows = test_vectors(model.source if converted else model, n=_N_ROWS).rows
     result = measure(model, rows, chip, converted=converted, stream=stream)
-    inputs, buffers = _row_bytes(n, taken_type(model, stream), converted)
+    inputs, buffers = _row_bytes(rows.shape[1], taken_type(model, stream), converted)
     # The program around the model keeps the integers in a variable.
     static = max(0, result.ram - buffers)
     is_due = result.winners != NOT_DUE
@@ -214,8 +213,6 @@ def _samples(
     low, high = np.array([(one.low, one.high) for one in inputs]).T
     size = stream.n_times + stream.hop, len(inputs)
     samples = np.random.default_rng(0).uniform(low, high, size)
-    width = stream.width(model)
-    if converted or not width:
+    if converted or not stream.width(model):
         return samples
-    columns = zip(inputs, samples.T, strict=True)
-    return np.column_stack([one.quantise(x, width) for one, x in columns])
+    return stream.quantise(model, samples)

@@ -465,15 +465,13 @@ def covered_range(
         if entry.integer:
             low, high = float(np.floor(low)), float(np.ceil(high))
         return low, high, entry.integer
-    if not (np.isfinite(given.low) and np.isfinite(given.high)):
+    wrong = "" if given.low < given.high else "its low end should be below its high end"
+    if not np.isfinite([given.low, given.high]).all():
+        wrong = "both ends should be numbers"
+    if wrong:
         raise ExportError(
             f"The range of {shorten(entry.name)} is {given.low:g} to {given.high:g}; "
-            "both ends should be numbers."
-        )
-    if not given.low < given.high:
-        raise ExportError(
-            f"The range of {shorten(entry.name)} is {given.low:g} to {given.high:g}; "
-            "its low end should be below its high end."
+            f"{wrong}."
         )
     whole = entry.integer if given.integer is None else given.integer
     return float(given.low), float(given.high), whole

@@ -284,10 +284,8 @@ class CompiledModel(Program):
             one = f"A sum of {n_terms} weighted inputs"
             several = f"{n_rows} sparse prototypes with {n_terms} weights in all"
         else:
-            d, kind = (
-                self.find(program.Features).n_features,
-                self.find(program.Similarities).similarity,
-            )
+            kind = self.find(program.Similarities).similarity
+            d = self.find(program.Features).n_features
             of = f"anchors of {d} features ({kind} similarity)"
             alike = f"{sums.n_anchors} similarities to {of}"
             one = f"A sum of {alike}"

@@ -155,12 +155,6 @@ def _lost(
 
 def _check_similarity(similarity: str, accumulator: int | None) -> None:
     """Refuse similarities without an integer form, and sums that are too narrow."""
-    if similarity == "poly":
-        raise ExportError(
-            "A poly similarity has no integer form: its values grow beyond what 32 "
-            "bits hold with a useful bound; export the model as 32-bit floats, or fit "
-            "it with an rbf similarity."
-        )
     if not program.SIMILARITIES[similarity].power:
         raise ExportError(
             f"A {similarity} similarity has no integer form with a proved bound; "

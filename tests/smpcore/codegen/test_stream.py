@@ -158,8 +158,7 @@ def test_a_chip_answers_every_window(simulated, chip, width, converted, hop):
     samples = given = series(model, 250)
     rows = model.to_inputs(windows(model, stream, samples))
     if width and not converted:
-        each = zip(stream.samples(model), samples.T, strict=True)
-        given = np.column_stack([one.quantise(x, width) for one, x in each])
+        given = stream.quantise(model, samples)
     found = measure(model, given, simulated(chip), STRICT, bool(converted), stream)
     due = check_due(found, model, rows, range(39, 250, hop))
     assert found.counts[due].min() > found.counts[~due].max() > 0

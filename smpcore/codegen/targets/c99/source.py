@@ -484,8 +484,7 @@ def _stream_words(c: Source, words: dict[str, Any], stream: Any) -> dict[str, An
     model, width, inputs = c.model, stream.width(c.model), stream.samples(c.model)
     ends = np.array([(one.low, one.high) for one in inputs])
     if width:
-        whole = zip(inputs, ends, strict=True)
-        ends = np.array([one.quantise(pair, width) for one, pair in whole])
+        ends = stream.quantise(model, ends.T).T
         middle, reach = ends.sum(axis=1) // 2, (ends[:, 1] - ends[:, 0]) // 2
     else:
         middle = ends.mean(axis=1).astype(np.float32)

@@ -101,6 +101,12 @@ class Stream:
         channel, time = self.places(model)
         return samples[self.begins(len(samples)) + time, channel]
 
+    def quantise(self, model: Any, samples: np.ndarray) -> np.ndarray:
+        """Integers of samples, as the generated code makes them."""
+        pairs = zip(self.samples(model), samples.T, strict=True)
+        width = self.width(model)
+        return np.column_stack([one.quantise(x, width) for one, x in pairs])
+
     def begins(self, n: int) -> np.ndarray:
         """Where the windows of n samples begin, as a column."""
         return np.arange(0, n - self.n_times + 1, self.hop)[:, None]
