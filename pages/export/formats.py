@@ -18,8 +18,9 @@ from smpcore.codegen import SensorRange
 from smpcore.datasets import plain_number
 from smpcore.evaluation import (
     ComparedFormat,
-    ComparedRows,
+    RegressionScores,
     Rows,
+    Scores,
     compare_number_formats,
 )
 
@@ -51,40 +52,37 @@ def shown(results: Mapping[str, ComparedFormat], name: str) -> ComparedFormat:
     return form if form.model else next(f for f in results.values() if f.model)
 
 
-def in_words(part: ComparedRows) -> str:
+def in_words(scores: Scores | RegressionScores) -> str:
     """Score of a part, for a cell."""
-    if part.same.is_regression:
-        return f"{plain_number(part.scores.mae, 6)}"
-    return f"{percent(part.scores.accuracy)} ({part.scores.hits} of {part.same.n_rows})"
+    if isinstance(scores, RegressionScores):
+        return plain_number(scores.mae, 6)
+    return f"{percent(scores.accuracy)} ({scores.hits} of {scores.rows})"
 
 
 def lines(
     made: exports.Export, results: Mapping[str, ComparedFormat], chip: str
 ) -> list[dict[str, Any]]:
     """The formats as lines of a table, after float64 and before what takes no model."""
-    regression = made.compiled.is_regression
-    what = "mean error" if regression else "right"
+    what, baseline = "right", "majority-class baseline"
+    if made.compiled.is_regression:
+        what, baseline = "mean error", "training-median baseline"
     titles = {part: f"{TITLES[part]}: {what}" for part in made.parts}
-    first, last = {"number format": "float64, as on the screen"}, {}
-    known = shown(results, next(iter(results))).parts
+    first = {"number format": "float64, as on the screen"}
+    last = {"number format": baseline}
     for part, title in titles.items():
-        entry = made.provenance["accuracy"][part]
-        if regression:
-            first[title] = f"{plain_number(entry['mean_absolute_error'], 6)}"
-            last[title] = f"{plain_number(entry['always_the_training_median'], 6)}"
-            last["number format"] = "training-median baseline"
+        scores = made.scores[part]
+        first[title] = in_words(scores)
+        if isinstance(scores, RegressionScores):
+            always = made.provenance["accuracy"][part]["always_the_training_median"]
+            last[title] = plain_number(always, 6)
         else:
-            scores = made.scores[part]
-            first[title] = (
-                f"{percent(scores.accuracy)} ({scores.hits} of {scores.rows})"
-            )
-            last[title] = percent(known[part].scores.majority)
-            last["number format"] = "majority-class baseline"
+            last[title] = percent(scores.majority)
     rows = [first]
     for form in results.values():
         line = {"number format": form.name}
         for part, title in titles.items():
-            line[title] = in_words(form.parts[part]) if form.parts else "not possible"
+            parts = form.parts
+            line[title] = in_words(parts[part].scores) if parts else "not possible"
         if form.model:
             line |= _apart(form) | _takes(form, chip)
         rows.append(line)
