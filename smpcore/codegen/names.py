@@ -152,6 +152,11 @@ def shorten(name: str, limit: int = 60) -> str:
     return repr(name if len(name) <= limit else name[: limit - 1] + "…")
 
 
+def without_surrogates(text: str) -> str:
+    """Text without lone surrogates, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def c_bytes(text: str) -> bytes:
     """Bytes that a C string can hold: UTF-8, up to the first NUL."""
     return text.encode("utf-8", "surrogatepass").split(b"\0")[0]

@@ -467,15 +467,15 @@ def selftest_files(
         more = words | _stream_words(c, words, stream)
         name = f"{prefix}_selftest_stream.c"
         files[name] = filled("c99/selftest_stream.c.in", more)
-    if not model.is_integer:
-        return files | filled_folder("c99/selftest", words)
-    tried, size = conversions(model), f"[{c.m}_CONVERSIONS][{c.m}_N]"
-    numbers = _table(c, f"float @_numbers{size}", _rows(tried.values, tried.kinds))
-    integers = _table(c, f"{c.number} @_integers{size}", _rows(tried.integers))
-    words |= {"numbers": f"{numbers}\n{integers}", "n_conversions": len(tried.kinds)}
-    words["conversion"] = c.text("conversion", words, "selftest")
-    conversion = filled("c99/selftest_quantise.c.in", words)
-    files[f"{prefix}_selftest_quantise.c"] = conversion
+    if model.is_integer:
+        tried, size = conversions(model), f"[{c.m}_CONVERSIONS][{c.m}_N]"
+        numbers = _table(c, f"float @_numbers{size}", _rows(tried.values, tried.kinds))
+        integers = _table(c, f"{c.number} @_integers{size}", _rows(tried.integers))
+        words["numbers"] = f"{numbers}\n{integers}"
+        words["n_conversions"] = len(tried.kinds)
+        words["conversion"] = c.text("conversion", words, "selftest")
+        name = f"{prefix}_selftest_quantise.c"
+        files[name] = filled("c99/selftest_quantise.c.in", words)
     return files | filled_folder("c99/selftest", words)
 
 

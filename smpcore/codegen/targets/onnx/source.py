@@ -20,6 +20,7 @@ from smpcore.codegen.constants import smallest_signed
 from smpcore.codegen.describe import SCHEMA, arithmetic
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.model import CompiledModel, QuantModel
+from smpcore.codegen.names import without_surrogates
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.probability import ONE, SLOPE_BITS, ProbabilityTable
 from smpcore.codegen.program import (
@@ -350,8 +351,7 @@ def _classes(graph: _Graph, model: CompiledModel, rows: str) -> dict[str, str]:
     if model.fallback:
         known = graph.op("Squeeze", graph.op("Greater", best, LOWEST), _whole([1]))
         index = graph.op("Where", known, index, _whole(model.fallback))
-    texts = [label.encode("utf-8", "replace").decode() for label in model.labels]
-    labels = np.array(texts, dtype=object)
+    labels = np.array(list(map(without_surrogates, model.labels)), dtype=object)
     if _whole_labels(model):
         labels = _whole(model.classes)
     label = graph.op("Gather", labels, index)

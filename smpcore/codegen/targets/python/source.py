@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from smpcore.codegen.names import without_surrogates
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.scripts import (
     Constants,
@@ -47,7 +48,7 @@ def emit_plain_python(model: Any) -> str:
         f"IN_{e.identifier.upper()}": k for k, e in enumerate(model.source.inputs)
     }
     constants |= constants_of_interval(model)
-    constants |= more | {"LABELS": [_label(label) for label in model.labels]}
+    constants |= more | {"LABELS": list(map(without_surrogates, model.labels))}
     # What stands in {{ }} is rounded to float32; not if it is whole.
     before, after = ("", "") if model.is_integer else ("_float32(", ")")
     texts = [
@@ -58,11 +59,6 @@ def emit_plain_python(model: Any) -> str:
     # Texts are read as the app reads them, by the same lines.
     cell = _PYTHON.text("cell", parse_cell=inspect.getsource(parse_cell))
     return "\n\n".join([head, cell, *texts])
-
-
-def _label(label: str) -> str:
-    """Text without lone surrogates, which no file can hold."""
-    return label.encode("utf-8", "replace").decode()
 
 
 def _declared(constants: Constants) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from smpcore.codegen.constants import smallest, smallest_signed
 from smpcore.codegen.describe import SCHEMA
-from smpcore.codegen.names import c_float
+from smpcore.codegen.names import c_float, without_surrogates
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.scripts import (
     Constants,
@@ -92,7 +92,7 @@ def _float(value: Any) -> str:
 
 def _text(text: str) -> str:
     """A literal in ASCII: what is no plain character is an escape."""
-    known = text.encode("utf-8", "replace").decode()
+    known = without_surrogates(text)
     escaped = re.sub(r"[^ !#-\[\]-~]", lambda m: rf"\u{{{ord(m[0]):x}}}", known)
     return f'"{escaped}"'
 

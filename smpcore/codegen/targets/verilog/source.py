@@ -133,6 +133,7 @@ def _serial(quant: QuantModel, name: str) -> str:
         "level": level,
         "term": term,
         "lowest": constant(-(2 ** (accumulator - 1)), accumulator),
+        "port": _port(quant, "reg"),
     }
     return filled("verilog/serial.v.in", words | _decision(quant))
 
@@ -141,17 +142,23 @@ def _decision(quant: QuantModel) -> dict[str, str]:
     """Lines of the serial module that find the answer; see the top of this file."""
     top = quant.accumulator
     words = {"top": str(top), "tie": constant(quant.tie, top + 1)}
-    port = f",\n    output reg [{index_bits(quant.n_outputs) - 1}:0] answer"
     parts = {"declare": "", "score": "", "end": "done <= 1'b1;", "at_start": ""}
     if quant.is_regression:
-        return parts | {"valid": "", "port": ""}
+        return parts | {"valid": ""}
     way = "two classes" if quant.n_outputs == 2 else "second pass"
     way = way if quant.tie else "untied"
     for part in parts:
         if (name := f"{way}: {part}") in sections(PARTS):
             parts[part] = section(PARTS, name, words)
     parts |= {part: parts[part].removesuffix("\n") for part in ("score", "end")}
-    return parts | {"valid": " && !second" * (way == "second pass"), "port": port}
+    return parts | {"valid": " && !second" * (way == "second pass")}
+
+
+def _port(quant: QuantModel, kind: str) -> str:
+    """The port of the answer; a value has none."""
+    if quant.is_regression:
+        return ""
+    return f",\n    output {kind} [{index_bits(quant.n_outputs) - 1}:0] answer"
 
 
 def _parallel(quant: QuantModel, name: str) -> str:
@@ -187,16 +194,11 @@ def _parallel(quant: QuantModel, name: str) -> str:
         largest = _running_largest(kind, names, "largest")
         largest += f"    wire signed [{accumulator}:0] least = largest - {tie};\n"
         largest += f"    assign answer ={choice} {bits}'d{n_classes - 1};\n"
-    port = (
-        ""
-        if quant.is_regression
-        else f",\n    output wire [{index_bits(n_classes) - 1}:0] answer"
-    )
     words = {
         "name": name,
         "top_input": n * width - 1,
         "top_score": n_classes * accumulator - 1,
-        "port": port,
+        "port": _port(quant, "wire"),
         "sums": sums + scores + largest,
         "scores": ", ".join(reversed(names)),
     }
