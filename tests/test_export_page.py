@@ -137,10 +137,8 @@ def test_rows_that_differ_are_listed():
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"low": 5.0, "high": 5.0}, "low end should be below its high end"),
         ({"low": 9.0, "high": 1.0}, "low end should be below its high end"),
         ({"low": None}, "both ends should be numbers"),
-        ({"high": float("nan")}, "both ends should be numbers"),
     ],
 )
 def test_a_range_that_is_none_is_told_and_left_out(changes, told):
