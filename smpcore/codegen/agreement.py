@@ -150,10 +150,8 @@ def _answer_holds(
     low, high = scores - bound, scores + bound
     # The sum of a score and `tie` is rounded as well, in 32-bit floats.
     rounded = 1.01 * UNIT * (np.abs(scores) + bound).max(axis=1)
-    least, most = (
-        least - rounded - UNIT * least,
-        (most + rounded + UNIT * most)[:, None],
-    )
+    least = least - rounded - UNIT * least
+    most = (most + rounded + UNIT * most)[:, None]
     rivals = high.copy()
     rivals[each, winner] = -np.inf
     within = rivals.max(axis=1) - low[each, winner] <= least

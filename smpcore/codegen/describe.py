@@ -48,10 +48,8 @@ def _of_calibration(model: Any) -> list[str]:
     lead, last = "score of class 1 - score of class 0", "probability of class 1"
     more = []
     if len(model.probability.offset):
-        lead, last = (
-            "(score + offset of a class) - the largest of these",
-            "e of a class",
-        )
+        lead = "(score + offset of a class) - the largest of these"
+        last = "e of a class"
         more = ["probability = (32768 e + sum / 2) // sum of all e, from 1 to 32767"]
     return [
         f"lead = {lead}, clipped to -below and above",

@@ -259,12 +259,9 @@ class CompiledModel(Program):
     def stack_bytes(self) -> int:
         """RAM that one prediction takes for arrays."""
         sums, code = self.find(program.WeightedSums), self.find(program.SparseCode)
-        arrays = 0
-        if sums:
-            n_features = (
-                self.find(program.Features).n_features if features_differ(self) else 0
-            )
-            arrays = 4 * (sums.n_rows + n_features)
+        arrays = 4 * sums.n_rows if sums else 0
+        if features_differ(self):
+            arrays += 4 * self.find(program.Features).n_features
         if code is None:
             return arrays
         m, limit = code.n_prototypes, code.limit

@@ -191,16 +191,14 @@ def _rounded_similarities(
     width: int,
     grid: rounding.Grid,
 ) -> QuantModel:
-    sums, similarity = (
-        compiled.find(program.WeightedSums),
-        compiled.find(program.Similarities),
-    )
+    sums = compiled.find(program.WeightedSums)
+    power = compiled.find(program.Similarities).kind.power
     exact = rounding.rows_over_similarities(sums)
     step, whole = rounding.rounded(exact, 16, 32)
     weight = np.zeros((sums.n_anchors, sums.n_rows), dtype=np.int64)
     weight[exact.place, exact.row] = whole.weight
     used, first = (weight != 0).any(axis=1), int(exact.relative)
-    weight, power = weight[used, first:], similarity.kind.power
+    weight = weight[used, first:]
     anchor, row = stored_terms(weight)
     return QuantModel(
         operations=(
