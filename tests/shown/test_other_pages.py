@@ -206,5 +206,5 @@ def test_cells_are_as_printed():
         if any(np.isfinite(cell.value) for cell in of.reported)
         for one in of.reported
     ]
-    digest = blake2b("\n".join(cells).encode(), digest_size=8).hexdigest()
-    assert (len(cells), digest) == (846, "3d1be58f4e762305")
+    digest = blake2b("\n".join(sorted(cells)).encode(), digest_size=8).hexdigest()
+    assert (len(cells), digest) == (846, "ec36928a556c15b6")
