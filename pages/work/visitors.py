@@ -27,6 +27,7 @@ from starlette.middleware import Middleware as Middleware
 from starlette.responses import PlainTextResponse as PlainTextResponse
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.runtime import exists, get_instance
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
@@ -60,6 +61,23 @@ def keep_uploads_in_memory() -> None:
     Streamlit counts its bytes against ``server.maxUploadSize`` as they come.
     """
     MultiPartParser.spool_max_size = sys.maxsize
+
+
+def draw_parts_whole() -> None:
+    """Send nothing of a part of the page whose parts above it are not sent.
+
+    A part that runs again as soon as the page is drawn takes back what it had drawn
+    and not sent, but not what parts within it had: that had no place in the browser.
+    """
+    clear = AppSession._clear_queue
+
+    def clear_with_inner(session: AppSession, parts: list[str] | None = None) -> None:
+        drawn = {message.delta.fragment_id for message in session._browser_queue._queue}
+        above = session._fragment_storage.has_ancestor_in
+        inner = [part for part in drawn if part and above(part, parts or ())]
+        clear(session, parts and [*parts, *inner])
+
+    AppSession._clear_queue = clear_with_inner
 
 
 def visitor() -> str:

@@ -38,6 +38,7 @@ def _start() -> bool:
     # One core a visitor, as app.py says; numpy may have been loaded before it.
     threadpool_limits(1, user_api="blas")
     visitors.keep_uploads_in_memory()
+    visitors.draw_parts_whole()
     gc.disable()  # a compiler makes millions of objects, and hardly any garbage
     next(iter(METHODS.values())).warm_up()
     # What `import smpcore` leaves until it is used; no visitor is to wait for it.

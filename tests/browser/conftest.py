@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -29,10 +30,11 @@ def address() -> Iterator[str]:
     server.kill()
 
 
-@pytest.fixture(scope="session")
-def harness_address() -> Iterator[str]:
+@contextmanager
+def served(script: str) -> Iterator[str]:
+    """Address at which a Streamlit script of the tests answers."""
     port = free_port()
-    command = [sys.executable, "-m", "streamlit", "run", canvas_harness.__file__]
+    command = [sys.executable, "-m", "streamlit", "run", script]
     command += ["--server.port", str(port), "--server.headless", "true"]
     command += ["--server.fileWatcherType", "none"]
     command += ["--browser.gatherUsageStats", "false"]
@@ -45,6 +47,13 @@ def harness_address() -> Iterator[str]:
                 time.sleep(0.2)
         yield f"http://127.0.0.1:{port}/"
         server.terminate()
+
+
+@pytest.fixture(scope="session")
+def harness_address() -> Iterator[str]:
+    """Where the live figure's harness answers."""
+    with served(canvas_harness.__file__) as address:
+        yield address
 
 
 @pytest.fixture(scope="session")
