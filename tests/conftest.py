@@ -74,6 +74,8 @@ def plain_main():
 
 #: Fixtures that are servers: tests that visit the same one share a worker.
 SERVERS = ("address", "harness_address")
+#: Walks go in two groups: with a browser for each worker they would wait for the cores.
+WALKS = sorted(Path(__file__).parent.glob("walks/test_*.py"))
 
 
 def pytest_itemcollected(item):
@@ -88,6 +90,8 @@ def pytest_itemcollected(item):
         return
     names = getattr(item, "fixturenames", ())
     group = next((name for name in SERVERS if name in names), file_of(item.nodeid))
+    if item.path in WALKS:
+        group = f"walks {WALKS.index(item.path) % 2}"
     item.add_marker(pytest.mark.xdist_group(group))
 
 

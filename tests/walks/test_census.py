@@ -308,7 +308,7 @@ def _cells() -> list:
     return [
         pytest.param(
             state,
-            marks=[pytest.mark.xdist_group(f"census {turn % 3}")]
+            marks=[pytest.mark.xdist_group(f"walks {turn % 2}")]
             + [pytest.mark.exhaustive] * (state in PRODUCT or state.name in LONG),
             id=state.name,
         )
