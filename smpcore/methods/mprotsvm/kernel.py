@@ -144,21 +144,15 @@ def has_room(i, m, first, room, used, size):
 
 @kernel
 def solve_row(
-    i, f, y_encoded, starts, assign, limits, squares, first, room, count, index, value,
-    used, psi, chosen, amount, delta,
+    i, f, own, rival, s, y, k, C, first, room, count, index, value, used, chosen,
+    amount, delta,
 ):  # fmt: skip
     """Solve one row, the others fixed, given its scores f, which are overwritten.
 
     Writes what the prototypes ``chosen[:m]`` lose of the row into `delta`, and returns
-    m: 0 if the row is optimal, -1 if its list needs more room than there is.
+    m: -1 if the row's list needs more room than there is.
     """
-    y, C, old, n = assign[i], limits[i], first[i], count[i]
-    lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
-    own, rival = f[y], top_rival(f, lo, hi)
-    psi[i], s = violation(f, own, rival, C, index, value, old, n)
-    if psi[i] <= OPTIMAL:
-        return 0
-    k = squares[i]
+    old, n = first[i], count[i]
     m = exact_step(f, own, rival, k, C, s, index, value, old, n, chosen, amount)
     if not has_room(i, m, first, room, used, index.size):
         return -1
@@ -184,8 +178,8 @@ def sweep(
 ):  # fmt: skip
     """Solve the rows of `order[begin:]` one after the other, as `solve_row` does.
 
-    Returns the place reached: before the end if a list needs more room than there is,
-    or if stop[0] is set.
+    Rows that are optimal are passed over. Returns the place reached: before the end if
+    a list needs more room than there is, or if stop[0] is set.
     """
     R, d = Mt.shape[1], X.shape[1]
     f, delta = np.empty(R), np.zeros(R)
@@ -194,11 +188,16 @@ def sweep(
         if stop[0] != 0:
             return p
         i = order[p]
-        x = X[i]
+        x, y, C = X[i], assign[i], limits[i]
+        lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         score(x, Mt, f)
+        own, rival = f[y], top_rival(f, lo, hi)
+        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
+        if psi[i] <= OPTIMAL:
+            continue
         m = solve_row(
-            i, f, y_encoded, starts, assign, limits, squares, first, room, count, index,
-            value, used, psi, chosen, amount, delta,
+            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:
             return p

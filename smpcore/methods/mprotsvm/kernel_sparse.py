@@ -13,7 +13,7 @@ X         data        (stored,)   values of the rows, one row after the other
 
 import numpy as np
 
-from smpcore.methods.mprotsvm.kernel import solve_row
+from smpcore.methods.mprotsvm.kernel import OPTIMAL, solve_row, top_rival, violation
 from smpcore.solvers import kernel
 
 
@@ -37,15 +37,21 @@ def sweep_sparse(
         if stop[0] != 0:
             return p
         i = order[p]
+        y, C = assign[i], limits[i]
+        lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         for r in range(R):
             f[r] = 0.0
         for e in range(begins[i], begins[i + 1]):
             x, M = data[e], Mt[columns[e]]
             for r in range(R):
                 f[r] += x * M[r]
+        own, rival = f[y], top_rival(f, lo, hi)
+        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
+        if psi[i] <= OPTIMAL:
+            continue
         m = solve_row(
-            i, f, y_encoded, starts, assign, limits, squares, first, room, count, index,
-            value, used, psi, chosen, amount, delta,
+            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:
             return p
