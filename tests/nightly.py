@@ -39,7 +39,6 @@ WATCHED = {
             "tests/smpcore/codegen/test_verilog.py",
             "tests/smpcore/evaluation/test_result_files.py",
             "tests/smpcore/solvers/test_cache_folder.py",
-            "tests/smpcore/test_scikit_learn.py",
         ),
         SMPCORE,
     ),
