@@ -208,7 +208,7 @@ def _check_headers(
     check_size: Callable[[int, int, int], None],
 ) -> None:
     """Refuse objects and wrong shapes, before any value is read."""
-    of_rows = {LABELS, ROW_NAMES}
+    of_rows = LABELS, ROW_NAMES
     kernels = {name: head for name, head in headers.items() if name not in of_rows}
     if not kernels:
         raise DatasetError("The .npz file holds no kernel; save at least one array.")
@@ -245,7 +245,7 @@ def _check_headers(
                 "on the same rows."
             )
     check_size(len(kernels), *kernels[first].shape)
-    for name in headers.keys() & of_rows:
+    for name in (name for name in of_rows if name in headers):
         _check_labels(name, headers[name], kernels[first].shape[0])
 
 

@@ -128,7 +128,9 @@ def learn_numbers(
     if empty.any():
         values = np.where(empty, 0.0, values)
         gaps = gaps & ~empty
-    fills = np.nanmedian(values, axis=0)
+    # The median that looks for gaps takes three times as long on a wide table.
+    median = np.nanmedian if gaps.any() else np.median
+    fills = median(values, axis=0)
     for i, impute in enumerate(imputed):
         if impute == "most frequent":
             different, counts = np.unique(values[~gaps[:, i], i], return_counts=True)
