@@ -8,7 +8,6 @@ Here is what a notebook needs first. Everything else is imported from its packag
 
 from smpcore.baselines import BASELINES
 from smpcore.codegen import compile_model, export, quantise
-from smpcore.compiling import announce_compiling
 from smpcore.datasets import (
     Dataset,
     fetch_openml,
@@ -32,8 +31,6 @@ from smpcore.methods import (
 )
 from smpcore.model import PrototypeModel
 from smpcore.report import report
-
-announce_compiling()
 
 __version__ = "0.1.0"
 __license__ = "BSD-3-Clause"

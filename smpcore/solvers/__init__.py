@@ -1,10 +1,10 @@
 """Compiled solvers: arrays and numbers in, arrays and numbers out.
 
-Importing this package tells numba where to keep machine code. The folder's name holds
-the digest of all files of kernels, because numba does not notice that a kernel calls
-another file's edited kernel. The cache holds code that will be run: only a folder that
-no other user can write to is used. Without one, or on a full disk, kernels work all the
-same, compiled anew in each process.
+Machine code is kept in a folder whose name holds the digest of all files of kernels,
+because numba does not notice that a kernel calls another file's edited kernel. The
+cache holds code that will be run: only a folder that no other user can write to is
+used. Without one, or on a full disk, kernels work all the same, compiled anew in each
+process. All settings of numba stay as they are: other libraries have them, too.
 """
 
 import contextlib
@@ -15,7 +15,12 @@ import pathlib
 import tempfile
 
 import numba
-from numba.core.caching import FunctionCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    _CacheLocator,
+    _SourceFileBackedLocatorMixin,
+)
 
 log = logging.getLogger(__name__)
 
@@ -84,13 +89,65 @@ def cache_folder():
         return ""
 
 
-numba.config.CACHE_DIR = cache_folder()
+#: Where machine code is kept; empty: nowhere.
+FOLDER = cache_folder()
+
+
+def is_kept():
+    """Whether other processes find the machine code of this one."""
+    try:
+        with tempfile.TemporaryFile(dir=FOLDER, buffering=0) as file:
+            file.write(b"0")
+    except OSError:  # a full disk
+        return False
+    found = pathlib.Path(FOLDER).name == source_digest()  # no temporary folder
+    return found and not numba.config.DISABLE_JIT
+
+
+COMPILING = (
+    "smpcore is compiling its solvers, once on this machine: the first fit of a method "
+    "takes many seconds longer. What is compiled is kept in %s."
+)
+
+
+class _Locator(_SourceFileBackedLocatorMixin, _CacheLocator):
+    """Says where the machine code of a kernel is, in `FOLDER`."""
+
+    def __init__(self, py_func, py_file):
+        self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
+
+    @classmethod
+    def from_function(cls, py_func, py_file):
+        """Locate a kernel; whether its folder can be made is seen when it is saved."""
+        return cls(py_func, py_file)
+
+    def get_cache_path(self):
+        """Return the folder of the kernel's file."""
+        return os.path.join(FOLDER, self.get_suitable_cache_subpath(self._py_file))
+
+
+class _Files(CompileResultCacheImpl):
+    """The files of a kernel."""
+
+    _locator_classes = (_Locator,)
 
 
 class _Cache(FunctionCache):
     """Machine code of a kernel, as far as the disk gives and takes it."""
 
-    warned = False
+    _impl_class = _Files
+    announced = warned = False
+
+    def load_overload(self, sig, target_context):
+        """Load machine code; say once in a process that it is to be compiled.
+
+        It is a warning, since Python shows those where nothing is set up for logging.
+        """
+        kept = super().load_overload(sig, target_context)
+        if kept is None and not _Cache.announced:
+            _Cache.announced = True
+            log.warning(COMPILING, FOLDER)
+        return kept
 
     @contextlib.contextmanager
     def _guard_against_spurious_io_errors(self):
@@ -114,6 +171,6 @@ def kernel(function):
     raises an error, which keeps loops from being vectorised.
     """
     compiled = numba.njit(nogil=True, error_model="numpy")(function)
-    if numba.config.CACHE_DIR and not numba.config.DISABLE_JIT:
+    if FOLDER and not numba.config.DISABLE_JIT:
         compiled._cache = _Cache(function)
     return compiled

@@ -88,3 +88,60 @@ def test_compiling_is_said_once_and_loading_is_not(tmp_path):
     assert str(tmp_path) in ours
     assert ours.count("\n") == 1
     assert _shown(tmp_path) == "other code is compiled\n"
+
+
+#: Code of other people, compiled by numba before and after smpcore is used, and the
+#: settings that they share with it.
+NEIGHBOURS = """
+import logging, os, pathlib, signal, sys, tempfile, threading, warnings
+import numba, numpy as np, pandas, scipy.stats, sklearn
+from numba.core import config, event
+from numba.experimental import jitclass
+
+kept = pathlib.Path(tempfile.mkdtemp(), "kept.py")
+def compile_all():
+    @jitclass([("x", numba.float64)])
+    class Point:
+        def __init__(self, x):
+            self.x = x
+        def twice(self):
+            return 2 * self.x
+    @numba.njit(parallel=True)
+    def total(a):
+        answer = 0.0
+        for i in numba.prange(a.size):
+            answer += a[i]
+        return answer
+    answers = [Point(1.0).twice(), total(np.ones(9))]
+    for space in ({}, {"__name__": None}, {"__name__": "smpcore.x"}):
+        exec("def more(x): return x + 1", space)
+        answers.append(numba.njit(space["more"])(1))
+    answers += numba.vectorize(lambda x: x + 1)(np.ones(2)).tolist()
+    answers.append(numba.cfunc("float64(float64)")(lambda x: x + 1).ctypes(1.0))
+    kept.write_text("def f(x): return 3 * x")
+    exec(compile(kept.read_text(), kept, "exec"), space := {"__name__": "__main__"})
+    cached = numba.njit(cache=True)(space["f"])
+    answers.append(cached(1.0))
+    return answers, cached.stats.cache_path
+
+def settings():
+    options = {name: vars(config)[name] for name in vars(config) if name.isupper()}
+    hooks = sys.excepthook, threading.excepthook, sys.displayhook, sys.stdout
+    signals = [signal.getsignal(number) for number in signal.valid_signals()]
+    logs = logging.root.handlers[:], logging.root.level, warnings.filters[:]
+    ours = np.geterr(), sklearn.get_config(), str(pandas.options.d), {**os.environ}
+    return options, sum(event._registered.values(), []), hooks, signals, logs, ours
+
+before = settings(), compile_all()
+import smpcore
+assert (settings(), compile_all()) == before
+X = np.random.default_rng(0).normal(size=(30, 4))
+smpcore.SMPClassifier().fit(X, X[:, 0] > 0)
+assert (settings(), compile_all()) == before
+"""
+
+
+def test_other_libraries_that_numba_compiles_do_not_notice_this_one():
+    command = [sys.executable, "-W", "ignore", "-c", NEIGHBOURS]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr

@@ -119,7 +119,7 @@ def _double(x):
 def test_files_that_a_power_cut_left_half_written_are_written_anew(
     monkeypatch, tmp_path, caplog
 ):
-    monkeypatch.setattr(solvers.numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(solvers, "FOLDER", str(tmp_path))
     monkeypatch.setattr(solvers._Cache, "warned", False)
     for name, size in (("*.nbi", 0), ("*.nbi", 9), ("*.nbc", 0), ("*.nbc", 100)):
         assert solvers.kernel(_double)(2.0) == 4.0
@@ -160,7 +160,7 @@ def test_without_any_folder_kernels_are_compiled_in_each_process(
     monkeypatch.setattr(solvers.tempfile, "mkdtemp", refuse)
     assert solvers.cache_folder() == ""
     assert "compiled in each process anew" in caplog.text
-    monkeypatch.setattr(solvers.numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(solvers, "FOLDER", "")
     assert solvers.kernel(_double)(2.0) == 4.0
 
 
