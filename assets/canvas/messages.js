@@ -4,6 +4,8 @@
 export const BACKGROUND = new Set(["knots", "steps", "poll"]);
 
 const DROPPED = new Set(["knots", "steps"]); // asked for anew if no answer comes
+/** ms that an answer has: a shorter time for what may be asked for later. */
+const SHORT = 3_000, LONG = 10_000;
 
 /** One message in flight; what waits is merged, so that the latest value wins. */
 export class Messenger {
@@ -12,7 +14,7 @@ export class Messenger {
    * @param {() => void} onLost knots or steps were asked for in vain
    */
   constructor(post, onStale, onLost = () => {}) {
-    Object.assign(this, { post, onStale, onLost, seq: 0, queue: [], flight: null, timers: [] });
+    Object.assign(this, { post, onStale, onLost, seq: 0, queue: [], flight: null, timers: [], took: 0 });
   }
 
   /** Is a message of the user on its way (knots are only fetched when none is)? */
@@ -42,10 +44,16 @@ export class Messenger {
     if (this.queue.length) this.launch(this.queue.shift());
   }
 
+  /**
+   * The server may drop what a newer message overtakes: each has twice the time that the
+   * one before took, or was given in vain, so that a slow server comes to answer.
+   */
   launch(message, seq = ++this.seq) {
     this.flight = { ...message, seq };
-    this.timers.forEach(clearTimeout);
-    this.timers = [setTimeout(() => this.resend(), DROPPED.has(message.kind) ? 3_000 : 10_000)];
+    this.stop();
+    const patience = Math.max(DROPPED.has(message.kind) ? SHORT : LONG, 2 * this.took);
+    this.launched = performance.now();
+    this.timers = [setTimeout(() => this.resend(patience), patience)];
     if (!BACKGROUND.has(message.kind)) this.timers.push(setTimeout(() => this.onStale(true), 300));
     this.post(this.flight);
   }
@@ -53,10 +61,11 @@ export class Messenger {
   /** The answer to `seq` has been painted; 0: the page began anew, perhaps on another server. */
   answered(seq) {
     if (!this.flight) return;
-    if (seq === 0 && !BACKGROUND.has(this.flight.kind)) return this.resend();
+    if (seq === 0) return this.resend(0);
     if (seq < this.flight.seq) return;
+    this.took = performance.now() - this.launched;
     this.flight = null;
-    this.timers.forEach(clearTimeout);
+    this.stop();
     this.onStale(false);
     this.pump();
   }
@@ -65,10 +74,12 @@ export class Messenger {
    * No answer: values go again with those that wait; an edit keeps its number, so that it
    * counts once; knots can be asked for later.
    */
-  resend() {
+  resend(took) {
     const lost = this.flight;
     const next = this.queue[0];
+    this.took = took;
     this.flight = null;
+    this.stop();
     if (lost.kind === "edit") return this.launch(lost, lost.seq);
     if (lost.kind === "set" && next?.kind === "set") next.values = { ...lost.values, ...next.values };
     else if (!DROPPED.has(lost.kind)) this.queue.unshift(lost);

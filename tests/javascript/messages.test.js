@@ -6,12 +6,13 @@ import { Messenger } from "../../assets/canvas/messages.js";
 /** Timers that a test sets off by hand. */
 function clock(t) {
   const timers = new Map();
-  const { setTimeout, clearTimeout } = globalThis;
+  const { setTimeout, clearTimeout, performance } = globalThis;
   let now = 0;
   let made = 0;
+  globalThis.performance = { now: () => now };
   globalThis.setTimeout = (call, ms) => (timers.set(++made, { call, at: now + ms }), made);
   globalThis.clearTimeout = (id) => timers.delete(id);
-  t.after(() => Object.assign(globalThis, { setTimeout, clearTimeout }));
+  t.after(() => Object.assign(globalThis, { setTimeout, clearTimeout, performance }));
   return (ms) => {
     now += ms;
     for (const [id, { call, at }] of [...timers]) if (at <= now && timers.delete(id)) call();
@@ -117,4 +118,40 @@ test("what was on its way when the page began anew goes again at once", (t) => {
   line.send({ kind: "knots", want: 4 });
   line.answered(0);
   assert.equal(heard.sent.length, 3);
+});
+
+const MESSAGES = {
+  knots: { want: [4] },
+  steps: { want: [4] },
+  poll: {},
+  set: { values: { mu: 1 }, dragging: false },
+  edit: { op: "add", at: [0, 0] },
+};
+for (const [kind, more] of Object.entries(MESSAGES)) for (const seconds of [4, 12, 90, 700])
+  test(`${seconds} s an answer: ${kind} come, though the server drops what a newer one overtakes`, (t) => {
+    const wait = clock(t);
+    const work = { seq: 0, left: Infinity, answers: 0 };
+    const ask = () => line.send({ kind, ...more });
+    const line = new Messenger(({ seq }) => Object.assign(work, { seq, left: 1000 * seconds }), () => {}, ask);
+    ask();
+    for (let tick = 0; tick < 100 * seconds; tick += 1) {
+      wait(100);
+      work.left -= 100;
+      if (work.left > 0) continue;
+      work.left = Infinity;
+      work.answers += 1;
+      line.answered(work.seq);
+      if (!line.flight) ask();
+    }
+    // In ten times as long; what was given in vain at first took no longer than one does.
+    assert.ok(work.answers >= 7, `${work.answers} answers`);
+  });
+
+test("a page that begins anew loses knots, which are asked for at once and not again", (t) => {
+  const { line, heard, wait } = messenger(t);
+  line.send({ kind: "knots", want: 4 });
+  line.answered(0);
+  assert.equal(heard.lost, 1);
+  wait(60_000);
+  assert.equal(heard.lost, 1);
 });
