@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ import numpy as np
 
 from smpcore.datasets import Dataset, text_features, used_matrices
 from smpcore.parameters import TASKS, Param, Values
+
+log = logging.getLogger(__name__)
 
 
 def needs_features(dataset: Dataset) -> str:
@@ -268,11 +271,15 @@ class Method:
         return self.estimator(values, dataset.task, preview)
 
     def warm_up(self, every_option: bool = False) -> None:
-        """Compile or load machine code, of some or all options, by tiny fits."""
+        """Compile or load machine code, of some or all options, by tiny fits.
+
+        An option whose fit fails is logged; it is compiled when it is chosen.
+        """
         X = np.random.default_rng(0).normal(size=(24, 5))
         labels = [X[:, 0] > 0]
         if every_option:
             labels.append((X[:, 0] > 0) + 1 * (X[:, 1] > 0))
+        X = (X - X.min()) / np.ptp(X)  # some similarities take no negative value
         for task, estimator in self.estimators.items():
             targets = labels if task == "classification" else X.T[:1]
             settings: list[dict[str, Any]] = [{}]
@@ -286,7 +293,11 @@ class Method:
                 ]
             for setting in settings:
                 for y in targets:
-                    estimator(**setting).fit(X, y)
+                    try:
+                        estimator(**setting).fit(X, y)
+                    except Exception as error:
+                        what = self.title, setting
+                        log.warning("%s, %s: not compiled yet: %.200r", *what, error)
 
     def bounds(self, problem: Any, values: Values) -> dict[str, tuple[float, float]]:
         """Name -> range of every number control, for these rows at these values."""
