@@ -45,6 +45,9 @@ if __name__ == "__main__":  # the run of a visitor
     navigation.run()
 elif __name__ == "app":
     # The server begins; processes of studies import this file under other names.
+    from pages.work import compiler
+
+    compiler.start()
     from pages.work.middleware import Guard
     from pages.work.visitors import Middleware, send_at_once, set_navigation
 

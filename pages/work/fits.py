@@ -12,7 +12,7 @@ import numpy as np
 from pages.work import cache
 from pages.work.cache import Parts, memo
 from pages.work.tasks import QUICK, Task
-from pages.work.warmup import uncompiled
+from pages.work.warmup import make_ready, uncompiled
 from smpcore import METHODS, SmpcoreError
 from smpcore.baselines import BASELINES, fit_weighted
 from smpcore.datasets import plain_number
@@ -70,6 +70,7 @@ class Fit(Task):
         return self._method.estimator_for(self._data.dataset, self._values)
 
     def _work(self, stop: np.ndarray, progress: np.ndarray) -> Any:
+        make_ready(self._method.key)
         estimator, data = self._unfitted(), self._data
         known, self._problem = self._problem, None
         if known is None:

@@ -15,7 +15,7 @@ import pandas as pd
 from pages.work import slots, study_pool
 from pages.work.cache import Pairs, Parts, memo
 from pages.work.tasks import STUDIES, Task
-from pages.work.warmup import uncompiled
+from pages.work.warmup import make_ready
 from smpcore import (
     METHODS,
     Dataset,
@@ -108,8 +108,7 @@ class CandidateJob(Task):
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
         entry = self._entry
-        if entry.key in uncompiled:
-            METHODS[entry.key].warm_up()
+        make_ready(entry.key)
         dataset, rows = self._data.dataset, self._data.split.with_censored
         drawn = _folds(dataset, rows) if self._search else ()
         of = entry.key, dataset, rows, dict(entry.values), drawn, stop
@@ -181,8 +180,7 @@ class SweepJob(Task):
         # A list of its own: one that was stopped may still add a fit to the former.
         rows = self._fits = []
         self._looked = {}
-        if self.key in uncompiled:
-            METHODS[self.key].warm_up()
+        make_ready(self.key)
         drawn = evaluation.folds(self._dataset, self._rows, self._n_folds)
         if not self.fine:
             drawn = [fold for fold in drawn if fold.repeat == 0]

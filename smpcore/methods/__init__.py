@@ -22,7 +22,7 @@ from smpcore.methods.supersparse import (
 #: How pages list the methods; those of other folders come after these.
 ORDER = ("smp", "smallk", "mprotsvm", "supersparse", "imkpl")
 
-_FOLDERS = {module.name for module in iter_modules(__path__)} - {"shared"}
+_FOLDERS = {m.name for m in iter_modules(__path__) if m.ispkg} - {"shared"}
 
 METHODS: dict[str, Method] = {
     key: import_module(f"{__name__}.{key}.row").ROW
