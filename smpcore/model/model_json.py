@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -60,9 +60,11 @@ def _read_value(name: str, value: Any) -> Any:
 
 
 def _read_record(kind: type, content: dict[str, Any]) -> Any:
-    """Read a record that has exactly its saved fields, arrays where it has arrays."""
+    """Read a record that has its saved fields, arrays where it has arrays."""
     types = {entry.name: entry.type for entry in fields(kind)}
-    if content.keys() != types.keys() - _UNSAVED:
+    saved = types.keys() - _UNSAVED
+    first = {next(iter(types))}  # no record is without its first entry
+    if not (saved - _optional(kind)) | first <= content.keys() <= saved:
         raise KeyError(kind.__name__)
     values = {}
     for name, value in content.items():
@@ -75,8 +77,17 @@ def _read_record(kind: type, content: dict[str, Any]) -> Any:
     return kind(**values)
 
 
+def _optional(kind: type) -> set[str]:
+    """Entries with a default, which a file from before they came does not have."""
+    return {
+        entry.name
+        for entry in fields(kind)
+        if (entry.default, entry.default_factory) != (MISSING, MISSING)
+    }
+
+
 def read_model(text: str, schema: int, kind: type) -> Any:
-    """Read a model of this class from a JSON object that has exactly its entries."""
+    """Read a model of this class from a JSON object with its entries and no others."""
     names = {entry.name for entry in fields(kind)}
     try:
         content = json.loads(text)
@@ -86,12 +97,10 @@ def read_model(text: str, schema: int, kind: type) -> Any:
         raise SmpcoreError(
             f"schema should be {schema}; save the model again with this version."
         )
-    content.setdefault("tie", 0.0)  # saved before models had one
-    content.setdefault("calibration", None)  # likewise
-    if set(content) != names:
+    if differing := (names - _optional(kind) - set(content)) | (set(content) - names):
         raise SmpcoreError(
             "The model should have exactly the entries "
-            f"{sorted(names)}; differing: {sorted(set(content) ^ names)}."
+            f"{sorted(names)}; differing: {sorted(differing)}."
         )
     try:
         return kind(**{name: _read_value(name, content[name]) for name in content})

@@ -109,9 +109,17 @@ def test_json_gives_the_same_model_back():
     np.testing.assert_array_equal(back.intervals(X, 0.99), [[-np.inf, np.inf]] * 50)
     probabilities = PrototypeModel.from_json(calibrated[0].to_json()).probabilities(X)
     np.testing.assert_array_equal(probabilities, calibrated[0].probabilities(X))
-    content = json.loads(model(tie=1e-6).to_json())
-    assert content.pop("tie") == 1e-6  # a file from before there was one
-    assert PrototypeModel.from_json(json.dumps(content)).tie == 0.0
+
+
+def test_a_file_from_before_an_entry_came_has_its_default():
+    """Models, similarities and calibrations have got entries, all with defaults."""
+    content = json.loads(model(tie=1e-6, band=0.5).to_json())
+    for entry in ("tie", "band", "code_size", "gram", "calibration", "fallback"):
+        del content[entry]
+    del content["similarity"]["weights"], content["similarity"]["widths"]
+    older = PrototypeModel.from_json(json.dumps(content))
+    assert (older.tie, older.band, older.code_size, older.fallback) == (0, 0, 0, 0)
+    assert older.gram is None and older.similarity == model().similarity
 
 
 @pytest.mark.parametrize(
