@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from itertools import islice
+from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
@@ -30,20 +33,89 @@ REPEATING = "DELTA_BYTE_ARRAY"
 UNCODED = {REPEATING, "DELTA_LENGTH_BYTE_ARRAY"}
 
 
-def read_parquet(data: bytes) -> tuple[pd.DataFrame, list[str]]:
-    """Read a Parquet file whose size, as its own directory says, is bearable."""
-    if data.endswith(b"PAR1"):
-        check_directory_size(int.from_bytes(data[-8:-4], "little"))
+def read_parquet(source: bytes | Path) -> tuple[pd.DataFrame, list[str]]:
+    """Read a table whose size, as its own directory says, is bearable."""
+    if isinstance(source, bytes) and source.endswith(b"PAR1"):
+        check_directory_size(int.from_bytes(source[-8:-4], "little"))
+    source = BytesIO(source) if isinstance(source, bytes) else source
     with damage_in_words():
-        file = pq.ParquetFile(pa.BufferReader(data))
+        file = opened(source)
         _check_directory(file.metadata)
         fields = list(file.schema_arrow)
         # Repeated texts stay coded, so that few bytes cannot become many.
         texts = {field.name for field in fields if is_text(field.type)}
         coded = sorted(texts - stored_so(file.metadata, texts, UNCODED))
-        file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=coded)
+        file = opened(source, read_dictionary=coded)
         table = file.read(columns=flat_columns(fields), use_threads=False)
         return plain_frame(table, fields)
+
+
+class ParquetParts:
+    """The Parquet files of a folder as one file, as Spark and Dask write tables.
+
+    It has what is used here of `pyarrow.parquet.ParquetFile`. Files are taken in the
+    order of the numbers in their names; those that begin with "_" or "." are no parts.
+
+    Parameters
+    ----------
+    folder : Path
+    **options
+        Of `pyarrow.parquet.ParquetFile`.
+    """
+
+    def __init__(self, folder: Path, **options: object) -> None:
+        entries = [path for path in folder.iterdir() if path.name[0] not in "_."]
+        if not entries or any(path.is_dir() for path in entries):
+            raise DatasetError(
+                f"The folder {shown(folder.name)} should hold the Parquet files of one "
+                "table and no other folders; save the table without partitions."
+            )
+        entries.sort(key=lambda path: [*map(_place, re.split(r"(\d+)", path.name))])
+        files = [pq.ParquetFile(path, **options) for path in entries]
+        self.schema_arrow: pa.Schema = files[0].schema_arrow
+        self.metadata: pq.FileMetaData = files[0].metadata
+        self._groups = []
+        for path, file in zip(entries, files, strict=True):
+            if not file.schema_arrow.equals(self.schema_arrow):
+                raise DatasetError(
+                    f"{shown(path.name)} has other columns than "
+                    f"{shown(entries[0].name)}; save the parts with the same ones."
+                )
+            if file is not files[0]:
+                self.metadata.append_row_groups(file.metadata)
+            self._groups += [(file, i) for i in range(file.num_row_groups)]
+        self.num_row_groups = len(self._groups)
+
+    def read_row_group(self, group: int, **options: object) -> pa.Table:
+        """Read one row group."""
+        file, number = self._groups[group]
+        return file.read_row_group(number, **options)
+
+    def read(self, **options: object) -> pa.Table:
+        """Read all row groups."""
+        numbers = range(self.num_row_groups)
+        return pa.concat_tables(self.read_row_group(i, **options) for i in numbers)
+
+    def iter_batches(
+        self, size: int, row_groups: list[int], **options: object
+    ) -> Iterator[pa.RecordBatch]:
+        """Read row groups in batches of at most so many rows."""
+        for group in row_groups:
+            file, number = self._groups[group]
+            yield from file.iter_batches(size, row_groups=[number], **options)
+
+
+def _place(part: str) -> tuple[bool, int | str]:
+    """Sort numbers within names as numbers."""
+    return (False, int(part)) if part.isdigit() else (True, part)
+
+
+def opened(source: Path | BinaryIO, **options: object) -> pq.ParquetFile | ParquetParts:
+    """A file, or a folder of parts."""
+    if isinstance(source, Path):
+        return (ParquetParts if source.is_dir() else pq.ParquetFile)(source, **options)
+    source.seek(0)
+    return pq.ParquetFile(source, **options)
 
 
 @contextmanager
@@ -197,18 +269,17 @@ MOST_GROUP_BYTES = 2**30
 MOST_CLASSES, MOST_MORE = 200, 3
 
 
-def _opened(source: BinaryIO, **options: object) -> pq.ParquetFile:
-    source.seek(0)
-    # Pieces as they are decoded: whole columns take longer to get memory for.
-    return pq.ParquetFile(source, pre_buffer=False, buffer_size=2**16, **options)
+#: Pieces as they are decoded: whole columns take longer to get memory for.
+_BY_PIECES = {"pre_buffer": False, "buffer_size": 2**16}
 
 
-def is_too_large(source: BinaryIO) -> bool:
-    """Whether a Parquet file has more rows, cells or bytes than are read as a whole."""
-    size = source.seek(0, 2)
+def is_too_large(source: Path | BinaryIO) -> bool:
+    """Whether a Parquet table has more rows, cells or bytes than are read whole."""
+    size = 0 if isinstance(source, Path) else source.seek(0, 2)
     with damage_in_words():
-        metadata = _opened(source).metadata
-    source.seek(0)
+        metadata = opened(source, **_BY_PIECES).metadata
+    if not isinstance(source, Path):
+        source.seek(0)
     n_rows, n_columns = metadata.num_rows, metadata.num_columns
     return (
         size > limits.MAX_BYTES
@@ -218,20 +289,21 @@ def is_too_large(source: BinaryIO) -> bool:
     )
 
 
-def sample_parquet(source: BinaryIO) -> FileTable:
+def sample_parquet(source: Path | BinaryIO) -> FileTable:
     """Draw rows from row groups spread over a file, each class by its share of all.
 
     The column that a table of these rows has as its target is read as a whole, and its
     classes are counted. All other columns are read in some row groups only.
     """
-    source.seek(-8, 2)
-    check_directory_size(int.from_bytes(source.read(4), "little"))
+    if not isinstance(source, Path):
+        source.seek(-8, 2)
+        check_directory_size(int.from_bytes(source.read(4), "little"))
     with damage_in_words():
         return _sample(source)
 
 
-def _sample(source: BinaryIO) -> FileTable:
-    file, random = _opened(source), np.random.default_rng(0)
+def _sample(source: Path | BinaryIO) -> FileTable:
+    file, random = opened(source, **_BY_PIECES), np.random.default_rng(0)
     fields, metadata = list(file.schema_arrow), file.metadata
     names = flat_columns(fields)
     limits.check_size(0, metadata.num_columns)
@@ -251,7 +323,7 @@ def _sample(source: BinaryIO) -> FileTable:
             "become; save it with another encoding."
         )
     coded = sorted(texts - stored_so(metadata, texts, UNCODED))
-    file = _opened(source, read_dictionary=coded)
+    file = opened(source, read_dictionary=coded, **_BY_PIECES)
     groups = _spread(_group_bytes(metadata))
     n_wanted = max(LEAST_ROWS, min(MOST_ROWS, MOST_VALUES // max(1, len(names))))
     beginnings = _beginnings(file, groups, names, n_wanted)
@@ -303,7 +375,10 @@ def _rows_of(groups: list[int], starts: np.ndarray) -> np.ndarray:
 
 
 def _beginnings(
-    file: pq.ParquetFile, groups: list[int], names: list[str], n_rows: int
+    file: pq.ParquetFile | ParquetParts,
+    groups: list[int],
+    names: list[str],
+    n_rows: int,
 ) -> pa.Table:
     """The first rows of some row groups, about so many of all."""
     tables = [file.schema_arrow.empty_table().select(names)]
@@ -315,7 +390,7 @@ def _beginnings(
 
 
 def _taken(
-    file: pq.ParquetFile,
+    file: pq.ParquetFile | ParquetParts,
     groups: list[int],
     names: list[str],
     starts: np.ndarray,
@@ -353,7 +428,7 @@ def class_codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list]:
 
 
 def _count_classes(
-    file: pq.ParquetFile, name: str, groups: list[int]
+    file: pq.ParquetFile | ParquetParts, name: str, groups: list[int]
 ) -> tuple[list[int], np.ndarray, np.ndarray] | None:
     """Count the classes in all row groups; None if they are too many."""
     numbers: dict[object, int] = {}

@@ -34,7 +34,8 @@ class ParquetRows:
     Parameters
     ----------
     path : str or PathLike
-        Of the file, which is opened at once and then read a row group at a time.
+        Of the file, or of a folder whose files are the parts of one table; it is opened
+        at once and then read a row group at a time.
     columns : sequence of str, optional
         Names of its columns, in the order wanted; None: all, which must be numbers.
     rows : ndarray of int, shape (n_rows,), optional
@@ -90,11 +91,13 @@ class ParquetRows:
     @property
     def _file(self) -> Any:
         """The file, opened by each thread: one reader serves no two at once."""
-        import pyarrow.parquet as pq  # who reads no file does not wait for it
+        from smpcore.datasets.parquet import opened  # not for who reads no file
 
         if not hasattr(self._of_thread, "file"):
             try:
-                self._of_thread.file = pq.ParquetFile(self.path, memory_map=True)
+                self._of_thread.file = opened(self.path, memory_map=True)
+            except DatasetError:  # a ValueError, too
+                raise
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise DatasetError(
                     f"{self.path.name} cannot be read as a Parquet file; give the path "
@@ -387,12 +390,11 @@ def file_statistics(
     DatasetError
         If the file cannot be read.
     """
-    import pyarrow.parquet as pq  # who reads no file does not wait for it
-
-    from smpcore.datasets.parquet import damage_in_words, flat_columns
+    # Who reads no file does not wait for it.
+    from smpcore.datasets.parquet import damage_in_words, flat_columns, opened
 
     with damage_in_words():
-        file = pq.ParquetFile(path)
+        file = opened(path)
         read = flat_columns(file.schema_arrow)
         names = clean_names(read)[0]
         parts = np.full((file.num_row_groups, len(names), 6), np.nan)

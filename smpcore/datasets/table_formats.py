@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from io import BytesIO
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -229,7 +229,7 @@ _FOREIGN = {
 
 
 def read_table(
-    source: bytes | BinaryIO,
+    source: bytes | BinaryIO | Path,
     filename: str,
     *,
     kinds: Mapping[str, Kind] | None = None,
@@ -242,8 +242,9 @@ def read_table(
 
     Parameters
     ----------
-    source : bytes or binary file
-        The content; its size is checked before it is read.
+    source : bytes, binary file or Path
+        The content, whose size is checked before it is read; or a folder whose Parquet
+        files are the parts of one table.
     filename : str
         Name the file had; its ending helps to tell the format. Never opened.
     kinds, roles : mapping of str to str, optional
@@ -340,7 +341,7 @@ def read_frame(
     return frame, reading, notices
 
 
-def _read_parquet(data: bytes, options: ReadingOptions) -> FileTable:
+def _read_parquet(data: bytes | Path, options: ReadingOptions) -> FileTable:
     from smpcore.datasets.parquet import read_parquet
 
     frame, notices = read_parquet(data)
@@ -408,26 +409,29 @@ def _foreign(data: bytes) -> str:
     return ""
 
 
-def _sampled(source: bytes | BinaryIO) -> FileTable | None:
-    """Some rows of a Parquet file that is too large; None of any other."""
+def _sampled(source: bytes | BinaryIO | Path) -> FileTable | None:
+    """Some rows of a Parquet file or folder that is too large; None of any other."""
     source = BytesIO(source) if isinstance(source, bytes) else source
-    if not source.seekable():  # rows are fetched from all over a file
-        return None
-    source.seek(0)
-    is_parquet = TABLE_FORMATS["Parquet"].begins_so(source.read(4))
-    source.seek(0)
-    if not is_parquet:
-        return None
+    if not isinstance(source, Path):
+        if not source.seekable():  # rows are fetched from all over a file
+            return None
+        source.seek(0)
+        is_parquet = TABLE_FORMATS["Parquet"].begins_so(source.read(4))
+        source.seek(0)
+        if not is_parquet:
+            return None
     from smpcore.datasets.parquet import is_too_large, sample_parquet
 
     return sample_parquet(source) if is_too_large(source) else None
 
 
 def _read(
-    source: bytes | BinaryIO, filename: str, options: ReadingOptions
+    source: bytes | BinaryIO | Path, filename: str, options: ReadingOptions
 ) -> FileTable:
     if options.sample and (sample := _sampled(source)):
         return _named(sample, filename)
+    if isinstance(source, Path):
+        return _named(_read_parquet(source, options), filename)
     ending = PurePath(filename).suffix.lower()
     is_file = hasattr(source, "seekable") and source.seekable()
     if is_file and source.seek(0, 2) > MAX_BYTES and ending == ".ts":

@@ -52,7 +52,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     known = ", ".join(TABLE_FORMATS)
-    add("--data", required=True, help=f"a file ({known}), or a bundled set")
+    data = f"a file ({known}), a folder of Parquet files, or a bundled set"
+    add("--data", required=True, help=data)
     add("--target", help="the column to predict; by default the one the app takes")
     add("--group", help="a column whose rows stay together")
     add("--time", help="a column of times: folds are blocks")
@@ -162,6 +163,8 @@ def _dataset(args: argparse.Namespace) -> Dataset:
             )
         return load_dataset(args.data)
     path = Path(args.data)
+    if path.is_dir():
+        return read_table(path, path.name, roles=roles or None)
     if not path.is_file():
         raise SmpcoreError(f"There is no file {args.data}, nor a bundled set.")
     with path.open("rb") as file:

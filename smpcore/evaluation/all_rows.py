@@ -81,12 +81,11 @@ def fit_all_rows(
     DatasetError
         If the file is damaged or not the one that was sampled.
     """
-    import pyarrow.parquet as pq  # who reads no file does not wait for it
-
-    from smpcore.datasets.parquet import damage_in_words, flat_columns
+    # Who reads no file does not wait for it.
+    from smpcore.datasets.parquet import damage_in_words, flat_columns, opened
 
     with damage_in_words():
-        file = pq.ParquetFile(path)
+        file = opened(path)
         stored = flat_columns(file.schema_arrow)
         in_file = dict(zip(clean_names(stored)[0], stored, strict=True))
         read = {dataset.target, *dataset.feature_columns}

@@ -9,21 +9,24 @@ is of. That is written beside its place and moved there, so it is whole or not t
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, dataclass
 from os import SEEK_END
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 
 from smpcore.baselines import BASELINES
 from smpcore.datasets import shown
 from smpcore.errors import SmpcoreError
+from smpcore.evaluation.folds import REPEATS
 from smpcore.evaluation.sweep import KEY, SCORES, columns_of, sweep_table
 from smpcore.methods import METHODS
 
@@ -157,7 +160,11 @@ def read_results(content: bytes, name: str) -> tuple[Subject, pd.DataFrame]:
             f"{called} has texts of more than {MOST_BYTES / 1e6:.0f} MB."
         )
     frame = table.to_pandas()[wanted].astype(dict.fromkeys(TEXTS, object))
-    _check_rows(frame, called)
+    for problem, is_wrong in _problems(frame, subject):
+        if is_wrong.any():
+            raise SmpcoreError(f"{called}: {problem}.")
+    if frame.duplicated([*KEY]).any():
+        raise SmpcoreError(f"{called} has the same fit twice: it was changed.")
     return subject, frame
 
 
@@ -200,19 +207,23 @@ def _check_schema(file: pq.ParquetFile, wanted: list[str], called: str) -> None:
             raise SmpcoreError(f"Column {name} of {called} holds no {held}.")
 
 
-def _check_rows(frame: pd.DataFrame, called: str) -> None:
-    for key, parameter in frame[["method", "parameter"]].drop_duplicates().to_numpy():
+def _problems(
+    frame: pd.DataFrame, subject: Subject
+) -> Iterator[tuple[str, np.ndarray]]:
+    """What can be wrong with fits, in words, and which of them it is of."""
+    methods, parameters = (frame[name].astype(object) for name in TEXTS[:2])
+    for key, parameter in {*zip(methods, parameters, strict=True)}:
+        is_fit = ((methods == key) & (parameters == parameter)).to_numpy()
         if key not in METHODS and key not in BASELINES:
-            raise SmpcoreError(f"{called} has a method that is unknown: {shown(key)}.")
-        names = {p.name for p in METHODS[key].params} if key in METHODS else None
-        if names is not None and parameter not in names:
-            problem = f"{called}: {key} has no parameter {shown(parameter)}."
-            raise SmpcoreError(problem)
+            yield f"a method that is unknown: {shown(key)}", is_fit
+        elif key in METHODS and parameter not in {p.name for p in METHODS[key].params}:
+            yield f"{key} has no parameter {shown(parameter)}", is_fit
+    most = {"repeat": REPEATS - 1, "fold": subject.n_folds - 1}
     for name in _COUNTS:
-        if not (frame[name].between(0, 1e9) & (frame[name] % 1 == 0)).all():
-            raise SmpcoreError(f"Column {name} of {called} should count: 0, 1, 2 …")
-    if frame.duplicated(list(KEY)).any():
-        raise SmpcoreError(f"{called} has the same fit twice: it was changed.")
+        last, numbers = most.get(name, 1e9), frame[name]
+        is_count = numbers.between(0, last) & (numbers % 1 == 0)
+        words = f"the {name} of a fit should count, from 0 to {last:,.0f}"
+        yield words, ~is_count.to_numpy()
 
 
 class JsonLines(AbstractContextManager):
@@ -322,14 +333,21 @@ class Journal(AbstractContextManager):
                 "another file. Nothing was changed."
             )
         self._same(read_subject(header, called), called)
-        rows = [_row(record, self.subject.task) for record in records]
-        lost = rows.count(None) + cut
+        rows = self._sound(records)
+        lost = len(records) - len(rows) + cut
         if lost:
             self.notices.append(
-                f"{called} is cut off or damaged: {len(rows) + cut - lost} fits are "
+                f"{called} is cut off or damaged: {len(rows)} fits are "
                 f"kept, {lost} damaged line{'s' * (lost > 1)} left out."
             )
-        return {_name(row): row for row in rows if row is not None}
+        return {_name(row): row for row in rows}
+
+    def _sound(self, records: list[Any]) -> list[dict[str, Any]]:
+        """Those that are fits, as `read_results` takes them."""
+        rows = [row for one in records if (row := _row(one, self.subject.task))]
+        frame = pd.DataFrame(rows, columns=columns_of(self.subject.task))
+        wrong = [is_wrong for _, is_wrong in _problems(frame, self.subject)]
+        return list(itertools.compress(rows, ~np.any(wrong, axis=0)))
 
     def _read_results(self, journal: bool) -> None:
         if not self.path.exists():

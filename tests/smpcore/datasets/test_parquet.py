@@ -3,6 +3,7 @@
 import io
 import pickle
 import re
+import shutil
 from decimal import Decimal
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from smpcore import read_table
+from smpcore import SmpcoreError, read_table
 from smpcore.datasets import file_statistics, limits, parquet, parquet_rows
 from smpcore.datasets.columns import as_text
 from smpcore.datasets.parquet import read_parquet
@@ -46,6 +47,60 @@ def test_rows_are_those_of_the_table(saved, table):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(rows))[:9], table[:9])
     assert rows.frame(slice(2)).columns.tolist() == NAMES
     np.testing.assert_array_equal(ParquetRows(saved, ["c", "a"])[:], table[:, [2, 0]])
+
+
+def parts_of(frame, folder, n_parts=12):
+    """A folder as Spark and Dask write tables: part.10 comes after part.9."""
+    folder.mkdir()
+    for number, rows in enumerate(np.array_split(np.arange(len(frame)), n_parts)):
+        path = folder / f"part.{number}.parquet"
+        frame.iloc[rows].to_parquet(path, row_group_size=30, index=False)
+    for name in ("_SUCCESS", ".part.0.parquet.crc"):
+        (folder / name).write_bytes(b"crc")
+    return folder
+
+
+def test_a_folder_of_parts_is_read_as_one_file(saved, table, tmp_path, monkeypatch):
+    frame = pd.read_parquet(saved)
+    folder = parts_of(frame, tmp_path / "table")
+    rows = pickle.loads(pickle.dumps(ParquetRows(folder, NAMES)))
+    np.testing.assert_array_equal(rows[:], table)
+    some = np.array([0, 83, 84, 500, 999])
+    np.testing.assert_array_equal(rows[some], table[some])
+    stop, progress = np.zeros(1, np.int64), np.zeros(1)
+    one, other = (
+        file_statistics(path, "kind", stop, progress) for path in (saved, folder)
+    )
+    pd.testing.assert_frame_equal(one.columns, other.columns)
+    assert other.class_counts == {"text": 1000} and other.n_rows == 1000
+    frame["kind"] = np.where(frame["a"] > 0, "yes", "no")
+    folder = parts_of(frame, tmp_path / "classes")
+    whole = read_table(folder, "classes", sample=True)
+    assert whole.digest == read_table(written(frame), "classes").digest
+    monkeypatch.setattr(limits, "MAX_ROWS", 900)
+    few = read_table(folder, "classes", sample=True)
+    assert few.reading.sampled_from == 1000
+    places = few.row_numbers(np.arange(few.n_samples)) - 1
+    np.testing.assert_array_equal(few.frame[NAMES], table[places])
+
+
+def test_a_folder_that_is_no_table_is_refused_in_words(saved, tmp_path):
+    parts = tmp_path / "parts"
+    for make, words in (
+        (lambda: None, "should hold the Parquet files of one table"),
+        (lambda: (parts / "class=1").mkdir(), "save the table without partitions"),
+        (lambda: (parts / "a.txt").write_text("no"), "cannot be read"),
+    ):
+        parts.mkdir()
+        make()
+        for reading in (lambda: ParquetRows(parts), lambda: read_table(parts, "parts")):
+            with pytest.raises(SmpcoreError, match=words):
+                reading()
+        shutil.rmtree(parts)
+    parts_of(pd.read_parquet(saved), parts, 2)
+    pd.DataFrame({"a": ["x"]}).to_parquet(parts / "part.3.parquet")
+    with pytest.raises(SmpcoreError, match=r"part\.3\.parquet' has other columns than"):
+        ParquetRows(parts, NAMES)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16, np.int64, np.uint8])

@@ -106,13 +106,14 @@ def test_damaged_lines_cost_only_themselves(found, path):
     beside = _journaled(path, found)
     path.unlink()
     lines = beside.read_bytes().splitlines()
+    lines[1] = json.dumps(json.loads(lines[1]) | {"fold": 99}).encode()
     lines[2] = b"{}"
     lines[3] = b"\xff" + lines[3][:20]
     lines[4] = lines[4].replace(b'"seconds": ', b'"seconds": "')
     beside.write_bytes(b"\n".join(lines) + b"\n")
     with Journal(path, subject) as again:
-        assert len(again.rows) == len(rows) - 3
-        assert "3 damaged lines left out" in again.notices[0]
+        assert len(again.rows) == len(rows) - 4
+        assert "4 damaged lines left out" in again.notices[0]
 
 
 def test_one_run_at_a_time_has_a_file(found, path):
@@ -202,6 +203,7 @@ def _changed(found, change=lambda frame: frame, text=None, **told):
         (lambda f: f.assign(repeat=np.nan), "repeat .* should count"),
         (lambda f: f.assign(fold=-1), "fold .* should count"),
         (lambda f: f.assign(fold=0.5), "fold .* should count"),
+        (lambda f: f.assign(fold=99), "fold .* should count, from 0 to 2"),
         (lambda f: pd.concat([f, f]), "same fit twice"),
         (lambda f: f.assign(status="x" * 50_000), "texts of more than"),
         (lambda f: f.assign(method="<b>x</b>"), "method that is unknown"),
