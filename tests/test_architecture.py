@@ -100,6 +100,7 @@ LIBRARY += ("datasets", "solvers")
 #: A file of compiled code in a method's folder: behind the wall of the solvers.
 KERNELS = re.compile(r"smpcore[/.]methods[/.](\w+)[/.]kernel(_\w+)?\.")
 SOLVER_START = {"contextlib", "hashlib", "logging", "os", "pathlib", "tempfile"}
+SOLVER_START |= {"re", "shutil", "sys", "time"}
 
 
 def _relative(path: Path) -> str:

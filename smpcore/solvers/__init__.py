@@ -12,7 +12,11 @@ import hashlib
 import logging
 import os
 import pathlib
+import re
+import shutil
+import sys
 import tempfile
+import time
 
 import numba
 from numba.core.caching import (
@@ -24,6 +28,9 @@ from numba.core.caching import (
 
 log = logging.getLogger(__name__)
 
+#: Machine code that nobody has used for so long is removed.
+UNUSED_DAYS = 60
+
 
 def kernel_files():
     """Every file of kernels, or of what they call: ours, and those of each method."""
@@ -33,8 +40,12 @@ def kernel_files():
 
 
 def source_digest():
-    """Digest of every file of kernels (16 hexadecimal digits)."""
+    """Digest of every file of kernels and of their compiler (16 hexadecimal digits).
+
+    Environments with other compilers would write over each other's code.
+    """
     digest = hashlib.blake2b(digest_size=8)
+    digest.update(f"{numba.__version__} {sys.version}".encode())
     top = pathlib.Path(__file__).parents[1]
     for path in kernel_files():
         name = path.relative_to(top).as_posix().encode()
@@ -58,6 +69,17 @@ def private_folder(folder):
     return status.st_uid == os.getuid() and not status.st_mode & 0o022
 
 
+def remove_unused(top, used):
+    """Note that a folder of machine code is used; remove those that long were not."""
+    with contextlib.suppress(OSError):  # of another process, say
+        os.utime(used)
+        for folder in top.iterdir():
+            is_ours = re.fullmatch("[0-9a-f]{16}", folder.name)
+            age = time.time() - folder.lstat().st_mtime
+            if is_ours and age > UNUSED_DAYS * 86_400:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 def cache_folder():
     """Private folder for the machine code of these sources.
 
@@ -75,6 +97,7 @@ def cache_folder():
     for top in tops:
         folder = top / source_digest()
         if private_folder(top) and private_folder(folder):
+            remove_unused(top, folder)
             return str(folder)
         if chosen and top is tops[0]:
             log.warning(

@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -28,6 +29,23 @@ def test_folder_follows_the_settings_and_the_sources(no_settings, monkeypatch):
     assert solvers.cache_folder() == str(no_settings / "own" / "smpcore" / digest)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(no_settings / "numba"))
     assert solvers.cache_folder() == str(no_settings / "numba" / "smpcore" / digest)
+
+
+@pytest.mark.parametrize("version", ["numba.__version__", "sys.version"])
+def test_another_compiler_has_another_folder(no_settings, monkeypatch, version):
+    before = solvers.cache_folder()
+    monkeypatch.setattr(f"smpcore.solvers.{version}", "0.0.1")
+    assert solvers.cache_folder() != before
+
+
+def test_folders_that_long_were_not_used_are_removed(no_settings):
+    used = pathlib.Path(solvers.cache_folder())
+    old, new, other = (used.with_name(name) for name in ("0" * 16, "1" * 16, "mine"))
+    for folder, days in ((old, 61), (new, 59), (other, 99), (used, 99)):
+        (folder / "code").mkdir(parents=True)
+        os.utime(folder, (time.time() - 86_400 * days,) * 2)
+    assert solvers.cache_folder() == str(used)
+    assert {*used.parent.iterdir()} == {used, new, other}
 
 
 def run(script, folder=pathlib.Path(__file__).parents[3], **environment):
