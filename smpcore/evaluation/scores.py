@@ -313,7 +313,7 @@ def evaluate(
     y: np.ndarray,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> Scores | RegressionScores:
+) -> Scores | Any:  # which of both it is, a type checker cannot know
     """Score a model on rows.
 
     Parameters

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 from email import message_from_bytes
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 import smpcore
 from smpcore.evaluation import edition
 from smpcore.solvers import source_digest
-from tests.guide import ROOT, blocks
+from tests.guide import GUIDE, ROOT, blocks
 
 PROJECT = tomllib.loads((ROOT / "smpcore/pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -106,6 +108,24 @@ def test_an_installed_copy_has_the_digests_of_its_sources(wheel, tmp_path):
     )
     printed = _run(sys.executable, program, tmp_path, PYTHONPATH=str(site)).split()
     assert printed == [str(site / "smpcore/__init__.py"), source_digest(), edition()]
+
+
+def test_types_of_an_installed_copy_pass_in_the_examples(wheel, tmp_path):
+    venv.create(tmp_path / "venv")
+    (site,) = tmp_path.glob("venv/lib/python*/site-packages")
+    zipfile.ZipFile(wheel).extractall(site)
+    (site / "libraries.pth").write_text(sysconfig.get_path("purelib"))
+    for path in GUIDE:
+        program = "\n".join(code for code, _ in blocks(path))
+        (tmp_path / f"{path.stem[2:]}_page.py").write_text(program)
+    wrong = tmp_path / "wrong_page.py"
+    wrong.write_text("import smpcore\n\nsmpcore.SMPClassifier(lam='much')\n")
+    check = [sys.executable, "-m", "mypy", "--ignore-missing-imports"]
+    check += ["--python-executable", str(tmp_path / "venv/bin/python")]
+    pages = map(str, tmp_path.glob("*_page.py"))
+    run = subprocess.run([*check, *pages], cwd=tmp_path, capture_output=True, text=True)
+    *errors, _ = run.stdout.splitlines()
+    assert [line.partition(": ")[0] for line in errors] == ["wrong_page.py:3"]
 
 
 def test_an_editable_copy_is_the_folder_itself(wheel, tmp_path):
