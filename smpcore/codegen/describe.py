@@ -10,10 +10,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from smpcore.codegen.inputs import CompiledInput, QuantInput
-from smpcore.codegen.probability import ProbabilityTable
-from smpcore.codegen.program import OPERATIONS, Operation
-from smpcore.errors import ExportError
+from smpcore.codegen.inputs import QuantInput
+from smpcore.codegen.program import Operation
 
 
 def arithmetic(model: Any) -> str:
@@ -62,7 +60,7 @@ def _of_calibration(model: Any) -> list[str]:
 #: Version of this text, and of all files that a model is exported as.
 SCHEMA = 2
 
-#: Entries that tell which model it is; its reader has no use for them.
+#: Entries that tell which model it is.
 IDENTITY = ("name", "id")
 
 #: Entries of a model that only a calibrated one has.
@@ -112,67 +110,6 @@ def _digits(values: np.ndarray) -> Any:
     if values.ndim > 1:
         return [_digits(row) for row in values]
     return [float(f"{value:.9g}") for value in values.tolist()]
-
-
-def from_text(text: str, kind: Any) -> Any:
-    """Read a model."""
-    try:
-        content = json.loads(text)
-    except ValueError as error:
-        raise ExportError(f"The model is not valid JSON: {error}.") from None
-    try:
-        return _read(content, kind)
-    except ExportError:
-        raise
-    except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise ExportError(f"The model has a wrong entry: {error}.") from None
-
-
-def _read(content: Any, kind: Any) -> Any:
-    if not isinstance(content, dict) or content.pop("schema", None) != SCHEMA:
-        raise ExportError(f"schema should be {SCHEMA}; export the model again.")
-    for derived in ("arithmetic", "zero_weights", *IDENTITY):
-        content.pop(derived, None)
-    if kind.is_integer != ("source" in content):
-        reader = kind.SOURCE.__name__ if kind.is_integer else "QuantModel"
-        raise ExportError(f"The model is of another kind, read by {reader}.from_json.")
-    content["operations"] = tuple(
-        _operation(dict(one), np.int64 if kind.is_integer else float)
-        for one in content["operations"]
-    )
-    if table := content.pop("probability", None):
-        content["probability"] = ProbabilityTable(**table)
-    if not kind.is_integer:
-        content["inputs"] = tuple(_record(CompiledInput, i) for i in content["inputs"])
-        if content["classes"] is not None:
-            content["classes"] = tuple(content["classes"])
-        return kind(**content)
-    source = _read(content.pop("source"), kind.SOURCE)
-    pairs = zip(source.inputs, content.pop("inputs"), strict=True)
-    inputs = tuple(QuantInput(given, **one) for given, one in pairs)
-    return kind(source=source, inputs=inputs, **content)
-
-
-def _operation(content: dict[str, Any], numbers: type) -> Operation:
-    """An operation whose numbers have this type."""
-    name = content.pop("operation", None)
-    if not (isinstance(name, str) and name in OPERATIONS):
-        raise ExportError(f"operation={name!r} should be one of {sorted(OPERATIONS)}.")
-    kind, hints = OPERATIONS[name], get_type_hints(OPERATIONS[name])
-    for entry, value in content.items():
-        hint = hints.get(entry)
-        if is_dataclass(hint):
-            content[entry] = hint(**value)
-        elif value is not None and np.ndarray in (hint, *get_args(hint)):
-            types_of = dict.fromkeys(kind.NUMBERS, numbers)
-            types_of |= dict.fromkeys(kind.INDICES, np.int64)
-            content[entry] = np.array(value, types_of.get(entry, float))
-    return kind(**content)
-
-
-def _record(kind: type, content: Mapping[str, Any]) -> Any:
-    lists = {n: tuple(v) for n, v in content.items() if isinstance(v, list)}
-    return kind(**{**content, **lists})
 
 
 def schema(model: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from smpcore.codegen import program
 from smpcore.codegen.arithmetic import to_float32
 from smpcore.codegen.bounds import bounded
 from smpcore.codegen.constants import Tables, features_differ, tables
-from smpcore.codegen.describe import from_text, to_text
+from smpcore.codegen.describe import to_text
 from smpcore.codegen.inputs import CompiledInput, QuantInput, container_ends
 from smpcore.codegen.names import shorten
 from smpcore.codegen.probability import ProbabilityTable
@@ -46,8 +46,6 @@ class Program(ABC):
 
     #: Whether all arithmetic is that of integers.
     is_integer: ClassVar[bool]
-    #: What it is rounded from, if it is.
-    SOURCE: ClassVar[type[Program] | None] = None
 
     operations: tuple[program.Operation, ...]
     prototype_labels: np.ndarray
@@ -200,13 +198,8 @@ class Program(ABC):
         return self.predict(self.rows(table))
 
     def to_json(self) -> str:
-        """The whole model as text; `from_json` gives it back bit for bit."""
+        """The whole model as text, as its `schema` describes it."""
         return to_text(self)
-
-    @classmethod
-    def from_json(cls, text: str) -> Any:
-        """Read a model written by `to_json`."""
-        return from_text(text, cls)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -364,7 +357,6 @@ class QuantModel(Program):
     """
 
     is_integer = True
-    SOURCE = CompiledModel
 
     source: CompiledModel
     inputs: tuple[QuantInput, ...]

@@ -604,10 +604,6 @@ class FixedPointSimilarities(Operation):
         yield "power should be 1 or 2", self.power in (1, 2)
 
 
-#: Name -> operation, for who reads programs from text.
-OPERATIONS = {kind.__name__: kind for kind in Operation.__subclasses__()}
-
-
 #: A rule, and whether it holds.
 Rule = tuple[str, bool]
 

@@ -1,6 +1,5 @@
 """Models without an estimator, in groups that one program holds, and their tables."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache, partial
@@ -194,18 +193,7 @@ def changed(model, **entries):
         for one in model.operations
     )
     around = {name: entries[name] for name in entries.keys() - inside}
-    return replace(model, operations=operations, **around)
-
-
-def spoiled(content, **entries):
-    """The JSON text of a model with other entries, in its operations or around them."""
-    inside = {n for n in entries if any(n in one for one in content["operations"])}
-    operations = [
-        {**one, **{n: entries[n] for n in inside if n in one}}
-        for one in content["operations"]
-    ]
-    around = {name: entries[name] for name in entries.keys() - inside}
-    return json.dumps({**content, "operations": operations, **around})
+    return replace(model, **{"operations": operations} | around)
 
 
 def whole_distances(quant, integers):

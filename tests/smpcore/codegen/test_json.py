@@ -1,16 +1,15 @@
-"""Models as JSON: back bit for bit, as the schema says, and refused in words."""
+"""Models as JSON, as the schema says; parts that do not fit are refused in words."""
 
 import json
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
 import pytest
 
-from smpcore.codegen import CompiledModel, QuantModel
 from smpcore.codegen.describe import schema
-from smpcore.codegen.probability import ONE
 from smpcore.errors import ExportError
-from tests.smpcore.codegen.models import every_kind, groups, spoiled
+from tests.smpcore.codegen.models import changed, every_kind, groups
 
 
 def validator(model):
@@ -19,16 +18,18 @@ def validator(model):
 
 
 @pytest.mark.parametrize("group", groups())
-def test_every_model_comes_back_bit_for_bit(group):
+def test_the_text_holds_every_number_of_a_model(group):
     for model in groups()[group].values():
-        text = model.to_json()
-        again = type(model).from_json(text)
-        assert again.to_json() == text
-        assert again.source.inputs == model.source.inputs
-        for one, other in zip(again.operations, model.operations, strict=True):
-            for name, numbers in other.numbers.items():
-                assert one.numbers[name].tobytes() == numbers.tobytes()
-        validator(model).validate(json.loads(text))
+        content = json.loads(model.to_json())
+        validator(model).validate(content)
+        texts = content["operations"]
+        for text, operation in zip(texts, model.operations, strict=True):
+            assert text["operation"] == type(operation).__name__
+            for name in operation.INDICES + operation.NUMBERS:
+                numbers = getattr(operation, name)
+                if numbers is not None:
+                    written = np.array(text[name], numbers.dtype).reshape(numbers.shape)
+                    assert written.tobytes() == numbers.tobytes()
 
 
 @pytest.mark.parametrize("kind", every_kind())
@@ -36,9 +37,13 @@ def test_the_schema_refuses_what_is_missing_or_wrong(kind):
     model = every_kind()[kind]
     described, content = validator(model), json.loads(model.to_json())
     described.check_schema(described.schema)
-    wrong = [{"operation": "Other"}, {"operations": None}]
+    wrong = [{"operation": "Other"}]
     wrong += [{"bias": ["1"]}] if kind[0] != "code" else []
-    texts = [json.loads(spoiled(content, **entries)) for entries in wrong]
+    texts = [content | {"operations": None}]
+    texts += [
+        content | {"operations": [one | entries for one in content["operations"]]}
+        for entries in wrong
+    ]
     for name in described.schema["required"]:
         texts.append({key: value for key, value in content.items() if key != name})
         assert (
@@ -47,16 +52,11 @@ def test_the_schema_refuses_what_is_missing_or_wrong(kind):
     assert not any(map(described.is_valid, texts))
 
 
-#: Kind and number format -> changes of its text, and what is said.
-SPOILED = {
+#: Kind and number format -> changes of its parts, and what is said.
+UNFIT = {
     ("linear", "float32"): [
-        ({"schema": 1}, "schema should be 2"),
-        ({"extra": 1}, "wrong entry: .*extra"),
         ({"inputs": []}, "inputs should not be empty"),
-        ({"inputs": [{"name": "a"}]}, "wrong entry: .*missing"),
         ({"operations": []}, "operations should not be empty"),
-        ({"operation": "Sums"}, "operation='Sums' should be one of"),
-        ({"bias": ["a"]}, "wrong entry"),
         ({"bias": [0.0] * 5}, "start should lead"),
         ({"bias": [1e300] * 6}, "finite"),
         ({"prototype_labels": [0, 0, 0, 1, 1, 2]}, "should name a class"),
@@ -70,7 +70,6 @@ SPOILED = {
     ],
     ("sums", "float32"): [
         ({"similarity": "gak"}, r"similarity should be one of \['cosine', 'features'"),
-        ({"similarity": ["rbf"]}, "wrong entry"),
         ({"anchor": [[1.0], [2.0]]}, "anchor should be a table"),
         ({"anchor": 1.0}, "anchor should be a table"),
         ({"constant": [0.0]}, "constant should have a number for each anchor"),
@@ -85,14 +84,9 @@ SPOILED = {
         ({"n_training_rows": 1.5}, "n_training_rows should be a whole number"),
     ],
     ("linear", "int8"): [
-        ({"operation": "Other"}, "operation='Other' should be one of"),
-        ({"schema": 7}, "schema should be 2"),
-        ({"weight": "x"}, "wrong entry"),
-        ({"more": 1}, "wrong entry"),
         ({"bias": [2**40, 0, 0, 0, 0, 0]}, "bits hold"),
         ({"input": [99] * 5}, "should have an input, a level"),
         ({"start": [1]}, "start should lead through all terms"),
-        ({"source": {}}, "schema should be"),
     ],
     ("sums", "int16"): [
         ({"input": [9] * 5}, "input should be an index of inputs"),
@@ -101,9 +95,7 @@ SPOILED = {
         ({"power": 3}, "power should be 1 or 2"),
         ({"anchor": [[1]]}, "anchor should be a table"),
         ({"row": [9] * 42}, "row should be a row"),
-        ({"exp2": {}}, "wrong entry"),
     ],
-    ("calibrated", "float32"): [({"probability": {"value": [ONE]}}, "wrong entry")],
     ("code", "float32"): [
         ({"gram": np.eye(5).tolist()}, "gram should be symmetric"),
         ({"gram": np.triu(np.ones((6, 6))).tolist()}, "gram should be symmetric"),
@@ -117,26 +109,15 @@ SPOILED = {
 
 @pytest.mark.parametrize(
     ("kind", "change", "words"),
-    [(kind, *case) for kind, cases in SPOILED.items() for case in cases],
+    [(kind, *case) for kind, cases in UNFIT.items() for case in cases],
 )
-def test_spoiled_text_is_refused_in_words(kind, change, words):
-    model = every_kind()[kind]
-    content = json.loads(model.to_json())
+def test_parts_that_do_not_fit_are_refused_in_words(kind, change, words):
+    arrays = {n: np.array(v) if isinstance(v, list) else v for n, v in change.items()}
     with pytest.raises(ExportError, match=words):
-        type(model).from_json(spoiled(content, **change))
+        changed(every_kind()[kind], **arrays)
 
 
-def test_what_is_no_model_is_refused_in_words():
-    compiled, quant = every_kind()["linear", "float32"], every_kind()["linear", "int8"]
-    for text, words in (("{", "not valid JSON"), ("[1]", "schema should be 2")):
-        for kind in (CompiledModel, QuantModel):
-            with pytest.raises(ExportError, match=words):
-                kind.from_json(text)
-    with pytest.raises(ExportError, match=r"read by CompiledModel\.from_json"):
-        QuantModel.from_json(compiled.to_json())
-    with pytest.raises(ExportError, match=r"read by QuantModel\.from_json"):
-        CompiledModel.from_json(quant.to_json())
-    content = json.loads(compiled.to_json())
-    content["inputs"][0]["identifier"] = 'x */ #include "evil.h"'
+def test_a_name_that_is_no_identifier_is_refused():
+    first = every_kind()["linear", "float32"].inputs[0]
     with pytest.raises(ExportError, match=r"identifier=.* should be a short identif"):
-        CompiledModel.from_json(json.dumps(content))
+        replace(first, identifier='x */ #include "evil.h"')

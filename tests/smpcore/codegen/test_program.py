@@ -13,7 +13,7 @@ from smpcore.codegen.targets.onnx import source as onnx
 
 IN_INTEGERS = {program.FixedPointFeatures, program.FixedPointSimilarities}
 IN_BOTH = {program.WeightedInputs, program.WeightedSums}
-KINDS = set(program.OPERATIONS.values())
+KINDS = {*program.Operation.__subclasses__()}
 
 #: What reads programs -> the operations that it has to know.
 READERS = {
