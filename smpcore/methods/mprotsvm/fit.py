@@ -20,7 +20,6 @@ from smpcore.methods.mprotsvm.kernel import evaluate_rows, gather, sweep
 from smpcore.methods.mprotsvm.kernel_gram import gather_gram, sweep_gram
 from smpcore.methods.mprotsvm.kernel_sparse import gather_sparse, sweep_sparse
 from smpcore.methods.shared.problem import Fitted, SolverOptions
-from smpcore.methods.shared.starts import cluster_rows
 from smpcore.model import History, PrototypeModel
 
 #: Rows side by side in memory that a sweep visits one after the other. The problem's
@@ -384,26 +383,6 @@ def starts_anew(count: int) -> bool:
     return count in (1, 3, 5)
 
 
-def drawn_start(
-    rows: np.ndarray,
-    y_encoded: np.ndarray,
-    weights: np.ndarray,
-    count: int,
-    start: str,
-    seed: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Tie every row to a prototype of its class, by chance or by k-means."""
-    count = min(count, int(np.bincount(y_encoded).max()))
-    random = np.random.RandomState([seed, count])
-    if start == "kmeans":
-        return cluster_rows(rows, y_encoded, weights, count, random)
-    sizes = np.minimum(np.bincount(y_encoded), count)
-    starts = np.cumsum(sizes) - sizes
-    draws = random.uniform(size=len(y_encoded))
-    assignment = starts[y_encoded] + (draws * sizes[y_encoded]).astype(np.int64)
-    return assignment, np.repeat(np.arange(len(sizes)), sizes)
-
-
 def split_state(
     problem: problems.SVMProblem, state: problems.SVMState, count: int
 ) -> problems.SVMState | None:
@@ -524,7 +503,7 @@ def _new_start(
         return problem
     seed = problem.seed + trial
     rows = problem.X, problem.y_encoded, problem.weights
-    assignment, prototype_labels = drawn_start(*rows, count, start, seed)
+    assignment, prototype_labels = problems.drawn_start(*rows, count, start, seed)
     return replace(
         problem, assignment=assignment, prototype_labels=prototype_labels, seed=seed
     )

@@ -14,7 +14,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.random import sample_without_replacement
 
 from smpcore.errors import SmpcoreError, caution
-from smpcore.methods.mprotsvm.fit import drawn_start
 from smpcore.methods.shared.dask_rows import dask_sample, is_dask
 from smpcore.methods.shared.distinct import joined_along
 from smpcore.methods.shared.gram import make_semidefinite
@@ -27,7 +26,11 @@ from smpcore.methods.shared.problem import (
     SolverOptions,
     spread_trace,
 )
-from smpcore.methods.shared.starts import kmeans_centers, warn_if_fewer
+from smpcore.methods.shared.starts import (
+    cluster_rows,
+    kmeans_centers,
+    warn_if_fewer,
+)
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import Similarity
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
@@ -508,3 +511,23 @@ def draw_rows(entries: dict[str, Any], random: np.random.RandomState) -> dict[st
         order = np.argsort(rows)  # a file is read once, from its start to its end
         rows, masses, codes = X[rows[order]], masses[order], codes[order]
     return entries | {"X": rows, "y_encoded": codes, "weights": masses}
+
+
+def drawn_start(
+    rows: np.ndarray,
+    y_encoded: np.ndarray,
+    weights: np.ndarray,
+    count: int,
+    start: str,
+    seed: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Tie every row to a prototype of its class, by chance or by k-means."""
+    count = min(count, int(np.bincount(y_encoded).max()))
+    random = np.random.RandomState([seed, count])
+    if start == "kmeans":
+        return cluster_rows(rows, y_encoded, weights, count, random)
+    sizes = np.minimum(np.bincount(y_encoded), count)
+    starts = np.cumsum(sizes) - sizes
+    draws = random.uniform(size=len(y_encoded))
+    assignment = starts[y_encoded] + (draws * sizes[y_encoded]).astype(np.int64)
+    return assignment, np.repeat(np.arange(len(sizes)), sizes)
