@@ -142,6 +142,15 @@ def test_every_window_has_the_features_of_its_samples(tool, width):
     check(tool("gcc"), cases)
 
 
+@pytest.mark.parametrize("width", [None, 8])
+def test_many_samples_overflow_nothing(tool, width):
+    """Also where C defines what becomes of a number that is too large."""
+    model, stream = featured(width, 50, 13)
+    samples, _ = movements(2**17, seed=3)
+    samples[1000:50000] *= 1000  # beyond 16 bits
+    check(tool("clang"), [asked(model, stream, samples)], "-fsanitize=integer")
+
+
 def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool):
     """The header says so, and the README; a window without a gap is the same."""
     model, stream = featured(None, 50, 50)

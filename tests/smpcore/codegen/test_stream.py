@@ -35,12 +35,34 @@ from tests.smpcore.codegen.toolchain import (
 _FUNCTION = """
 static void ask_{name}_stream(uint32_t n)
 {{
-    static struct {name}_stream stream;
+    static const unsigned char fills[] = {{0x00, 0xff, 0xa5}};
+    static struct {name}_stream begun, stream;
     float sample[{M}_STREAM_N];
     {taken} x[{M}_STREAM_N];
     {row} row[{M}_N];
+    uint32_t k, left;
 
-    {name}_stream_start(&stream);
+    {name}_stream_start(&begun);
+    for (k = 0; k < sizeof fills; ++k) {{
+        memset(&stream, fills[k], sizeof stream);
+        {name}_stream_start(&stream);
+        (void){name}_stream_predict(&stream);
+        if (memcmp(&stream, &begun, sizeof stream)) {{
+            exit(2); /* it has something of the memory that it begins in */
+        }}
+    }}
+    for (k = 0; k < {M}_STREAM_N; ++k) {{
+        x[k] = ({taken})INT16_MIN;
+    }}
+    for (k = 1200; k > 0; --k) {{
+        for (left = k % ({M}_STREAM_WINDOW + {M}_STREAM_HOP); left > 0; --left) {{
+            (void){name}_stream_push(&stream, x);
+        }}
+        {name}_stream_start(&stream);
+        if (memcmp(&stream, &begun, sizeof stream)) {{
+            exit(3); /* it has something of the samples before */
+        }}
+    }}
     for (; n > 0; --n) {{
         get(sample, sizeof sample);
         {convert};
@@ -104,13 +126,14 @@ def _part(place, model, stream, samples):
     return Part(f"{p}_stream", files, *asks, len(stream.begins(n)))
 
 
-def check(compiler, cases):
+def check(compiler, cases, *flags):
     """What C says of windows is what the emulator says of their rows, bit for bit.
 
-    A case is a model, its stream, samples, and the rows of their windows.
+    A case is a model, its stream, samples, and the rows of their windows. A stream
+    begins the same in any memory, and after any samples.
     """
     parts = [_part(place, *one[:3]) for place, one in enumerate(cases)]
-    answers = answers_of(parts, compiler, [*STRICT, *SANITIZE])
+    answers = answers_of(parts, compiler, [*STRICT, *SANITIZE, *flags])
     for (model, *_, batch), told in zip(cases, answers, strict=True):
         rows = model.to_inputs(batch)
         assert told["row"].tobytes() == rows.astype(told["row"].dtype.base).tobytes()

@@ -272,6 +272,7 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
         "channels": input_names(c, [(one, stream.note(c, one)) for one in samples]),
         "quantise": "",
         "gaps": "",
+        "clear": section("c99/stream.c.in", "clear", {}),
     }
     if stream.has_names:
         words["gaps"] = section("c99/parts.in", "gaps", words).removesuffix("\n")
