@@ -77,6 +77,19 @@ def test_every_score_and_answer_is_that_of_the_emulator(
             assert f"clocks: {cycles(quant)}\n" in told
 
 
+@pytest.mark.parametrize("name", [*MODELS, "categories", "regression"])
+def test_a_start_clears_every_register(quant_of, tool, tmp_path, name):
+    """Whatever is in them: a bench starts the module in the middle of a run, too."""
+    quant = quant_of(name, 8, 0.3)
+    rows, text = codegen.test_vectors(quant), emit_verilog(quant, "mdl")["mdl.v"]
+    other, n_registers = re.subn(r"(initial \w+ = 1'b)0;", r"\g<1>1;", text)
+    assert n_registers > 4
+    told = simulate(
+        tool, tmp_path, {"mdl.v": other}, emit_testbench(quant, rows, "mdl", "0")
+    )
+    assert f"selftest: 0 of {len(rows.rows)} differ" in told
+
+
 def test_a_wrong_weight_is_noticed(quant_of, tool, tmp_path):
     quant = quant_of("three classes", 8)
     text = emit_verilog(quant, "mdl")["mdl.v"]
