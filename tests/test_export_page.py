@@ -21,8 +21,11 @@ from pages.work import tasks
 from smpcore import METHODS, Dataset, compile_model, quantise
 from smpcore.chips import available, estimate_costs, needs_conversion
 from smpcore.codegen import NUMBERS, TARGETS, QuantModel, SensorRange
+from smpcore.codegen.targets.c99.stream import state_bytes
 from tests.app import kernels, metrics, opened, said, session_of, sound, until
 from tests.smpcore.codegen.models import mixed_columns, random_linear
+from tests.smpcore.codegen.test_feature_stream import featured
+from tests.smpcore.codegen.test_stream import streamed
 from tests.smpcore.codegen.toolchain import contents
 
 #: In a link: whose costs are shown.
@@ -289,6 +292,38 @@ def test_the_row_that_the_caller_fills_takes_memory():
     assert [one["fits"] for one in others] == ["yes", "yes"]
     told = boards.verdict([uno, *others], "ATmega328P")
     assert told.startswith("Does **not** fit on **Arduino Uno** (ATmega328P)")
+
+
+@pytest.mark.parametrize(("make", "hop"), [(featured, 1), (streamed, 49)])
+@pytest.mark.parametrize("width", [None, 16, 8])
+def test_the_state_of_a_stream_takes_memory(make, hop, width):
+    """Counted without a measurement; what is not counted leaves no verdict."""
+    model, stream = make(width, 50, hop)
+    known = estimate_costs(model, stream)
+    for chip in known:
+        state = state_bytes(model, stream, aligned=chip != "ATmega328P")
+        assert known[chip].linked.ram > known[chip].linked.static == state
+    rows = boards._START.to_dict("records")
+    tiny = [row | {"RAM, kB": 0.9 * state / 1024} for row in rows]
+    assert {one["fits"] for one in boards.lines(tiny, known)} == {"no: too little RAM"}
+    large = [row | {"RAM, kB": 1000.0} for row in rows]
+    unknown, *_ = lines = boards.lines(large, known)
+    assert all(one["fits"].startswith("unknown: ") for one in lines)
+    words = "Whether it fits is not known on **Arduino Uno** (ATmega328P), the code of"
+    assert boards.verdict([unknown], "ATmega328P").startswith(words)
+    assert unknown["of its memory"].startswith("flash ≥ ")
+
+
+def test_a_chip_on_which_the_measurement_fails_holds_no_model(monkeypatch):
+    """The page says so, and judges no board of it by an estimate."""
+    failed = ({}, [("ATmega328P", "The linker failed.")])
+    monkeypatch.setattr(boards, "available", lambda: ["one"])
+    monkeypatch.setattr(boards, "measure_costs", lambda *_: failed)
+    page = _page("int8", data="iris", method="smallk", **ON_AVR)
+    until(page, lambda page: "The linker failed" in said(page))
+    words = "Does **not** fit on **Arduino Uno** (ATmega328P), the measurement failed"
+    assert any(m.value.startswith(words) for m in page.markdown)
+    assert "Estimated, as it could not be measured." in said(page)
 
 
 def _bytes(cell):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
@@ -57,7 +57,7 @@ def section(
     Returns the costs of each chip, and whether the model fits on its boards.
     """
     models = [form.model, *_converting(form, made, in_floats)]
-    costs, origin = _costs(models, (key, form.name), stream)
+    costs, origin, failed = _costs(models, (key, form.name), stream)
     known = costs[0]
     _metrics(made, form, chip, known.get(chip))
     if stream:
@@ -66,10 +66,12 @@ def section(
         st.caption(inputs_in_words(form, *(one[chip] for one in costs)))
     for warning in form.model.warnings:
         st.warning(warning)
+    if chip in failed:
+        origin = "Estimated, as it could not be measured."
     if chip not in known:
         origin = "No cost estimate is available for this model."
     st.caption(f"{origin} Cortex-M: instructions, each of which takes a cycle or more.")
-    return known, verdict(_boards(known) if known else [], chip)
+    return known, verdict(_boards(known, failed) if known else [], chip)
 
 
 def _converting(
@@ -86,24 +88,29 @@ def _converting(
 
 def _costs(
     models: list[CompiledModel | QuantModel], key: Any, stream: Stream | None
-) -> tuple[list[dict[str, ChipCosts]], str]:
-    """Costs of each model, measured as soon as that is done; and their origin."""
-    costs = [estimate_costs(model) for model in models]
+) -> tuple[list[dict[str, ChipCosts]], str, set[str]]:
+    """Costs of each model, measured as soon as that is done; their origin; and chips on
+    which the first model could not be measured.
+    """
+    costs = [estimate_costs(model, stream) for model in models]
     if not available():
-        return costs, (
+        words = (
             "Estimated: 19 of 20 models that the estimate was not fitted to are no "
             "further off. No compiler and simulator of a chip is installed here."
         )
+        return costs, words, set()
     work = partial(_measured, models, stream)
     task = visit_task("measured", key, work, line=tasks.STUDIES)
     words = "Estimated; compiling and running it on simulated chips"
     if is_waiting(task, 0.0, words, stoppable=False):
-        return costs, "Estimated until it is measured."
-    for place, (measured, problems) in enumerate(task.result()):
+        return costs, "Estimated until it is measured.", set()
+    results = task.result()
+    for place, (measured, problems) in enumerate(results):
         costs[place] = costs[place] | measured
-        for problem in problems:
+        for _, problem in problems:
             message(st.info, problem)
-    return costs, "Measured here on simulated chips: the most of rows of all kinds."
+    words = "Measured here on simulated chips: the most of rows of all kinds."
+    return costs, words, {*dict(results[0][1])}
 
 
 def _measured(
@@ -111,7 +118,7 @@ def _measured(
     stream: Stream | None,
     stop: np.ndarray,
     progress: np.ndarray,
-) -> list[tuple[dict[str, ChipCosts], list[str]]]:
+) -> list[tuple[dict[str, ChipCosts], list[tuple[str, str]]]]:
     results = []
     for model in models:
         part = np.zeros(1)
@@ -128,10 +135,13 @@ def _stream_in_words(
         f"Stream: of {stream.n_times:,} samples of {len(stream.channels)} channels it "
         f"keeps {stream.n_slots(form.model):,} values, which a window still needs. "
     )
-    if both and both.linked.origin == "measured":
+    if both and not both.linked.lacks_stream:
         cost = both.linked
         return f"{words}A sample without an answer: {cost.sample:,} {cost.counted}."
-    return f"{words}Costs are those of a row at once until the stream is measured."
+    return (
+        f"{words}RAM is that of the stream; flash and time are those of a row at once "
+        "until the stream is measured."
+    )
 
 
 def inputs_in_words(
@@ -209,15 +219,23 @@ def _constants(made: Export) -> str | None:
     return None
 
 
-def _boards(known: Mapping[str, ChipCosts]) -> list[dict[str, str]]:
+def _boards(known: Mapping[str, ChipCosts], failed: set[str]) -> list[dict[str, str]]:
     place = st.container()
-    rows = lines(editor(), known)
+    rows = lines(editor(), known, failed)
     with place:
         table(rows)
-        if large := [row["board"] for row in rows if row["fits"] != "yes"]:
+        if large := [row["board"] for row in rows if row["fits"].startswith("no")]:
             names = ", ".join(large)
             message(st.warning, f"Too large for {names}. It can still be exported.")
     return rows
+
+
+#: Whether a model fits -> the begin of a sentence.
+_VERDICTS = {
+    "yes": "Fits",
+    "no": "Does **not** fit",
+    "unknown": "Whether it fits is not known",
+}
 
 
 def verdict(rows: list[dict[str, str]], chip: str) -> str:
@@ -225,10 +243,12 @@ def verdict(rows: list[dict[str, str]], chip: str) -> str:
     sentences = []
     for row in rows:
         if row["chip"] == chip:
-            does, board = "Fits", escape_markdown(row["board"])
-            if row["fits"] != "yes":
-                does = "Does **not** fit"
-            sentences.append(f"{does} on **{board}** ({chip}): {row['of its memory']}.")
+            answer, _, why = row["fits"].partition(": ")
+            board, why = escape_markdown(row["board"]), f", {why}" * bool(why)
+            sentences.append(
+                f"{_VERDICTS[answer]} on **{board}** ({chip}){why}: "
+                f"{row['of its memory']}."
+            )
     return " ".join(sentences)
 
 
@@ -263,29 +283,41 @@ def editor() -> list[dict[str, Any]]:
 
 
 def lines(
-    boards: list[dict[str, Any]], known: Mapping[str, ChipCosts]
+    boards: list[dict[str, Any]],
+    known: Mapping[str, ChipCosts],
+    failed: Collection[str] = (),
 ) -> list[dict[str, str]]:
-    """The boards with what the model takes on them."""
+    """The boards with what the model takes on them; chips that failed hold none."""
     return [
-        _line(board, known[board["chip"]].linked)
+        _line(board, known[board["chip"]].linked, board["chip"] in failed)
         for board in boards
         if board["chip"] in known
     ]
 
 
-def _line(board: Mapping[str, Any], cost: PredictionCost) -> dict[str, str]:
+def _line(
+    board: Mapping[str, Any], cost: PredictionCost, failed: bool
+) -> dict[str, str]:
     room = {"flash": board["flash, kB"] * _KILO, "RAM": board["RAM, kB"] * _KILO}
     takes = {"flash": cost.flash * (1 + cost.flash_error), "RAM": cost.ram}
     lacks = [memory for memory in room if takes[memory] > room[memory]]
+    fits = "yes"
+    if lacks:
+        fits = f"no: too little {' and '.join(lacks)}"
+    elif failed:
+        fits = "no: the measurement failed"
+    elif cost.lacks_stream:
+        fits = "unknown: the code of the stream is not measured"
+    more = "≥ " * cost.lacks_stream
     shares = ", ".join(
-        f"{m} {percent(getattr(cost, m.lower()) / room[m])}" for m in room
+        f"{m} {more}{percent(getattr(cost, m.lower()) / room[m])}" for m in room
     )
     # An instruction takes a cycle or more.
-    least = "" if cost.counted == "cycles" else "≥ "
+    least = more if cost.counted == "cycles" else "≥ "
     return {
         "board": str(board["board"]),
         "chip": str(board["chip"]),
-        "fits": f"no: too little {' and '.join(lacks)}" if lacks else "yes",
+        "fits": fits,
         "of its memory": shares,
         "latency": least + _scaled(cost.count / board["MHz"], "µs", "ms"),
         "estimated charge": least

@@ -20,7 +20,11 @@ from smpcore.codegen import (
     estimated,
     test_vectors,
 )
-from smpcore.codegen.targets.c99.stream import needs_conversion, taken_type
+from smpcore.codegen.targets.c99.stream import (
+    needs_conversion,
+    state_bytes,
+    taken_type,
+)
 from smpcore.errors import ExportError
 
 #: Rows that a simulated chip predicts.
@@ -46,6 +50,9 @@ class PredictionCost:
         How far off an estimate can be, as a share; 0.0 where it was measured.
     sample : int
         Of a stream, counted likewise: a sample without an answer, at most.
+    lacks_stream : bool
+        Whether flash and count are those of a row at once: the code of the stream was
+        not measured.
     """
 
     flash: int
@@ -58,6 +65,7 @@ class PredictionCost:
     flash_error: float = 0.0
     count_error: float = 0.0
     sample: int = 0
+    lacks_stream: bool = False
 
     @property
     def ram(self) -> int:
@@ -96,40 +104,54 @@ class ChipCosts:
     linked: PredictionCost
 
 
-def estimate_costs(model: CompiledModel | QuantModel) -> dict[str, ChipCosts]:
+def estimate_costs(
+    model: CompiledModel | QuantModel, stream: Stream | None = None
+) -> dict[str, ChipCosts]:
     """Look up what a model takes on every chip.
 
     Parameters
     ----------
     model : CompiledModel or QuantModel
         Model in one number format.
+    stream : Stream, optional
+        The model takes samples then: RAM is that of its stream.
 
     Returns
     -------
     dict of str to ChipCosts
         Chip by chip; none for a form that has no constants in the table.
     """
-    linked = needs_conversion(model)
+    linked = needs_conversion(model, stream)
     return {
-        chip.name: ChipCosts(*(_estimated(model, chip, c) for c in (False, linked)))
+        chip.name: ChipCosts(
+            *(_estimated(model, chip, c, stream) for c in (False, linked))
+        )
         for chip in CHIPS.values()
         if estimated(model, chip.name)
     }
 
 
 def _estimated(
-    model: CompiledModel | QuantModel, chip: Chip, converted: bool
+    model: CompiledModel | QuantModel,
+    chip: Chip,
+    converted: bool,
+    stream: Stream | None,
 ) -> PredictionCost:
     costs = estimated(model, chip.name, converted)
+    n, state, stack = len(model.inputs), 0, costs.stack
+    if stream:
+        n, stack = len(stream.channels), stack + stream.stack_bytes(model)
+        state = state_bytes(model, stream, aligned=chip.tools != "avr")
     return PredictionCost(
         costs.flash,
-        *_row_bytes(len(model.inputs), model.types[0], converted),
-        costs.stack,
-        0,
+        *_row_bytes(n, taken_type(model, stream), converted),
+        stack,
+        state,
         costs.count,
         chip.counted,
         costs.flash_error,
         costs.count_error,
+        lacks_stream=stream is not None,
     )
 
 
@@ -144,7 +166,7 @@ def measure_costs(
     stop: np.ndarray,
     progress: np.ndarray,
     stream: Stream | None = None,
-) -> tuple[dict[str, ChipCosts], list[str]]:
+) -> tuple[dict[str, ChipCosts], list[tuple[str, str]]]:
     """Compile a model, let every simulated chip predict rows, and count.
 
     Parameters
@@ -163,8 +185,8 @@ def measure_costs(
     -------
     dict of str to ChipCosts
         Chips that were measured.
-    list of str
-        Why a chip is missing.
+    list of (str, str)
+        Chips that are missing, and why.
     """
     costs, problems, chips = {}, [], available()
     for chip in chips:
@@ -176,7 +198,7 @@ def measure_costs(
                 linked = _measured(model, chip, True, stream)
             costs[chip.name] = ChipCosts(alone, linked)
         except ExportError as error:
-            problems.append(str(error))
+            problems.append((chip.name, str(error)))
         progress[0] += 1 / len(chips)
     return costs, problems
 

@@ -14,6 +14,7 @@ from smpcore.codegen import (
     emit_stream,
     quantise,
 )
+from smpcore.codegen.targets.c99.stream import state_bytes
 from smpcore.datasets import CleaningStep, apply_steps, make_dataset, prepare
 from smpcore.datasets.columns import cells
 from smpcore.datasets.series_features import counts, feature_names, series_features
@@ -164,6 +165,9 @@ def test_a_gap_counts_as_zero_in_c_and_has_no_features_in_the_table(tool):
     packed = contents(bundle(model, codegen.test_vectors(model, n=8), stream=stream))
     texts = [packed[name].decode() for name in ("mdl_stream.h", "README.md")]
     assert all("counts as 0" in text and "mdl_stream_start" in text for text in texts)
+    sizes = (state_bytes(model, stream, aligned) for aligned in (True, False))
+    words = "takes {:,} bytes of RAM (on an AVR {:,})".format(*sizes)
+    assert words in texts[1].replace("\n", " ")
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -173,6 +177,8 @@ def test_a_chip_has_the_same_features(simulated, chip, width, hop):
     samples, _ = movements(400, seed=2)
     rows = model.to_inputs(asked(model, stream, samples)[-1])
     found = measure(model, samples, simulated(chip), STRICT, True, stream)
+    state = state_bytes(model, stream, aligned=chip != "ATmega328P")
+    assert 0 <= found.ram - state - 6 < 4  # and the counts of a sample
     check_due(found, model, rows, range(49, 400, hop))
 
 

@@ -18,7 +18,7 @@ from smpcore.codegen import (
     quantise,
 )
 from smpcore.codegen.targets.c99.common import c_type
-from smpcore.codegen.targets.c99.stream import taken_type
+from smpcore.codegen.targets.c99.stream import state_bytes, taken_type
 from smpcore.datasets.columns import cells
 from smpcore.errors import ExportError
 from tests.smpcore.codegen.c_programs import Part, answers_of
@@ -42,6 +42,9 @@ static void ask_{name}_stream(uint32_t n)
     {row} row[{M}_N];
     uint32_t k, left;
 
+    if (sizeof stream != {state}) {{
+        exit(4); /* boards are judged by that */
+    }}
     {name}_stream_start(&begun);
     for (k = 0; k < sizeof fills; ++k) {{
         memset(&stream, fills[k], sizeof stream);
@@ -120,6 +123,7 @@ def _part(place, model, stream, samples):
     answer = score if model.is_regression else np.dtype("u1")
     types = {"taken": taken_type(model, stream), "row": given, "answer": answer}
     words |= {name: c_type(kind) for name, kind in types.items()}
+    words["state"] = state_bytes(model, stream)
     files, n = emit_stream(model, p, stream), len(samples)
     record = np.dtype([("answer", answer), ("row", given, (len(model.inputs),))])
     asks = _FUNCTION.format(**words), samples.tobytes(), n, record
@@ -185,6 +189,8 @@ def test_a_chip_answers_every_window(simulated, chip, width, converted, hop):
     found = measure(model, given, simulated(chip), STRICT, bool(converted), stream)
     due = check_due(found, model, rows, range(39, 250, hop))
     assert found.counts[due].min() > found.counts[~due].max() > 0
+    state = state_bytes(model, stream, aligned=chip != "ATmega328P")
+    assert 0 <= found.ram - state - 3 * converted < 4  # and the integers of a sample
     slots = len(rows[0]) if hop == 40 else 2 * len(rows[0])
     assert found.ram < slots * found.scores.itemsize + 30
 

@@ -153,6 +153,11 @@ class FeatureStream(Stream):
             sum(n.values()) - n.get("mean", 0) + 3 * n.get("band", 0)
         )
 
+    def stack_bytes(self, model: Any) -> int:
+        """Bytes of the inputs, and of the floats that integers are made of."""
+        size = model.types[0].itemsize + 4 * model.is_integer
+        return len(model.inputs) * size
+
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
         period, whole = self.n_windows * self.hop, c.model.is_integer

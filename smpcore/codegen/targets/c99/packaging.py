@@ -5,7 +5,7 @@ from __future__ import annotations
 from smpcore.codegen.names import c_float, markdown
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.targets.c99.common import FLAGS, Source, c_type, head
-from smpcore.codegen.targets.c99.stream import needs_conversion, taken_type
+from smpcore.codegen.targets.c99.stream import needs_conversion, state_bytes, taken_type
 from smpcore.codegen.templates import chosen, filled
 from smpcore.codegen.vectors import conversions, untested_parameters
 
@@ -54,6 +54,8 @@ def words_of_c(package: Package) -> dict[str, str]:
             "n_times": str(stream.n_times),
             "hop": str(stream.hop),
             "n_slots": str(stream.n_slots(model)),
+            "n_bytes": f"{state_bytes(model, stream):,}",
+            "n_bytes_avr": f"{state_bytes(model, stream, aligned=False):,}",
             "channels": ", ".join(map(markdown, stream.channels)),
         }
     holds = package.holds | {"takes_floats" if taken.kind == "f" else "takes_integers"}

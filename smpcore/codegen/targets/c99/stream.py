@@ -6,6 +6,7 @@ a hop, of one channel, take turns in a ring: as many as windows that wait for th
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -157,6 +158,11 @@ class Stream:
         """Values that are kept: those that a window still needs."""
         return int(self.rings(model)[2].sum())
 
+    def stack_bytes(self, model: Any) -> int:
+        """Bytes of the arrays that an answer puts on the stack for its inputs."""
+        is_ring = self.hop < self.n_times
+        return is_ring * len(model.inputs) * model.types[0].itemsize
+
     def ranges(
         self, model: Any, ranges: Mapping[str, SensorRange]
     ) -> dict[str, SensorRange]:
@@ -253,10 +259,28 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
         As `emit_c99`, and ``<prefix>_stream.h``, ``<prefix>_stream.c``; of integers
         ``<prefix>_stream_quantise.c`` as well.
     """
-    samples, width = stream.samples(model), stream.width(model)
-    name = f"{prefix}_stream"
+    c, words, code = _filled(model, prefix, stream)
+    name, width, files = f"{prefix}_stream", stream.width(model), {}
+    if width:
+        words["quantise"] = section("c99/stream.c.in", "quantise", words)
+        samples = stream.samples(model)
+        files[f"{name}_quantise.c"] = quantise_source(c, samples, width)
+    rules = FLOAT_RULES if "float" in code else ""
+    files[f"{name}.c"] = f"{preamble(c, {}, rules)}\n{c.arrays()}\n{code}"
+    header = filled("c99/stream.h.in", words)
+    return emit_c99(model, prefix, stream.has_names) | {
+        f"{name}.h": header.encode("ascii"),
+        **finished(files, model, prefix),
+    }
+
+
+def _filled(
+    model: Any, prefix: str, stream: Stream
+) -> tuple[Source, dict[str, Any], str]:
+    """The source of a stream, the words of its header, and its functions."""
+    samples = stream.samples(model)
     used = [one for one in samples if one.low < one.high]
-    c = Source(model, name, stream.tables(model))
+    c = Source(model, f"{prefix}_stream", stream.tables(model))
     words = {
         "name": prefix,
         "M": prefix.upper(),
@@ -268,7 +292,7 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
         "n_times": stream.n_times,
         "hop": stream.hop,
         "n_slots": stream.n_slots(model),
-        "ranges": input_ranges(c, used) if width else "",
+        "ranges": input_ranges(c, used) if stream.width(model) else "",
         "channels": input_names(c, [(one, stream.note(c, one)) for one in samples]),
         "quantise": "",
         "gaps": "",
@@ -276,19 +300,41 @@ def emit_stream(model: Any, prefix: str, stream: Stream) -> dict[str, bytes]:
     }
     if stream.has_names:
         words["gaps"] = section("c99/parts.in", "gaps", words).removesuffix("\n")
-    files = {}
-    if width:
-        words["quantise"] = section("c99/stream.c.in", "quantise", words)
-        files[f"{name}_quantise.c"] = quantise_source(c, samples, width)
     words["before"], words["members"], code = stream.code(c, words)
-    rules = FLOAT_RULES if "float" in code else ""
-    files[f"{name}.c"] = f"{preamble(c, {}, rules)}\n{c.arrays()}\n{code}"
-    header = filled("c99/stream.h.in", words)
-    return emit_c99(model, prefix, stream.has_names) | {
-        f"{name}.h": header.encode("ascii"),
-        **finished(files, model, prefix),
-    }
+    return c, words, code
 
+
+def state_bytes(model: Any, stream: Stream, aligned: bool = True) -> int:
+    """Size of the struct of a stream in C, by what its header declares.
+
+    Parameters
+    ----------
+    model : CompiledModel or QuantModel
+        As in `emit_stream`.
+    stream : Stream
+        How the samples come.
+    aligned : bool, default True
+        Whether the compiler aligns members to their size; one for AVRs does not.
+
+    Returns
+    -------
+    int
+    """
+    _, words, _ = _filled(model, "mdl", stream)
+    text = f"{words['before']}struct mdl_stream {{\n{words['members']}}};"
+    kinds: dict[str, Any] = {"float": np.float32}
+    for struct, body in _STRUCT.findall(text):
+        members = []
+        for kind, name, n in _MEMBER.findall(body):
+            kind = kinds.get(kind) or kind.removesuffix("_t")
+            size = words["n_slots"] if n == "MDL_STREAM_SLOTS" else int(n or 1)
+            members.append((name, kind, size))
+        kinds[struct] = np.dtype(members, align=aligned)
+    return kinds["struct mdl_stream"].itemsize
+
+
+_STRUCT = re.compile(r"^(struct \w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
+_MEMBER = re.compile(r"^ +(.+?) (\w+)(?:\[(\w+)\])?;", re.MULTILINE)
 
 #: Section of the template -> words of it that read a table, and the place there.
 _FETCHED = {
