@@ -1,6 +1,7 @@
 """The Data page without a browser: bring a table, mend it, divide it, delete it."""
 
 import gc
+import io
 import threading
 import weakref
 from pathlib import Path
@@ -20,7 +21,18 @@ from pages.work import file_process, server_files
 from pages.work.file_process import FairLine
 from smpcore import load_dataset, read_table, split
 from smpcore.datasets import make_dataset
-from tests.app import APP, bring, kept_table, metrics, said, session_of, sound, until
+from tests.app import (
+    APP,
+    WITHOUT_A_CHOICE,
+    bring,
+    kept_table,
+    metrics,
+    said,
+    session_of,
+    sound,
+    until,
+)
+from tests.app import opened as at_a_link
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -262,9 +274,32 @@ def test_an_operator_s_files_stand_in_the_list(tmp_path, monkeypatch):
     assert "file:good.csv" in page.query_params["data"]
     assert not resolve(choice(page)).dataset.private
     sound(data_picker(page).select("file:broken.csv").run())
-    assert "'broken.csv' of this server cannot be read: Line 3 has 3" in said(page)
+    (notice,) = session_of(page).notices
+    assert "'broken.csv' of this server cannot be read: Line 3 has 3" in notice
+    assert data_picker(page).value == choice(page).data == "file:good.csv"
     sound(data_picker(page).select("file:waves.ts").run())
     assert facts(page)["Channels"] == "1"
+
+
+def test_no_page_ends_where_an_operator_s_file_cannot_be_read(tmp_path, monkeypatch):
+    """Neither chosen, nor in a link, nor where it was chosen before it was changed."""
+    (tmp_path / "good.csv").write_text(GOOD)
+    file, whole = tmp_path / "cut.parquet", io.BytesIO()
+    pd.read_csv(io.StringIO(GOOD)).to_parquet(whole)
+    file.write_bytes(whole.getvalue())
+    with (tmp_path / "large.csv").open("wb") as large:
+        large.truncate(119_000_000)
+    monkeypatch.setenv("SPE_DATA", str(tmp_path))
+    page = at_a_link({"data": "file:large.csv"}, "data.py")
+    assert "The file has 119 MB, at most 50 MB are read" in said(page)
+    file.write_bytes(whole.getvalue()[:-40])
+    names = {path.name for path in Path(PAGE).parent.glob("*.py")}
+    for name in sorted(names - {*WITHOUT_A_CHOICE}):
+        session_of(page).choice = Choice(data="file:cut.parquet")
+        words = said(sound(page.switch_page(f"pages/{name}").run()))
+        is_in_figure = name == "explore.py"  # whose notices are drawn by the browser
+        assert is_in_figure or "seems to be cut off or damaged" in words
+        assert choice(page).data == Choice.data
 
 
 def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
@@ -279,7 +314,7 @@ def test_an_operator_s_file_is_read_anew_when_it_changes(tmp_path, monkeypatch):
     sound(data_picker(page).select("file:good.csv").run())
     file.unlink()
     sound(page.run())
-    assert "no longer on this server" in said(page)
+    assert "is not in this server's folder of tables" in session_of(page).notices[0]
     assert choice(page).data == Choice.data
 
 

@@ -29,12 +29,8 @@ def dataset_picker() -> None:
     # A draft stands in the list in place of the table that was shown last.
     mine = table_store.titles(choice) | ({MINE: "My table"} if draft else {})
     others = sources.listed(visit.fetched)
-    if choice.data not in (MINE, *BUNDLED, *others):  # its file is gone
-        choice = replace(choice, data=Choice.data, **_NOT_CHOSEN)
-        session.choose(choice)
-        st.warning(
-            "The chosen file is no longer on this server; another data set is shown."
-        )
+    if choice.data not in (MINE, *BUNDLED, *others):  # of more files than are listed
+        others.append(choice.data)
     left, right = st.columns([4, 1], vertical_alignment="bottom")
     left.selectbox(
         "Data",

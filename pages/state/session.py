@@ -12,7 +12,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import links, table_store
+from pages.state import links
 from pages.state.choice import BUNDLED, LESSON_LINK, MINE, Choice
 from pages.state.context import Context, SliderRanges, resolve, validated
 from pages.work import visitors
@@ -177,8 +177,8 @@ def current(first_run: bool = True) -> Choice:
     if first_run:
         visitors.force_navigation()
     visit = get()
-    if visit.choice.data == MINE:
-        _leave_a_lost_table(visit)
+    if visit.choice.data not in BUNDLED:
+        _leave_lost_data(visit)
     return visit.choice
 
 
@@ -196,29 +196,46 @@ def released() -> Choice:
     return get().live.released or current()
 
 
-def _leave_a_lost_table(visit: Session) -> None:
-    """Choose the first data, and say why, where the visitor's table is gone.
+def _leave_lost_data(visit: Session) -> None:
+    """Choose the first data, and say why, where the visitor's are gone.
 
-    It may have expired, or another tab of the same browser may have deleted it.
+    A table may have expired, or another tab of the same browser may have deleted it; a
+    file of this server may have become another one, which cannot be read.
     """
     choice = visit.choice
     try:
-        table_store.visit(choice.token)
+        resolve(choice)
     except SmpcoreError as error:
         others = tuple(token for token in choice.user_tables if token != choice.token)
         put(Choice(others=others))
-        visit.notices.append(str(error))
+        _notify(str(error))
 
 
-def choose(choice: Choice) -> None:
-    """Make this the visitor's choice, with a method that can learn its data."""
+def _notify(notice: str) -> None:
+    """Show a sentence once, whoever says it."""
+    notices = get().notices
+    notices += [notice] * (notice not in notices)
+
+
+def choose(choice: Choice) -> bool:
+    """Make this the visitor's choice, with a method that can learn its data.
+
+    Returns whether it is: data that cannot be had are not chosen, and a notice says
+    why.
+    """
+    try:
+        resolve(choice)
+    except SmpcoreError as error:
+        _notify(str(error))
+        return False
     try:
         choice, changes = validated(choice)
-    except SmpcoreError:  # the table is gone: the page that needs it shows that
+    except SmpcoreError:  # the page that needs these data says what is wrong
         changes = ""
     put(choice)
     if changes:
         get().notices.append(changes)
+    return True
 
 
 def put(choice: Choice) -> None:
@@ -235,7 +252,8 @@ def put(choice: Choice) -> None:
 
 def choose_data(choice: Choice) -> None:
     """Make this the visitor's choice, of data that its values were not chosen for."""
-    choose(choice)
+    if not choose(choice):
+        return
     try:
         context, changes = resolved().clip_to_ranges(())
     except SmpcoreError:  # the page that needs these data says what is wrong

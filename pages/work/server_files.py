@@ -33,14 +33,16 @@ MOST_FILES = 200
 _UNREADABLE = (OSError, RuntimeError, UnicodeError)
 
 
-def files() -> dict[str, Path]:
-    """The folder's tables by key, sorted by name."""
-    paths = files_in(os.environ.get("SPE_DATA", ""))
+def files(name: str = "") -> dict[str, Path]:
+    """The folder's tables by key, sorted by name, or the one of this name."""
+    paths = files_in(os.environ.get("SPE_DATA", ""), name)
     return {PREFIX + p.name: p for p in paths if p.suffix.lower() in ENDINGS}
 
 
-def files_in(folder: str) -> list[Path]:
+def files_in(folder: str, name: str = "") -> list[Path]:
     """Files of an operator's folder, sorted by name; none if it is not there.
+
+    With a name only the file that has it: each run of a page looks for one.
 
     Left out are hidden files, links that lead out of the folder and names that are no
     Unicode.
@@ -50,6 +52,7 @@ def files_in(folder: str) -> list[Path]:
         paths = sorted(home.iterdir()) if folder else []
     except _UNREADABLE:
         return []
+    paths = [path for path in paths if name in ("", path.name)]
     return [p for p in paths if not p.name.startswith(".") and _is_inside(p, home)]
 
 
@@ -110,7 +113,7 @@ def begin_fit(key: Hashable, work: Callable[..., Any]) -> Task:
 
 def load(key: str) -> Dataset:
     """Read a table, anew if its file has changed."""
-    path = files().get(key)
+    path = files(title(key)).get(key)
     try:
         if path is None:
             raise FileNotFoundError
