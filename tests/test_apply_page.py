@@ -253,3 +253,18 @@ def test_predictions_have_probabilities_once_the_model_is_calibrated():
     until(page, lambda page: "probability" in page.dataframe[-1].value)
     shares = page.dataframe[-1].value.filter(like="probability of ")
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+def test_answers_within_the_band_are_marked_and_counted_like_all_others():
+    link = {"data": "breast_cancer", "threshold": "1.5", "band": "1.2"}
+    page = opened(link, "apply.py")
+    frame = moved(load_dataset("breast_cancer").frame)
+    bring(page, frame)
+    table, model = page.dataframe[-1].value, app.context_of(page).model()
+    prepared = app.context_of(page).data.preparation.transform(frame)
+    margin = np.abs(np.subtract(*model.scores(prepared).T))
+    marked = table["not sure"] == "within the band"
+    assert marked.tolist() == (margin <= 1.2).tolist() and marked.any()
+    assert f"{marked.sum()} of them not sure" in said(page)
+    assert "Rows within the band are counted like all others" in said(page)
+    assert "not sure" not in opened({"data": "iris"}, "apply.py").dataframe[-1].value

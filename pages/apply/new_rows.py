@@ -16,7 +16,7 @@ from pages.ui import explanation_sheet
 from pages.ui.elements import download, metric
 from pages.ui.elements import table as show_table
 from pages.ui.files import ENDINGS, OpenFile, like, open_file, read_file
-from pages.ui.readouts import percent, shortcomings
+from pages.ui.readouts import BAND_NOTE, percent, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
 from pages.work.cache import pairs
@@ -250,7 +250,11 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
     if model.classes is not None:
         counts = table["answer"].value_counts()
         names = [f"{short_label(label)}: {n:,}" for label, n in counts.items()]
-        message(st.caption, f"Predictions: {list_names(names, 12, 80)}.")
+        unsure = ""
+        if model.band:
+            n_unsure = int((table["not sure"] != "").sum())
+            unsure = f" {n_unsure:,} of them not sure: within the band."
+        message(st.caption, f"Predictions: {list_names(names, 12, 80)}.{unsure}")
 
 
 def read_out(
@@ -276,6 +280,8 @@ def read_out(
     scores = evaluation.score_answers(truth, answers, model.classes, groups)
     if isinstance(scores, evaluation.Scores):
         _counts(scores)
+        if model.band:
+            st.caption(BAND_NOTE)
     else:
         _errors(scores, data)
     for sentence in shortcomings(scores, data.of("train")[1]):

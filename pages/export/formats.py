@@ -149,7 +149,8 @@ def _apart(form: ComparedFormat) -> dict[str, str]:
 def form_quality(form: ComparedFormat, made: exports.Export) -> str:
     """How good a format is beside one answer to all rows, in sentences."""
     scores = form.parts[scored_part(made.data)].scores
-    return escape_markdown(f"{form.name}: {quality(scores, made.data)}")
+    of = scores, made.data, form.model.source.band
+    return escape_markdown(f"{form.name}: {quality(*of)}")
 
 
 def proved(form: ComparedFormat) -> str:

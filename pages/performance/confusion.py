@@ -18,8 +18,7 @@ from pages.ui.readouts import percent
 from pages.ui.text import define, short_label
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import (
-    Rate,
-    predictive_values,
+    predictive_value,
     rate,
     roc_area,
 )
@@ -123,10 +122,45 @@ def class_table(rows: EvaluatedRows) -> None:
 
 def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     """Sensitivity, specificity, predictive values and AUC with their intervals."""
-    known = matrix.truth >= 0
+    known, sure = matrix.truth >= 0, matrix.said < 2
     truth, right = matrix.truth == 0, matrix.truth == matrix.said
-    sure = known & (matrix.said < 2)
-    share = rate(truth[known], **rows.dependence(known)).share
+    outside = "" if sure.all() else " outside the band"
+    part = _prevalence(rows, truth[known], place)
+    kinds = [(known, "rows")]
+    kinds += [
+        (matrix.truth == of, f"rows of {short_label(name)}")
+        for of, name in enumerate(matrix.names)
+    ]
+    names = READOUTS["accuracy"].label, "Sensitivity (recall)", "Specificity"
+    accuracy, *of_classes = [
+        _line(rows, name, right, kind & sure, words + outside)
+        for name, (kind, words) in zip(names, kinds, strict=True)
+    ]
+    lines = [*of_classes, *_predictive(rows, matrix, part), accuracy]
+    if outside:
+        lines.append(_line(rows, "Coverage", sure, known, "rows"))
+    area, low, high = roc_area(
+        matrix.margin[known], truth[known], **rows.dependence(known)
+    )
+    if np.isfinite(area):
+        ends, of = f"{low:.3f}–{high:.3f}", "at every threshold"
+        of += f": all {known.sum():,} rows, without a band" * bool(outside)
+        lines.append(("AUC", f"{area:.3f}", ends, of))
+    table(pd.DataFrame(lines, columns=["measure", "value", "95 % interval", "rows"]))
+    all_rows = ", which is that of all rows, with those within the band,"
+    st.caption(
+        f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
+        f"rule with the prevalence{all_rows * bool(outside)} taken as known "
+        "(Mercaldo's logit intervals); AUC by "
+        f"DeLong's method{rows.data.weight_note}.",
+        help=define("Predictive value", "ROC"),
+    )
+
+
+def _prevalence(rows: EvaluatedRows, truth: np.ndarray, place: Any) -> float:
+    """Share of the positive class that is asked for; at first that of the rows."""
+    known = rows.truth >= 0
+    share = rate(truth, **rows.dependence(known)).share
     digest, kept = rows.data.dataset.digest, session.get().results
     prevalence = place.number_input(
         "Prevalence, %",
@@ -138,51 +172,37 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
         help=define("Prevalence"),
     )
     kept["prevalence"] = digest, prevalence
-    part = share if prevalence is None else prevalence / 100
-    counted = [
-        rate(right[chosen], **rows.dependence(chosen))
-        for chosen in (truth & sure, ~truth & sure, sure)
-    ]
-    lines = [
-        _line("Sensitivity (recall)", counted[0]),
-        _line("Specificity", counted[1]),
-        *_predictive(counted, part),
-        _line(READOUTS["accuracy"].label, counted[2]),
-    ]
-    of_known = rows.dependence(known)
-    area, low, high = roc_area(matrix.margin[known], truth[known], **of_known)
-    if np.isfinite(area):
-        ends = f"{low:.3f}–{high:.3f}"
-        lines.append(("AUC", f"{area:.3f}", ends, "at every threshold"))
-    table(pd.DataFrame(lines, columns=["measure", "value", "95 % interval", "rows"]))
-    st.caption(
-        f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
-        "rule with the prevalence taken as known (Mercaldo's logit intervals); AUC by "
-        f"DeLong's method{rows.data.weight_note}.",
-        help=define("Predictive value", "ROC"),
-    )
+    return share if prevalence is None else prevalence / 100
 
 
-def _predictive(counted: list[Rate], prevalence: float) -> list[Entry]:
+def _predictive(rows: EvaluatedRows, matrix: Matrix, prevalence: float) -> list[Entry]:
     """Lines of both predictive values; none where one class has no rows."""
     if not 0 < prevalence < 1:
         return []
-    values = predictive_values(*counted[:2], prevalence)
-    return [
-        (
-            f"{name.capitalize()} predictive value",
-            "none predicted" if np.isnan(share) else percent(share),
-            _interval(low, high),
-            f"at a prevalence of {percent(prevalence)}",
-        )
-        for name, (share, low, high) in values.items()
-    ]
+    lines = []
+    for answer, part in enumerate((prevalence, 1 - prevalence)):
+        kinds = matrix.truth == answer, matrix.truth == 1 - answer
+        rates = [
+            rate((matrix.said == answer)[kind], **rows.dependence(kind))
+            for kind in kinds
+        ]
+        share, low, high = predictive_value(*rates, part)
+        value = "none predicted" if np.isnan(share) else percent(share)
+        of = f"predicted {short_label(matrix.names[answer])}, at a prevalence of "
+        name = f"{('Positive', 'Negative')[answer]} predictive value"
+        of += percent(prevalence)
+        lines.append((name, value, _interval(low, high), of))
+    return lines
 
 
-def _line(name: str, counted: Rate) -> Entry:
+def _line(
+    rows: EvaluatedRows, name: str, hits: np.ndarray, of: np.ndarray, words: str
+) -> Entry:
+    """A share of some rows, which `words` names."""
+    counted = rate(hits[of], **rows.dependence(of))
     if not counted.n:
-        return name, "", "", "no rows"
-    counts = f"{counted.hits:,} of {counted.n:,}"
+        return name, "", "", f"no {words}"
+    counts = f"{counted.hits:,} of {counted.n:,} {words}"
     return name, percent(counted.share), _interval(*counted.interval), counts
 
 

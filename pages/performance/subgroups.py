@@ -12,7 +12,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
-from pages.ui.readouts import of_part, scored_part
+from pages.ui.readouts import BAND_NOTE, of_part, scored_part
 from pages.ui.text import define, escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import as_csv, list_names, plain_number
@@ -142,6 +142,8 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
     if rows.is_binary and (threshold := operating_point.current(rows).threshold):
         shown = escape_markdown(rows.threshold_in_words(threshold))
         moved = f" Threshold {shown}."
+    if rows.is_binary and operating_point.current(rows).band:
+        moved += f" {BAND_NOTE}"
     tests = "Differences from all other rows: score test, not below Fisher's exact one"
     if not measure.is_share:
         tests = "Differences from all other rows: Welch's t test"

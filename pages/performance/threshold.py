@@ -188,7 +188,8 @@ def _curves(rows: EvaluatedRows) -> None:
     points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
     drawn = _figures(points, curve, (turned * threshold, band), area)
     tables = {"Thresholds": points, "Reject bands": curve}
-    _side_by_side(drawn, f" on {len(truth)} {rows.title}", tables)
+    banded = ", with those within the band" * bool(band)
+    _side_by_side(drawn, f" on {len(truth)} {rows.title}{banded}", tables)
     operating_point.use(rows)
 
 
@@ -287,7 +288,7 @@ def _rates(
     )
     for name, rate in evaluation.rates_at(margin, truth, *moved, **of_rows).items():
         low, high = rate.interval
-        words += f" {name.capitalize()}: " + (
+        words += f" {name.capitalize()}{' of these' * bool(band)}: " + (
             f"{100 * rate.share:.0f} % ({rate.hits} of {rate.n}, 95 % interval "
             f"{100 * low:.0f} to {100 * high:.0f} %)."
             if rate.n

@@ -193,7 +193,7 @@ def facts_of(context: ModelContext) -> dict[str, str]:
         facts["Test set opened"] = opened(context)
     for part in context.open_parts:
         scores = data.evaluate(context.model, part)
-        for entry in readouts.of_part(part, scores, data):
+        for entry in readouts.of_part(part, scores, data, context.model.band):
             facts[entry["name"]] = f"{entry['value']} ({entry['detail']})"
     return facts
 

@@ -180,7 +180,7 @@ def readouts(
             continue
         scores = data.evaluate(model, part)
         name = NAMES[part]
-        texts += of_part(part, scores, data)
+        texts += of_part(part, scores, data, model.band)
         if isinstance(scores, RegressionScores):
             strip[name] = scores.mae
             r2 = scores.r2 if np.isfinite(scores.r2) else None
@@ -203,8 +203,12 @@ def readouts(
     return texts + solver_readouts(SimpleNamespace(estimator=estimator)), strip
 
 
+#: What shares of all rows are where a model has a band.
+BAND_NOTE = "Rows within the band are counted like all others."
+
+
 def of_part(
-    part: str, scores: Scores | RegressionScores, data: Parts
+    part: str, scores: Scores | RegressionScores, data: Parts, band: float = 0.0
 ) -> list[dict[str, str]]:
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
@@ -216,7 +220,7 @@ def of_part(
         f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
         f"{ends} %{data.cluster_note}; balanced accuracy "
         f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
-        f"{percent(scores.majority)}"
+        f"{percent(scores.majority)}{f'. {BAND_NOTE[:-1]}' * bool(band)}"
     )
     return [_text(f"{NAMES[part]}_accuracy", percent(scores.accuracy), detail)]
 
@@ -349,10 +353,7 @@ def _text(key: str, value: str, detail: str) -> dict[str, str]:
 
 def quality_of(model: PrototypeModel, data: Parts) -> str:
     """How good a model is beside one and the same answer to all rows, in sentences."""
-    words = quality(data.evaluate(model, scored_part(data)), data)
-    return words + " Rows within the band are counted like all others." * bool(
-        model.band
-    )
+    return quality(data.evaluate(model, scored_part(data)), data, model.band)
 
 
 def scored_part(data: Parts) -> str:
@@ -360,10 +361,10 @@ def scored_part(data: Parts) -> str:
     return "validation" if len(data.split.validation) else "train"
 
 
-def quality(scores: Scores | RegressionScores, data: Parts) -> str:
+def quality(scores: Scores | RegressionScores, data: Parts, band: float = 0.0) -> str:
     """How good these scores of `scored_part` are, in sentences."""
     part = scored_part(data)
-    entry = of_part(part, scores, data)[0]
+    entry = of_part(part, scores, data, band)[0]
     words = f"{entry['name']} {entry['value']}: {entry['detail']}."
     return " ".join([words, *shortcomings(scores, data.of("train")[1])])
 

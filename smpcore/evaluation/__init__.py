@@ -63,7 +63,7 @@ from smpcore.evaluation.scores import (
     class_numbers,
     class_rates,
     evaluate,
-    predictive_values,
+    predictive_value,
     rate,
     score_answers,
     wilson,

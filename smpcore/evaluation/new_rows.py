@@ -199,7 +199,8 @@ def answer_rows(
     -------
     DataFrame of shape (n_rows, ...)
         ``out of range``; ``answer``; for a classifier ``margin`` (score of the answer
-        less that of the runner-up) and one ``score of ...`` per class. ``out of
+        less that of the runner-up) and one ``score of ...`` per class; of a model
+        with a band ``not sure``: which answers lie within it. ``out of
         range``, ``missing`` and ``unseen`` (categories) name the row's values that the
         model uses, and ``not used by this model`` those out of range or unseen that it
         does not use. Of a calibrated classifier also ``probability`` (of the answer),
@@ -237,6 +238,8 @@ def answer_rows(
             table["doubt"] = doubts(model, X)
             for name, column in zip(model.classes, shares.T, strict=True):
                 table[f"probability of {name}"] = column
+        if model.band:
+            table["not sure"] = np.where(model.sure(X), "", "within the band")
         two_best = np.sort(scores, axis=1)[:, -2:]
         table["margin"] = two_best[:, 1] - two_best[:, 0]
         for name, column in zip(model.classes, scores.T, strict=True):

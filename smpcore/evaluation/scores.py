@@ -541,28 +541,28 @@ def class_rates(
     return pd.DataFrame(lines)
 
 
-def predictive_values(
-    sensitivity: Rate, specificity: Rate, prevalence: float
-) -> dict[str, tuple[float, float, float]]:
-    """Predictive values where the positive class has a given share, by Bayes' rule.
+def predictive_value(
+    right: Rate, wrong: Rate, prevalence: float
+) -> tuple[float, float, float]:
+    """How often the answer of a class is right in rows of a given mix: Bayes' rule.
 
-    Their intervals are by the delta method on the logit scale, the prevalence taken as
+    The intervals are by the delta method on the logit scale, the prevalence taken as
     known (Mercaldo, Lau and Zhou, Statistics in Medicine 26, 2007, equations 8 to 11);
     where one of both shares is 0 or 1, by their adjusted estimates, which add half the
     squared normal quantile to the hits and to the misses.
 
     Parameters
     ----------
-    sensitivity, specificity : Rate
-        Of rows of the positive class, and of the others.
+    right, wrong : Rate
+        Of all rows of the class, and of all others, those that get its answer. Rows
+        within a band of "not sure" get none, and are in the denominator of both.
     prevalence : float
-        Share of the positive class where the model is to be used, between 0 and 1.
+        Share of the class where the model is to be used, between 0 and 1.
 
     Returns
     -------
-    dict
-        ``positive`` and ``negative`` predictive value: share, low, high. The share is
-        NaN where a class has no rows, or no row gets this answer.
+    share, low, high : float
+        The share is NaN where a class has no rows, or no row gets this answer.
 
     Raises
     ------
@@ -573,35 +573,25 @@ def predictive_values(
     --------
     Apolipoprotein E and Alzheimer's disease, as in the paper, at 3 % prevalence:
 
-    >>> values = predictive_values(Rate(240, 418, 418), Rate(288, 375, 375), 0.03)
-    >>> [f"{share:.3f}" for share in values["positive"]]
+    >>> values = predictive_value(Rate(240, 418, 418), Rate(87, 375, 375), 0.03)
+    >>> [f"{value:.3f}" for value in values]
     ['0.071', '0.059', '0.086']
     """
     if not 0 < prevalence < 1:
         raise SmpcoreError(
             f"prevalence={prevalence:g} should be above 0 and below 1; give the share "
-            "of the positive class where the model is to be used."
+            "of the class where the model is to be used."
         )
-    return {
-        "positive": _predictive_value(sensitivity, specificity, prevalence),
-        "negative": _predictive_value(specificity, sensitivity, 1 - prevalence),
-    }
-
-
-def _predictive_value(
-    rate: Rate, other: Rate, prevalence: float
-) -> tuple[float, float, float]:
-    """How often the answer of a class is right, by the rates of both classes."""
-    right, wrong = rate.share * prevalence, (1 - other.share) * (1 - prevalence)
-    share = right / (right + wrong) if right + wrong else np.nan
-    if min(rate.effective, other.effective) <= 0:
+    hits, misses = right.share * prevalence, wrong.share * (1 - prevalence)
+    share = hits / (hits + misses) if hits + misses else np.nan
+    if min(right.effective, wrong.effective) <= 0:
         return share, 0.0, 1.0
-    at_an_end = any(one.share in (0.0, 1.0) for one in (rate, other))
-    (p, n), (p_other, n_other) = (_adjusted(one, at_an_end) for one in (rate, other))
+    at_an_end = any(one.share in (0.0, 1.0) for one in (right, wrong))
+    (p, n), (p_wrong, n_wrong) = (_adjusted(one, at_an_end) for one in (right, wrong))
     # Odds of a right answer among all of its kind, and the variance of their logarithm.
-    odds = p / (1 - p_other) * prevalence / (1 - prevalence)
-    variance = (1 - p) / (p * n) + p_other / ((1 - p_other) * n_other)
-    factor = np.exp(normal_quantile(rate.level) * np.sqrt(variance))
+    odds = p / p_wrong * prevalence / (1 - prevalence)
+    variance = (1 - p) / (p * n) + (1 - p_wrong) / (p_wrong * n_wrong)
+    factor = np.exp(normal_quantile(right.level) * np.sqrt(variance))
     low, high = (float(one / (1 + one)) for one in (odds / factor, odds * factor))
     # The adjusted interval may end short of a share that is 0 or 1 itself.
     return share, float(np.fmin(low, share)), float(np.fmax(high, share))

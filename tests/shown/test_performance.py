@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import softmax
-from scipy.stats import fisher_exact
+from scipy.stats import fisher_exact, norm
 from sklearn.metrics import (
     confusion_matrix,
     precision_recall_curve,
@@ -166,6 +166,91 @@ def test_threshold(method, commoner):
         )
         assert line.coverage == pytest.approx(sure.mean())
         assert line.error == pytest.approx(line.errors / line.answered)
+
+
+@pytest.mark.parametrize(
+    ("method", "data", "point", "prevalence"),
+    [
+        ("smp", "breast_cancer", (1.5, 1.2), None),
+        ("smp", "breast_cancer", (1.5, 1.2), 5.0),
+        ("smp", "clinic", None, 30.0),
+        ("supersparse", "breast_cancer", None, 60.0),
+        ("mprotsvm", "clinic", None, None),
+    ],
+)
+def test_measures_with_a_band(method, data, point, prevalence):
+    """Where the model is not sure it has no answer, of which none can be right."""
+    fit = oracle.fit(method, data)
+    if point is None:
+        margin = margins(fit, fit.model.classes[1])
+        threshold = float(f"{np.quantile(margin, 0.4):.3g}")
+        band = float(f"{np.quantile(np.abs(margin - threshold), 0.3):.3g}")
+        point = threshold, band
+    moved = dict(zip(("threshold", "band"), map(str, point), strict=True))
+    app = opened(link(fit) | moved, "performance.py", "Confusion")
+    if prevalence:
+        sound(app.number_input(key="prevalence").set_value(prevalence).run())
+    rare, groups = rarer(fit), fit.groups("validation")
+    (other,) = {*fit.y} - {rare}
+    margin = margins(fit, fit.model.classes[1]) - point[0]
+    second = np.where(margin > 0, fit.model.classes[1], fit.model.classes[0])
+    truth, sure = fit.truth("validation"), np.abs(margin) > point[1]
+    assert 0 < sure.sum() < len(sure)
+    matrix, rates = (table.value for table in app.dataframe[:2])
+    for i, of in enumerate((rare, other)):
+        cells = [(sure & (second == c))[truth == of] for c in (rare, other)]
+        for j, cell in enumerate([*cells, ~sure[truth == of]]):
+            assert matrix[str(j)][i].startswith(f"{cell.sum()}")
+    lines, share = rates.set_index("measure"), (truth == rare).mean()
+    share = prevalence / 100 if prevalence else share
+
+    def check(name, hits, rows, words):
+        of = None if groups is None else groups[rows]
+        value, low, high, _ = oracle.share(hits[rows], of)
+        says(lines.loc[name, "value"], "# %", 100 * value)
+        says(lines.loc[name, "95 % interval"], "#–# %", 100 * low, 100 * high)
+        template = f"# of # {words}"
+        says(lines.loc[name, "rows"], template, hits[rows].sum(), rows.sum())
+
+    right = second == truth
+    for name, of in (("Sensitivity (recall)", rare), ("Specificity", other)):
+        words = f"rows of {of} outside the band"
+        check(name, right, sure & (truth == of), words)
+    check("Accuracy", right, sure, "rows outside the band")
+    check("Coverage", sure, np.ones(len(sure), bool), "rows")
+    # Rows that are drawn until the class has its prevalence are asked one by one.
+    weights = np.where(truth == rare, share, 1 - share)
+    weights /= np.where(truth == rare, *((truth == c).sum() for c in (rare, other)))
+
+    def answered(said, of):
+        rows = truth == of
+        return oracle.share(
+            (sure & (second == said))[rows], None if groups is None else groups[rows]
+        )
+
+    for sign, of, rest, part in (
+        ("Positive", rare, other, share),
+        ("Negative", other, rare, 1 - share),
+    ):
+        line = lines.loc[f"{sign} predictive value"]
+        got = sure & (second == of)
+        value = np.average(right[got], weights=weights[got])
+        says(line["value"], "# %", 100 * value)
+        two = [(one[0], one[3]) for one in (answered(of, of), answered(of, rest))]
+        if any(p in (0, 1) for p, _ in two):  # as Agresti and Coull do
+            z2 = norm.ppf(0.975) ** 2
+            two = [((p * n + z2 / 2) / (n + z2), n + z2) for p, n in two]
+        (p, n), (q, m) = two
+        _, low, high = oracle.predictive((p, n), (1 - q, m), part)[0]
+        low, high = min(low, value), max(high, value)
+        says(line["95 % interval"], "#–# %", 100 * low, 100 * high)
+        says(line["rows"], f"predicted {of}, at a prevalence of # %", 100 * share)
+    says(
+        lines.loc["AUC", "rows"],
+        "at every threshold: all # rows, without a band",
+        len(sure),
+    )
+    assert "that of all rows, with those within the band" in " ".join(captions(app))
 
 
 def test_the_slider_of_the_threshold_has_about_200_steps():

@@ -1,5 +1,7 @@
 """Counted answers, rates, probabilities and errors: by hand, and by their level."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,7 @@ from smpcore.evaluation import (
     clusters,
     clusters_like,
     decision_curve,
-    predictive_values,
+    predictive_value,
     rate,
     reliability,
     wilson,
@@ -71,12 +73,24 @@ def test_a_weight_of_a_number_is_the_row_so_many_times():
     assert weighed.interval[0] < weighed.mae < weighed.interval[1]
 
 
+def both_values(sensitivity, specificity, prevalence):
+    """Predictive values where every row gets an answer."""
+    wrong = [
+        replace(of, hits=of.n - of.hits, weighted=of.weighted and 1 - of.weighted)
+        for of in (specificity, sensitivity)
+    ]
+    return {
+        "positive": predictive_value(sensitivity, wrong[0], prevalence),
+        "negative": predictive_value(specificity, wrong[1], 1 - prevalence),
+    }
+
+
 def test_where_all_are_found_shares_are_adjusted():
     """Half the squared quantile is added to hits and misses (Mercaldo)."""
     z2 = norm.ppf(0.975) ** 2
     counts = (40, 40), (288, 375)
     adjusted = [((x + z2 / 2) / (n + z2), n + z2) for x, n in counts]
-    found = predictive_values(*(Rate(x, n, n) for x, n in counts), 0.3)
+    found = both_values(*(Rate(x, n, n) for x, n in counts), 0.3)
     for share, (_, low, high) in zip(
         found.values(), oracle.predictive(*adjusted, 0.3), strict=True
     ):
@@ -85,18 +99,18 @@ def test_where_all_are_found_shares_are_adjusted():
 
 
 def test_where_nothing_is_known_the_interval_says_so():
-    none = predictive_values(Rate(0, 0, 0), Rate(7, 9, 9), 0.3)
+    none = both_values(Rate(0, 0, 0), Rate(7, 9, 9), 0.3)
     assert np.isnan(none["positive"][0]) and none["positive"][1:] == (0, 1)
     one_cluster = rate(np.ones(5, bool), np.zeros(5, int))
-    assert predictive_values(one_cluster, Rate(7, 9, 9), 0.3)["negative"][1:] == (0, 1)
-    never = predictive_values(Rate(0, 9, 9), Rate(9, 9, 9), 0.3)["positive"]
+    assert both_values(one_cluster, Rate(7, 9, 9), 0.3)["negative"][1:] == (0, 1)
+    never = both_values(Rate(0, 9, 9), Rate(9, 9, 9), 0.3)["positive"]
     assert np.isnan(never[0]) and 0 < never[1] < never[2] < 1
 
 
 @pytest.mark.parametrize("prevalence", [0, 1, -0.1, float("nan")])
 def test_a_prevalence_that_is_none_is_refused(prevalence):
     with pytest.raises(SmpcoreError, match="should be above 0 and below 1"):
-        predictive_values(Rate(5, 9, 9), Rate(7, 9, 9), prevalence)
+        predictive_value(Rate(5, 9, 9), Rate(7, 9, 9), prevalence)
 
 
 RNG = np.random.default_rng(0)
