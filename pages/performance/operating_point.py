@@ -138,9 +138,9 @@ def positive_class(place: Any, rows: EvaluatedRows) -> int:
     y, model = rows.data.of("train")[1], rows.fitted
     shares = [float((y == name).mean()) for name in model.classes]
     rarer = rows.rarer_class
-    key = f"positive {rows.data.dataset.digest}"
+    of = place, "Positive class", (rarer, 1 - rarer), widget_state.positive_key(rows)
     positive = widget_state.choose_one(
-        *(place, "Positive class", (rarer, 1 - rarer), key),
+        *of,
         format_func=lambda number: short_label(model.classes[number]),
         help="The class to detect. Default: the rarer one in the training rows.",
     )

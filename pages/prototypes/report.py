@@ -31,6 +31,7 @@ from smpcore.report import (
     numbers_section,
     parts_section,
     subgroups_section,
+    text_rule,
     typical_row,
     versions_section,
 )
@@ -41,7 +42,9 @@ def _threshold(context: ModelContext) -> Section | None:
     classes = context.model.classes
     if classes is None or len(classes) != 2:
         return None
-    words = f"As fitted: {classes[1]} is predicted where its score is the higher one. "
+    higher = "the higher one" if context.positive else "not the lower one"
+    words = f"As fitted: {classes[context.positive]} is predicted where its score is "
+    words += f"{higher}. "
     words += "There is no band of answers that are not sure."
     if context.operating:
         # A link says nothing of it.
@@ -77,14 +80,6 @@ def opened(context: ModelContext) -> str:
     return plural(times, "time") if times else never
 
 
-def _numbers(context: ModelContext, real: bool) -> Section:
-    """The whole rule; what is made of training rows only where these are shown."""
-    if holds_rows(context.model, real):
-        words = "Left out, as the model holds training rows; these are not included."
-        return Section("The model in numbers", (words,))
-    return numbers_section(context.model)
-
-
 def checked_sections(context: ModelContext, real: bool) -> list[Section]:
     """Every section that there is of a model, with training rows or without them."""
     model, data = context.model, context.data
@@ -99,13 +94,13 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
-        calibration_section(model, rows_of_parts(context, checked))
+        calibration_section(model, rows_of_parts(context, checked), context.positive)
         if calibration is not None
         else None,
         columns_section(data.dataset, preparation, data.split.train, names),
         cleaning_section(context.table),
         parts_section(data.dataset, data.split, opened(context)),
-        _numbers(context, real),
+        explanation_sheet.numbers(model, real),
         versions_section(model, preparation),
     )
     return [section for section in every if section is not None]
@@ -142,8 +137,9 @@ def html(context: ModelContext, real: bool) -> str:
     model, notes, shown = context.model, context.notes, context.portraits
     hidden = holds_rows(model, real)
     title = f"Prototypes of {context.data.dataset.name}"
-    of = context, model, real, title, facts_of(context), context.names
-    page = explanation_sheet.page(*of, _examples(context) if real else None)
+    of = context, model, context.positive, real, title, facts_of(context)
+    examples = _examples(context) if real else None
+    page = explanation_sheet.page(*of, context.names, examples)
     page = replace(
         page,
         portraits=context.in_place(shown.values * (not hidden)),
@@ -151,7 +147,7 @@ def html(context: ModelContext, real: bool) -> str:
         shape=context.shape,
         what="Portraits are omitted, as they are training rows."
         if hidden
-        else shown.what,
+        else shown.coloured,
         names={j: note["name"] for j, note in notes.items()},
         notes={j: note["note"] for j, note in notes.items()},
         warnings={j: oddities(context, j) for j in range(model.n_prototypes)},
@@ -214,20 +210,19 @@ def _rows(context: ModelContext) -> list[dict[str, Any]]:
 def rule(context: ModelContext) -> None:
     """What the explanation sheet says of the rule."""
     if context.texts:
-        st.caption(
-            "A score is the sum over prototypes of weight times exp(−γ edits), where "
-            "edits counts the letters that are added, left out or replaced between a "
-            "text and the prototype. Under All are the texts with their weights."
-        )
+        section = text_rule(context.model, context.texts)
+        elements.show_section(section)
         return
-    seen = tuple(context.names), tuple(context.open_parts)
-    key = context.key, context.operating, seen
-    make = partial(explanation_sheet.rule, context, context.model, context.names)
+    seen = tuple(context.names), tuple(context.open_parts), context.positive
+    key, of = (context.key, context.operating, seen), (context, context.model)
+    make = partial(explanation_sheet.rule, *of, context.positive, context.names)
     elements.show_section(session.remembered("rule", key, make))
+    numbers = replace(numbers_section(context.model), folded=True)
+    elements.show_section(Section("", (numbers,)))
     if context.model.classes is None:
         return
     st.markdown("**Score card**")
-    make = partial(explanation_sheet.card, context, context.model)
+    make = partial(explanation_sheet.card, *of, context.positive)
     try:
         elements.show_section(session.remembered("score_card", key, make))
     except SmpcoreError as problem:

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from pages.state import widget_state
 from pages.state.context import Context
 from pages.ui.elements import download, problems_shown
 from pages.ui.readouts import TITLES
@@ -20,7 +21,7 @@ from smpcore import PrototypeModel, SmpcoreError, compile_model, explain, report
 from smpcore.codegen import model_id
 from smpcore.datasets import plural
 from smpcore.errors import ExportError
-from smpcore.report import Calculator, Page
+from smpcore.report import Calculator, Page, numbers_section
 
 #: Cases of one file, and characters of the rows that are typed.
 MOST_CASES, MOST_TYPED = 30, 400
@@ -137,7 +138,8 @@ def offer(
             if not chosen:
                 st.caption(words)
                 return
-            make = partial(_sheet, context, model, rows, chosen, real, names)
+            positive = widget_state.positive_class(context)
+            make = partial(_sheet, context, model, positive, rows, chosen, real, names)
             label = f"Download the sheet of {plural(len(chosen), 'row')}"
             download(label, make, "cases.html", key=f"{key}_cases_file")
             st.caption(f"{words} {contents(context, model, real, what)}")
@@ -167,6 +169,7 @@ def contents(context: Context, model: PrototypeModel, real: bool, what: str) -> 
 def page(
     context: Context,
     model: PrototypeModel,
+    positive: int,
     real: bool,
     title: str,
     facts: Mapping[str, str],
@@ -175,29 +178,39 @@ def page(
 ) -> Page:
     """What every sheet has: the rule, the score card, the model to try on raw rows."""
     if holds_rows(model, real):
-        in_words = explain.Section("Decision rule", explain.rule_in_words(model))
+        in_words = explain.Section(
+            "Decision rule", explain.rule_in_words(model, positive)
+        )
         return Page(title, facts, calculator=_HIDDEN, sections=[in_words])
     points, data = None, context.data
     calculator = Calculator(data.preparation, rows, names, data.dataset.target)
     with suppress(SmpcoreError):
-        points = card(context, model)
-    sections = [rule(context, model, names)]
+        points = card(context, model, positive)
+    sections = [rule(context, model, positive, names)]
     return Page(title, facts, card=points, calculator=calculator, sections=sections)
 
 
+def numbers(model: PrototypeModel, real: bool) -> explain.Section:
+    """The whole rule; what is made of training rows only where these are shown."""
+    if holds_rows(model, real):
+        words = "Left out, as the model holds training rows; these are not included."
+        return explain.Section(explain.NUMBERS, (words,))
+    return numbers_section(model)
+
+
 def rule(
-    context: Context, model: PrototypeModel, names: Sequence[str]
+    context: Context, model: PrototypeModel, positive: int, names: Sequence[str]
 ) -> explain.Section:
     """The rule of a model beside its training rows."""
     X, _ = context.data.of("train")
-    return explain.rule_section(model, context.data.preparation, X, names)
+    return explain.rule_section(model, context.data.preparation, X, names, positive)
 
 
-def card(context: Context, model: PrototypeModel) -> explain.Section:
+def card(context: Context, model: PrototypeModel, positive: int) -> explain.Section:
     """The rule as points to add by hand, or an error that says why there are none."""
     X, _ = context.data.of("train")
     parts = rows_of_parts(context, context.open_parts)
-    return explain.card_section(model, context.data.preparation, X, parts)
+    return explain.card_section(model, context.data.preparation, X, parts, positive)
 
 
 def rows_of_parts(context: Context, parts: Sequence[str]) -> dict[str, tuple]:
@@ -214,6 +227,7 @@ def holds_rows(model: PrototypeModel, real: bool) -> bool:
 def _sheet(
     context: Context,
     model: PrototypeModel,
+    positive: int,
     rows: Rows,
     chosen: list[int],
     real: bool,
@@ -223,9 +237,11 @@ def _sheet(
     titles = [rows.title(i) for i in chosen]
     frame = rows.frame.iloc[rows.places[chosen]].set_axis(titles)
     about = f"Predictions for {rows.table}"
-    sheet = page(context, model, real, about, _facts(context, model), names, frame)
+    of_page = context, model, positive, real, about, _facts(context, model)
+    sheet = page(*of_page, names, frame)
     cases = [rows.explained(of, i) for i in chosen]
-    return report(model, replace(sheet, cases=cases))
+    sections = [*sheet.sections, numbers(model, real)]
+    return report(model, replace(sheet, cases=cases, sections=sections))
 
 
 def explainer(

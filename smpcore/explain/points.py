@@ -14,6 +14,7 @@ from smpcore.datasets.structure import unit_of
 from smpcore.explain.flip import pieces
 from smpcore.model import PrototypeModel
 from smpcore.model.portraits import mean_cases
+from smpcore.similarity import SIMILARITIES
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,22 @@ class Section:
     folded: bool = False
 
 
+#: Title of the section with the full rule, to nine digits.
+NUMBERS = "The model in numbers"
 #: A sentence names at most so many features.
 _MOST_FEATURES = 8
 _MOST_SENTENCES = 24
 
 
-def rule_in_words(model: PrototypeModel) -> list[str]:
+def rule_in_words(model: PrototypeModel, positive: int = 1) -> list[str]:
     """Say how the model decides.
 
     Parameters
     ----------
     model : PrototypeModel
         Model whose rule is written.
+    positive : {0, 1}
+        Of two classes with a weighted sum each the one that the rule is about.
 
     Returns
     -------
@@ -57,17 +62,18 @@ def rule_in_words(model: PrototypeModel) -> list[str]:
         feature is in its training range; their middle is part of the constant.
     """
     if model.is_linear and not model.code_size:
-        sentences = _score_sentences(model)
+        sentences = _score_sentences(model, positive)
     else:
         sentences = _comparison(model)
     hidden = len(sentences) - _MOST_SENTENCES
     if hidden > 0:
-        return [*sentences[:_MOST_SENTENCES], f"… and {hidden} more."]
+        more = f"… and {hidden} more, which may decide: {NUMBERS} has all."
+        return [*sentences[:_MOST_SENTENCES], more]
     return sentences
 
 
 def score_sums(
-    model: PrototypeModel,
+    model: PrototypeModel, positive: int = 1
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Weighted sums of features that decide, of a linear model."""
     weights, constants, labels = pieces(model)
@@ -76,13 +82,13 @@ def score_sums(
     sizes = np.bincount(labels, minlength=model.n_outputs)
     if model.n_outputs != 2 or sizes.min() != 1:
         return weights, constants, labels, -1
-    alone = int(sizes.argmin())
+    alone = 1 - positive if sizes.max() == 1 else int(sizes.argmin())
     base = int(np.flatnonzero(labels == alone)[0])
     return weights - weights[base], constants - constants[base], labels, alone
 
 
-def _score_sentences(model: PrototypeModel) -> list[str]:
-    weights, constants, labels, alone = score_sums(model)
+def _score_sentences(model: PrototypeModel, positive: int) -> list[str]:
+    weights, constants, labels, alone = score_sums(model, positive)
     if model.classes is None:
         return [f"The prediction is {_sum(model, weights[0], constants[0])}."]
     names = [str(label) for label in model.classes]
@@ -119,9 +125,15 @@ def _sum(model: PrototypeModel, weights: np.ndarray, constant: float = 0.0) -> s
         terms.append((constant, plain_number(abs(constant))))
     text = " ".join(f"{'−' if size < 0 else '+'} {term}" for size, term in terms)
     if len(left):
-        most = plain_number(np.abs(corners[1] - corners[0]).sum() / 2.0, 2)
+        most = _at_most(np.abs(corners[1] - corners[0]).sum() / 2.0)
         text += f" ± at most {most} ({len(left)} smaller terms)"
     return text.removeprefix("+ ") if text[0] == "+" else text.replace(" ", "", 1)
+
+
+def _at_most(number: float) -> str:
+    """A limit in two digits, never rounded down."""
+    step = 10.0 ** (np.floor(np.log10(number)) - 1) if number else 1.0
+    return plain_number(np.ceil(number / step) * step, 2)
 
 
 def _comparison(model: PrototypeModel) -> list[str]:
@@ -135,23 +147,82 @@ def _comparison(model: PrototypeModel) -> list[str]:
             f"The input is reconstructed from at most {model.code_size} of them, with "
             "non-negative coefficients; the class with the largest share is predicted."
         )
+    lines += [*steps(model), _intercepts(model), f"{NUMBERS} has all numbers."]
     names = ["Raise the prediction", "Lower the prediction"]
     if model.classes is None:
-        lines.append("The prediction is the sum of similarity times weight.")
         side = (model.votes[:, 0] < 0).astype(int)
     else:
         names, side = map(str, model.classes), model.prototype_labels
-        if model.pooling == "max":
-            words = "The class of the prototype with the highest score is predicted."
-            lines.append(words)
-        elif not model.code_size:
-            words = "Each adds similarity times weight to the score of its class."
-            lines.append(words)
     for number, name in enumerate(names):
         those = np.flatnonzero(side == number) + 1
         numbers = ", ".join(map(str, those)) or "none"
         lines.append(f"{name}: prototype{'s' * (len(those) > 1)} {numbers}.")
     return lines
+
+
+def steps(model: PrototypeModel) -> list[str]:
+    """Say how the numbers of a model give an answer, step by step."""
+    similarity = model.similarity
+    formula = SIMILARITIES[similarity.kind].formula
+    words = ["x = (value - mean) / standard deviation, feature by feature."]
+    if model.is_linear:
+        words.append("Activation of a prototype: bias + sum of x times its weight.")
+    elif not formula:
+        words = [
+            f"The similarity {similarity.kind} has no formula of a few terms: nobody "
+            "can follow this rule by hand."
+        ]
+    else:
+        values = ", ".join(
+            f"{name} = {nine_digits(getattr(similarity, name))}"
+            for name in ("gamma", "degree", "coef0")
+            if name in formula
+        )
+        words.append(f"Similarity to a case z: {formula}{'; ' * bool(values)}")
+        words[-1] += f"{values}."
+        mixed = "sum of similarity times share"
+        mixed = "similarity" if is_identity(model.mixing) else mixed
+        words.append(f"Activation of a prototype: bias + {mixed}.")
+    if model.code_size:
+        words.append(
+            f"Code: at most {model.code_size} coefficients c >= 0, found one after the "
+            "other (greedily), that minimise c'Gc / 2 less the sum of c times the "
+            "activations; they take the place of the activations. Where none is above "
+            f"0, {model.classes[model.fallback]} is predicted."
+        )
+    return [*words, pooling(model)]
+
+
+def pooling(model: PrototypeModel) -> str:
+    """Say how activations give scores, and scores an answer."""
+    if model.classes is None:
+        return "Prediction: intercept + sum of activation times weight."
+    score = "intercept + the largest activation among its prototypes"
+    if model.pooling == "sum":
+        score = "intercept + sum of activation times the prototype's weight for it"
+    words = f"Score of a class: {score}. The class with the highest score is predicted"
+    if model.tie:
+        words += f"; scores within {nine_digits(model.tie)} count as equal"
+    return f"{words}; of equal ones the first class."
+
+
+def _intercepts(model: PrototypeModel) -> str:
+    numbers = [nine_digits(number) for number in model.intercept]
+    if model.classes is None:
+        return f"Intercept: {numbers[0]}."
+    pairs = zip(model.classes, numbers, strict=True)
+    return "Intercepts: " + ", ".join(f"{name} {n}" for name, n in pairs) + "."
+
+
+def nine_digits(value: Any) -> str:
+    """A number of the full rule."""
+    return plain_number(value, 9)
+
+
+def is_identity(mixing: np.ndarray) -> bool:
+    """Whether each prototype is one case, with a share of 1."""
+    n, m = mixing.shape
+    return n == m and bool((mixing == np.eye(n)).all())
 
 
 #: Tables, the lines of one, and the terms of a sentence, at most.
@@ -167,6 +238,7 @@ def rule_section(
     preparation: Preparation,
     X: np.ndarray,
     names: Sequence[str] = (),
+    positive: int = 1,
 ) -> Section:
     """Write a model's rule as sentences, tables of points and a formula.
 
@@ -181,6 +253,8 @@ def rule_section(
         changes the score.
     names : sequence of str
         Of the prototypes; default: their numbers and classes.
+    positive : {0, 1}
+        As for `rule_in_words`.
 
     Returns
     -------
@@ -191,14 +265,16 @@ def rule_section(
         labels = [outputs[k] for k in model.prototype_labels]
         names = [f"Prototype {j + 1}: {label}" for j, label in enumerate(labels)]
     if model.is_linear and not model.code_size:
-        sentences, tables = _linear(model, preparation, X, names)
-        formula = [Section("As a formula", (*rule_in_words(model), _FORMULA), True)]
+        sentences, tables = _linear(model, preparation, X, names, positive)
+        words = rule_in_words(model, positive)
+        formula = [Section("As a formula", (*words, _FORMULA), True)]
     else:
         sentences, formula = rule_in_words(model), []
         tables = _cases(model, preparation, names)
     more = len(tables) - _MOST_TABLES
     shown = tables[:_MOST_TABLES]
-    left_out = [f"{more} more prototypes are left out."] if more > 0 else []
+    words = f"{more} more prototypes are left out, which may decide: {NUMBERS} has all."
+    left_out = [words] if more > 0 else []
     return Section("Decision rule", (*sentences, *shown, *left_out, *formula))
 
 
@@ -310,9 +386,10 @@ def _linear(
     preparation: Preparation,
     X: np.ndarray,
     prototypes: Sequence[str],
+    positive: int,
 ) -> tuple[list[str], list[Section]]:
     """Sentences, and a table for each score that counts."""
-    weights, constants, labels, alone = score_sums(model)
+    weights, constants, labels, alone = score_sums(model, positive)
     names = _names(model)
     titles = [names[k] for k in labels]
     if model.pooling == "max":
@@ -378,7 +455,11 @@ def _table(
     start = float(constant)
     lines: list[dict[str, str]] = []
     terms: dict[str, str] = {}
-    for effect in unit_effects(weights, preparation, X):
+    effects = unit_effects(weights, preparation, X)
+    left = [effect.feature for effect in effects[_MOST_LINES:]]
+    corners = weights[left] * np.array([X[:, left].min(axis=0), X[:, left].max(axis=0)])
+    start += corners.sum() / 2.0  # their middle is part of the constant
+    for effect in effects[:_MOST_LINES]:
         spec, points = effect.column, effect.points
         start += weights[effect.feature] * effect.origin
         term = f"{'higher' if points > 0 else 'lower'} {spec.name}"
@@ -390,16 +471,18 @@ def _table(
         lines.append({"column": spec.name, "level or step": effect.line, **both})
     order = "sorted by effect on the training rows" if lines else "no column is used"
     words = f"Constant: {_text(start)}; {order}."
-    return _section(title, lines, words, len(lines)), start, terms
+    most = _at_most(np.abs(corners[1] - corners[0]).sum() / 2.0)
+    change = f": they change the sum by at most {most}, up or down"
+    return _section(title, lines, words, len(effects), change), start, terms
 
 
 def _section(
-    title: str, lines: list[dict[str, str]], words: str, n_lines: int
+    title: str, lines: list[dict[str, str]], words: str, n_lines: int, change: str = ""
 ) -> Section:
     """A table, and what there is to say of it."""
     lines = lines[:_MOST_LINES]
     if more := n_lines - len(lines):
-        words += f" {more} line{'s' * (more > 1)} with smaller effects omitted."
+        words += f" {more} line{'s' * (more > 1)} with smaller effects omitted{change}."
     return Section(title, (lines, words))
 
 

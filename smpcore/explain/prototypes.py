@@ -141,7 +141,7 @@ def facts_of_prototypes(
     distance = np.full(model.n_prototypes, np.nan)
     outside: list[tuple[int, ...]] = [()] * model.n_prototypes
     if holds_cases(model):
-        case = model.mixing.argmax(axis=0)
+        case = np.abs(model.mixing).argmax(axis=0)
         distance = cKDTree(scaled).query(model.anchors[case])[0]
         room = 1e-9 * (1 + np.abs(model.low) + np.abs(model.high))
         values = model.prototypes[case]
@@ -355,17 +355,17 @@ def heaviest_cases(model: PrototypeModel, most: int) -> tuple[np.ndarray, np.nda
     case : ndarray of int, shape (n_prototypes, n_cases)
         Numbers of anchors, the heaviest first; -1 where none has weight.
     share : ndarray of shape (n_prototypes, n_cases)
-        Of the prototype's total weight.
+        Of the sum of the prototype's absolute weights; negative where the weight is.
     """
     mixing = model.mixing.T
-    case = np.argsort(-mixing, axis=1, kind="stable")[:, :most]
+    case = np.argsort(-np.abs(mixing), axis=1, kind="stable")[:, :most]
     weight = np.take_along_axis(mixing, case, axis=1)
-    total = np.maximum(mixing.sum(axis=1, keepdims=True), 1e-300)
-    return np.where(weight > 0, case, -1), weight / total
+    total = np.abs(mixing).sum(axis=1, keepdims=True)
+    return np.where(weight != 0, case, -1), weight / np.where(total > 0, total, 1.0)
 
 
 def score_leads(
-    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
+    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray, positive: int = 1
 ) -> np.ndarray:
     """Compute by how much the score of a class leads.
 
@@ -377,16 +377,18 @@ def score_leads(
         Inputs that are scored, one per row.
     y_encoded : ndarray of int, shape (n_samples,)
         Class number of each row.
+    positive : {0, 1}
+        Number of the positive class, of two.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Of two classes the score of the second minus that of the first; of more the
+        Of two classes the score of the positive minus that of the other; of more the
         score of the true class minus the best of the others.
     """
     scores = model.scores(X)
     if model.n_outputs == 2:
-        return scores[:, 1] - scores[:, 0]
+        return scores[:, positive] - scores[:, 1 - positive]
     rows = np.arange(len(y_encoded))
     true_scores = scores[rows, y_encoded]
     scores[rows, y_encoded] = -np.inf

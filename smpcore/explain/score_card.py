@@ -54,7 +54,7 @@ class ScoreCard:
     start : ndarray of int, shape (n_totals,)
         Points before the first line.
     threshold : int or None
-        With one total: the second class is predicted from so many points on.
+        With one total: its class is predicted from so many points on.
     class_of_total : ndarray of int, shape (n_totals,)
         Number of the class that each total belongs to.
     classes : ndarray of shape (n_classes,)
@@ -80,9 +80,10 @@ class ScoreCard:
     def rule(self) -> str:
         """What follows from the points, in a sentence."""
         if self.threshold is not None:
+            (positive,) = self.class_of_total
             return (
-                f"{self.classes[1]} if the points sum to {self.threshold} or more, "
-                f"otherwise {self.classes[0]}."
+                f"{self.classes[positive]} if the points sum to {self.threshold} or "
+                f"more, otherwise {self.classes[1 - positive]}."
             )
         return "The class with the most points is predicted; the first of equal ones."
 
@@ -112,7 +113,9 @@ class ScoreCard:
         """Class of each prepared row, by its points."""
         totals = self.totals(X)
         if self.threshold is not None:
-            return self.classes[(totals[:, 0] >= self.threshold).astype(int)]
+            (positive,) = self.class_of_total
+            is_positive = totals[:, 0] >= self.threshold
+            return self.classes[np.where(is_positive, positive, 1 - positive)]
         return self.classes[self.class_of_total[totals.argmax(axis=1)]]
 
 
@@ -153,7 +156,7 @@ class _Cut:
 
 
 def score_card(
-    model: PrototypeModel, preparation: Preparation, X: np.ndarray
+    model: PrototypeModel, preparation: Preparation, X: np.ndarray, positive: int = 1
 ) -> ScoreCard:
     """Turn a small linear classifier into a card of points.
 
@@ -165,6 +168,8 @@ def score_card(
         It was fitted with.
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows: ranges, points and threshold are chosen on them.
+    positive : {0, 1}
+        Of two classes with a weighted sum each the one that gets the points.
 
     Returns
     -------
@@ -204,7 +209,7 @@ def score_card(
     inputs = [preparation.inputs[i] for i in used]
     # The sizes in their order, up to one that no other can surpass by much.
     X, cards = X[:: -(-len(X) // _MOST_ROWS)], []
-    searches = [_Search(model, inputs, X, n_ranges) for n_ranges in _RANGES]
+    searches = [_Search(model, inputs, X, n, positive) for n in _RANGES]
     least = max(search.bound for search in searches) - _TOLERATED
     for search, most in itertools.product(searches, _POINTS):
         cards.append(search.card(most))
@@ -219,6 +224,7 @@ def card_section(
     preparation: Preparation,
     X: np.ndarray,
     parts: Mapping[str, tuple[np.ndarray | None, ...]],
+    positive: int = 1,
 ) -> Section:
     """Write a score card with its accuracy beside the model's.
 
@@ -229,12 +235,14 @@ def card_section(
     parts : mapping of str to (ndarray, ndarray, ndarray or None, ndarray or None)
         Title of a part -> inputs, true labels, which rows depend on each other, and
         weights of the rows.
+    positive : {0, 1}
+        As for `score_card`.
 
     Returns
     -------
     Section
     """
-    card, words = score_card(model, preparation, X), [_BY_HAND]
+    card, words = score_card(model, preparation, X, positive), [_BY_HAND]
     words.append(
         f"On {100 * card.agreement:.1f} % of {card.n_rows:,} training rows the card "
         "predicts as the model does; no points for its ranges reach more than "
@@ -263,9 +271,15 @@ class _Search:
     """
 
     def __init__(
-        self, model: PrototypeModel, inputs: list[Input], X: np.ndarray, n_ranges: int
+        self,
+        model: PrototypeModel,
+        inputs: list[Input],
+        X: np.ndarray,
+        n_ranges: int,
+        positive: int = 1,
     ) -> None:
-        weights, self.constants, self.class_of, self.alone = score_sums(model)
+        sums = score_sums(model, positive)
+        weights, self.constants, self.class_of, self.alone = sums
         self.classes, self.n_rows = model.classes, len(X)
         self.cuts = tuple(
             _Cut(column, _round_edges(X[:, column.first], n_ranges, column.integer))
@@ -308,8 +322,10 @@ class _Search:
         points = [of - low for of, low in zip(points, lowest, strict=True)]
         cuts, points = zip(*map(_without_equal_lines, self.cuts, points), strict=True)
         start, chosen, threshold = np.sum(lowest, axis=0), slice(None), None
-        if len(start) == 2 and self.alone == 0:  # one total and a threshold
-            chosen, threshold = slice(1, 2), int(start[0] - start[1]) + 1
+        if len(start) == 2 and self.alone >= 0:  # one total and a threshold
+            (total,) = np.flatnonzero(self.class_of != self.alone)
+            chosen = slice(total, total + 1)  # the first of equal totals wins
+            threshold = int(start[1 - total] - start[total] + total)
         return ScoreCard(
             points=np.vstack(points)[:, chosen],
             start=start[chosen] - start[chosen].min(),

@@ -11,5 +11,6 @@ from smpcore.report.sections import (
     numbers_section,
     parts_section,
     subgroups_section,
+    text_rule,
     versions_section,
 )

@@ -28,6 +28,7 @@ from smpcore.errors import ExportError
 from smpcore.explain import Case, Section, rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import document, facts, html_table, portrait
+from smpcore.report.sections import numbers_section
 
 #: Fields that a reader can fill in.
 _MOST_FIELDS = 200
@@ -184,7 +185,7 @@ def _names(
     is_prototype = (model.mixing != 0).sum(axis=0) == 1
     if model.mixing.shape[0] != model.n_prototypes or not is_prototype.all():
         return [f"Case {i + 1}" for i in anchors]
-    return [of_prototypes[int(model.mixing[i].argmax())] for i in anchors]
+    return [of_prototypes[int(np.abs(model.mixing[i]).argmax())] for i in anchors]
 
 
 @dataclass(frozen=True)
@@ -346,9 +347,12 @@ def _without_data(model: PrototypeModel) -> Page:
         portraits=drawn.values,
         signed=drawn.signed,
         shape=model.sample_shape,
-        what=drawn.what,
+        what=drawn.coloured,
         calculator=Calculator(),
-        sections=[Section("Decision rule", rule_in_words(model))],
+        sections=[
+            Section("Decision rule", rule_in_words(model)),
+            numbers_section(model),
+        ],
     )
 
 

@@ -36,6 +36,7 @@ from smpcore.evaluation import (
 from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain import Section
+from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
 from smpcore.readouts import READOUTS
 from smpcore.similarity import SIMILARITIES
@@ -273,10 +274,13 @@ def versions_section(
 Rows = tuple[np.ndarray | None, ...]
 
 
-def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
+def calibration_section(
+    model: PrototypeModel, parts: Mapping[str, Rows], positive: int = 1
+) -> Section:
     """Tell how scores become probabilities, or intervals, and how good these are.
 
-    A part is inputs, true labels, which rows depend on each other, and maybe weights.
+    A part is inputs, true labels, which rows depend on each other, and maybe weights;
+    of two classes the probability of the `positive` one is looked at.
     """
     if model.classes is None:
         return _intervals(model, parts)
@@ -291,18 +295,18 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
         _lines({"class": map(str, model.classes), "offset": calibration.offsets}),
     ]
     for title, rows in parts.items():
-        blocks += _quality(model, title, rows)
+        blocks += _quality(model, title, rows, positive)
     return Section(READOUTS["probabilities"].label, blocks)
 
 
-def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
+def _quality(model: PrototypeModel, title: str, rows: Rows, positive: int) -> list[Any]:
     """Brier score, calibration error and reliability on the rows of a part."""
     known = class_numbers(rows[1], model.classes) >= 0
     X, y, *of_rows = chosen_rows(known, *rows)
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
     score, low, high = brier_score(shares, truth, *of_rows)
-    table = reliability(*event(shares, truth), *of_rows)
-    subject = f"of {model.classes[1]}"
+    table = reliability(*event(shares, truth, positive), *of_rows)
+    subject = f"of {model.classes[positive]}"
     if len(model.classes) > 2:
         subject = "that the most probable class is right"
     words = (
@@ -351,23 +355,22 @@ def interval_lines(
 
 #: More numbers make no table that anybody would read.
 _MOST_NUMBERS = 20_000
-_TITLE = "The model in numbers"
 
 
 def numbers_section(model: PrototypeModel) -> Section:
     """Write the full rule: means, deviations, weights and biases, to nine digits."""
     if not SIMILARITIES[model.similarity.kind].formula:
         words = f"The similarity {model.similarity.kind} has no formula of a few terms."
-        return Section(_TITLE, (words,))
+        return Section(NUMBERS, (words,))
     arrays = model.anchors, model.mixing, model.votes, model.gram
     if model.is_linear:
         arrays = model.weights, model.votes, model.gram
     n_numbers = sum(array.size for array in arrays if array is not None)
     if n_numbers > _MOST_NUMBERS:
         words = f"Left out: {n_numbers:,} numbers, more than anybody would read. The "
-        return Section(_TITLE, (words + "export to JSON has them all.",))
-    blocks = [_steps(model), _lines(_features(model))]
-    if not model.is_linear and not _is_identity(model.mixing):
+        return Section(NUMBERS, (words + "export to JSON has them all.",))
+    blocks = [" ".join(steps(model)), _lines(_features(model))]
+    if not model.is_linear and not is_identity(model.mixing):
         blocks.append("Share of each case in a prototype, where it is not 0:")
         blocks.append(_lines(_mix(model.mixing)))
     blocks += ["Prototypes:", _lines(_prototypes(model))]
@@ -375,60 +378,32 @@ def numbers_section(model: PrototypeModel) -> Section:
         columns = _numbered(model.gram.T)
         products = {"prototype": list(columns)} | columns
         blocks += ["Products of the prototypes (G):", _lines(products)]
+    return Section(NUMBERS, [*blocks, "Outputs:", _outputs(model)])
+
+
+def _outputs(model: PrototypeModel) -> list[dict[str, str]]:
     names = ["prediction"] if model.classes is None else map(str, model.classes)
-    outputs = {"output": names, "intercept": model.intercept}
-    return Section(_TITLE, [*blocks, "Outputs:", _lines(outputs)])
+    return _lines({"output": names, "intercept": model.intercept})
 
 
-def _steps(model: PrototypeModel) -> str:
-    """How the tables give an answer, step by step."""
-    similarity = model.similarity
-    formula = SIMILARITIES[similarity.kind].formula
-    words = ["x = (value - mean) / standard deviation, feature by feature."]
-    if model.is_linear:
-        words.append("Activation of a prototype: bias + sum of x times its weight.")
-    else:
-        parameters = {
-            name: getattr(similarity, name)
-            for name in ("gamma", "degree", "coef0")
-            if name in formula
-        }
-        values = ", ".join(
-            f"{name} = {_text(value)}" for name, value in parameters.items()
-        )
-        words.append(f"Similarity to a case z: {formula}{'; ' * bool(values)}")
-        words[-1] += f"{values}."
-        mixed = "sum of similarity times share"
-        mixed = "similarity" if _is_identity(model.mixing) else mixed
-        words.append(f"Activation of a prototype: bias + {mixed}.")
-    if model.code_size:
-        words.append(
-            f"Code: at most {model.code_size} coefficients c >= 0, found one after the "
-            "other (greedily), that minimise c'Gc / 2 less the sum of c times the "
-            "activations; they take the place of the activations. Where none is above "
-            f"0, {model.classes[model.fallback]} is predicted."
-        )
-    words.append(_pooling(model))
-    return " ".join(words)
-
-
-def _pooling(model: PrototypeModel) -> str:
-    if model.classes is None:
-        return "Prediction: intercept + sum of activation times weight."
-    score = "intercept + the largest activation among its prototypes"
-    if model.pooling == "sum":
-        score = "intercept + sum of activation times the prototype's weight for it"
-    words = f"Score of a class: {score}. The class with the highest score is predicted"
-    if model.tie:
-        words += f"; scores within {_text(model.tie)} count as equal"
-    return f"{words}; of equal ones the first class."
+def text_rule(model: PrototypeModel, texts: Sequence[str]) -> Section:
+    """Write the full rule of a model of texts, which are its prototypes."""
+    gamma = nine_digits(model.similarity.gamma)
+    words = (
+        "Similarity to a prototype: exp(-gamma edits), where edits counts the letters "
+        "that are added, left out or replaced between a text and the prototype; "
+        f"gamma = {gamma}. Activation of a prototype: bias + similarity. "
+        f"{pooling(model)}"
+    )
+    lines = _lines({"text": texts} | _prototypes(model))
+    return Section("Decision rule", (words, lines, _outputs(model)))
 
 
 def _lines(columns: Mapping[str, Iterable[Any]]) -> list[dict[str, str]]:
     """Lines of a table from its columns: texts as they are, numbers to nine digits."""
     return [
         {
-            name: value if isinstance(value, str) else _text(value)
+            name: value if isinstance(value, str) else nine_digits(value)
             for name, value in zip(columns, line, strict=True)
         }
         for line in zip(*columns.values(), strict=True)
@@ -471,12 +446,3 @@ def _prototypes(model: PrototypeModel) -> dict[str, Any]:
         return columns | {"class": map(str, model.classes[model.prototype_labels])}
     votes = zip(model.classes, model.votes.T, strict=True)
     return columns | {f"weight for {label}": vote for label, vote in votes}
-
-
-def _is_identity(mixing: np.ndarray) -> bool:
-    n, m = mixing.shape
-    return n == m and bool((mixing == np.eye(n)).all())
-
-
-def _text(value: Any) -> str:
-    return plain_number(value, 9)

@@ -125,6 +125,8 @@ def check_distribution(fit, table):
         label = next(c for c in classes if str(c) == line._1)
         rows = y == label
         lead = scores[:, 1] - scores[:, 0] - fit.model.tie
+        if [*y].count(classes[0]) < len(y) / 2:  # the rarer class is to be detected
+            lead = -lead
         if len(classes) > 2:
             place = classes.index(label)
             lead = scores[:, place] - np.delete(scores, place, axis=1).max(axis=1)

@@ -266,3 +266,34 @@ def test_a_threshold_that_is_set_is_in_the_report():
     outputs = {o["output"]: o for o in table_with(tables, "output", "intercept")}
     added = [float(outputs[n]["intercept"]) for n in names]
     assert added[0] - added[1] == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("data", ["breast_cancer", "clinic"])
+def test_rule_card_and_report_are_about_the_class_to_detect(data, positive):
+    """Chosen on Performance once; more points mean more of that class."""
+    fit = oracle.fit("smallk", data)
+    query = link(fit) | {"k": "2", "n_prototypes": "1"}
+    app = calibrated(opened(query, "performance.py", "Probabilities"))
+    box = next(b for b in app.selectbox if str(b.key).startswith("positive"))
+    app = sound(box.set_value(positive).run())
+    measured = next(t.value for t in app.dataframe if "Brier score" in t.value)
+    error = measured.set_index("probabilities")["Expected calibration error"]
+    context = context_of(app)
+    names = context.data.dataset.classes
+    name, other = names[positive], names[1 - positive]
+    app.switch_page("pages/prototypes.py").run()
+    app.segmented_control(key="prototypes_section").set_value("Rule in words").run()
+    texts = [text.value.replace("\\", "") for text in sound(app).markdown]
+    assert any(t.startswith(f"{name}, if the sum of its points") for t in texts)
+    assert f"{other} otherwise" in " ".join(texts)
+    (card,) = [t for t in texts if "if the points sum to" in t]
+    assert re.fullmatch(rf"{name} if .* or more, otherwise {other}\.", card)
+    app.segmented_control(key="prototypes_section").set_value("Report").run()
+    button = next(b for b in app.button if b.label == "Download the report")
+    sound(button.click().run())
+    (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
+    text = " ".join(Document(sent.partition(b"\n")[2].decode()).texts)
+    assert f"calibration error {error['calibrated']:.4f}. Probability of {name}" in text
+    assert f"As fitted: {name} is predicted" in text
+    assert f"{name} if the points sum to" in text

@@ -1,6 +1,7 @@
 """Cards of points: what is printed is what is computed, and it follows the model."""
 
 import itertools
+import re
 
 import numpy as np
 import pandas as pd
@@ -41,7 +42,11 @@ def by_hand(card, preparation, row):
         else:
             raise AssertionError(f"no line of {name} holds {value}")
     if card.threshold is not None:
-        return card.classes[int(totals[0] >= card.threshold)]
+        enough, rest = re.fullmatch(
+            rf"(.*) if the points sum to {card.threshold} or more, otherwise (.*)\.",
+            card.rule,
+        ).groups()
+        return enough if totals[0] >= card.threshold else rest
     return totals
 
 
@@ -75,14 +80,19 @@ def check(card, preparation, X, model, least):
     ("name", "k", "n_totals", "least"),
     [("breast_cancer", 3, 1, 0.95), ("breast_cancer", 1, 1, 0.9), ("iris", 2, 3, 0.85)],
 )
-def test_a_card_is_added_by_hand(name, k, n_totals, least):
+@pytest.mark.parametrize("positive", [0, 1])
+def test_a_card_is_added_by_hand(name, k, n_totals, least, positive):
     estimator = SMaLLClassifier(n_prototypes=1, k=k)
     model, preparation, X = fitted(name, estimator)
-    card = score_card(model.model_, preparation, X)
+    card = score_card(model.model_, preparation, X, positive)
     assert card.points.shape[1] == n_totals
     check(card, preparation, X, model, least)
     frame = card.to_frame()
     if n_totals == 1:
+        assert card.rule.startswith(f"{card.classes[positive]} if the points")
+        is_positive = model.predict(X) == card.classes[positive]
+        totals = card.totals(X)[:, 0]
+        assert totals[is_positive].mean() > totals[~is_positive].mean()
         assert f"{card.threshold} or more" in card.rule
         same = frame["column"] == frame["column"].shift()
         assert not (same & (frame["points"].diff() == 0)).any()
