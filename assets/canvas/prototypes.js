@@ -152,7 +152,7 @@ export class Prototypes {
     body.classList.toggle("faces", Boolean(cases.pixels));
     if (!cases.pixels) {
       const rows = keepChildren(body, own.length, line);
-      return own.forEach((one, r) => fill(rows[r], name(one), percent(one.share), one.share, 0));
+      return own.forEach((one, r) => fill(rows[r], name(one), percent(one.share), Math.abs(one.share), 0));
     }
     const [h, w] = image;
     const faces = keepChildren(body, own.length, () =>

@@ -1,11 +1,19 @@
 """Typical rows, and what makes them another prototype's, beside plain loops."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from smpcore import load_dataset
+from smpcore import METHODS, load_dataset
 from smpcore.datasets import make_dataset
-from smpcore.explain import other_winners, typical_rows, unit_effects
+from smpcore.explain import (
+    facts_of_prototypes,
+    heaviest_cases,
+    other_winners,
+    typical_rows,
+    unit_effects,
+)
 from tests.shown import oracle
 
 
@@ -82,3 +90,35 @@ def test_steps_and_levels_add_what_they_say(fitted):
         assert x @ weights - before == pytest.approx(effect.points)
         assert effect.column.name in effect.words
         assert effect.level in effect.words
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_shares_of_a_mix_are_of_the_absolute_weights(kernel):
+    """Cases for and against a class cancel, also where their sum is nearly 0."""
+    fit, row = oracle.fit("mprotsvm", "wine"), METHODS["mprotsvm"]
+    values = row.defaults("classification") | {"kernel": kernel}
+    model = row.estimator_for(fit.table, values).fit(fit.X, fit.y).model_
+    mixing = np.array(model.mixing)
+    assert (mixing < 0).any() and (mixing > 0).any()
+    mixing[:, 0] -= mixing[:, 0].sum() / len(mixing)
+    model = replace(model, mixing=mixing)
+    cases, shares = heaviest_cases(model, 5)
+    _, whole = heaviest_cases(model, len(mixing))
+    np.testing.assert_allclose(np.abs(whole).sum(axis=1), 1.0)
+    for j, weights in enumerate(mixing.T):
+        largest = sorted(range(len(weights)), key=lambda i: -abs(weights[i]))[:5]
+        expected = weights[largest] / sum(map(abs, weights))
+        np.testing.assert_allclose(shares[j], expected)
+        assert [*np.abs(weights[cases[j]])] == [*np.abs(weights[largest])]
+    assert (heaviest_cases(replace(model, mixing=0 * mixing), 5)[0] == -1).all()
+
+
+def test_a_case_with_a_negative_share_is_the_one_that_is_looked_at():
+    """Distance and range are of the only case of a prototype, whatever its sign."""
+    fit = oracle.fit("supersparse", "wine")
+    X, y = fit.X[fit.parts["train"]], np.zeros(len(fit.parts["train"]), int)
+    turned = replace(fit.model, mixing=-fit.model.mixing)
+    pairs = zip(
+        *(facts_of_prototypes(m, X, y) for m in (fit.model, turned)), strict=True
+    )
+    assert all(a.distance == b.distance for a, b in pairs)
