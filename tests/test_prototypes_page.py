@@ -446,3 +446,42 @@ def test_a_change_is_a_way_across_the_border_of_the_map():
     np.testing.assert_allclose(start, view.project(row)[0])
     (answer,) = model.predict(view.lift(end[None]))
     assert answer != model.predict(row)[0]
+
+
+def _traces(page, key):
+    (chart,) = [
+        chart
+        for chart in page.get("plotly_chart")
+        if chart.proto.id.endswith(f"-{key}")
+    ]
+    return json.loads(chart.proto.spec)
+
+
+@pytest.mark.parametrize("method", ["smp", "smallk", "supersparse"])
+def test_prototypes_of_series_have_the_colours_of_their_classes(method):
+    """All classes are drawn, and weights are called weights; no colour is a sign."""
+    page = at("All", {"data": "series", "method": method})
+    model = context_of(page).model()
+    chart = _traces(page, "gallery")
+    lines = {line["name"]: line["line"] for line in chart["data"] if line["showlegend"]}
+    assert len(lines) == min(model.n_prototypes, 8)
+    colours = {}
+    for name, line in lines.items():
+        colours.setdefault(re.search(r"class (.*)\)", name)[1], set()).add(
+            line["color"]
+        )
+    assert colours.keys() == {*map(str, model.classes)}
+    assert all(len(of) == 1 for of in colours.values())
+    assert len(set.union(*colours.values())) == len(colours)
+    assert len({(one["color"], one["dash"]) for one in lines.values()}) == len(lines)
+    words = "weight" if context_of(page).model().is_linear else "value"
+    assert chart["layout"]["yaxis"]["title"]["text"] == words
+    assert "blue" not in said(page).lower() and "vermilion" not in said(page)
+
+
+def test_prototypes_that_are_drawn_are_of_every_class():
+    labels = np.repeat(np.arange(5), [9, 1, 4, 1, 2])
+    drawn = detail.of_every_class(labels, 7)
+    assert drawn.tolist() == sorted({*drawn}) and len(drawn) == 7
+    assert {*labels[drawn]} == {*range(5)}
+    assert detail.of_every_class(np.zeros(9, int), 4).tolist() == [0, 1, 2, 3]

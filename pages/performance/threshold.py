@@ -187,9 +187,9 @@ def _curves(rows: EvaluatedRows) -> None:
     area = area_in_words(margin, truth, **of_rows)
     points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
     drawn = _figures(points, curve, (turned * threshold, band), area)
-    tables = {"Thresholds": points, "Reject bands": curve}
-    banded = ", with those within the band" * bool(band)
-    _side_by_side(drawn, f" on {len(truth)} {rows.title}{banded}", tables)
+    subject = f" on {len(truth)} {rows.title}"
+    subject += ", with those within the band" * bool(band)
+    _side_by_side(drawn, subject, {"Thresholds": points, "Reject bands": curve})
     operating_point.use(rows)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -33,7 +34,7 @@ from smpcore.explain import embedding, prototype_table, score_leads
 from smpcore.model import value_range
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
-MOST_DRAWN, MOST_LINES = 20, 6
+MOST_DRAWN, MOST_LINES = 20, 8
 #: Width of a small picture in CSS pixels: the least that Streamlit gives to a chart;
 #: two stand beside each other on a phone.
 _PICTURE = 150
@@ -49,8 +50,12 @@ def draw(
     titles: list[str],
     key: str,
     signed: bool = False,
+    of_class: np.ndarray | None = None,
 ) -> None:
-    """Rows as pictures or, of series, channels; of a table nothing."""
+    """Rows as pictures or, of series, channels; of a table nothing.
+
+    Lines have the colours of the classes, where rows have one.
+    """
     shape = context.shape
     if len(shape) < 2:
         return
@@ -59,11 +64,11 @@ def draw(
         gone = np.isnan(rows.reshape(-1, *shape)).all(axis=(0, 2))
         marked = zip(context.channels, gone, strict=True)
         names = [f"{name} (forbidden)" if out else name for name, out in marked]
-        figure = figures.channels(rows, shape, titles, names)
+        values = "weight" if signed else "value"
+        figure = figures.channels(rows, shape, titles, names, of_class, values)
         words = f"Channels of {', '.join(titles[:6])}"
         st.plotly_chart(figure, key=key, alt=short_label(words))
         return
-    signed = signed and bool(np.nanmin(rows) < 0)
     top = float(np.nanmax(np.abs(rows))) or 1.0
     limits = (-top, top) if signed else value_range(context.model)
     width = _PICTURE if len(rows) > 1 else 2 * _PICTURE
@@ -89,17 +94,17 @@ def draw(
 
 
 @slots.interactive_slot()
-def _bars(context: ModelContext, n: int) -> None:
-    """What is largest in each of the first prototypes of a table, beside each other."""
+def _bars(context: ModelContext, drawn: np.ndarray) -> None:
+    """What is largest in each of some prototypes of a table, beside each other."""
     values, model = context.portraits.values, context.model
     title = "weights" + " per standard deviation" * model.is_scaled
     if not context.portraits.signed:
         values = (values - model.center) / model.scale
         title = "standard deviations from the training mean"
-    most = np.abs(values[:n]).max()
-    n_bars = min(_BARS, int(np.count_nonzero(values[:n], axis=1).max()))
+    most = np.abs(values[drawn]).max()
+    n_bars = min(_BARS, int(np.count_nonzero(values[drawn], axis=1).max()))
     with st.container(horizontal=True, gap="small"):
-        for j in range(n):
+        for j in drawn:
             with st.container(width=_BARS_WIDTH, gap=None):
                 st.markdown(f"**{escape_markdown(context.name(j))}**")
                 if context.portraits.signed and not values[j].any():
@@ -129,18 +134,33 @@ def lines(context: ModelContext) -> list[dict[str, Any]]:
     ]
 
 
+def of_every_class(labels: np.ndarray, most: int) -> np.ndarray:
+    """Numbers of so many prototypes, of all classes in turn."""
+    turn = [int((labels[:j] == label).sum()) for j, label in enumerate(labels)]
+    return np.sort(np.lexsort((np.arange(len(labels)), turn))[:most])
+
+
+def _classes(context: ModelContext, of: Sequence[int]) -> np.ndarray | None:
+    """Class numbers of some prototypes; None of a regression."""
+    model = context.model
+    return None if model.classes is None else model.prototype_labels[of]
+
+
 def gallery(context: ModelContext) -> None:
     """All prototypes at a glance, and what the whole model weighs."""
     model = context.model
-    n = min(model.n_prototypes, MOST_LINES if context.channels else MOST_DRAWN)
-    names, shown = [context.name(j) for j in range(n)], context.portraits
-    draw(context, shown.values[:n], names, "gallery", shown.signed)
+    labels, shown = model.prototype_labels, context.portraits
+    most = max(MOST_LINES, len(np.unique(labels))) if context.channels else MOST_DRAWN
+    drawn = of_every_class(labels, min(most, MOST_DRAWN))
+    names = [context.name(j) for j in drawn]
+    of = shown.values[drawn], names, "gallery", shown.signed, _classes(context, drawn)
+    draw(context, *of)
     if len(context.shape) == 1 and not context.texts:
-        _bars(context, n)
+        _bars(context, drawn)
     if len(context.shape) > 1:
-        more = model.n_prototypes - n
+        more = model.n_prototypes - len(drawn)
         more_text = f" {more} more in the table and under One by one." if more else ""
-        st.caption(shown.what + more_text)
+        st.caption((shown.what if context.channels else shown.coloured) + more_text)
     table = lines(context)
     show_table(table)
     far = any("distance to nearest row" in line for line in table)
@@ -156,10 +176,11 @@ def gallery(context: ModelContext) -> None:
 def _leads(context: ModelContext) -> None:
     """How the final score is spread in each class."""
     model, (X, codes) = context.model, context.rows
-    lead = score_leads(model, X, codes)
+    lead = score_leads(model, X, codes, context.positive)
     title = "lead of the true class"
     if model.n_outputs == 2:
-        title = f"score of {context.outputs[1]} minus score of {context.outputs[0]}"
+        names = context.outputs[:: 1 if context.positive else -1]
+        title = f"score of {names[1]} minus score of {names[0]}"
     figure = figures.densities(
         lead, codes, model.classes, title, [(0.0, "decision boundary")]
     )
@@ -280,7 +301,8 @@ def single(context: ModelContext) -> None:
             f"for every input{more * (model.classes is not None)}."
         )
     else:
-        draw(context, shown.values[[j]], [context.name(j)], "portrait", signed)
+        of = shown.values[[j]], [context.name(j)], "portrait", signed
+        draw(context, *of, _classes(context, [j]))
         if context.texts:
             message(st.markdown, f"Text: **{context.texts[j]}**")
         elif len(context.shape) == 1:

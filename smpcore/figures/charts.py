@@ -123,6 +123,12 @@ def line_style(number: int) -> dict[str, str]:
     }
 
 
+def class_line(number: int, turn: int) -> dict[str, str]:
+    """Colour of a class, and dashes of one of its lines."""
+    color = CLASS_COLORS[number % len(CLASS_COLORS)]
+    return {"color": color, "dash": _DASHES[turn % len(_DASHES)]}
+
+
 def class_balance(dataset: Dataset, division: Split) -> go.Figure:
     """How many rows each of the 40 largest classes has in each part, or a histogram."""
     figure, target = go.Figure(), words(dataset.target)

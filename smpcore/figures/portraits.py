@@ -103,12 +103,19 @@ def channels(
     shape: tuple[int, ...],
     titles: Sequence[str],
     names: Sequence[str] = (),
+    of_class: Sequence[int] | None = None,
+    values: str = "value",
 ) -> go.Figure:
     """Series, one small chart per channel.
 
     The shape, (n_channels, n_times), says how the features of a row are divided;
-    channels without names are numbered.
+    channels without names are numbered. Rows of one class have its colour and differ
+    in their dashes; without classes both differ. Values say what a row is made of.
     """
+    styles = [charts.line_style(i) for i in range(len(rows))]
+    if of_class is not None:
+        turns = [list(of_class[:i]).count(c) for i, c in enumerate(of_class)]
+        styles = [charts.class_line(c, n) for c, n in zip(of_class, turns, strict=True)]
     n_channels = shape[0]
     across = min(3, n_channels)
     down = -(-n_channels // across)
@@ -123,11 +130,11 @@ def channels(
                 name=charts.words(title),
                 legendgroup=str(i),
                 showlegend=c == 0,
-                line=charts.line_style(i),
+                line=styles[i],
                 row=c // across + 1,
                 col=c % across + 1,
             )
-    _edge_titles(figure, down, across, "time step", "value")
+    _edge_titles(figure, down, across, "time step", values)
     return charts.layout(figure, 60 + 130 * down).update_layout(legend_y=1.08)
 
 

@@ -41,7 +41,7 @@ def summary(model: PrototypeModel) -> str:
     more = model.n_prototypes - len(drawn)
     return (
         html_table([{"Model": name, "": text} for name, text in facts(model).items()])
-        + f"<p>{escape(rows.what)}</p>"
+        + f"<p>{escape(rows.coloured)}</p>"
         + '<div style="display: flex; flex-wrap: wrap">'
         + "".join(f"{one}</figure>" for one in drawn)
         + "</div>"

@@ -29,6 +29,11 @@ class Portraits:
     signed: bool
     what: str
 
+    @property
+    def coloured(self) -> str:
+        """The same of rows that are drawn in colours, as pictures and bars."""
+        return self.what + " Blue for, vermilion against." * self.signed
+
 
 def holds_cases(model: PrototypeModel) -> bool:
     """Whether each prototype is one case, real or invented, that has features."""
@@ -54,8 +59,7 @@ def portraits(model: PrototypeModel) -> Portraits:
     """
     of_cases = holds_cases(model)
     if model.kind_of_prototype == "direction" or (model.is_linear and not of_cases):
-        what = "Weights per standard deviation: blue for, vermilion against."
-        return Portraits(model.weights, True, what)
+        return Portraits(model.weights, True, "Weights per standard deviation.")
     what = "The mean of the cases it is mixed from, by their weights."
     if of_cases:
         what = "Values of the case."
