@@ -19,7 +19,12 @@ from smpcore.codegen import used_inputs
 from smpcore.datasets import Input, Preparation, list_names, plain_number
 from smpcore.errors import SmpcoreError
 from smpcore.explain.contributions import Contributions, contributions
-from smpcore.explain.flip import changed_columns, counterfactual, on_grid
+from smpcore.explain.flip import (
+    changed_columns,
+    counterfactual,
+    is_solved,
+    on_grid,
+)
 from smpcore.model import PrototypeModel, chance
 
 #: Values of a number that are tried on each side before the crossing is located.
@@ -471,6 +476,9 @@ class CaseExplainer:
         if not results:
             words = "No change within the training range was found that would change "
             return f"{words}the prediction.", [], [], None
+        if not is_solved(model):
+            # A search with a column less may have gone further.
+            results.sort(key=lambda result: result[0].length)
         flip, changes = results[0]
         stays = np.isin(np.flatnonzero(outside), frozen)
         within = "within the training range"

@@ -7,7 +7,7 @@ digits that their columns have.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -16,9 +16,10 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from smpcore.datasets import Input, Preparation
+from smpcore.datasets import Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.explain.contributions import one_row
+from smpcore.explain.flip_search import Search
 from smpcore.model import PrototypeModel
 
 #: Borders are crossed by so much, scaled units.
@@ -203,62 +204,6 @@ def _cut(value: float, up: bool, decimals: int) -> float:
     return float(exact.quantize(Decimal(1).scaleb(-decimals), rounding))
 
 
-#: A border is located among so many values at once, and again between two of them.
-_POINTS, _ROUNDS = 8, 7
-_SWEEPS = 3
-
-Flips = Callable[[np.ndarray], np.ndarray]
-
-
-def reduced(
-    flips: Flips,
-    x: np.ndarray,
-    row: np.ndarray,
-    blocks: Sequence[tuple[slice, bool]],
-    length: Callable[[np.ndarray], np.ndarray],
-) -> np.ndarray:
-    """Give blocks of features back their own values as far as the answer stays another.
-
-    The longest moves are the last to be touched.
-    """
-    row = row.copy()
-    for _ in range(_SWEEPS):
-        before = row.copy()
-        moved = [b for b in blocks if (row[b[0]] != x[b[0]]).any()]
-        moved.sort(key=lambda b: abs(row[b[0]] - x[b[0]]).max())
-        for part, free in moved:
-            row = _give_back(flips, x, row, part, free)
-        if length((before - row)[None])[0] <= 1e-9:
-            break
-    return row
-
-
-def _give_back(flips, x, row, part: slice, free: bool) -> np.ndarray:
-    """Move one block towards its own value, as far as the answer stays another."""
-    trial = row.copy()
-    trial[part] = x[part]
-    if flips(trial[None])[0]:
-        return trial
-    whole = not free and part.stop - part.start == 1
-    if not (free or whole):
-        return row
-    near, far = x[part], row[part]
-    rows = np.repeat(row[None], _POINTS, axis=0)
-    for _ in range(_ROUNDS):
-        steps = np.linspace(0.0, 1.0, _POINTS + 1)[1:, None] * (far - near)
-        points = near + (np.ceil(np.abs(steps)) * np.sign(steps) if whole else steps)
-        points[-1] = far
-        rows[:, part] = points
-        first = int(flips(rows).argmax())
-        near, far = points[first - 1] if first else near, points[first]
-    trial[part] = far
-    return trial
-
-
-#: A search looks at so many of the nearest rows with another answer.
-_MOST_STARTS = 8
-
-
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
     """A change with which the model's answer would change.
@@ -300,7 +245,9 @@ def counterfactual(
 
     The changes of all features, in scaled units, are summed (Manhattan distance): few
     columns change. Exact for linear models: one linear program for each piece of a
-    rival's score. Other models are searched from the rows of X with other answers.
+    rival's score. Other models are searched, and the shortest of all results is given:
+    of single columns, of pairs of those that help most, and of columns of the nearest
+    rows of X with other answers.
 
     Parameters
     ----------
@@ -322,8 +269,9 @@ def counterfactual(
     X : ndarray of shape (n_samples, n_features), optional
         Training rows, for the search.
     few : int, default 0
-        If the smallest change takes more columns of `preparation` than this, the
-        smallest one is given that takes no more, where there is any. 0: any number.
+        Of linear models: if the smallest change takes more columns of `preparation`
+        than this, the smallest one is given that takes no more, where there is any.
+        0: any number.
 
     Returns
     -------
@@ -341,10 +289,10 @@ def counterfactual(
     if frozen is None:
         frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)
-    if model.is_linear and not model.code_size:
+    if is_solved(model):
         result = _linear(model, x, limits, _grid(model, x, preparation), few)
     else:
-        result = _searched(model, x, limits, preparation, X, few)
+        result = _searched(model, x, limits, preparation, X)
     if result is None:
         return None
     moved, exact, description = result
@@ -356,6 +304,11 @@ def counterfactual(
         return None
     length = float(_lengths(model)(moved[None] - x)[0])
     return Counterfactual(moved, before, after, length, exact, description)
+
+
+def is_solved(model: PrototypeModel) -> bool:
+    """Whether changes of a model are solved by linear programs, not searched."""
+    return model.is_linear and not model.code_size
 
 
 def changed_columns(
@@ -513,65 +466,21 @@ def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, limits, preparation, X, few):
-    """Search from the nearest rows that have another answer."""
+def _searched(model, x, limits, preparation, X) -> tuple[np.ndarray, bool, str] | None:
+    """The shortest of all searched changes, numbers with their columns' digits."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
-    blocks = _blocks(x, preparation)
-    before = model.decide(model.scores(x[None]))[0]
-    length = _lengths(model)
-
-    def flips(rows: np.ndarray) -> np.ndarray:
-        return model.decide(model.scores(rows)) != before
-
-    x = np.clip(x, *limits)  # the way back into the bounds is gone in any case
-    if flips(x[None])[0]:
-        return x, True, "the smallest change there is"
-    starts = np.clip(X, *limits)
-    for part, free in blocks:
-        if not free and part.stop - part.start > 1:
-            odd = starts[:, part].sum(axis=1) != x[part].sum()
-            starts[odd, part] = x[part]
-    starts = starts[flips(starts)]
-    order = np.argsort(length(starts - x), kind="stable")[:_MOST_STARTS]
-    rows = [_grown(model, before, x, start, blocks) for start in starts[order]]
-    rows = [reduced(flips, x, row, blocks, length) for row in rows]
-    if not rows:
+    search = Search(model, np.clip(x, *limits), limits, preparation)
+    # The way back into the bounds is gone in any case.
+    if search.flips(search.x[None])[0]:
+        return search.x, True, "the smallest change there is"
+    rows = search.changes(X)
+    for make_shorter in (False, True):
+        if make_shorter:
+            rows = [*rows, *map(search.shortened, rows)]
+        if preparation is not None:
+            rows = [rounded(model, x, row, limits, preparation) for row in rows]
+    if not len(rows):
         return None
-    counts = [sum((row[part] != x[part]).any() for part, _ in blocks) for row in rows]
-    lengths = length(np.array(rows) - x)
-    words, best = "the smallest that was found", int(lengths.argmin())
-    if few and counts[best] > few >= min(counts):
-        lengths[np.array(counts) > few] = np.inf
-        words, best = words + _of_few(few), int(lengths.argmin())
-    return rows[best], False, words
-
-
-def _grown(model, answer, x, start, blocks) -> np.ndarray:
-    """As many columns of a start as change the answer, those that help most first."""
-    parts = [part for part, _ in blocks if (start[part] != x[part]).any()]
-    alone = np.repeat(x[None], len(parts), axis=0)
-    for row, part in zip(alone, parts, strict=True):
-        row[part] = start[part]
-    scores = model.scores(alone)
-    lead = np.delete(scores, answer, axis=1).max(axis=1) - scores[:, answer]
-    together = np.repeat(x[None], len(parts), axis=0)
-    for place, part in enumerate(np.argsort(-lead, kind="stable")):
-        together[place:, parts[part]] = start[parts[part]]
-    return together[(model.decide(model.scores(together)) != answer).argmax()]
-
-
-def _blocks(x: np.ndarray, preparation: Preparation | None) -> list[tuple[slice, bool]]:
-    """Features that move together, and whether they may take any value."""
-    if preparation is None:
-        return [(slice(f, f + 1), True) for f in range(len(x))]
-    return [
-        (spec.features, spec.kind == "number" and not _stays_whole(spec, x))
-        for spec in preparation.inputs
-        if spec.width
-    ]
-
-
-def _stays_whole(spec: Input, x: np.ndarray) -> bool:
-    """Whether a number takes whole values only; one that is not whole stays free."""
-    return spec.integer and float(x[spec.first]).is_integer()
+    best = int(search.lengths(np.array(rows)).argmin())
+    return rows[best], False, "the smallest that was found"

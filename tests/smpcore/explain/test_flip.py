@@ -19,7 +19,8 @@ from smpcore import (
 )
 from smpcore.datasets import make_dataset
 from smpcore.explain import changed_columns
-from tests.shown.oracle import fit
+from tests.bench.counterfactuals import Searched, patients
+from tests.shown.oracle import Fit, fit
 from tests.smpcore.codegen.models import random_linear
 
 
@@ -251,6 +252,48 @@ def test_a_search_ends_at_the_border():
         assert not flip.exact
         back = flip.x + 1e-4 * (x - flip.x)
         assert model.predict(back[None])[0] == model.predict(x[None])[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "data", "places"),
+    [
+        ("supersparse", "breast_cancer", range(0, 60, 12)),
+        ("imkpl", "breast_cancer", range(3, 5)),
+        ("supersparse", "patients", range(15)),
+        ("imkpl", "patients", range(15)),
+    ],
+)
+def test_no_scan_beats_what_is_shown_first(method, data, places):
+    """No line below it, no column alone, no two columns and no luck is shorter."""
+    of = Fit(method, data, patients()) if data == "patients" else fit(method, data)
+    for place in places:
+        row = Searched(of, place)
+        assert row.below >= row.headline * (1 - 5e-4)  # it has three digits
+        assert min(row.single(), row.pairs()) >= 0.99 * row.headline
+        if data == "patients":
+            assert row.random() >= 0.95 * row.headline
+
+
+def test_a_search_keeps_what_may_not_change():
+    """Neither an age nor a held column moves; levels stay whole, numbers in range."""
+    of = Fit("supersparse", "patients", patients())
+    model, preparation = of.model, of.preparation
+    held = [*preparation.fixed_features, *preparation.inputs[2].positions]
+    options = {"preparation": preparation, "X": of.X[of.parts["train"]]}
+    options |= {"bounds": (model.low, model.high), "frozen": held}
+    for x in of.X[:10]:
+        if (flip := counterfactual(model, x, **options)) is None:
+            continue
+        assert (flip.x[held] == x[held]).all()
+        assert ((flip.x >= model.low) & (flip.x <= model.high)).all()
+        for spec in preparation.inputs:
+            part = flip.x[spec.features]
+            if spec.kind == "category":
+                assert part.sum() == x[spec.features].sum()
+            else:
+                assert part == pytest.approx(part.round(spec.decimals), abs=0)
+    nothing = options | {"frozen": range(model.n_features)}
+    assert counterfactual(model, of.X[0], **nothing) is None
 
 
 def test_a_wrong_call_is_a_sentence_and_no_change_is_none():
