@@ -53,6 +53,7 @@ def python_of_choice(context: Context) -> str:
         source["weighted"] = context.data.weights("train") is not None
     elif context.task != context.table.task:
         source["two_classes"] = True
+    source["metadata"] = [*context.data.metadata("train")]
     if choice.forbidden:
         source["forbidden"] = choice.forbidden
     return emit_python(

@@ -75,7 +75,10 @@ def _job(context: ModelContext) -> Task:
     values, task = context.values, data.dataset.task
     method = context.method
     sample = TrainingRows(
-        *data.of("train"), data.clusters("train"), data.weights("train")
+        *data.of("train"),
+        data.clusters("train"),
+        data.weights("train"),
+        data.metadata("train"),
     )
     make = partial(method.estimator, values, task)
 

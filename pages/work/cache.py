@@ -62,6 +62,10 @@ class Parts:
         """Weights of the rows of a part; None: all weigh the same."""
         return self._weights[part]
 
+    def metadata(self, part: str) -> dict[str, np.ndarray]:
+        """Groups and times of the rows of a part, as `fit` takes them."""
+        return self.dataset.metadata(getattr(self.split, part))
+
     def evaluate(self, model: PrototypeModel, part: str) -> Scores | RegressionScores:
         """Score a model on a part: rows may depend on each other, and have weights."""
         beside = self._clusters[part], self._weights[part]
@@ -253,7 +257,9 @@ def parts(dataset: Dataset, division: datasets.Split) -> Parts:
 def _problem(data: Parts, method: str, values: Mapping[str, Any]) -> Any:
     estimator = METHODS[method].estimator_for(data.dataset, values)
     with errors.cautions() as caught:
-        problem = estimator.problem(*data.named("train"), data.weights("train"))
+        problem = estimator.problem(
+            *data.named("train"), data.weights("train"), **data.metadata("train")
+        )
     return problem, caught
 
 

@@ -74,7 +74,9 @@ class Fit(Task):
         estimator, data = self._unfitted(), self._data
         known, self._problem = self._problem, None
         if known is None:
-            problem = estimator.problem(*data.named("train"), data.weights("train"))
+            problem = estimator.problem(
+                *data.named("train"), data.weights("train"), **data.metadata("train")
+            )
             known = problem, self._method.bounds(problem, self._values)
         problem, bounds = known
         return estimator.solve(problem, stop=stop, progress=progress), bounds

@@ -344,7 +344,8 @@ class MapJob(Task):
         values = method.defaults(dataset.task)
         values |= method.data_params(dataset, values)
         unfitted = method.estimator_for(dataset, values)
-        return unfitted.fit(self._data.X[train], self._data.y[train]).model_
+        of = self._data.X[train], self._data.y[train]
+        return unfitted.fit(*of, **dataset.metadata(train)).model_
 
 
 _map = memo(16)(MapJob)

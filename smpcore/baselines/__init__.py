@@ -153,7 +153,11 @@ BASELINES: dict[str, Baseline] = {
 
 
 def fit_weighted(
-    estimator: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+    estimator: Any,
+    X: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None,
+    metadata: Mapping[str, np.ndarray] | None = None,
 ) -> Any:
     """Fit a method or a baseline on rows that may have weights.
 
@@ -167,6 +171,8 @@ def fit_weighted(
         Class of each row; a number for regression, where rows have no weights here.
     weights : ndarray of shape (n_samples,), optional
         Of the rows; None: all weigh the same.
+    metadata : mapping of str to ndarray of shape (n_samples,), optional
+        Groups and times of the rows; no baseline chooses anything on folds.
 
     Returns
     -------
@@ -184,10 +190,10 @@ def fit_weighted(
                 f"{k} nearest neighbours cannot answer from {len(y)} training rows; "
                 "give training more of them."
             )
+    if hasattr(estimator, "problem"):
+        return estimator.fit(X, y, weights, **(metadata or {}))
     if weights is None:
         return estimator.fit(X, y)
-    if not hasattr(estimator, "steps"):
-        return estimator.solve(estimator.problem(X, y, weights))
     from smpcore.baselines import models
 
     return models.fit_weighted(estimator, X, y, weights)

@@ -22,6 +22,7 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         "two_classes": True where the number to predict is cut at its mean;
         "event_within": time, event and value of the event, and the horizon, for
         `event_within`, and "weighted" whether its rows have weights;
+        "metadata": groups or times that rows have, if any;
         "forbidden": names for `forbid`; ``split``: options of `split`;
         ``estimator``: name of the class; ``params``: its parameters where they differ
         from the default.
@@ -50,7 +51,9 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
     imports = [f"from smpcore import {estimator}, {loader}, prepare, split"]
     if source.get("two_classes"):
         call += ".two_classes()"
-    further, weights = [], ""
+    further, weights, metadata = [], "", ""
+    if source.get("metadata"):
+        metadata = ", **dataset.metadata(parts.train)"
     if asks := source.get("event_within"):
         time, event, value, horizon = map(_value, asks)
         call = f"event_within({call}, {time}, {event}, {horizon}, {value})"
@@ -72,7 +75,7 @@ def emit_python(recipe: Mapping[str, Any]) -> str:
         "preparation = prepare(dataset, parts.train)",
         "X, y = preparation.transform(dataset.frame), dataset.y",
         f"model = {estimator}({_arguments(recipe.get('params', {}))})",
-        f"model.fit(X[parts.train], y[parts.train]{weights})",
+        f"model.fit(X[parts.train], y[parts.train]{weights}{metadata})",
         "answers = model.predict(X[parts.validation])",
     ]
     return "\n".join(lines) + "\n"

@@ -385,6 +385,21 @@ class Dataset:
         codes, _ = pd.factorize(self.frame[name], use_na_sentinel=False)
         return read_only(codes.astype(np.int64))
 
+    def metadata(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """Groups and times of some rows, as `fit` takes them; empty without any.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            Numbers of the rows.
+
+        Returns
+        -------
+        dict of str to ndarray of shape (n_rows,)
+        """
+        both = {"groups": self.groups, "times": self.times}
+        return {name: of[rows] for name, of in both.items() if of is not None}
+
     @property
     def time(self) -> str | None:
         """Name of the column that orders the rows in time; None without one."""

@@ -122,7 +122,9 @@ def _score_fold(
     _, X, X_held_out = fold.prepared(dataset)
     estimator = clone(unfitted)
     weights = censoring_weights(dataset, fold.with_censored, fold.train)
-    problem = estimator.problem(X, dataset.y[fold.train], weights)
+    problem = estimator.problem(
+        X, dataset.y[fold.train], weights, **dataset.metadata(fold.train)
+    )
     estimator.solve(problem, stop=stop)
     if estimator.history_.status == STOPPED:
         return number, None

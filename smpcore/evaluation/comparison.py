@@ -372,9 +372,9 @@ def fit_compared(
     X = preparation.transform(dataset.frame.iloc[rows])
     estimator = _unfitted(key, dataset, values)
     try:
-        seconds = _timed(estimator, X, dataset.y[rows], weights)
+        seconds = _timed(estimator, X, dataset, rows, weights)
         if seconds < SOON:  # the first fit of a process also loads machine code
-            again = _timed(estimator, X, dataset.y[rows], weights)
+            again = _timed(estimator, X, dataset, rows, weights)
             seconds = min(seconds, again)
     except ValueError as error:  # scikit-learn's way to refuse
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
@@ -383,10 +383,14 @@ def fit_compared(
 
 
 def _timed(
-    estimator: Any, X: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+    estimator: Any,
+    X: np.ndarray,
+    dataset: Dataset,
+    rows: np.ndarray,
+    weights: np.ndarray | None,
 ) -> float:
     started = time.perf_counter()
-    fit_weighted(estimator, X, y, weights)
+    fit_weighted(estimator, X, dataset.y[rows], weights, dataset.metadata(rows))
     return time.perf_counter() - started
 
 

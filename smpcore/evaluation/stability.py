@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -60,12 +60,15 @@ class TrainingRows:
         Label or number of each row.
     groups, weights : ndarray of shape (n_samples,), optional
         Which rows are drawn together; how much each counts.
+    metadata : mapping of str to ndarray of shape (n_samples,)
+        Groups and times of the rows, as `fit` takes them.
     """
 
     X: np.ndarray
     y: np.ndarray
     groups: np.ndarray | None = None
     weights: np.ndarray | None = None
+    metadata: Mapping[str, np.ndarray] = field(default_factory=dict)
 
 
 def refits(
@@ -118,7 +121,8 @@ def _refit(
     if "random_state" in fresh.get_params():
         fresh.set_params(random_state=seed)
     weights = None if sample.weights is None else sample.weights[rows]
-    problem = fresh.problem(sample.X[rows], sample.y[rows], weights)
+    metadata = {name: of[rows] for name, of in sample.metadata.items()}
+    problem = fresh.problem(sample.X[rows], sample.y[rows], weights, **metadata)
     fresh.solve(problem, stop=stop)
     return None if fresh.history_.status == STOPPED else fresh.model_
 

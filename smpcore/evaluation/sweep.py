@@ -176,7 +176,7 @@ def method_path(
     preparation = prepare(dataset, rows)
     X = preparation.transform(dataset.frame.iloc[rows])
     estimator = method.estimator_for(dataset, values)
-    problem = estimator.problem(X, dataset.y[rows], weights)
+    problem = estimator.problem(X, dataset.y[rows], weights, **dataset.metadata(rows))
     slider_ranges = method.bounds(problem, values)
     grid = _spread(method, slider_ranges[method.sparsity], n_points)
     meaningful = method.param(method.sparsity).shown_if
@@ -440,7 +440,9 @@ def _fit_method(
     problem = fold_cache.problem
     if problem is None or path.parameter in estimator.problem_params:
         weights = censoring_weights(dataset, fold.with_censored, fold.train)
-        problem = estimator.problem(X, dataset.y[fold.train], weights)
+        problem = estimator.problem(
+            X, dataset.y[fold.train], weights, **dataset.metadata(fold.train)
+        )
         context.store(chain, replace(fold_cache, problem=problem))
     estimator.solve(problem, state=state, stop=context.stop)
     history, model = estimator.history_, estimator.model_

@@ -22,6 +22,7 @@ from smpcore.methods.shared.allowed_values import Number, OneOf, class_values
 from smpcore.methods.shared.base import TOO_LARGE, PrototypeClassifier
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.gram import refuse_oblong, refuse_standardised
+from smpcore.methods.shared.inner_folds import in_words, inner_folds
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
@@ -155,7 +156,8 @@ def _on_folds(
 ) -> FoldChoice:
     """The choice for these rows and kernels, from memory if it was made before."""
     kernels = {name: getattr(estimator, name) for name in KERNEL_PARAMETERS}
-    key = joblib.hash((kernels, problem.X, problem.y_encoded, problem.counts))
+    key = kernels, problem.X, problem.y_encoded, problem.counts
+    key = joblib.hash((*key, *filter(lambda of: of is not None, problem.parted)))
     choice = _remembered.get(key)
     if choice is None:
         quick = type(estimator)(**kernels, n_prototypes=COUNTS[-1], standardize=False)
@@ -177,10 +179,14 @@ def _folds(problem: problems.IMKPLProblem, quick: Any) -> tuple[list[Fold], int]
     if len(rows) > MOST_ROWS:
         rows = rows[np.linspace(0, len(rows) - 1, MOST_ROWS).astype(int)]
     n_folds = N_FOLDS if problem.active.sum() <= FEW_KERNELS else FEWER_FOLDS
-    fold = np.arange(len(rows)) % n_folds
+    groups, times = (of if of is None else of[rows] for of in problem.parted)
+    if groups is None and times is None:
+        fold = np.arange(len(rows)) % n_folds
+        drawn = [(fold != number, fold == number) for number in range(n_folds)]
+    else:
+        drawn = inner_folds(n_folds, y[rows], groups, times)
     folds = []
-    for number in range(n_folds):
-        train, held_out = rows[fold != number], rows[fold == number]
+    for train, held_out in ((rows[a], rows[b]) for a, b in drawn):
         if not len(held_out) or len(np.unique(y[train])) < 2:
             return [], len(rows)
         X = problem.X
@@ -197,7 +203,9 @@ def _chosen(problem: problems.IMKPLProblem, quick: Any, stop: np.ndarray) -> Fol
     """Compare values of kappa, then numbers of prototypes at the chosen one."""
     folds, n_rows = _folds(problem, quick)
     if not folds:
-        why = "too few training rows for folds"
+        units = "rows" if problem.groups is None else "groups"
+        units = units if problem.times is None else "times"
+        why = f"too few training {units} for folds"
         nearly = f"{why}: kernels weigh nearly alike"
         return FoldChoice(float(KAPPAS[0]), COUNTS[-1], nearly, why)
     one_kernel = problem.active.sum() == 1
@@ -216,7 +224,8 @@ def _chosen(problem: problems.IMKPLProblem, quick: Any, stop: np.ndarray) -> Fol
         why = "stopped before one was chosen"
         return FoldChoice(float(KAPPAS[0]), COUNTS[-1], why, why)
     best = max(rates, key=lambda count: (rates[count], -count))
-    start = f"chosen on {len(folds)} folds of {n_rows} training rows: "
+    start = f"chosen on {len(folds)} folds of {n_rows} training rows"
+    start += f"{in_words(problem.groups, problem.times)}: "
     others = [f"{100 * rates[n]:.1f} % with {n}" for n in COUNTS if n != best]
     right_of = f"{100 * rates[best]:.1f} % right; {', '.join(others)}"
     return FoldChoice(kappa, best, start + reason, start + right_of)

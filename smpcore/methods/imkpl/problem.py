@@ -31,7 +31,6 @@ class IMKPLProblem(ClassificationProblem):
     counts: np.ndarray
     #: (n_samples,): The sample that each row is, of those that were given
     order: np.ndarray
-    place: np.ndarray  # (n_given,): The row that each sample is; -1 for one of weight 0
     left_out: np.ndarray  # (n_left, n_features): Samples of weight 0
     #: (n_kernels, n_samples): Where X has the value of each kernel to each row, if it
     #: is "precomputed"; of other kernels there are none

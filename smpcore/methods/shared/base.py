@@ -11,7 +11,7 @@ import functools
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ from smpcore.datasets.parquet_rows import ParquetRows
 from smpcore.errors import SmpcoreError, checked, require_finite, warn
 from smpcore.methods.shared import allowed_values, scaling
 from smpcore.methods.shared.dask_rows import dask_entries, is_dask
+from smpcore.methods.shared.inner_folds import metadata_arrays
 from smpcore.methods.shared.problem import Fitted, Problem, SolverOptions, with_tie
 from smpcore.methods.shared.row_blocks import map_blocks, row_blocks
 from smpcore.model import PrototypeModel, Step
@@ -188,7 +189,14 @@ class PrototypeEstimator(
     #: are read in blocks, with these parameters.
     reads_blocks: bool = False
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        times: Any = None,
+    ) -> Self:
         """Learn from training rows.
 
         Parameters
@@ -199,21 +207,36 @@ class PrototypeEstimator(
             Class of each row, or the number to predict.
         sample_weight : array-like of shape (n_samples,), optional
             A whole weight counts as that many equal rows; None: all count alike.
+        groups : array-like of shape (n_samples,), optional
+            Rows of a group stay together where a parameter is chosen on folds.
+        times : array-like of shape (n_samples,), optional
+            Times, in any unit that sorts: such a fold is later than the rows that it
+            is predicted from.
 
         Returns
         -------
         self
         """
         state = getattr(self, "state_", None) if self.warm_start else None
-        return self.solve(self.problem(X, y, sample_weight), state)
+        return self.solve(self.problem(X, y, sample_weight, groups, times), state)
 
-    def problem(self, X: Any, y: Any, sample_weight: Any = None) -> Problem:
+    def problem(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        times: Any = None,
+    ) -> Problem:
         """Validate and scale training rows, as those of `fit`, and find the start.
 
         What is returned depends on them and on `problem_params` only.
         """
         self._check_parameters()
-        return self._problem(X, y, sample_weight)
+        problem = self._problem(X, y, sample_weight)
+        if groups is None and times is None:
+            return problem
+        return replace(problem, **metadata_arrays(len(y), groups=groups, times=times))
 
     def solve(
         self,

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from smpcore.methods.shared.dask_rows import futures, is_dask, map_chunks
+from smpcore.methods.shared.inner_folds import of_distinct_rows
 from smpcore.methods.shared.row_blocks import map_blocks
 from smpcore.model import History, PrototypeModel, Trace, training_tie
 from smpcore.similarity import Similarity
@@ -38,11 +39,22 @@ class Problem:
     #: Whether the names came with the data.
     named: bool
     task: ClassVar[str]
+    #: Which samples of `fit` belong together, and their order in time: numbers.
+    groups: np.ndarray | None = field(default=None, kw_only=True)
+    times: np.ndarray | None = field(default=None, kw_only=True)
+    #: Of problems whose rows are distinct: the row that each sample of `fit` is; -1
+    #: for one of weight 0.
+    place: np.ndarray | None = field(default=None, kw_only=True)
 
     @cached_property
     def n_features(self) -> int:
         """Features of an input; the bias is none."""
         return len(self.center)
+
+    @cached_property
+    def parted(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Groups and times of the distinct rows."""
+        return of_distinct_rows(self.place, self.groups, self.times)
 
     def model(
         self,

@@ -11,12 +11,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
-from smpcore.errors import SmpcoreError
+from smpcore.errors import SmpcoreError, caution
+from smpcore.methods.shared.inner_folds import inner_folds
 from smpcore.methods.supersparse.problem import AnyProblem, Rows, standard_rows
 from smpcore.similarity import Similarity
 
 #: Rows that a teacher learns from; of more rows every so-many-th is taken.
 MOST_ROWS = 2000
+
+#: Penalties where rows have too few groups or times for folds that could choose them.
+WITHOUT_FOLDS = {"ridge": 1.0, "lasso": 0.01}
 
 #: Teachers kept for a problem, as long as it lives.
 MOST_KEPT = 8
@@ -118,12 +122,23 @@ def _linear(
     rows, alpha = problem.rows, teacher.alpha
     learned = _subsample(problem)
     S = similarity.values(rows.cases, rows.cases[learned])
-    if teacher.kind == "ridge":
-        chosen = RidgeCV(alphas=np.logspace(-4, 2, 13))
+    is_ridge = teacher.kind == "ridge"
+    folds: Any = None if is_ridge else 3  # one row at a time; three folds
+    if not (problem.groups is None and problem.times is None):
+        parted = (of if of is None else of[learned] for of in problem.parted)
+        folds = inner_folds(5 if is_ridge else 3, None, *parted)
+        if alpha is None and not folds:
+            alpha = WITHOUT_FOLDS[teacher.kind]
+            caution(
+                f"target={teacher.kind!r} has too few groups or times for folds that "
+                f"could choose teacher_alpha; it is {alpha:g}. Set it yourself."
+            )
+    if is_ridge:
+        chosen = RidgeCV(alphas=np.logspace(-4, 2, 13), cv=folds)
         model = chosen if alpha is None else Ridge(alpha)
     else:
         close = {"tol": 1e-2, "max_iter": 5000}
-        chosen = LassoCV(alphas=10, eps=1e-2, cv=3, **close)
+        chosen = LassoCV(alphas=10, eps=1e-2, cv=folds, **close)
         model = chosen if alpha is None else Lasso(alpha, **close)
     weights = rows.weights[learned] * problem.mass
     model.fit(S[learned], rows.Y[0, learned], sample_weight=weights)
@@ -143,6 +158,9 @@ def _own(problem: AnyProblem, estimator: Any) -> np.ndarray:
     model, weights = clone(estimator), {}
     if has_fit_parameter(model, "sample_weight"):
         weights = {"sample_weight": rows.weights * problem.mass}
+    for name, of_rows in zip(("groups", "times"), problem.parted, strict=True):
+        if of_rows is not None and has_fit_parameter(model, name):
+            weights[name] = of_rows
     if problem.classes is None:
         decisions = model.fit(X, y[0], **weights).predict(X)
     else:
