@@ -6,7 +6,8 @@ import pytest
 from pages.compare import candidates
 from pages.state import links, table_store
 from pages.state.choice import Choice
-from pages.state.context import ANSWERS, resolve, validated
+from pages.state.context import ANSWERS, resolve
+from pages.state.settings import validated
 from pages.work import studies
 from smpcore import METHODS, list_datasets
 from tests.test_live import Browser, kernels  # noqa: F401
@@ -216,11 +217,13 @@ def test_links_know_the_task():
     assert "does not predict a number" in notices[0] and "mu" in notices[1]
     query = {"data": "hills", "method": "supersparse", "target": "teacher"}
     choice, notices = links.read_url(query)
+    assert notices == ["Settings not used when predicting a number: Target."]
+    choice, notices = links.read_url({**query, "target": "other"})
     assert "target should be one of: labels, ridge, lasso" in notices[0]
     choice, notices = links.read_url({**query, "target": "lasso"})
     assert not notices and resolve(choice).values["target"] == "lasso"
     assert links.write_url(choice)["target"] == "lasso"
-    assert validated(Choice(data="hills", method="supersparse"))[1] == ""
+    assert validated(Choice(data="hills", method="supersparse"))[1] == []
 
 
 def test_a_pinned_model_is_kept_where_its_task_has_all_its_values():

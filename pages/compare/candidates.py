@@ -16,7 +16,7 @@ from pages.ui.readouts import quality
 from pages.ui.text import message
 from pages.work import cache, studies
 from pages.work.studies import CURRENT_SETTINGS, CandidateJob, Entry, settings_in_words
-from smpcore import BASELINES, METHODS, SmpcoreError, figures
+from smpcore import BASELINES, METHODS, figures
 from smpcore.datasets import plain_number, text_features
 from smpcore.evaluation import (
     BUDGET,
@@ -152,10 +152,7 @@ def _as_shown(
     chosen = workspace.pinned_entry(context)
     if candidate.searched or entry != chosen or not context.operating:
         return candidate, ""
-    try:
-        moved = context.with_threshold(candidate.estimator)
-    except SmpcoreError:  # a link may ask it of a model that cannot have it
-        return candidate, ""
+    moved = context.with_threshold(candidate.estimator)
     if moved is candidate.estimator:
         return candidate, ""
     return replace(candidate, estimator=moved), context.operating

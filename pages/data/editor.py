@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import links, session, table_store, widget_state
+from pages.state import session, settings, table_store, widget_state
 from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice
 from pages.state.session import Live
 from pages.ui import files
@@ -123,7 +123,7 @@ def split_controls(dataset: Dataset, drawn: Split | None) -> None:
         disabled=dataset.test_rows is not None,
         key=f"test.{edition}",
     )
-    limits = int(links.SEED.low), int(links.SEED.high)
+    limits = int(settings.SEED.low), int(settings.SEED.high)
     seed = columns[2].number_input(
         "Seed of the split", *limits, choice.seed, key=f"seed.{edition}"
     )

@@ -32,8 +32,9 @@ from pages.explore.picture import picture
 from pages.explore.scene import Scene, laying_out, scene_of
 from pages.state import lesson_files, lesson_run, session, undo
 from pages.state.choice import Choice
-from pages.state.context import Context, resolve, validated
+from pages.state.context import Context, resolve
 from pages.state.session import Live
+from pages.state.settings import validated
 from pages.state.state_file import FAR
 from pages.ui import controls
 from pages.work import cache, fits, slots
@@ -258,7 +259,7 @@ def _last_with_values(before: Choice, message: Message, live: Live) -> Context |
 
 def _resolved(before: Choice, message: Message) -> tuple[Context, list[str]]:
     """What the message makes of a choice, and what was changed besides, in words."""
-    choice, changed = validated(_applied(before, message))
+    choice, left_out = validated(_applied(before, message))
     context, moved = resolve(choice), []
     chosen = set(message.values)
     options = {param.name for param in context.params if param.scale == "choice"}
@@ -269,7 +270,7 @@ def _resolved(before: Choice, message: Message) -> tuple[Context, list[str]]:
         context, moved = context.clip_to_ranges(chosen)
     elif chosen & options:  # they may move the ends of its sliders by much
         context, moved = context.clip_to_ranges(chosen | set(before.values))
-    return context, [changed] * bool(changed) + moved
+    return context, left_out + moved
 
 
 def _applied(choice: Choice, message: Message) -> Choice:

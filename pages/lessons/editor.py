@@ -253,8 +253,13 @@ def _beginning(made: Draft, choice: Choice) -> None:
 
 def _controls(step: Step | None, choice: Choice) -> dict[str, str]:
     """Labels of the controls of the method that the step has, by name."""
-    shown = lesson_files.state_of(step, "step") if step else choice
-    labels = {param.name: param.label for param in resolve(shown).params}
+    shown, drawing = choice, None
+    if step:
+        (shown, _), drawing = (
+            lesson_files.state_of(step, "step"),
+            lesson_files.points_of(step),
+        )
+    labels = {param.name: param.label for param in resolve(shown, drawing).params}
     return {name: name for name in (step and step.free) or ()} | labels
 
 

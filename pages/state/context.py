@@ -1,7 +1,4 @@
-"""A choice with all that follows from it, and the nearest one that its data allow.
-
-Both are values, which never ask who visits.
-"""
+"""A choice with all that follows from it: a value, which never asks who visits."""
 
 from __future__ import annotations
 
@@ -19,12 +16,14 @@ from pages.work import cache, fits, sources, studies
 from pages.work.cache import pairs
 from pages.work.studies import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError
-from smpcore.datasets import Split, forbiddable, list_names, plain_number
+from smpcore.datasets import Split, plain_number
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
 
 SliderRanges = Mapping[str, tuple[float, float]]
+#: Points with their parts.
+Drawing = tuple[Dataset, Split] | None
 Extended = TypeVar("Extended", bound="Context")
 
 
@@ -89,7 +88,8 @@ class Context:
     @cached_property
     def params(self) -> tuple[Param, ...]:
         """The method's controls for these data."""
-        return self.method.controls(self.task)
+        params = self.method.controls(self.task)
+        return params if self.dataset.channels else tuple(map(_without_series, params))
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -306,59 +306,32 @@ class Context:
         return widened
 
 
-def resolve(choice: Choice) -> Context:
-    """Look up the table of a choice; the visitor's own is visited by that."""
-    return Context(choice, *_source(choice))
+def resolve(choice: Choice, drawing: Drawing = None) -> Context:
+    """Look up the table of a choice; the visitor's own is visited by that.
+
+    It may be a drawing that is not kept.
+    """
+    return Context(choice, *(drawing or _source(choice)))
 
 
 def _source(choice: Choice) -> tuple[Dataset, Split | None]:
     if choice.data == MINE:
         return table_store.visit(choice.token)
     if choice.data not in BUNDLED:
+        if not sources.is_source(choice.data):
+            raise SmpcoreError("The link names an unknown data set; moons is shown.")
         return sources.load(choice.data), None
     values = {p.name: p.start for p in BUNDLED[choice.data].params}
     return cache.bundled(choice.data, pairs(values | dict(choice.data_values))), None
 
 
+def _without_series(param: Param) -> Param:
+    """A control without the options that series have only."""
+    if not param.series_options:
+        return param
+    left = (o for o in param.options if o[0] not in param.series_options)
+    return replace(param, options=tuple(left))
+
+
 #: What the target of a task is, in words.
 ANSWERS = {"classification": "a class", "regression": "a number"}
-
-
-def validated(choice: Choice) -> tuple[Choice, str]:
-    """The nearest choice that can learn its data, and what was changed, in words."""
-    context = resolve(choice)
-    try:
-        _ = context.whole
-    except SmpcoreError as problem:
-        if choice.follow_up is None:
-            raise
-        words = f"The question of time to event no longer fits the table: {problem}"
-        return _validated(choice, words, follow_up=None)
-    known = forbiddable(context.whole) if choice.forbidden else {}
-    allowed_names = tuple(name for name in known if name in choice.forbidden)
-    allowed_names = allowed_names if len(allowed_names) < len(known) else ()
-    if lost := [name for name in choice.forbidden if name not in allowed_names]:
-        names = list_names(lost, longest=40)
-        words = f"No longer forbidden, as the columns have changed: {names}."
-        return _validated(choice, words, forbidden=allowed_names)
-    method, wanted = context.method, ANSWERS[context.task]
-    if choice.method not in context.methods:
-        other = next(iter(context.methods.values()))
-        why = f"does not predict {wanted}, as this data set requires"
-        if reason := method.refusal(context.dataset):
-            why = f"cannot learn these data: {reason}"
-        words = f"{method.title} {why}; {other.title} is used instead."
-        return replace(choice, method=other.key, values={}), words
-    allowed = method.valid_values(choice.values, context.task)
-    if len(allowed) == len(choice.values):
-        return choice, ""
-    lost = [p for p in method.params if p.name in set(choice.values) - set(allowed)]
-    left = ", ".join(dict.fromkeys(param.label for param in lost))
-    words = f"Settings not used when predicting {wanted}: {left}."
-    return replace(choice, values=allowed), words
-
-
-def _validated(choice: Choice, words: str, **changes: Any) -> tuple[Choice, str]:
-    """The same of a choice with changes that have been made already, in words."""
-    choice, more = validated(replace(choice, **changes))
-    return choice, f"{words} {more}".strip()

@@ -11,14 +11,14 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
 from msgspec import Meta
 
 from pages.state import links, state_file
-from pages.state.choice import BUNDLED, Choice
+from pages.state.choice import BUNDLED, MINE, Choice
 from pages.state.state_file import Points
 from pages.work import json_files, server_files
 from pages.work.json_files import Record
@@ -217,12 +217,19 @@ def _controls() -> set[str]:
     return names | {f"d.{p.name}" for info in BUNDLED.values() for p in info.params}
 
 
-def state_of(step: Step, name: str, then: Mapping[str, str] | None = None) -> Choice:
-    """The choice that a step begins with; of drawn points all but their table."""
+def state_of(
+    step: Step, name: str, then: Mapping[str, str] | None = None, **tables: Any
+) -> tuple[Choice, list[str]]:
+    """The choice that a step begins with, and what is no longer there, in sentences.
+
+    That of a drawing names it once the visitor has it among the `tables`.
+    """
     query = {**(step.state or {}), **(then or {})}
     if of_visit := query.keys() & {"mine", "opened", "open"}:
         json_files.refuse(name, f"sets {min(of_visit)}, which each visitor has anew")
-    return links.read_all(query, name)
+    drawing = points_of(step, name)
+    tables |= {"data": MINE} if drawing else {}
+    return links.read_all(query, name, drawing, **tables)
 
 
 #: Files do not change while they are here: each content is read once.

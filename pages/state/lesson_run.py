@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from pages.state import lesson_files, links, session, table_store
-from pages.state.choice import MINE, Choice
+from pages.state import lesson_files, session, table_store
+from pages.state.choice import Choice
 from pages.state.context import Context, resolve
 from pages.state.lesson_files import PLACEHOLDER, Lesson, Question, Readouts, Step
 from pages.state.session import Live
@@ -158,12 +158,14 @@ class Run:
 
     def choice_of(self, moment: str) -> Choice:
         """The choice that the step begins with, or that its answer leads to."""
+        return self.state_of(moment)[0]
+
+    def state_of(self, moment: str) -> tuple[Choice, list[str]]:
+        """The same, and which of its settings are no longer there, in sentences."""
         asked = self.question if moment == "after" else None
         then = asked and asked.then
-        chosen = lesson_files.state_of(self.step, f"step {self.at + 1}", then)
-        now, token = session.get().choice, self._token()
-        chosen = replace(chosen, **table_store.with_first(now, token))
-        return replace(chosen, data=MINE) if token else chosen
+        tables = table_store.with_first(session.get().choice, self._token())
+        return lesson_files.state_of(self.step, f"step {self.at + 1}", then, **tables)
 
     def _token(self) -> str:
         """Of the table with the step's drawing, made when it is needed."""
@@ -280,9 +282,9 @@ def go(index: int) -> None:
     run.at, run.mark = min(max(index, 0), len(run.lesson.steps) - 1), None
     if run.student:
         run.student.step = run.at
-    _show(run.choice_of("before" if run.is_open_question else "after"))
-    settings = links.removed_settings(run.step.state or {})
-    session.get().notices.extend(settings)
+    choice, removed = run.state_of("before" if run.is_open_question else "after")
+    _show(choice)
+    session.get().notices.extend(removed)
 
 
 def answer(value: Any) -> None:

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, replace
 from typing import Any
 
 import msgspec
 
-from pages.state.choice import BUNDLED, MINE, VIEW_KINDS, Choice
-from pages.state.context import resolve, validated
-from pages.work import sources
+from pages.state.choice import MINE, Choice
+from pages.state.context import Drawing, resolve
+from pages.state.settings import (
+    OPERATING,
+    PARTS,
+    flat_view,
+    validated,
+    view_param,
+    with_data_here,
+    with_view,
+)
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import FollowUp, forbiddable, list_names
-from smpcore.parameters import Param
+from smpcore.datasets import FollowUp
 
-SHARES = tuple(Param(n, n, "linear", 0.0, 0.6) for n in ("validation", "test"))
-LARGEST_SHARES = 0.9
 #: Before the key of a control in a link.
 PREFIX = "p."
 #: Controls, and characters of what one says, that a link may have.
 MOST, LONGEST = 40, 400
-SEED = Param("seed", "seed", "int", 0, 9999)
-VIEW = {
-    "kind": Param("kind", "kind", "choice", options=[(k, k) for k in VIEW_KINDS]),
-    **{n: Param(n, n, "int", 0, 99_999) for n in ("first", "second")},
-}
-OPERATING = (
-    Param("threshold", "threshold", "linear", -1e9, 1e9),
-    Param("band", "band", "linear", 0.0, 1e9),
-)
 
 
 def read_controls(query: Mapping[str, str]) -> dict[str, str]:
@@ -76,8 +71,7 @@ def write_url(choice: Choice) -> dict[str, str]:
         },
         "threshold": context.operating and as_text(choice.threshold),
         "band": context.operating and as_text(choice.band),
-        **{f"v.{n}": str(v) for n, v in choice.view.items() if n != "at"},
-        **{f"v.at{i}": as_text(v) for i, v in choice.view.get("at", {}).items()},
+        **{f"v.{name}": as_text(v) for name, v in flat_view(choice.view).items()},
     }
     return {name: text for name, text in query.items() if text}
 
@@ -86,124 +80,65 @@ def _as_json(names: Sequence[Any]) -> str:
     return json.dumps(names, ensure_ascii=False)
 
 
-def read_url(query: Mapping[str, str]) -> tuple[Choice, list[str]]:
-    """Read URL parameters from anywhere, but those of `read_controls`."""
+def read_url(
+    query: Mapping[str, str], drawing: Drawing = None, **tables: Any
+) -> tuple[Choice, list[str]]:
+    """Read URL parameters from anywhere, but those of `read_controls`.
+
+    Of a visitor's own drawing they are no link: `tables` name it.
+    """
     notices: list[str] = []
+    wish, opened = _wish(query, notices)
+    wish = replace(wish, **tables)
+    here, gone = (wish, []) if drawing else with_data_here(wish)
+    choice, left_out = validated(here, drawing)
+    if opened and not gone:
+        context = resolve(choice, drawing)
+        choice = replace(choice, opened={context.table.digest: opened})
+    return choice, [*notices, *gone, *left_out]
+
+
+def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
+    """What a link asks for, and how often it says that test rows were opened."""
     left = {n: text for n, text in query.items() if not n.startswith(PREFIX)}
-    choice = Choice(view=_read_view(left, notices))
-    choice = _read_data(choice, left, notices)
-    choice = replace(choice, two_classes=left.pop("two", "") == "1")
-    choice = _read_question(choice, left.pop("within", ""), notices)
-    method, is_named = left.pop("method", choice.method), "method" in query
-    if method not in METHODS:
-        notices.append(f"The link names an unknown method, not {', '.join(METHODS)}.")
-        method = choice.method
-    choice, changes = validated(replace(choice, method=method))
-    notices += [changes] if changes and is_named else []
-    data_params = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
-    choice = replace(
-        choice,
-        values=_read(resolve(choice).params, left, "", notices),
-        data_values=_read(data_params, left, "d.", notices),
-        **_read((*SHARES, SEED), left, "", notices),
+    data = left.pop("data", Choice.data)
+    opened = left.get("opened", "")
+    times = int(opened) if opened.isdecimal() and len(opened) < 4 else 0
+    flags = ("two",) + ("open",) * bool(times)
+    is_set = {name: left.get(name) == "1" and bool(left.pop(name)) for name in flags}
+    view = {n[2:]: left.pop(n) for n in [*left] if n[:2] == "v." and view_param(n[2:])}
+    plain = [p.name for p in (*PARTS, *OPERATING) if p.name in left]
+    asked = _from_json(left, "within", tuple[str, str, str, float], _ASK, notices)
+    forbidden = _from_json(left, "without", tuple[str, ...], _FORBID, notices)
+    wish = Choice(
+        data=data,
+        token=left.pop("mine", "")[:64] if data == MINE else "",
+        two_classes=is_set["two"],
+        follow_up=asked and FollowUp(*asked),
+        forbidden=forbidden or (),
+        method=left.pop("method", ""),
+        data_values={n[2:]: left.pop(n) for n in [*left] if n[:2] == "d."},
+        view=with_view({}, view),
+        open_test=is_set.get("open", False),
+        **{name: left.pop(name) for name in plain},
     )
-    if choice.validation + choice.test > LARGEST_SHARES:
-        notices.append("The link leaves too few rows for training: shares of 0.2 each.")
-        choice = replace(choice, validation=Choice.validation, test=Choice.test)
-    choice = _read_forbidden(choice, left.pop("without", ""), notices)
-    if operating := _read(OPERATING, left, "", notices):
-        choice = replace(choice, **operating, set_for=resolve(choice).key)
-    opened, is_open = left.pop("opened", ""), left.pop("open", "") == "1"
-    if opened.isdecimal() and len(opened) < 4 and int(opened):
-        times = {resolve(choice).table.digest: int(opened)}
-        choice = replace(choice, opened=times, open_test=is_open)
-    notices += removed_settings(query)
-    if unknown := sorted(left.keys() - _removed(query).keys()):
-        names = list_names(unknown, longest=40)
-        notices.append(f"Unknown settings in the link were ignored: {names}.")
-    return choice, notices
+    if times:
+        del left["opened"]
+    return replace(wish, values=left), times
 
 
-def removed_settings(query: Mapping[str, str]) -> list[str]:
-    """What holds now for settings of a link that are no longer there, in sentences."""
-    return [text for name, text in _removed(query).items() if name in query]
+_ASK = (
+    'ask about time to event as in ["months", "death", "1", 24]; the table\'s own '
+    "target is predicted"
+)
+_FORBID = 'name what is forbidden as in ["age", "height"]; nothing is forbidden'
 
 
-def _removed(query: Mapping[str, str]) -> Mapping[str, str]:
-    method = METHODS.get(query.get("method", Choice.method))
-    return method.removed if method else {}
-
-
-def read_all(query: Mapping[str, str], name: str) -> Choice:
-    """The choice of saved URL parameters; all that are still there must be clear."""
-    query = {key: text for key, text in query.items() if key not in _removed(query)}
-    choice, notices = read_url(query)
-    if notices:
-        raise SmpcoreError(f"The {name} was not understood: {notices[0]}")
-    nearest = write_url(choice)
-    for key, text in query.items():
-        if key in nearest and not _same(text, nearest[key]):
-            raise SmpcoreError(
-                f"The {name} sets {key[:40]} to {text[:40]}, which it cannot be: "
-                f"{nearest[key][:40]} is nearest. Nothing was changed."
-            )
-    return choice
-
-
-def _same(one: str, other: str) -> bool:
-    try:
-        return one == other or float(one) == float(other)
-    except ValueError:
-        return False
-
-
-def _read_data(choice: Choice, left: dict[str, str], notices: list[str]) -> Choice:
-    """The choice with the data that the link names, if they are here."""
-    data, token = left.pop("data", choice.data), left.pop("mine", "")[:64]
-    if data in BUNDLED:
-        return replace(choice, data=data)
-    wanted = replace(choice, data=data, token=token if data == MINE else "")
-    if data != MINE and not sources.is_source(data):
-        notices.append("The link names an unknown data set; moons is shown.")
-        return choice
-    try:
-        _ = resolve(wanted)
-    except SmpcoreError as error:
-        notices.append(str(error))
-        return choice
-    return wanted
-
-
-def _read_question(choice: Choice, text: str, notices: list[str]) -> Choice:
-    """The choice with the question of time to event that the link asks."""
-    words = (
-        'ask about time to event as in ["months", "death", "1", 24]; the table\'s own '
-        "target is predicted"
-    )
-    asked = _from_json(text, tuple[str, str, str, float], words, notices)
-    if asked is None:
-        return choice
-    return _if_possible(choice, replace(choice, follow_up=FollowUp(*asked)), notices)
-
-
-def _read_forbidden(choice: Choice, text: str, notices: list[str]) -> Choice:
-    """The choice with the features forbidden that the link names."""
-    words = 'name what is forbidden as in ["age", "height"]; nothing is forbidden'
-    names = _from_json(text, list[str], words, notices)
-    if names is None:
-        return choice
-    known = forbiddable(resolve(choice).whole)
-    if unknown := [name for name in names if name not in known]:
-        notices.append(
-            "The link forbids features that these data do not have, which were left "
-            f"out: {list_names(unknown, longest=40)}."
-        )
-    forbidden = tuple(name for name in known if name in names)
-    return _if_possible(choice, replace(choice, forbidden=forbidden), notices)
-
-
-def _from_json(text: str, kind: type, words: str, notices: list[str]) -> Any:
+def _from_json(
+    left: dict[str, str], name: str, kind: type, words: str, notices: list[str]
+) -> Any:
     """What a part of a link holds; None if there is none, or it is damaged."""
+    text = left.pop(name, "")
     try:
         return msgspec.json.decode(text, type=kind) if text else None
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -211,48 +146,19 @@ def _from_json(text: str, kind: type, words: str, notices: list[str]) -> Any:
         return None
 
 
-def _if_possible(choice: Choice, wanted: Choice, notices: list[str]) -> Choice:
-    """The wanted choice, or the other one where its data cannot be so."""
-    try:
-        _ = resolve(wanted).dataset
-    except SmpcoreError as error:
-        notices.append(f"The link was not understood in one place: {error}")
-        return choice
-    return wanted
+def read_all(
+    query: Mapping[str, str], name: str, *of: Any, **tables: Any
+) -> tuple[Choice, list[str]]:
+    """The choice of saved URL parameters, all of them, as `read_url`.
 
-
-def _read(
-    params: Sequence[Param], left: dict[str, str], prefix: str, notices: list[str]
-) -> dict[str, Any]:
-    """Take values of parameters out of a link."""
-    values = {}
-    for param in params:
-        if (text := left.pop(prefix + param.name, None)) is None:
-            continue
-        try:
-            values[param.name] = param.clean(text)
-        except SmpcoreError as error:
-            notices.append(f"The link was not understood in one place: {error}")
-    return values
-
-
-def view_param(name: str) -> Param | None:
-    """What a link, or the figure, may say of the view behind ``v.``; else None."""
-    if re.fullmatch(r"at\d{1,5}", name, re.ASCII):
-        return Param(name, name, "linear", -1e15, 1e15)
-    return VIEW.get(name)
-
-
-def with_view(view: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """A view with other values of `view_param`."""
-    at = {int(n[2:]): value for n, value in values.items() if n not in VIEW}
-    view = {**view, **{n: value for n, value in values.items() if n in VIEW}}
-    return view | {"at": view.get("at", {}) | at} if at else view
-
-
-def _read_view(left: dict[str, str], notices: list[str]) -> dict[str, Any]:
-    params = [view_param(name[2:]) for name in left if name.startswith("v.")]
-    return with_view({}, _read([*filter(None, params)], left, "v.", notices))
+    The sentences are about settings that are no longer there.
+    """
+    choice, notices = read_url(query, *of, **tables)
+    removed = METHODS[choice.method].removed.values()
+    if left_out := [words for words in notices if words not in removed]:
+        words = f"The {name} was not understood: {left_out[0]} Nothing was changed."
+        raise SmpcoreError(words)
+    return choice, notices
 
 
 def as_text(value: Any) -> str:

@@ -14,7 +14,8 @@ import streamlit as st
 
 from pages.state import links
 from pages.state.choice import BUNDLED, LESSON_LINK, MINE, Choice
-from pages.state.context import Context, SliderRanges, resolve, validated
+from pages.state.context import Context, SliderRanges, resolve
+from pages.state.settings import validated, with_data_here
 from pages.work import visitors
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
@@ -178,7 +179,11 @@ def current(first_run: bool = True) -> Choice:
         visitors.force_navigation()
     visit = get()
     if visit.choice.data not in BUNDLED:
-        _leave_lost_data(visit)
+        choice, gone = with_data_here(visit.choice)
+        if gone:
+            choose(choice)
+            for notice in gone:
+                _notify(notice)
     return visit.choice
 
 
@@ -194,21 +199,6 @@ def released() -> Choice:
     dragged over.
     """
     return get().live.released or current()
-
-
-def _leave_lost_data(visit: Session) -> None:
-    """Choose the first data, and say why, where the visitor's are gone.
-
-    A table may have expired, or another tab of the same browser may have deleted it; a
-    file of this server may have become another one, which cannot be read.
-    """
-    choice = visit.choice
-    try:
-        resolve(choice)
-    except SmpcoreError as error:
-        others = tuple(token for token in choice.user_tables if token != choice.token)
-        put(Choice(others=others))
-        _notify(str(error))
 
 
 def _notify(notice: str) -> None:
@@ -229,12 +219,11 @@ def choose(choice: Choice) -> bool:
         _notify(str(error))
         return False
     try:
-        choice, changes = validated(choice)
-    except SmpcoreError:  # the page that needs these data says what is wrong
-        changes = ""
+        choice, left_out = validated(choice)
+    except SmpcoreError:  # its data have no question: the page that needs them says so
+        left_out = []
     put(choice)
-    if changes:
-        get().notices.append(changes)
+    get().notices.extend(left_out)
     return True
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from pages.state import session, table_store
 from pages.state.choice import BUNDLED, MINE, NO_QUESTION, Choice, view_kinds
 from pages.state.context import ANSWERS, Context, SliderRanges, resolve
-from pages.state.links import as_text, view_param, with_view
+from pages.state.links import as_text
+from pages.state.settings import view_param, with_view
 from pages.work import sources
 from smpcore import METHODS, SmpcoreError
 from smpcore.datasets import FollowUp, horizons, shorten_name
@@ -153,9 +154,6 @@ def _method_rows(context: Context) -> list[dict[str, Any]]:
     rows = []
     for param in context.params:
         name, (fewest, most) = param.name, param.n_classes
-        if not context.data.dataset.channels:
-            left = [o for o in param.options if o[0] not in param.series_options]
-            param = replace(param, options=tuple(left))
         if param.scale == "class":
             options = (("", "the last one"), *((label, label) for label in labels))
             param = replace(param, scale="choice", options=options)

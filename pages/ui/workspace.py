@@ -143,7 +143,7 @@ def put(saved: Saved, before: Choice) -> str:
             )
         query["mine"] = token
     try:
-        choice = links.read_all(query, "state file")
+        choice, removed = links.read_all(query, "state file")
     except SmpcoreError:
         if token and token not in before.user_tables:
             table_store.delete(token)
@@ -154,7 +154,7 @@ def put(saved: Saved, before: Choice) -> str:
     visit = session.get()
     visit.live, visit.awaited, visit.draft = Live(), None, ""
     visit.editions["controls"] += 1
-    visit.notices.extend(links.removed_settings(query))
+    visit.notices.extend(removed)
     keep(visit.choice)
     return ""
 

@@ -126,6 +126,7 @@ ROW = method.Method(
         ),
     ),
     path="kappa",
+    has_threshold=False,
     sparsity="kappa",
     preview={"max_iter": 3},
     refusal=method.needs_kernels,

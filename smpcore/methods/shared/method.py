@@ -158,6 +158,8 @@ class Method:
     removed : mapping
         Name of a control that there was -> what holds now, a sentence: old links and
         files that set it are opened without it.
+    has_threshold : bool
+        Whether a model of two classes has an intercept, which a threshold moves.
     comparison_cost : callable
         Values and number of features -> how much longer comparing two rows takes than
         going through their features.
@@ -179,6 +181,7 @@ class Method:
     data_params: Callable[[Dataset, Values], Values] = as_chosen
     comparison_cost: Callable[[Values, int], float] = no_slower
     removed: Mapping[str, str] = field(default_factory=dict)
+    has_threshold: bool = True
 
     @property
     def story(self) -> str:
