@@ -17,10 +17,10 @@ from pages.state.state_file import Saved
 from pages.ui import workspace
 from pages.work import fits, visitors
 from smpcore import METHODS, SmpcoreError
-from tests.app import WITHOUT_A_CHOICE, brought, kernels, opened, said
+from tests.app import WITHOUT_A_CHOICE, brought, kernels, opened, said, session_of
 from tests.smpcore.datasets.test_time_to_event import followed
 from tests.test_app import PAGES
-from tests.test_live import figure_of
+from tests.test_live import Browser, figure_of
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -125,6 +125,17 @@ def test_a_page_shows_any_wish_and_says_what_was_left_out(page, follow_up, monke
             assert not [sentence for sentence in left_out if sentence not in words]
 
     look()
+
+
+def test_what_was_left_out_stays_until_the_visitor_does_something():
+    """The next look at a map that was being laid out took it away after a second."""
+    browser = Browser(data="moons")
+    session_of(browser.app).notices.append("It was left out.")
+    for kind in ("poll", "knots", "poll"):
+        browser.send(kind, want=[])
+        assert kind == "knots" or browser.texts()[:1] == ["It was left out."]
+    browser.drag(release=True, **dict([browser.slider()]))
+    assert "It was left out." not in browser.texts()
 
 
 ONE_CLASS_ONLY = [

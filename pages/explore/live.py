@@ -184,7 +184,7 @@ def answer(sent: Any) -> bytes:
     chosen, live = visit.choice, visit.live
     before = session.current(first_run=sent is None)
     header: dict[str, Any] = {"v": 1, "seq": 0, "busy": 0}
-    notices = [{"level": "warning", "text": t} for t in session.take_notices()]
+    notices: list[dict[str, str]] = []
     message = Message("poll", 0)  # until it is read
     full = Message("full", 0, present=live.present)
     if sent is None:
@@ -218,7 +218,15 @@ def answer(sent: Any) -> bytes:
         header = {"v": 1, "seq": header["seq"], "busy": 0, "kind": "notice"}
     if visit.lesson is not None:
         header = redact(header)
+    notices = [{"level": "warning", "text": t} for t in _taken(live, message)] + notices
     return pack(header | {"notices": notices})
+
+
+def _taken(live: Live, message: Message) -> list[str]:
+    """What a link or another page has said; it stays while the visitor does nothing."""
+    stays = live.notices if message.kind in ("poll", *BACKGROUND) else []
+    live.notices = [*stays, *session.take_notices()]
+    return live.notices if message.kind not in BACKGROUND else []
 
 
 def _follow(

@@ -64,6 +64,7 @@ class Live:
     seconds: float = float("inf")
     waits_for: Any = None
     cautions: list[str] = field(default_factory=list)
+    notices: list[str] = field(default_factory=list)
     present: bool = False
 
     def wait_for(self, fit: Any) -> None:
