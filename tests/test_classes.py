@@ -38,7 +38,7 @@ def lesson(**more):
 
 def test_a_code_is_read_aloud_and_typed_in_any_case():
     classroom = classes.start(lesson(), "")
-    assert re.fullmatch(r"[2-9A-HJKMNP-Z]{6}", classroom.code)
+    assert re.fullmatch(r"[2-9A-HJKMNP-Z]{8}", classroom.code)
     code = classroom.code.lower()
     assert classes.find(f" {code[:3]} {code[3:]}") is classroom
 
@@ -178,28 +178,27 @@ def test_a_teacher_who_reloads_is_there(tabs):
     assert classes.taught_by("browser") is classroom and classroom.is_used
 
 
-def test_only_wrong_codes_count_and_those_who_take_part_come_back(monkeypatch, caplog):
-    minute = [0]
-    monkeypatch.setattr(classes, "_minute", lambda: minute[0])
-    monkeypatch.setattr(classes, "MOST_WRONG", 3)
+def test_a_right_code_gets_in_whatever_wrong_codes_came_before(monkeypatch, caplog):
+    monkeypatch.setattr(classes, "_minute", lambda: 0)
     classroom = classes.start(lesson(), "")
-    classroom.join("student")
-    for _ in range(5):
-        classes.find(classroom.code)
-    for _ in range(3):
-        with pytest.raises(SmpcoreError, match="no class with this code"):
-            classes.find("222222")
-    assert caplog.text.count("3 wrong codes of classes from this machine") == 1
-    for code, browser in ((classroom.code, ""), ("222222", "student")):
-        with pytest.raises(SmpcoreError, match=r"Too many wrong codes.*wait a minute"):
-            classes.find(code, browser)
-    assert classes.find(classroom.code, "student") is classroom
-    with monkeypatch.context() as patch:
-        patch.setattr(classes, "address", lambda: "192.0.2.1")
-        assert classes.find(classroom.code) is classroom
-    minute[0] = 1
+    for n in range(1000):
+        with pytest.raises(SmpcoreError, match="no class with this code.*8 signs"):
+            classes.find(f"2222{n:04}")
     assert classes.find(classroom.code) is classroom
-    assert len(classes._wrong.values()) == 1
+    student = opened({"class": classroom.code})
+    assert session_of(student).lesson.student.classroom is classroom
+    typed = opened({}, "lessons.py")
+    typed.text_input(key="class_code").set_value(classroom.code.lower())
+    next(one for one in typed.button if one.label == "Join").click().run()
+    assert session_of(typed).lesson.student.classroom is classroom
+    assert caplog.text.count("60 wrong codes of classes from this machine") == 1
+
+
+def test_guessing_a_code_is_hopeless():
+    """As many guesses as nobody can make while a class is kept find none."""
+    guesses, codes = 1000 * classes.KEEP_SECONDS, len(classes.SIGNS) ** classes.LENGTH
+    assert guesses / codes < 1 / 45_000
+    assert classes.MOST_CLASSES * guesses / codes < 1 / 227
 
 
 @pytest.mark.parametrize(

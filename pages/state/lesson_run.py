@@ -248,9 +248,8 @@ def start(lesson: Lesson, student: Student | None = None, **more: Any) -> None:
 
 def join(code: str) -> None:
     """Begin the lesson of a class."""
-    browser = visitors.browser()
-    classroom = classes.find(code, browser)
-    start(classroom.lesson, classroom.join(browser))
+    classroom = classes.find(code)
+    start(classroom.lesson, classroom.join(visitors.browser()))
 
 
 def is_behind() -> bool:

@@ -28,11 +28,14 @@ KEEP_SECONDS = 4 * 3600
 #: Classes at once, those of one address, and students of one: beyond any that one
 #: server bears.
 MOST_CLASSES, MOST_OF_ADDRESS, MOST_STUDENTS = 200, 40, 500
-#: Signs of a code: none of them is taken for another one.
-SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 6
-#: Wrong codes of one address in a minute, then all its codes are refused: a right one
-#: among those that are tried in numbers would else be found. A school has one address.
-MOST_WRONG = 60
+#: Signs of a code: none of them is taken for another one. No right code is ever refused,
+#: as a school has one address; its length alone keeps it from being found. Who tries
+#: 1,000 codes a second for as long as a class is kept, more than a server can answer,
+#: finds a given one with a chance of 1 in 45,000 (30 ** 8 / 14.4 million), and any of
+#: `MOST_CLASSES` with 1 in 228.
+SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 8
+#: So many wrong codes of one address in a minute are logged.
+MANY_WRONG = 60
 #: Stages of a question.
 CLOSED, FIRST_VOTE, SECOND_VOTE, SHOWN = range(4)
 
@@ -135,11 +138,6 @@ class Classroom:
         same = (one for one in self._students if browser and one.browser == browser)
         return next(same, None)
 
-    def knows(self, browser: str) -> bool:
-        """Whether a browser takes part, or has done so."""
-        with self._lock:
-            return self._student_of(browser) is not None
-
     @property
     def is_used(self) -> bool:
         """Whether its teacher is there, or a student."""
@@ -215,7 +213,7 @@ def _by_step(votes: Iterable[Mapping[int, Any]]) -> dict[int, list[Any]]:
 
 
 _classes = Store(seconds=KEEP_SECONDS, dropped=Classroom.forget)
-#: Address -> the minute of its last wrong code, and how many they were in it.
+#: Address and minute -> how many wrong codes came.
 _wrong = Store(10_000)
 _lock = threading.Lock()
 
@@ -249,26 +247,19 @@ def _make_room(begun_at: str) -> None:
         return
 
 
-def find(code: str, browser: str = "") -> Classroom:
+def find(code: str) -> Classroom:
     """The class with a code as a student types it."""
-    name, begun_at, minute = "".join(code.upper().split()), address(), _minute()
+    if classroom := _classes.get("".join(code.upper().split())):
+        return classroom
+    tried_at = address(), _minute()
     with _lock:
-        classroom = _classes.get(name)
-        last, n_wrong = _wrong.get(begun_at) or (minute, 0)
-        n_wrong = n_wrong if last == minute else 0
-        if n_wrong >= MOST_WRONG and not (classroom and classroom.knows(browser)):
-            raise SmpcoreError(
-                "Too many wrong codes of classes came from your network: wait a "
-                "minute, then enter the code again."
-            )
-        if classroom is not None:
-            return classroom
-        _wrong.put(begun_at, (minute, n_wrong + 1))
-    if n_wrong + 1 == MOST_WRONG:
-        log.warning("%d wrong codes of classes from %s", MOST_WRONG, begun_at)
+        n_wrong = (_wrong.get(tried_at) or 0) + 1
+        _wrong.put(tried_at, n_wrong)
+    if n_wrong == MANY_WRONG:
+        log.warning("%d wrong codes of classes from %s", MANY_WRONG, tried_at[0])
     raise SmpcoreError(
-        "There is no class with this code: check its six signs, or ask your teacher "
-        "whether the class has ended."
+        f"There is no class with this code: check its {LENGTH} signs, or ask your "
+        "teacher whether the class has ended."
     )
 
 

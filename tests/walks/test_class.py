@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.walks.visit import Visit
 
-CODE = re.compile(r"Code\s+([A-Z0-9]{6})\b")
+CODE = re.compile(r"Code\s+([A-Z0-9]{8})\b")
 
 
 def teach(visit: Visit, title: str) -> None:

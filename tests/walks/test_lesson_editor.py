@@ -64,7 +64,7 @@ def test_a_lesson_is_written_moved_tried_reloaded_and_taught(visitors):
     other.unfold("For teachers: open or make a lesson")
     other.upload("Open a lesson file", "counting.json", content)
     teach(other, "Counting")
-    code = other.reads(re.compile(r"Code\s+([A-Z0-9]{6})\b")).group(1)
+    code = other.reads(re.compile(r"Code\s+([A-Z0-9]{8})\b")).group(1)
     join(student, code).reads("Welcome")
     press(other, "Next step")
     student.reads("step 2 of 3")
