@@ -89,7 +89,8 @@ class LiveFigure {
     this.resized.observe(plot.box);
     this.resized.observe(strip.canvas);
     this.resized.observe(stepper.curve);
-    this.drawn = new MutationObserver(() => this.keepFocus());
+    this.grown = new ResizeObserver(([{ target }]) => target.scrollIntoView({ block: "nearest" }));
+    this.drawn = new MutationObserver(() => (this.keepFocus(), this.showAsked()));
     document.addEventListener("focusin", ({ target }) => (this.focused = target), { signal: this.signal });
     this.drawn.observe(document.body, { childList: true, subtree: true });
     // A message behind a click on a page's link would name this page: Streamlit draws the
@@ -131,6 +132,15 @@ class LiveFigure {
     if (!lesson) return;
     lesson.tabIndex = -1;
     lesson.focus({ preventScroll: true });
+  }
+
+  /** A lesson's question has been opened, or its answer is there: it comes into sight. */
+  showAsked() {
+    const asked = document.querySelector("[class*=st-key-lesson_asked]");
+    if (asked?.className === this.asked) return;
+    this.asked = asked?.className;
+    this.grown.disconnect(); // what is in it comes piece by piece
+    if (asked) this.grown.observe(asked);
   }
 
   /* -- what the server says -- */
@@ -442,6 +452,7 @@ class LiveFigure {
     this.stopper.abort();
     this.resized.disconnect();
     this.drawn.disconnect();
+    this.grown.disconnect();
     this.messenger.stop();
     this.controls.stop();
     this.stepper.stop();

@@ -154,12 +154,12 @@ def redact(header: dict[str, Any]) -> dict[str, Any]:
     path = header.get("path")
     if path and run.locks(path["param"]):  # its strip would scrub a locked control
         header = header | {"path": None}
+    if header.get("knots") and run.locks(session.resolved().method.path):
+        header = header | {"knots": []}
     if "picture" in header and run.asks_place:
         header = header | {"mark": _mark(run)}
-    if not run.is_open_question:
+    if not run.hides_numbers:
         return header
-    if "knots" in header:
-        header = header | {"knots": [_without_numbers(p) for p in header["knots"]]}
     if "trace" in header:  # its curves and sentences are full of numbers
         header = header | {"trace": None, "steps": [], "job": None, "printed": None}
     if "picture" in header:

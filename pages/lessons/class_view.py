@@ -192,7 +192,7 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
         values, right, rows = session.remembered(
             "class_question", key, lambda: _fitted(classroom.lesson, step)
         )
-        text = as_markdown(lesson_run.filled(question.text, values))
+        text = as_markdown(lesson_run.filled(question.text, values, is_shown=False))
         sizes = (plural(len(sent), "answer") for sent in votes.values())
         st.caption(f"{', then '.join(sizes) or 'No answers yet'}: {text}")
     is_shown = classroom.stage(step) == classes.SHOWN

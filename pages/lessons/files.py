@@ -146,7 +146,7 @@ def _asked(run: Run, at: int) -> str:
     """The question or task of a step, with read-outs where it quotes them."""
     run.at = at
     text = run.step.asked
-    return filled(text, run.readouts() if "{" in text else {})
+    return filled(text, run.readouts() if "{before." in text else {}, is_shown=False)
 
 
 def _step(run: Run, at: int) -> Section:

@@ -30,8 +30,8 @@ FORMAT = "sparse-prototype-explorer-lesson-1"
 MOST_BYTES = 1_000_000
 #: Lessons of an operator that are listed at most.
 MOST_FILES = 100
-#: What the lists of a lesson call the tools that draw.
-POINTS = "points"
+#: What the lists of a lesson call the tools that draw, and a question a mark.
+POINTS, PLACE = "points", "place"
 log = logging.getLogger(__name__)
 #: The first of the lessons, a minute long; Explore offers it.
 TOUR = "00-tour.json"
@@ -58,15 +58,6 @@ _Measure = Literal[tuple(sorted(_MEASURED))]
 _Bound = Annotated[float, Meta(ge=-1e9, le=1e9)]
 
 
-class _Texts(Record):
-    """Texts are plain, with formulas between $ signs and `PLACEHOLDER`."""
-
-    def __post_init__(self) -> None:
-        values = msgspec.structs.asdict(self).values()
-        if any(isinstance(v, str) and re.search("<[A-Za-z/!?]", v) for v in values):
-            raise ValueError("a text should be plain, without HTML; remove the tags")
-
-
 class _Condition(Record):
     """Holds if the read-out is between both; "change" is after - before."""
 
@@ -90,7 +81,7 @@ class _Condition(Record):
 _Conditions = Annotated[list[_Condition], Meta(min_length=1, max_length=10)]
 
 
-class _Task(_Texts):
+class _Task(Record):
     text: _Text
     reach: _Conditions
 
@@ -108,7 +99,7 @@ class _Point(Record):
     of: Literal["after", "change"] = "after"
 
 
-class _Choice(_Texts):
+class _Choice(Record):
     text: _Line
     when: _Conditions | None = None
 
@@ -117,7 +108,7 @@ class _Choice(_Texts):
         return bool(self.when) and all(one.holds(readouts) for one in self.when)
 
 
-class Question(_Texts):
+class Question(Record):
     """Asks for one of three: a number, a choice, or a place in the figure."""
 
     text: _Text
@@ -132,12 +123,23 @@ class Question(_Texts):
     show: Annotated[list[_Measure], Meta(min_length=1, max_length=5)] | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if (self.number, self.choices, self.point).count(None) != 2:
             raise ValueError("a question should have a number, choices or a point")
 
+    @property
+    def asks(self) -> dict[str, set[str]]:
+        """What it asks of the models before and after its answer."""
+        if self.point:
+            return {"after": {PLACE}}
+        when = [one for choice in self.choices or () for one in choice.when or ()]
+        asks: dict[str, set[str]] = {}
+        for one in [self.number] if self.number else when:
+            of = "before" if one.of == "before" else "after"
+            asks.setdefault(of, set()).add(one.measure)
+        return asks
 
-class Step(_Texts):
+
+class Step(Record):
     """A text, and a task or a question perhaps."""
 
     title: _Line
@@ -150,7 +152,6 @@ class Step(_Texts):
     question: Question | None = None
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         if self.task and self.question:
             raise ValueError("a step should have a task or a question, not both")
 
@@ -160,8 +161,12 @@ class Step(_Texts):
         return getattr(self.question or self.task, "text", "")
 
 
-class Lesson(_Texts):
-    """A lesson, as a file has it."""
+class Lesson(Record):
+    """A lesson, as a file has it.
+
+    Its texts are text: formulas between $ signs are set, and in a step's text, what it
+    asks and its reveal the placeholders of `PLACEHOLDER` are filled in.
+    """
 
     format: Literal[FORMAT]
     title: _Line
@@ -200,7 +205,8 @@ def _check_step(step: Step, place: str) -> None:
     if unknown := sorted(set(step.free or ()) - _controls()):
         names = list_names(unknown, longest=40)
         json_files.refuse(place, f"frees controls that are not here: {names}")
-    for moment, name in PLACEHOLDER.findall(msgspec.json.encode(step).decode()):
+    texts = step.text, step.asked, step.question.reveal if step.question else ""
+    for moment, name in PLACEHOLDER.findall("\n".join(texts)):
         if name not in _MEASURED or (moment != "before" and step.question is None):
             shown = f"{moment}.{name}"[:60]
             json_files.refuse(place, f"shows a read-out that is not here: {shown}")
@@ -230,6 +236,17 @@ def state_of(
     drawing = points_of(step, name)
     tables |= {"data": MINE} if drawing else {}
     return links.read_all(query, name, drawing, **tables)
+
+
+def settings_of(step: Step, name: str, moment: str) -> dict[str, Any]:
+    """What decides the model of a step before or after its answer, by control."""
+    then = step.question.then if moment == "after" and step.question else None
+    choice, _ = state_of(step, name, then)
+    data = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
+    settings = {f"d.{param.name}": links.as_text(param.start) for param in data}
+    settings |= links.write_url(choice)
+    shown = {n: text for n, text in settings.items() if not n.startswith("v.")}
+    return shown | {POINTS: step.points}
 
 
 #: Files do not change while they are here: each content is read once.

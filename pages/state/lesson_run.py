@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,11 +20,24 @@ from pages.work.fits import Fitted, measured
 from smpcore.readouts import READOUTS
 
 
-def filled(text: str, readouts: Readouts) -> str:
-    """A text with read-outs in place of its placeholders."""
+def filled(
+    text: str,
+    readouts: Readouts,
+    is_shown: bool = True,
+    hidden: Collection[str] = (),
+) -> str:
+    """A text with read-outs in place of its placeholders.
 
-    def value(match: Any) -> str:
+    Before the answer is shown, placeholders of what it leads to stay as they are, and
+    hidden ones until a later question is answered.
+    """
+
+    def value(match: re.Match[str]) -> str:
         moment, name = match.groups()
+        if moment != "before" and not is_shown:
+            return match[0]
+        if moment != "before" and name in hidden:
+            return "(asked later)"
         if moment == "change":
             row = READOUTS[name]
             return row.change(readouts["before"][name], readouts["after"][name])
@@ -60,10 +75,10 @@ class Run:
     ----------
     home : Choice
         What was chosen before the lesson.
-    answers, second, tokens, values, places : dict
+    answers, second, tokens, values, places, settings : dict
         Step -> the visitor's answer (a number, or the place of a choice); that of the
         class's second vote; the table of its drawing; its read-outs, as the drawing may
-        change; the places asked for.
+        change; the places asked for; with its moment, what decides its model.
     name : str
         Of the lesson's file, if it is one that everybody finds on the server.
     mark : [x, y] or None
@@ -88,6 +103,7 @@ class Run:
     turns: int = 0
     changes: int = 0
     is_trial: bool = False
+    settings: dict[tuple[int, str], dict[str, Any]] = field(default_factory=dict)
     places: dict[int, list[list[float]]] = field(default_factory=dict)
 
     @property
@@ -108,10 +124,13 @@ class Run:
     @property
     def stage(self) -> int:
         """How far the question is: by an answer alone, by the teacher in a class."""
+        return self._stage_of(self.at)
+
+    def _stage_of(self, at: int) -> int:
         room = self.student.classroom if self.student else None
         if room and room.is_held and not room.has_ended and room.lesson is self.lesson:
-            return room.stage(self.at)
-        return classes.SHOWN if self.at in self.answers else classes.FIRST_VOTE
+            return room.stage(at)
+        return classes.SHOWN if at in self.answers else classes.FIRST_VOTE
 
     @property
     def is_open_question(self) -> bool:
@@ -148,13 +167,66 @@ class Run:
         """Whether a control stands still; all but the view's, while a question is
         open.
         """
-        is_view = name.startswith("v.")
-        return not is_view and (self.is_open_question or not self.shows(name))
+        if name.startswith("v."):
+            return False
+        return self.is_open_question or not self.shows(name) or self._spoils(name)
 
     def shows(self, name: str) -> bool:
         """Whether a control is there: a step that frees some has no others."""
         free = self.step.free
         return free is None or name in free or name.startswith("v.")
+
+    def _later(self, moment: str) -> list[tuple[set[str], set[str]]]:
+        """What coming questions ask, and by which settings their models differ.
+
+        They differ from the step's model of a moment; a step without a question, whose
+        controls are there to be moved, leaves nothing to be asked later.
+        """
+        coming = range(self.at + 1, len(self.lesson.steps)) if self.question else ()
+        here, later = self._settings(self.at, moment), []
+        for at in coming:
+            asks = question.asks if (question := self.lesson.steps[at].question) else {}
+            for of, asked in asks.items() if self._stage_of(at) < classes.SHOWN else ():
+                there = self._settings(at, of)
+                names = here.keys() | there.keys()
+                differing = {n for n in names if here.get(n) != there.get(n)}
+                later.append((asked, differing))
+        return later
+
+    def _settings(self, at: int, moment: str) -> dict[str, Any]:
+        if (at, moment) not in self.settings:
+            settings = lesson_files.settings_of(
+                self.lesson.steps[at], f"step {at + 1}", moment
+            )
+            self.settings[at, moment] = settings
+        return self.settings[at, moment]
+
+    def asked_later(self, moment: str) -> set[str]:
+        """What coming questions ask of the step's very model that the figure shows."""
+        asked = (what for what, differing in self._later(moment) if not differing)
+        return {
+            one
+            for one in set().union(*asked)
+            if one == lesson_files.PLACE or not READOUTS[one].is_slow
+        }
+
+    def _spoils(self, name: str) -> bool:
+        """Whether a control that is there leads to what a coming question asks."""
+        return any(
+            name in {*differing, "*"} and all(map(self.shows, differing))
+            for _, differing in self._later(self.moment)
+        )
+
+    @property
+    def moment(self) -> str:
+        """Which of the step's models is shown; one that is asked later is not."""
+        is_hidden = self.is_open_question or self.asked_later("after")
+        return "before" if is_hidden else "after"
+
+    @property
+    def hides_numbers(self) -> bool:
+        """Whether numbers and test rows are hidden until a question is answered."""
+        return self.is_open_question or bool(self.asked_later(self.moment))
 
     def choice_of(self, moment: str) -> Choice:
         """The choice that the step begins with, or that its answer leads to."""
@@ -229,7 +301,7 @@ def current() -> Run | None:
 def hides_numbers() -> bool:
     """Whether numbers and test rows are hidden until a question is answered."""
     run = current()
-    return run is not None and run.is_open_question
+    return run is not None and run.hides_numbers
 
 
 def start(lesson: Lesson, student: Student | None = None, **more: Any) -> None:
@@ -281,7 +353,7 @@ def go(index: int) -> None:
     run.at, run.mark = min(max(index, 0), len(run.lesson.steps) - 1), None
     if run.student:
         run.student.step = run.at
-    choice, removed = run.state_of("before" if run.is_open_question else "after")
+    choice, removed = run.state_of(run.moment)
     _show(choice)
     session.get().notices.extend(removed)
 
@@ -296,7 +368,7 @@ def answer(value: Any) -> None:
         session.get().notices.append(
             "Your answer came too late to be counted: the class had gone on."
         )
-    _show(run.choice_of("before" if run.is_open_question else "after"))
+    _show(run.choice_of(run.moment))
 
 
 def leave() -> None:

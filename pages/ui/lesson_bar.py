@@ -19,13 +19,15 @@ from smpcore import SmpcoreError
 from smpcore.datasets import plain_number
 from smpcore.readouts import READOUTS
 
-#: A formula of a lesson; the signs that Markdown reads otherwise are in none.
-_FORMULA = re.compile(r"(\$[^$`\[\]<!\n]{1,200}\$)")
+#: A formula of a lesson; a dollar beside a digit or a blank is a dollar, and the signs
+#: that Markdown reads otherwise are in none.
+_FORMULA = re.compile(r"((?<!\$)\$(?![\s\d])[^$`\[\]!\n]{1,200}(?<!\s)\$(?![\d$]))")
 
 
 def as_markdown(text: str) -> str:
     """A text of a lesson for Markdown: formulas stay, all else is escaped."""
-    parts = _FORMULA.split(text)
+    # A line that begins with blanks would be code, and bold text ends with none.
+    parts = _FORMULA.split(re.sub(r"(?m)^[^\S\n]+|[^\S\n]+$", "", text))
     return "".join(p if i % 2 else escape_markdown(p) for i, p in enumerate(parts))
 
 
@@ -35,16 +37,12 @@ def show(place: Any = st) -> None:
     if run is None:
         return
     with place.container(border=True, key="lesson", gap="small"):
-        n_steps = len(run.lesson.steps)
-        st.progress(
-            (run.at + 1) / n_steps,
-            text=f"{as_markdown(run.lesson.title)} · step {run.at + 1} of {n_steps}",
-        )
+        _way_on(run)
         if run.student:
             _class(run)
         with problems_shown():
             _texts(run)
-        _way_on(run)
+        _way_out(run)
 
 
 #: The largest number that can be answered, as in a lesson's conditions.
@@ -116,21 +114,30 @@ def _texts(run: Run) -> None:
     step, asked = run.step, run.step.asked
     is_shown = run.question is not None and not run.is_open_question
     values = run.readouts() if is_shown or "{before." in step.text + asked else {}
-    text, asked = (lesson_run.filled(text, values) for text in (step.text, asked))
+    text, asked = (
+        lesson_run.filled(text, values, is_shown) for text in (step.text, asked)
+    )
     st.markdown(f"**{as_markdown(step.title)}**\n\n{as_markdown(text)}")
     if step.task:
         _task(asked)
-    elif is_shown:
-        _reveal(run, values, asked)
-    elif run.question is None:
-        return
+    elif run.question is not None:
+        # A new key at each stage: the browser scrolls to what has come.
+        stage = f"{run.at}_{run.stage}_{run.is_answered:d}"
+        with st.container(key=f"lesson_asked_{stage}", gap="small"):
+            _asked(run, values, asked)
+
+
+def _asked(run: Run, values: Readouts, text: str) -> None:
+    """The question at its stage, or its reveal."""
+    if not run.is_open_question:
+        _reveal(run, values, text)
     elif run.stage == classes.CLOSED:
         st.info("Wait here: your teacher opens the question.")
     elif run.is_answered:
-        st.markdown(as_markdown(asked))
+        st.markdown(as_markdown(text))
         st.info(f"Sent: {_words(run)}. Wait: your teacher shows what is measured.")
     else:
-        _question(run, asked)
+        _question(run, text)
 
 
 def _task(text: str) -> None:
@@ -231,11 +238,14 @@ def _reveal(run: Run, values: Readouts, text: str) -> None:
     question = run.question
     right = run.is_right(values)
     (st.success if right else st.info)(_verdict(run, values, right))
-    st.markdown(as_markdown(lesson_run.filled(question.reveal, values)))
+    later = run.asked_later("after")
+    st.markdown(as_markdown(lesson_run.filled(question.reveal, values, hidden=later)))
     if question.then is None:
         return
     with st.container(horizontal=True):
         for name in question.show or lesson_run.USUAL:
+            if name in later:
+                continue
             row = READOUTS[name]
             before, after = values["before"][name], values["after"][name]
             st.metric(
@@ -272,43 +282,63 @@ def _verdict(run: Run, values: Readouts, is_right: bool) -> str:
 
 
 def _way_on(run: Run) -> None:
-    """Back, on and out; a question has to be answered before the next step."""
-    row = st.container(horizontal=True, vertical_alignment="center")
-    last = run.at == len(run.lesson.steps) - 1
+    """Out, back and on: above the text, so that no button moves from step to step."""
+    n_steps = len(run.lesson.steps)
+    last = run.at == n_steps - 1
+    head = st.container(horizontal=True, vertical_alignment="center")
+    head.progress(
+        (run.at + 1) / n_steps,
+        text=f"{as_markdown(run.lesson.title)} · step {run.at + 1} of {n_steps}",
+    )
+    leave = "Finish lesson" if last and not run.is_open_question else "Leave lesson"
+    head.button(
+        "Back to the editor" if run.is_trial else leave,
+        key="lesson_leave",
+        type="tertiary",
+        width=_LEAVE_WIDTH,
+        on_click=_leave,
+        args=(run.is_trial,),
+    )
+    row = st.container(key="lesson_way", horizontal=True)  # it stays in sight
     skips = run.step.task is not None and run.at not in run.reached
     back = {"on_click": _go, "args": (run.at - 1,), "disabled": run.at == 0}
     row.button("Back", key="lesson_back", **back)
-    if not last:
-        row.button(
-            "Skip this task" if skips else "Next",
-            key="lesson_next",
-            type="secondary" if skips or run.is_open_question else "primary",
-            on_click=_go,
-            args=(run.at + 1,),
-            disabled=run.is_open_question,
-        )
-    elif following := run.next_lesson:
-        row.button(
-            f"Start lesson {as_markdown(following[1].title)}",
-            key="lesson_following",
-            type="secondary" if run.is_open_question else "primary",
-            on_click=begin,
-            args=({"lesson": following[0]},),
-            disabled=run.is_open_question,
-        )
-    row.button("Restart step", key="lesson_restart", on_click=_go, args=(run.at,))
-    leave = "Finish lesson" if last and not run.is_open_question else "Leave lesson"
     row.button(
-        "Back to the editor" if run.is_trial else leave,
-        key="lesson_leave",
-        on_click=_leave,
-        args=(run.is_trial,),
-        help="Your own settings from before the lesson come back.",
+        "Skip this task" if skips and not last else "Next",
+        key="lesson_next",
+        type="secondary" if skips or last or run.is_open_question else "primary",
+        width=_NEXT_WIDTH,
+        on_click=_go,
+        args=(run.at + 1,),
+        disabled=last or run.is_open_question,
     )
+    row.button("Restart step", key="lesson_restart", on_click=_go, args=(run.at,))
+
+
+#: Wide enough, in pixels, for all that stands on these two buttons.
+_LEAVE_WIDTH, _NEXT_WIDTH = 120, 120
+
+
+def _way_out(run: Run) -> None:
+    """What is hidden, and what follows the last step."""
     if run.is_open_question:
-        row.caption(
+        st.caption(
             "Numbers, strip and test rows are hidden until the answer is shown."
         )
+        return
+    if run.question and run.asked_later("after"):
+        st.caption("The figure stays: a question to come asks about its next model.")
+    if run.at < len(run.lesson.steps) - 1:
+        return
+    if following := run.next_lesson:
+        st.button(
+            f"Start lesson {as_markdown(following[1].title)}",
+            key="lesson_following",
+            type="primary",
+            on_click=begin,
+            args=({"lesson": following[0]},),
+        )
+    st.caption("Your own settings come back when you leave the lesson.")
 
 
 def _leave(is_trial: bool) -> None:

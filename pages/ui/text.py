@@ -51,7 +51,7 @@ def as_written(markdown: str) -> str:
 
 def escape_markdown(text: str) -> str:
     """A sentence that quotes a file, with every sign that Markdown reads escaped."""
-    return as_written(re.sub(r"([\\`*_{}\[\]()<>#+!|~$:.-])", r"\\\1", text))
+    return as_written(re.sub(r"([\\`*_{}\[\]()<>&=#+!|~$:.-])", r"\\\1", text))
 
 
 def message(show: Callable[..., Any], text: str, **options: Any) -> None:

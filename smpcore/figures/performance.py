@@ -111,7 +111,7 @@ def answer_counts(
     figure = go.Figure()
     figure.add_bar(
         x=list(counts),
-        y=[f"✓ {n}" if i in marked else n for i, n in enumerate(names)],
+        y=["✓ " * (i in marked) + words(n, 100) for i, n in enumerate(names)],
         text=list(counts),
         textangle=0,
         orientation="h",
