@@ -6,8 +6,10 @@ import re
 import subprocess
 import sys
 import tomllib
+from urllib.request import urlopen
 
 import pytest
+from streamlit.config import get_config_options
 
 import smpcore
 from pages.state import table_store
@@ -15,6 +17,7 @@ from pages.work import classes, middleware, study_pool
 from smpcore import METHODS, list_datasets, load_dataset
 from smpcore.datasets import limits, parquet
 from tests.app import opened, said
+from tests.bench.classroom import free_port, start_server
 from tests.guide import GUIDE, ROOT, blocks
 
 README = (ROOT / "README.md").read_text("utf-8")
@@ -50,6 +53,31 @@ def _commands() -> list[str]:
     texts = [README, *PAGES.values()]
     shells = [x for text in texts for x in re.findall(r"```sh\n(.*?)```", text, re.S)]
     return [line.split("  #")[0] for block in shells for line in block.splitlines()]
+
+
+def test_every_option_and_variable_of_the_server_page_starts_a_server(tmp_path):
+    options = re.findall(r"`(--server\.\w+) ([\w.]+)", PAGES["server"])
+    assert {name for name, _ in options} == {*re.findall(r"--[\w.]+", PAGES["server"])}
+    port = str(free_port())
+    given = [part.replace("8501", port) for option in options for part in option]
+    values = {
+        **dict.fromkeys(("SPE_DATA", "SPE_LESSONS"), str(tmp_path)),
+        "SPE_DASK": "tcp://127.0.0.1:8786",
+        "SPE_FRAME_ANCESTORS": "https://moodle.example.org",
+        "SPE_METRICS": "1",
+        "FORWARDED_ALLOW_IPS": "127.0.0.1",
+        "STREAMLIT_SERVER_COOKIE_SECRET": "secret",
+    }
+    named = re.findall(r"`([A-Z]+(?:_[A-Z]+)+)`", PAGES["server"])
+    assert {*named} == values.keys()
+    assert get_config_options()["server.cookieSecret"].env_var in values
+    with (tmp_path / "log").open("wb") as log:
+        server = start_server(int(port), log, given, **values)
+    with urlopen(f"http://127.0.0.1:{port}/_stcore/metrics") as metrics:
+        assert metrics.status == 200
+    server.kill()
+    server.wait()
+    assert "Traceback" not in (tmp_path / "log").read_text("utf-8")
 
 
 def test_every_command_is_one_that_a_test_knows():
@@ -138,7 +166,7 @@ def test_numbers_of_the_guide_are_those_of_the_program():
     assert len(minutes) == 11 and f"take 1, 2, 3, 5 and 6: {shorter} min" in teaching
     several = f"{min(minutes)} to {max(minutes)} minutes, {sum(minutes)} in all"
     assert f"eleven lessons of {several}" in teaching
-    assert f"{classes.MOST_WRONG} wrong codes in a minute" in teaching
+    assert classes.LENGTH == 8 and "eight signs are too many" in teaching
     assert classes.KEEP_SECONDS == 4 * 3600 and "four hours after" in teaching
     megabytes = f"{limits.MAX_BYTES / 1e6:.0f} MB"
     assert f"at most {megabytes}, {limits.MAX_ROWS:,} rows and" in tables

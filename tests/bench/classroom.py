@@ -1,11 +1,13 @@
-"""A server of the app, and visitors who drag sliders on it over real websockets.
+"""Visitors who drag: ``python -m tests.bench.classroom [--visitors 30]``.
 
-They speak the app's own protocol, one message in flight each, as the live figure does:
-the time is from sending a slider value to its picture being received.
+A server of the app, and visitors who all drag a slider on it at the same time. They
+speak the app's own protocol over real websockets, one message in flight each, as the
+live figure does: the time is from sending a slider value to its picture being received.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import os
@@ -15,6 +17,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -34,13 +37,16 @@ def free_port() -> int:
 
 
 def start_server(
-    port: int, log: IO[bytes] | int = subprocess.DEVNULL, **environment: str
+    port: int,
+    log: IO[bytes] | int = subprocess.DEVNULL,
+    options: Iterable[str] = (),
+    **environment: str,
 ) -> subprocess.Popen:
-    """Start the app and wait until it answers."""
+    """Start the app, with more options at its line's end; wait until it answers."""
     server = subprocess.Popen(
         [
             *(sys.executable, "-m", "streamlit", "run", "app.py"),
-            *(f"--server.port={port}", "--server.address=127.0.0.1"),
+            *(f"--server.port={port}", "--server.address=127.0.0.1", *options),
         ],
         cwd=ROOT,
         env={**os.environ, **environment},
@@ -161,3 +167,40 @@ def processor_seconds(pid: int) -> float:
     """What a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def run(n_visitors: int, seconds: float) -> None:
+    """Let visitors drag that long, and print their figures."""
+    port = free_port()
+    server = start_server(port)
+    try:
+        await Visitor(0, port).open()
+        await asyncio.sleep(20)  # the background compilation is done
+        before = megabytes(server.pid)
+        visitors = [Visitor(i, port) for i in range(n_visitors)]
+        for visitor in visitors:
+            await visitor.open()
+        used = -processor_seconds(server.pid)
+        dragged = [visitor.drag(seconds) for visitor in visitors]
+        ended = await asyncio.gather(*dragged, return_exceptions=True)
+        used += processor_seconds(server.pid)
+        after = megabytes(server.pid)
+    finally:
+        server.kill()
+    times = [t for visitor in visitors for t in visitor.times]
+    errors = [e for visitor in visitors for e in visitor.errors]
+    errors += [repr(end) for end in ended if end]
+    p50, p95 = (1e3 * percentile(times, share) for share in (0.5, 0.95))
+    print(f"{n_visitors} visitors drag for {seconds:g} s: {len(times)} pictures")
+    print(f"p50 / p95  {p50:.0f} / {p95:.0f} ms, longest {1e3 * max(times):.0f} ms")
+    print(f"processor  {1e3 * used / len(times):.1f} ms a picture")
+    print(f"memory     {(after - before) / n_visitors:.1f} MB a visitor")
+    print(f"errors     {len(errors)} {errors[:3]}")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--visitors", type=int, default=30)
+    parser.add_argument("--seconds", type=float, default=120)
+    chosen = parser.parse_args()
+    asyncio.run(run(chosen.visitors, chosen.seconds))
