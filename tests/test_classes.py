@@ -182,7 +182,7 @@ def test_a_right_code_gets_in_whatever_wrong_codes_came_before(monkeypatch, capl
     monkeypatch.setattr(classes, "_minute", lambda: 0)
     classroom = classes.start(lesson(), "")
     for n in range(1000):
-        with pytest.raises(SmpcoreError, match="no class with this code.*8 signs"):
+        with pytest.raises(SmpcoreError, match=r"no class with this code.*8 signs"):
             classes.find(f"2222{n:04}")
     assert classes.find(classroom.code) is classroom
     student = opened({"class": classroom.code})

@@ -400,7 +400,9 @@ def tried(browser, run, at, of):
     params = {one.name: one for one in resolve(browser.choice).params}
     settings = lesson_files.settings_of(run.lesson.steps[at], "step", of)
     wanted = resolve(Run(run.lesson, browser.choice, at=at).choice_of(of)).key
-    values = {n: params[n].clean(t) for n, t in as_text(settings).items() if n in params}
+    values = {
+        n: params[n].clean(t) for n, t in as_text(settings).items() if n in params
+    }
     free = [n for n in values if step.free is None or n in step.free]
     shown = [browser.send("set", values={n: values[n] for n in free})]
     shown.append(browser.send("knots", want=list(range(40))))

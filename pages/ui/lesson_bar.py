@@ -322,9 +322,7 @@ _LEAVE_WIDTH, _NEXT_WIDTH = 120, 120
 def _way_out(run: Run) -> None:
     """What is hidden, and what follows the last step."""
     if run.is_open_question:
-        st.caption(
-            "Numbers, strip and test rows are hidden until the answer is shown."
-        )
+        st.caption("Numbers, strip and test rows are hidden until the answer is shown.")
         return
     if run.question and run.asked_later("after"):
         st.caption("The figure stays: a question to come asks about its next model.")
