@@ -42,7 +42,7 @@ def main() -> None:
         METHODS[key].warm_up(bool(options))
         print(flush=True)
         if hasattr(os, "nice"):
-            os.nice(NICENESS - os.nice(0))
+            os.nice(max(0, NICENESS - os.nice(0)))
 
 
 if __name__ == "__main__":

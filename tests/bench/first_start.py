@@ -41,7 +41,7 @@ def first_start(browser: Browser, folder: str) -> tuple[float, float]:
         _until(page, FITTED)
         chosen = time.perf_counter()
         data = page.locator("[data-name=data] select")
-        data.select_option(value="breast_cancer")
+        data.select_option(label="Breast cancer")
         page.locator(".legend").filter(has_text="malignant").wait_for()
         _until(page, COMPLETE)
         return chosen - opened, time.perf_counter() - chosen
@@ -63,7 +63,8 @@ def main() -> None:
             before = os.getloadavg()[0]
             with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
                 found.append(first_start(browser, folder))
-            print(_line(*found[-1]), f"load {before:.1f} to {os.getloadavg()[0]:.1f}")
+            load = f"load {before:.1f} to {os.getloadavg()[0]:.1f}"
+            print(_line(*found[-1]), load, flush=True)
     print(_line(*map(statistics.median, zip(*found, strict=True))), "median")
 
 

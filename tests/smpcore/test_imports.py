@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ import smpcore
 numba.njit(lambda x: x + 1)(1)
 print("other code is compiled", flush=True)
 from smpcore.solvers.prox import project_l1_ball, soft_threshold
-soft_threshold(1.0, 0.5)
+assert soft_threshold(1.0, 0.5) == 0.5
 project_l1_ball(np.ones(3), 1.0, np.ones(3), 0.0)
 """
 
@@ -87,6 +88,14 @@ def test_compiling_is_said_once_and_loading_is_not(tmp_path):
     assert ours.count("smpcore is compiling its solvers, once on this machine") == 1
     assert str(tmp_path) in ours
     assert ours.count("\n") == 1
+    assert _shown(tmp_path) == "other code is compiled\n"
+
+
+def test_processes_that_begin_together_with_an_empty_cache_spoil_nothing(tmp_path):
+    """As servers do that are started at once: what each compiles is the same."""
+    with ThreadPoolExecutor() as pool:
+        shown = [*pool.map(_shown, [tmp_path] * 4)]
+    assert sum("smpcore is compiling" in text for text in shown) >= 1
     assert _shown(tmp_path) == "other code is compiled\n"
 
 
