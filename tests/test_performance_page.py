@@ -192,7 +192,7 @@ def test_predictive_values_follow_the_prevalence_which_stays():
     wanted = 0.95 * (1 - alarms) / (0.95 * (1 - alarms) + 0.05 * (1 - share))
     line = _tables(sound(app))[1].set_index("measure").loc["Negative predictive value"]
     assert line["value"] == f"{100 * wanted:.1f} %"
-    assert line["rows"] == "predicted benign, at a prevalence of 5.0 %"
+    assert line["rows"] == "rows predicted benign, at a prevalence of 5.0 %"
     app.switch_page("pages/apply.py").run()
     app.switch_page("pages/performance.py").run()
     assert sound(app).number_input(key="prevalence").value == 5.0

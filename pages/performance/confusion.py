@@ -188,7 +188,7 @@ def _predictive(rows: EvaluatedRows, matrix: Matrix, prevalence: float) -> list[
         ]
         share, low, high = predictive_value(*rates, part)
         value = "none predicted" if np.isnan(share) else percent(share)
-        of = f"predicted {short_label(matrix.names[answer])}, at a prevalence of "
+        of = f"rows predicted {short_label(matrix.names[answer])}, at a prevalence of "
         name = f"{('Positive', 'Negative')[answer]} predictive value"
         of += percent(prevalence)
         lines.append((name, value, _interval(low, high), of))

@@ -136,6 +136,7 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     )
 
 
+_INSIDE = ", with those within the band"
 WAYS = ("set by hand", "target sensitivity", "cost ratio")
 
 
@@ -187,8 +188,7 @@ def _curves(rows: EvaluatedRows) -> None:
     area = area_in_words(margin, truth, **of_rows)
     points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
     drawn = _figures(points, curve, (turned * threshold, band), area)
-    subject = f" on {len(truth)} {rows.title}"
-    subject += ", with those within the band" * bool(band)
+    subject = f" on {len(truth)} {rows.title}{_INSIDE * bool(band)}"
     _side_by_side(drawn, subject, {"Thresholds": points, "Reject bands": curve})
     operating_point.use(rows)
 

@@ -147,7 +147,10 @@ def _comparison(model: PrototypeModel) -> list[str]:
             f"The input is reconstructed from at most {model.code_size} of them, with "
             "non-negative coefficients; the class with the largest share is predicted."
         )
-    lines += [*steps(model), _intercepts(model), f"{NUMBERS} has all numbers."]
+    full = (
+        f"Tables here are rounded; {NUMBERS}, below, has nine digits of every number."
+    )
+    lines += [*steps(model), _intercepts(model), full]
     names = ["Raise the prediction", "Lower the prediction"]
     if model.classes is None:
         side = (model.votes[:, 0] < 0).astype(int)

@@ -244,7 +244,7 @@ def test_measures_with_a_band(method, data, point, prevalence):
         _, low, high = oracle.predictive((p, n), (1 - q, m), part)[0]
         low, high = min(low, value), max(high, value)
         says(line["95 % interval"], "#–# %", 100 * low, 100 * high)
-        says(line["rows"], f"predicted {of}, at a prevalence of # %", 100 * share)
+        says(line["rows"], f"rows predicted {of}, at a prevalence of # %", 100 * share)
     says(
         lines.loc["AUC", "rows"],
         "at every threshold: all # rows, without a band",
