@@ -5,7 +5,6 @@ import streamlit as st
 from pages.compare import candidates
 from pages.state import session
 from pages.ui.elements import problems_shown, progress_bar, start_all, stop_all, table
-from pages.ui.readouts import scored_part
 from pages.ui.text import escape_markdown, message
 from pages.work import studies
 from smpcore import figures
@@ -62,7 +61,7 @@ def _results() -> None:
     _progress(running)
     for problem in candidates.problems(jobs):
         message(st.info, problem)
-    part = scored_part(data)
+    part = data.scored_part
     scored = candidates.scored(jobs, context, part)
     if scored:
         regions = candidates.Maps(context, part)

@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 
 from pages.state.context import resolve
 from pages.work import studies
-from smpcore import METHODS, SmpcoreError
+from smpcore import BASELINES, METHODS, SmpcoreError
 from smpcore.datasets import make_dataset
 from smpcore.explain import measures_of_prototypes
 from smpcore.readouts import READOUTS
@@ -81,6 +82,18 @@ def test_the_chosen_model_has_the_threshold_that_every_page_applies():
     ]
     # Of all models one, whose threshold was moved.
     assert (shares[0] - shares[1]).total() == (shares[1] - shares[0]).total() == 1
+
+
+def test_a_rival_that_has_a_sample_of_the_rows_is_named(monkeypatch):
+    few = replace(BASELINES["tree"], most_rows=60)
+    monkeypatch.setitem(BASELINES, "tree", few)
+    query = {"data": "breast_cancer", "seed": "83"}
+    page = settled(opened(query, "compare.py"))
+    n_rows = len(resolve(session_of(page).choice).data.split.train)
+    words = rf"Fitted on a sample: (6\d) of {n_rows} training rows\."
+    (few,) = re.findall(words, told(page))
+    names = [name for name in overview(page).index if " rows)" in name]
+    assert names == [f"Decision tree ({few} rows)"]
 
 
 def test_search_is_the_same_budget_for_all():

@@ -11,11 +11,14 @@ from multiprocessing import active_children
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from pages.work import cache, study_pool
-from pages.work.studies import SweepJob
+from pages.work.studies import CandidateJob, Entry, SweepJob
 from smpcore import load_dataset, split
+from smpcore.datasets import make_dataset
 
 ROOT = Path(__file__).parents[1]
 IRIS = load_dataset("iris")
@@ -98,6 +101,21 @@ def test_a_killed_process_ends_its_own_study_alone(pool):
     again = SweepJob(cache.parts(IRIS, split(IRIS)), "smallk", (), 5, False)
     _until(lambda: again.done)
     assert not again.problem and again.n_done
+
+
+def test_a_fit_that_hears_no_stop_ends_with_its_last_owner(pool):
+    """An RBF-SVM on noise takes ten seconds and more, and looks at no flag."""
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(draw.normal(size=(20_000, 25))).add_prefix("x")
+    frame["y"] = draw.integers(0, 2, 20_000)
+    data = make_dataset(frame, "noise", roles={"y": "target"})
+    before = {process.pid for process in active_children()}
+    job = CandidateJob(cache.parts(data, split(data)), Entry("rbf_svm"), False)
+    theirs = _until(lambda: {p.pid for p in active_children()} - before)
+    assert not job.wait(2.0)
+    job.leave()
+    assert job.wait(5.0) and "stopped" in job.problem
+    _until(lambda: not any(map(_is_running, theirs)), 5.0)
 
 
 _PARENT = """

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from pages.work import cache, slots, store, tasks
+from pages.work import cache, fair_line, slots, store, tasks
+from pages.work.fair_line import FairLine
 from pages.work.store import Store
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, split
@@ -86,6 +87,36 @@ def test_a_fit_that_lasts_goes_on_where_the_line_has_a_place_and_else_begins_ane
     first.go.set()
     assert ended(lasts).result() == ended(waits).result() == "done"
     assert (first.begun, second.begun, left.begun) == (1, 2, 1)
+
+
+def test_small_studies_never_wait_for_large_ones_which_take_turns(monkeypatch):
+    size = SimpleNamespace(private=True, frame=np.zeros(tasks.LARGE_VALUES + 1))
+    monkeypatch.setattr(tasks, "LARGE_STUDIES", FairLine(1, "large"))
+    held, order = Held(), []
+
+    def large(who):
+        monkeypatch.setattr(fair_line, "browser", lambda: who)
+        work = Held() if order or held.begun else held
+        return Task(lambda *of: (order.append(who), work(*of)), study=size)
+
+    first = large("first")
+    until(lambda: held.begun)
+    more = [large("first"), large("first"), large("second")]
+    small = replace_size(size, 3)
+    assert ended(Task(lambda *_: "done", study=small)).result() == "done"
+    for task in more:
+        task.leave()
+    last = large("second"), large("first")
+    held.go.set()
+    until(lambda: len(order) == 2)
+    assert order == ["first", "second"], "whoever was not served before"
+    for task in (first, *last):
+        task.leave()
+        ended(task)
+
+
+def replace_size(dataset, n_values):
+    return SimpleNamespace(**{**vars(dataset), "frame": np.zeros(n_values)})
 
 
 def test_it_ends_with_the_last_owner_who_leaves():

@@ -49,6 +49,15 @@ class Scored:
     scores: Scores | RegressionScores
     operating: str = ""
 
+    def is_sampled(self, data: cache.Parts) -> bool:
+        """Whether it was fitted on a sample of the training rows."""
+        return self.candidate.n_rows < len(data.split.train)
+
+    def title(self, data: cache.Parts) -> str:
+        """Its title in tables, with the number of rows in its sample."""
+        rows = f" ({self.candidate.n_rows:,} rows)"
+        return self.entry.title + rows * self.is_sampled(data)
+
 
 def controls(context: Context) -> tuple[list[Entry], bool]:
     """Let the visitor choose who takes part, and whether they may search."""
@@ -137,7 +146,8 @@ def scored(
     for entry, job in jobs.items():
         if job.candidate is not None:
             candidate, operating = _as_shown(entry, job.candidate, context)
-            answers = candidate.answers(X)
+            is_plain = candidate is job.candidate
+            answers = job.answers(part) if is_plain else candidate.answers(X)
             scores = score_answers(y, answers, classes, *of_rows)
             loss = np.abs(answers - y) if classes is None else answers != y
             candidates.append(Scored(entry, candidate, loss * 1.0, scores, operating))
@@ -172,7 +182,7 @@ def overview(candidates: list[Scored], data: cache.Parts, part: str) -> pd.DataF
         values |= one.candidate.prototype_measures(X, y, dataset.classes)
         values["seconds"] = one.candidate.seconds
         columns = {READOUTS[name].column: value for name, value in values.items()}
-        lines.append({"model": one.entry.title, **columns})
+        lines.append({"model": one.title(data), **columns})
     return pd.DataFrame(lines).dropna(axis="columns", how="all")
 
 
@@ -190,6 +200,9 @@ def _settings(candidate: ComparedModel) -> str:
 def summary(one: Scored, data: cache.Parts) -> str:
     """Score and settings in a line."""
     words = [quality(one.scores, data), f"With {_settings(one.candidate)}."]
+    if one.is_sampled(data):
+        n_rows, n_all = one.candidate.n_rows, len(data.split.train)
+        words.append(f"Fitted on a sample: {n_rows:,} of {n_all:,} training rows.")
     baseline = BASELINES.get(one.candidate.key)
     if baseline and baseline.remark:
         words.append(baseline.remark)
@@ -220,7 +233,7 @@ def differences(
         mean, *limits = (_signed(v, data) for v in (test.mean, test.low, test.high))
         lines.append(
             {
-                "model": one.entry.title,
+                "model": one.title(data),
                 "difference": mean,
                 "simultaneous 95 % interval (Holm)": " to ".join(limits),
                 "p (Holm)": p_value,

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.ui import exports
 from pages.ui.elements import table as show_table
-from pages.ui.readouts import TITLES, percent, quality, scored_part
+from pages.ui.readouts import TITLES, percent, quality
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange
@@ -148,7 +148,7 @@ def _apart(form: ComparedFormat) -> dict[str, str]:
 
 def form_quality(form: ComparedFormat, made: exports.Export) -> str:
     """How good a format is beside one answer to all rows, in sentences."""
-    scores = form.parts[scored_part(made.data)].scores
+    scores = form.parts[made.data.scored_part].scores
     of = scores, made.data, form.model.source.band
     return escape_markdown(f"{form.name}: {quality(*of)}")
 

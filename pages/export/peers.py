@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.elements import table_popover
 from pages.ui.exports import Export
-from pages.ui.readouts import TITLES, percent, scored_part
+from pages.ui.readouts import TITLES, percent
 from pages.ui.text import escape_markdown
 from smpcore import figures
 from smpcore.chips import (
@@ -54,7 +54,7 @@ def _pictures(
     both: ChipCosts | None,
 ) -> None:
     points = pd.DataFrame(points_of(entry["chips"][chip]))
-    part, counted = scored_part(made.data), CHIPS[chip].counted
+    part, counted = made.data.scored_part, CHIPS[chip].counted
     scores, name = form.parts[part].scores, f"your model, {form.name}"
     own = {"model": name, "accuracy": percent(scores.accuracy)}
     costs = {"flash": "flash, bytes", "cycles": f"{counted} per prediction"}

@@ -12,7 +12,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import download, problems_shown, table
-from pages.ui.readouts import BAND_NOTE, of_part, scored_part
+from pages.ui.readouts import BAND_NOTE, of_part
 from pages.ui.text import define, escape_markdown, message, short_label
 from smpcore import figures
 from smpcore.datasets import as_csv, list_names, plain_number
@@ -34,7 +34,7 @@ def errors(rows: EvaluatedRows) -> None:
     scores = RegressionScores(rows.y, answers, rows.clusters)
     lines = of_part(rows.part, scores, rows.data)
     # The page begins with the first line of the validation rows.
-    for line in lines[rows.part == scored_part(rows.data) :]:
+    for line in lines[rows.part == rows.data.scored_part :]:
         message(st.markdown, f"{line['name']} {line['value']}: {line['detail']}.")
     figure = figures.predicted_actual(rows.y, answers, rows.numbers)
     st.plotly_chart(

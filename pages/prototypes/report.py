@@ -16,7 +16,6 @@ from pages.state import session
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
-from pages.ui.readouts import scored_part
 from pages.ui.text import message
 from smpcore import SmpcoreError, report
 from smpcore.datasets import plural
@@ -59,7 +58,7 @@ def _subgroups(context: ModelContext) -> Section | None:
     data, model, column = context.data, context.model, context.subgroup_column
     if column not in data.dataset.roles:
         return None
-    part = scored_part(data)
+    part = data.scored_part
     X, y = data.of(part)
     probabilities = None
     if model.classes is not None and model.calibration is not None:

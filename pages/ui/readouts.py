@@ -353,17 +353,12 @@ def _text(key: str, value: str, detail: str) -> dict[str, str]:
 
 def quality_of(model: PrototypeModel, data: Parts) -> str:
     """How good a model is beside one and the same answer to all rows, in sentences."""
-    return quality(data.evaluate(model, scored_part(data)), data, model.band)
-
-
-def scored_part(data: Parts) -> str:
-    """Validation rows, training rows where there are none."""
-    return "validation" if len(data.split.validation) else "train"
+    return quality(data.evaluate(model, data.scored_part), data, model.band)
 
 
 def quality(scores: Scores | RegressionScores, data: Parts, band: float = 0.0) -> str:
-    """How good these scores of `scored_part` are, in sentences."""
-    part = scored_part(data)
+    """How good these scores of its `scored_part` are, in sentences."""
+    part = data.scored_part
     entry = of_part(part, scores, data, band)[0]
     words = f"{entry['name']} {entry['value']}: {entry['detail']}."
     return " ".join([words, *shortcomings(scores, data.of("train")[1])])

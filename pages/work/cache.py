@@ -58,6 +58,11 @@ class Parts:
         rows = getattr(self.split, part)
         return self.X[rows], self.y[rows]
 
+    @property
+    def scored_part(self) -> str:
+        """Validation rows, training rows where there are none."""
+        return "validation" if len(self.split.validation) else "train"
+
     def weights(self, part: str) -> np.ndarray | None:
         """Weights of the rows of a part; None: all weigh the same."""
         return self._weights[part]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,6 +104,7 @@ class CandidateJob(Task):
     def __init__(self, data: Parts, entry: Entry, search: bool) -> None:
         self._data, self._entry, self._search = data, entry, search
         self.candidate: evaluation.ComparedModel | None = None
+        self._answers: dict[str, np.ndarray] = {}
         super().__init__(self._fit, study=data.dataset)
 
     def _fit(self, stop: np.ndarray, progress: np.ndarray) -> None:
@@ -112,14 +113,29 @@ class CandidateJob(Task):
         dataset, rows = self._data.dataset, self._data.split.with_censored
         drawn = _folds(dataset, rows) if self._search else ()
         of = entry.key, dataset, rows, dict(entry.values), drawn, stop
-        with study_pool.executor_for(dataset) if drawn else nullcontext() as executor:
-            self.candidate = evaluation.fit_compared(*of, executor)
+        with study_pool.executor_for(dataset) as executor:
+            fitted = evaluation.fit_compared(*of, executor)
+            part = self._data.scored_part
+            asked = fitted, self._data.of(part)[0]
+            answers = evaluation.run_one(_answers, asked, stop, executor)
+            self._answers, self.candidate = {part: answers}, fitted
+
+    def answers(self, part: str) -> np.ndarray:
+        """Its answers to the rows of a part, computed once: those of many take long."""
+        if part not in self._answers:
+            self._answers[part] = self.candidate.answers(self._data.of(part)[0])
+        return self._answers[part]
 
     @property
     def missing(self) -> str:
         """Why there is no candidate; empty if there is one, or may still be."""
         gone = self.candidate is None and not self.running
         return self.problem or "Stopped." * gone
+
+
+def _answers(shared: tuple[evaluation.ComparedModel, np.ndarray], _: tuple) -> Any:
+    fitted, X = shared
+    return fitted.answers(X)
 
 
 candidate = memo(128)(CandidateJob)

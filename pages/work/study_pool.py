@@ -16,6 +16,8 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing.process import BaseProcess
+from typing import Any
 
 from pages.work import slots
 from smpcore import Dataset
@@ -52,8 +54,32 @@ def start() -> None:
         log.warning("no processes for studies: %s", error)
 
 
-def _pool(n_workers: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(n_workers, _context, _begin)
+class _Recording:
+    """The context of processes, which keeps those that it has started."""
+
+    def __init__(self) -> None:
+        self.started: list[BaseProcess] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_context, name)
+
+    def Process(self, *of: Any, **options: Any) -> BaseProcess:
+        """Make a process, as every context does."""
+        self.started.append(_context.Process(*of, **options))
+        return self.started[-1]
+
+
+@contextmanager
+def _pool(n_workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that end with their study, also those that hear no Stop."""
+    recording = _Recording()
+    pool = ProcessPoolExecutor(n_workers, recording, _begin)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in recording.started:
+            process.kill()
 
 
 def _begin() -> None:
@@ -73,8 +99,5 @@ def executor_for(dataset: Dataset) -> Iterator[Executor | None]:
     elif not (_ready and N_WORKERS):
         yield None
     else:
-        pool = _pool(N_WORKERS)
-        try:
+        with _pool(N_WORKERS) as pool:
             yield pool
-        finally:  # what hears no Stop may take its time
-            pool.shutdown(wait=False, cancel_futures=True)

@@ -4,10 +4,11 @@ However many visitors start a task, it runs once, and ends when nobody is left w
 it. A fit that somebody waits for and a *study* (a sweep, refits, a comparison, what a
 model takes on chips) have lines of their own, each at most one thread less than there
 are cores: a fit never waits behind a study. A fit that may be quick begins at once, and
-stands in line if it is not.
+stands in line if it is not. Studies of a large table have a third line, in which
+visitors take turns, so that small ones never wait behind them.
 What a study computes is done by processes beside this one, once they are there, or else
-by threads. What goes through all rows of a large file stands in a third line, which
-takes whatever cores are idle; a download in a fourth.
+by threads. What goes through all rows of a large file stands in a line that takes
+whatever cores are idle; a download in one more.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from pages.work.fair_line import FairLine
 from pages.work.reader_process import NICENESS
 from pages.work.slots import N_CORES
 from pages.work.visitors import is_here, visitor
@@ -45,7 +47,10 @@ _N_THREADS = max(1, N_CORES - 1)
 FITS = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="fit")
 #: Where fits that may be quick begin.
 QUICK = ThreadPoolExecutor(8, thread_name_prefix="quick fit")
-STUDIES = ThreadPoolExecutor(_N_THREADS, thread_name_prefix="study")
+#: Visitors take turns; a study has processes enough for all cores.
+STUDIES = FairLine(_N_THREADS, "study")
+#: Studies of tables that have more numbers than this.
+LARGE_STUDIES, LARGE_VALUES = FairLine(_N_THREADS, "large study"), 500_000
 FILES = ThreadPoolExecutor(1, thread_name_prefix="file", initializer=_step_back)
 DOWNLOADS = ThreadPoolExecutor(4, thread_name_prefix="download")
 #: An idle thread of a line begins within this time, on a busy machine too.
@@ -66,10 +71,10 @@ class Task:
         self,
         work: Callable[[np.ndarray, np.ndarray], Any],
         study: Dataset | None = None,
-        line: ThreadPoolExecutor | None = None,
+        line: Executor | None = None,
     ) -> None:
         self._work, self._study = work, study
-        self._line = line or (FITS if study is None else STUDIES)
+        self._line = line or (FITS if study is None else _line_of(study))
         self._lock = threading.Lock()
         self._owners: set[object] = set()
         self._left: set[object] = set()
@@ -190,7 +195,8 @@ class Task:
 
     def wait(self, seconds: float) -> bool:
         """Wait that long at most; whether it is done now."""
-        return bool(wait_for([self._future], timeout=seconds).done)
+        # A line hears later that a task was cancelled.
+        return self.done or bool(wait_for([self._future], timeout=seconds).done)
 
     def ready(self, seconds: float) -> bool:
         """Wait that long at most; whether its result is there, and wanted still."""
@@ -203,10 +209,15 @@ class Task:
 
     def result(self) -> Any:
         """What the work returned."""
-        wait_for([self._future])
+        if not self.done:
+            wait_for([self._future])
         if self.problem:
             raise SmpcoreError(self.problem)
         return self._future.result()
+
+
+def _line_of(study: Dataset) -> Executor:
+    return LARGE_STUDIES if study.frame.size > LARGE_VALUES else STUDIES
 
 
 def _watch(task: Task) -> None:

@@ -45,6 +45,9 @@ class Baseline:
         come from few training rows, or few vectors of an SVM.
     remark : str
         What its sizes do not say: a sentence, or empty.
+    most_rows : int
+        Of more training rows a sample stands in a comparison: what a fit or an answer
+        takes grows faster than their number, or with many trees.
     """
 
     title: str
@@ -53,6 +56,7 @@ class Baseline:
     path: str = ""
     group: str = "usual"
     remark: str = ""
+    most_rows: int = 100_000
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -85,20 +89,24 @@ def _row(
     group: str = "usual",
     path: str = "",
     remark: str = "",
+    most_rows: int = Baseline.most_rows,
     **grid: tuple[Any, ...],
 ) -> Baseline:
     """A baseline by its model of classification, then that of regression."""
     both = zip(("classification", "regression"), models, strict=False)
     tasks = {task: model for task, model in both if model}
-    return Baseline(title, tasks, grid, path, group, remark)
+    return Baseline(title, tasks, grid, path, group, remark, most_rows)
 
 
+#: Of models that compare rows with each other; and of a hundred trees.
+_PAIRS, _TREES = 10_000, 20_000
 _more = partial(_row, group="more")
 #: Few vectors: a path over their number.
 _selected = partial(
     _row,
     group="selected",
     path="n_prototypes",
+    most_rows=_PAIRS,
     n_prototypes=(2, 3, 5, 8, 12, 20, 30),
 )
 _RISING, _FALLING = np.geomspace(0.01, 10.0, 10), np.geomspace(0.5, 0.001, 10)
@@ -112,15 +120,22 @@ BASELINES: dict[str, Baseline] = {
     "lasso": _row(
         "Lasso", "", "lasso", path="alpha", alpha=tuple(_FALLING.round(4).tolist())
     ),
-    "rbf_svm": _row("RBF-SVM", "svc", "svr", C=_PENALTIES),
+    "rbf_svm": _row("RBF-SVM", "svc", "svr", most_rows=_PAIRS, C=_PENALTIES),
     "tree": _row("Decision tree", "tree", "tree_of_numbers", max_depth=_DEPTHS),
     "knn": _row(
         "k nearest neighbours",
         "neighbours",
         "neighbours_of_numbers",
+        most_rows=_TREES,
         n_neighbors=(1, 3, 5, 9, 15),
     ),
-    "forest": _row("Random forest", "forest", "forest_of_numbers", max_depth=_DEPTHS),
+    "forest": _row(
+        "Random forest",
+        "forest",
+        "forest_of_numbers",
+        most_rows=_TREES,
+        max_depth=_DEPTHS,
+    ),
     "ridge": _row("Ridge", "", "ridge", alpha=_PENALTIES),
     "linear_svm": _more(
         "Linear SVM",
@@ -128,19 +143,26 @@ BASELINES: dict[str, Baseline] = {
         remark="It keeps weights only, no support vectors.",
         C=_PENALTIES,
     ),
-    "poly_svm": _more("Polynomial SVM", "poly_svc", C=_PENALTIES),
-    "sigmoid_svm": _more("Sigmoid SVM", "sigmoid_svc", C=_PENALTIES),
+    "poly_svm": _more("Polynomial SVM", "poly_svc", most_rows=_PAIRS, C=_PENALTIES),
+    "sigmoid_svm": _more("Sigmoid SVM", "sigmoid_svc", most_rows=_PAIRS, C=_PENALTIES),
     "logistic": _more("Logistic regression", "logistic", C=_PENALTIES),
     "elastic_net": _more("Elastic net", "elastic_net", C=_PENALTIES),
-    "gaussian_process": _more("Gaussian process", "gaussian_process"),
-    "boosting": _more("Gradient boosting", "boosting", max_depth=(1, 2, 3)),
-    "adaboost": _more("AdaBoost", "adaboost", n_estimators=(25, 50, 100)),
+    "gaussian_process": _more("Gaussian process", "gaussian_process", most_rows=1_000),
+    "boosting": _more(
+        "Gradient boosting", "boosting", most_rows=_TREES, max_depth=(1, 2, 3)
+    ),
+    "adaboost": _more(
+        "AdaBoost", "adaboost", most_rows=_TREES, n_estimators=(25, 50, 100)
+    ),
     "quadratic": _more(
         "Quadratic discriminant", "quadratic", reg_param=(0.01, 0.1, 0.5)
     ),
-    "gmlvq": _more("GMLVQ", "gmlvq", n_prototypes=(1, 2, 3, 5)),
+    "gmlvq": _more("GMLVQ", "gmlvq", most_rows=_PAIRS, n_prototypes=(1, 2, 3, 5)),
     "local_gmlvq": _more(
-        "GMLVQ, a matrix per prototype", "local_gmlvq", n_prototypes=(1, 2, 3, 5)
+        "GMLVQ, a matrix per prototype",
+        "local_gmlvq",
+        most_rows=_PAIRS,
+        n_prototypes=(1, 2, 3, 5),
     ),
     "ps_random": _selected("PS-random", "ps_random", "ps_random_of_numbers"),
     "ps_border": _selected("PS-border", "ps_border", "ps_border_of_numbers"),

@@ -27,7 +27,7 @@ from smpcore.evaluation.differences import (
     paired_difference,
     simultaneous_differences,
 )
-from smpcore.evaluation.executors import edition, end_with_parent, engine
+from smpcore.evaluation.executors import edition, end_with_parent, engine, run_one
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.journal import Subject, read_results
 from smpcore.evaluation.new_rows import (
@@ -86,6 +86,7 @@ from smpcore.evaluation.subgroups import (
 )
 from smpcore.evaluation.sweep import (
     CHIP_SIZES,
+    SAMPLED,
     SCORES,
     SIZES,
     ParameterPath,

@@ -20,9 +20,16 @@ import pandas as pd
 from scipy import stats
 
 from smpcore.baselines import BASELINES, fit_weighted
-from smpcore.datasets import Dataset, Preparation, prepare, training_rows
+from smpcore.datasets import (
+    Dataset,
+    Preparation,
+    censoring_weights,
+    prepare,
+    training_rows,
+)
 from smpcore.errors import SmpcoreError
 from smpcore.evaluation.differences import LEVEL
+from smpcore.evaluation.executors import run_one
 from smpcore.evaluation.folds import Fold
 from smpcore.evaluation.scores import class_numbers
 from smpcore.evaluation.sweep import (
@@ -32,6 +39,7 @@ from smpcore.evaluation.sweep import (
     measure,
     measure_baseline,
     method_path,
+    sample_for,
     sweep,
     sweep_table,
 )
@@ -283,6 +291,8 @@ class ComparedModel:
         ``flash_bytes``.
     seconds : float
         Of the fit on the training rows, the machine code loaded.
+    n_rows : int
+        Rows that it was fitted on: of a large table a baseline has a sample.
     """
 
     key: str
@@ -291,6 +301,7 @@ class ComparedModel:
     estimator: Any
     sizes: Mapping[str, float]
     seconds: float
+    n_rows: int
 
     def answers(self, X: np.ndarray) -> np.ndarray:
         """Labels, or numbers, for rows of shape (n_samples, n_features)."""
@@ -335,7 +346,7 @@ def fit_compared(
     stop: np.ndarray | None = None,
     executor: Executor | None = None,
 ) -> ComparedModel:
-    """Fit a method or baseline on the training rows.
+    """Fit a method or baseline on the training rows, or on a sample of them.
 
     Parameters
     ----------
@@ -350,9 +361,9 @@ def fit_compared(
     drawn : sequence of Fold, optional
         If given, the best of `BUDGET` settings on these folds is taken.
     stop : ndarray of int64, shape (1,), optional
-        Ends a search early.
+        Ends it early.
     executor : Executor, optional
-        Where the fits of a search run, see `sweep`.
+        Where the fits run, see `sweep`.
 
     Returns
     -------
@@ -361,25 +372,35 @@ def fit_compared(
     Raises
     ------
     SmpcoreError
-        If it cannot learn from these rows, or the search was stopped.
+        If it cannot learn from these rows, or was stopped.
     """
     values = dict(values or {})
-    searched = bool(drawn)
-    if searched:
+    stop = np.zeros(1, dtype=np.int64) if stop is None else stop
+    if drawn:
         values |= _best(key, dataset, rows, values, drawn, stop, executor)
-    rows, weights = training_rows(dataset, rows)
-    preparation = prepare(dataset, rows)
-    X = preparation.transform(dataset.frame.iloc[rows])
+    shared = key, dataset, rows, values, bool(drawn)
+    return run_one(_fitted, shared, stop, executor)
+
+
+def _fitted(shared: tuple, _: tuple) -> ComparedModel:
+    """Fit at these values; the preparation knows all rows, as that of every page."""
+    key, dataset, rows, values, searched = shared
+    trained, _ = training_rows(dataset, rows)
+    preparation = prepare(dataset, trained)
+    trained = sample_for(key, dataset, trained)
+    weights = censoring_weights(dataset, rows, trained)
+    X = preparation.transform(dataset.frame.iloc[trained])
     estimator = _unfitted(key, dataset, values)
     try:
-        seconds = _timed(estimator, X, dataset, rows, weights)
+        seconds = _timed(estimator, X, dataset, trained, weights)
         if seconds < SOON:  # the first fit of a process also loads machine code
-            again = _timed(estimator, X, dataset, rows, weights)
+            again = _timed(estimator, X, dataset, trained, weights)
             seconds = min(seconds, again)
     except ValueError as error:  # scikit-learn's way to refuse
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
     sizes = _sizes(key, estimator, preparation)
-    return ComparedModel(key, values, searched, estimator, sizes, seconds)
+    made = estimator, sizes, seconds, len(trained)
+    return ComparedModel(key, values, searched, *made)
 
 
 def _timed(

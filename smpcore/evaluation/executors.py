@@ -277,6 +277,16 @@ def running(
                 raised[0] = 1
 
 
+def run_one(
+    work: Work, shared: Any, stop: np.ndarray, executor: Executor | None
+) -> Any:
+    """Run one task, which ends at Stop where it has a process to itself."""
+    with running(work, shared, stop, executor) as run:
+        for result in run([()]):
+            return result
+    raise SmpcoreError("It was stopped.")
+
+
 def _done(function: Callable[[tuple], Any], task: tuple) -> Future:
     """What a function returns, or raises, as a future."""
     future: Future = Future()

@@ -24,6 +24,7 @@ from smpcore.codegen import compile_model, estimated, quantise
 from smpcore.datasets import (
     Dataset,
     Preparation,
+    Split,
     censoring_weights,
     prepare,
     training_rows,
@@ -461,11 +462,24 @@ def _fit_baseline(
     X, X_held_out = context.prepared(chain).rows
     values = {**path.values, path.parameter: value} if path.parameter else path.values
     estimator = BASELINES[path.key].estimator(values, dataset.task)
-    weights = censoring_weights(dataset, fold.with_censored, fold.train)
-    fit_weighted(estimator, X, dataset.y[fold.train], weights)
+    rows = sample_for(path.key, dataset, fold.train)
+    weights = censoring_weights(dataset, fold.with_censored, rows)
+    fit_weighted(estimator, X[np.isin(fold.train, rows)], dataset.y[rows], weights)
     sizes = measure_baseline(estimator, context.prepared(chain).preparation)
-    sizes["status"] = "fitted"
+    of_all = f"{SAMPLED} {len(rows):,} of {len(fold.train):,} rows"
+    sizes["status"] = "fitted" if len(rows) == len(fold.train) else of_all
     return state, estimator.predict(X_held_out), sizes
+
+
+#: How the status of a fit begins that saw a sample of the rows.
+SAMPLED = "fitted on"
+
+
+def sample_for(key: str, dataset: Dataset, rows: np.ndarray) -> np.ndarray:
+    """Of many rows as many as a baseline is fitted on, classes in their shares."""
+    most = BASELINES[key].most_rows if key in BASELINES else len(rows)
+    whole = Split(rows, rows[:0], rows[:0], 0, 0.0, 0.0)
+    return whole.thinned(dataset.y, most, dataset.task == "classification").train
 
 
 def _scored(dataset: Dataset, fold: Fold, answers: np.ndarray) -> dict[str, float]:

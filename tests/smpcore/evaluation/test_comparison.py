@@ -1,5 +1,6 @@
 """Candidates are fitted alike, and differences are tested on the same rows."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -43,6 +44,21 @@ def test_everyone_who_can_takes_part(key, iris):
         assert error < np.abs(dataset.y - np.median(dataset.y)).mean()
     assert candidate.sizes["n_features"] <= X.shape[1]
     assert not candidate.searched
+
+
+def test_of_many_rows_a_baseline_has_a_sample_and_says_how_many(iris, monkeypatch):
+    dataset, rows = iris
+    few = replace(BASELINES["knn"], most_rows=30)
+    monkeypatch.setitem(BASELINES, "knn", few)
+    found = fit_compared("knn", dataset, rows, drawn=folds(dataset, rows))
+    chosen = split(dataset).thinned(dataset.y, 30, True).train
+    assert found.n_rows == len(chosen) <= 33
+    assert fit_compared("tree", dataset, rows).n_rows == len(rows)
+    X = dataset.frame[dataset.feature_columns].to_numpy(float)
+    plain = few.estimator(found.settings).fit(X[chosen], dataset.y[chosen])
+    np.testing.assert_array_equal(found.answers(X), plain.predict(X))
+    assert np.bincount(np.unique(dataset.y[chosen], return_inverse=True)[1]).min() >= 9
+    assert fit_compared("smp", dataset, rows).n_rows == len(rows)
 
 
 def test_a_search_takes_the_best_of_the_grid_on_these_folds(iris):
