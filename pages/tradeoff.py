@@ -22,7 +22,7 @@ def _progress(jobs: list) -> None:
     if left:
         text += f", about {sum(left):.0f} s left of what has begun"
     elif not running and done < fits:
-        text += " finished: a first sweep ends after two seconds, or at Stop"
+        text += " finished: the rest was stopped"
     if running:
         stop = {"key": "sweep_stop", "on_click": stop_all, "args": (running,)}
         progress_bar(min(0.99, done / max(1, fits)), text, "Stop", **stop)

@@ -80,7 +80,7 @@ def test_every_page_with_every_data_set(page, data):
 def test_every_model_page_with_every_method_at_slider_ends(
     page, method, data, end, monkeypatch
 ):
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 0.1)
+    monkeypatch.setattr(studies, "COARSE", 2)
     choice, row = Choice(data=data, method=method), METHODS[method]
     ends = cache.bounds(resolve(choice).data, method, resolve(choice).values)
     params = {param.name: param for param in row.controls(resolve(choice).task)}

@@ -13,7 +13,7 @@ from pages.prototypes.model_context import with_model
 from pages.state import state_file, table_store
 from pages.state.context import resolve
 from pages.ui import exports
-from pages.work import fits, studies, tasks
+from pages.work import fits, tasks
 from smpcore import Dataset, load_dataset
 from tests.app import (
     bring,
@@ -74,8 +74,7 @@ def test_export_says_what_one_answer_would_reach(rare):
     assert "It needs no column for this model" in said(opened(rare | DEAD, "apply.py"))
 
 
-def test_trade_off_says_what_a_dead_model_is_worth(rare, monkeypatch):
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
+def test_trade_off_says_what_a_dead_model_is_worth(rare):
     page = swept(opened(rare, "tradeoff.py"))
     assert "Majority-class baseline: 0.5." in said(page)
     dead = page.dataframe[0].value.query("`Non-zeros` == 0")
@@ -108,8 +107,7 @@ def test_apply_and_export_of_numbers_name_the_training_median():
     assert error["training-median baseline"] > error["float32"]
 
 
-def test_few_rows_have_wide_intervals_and_repeated_folds(monkeypatch):
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
+def test_few_rows_have_wide_intervals_and_repeated_folds():
     query = {"data": "moons", "d.n_samples": "50"}
     assert "95 % interval" in said(opened(query, "prototypes.py"))
     page = swept(opened(query, "tradeoff.py"))

@@ -61,7 +61,6 @@ def test_only_what_everybody_has_goes_to_the_cluster(monkeypatch, private):
 
     monkeypatch.setenv(engine.VARIABLE, "tcp://127.0.0.1:9")
     monkeypatch.setattr(engine, "_asked", ask)
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 60.0)
     dataset = replace(load_dataset("iris"), private=private)
     data = parts(dataset, split(dataset))
     refit = partial(_refit, monkeypatch=monkeypatch)

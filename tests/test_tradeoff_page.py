@@ -1,6 +1,8 @@
 """The trade-off page without a browser: sweeps, choices, and data it cannot sweep."""
 
 import dataclasses
+import sys
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,15 +25,23 @@ from smpcore.evaluation import (
     sweep_table,
     title_of,
 )
-from tests.app import brought, kernels, opened, said, session_of, swept
+from tests.app import (
+    brought,
+    kernels,
+    opened,
+    said,
+    session_of,
+    swept,
+    until,
+    words,
+)
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch):
-    """A first sweep would end early on a busy machine, or has in another test."""
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
+    """A sweep of another test may be under way."""
     monkeypatch.setattr(studies, "swept", cache.memo(64)(studies.SweepJob))
 
 
@@ -188,10 +198,37 @@ def test_a_method_without_a_point_is_named_and_swept_again(monkeypatch):
     # The baselines may be known: they depend on the data only.
     assert f"No points yet for {title}" in said(first)
     monkeypatch.undo()
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 30.0)
     again = _open(busy)
     assert f"No points yet for {title}" not in said(again)
     assert again.selectbox(key="point").options
+
+
+def test_under_load_points_go_on_arriving_own_method_and_baselines_first(monkeypatch):
+    """The clock ended a sweep after two seconds: on a busy server at 0 of 110 fits."""
+    module = sys.modules["smpcore.evaluation.sweep"]
+    advance, order = module._advance, []
+
+    def slow(context, task):
+        order.append(context.chains[task[0]][0].key)
+        time.sleep(0.2)
+        return advance(context, task)
+
+    monkeypatch.setattr(module, "_advance", slow)
+    monkeypatch.setattr(studies, "COARSE", 3)
+    query = {"data": "moons", "seed": "77", "method": "smp", "p.sweep_folds": "2"}
+    query["p.sweep_methods_classification"] = "smallk,smp"
+    started = time.monotonic()
+    page = opened(query, "tradeoff.py")
+    seen = until(page, lambda page: page.get("selectbox")[-1].label == "Select a point")
+    assert 0 < len(seen.selectbox(key="point").options) < 3
+    page = swept(page)
+    assert time.monotonic() - started > 2 and "finished" not in words(page)
+    n_baselines = 2 * sum(len(path.grid) for path in baseline_paths("classification"))
+    keys = [key if key in METHODS else "baseline" for key in order]
+    of_smallk = keys.count("smallk")
+    assert keys == ["smp"] * 6 + ["baseline"] * n_baselines + ["smallk"] * of_smallk
+    assert of_smallk and "No points" not in words(page)
+    assert not [button for button in page.button if button.key == "sweep_stop"]
 
 
 def test_one_failed_fit_is_one():

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
-    monkeypatch.setattr(studies, "COARSE_SECONDS", 0.2)
+    monkeypatch.setattr(studies, "COARSE", 2)
 
 
 def _told_trade_off(page):

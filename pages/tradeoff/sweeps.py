@@ -22,7 +22,14 @@ from pages.work.studies import SWEPT_GROUPS, SweepJob
 from smpcore import BASELINES, METHODS, SmpcoreError, evaluation, figures
 from smpcore.baselines import GROUPS
 from smpcore.datasets import as_csv, plain_number, plural, text_features
-from smpcore.evaluation import CHIP_SIZES, SIZES, baseline_paths, n_draws, title_of
+from smpcore.evaluation import (
+    CHIP_SIZES,
+    SAMPLED,
+    SIZES,
+    baseline_paths,
+    n_draws,
+    title_of,
+)
 from smpcore.readouts import READOUTS
 
 #: Bytes of a file: a million fits take less.
@@ -38,8 +45,7 @@ class Opened:
     table: pd.DataFrame
     n_folds_drawn: int = 0
 
-    running, complete, has_no_points, problem = False, True, False, ""
-    seconds_left, where = None, ""
+    running, complete, problem, seconds_left, where = False, True, "", None, ""
 
     @property
     def keys(self) -> set[str]:
@@ -156,13 +162,13 @@ class SweepRequest:
     def jobs(self) -> list[Pair]:
         """First and fine sweep of each method; first ones that are missing begin.
 
-        So do those that another visitor's busy moment left without a point, once.
+        So does one that nobody waited for any more, when a visit first comes to it.
         """
         visit = session.get()
         sweeps: list[Pair] = []
         for key, where in self._sweeps().items():
             first = studies.swept(*where, False)
-            if key not in visit.met and first.has_no_points:
+            if key not in visit.met and first.done and not first.complete:
                 first.start()
             visit.met.add(key)
             fine = studies.swept(*where, True) if key in visit.refined else None
@@ -179,9 +185,12 @@ class SweepRequest:
                 fine.start()
 
     def _sweeps(self) -> dict[Any, tuple]:
-        """Key of a sweep -> its arguments."""
-        wanted = dict(self.values)
-        wanted |= {group: {} for group in self.groups}
+        """Key of a sweep -> its arguments, in their order: the first method, what it
+        is held against, and the others.
+        """
+        first, *others = self.values.items() or [("", {})]
+        wanted = dict([first, *((group, {}) for group in self.groups), *others])
+        wanted.pop("", None)
         there = self.opened.keys if self.opened else set()
         wanted = {key: v for key, v in wanted.items() if key not in there}
         for group in {BASELINES[key].group for key in there.intersection(BASELINES)}:
@@ -314,7 +323,8 @@ def choose(context: Context, below: Any) -> SweepRequest:
         "inputs, which Export includes.",
     )
     groups = () if text_features(data.dataset) else _baselines(task)
-    values = {key: _values(context, key) for key in chosen}
+    own_first = sorted(chosen, key=lambda key: key != context.method.key)
+    values = {key: _values(context, key) for key in own_first}
     with below:
         opened = section(data)
     n_folds = _folds(columns[3], opened)
@@ -485,12 +495,21 @@ def _legend(result: SweepResult, request: SweepRequest) -> None:
         f"{baseline_name(request)} baseline: {plain_number(baseline_score(request))}. "
         + repeats(request, result)
     )
+    if names := sampled(result):
+        st.caption(f"Fitted on a sample of the training rows: {names}.")
     absent = points[~np.isfinite(points[request.size].to_numpy(np.float64))]
     if len(absent):
         names = ", ".join(
             f"{label(p)} ({plain_number(p.mean, 3)})" for p in absent.itertuples()
         )
         st.caption(f"Not shown, as not measured on this axis: {names}.")
+
+
+def sampled(result: SweepResult) -> str:
+    """Baselines that were fitted on some of the rows, and on how many."""
+    fits = result.table[result.table["status"].str.startswith(SAMPLED)]
+    pairs = fits.drop_duplicates("method")[["method", "status"]].itertuples(index=False)
+    return "; ".join(f"{title_of(key)} {words}" for key, words in pairs)
 
 
 def rivals(points: pd.DataFrame) -> str:
@@ -533,7 +552,10 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
     if filed <= set(METHODS):
         paths = baseline_paths(request.task, request.groups)
         late += [title_of(path.key) for path in paths if path.key not in remarks]
-    return f"No points yet for {', '.join(late)}; Refine allows more time." * bool(late)
+    words = (
+        f"No points yet for {', '.join(late)}: the sweep was stopped; Refine goes on."
+    )
+    return words * bool(late)
 
 
 @slots.interactive_slot()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pages.work import slots, study_pool
+from pages.work import study_pool
 from pages.work.cache import Pairs, Parts, memo
 from pages.work.tasks import STUDIES, Task
 from pages.work.warmup import make_ready
@@ -173,8 +172,6 @@ def about_differences(n_rows: int, part: str, dataset: Dataset) -> str:
 SWEPT_GROUPS = ("usual", "selected")
 #: Points of a first sweep, and of a fine one.
 COARSE, FINE = 8, 30
-#: A first sweep takes at most this long; the rest of it waits for a fine one.
-COARSE_SECONDS = 2.0
 
 
 class SweepJob(Task):
@@ -203,20 +200,12 @@ class SweepJob(Task):
         paths = self._paths()
         self.n_folds_drawn = len(drawn)
         self.n_fits = n_fits = len(drawn) * sum(len(path.grid) for path in paths)
-        deadline = slots.stopped_after(COARSE_SECONDS, stop)
         self._began = time.monotonic()
-        # Workers of a cluster that are new compile before their first fit.
-        ready = self._dataset.private or evaluation.engine().client is None
-        options = {"mode": "warm" if self.fine else "preview", "stop": stop}
-        with ExitStack() as study:
-            if ready and not self.fine:
-                study.enter_context(deadline)
-            executor = study_pool.executor_for(self._dataset)
-            options["executor"] = study.enter_context(executor)
+        mode = "warm" if self.fine else "preview"
+        with study_pool.executor_for(self._dataset) as executor:
+            options = {"mode": mode, "stop": stop, "executor": executor}
             for path in paths:  # the slowest is last
                 for row in sweep(self._dataset, drawn, [path], **options):
-                    if not (ready or self.fine or rows):
-                        study.enter_context(deadline)
                     rows.append(row)
                     progress[0] = len(rows) / n_fits
 
@@ -226,11 +215,6 @@ class SweepJob(Task):
         points = FINE if self.fine else COARSE
         where = self._dataset, self._rows
         return [evaluation.method_path(self.key, *where, self._values, points)]
-
-    @property
-    def has_no_points(self) -> bool:
-        """Whether it ended before its first point was done: too busy a moment."""
-        return self.done and not self.problem and self.n_done < self.n_folds_drawn
 
     @property
     def complete(self) -> bool:
