@@ -87,6 +87,9 @@ FORBIDDEN = {
     "900 levels": with_value(nested(900)),
     "900 levels in a trigger": with_value(nested(900), "json_trigger_value"),
     "900 levels of a table's edits": with_value('{"a":' * 900, "string_value"),
+    "5,000 digits": with_value(f'{{"x": {"9" * 5000}}}'),
+    "5,000 digits in a trigger": with_value("-" + "1" * 5000, "json_trigger_value"),
+    "5,000 digits of an edit": with_value(f'{{"x": {"9" * 5000}}}', "string_value"),
 }
 
 
@@ -126,6 +129,12 @@ def test_the_depth_of_json_is_counted_outside_its_strings(text, deep):
 
 def test_what_is_typed_may_hold_brackets():
     data = with_value("(" + "[" * 99, "string_value")
+    assert through([data])[0] == [data]
+
+
+@pytest.mark.parametrize("text", ['{"x": "%s"}', '{"x": 0.%s}', "{x, %s"])
+def test_texts_and_decimals_may_have_any_number_of_digits(text):
+    data = with_value(text % ("9" * 5000), "string_value")
     assert through([data])[0] == [data]
 
 

@@ -7,9 +7,11 @@ the app needs. Uploads have a budget. Answers carry what a browser should know.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import os
 import re
+import sys
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -50,6 +52,7 @@ GRACE_SECONDS = 10.0
 _UPLOAD = re.compile(r"/_stcore/upload_file/([^/]+)/[^/]+/?$")
 _METRICS = re.compile(r"/_stcore/metrics/?$")
 _ORIGIN = re.compile(r"[\w:/.*\[\]-]+", re.ASCII)
+_LONG = re.compile(rf"[0-9]{{{sys.int_info.default_max_str_digits}}}")
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _OTHERS = bytes(set(range(256)) - set(b"[]{}"))
 
@@ -73,6 +76,19 @@ def is_deep(text: str) -> bool:
     for _ in range(DEEPEST):  # each round takes the innermost away
         left = left.replace(b"[]", b"")
     return bool(left)
+
+
+def has_long_number(text: str) -> bool:
+    """Whether JSON has a whole number of more digits than Python reads."""
+    if not _LONG.search(text):
+        return False
+    try:
+        json.loads(text)
+    except json.JSONDecodeError:  # what was typed may begin as JSON does
+        return False
+    except ValueError:
+        return True
+    return False
 
 
 def frame_ancestors() -> str:
@@ -274,4 +290,6 @@ def _problem(data: bytes | None) -> str:
         return f"{kind or 'unreadable'} is nothing that a page of this app sends"
     if any(map(is_deep, texts)):
         return f"a value is nested deeper than {DEEPEST} levels"
+    if any(map(has_long_number, texts)):
+        return "a number has more digits than are read"
     return ""

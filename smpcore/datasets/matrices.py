@@ -6,7 +6,6 @@ A `Dataset` of matrices has a column for each row of each matrix, matrix beside 
 """
 
 import zipfile
-import zlib
 from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import PurePath
@@ -19,6 +18,7 @@ from smpcore.datasets.columns import as_text, framed, is_numeric
 from smpcore.datasets.dataset import Dataset, Matrix
 from smpcore.datasets.display_names import clean_names, plain_number, shown
 from smpcore.datasets.limits import check_expanded, read_bytes
+from smpcore.datasets.reading import damage_in_words
 from smpcore.datasets.roles import guess_task
 from smpcore.errors import DatasetError
 
@@ -34,7 +34,6 @@ _ENTRY = b"PK\x01\x02"
 LABELS, ROW_NAMES = "y", "names"
 
 _PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError)
 _REMEDY = "save it with numpy.savez_compressed and arrays of numbers"
 
 
@@ -121,20 +120,15 @@ def unpack_kernels(
     """
     data = read_bytes(source)
     _check_entries(data.count(_ENTRY) // 2)  # some may stand in an array by chance
-    try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            entries = archive.infolist()
-            _check_directory(entries)
-            headers = {_name(entry): _header(archive, entry) for entry in entries}
-            _check_headers(headers, n_samples, check_size)
-            arrays = {_name(entry): _array(archive, entry) for entry in entries}
-    except DatasetError:
-        raise
-    except _DAMAGED as error:
-        raise DatasetError(
-            "The .npz file cannot be read, it seems to be cut off, damaged or of "
-            f"another kind; {_REMEDY}."
-        ) from error
+    with (
+        damage_in_words("The .npz file", _REMEDY),
+        zipfile.ZipFile(BytesIO(data)) as archive,
+    ):
+        entries = archive.infolist()
+        _check_directory(entries)
+        headers = {_name(entry): _header(archive, entry) for entry in entries}
+        _check_headers(headers, n_samples, check_size)
+        arrays = {_name(entry): _array(archive, entry) for entry in entries}
     y, row_names = arrays.pop(LABELS, None), arrays.pop(ROW_NAMES, None)
     for name, kernel in arrays.items():
         wrong = np.argwhere(~np.isfinite(kernel))
@@ -265,7 +259,10 @@ def _check_labels(name: str, head: _Header, n_rows: int) -> None:
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> np.ndarray:
     with archive.open(entry) as file:
-        return np.lib.format.read_array(file, allow_pickle=False)
+        array = np.lib.format.read_array(file, allow_pickle=False)
+    if array.dtype.kind == "U":
+        "".join(array.tolist()).encode()  # raises where one is no character
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 #: What is done with a matrix that has negative eigenvalues.
@@ -279,6 +276,8 @@ _FACTORS = {
     "square": (lambda values: values, "all were squared"),
 }
 
+#: Entries, and their quotients with what is on the diagonal, whose squares are numbers.
+MAX_ENTRY = 1e50
 #: Asymmetry, and spread of the diagonal, that counts as rounding.
 ROUNDING = 1e-6
 #: Negative eigenvalue, for each row, that counts as rounding.
@@ -522,6 +521,11 @@ def _check_size(n_matrices: int, n_rows: int, n: int) -> None:
 
 def _symmetric(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
     """The matrix, symmetric to the last bit."""
+    if (largest := np.abs(K).max()) > MAX_ENTRY:
+        raise DatasetError(
+            f"{shown(name)} has an entry of size {largest:.3g}, at most "
+            f"{MAX_ENTRY:g} is read; divide the matrix by a number."
+        )
     asymmetry = np.abs(K - K.T)
     worst = float(asymmetry.max())
     if worst > ROUNDING * np.abs(K).max():
@@ -541,7 +545,7 @@ def _symmetric(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
 def _normalised(name: str, K: np.ndarray, notices: list[str]) -> np.ndarray:
     """The matrix with 1 on its diagonal."""
     diagonal = K.diagonal()
-    if diagonal.min() <= 0:
+    if diagonal.min() < 1 / MAX_ENTRY:
         row = int(diagonal.argmin())
         raise DatasetError(
             f"{shown(name)} has {diagonal[row]:.3g} on its diagonal (row {row + 1}), "

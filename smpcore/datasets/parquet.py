@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from smpcore.datasets import limits
+from smpcore.datasets import limits, reading
 from smpcore.datasets.columns import canonical, framed, is_numeric
 from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.reading import FileTable, Reading
@@ -118,18 +118,9 @@ def opened(source: Path | BinaryIO, **options: object) -> pq.ParquetFile | Parqu
     return pq.ParquetFile(source, **options)
 
 
-@contextmanager
-def damage_in_words() -> Iterator[None]:
-    """Refuse a file that Arrow cannot read, in words; lack of memory is raised."""
-    try:
-        yield
-    except (DatasetError, MemoryError):  # the latter is Arrow's, too
-        raise
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise DatasetError(
-            "The Parquet file cannot be read, it seems to be cut off or damaged; fetch "
-            "or save it again."
-        ) from error
+damage_in_words = partial(
+    reading.damage_in_words, "The Parquet file", "fetch or save it again"
+)
 
 
 def flat_columns(fields: Iterable[pa.Field]) -> list[str]:

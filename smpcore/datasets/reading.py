@@ -1,6 +1,7 @@
 """How a file is to be read, and how it was read."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -8,9 +9,27 @@ import numpy as np
 import pandas as pd
 
 from smpcore.datasets.display_names import plural
+from smpcore.errors import DatasetError
 
 #: Names of signs that are hard to see.
 SIGNS = {"\t": "tab", " ": "one blank", "whitespace": "blanks", "": "none"}
+
+
+@contextmanager
+def damage_in_words(what: str, remedy: str) -> Iterator[None]:
+    """Refuse a file that a library cannot take apart, in words; lack of memory is
+    raised.
+
+    Libraries raise whatever they meet in a damaged file.
+    """
+    try:
+        yield
+    except (DatasetError, MemoryError):  # the latter is Arrow's, too
+        raise
+    except Exception as error:
+        raise DatasetError(
+            f"{what} cannot be read, it seems to be cut off or damaged; {remedy}."
+        ) from error
 
 
 @dataclass(frozen=True)

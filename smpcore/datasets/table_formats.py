@@ -32,7 +32,12 @@ from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.delimited import read_delimited
 from smpcore.datasets.display_names import clean_names, listed, shown
 from smpcore.datasets.limits import MAX_BYTES, MAX_EXPANDED, check_size, read_bytes
-from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
+from smpcore.datasets.reading import (
+    FileTable,
+    Reading,
+    ReadingOptions,
+    damage_in_words,
+)
 from smpcore.datasets.roles import Origin, apply_roles, guess_kinds, guess_roles
 from smpcore.datasets.series import (
     from_long,
@@ -434,10 +439,17 @@ def _read(
         return _named(_read_parquet(source, options), filename)
     ending = PurePath(filename).suffix.lower()
     is_file = hasattr(source, "seekable") and source.seekable()
+    damage = damage_in_words(f"The file {shown(filename)}", "fetch or save it again")
     if is_file and source.seek(0, 2) > MAX_BYTES and ending == ".ts":
-        return _named(read_ts(source, options), filename)
+        with damage:
+            return _named(read_ts(source, options), filename)
     data = read_bytes(source)
-    thing = _foreign(data)
+    with damage:
+        return _read_content(data, filename, options)
+
+
+def _read_content(data: bytes, filename: str, options: ReadingOptions) -> FileTable:
+    ending, thing = PurePath(filename).suffix.lower(), _foreign(data)
     if thing and not is_workbook(data):
         raise DatasetError(f"The file {shown(filename)} is {thing}.")
     file_format = next(

@@ -4,18 +4,29 @@ Each table is drawn from a seed and written in a random manner that its program 
 what is read should equal what was drawn.
 """
 
+import io
 import sys
 import tracemalloc
+import zipfile
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
-from smpcore.datasets import limits, prepare, read_frame, read_table
+from smpcore.datasets import (
+    TABLE_FORMATS,
+    limits,
+    prepare,
+    read_frame,
+    read_matrices,
+    read_table,
+)
 from smpcore.datasets.display_names import clean_names, listed, shorten_name
 from smpcore.errors import DatasetError
-from tests.smpcore.datasets.cases import parquet, refused, said
+from tests.smpcore.datasets.cases import npz, parquet, refused, said
 
 #: Levels that need quotation marks in some manner of writing, and those that do not.
 QUOTED = ["new york", "it's", 'a "b"', "x,y", "5 %", "{z}", "back\\slash", "tab\there"]
@@ -456,3 +467,111 @@ def test_categories_that_make_too_many_features_are_refused():
     data = read_table(data, "t.parquet", roles={"a": "feature", "y": "target"})
     with refused("900 features of 60,000 rows"):
         prepare(data, np.arange(60_000))
+
+
+def _whole_files():
+    """A sound file of each format, and of matrices; by the end of its name."""
+    random = np.random.default_rng(0)
+    columns, levels = drawn(random)
+    frame = pd.DataFrame(columns).assign(y=[*"pqpqpqpq"], when=pd.Timestamp("2020"))
+    sheet, text = io.BytesIO(), frame.to_csv(index=False)
+    frame.to_excel(sheet, index=False)
+    near = np.exp(-(np.subtract.outer(np.arange(8), np.arange(8)) ** 2.0))
+    arff, _ = arff_of(columns, levels, random)
+    rows = "".join(f"1,2,{i}:4,?,6:{'pq'[i % 2]}\n" for i in range(8))
+    head = "@timeStamps false\n@univariate false\n@classLabel true p q\n@data\n"
+    pairs = "".join(f"{i % 2} 1:{i}.5 3:2 7:1e3\n" for i in range(8))
+    return {
+        "csv": text.encode(),
+        "tsv": text.replace(",", "\t").encode("utf-16"),
+        "parquet": parquet(frame),
+        "xlsx": sheet.getvalue(),
+        "arff": arff.encode(),
+        "ts": (head + rows).encode(),
+        "libsvm": pairs.encode(),
+        "npz": npz(near=near, far=near**0.1, y=np.array([*"pqpqpqpq"])),
+    }
+
+
+def _parts(data):
+    """The files in an archive, by name."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def _archive(parts):
+    """An archive of these files, which says nothing of their damage."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return packed.getvalue()
+
+
+@st.composite
+def _damaged(draw, data):
+    """Content that is cut off, in which bits are flipped, or that has more bytes."""
+    content = bytearray(data)
+    place = draw(st.integers(0, len(data) - 1))
+    how = draw(st.sampled_from(["cut", "flip", "flip", "drop", "add"]))
+    if how == "cut":
+        return bytes(content[:place])
+    if how == "flip":
+        for _ in range(draw(st.sampled_from([1, 1, 3, 20]))):
+            place = draw(st.integers(0, len(data) - 1))
+            content[place] ^= 1 << draw(st.integers(0, 7))
+        return bytes(content)
+    more = [b"\0", b"\xff" * 4, b"1e999", b"'", b"(", b"{", b":", b"9" * 5000, b"\n"]
+    size = draw(st.integers(1, 40)) if how == "drop" else 0
+    content[place : place + size] = draw(st.sampled_from(more)) * (how == "add")
+    return bytes(content)
+
+
+WHOLE_FILES = _whole_files()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ending", WHOLE_FILES)
+def test_a_damaged_file_is_refused_in_a_sentence(ending):
+    """Whatever its reader raises: no other exception than `DatasetError` comes."""
+    data, n_read = WHOLE_FILES[ending], 0
+    inside = _parts(data) if ending in ("xlsx", "npz") else {}
+    damaged = [_damaged(data)]
+    for name, part in inside.items():
+        others = _damaged(part).map(lambda part, name=name: {**inside, name: part})
+        damaged.append(others.map(_archive))
+
+    @settings(max_examples=150, derandomize=True, deadline=None)
+    @given(st.one_of(damaged), st.sampled_from([False, True]))
+    @example(data, False)
+    def read(content, sample):
+        nonlocal n_read
+        try:
+            if ending == "npz":
+                read_matrices(content, "t.npz")
+            else:
+                read_table(io.BytesIO(content), f"t.{ending}", sample=sample)
+            n_read += 1
+        except DatasetError as error:
+            assert str(error).endswith(".")
+
+    read()
+    assert n_read
+
+
+def test_every_format_has_a_file_that_is_damaged():
+    formats = TABLE_FORMATS.values()
+    assert all({f".{e}" for e in WHOLE_FILES} & {*row.endings} for row in formats)
+
+
+@pytest.mark.parametrize("name", TABLE_FORMATS)
+def test_what_a_reader_raises_becomes_the_sentence_of_its_file(name, monkeypatch):
+    """As with a library's next release, which nobody has tried yet."""
+
+    def fails(data, options):
+        raise KeyError("of a library")
+
+    row = TABLE_FORMATS[name]
+    monkeypatch.setitem(TABLE_FORMATS, name, row._replace(read=fails))
+    with refused("'t.* cannot be read, it seems to be cut off or damaged; fetch"):
+        read_table(b"a,b\n1,2\n", f"t{row.endings[0]}")

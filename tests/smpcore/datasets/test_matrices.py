@@ -153,6 +153,26 @@ def test_damaged_files_are_refused():
         read_kernels(twice)
 
 
+@pytest.mark.parametrize("kind", [">f8", ">i4", ">U1", "<f2", "?", "u1"])
+def test_numbers_and_labels_are_read_in_any_order_of_bytes(kind):
+    y = np.array([*"010110"]).astype(int)
+    labels = (y.astype(str) if "U" in kind else y).astype(kind)
+    names = labels[::-1]
+    near = np.eye(6).astype(">f8")
+    found = read_matrices(npz(near=near, y=labels, names=names), "t.npz")
+    wanted = read_matrices(npz(near=np.eye(6), y=labels.tolist(), names=names), "t.npz")
+    assert found.frame.equals(wanted.frame)
+
+
+@pytest.mark.parametrize("character", [0x118100, 0x7A000000, 0xD800])
+def test_labels_that_are_no_text_are_refused(character):
+    y = np.array([*"010110"])
+    y.view(np.uint32)[2] = character
+    for arrays in ({"y": y}, {"y": np.arange(6) > 2, "names": y}):
+        with refused("seems to be cut off or damaged"):
+            read_matrices(npz(near=np.eye(6), **arrays), "t.npz")
+
+
 RNG = np.random.default_rng(0)
 POINTS = RNG.normal(size=(40, 2))
 LABELS = np.where(POINTS[:, 0] > 0, "a", "b")
@@ -255,6 +275,22 @@ def test_each_method_takes_a_kind_of_matrix_or_says_why_not():
     assert "it takes one matrix: choose one on Data" in reasons[2]
     able = [row for row in METHODS.values() if not row.refusal(kernel)]
     assert not any(row.refusal(forbid(two, ["flat"])) for row in able)
+
+
+@pytest.mark.parametrize("way", ["refuse", "shift", "clip", "square", "keep"])
+def test_numbers_that_overflow_are_refused_in_words(way):
+    """Their eigenvalues do not converge: that says nothing to whoever brought them."""
+    labels = np.array([*"ppqq"])
+    for size in (1.5e308, 8e307, 1e60):
+        with refused("at most 1e\\+50 is read; divide the matrix"):
+            make_matrices({"K": np.full((4, 4), size)}, labels, "K", indefinite=way)
+    with refused("cannot be normalised"):
+        make_matrices({"K": 5e-324 * np.eye(4)}, labels, "K", normalise=True)
+    extreme = np.diag([1e50, 1e50, 1e-50, 1e-50]) + 1e50 * (np.eye(4)[::-1] > 0)
+    if way != "refuse":
+        both = {"indefinite": way, "normalise": True}
+        dataset = make_matrices({"K": extreme}, labels, "K", **both)
+        assert np.isfinite(matrix_of(dataset, "K")).all()
 
 
 def test_normalised_matrices_have_one_on_the_diagonal():
