@@ -32,6 +32,10 @@ _TOO_MUCH = (
     "Reading the file takes {}; take fewer rows or columns, save the table as Parquet, "
     "or try again later."
 )
+_ENDED = (
+    "The file ended the process that read it: it is damaged, or takes more memory than "
+    "one may have; fetch or save it again, or take fewer rows or columns."
+)
 _ROOT = Path(__file__).parents[2]
 _SCRIPT = "from pages.work.reader_process import serve; serve()"
 
@@ -97,7 +101,9 @@ def _read(request: tuple, stop: np.ndarray, progress: np.ndarray) -> Any:
                 progress[0] = seconds / PATIENCE
                 if answer is None:
                     _require_patience(seconds, stop)
-        if answer is None or answer.get("failed") == "memory":
+        if answer is None:
+            raise NotReadError(_ENDED)
+        if answer.get("failed") == "memory":
             raise NotReadError(_TOO_MUCH.format("more memory than one may have"))
     except NotReadError:
         READERS.warm()  # for the next file
