@@ -330,11 +330,14 @@ def reading_settings(dataset: Dataset) -> None:
 
 
 def read_otherwise(dataset: Dataset) -> None:
-    """Buttons below the notices: another table or sheet, what a point stands for."""
+    """Buttons below the notices: another table or sheet, names, what a point is."""
     source, visit = dataset.reading, session.get()
     if source is None:
         return
     put = st.session_state.__setitem__
+    if source.doubtful_names:
+        words = f"First row is {'data' if source.header else 'names'}"
+        _offer(words, put, "reading_header", 1 - source.header)
     if source.next_table:
         words = f"Read the table from line {source.next_table + 1:,} instead"
         _offer(words, put, "reading_skip", source.next_table)

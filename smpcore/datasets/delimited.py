@@ -20,7 +20,7 @@ from smpcore.datasets.columns import (
     narrowed,
     parsed_numbers,
 )
-from smpcore.datasets.display_names import plural, shown
+from smpcore.datasets.display_names import listed, plural, shown
 from smpcore.datasets.layout import (
     DELIMITERS,
     MISSING_WORDS,
@@ -60,7 +60,10 @@ _MOST_RAGGED = 10_000
 _MOST_NOTES = 50
 # 1,5  1.234,5  1.234  ,5
 _WITH_COMMA = r"^[+-]?(([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
+# 1,234.5: a column of two hands stays as it is written
+_WITH_BOTH = r"^[+-]?[1-9]\d{0,2}(,\d{3})+\.\d"
 _POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})*|0")
+_BELOW = r"[+-]?[1-9]\d\d"
 #: A row of totals stands below so many others, at least, or is called so.
 _FEWEST_SUMMED = 3
 _TOTAL = re.compile(
@@ -90,9 +93,8 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     layout, close, rows = find_layout(_sample(text[start:]), options, n_above)
     check_size(1, layout.width)
     check_size(count_line_ends(text), layout.width)
-    decimal = options.decimal or decimal_of(rows, layout)
-    if not decimal and layout.sign != options.usual_decimal:
-        decimal = options.usual_decimal
+    usual = options.usual_decimal * (layout.sign != options.usual_decimal)
+    decimal = options.decimal or decimal_of(rows, layout) or usual
     notices = []
     if encoding == "utf-8" and not text.isascii():
         notices += _spoilt(text) if _REPLACED in text and _REPLACED not in data else []
@@ -105,7 +107,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         )
     n_notes = _count_notes(table)
     columns = [column.combine_chunks() for column in table.columns]
-    last_row = [column[-1].as_py() for column in columns]
+    first_row, last_row = ([column[at].as_py() for column in columns] for at in (0, -1))
     numbered = [f"column {number}" for number in range(1, len(layout.names) + 1)]
     names = layout.names if layout.header else numbered
     named = zip(names, columns, strict=False)
@@ -123,7 +125,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     reading = Reading(
         "CSV",
         layout.delimiter,
-        decimal or ".",
+        decimal,
         encoding,
         layout.header,
         quote=layout.quote,
@@ -134,11 +136,12 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         totals=totals,
         points=options.points,
         doubtful_points=tuple(doubtful),
+        doubtful_names=layout.doubtful,
         close=close,
         next_table=next_table,
         head=tuple(_cut(line) for line, _ in zip(lines(text), range(8), strict=False)),
     )
-    notices += [*_about(layout, doubtful), *changes, *words]
+    notices += [*_about(layout, doubtful, first_row), *changes, *words]
     return FileTable(framed(values, names), reading, notices)
 
 
@@ -158,8 +161,13 @@ def _decimals(
             most = max((text.count(".") for text in texts), default=0)
         if most > 1:
             sign = ","
+        # So they do beside numbers below 1000 without one.
+        beside = most == 1 and not decimal
+        beside &= len({text for text in texts if re.fullmatch(_BELOW, text)}) > 1
+        sign = "," if beside else sign
         # Without a decimal in the table it is told by what parts the cells.
-        if most == 1 and (decimal == "," or (not decimal and layout.sign == ";")):
+        told = decimal == "," or beside or (not decimal and layout.sign == ";")
+        if most == 1 and told:
             sign = ",."[sign == ","] if name in swapped else sign
             text = next(text for text in texts if "." in text)
             doubtful.append(
@@ -204,7 +212,9 @@ def _cut(line: bytes) -> str:
     return line[:400].decode(errors="replace")[:100]
 
 
-def _about(layout: Layout, doubtful: list[tuple[str, str, str]]) -> list[str]:
+def _about(
+    layout: Layout, doubtful: list[tuple[str, str, str]], first_row: list[str]
+) -> list[str]:
     """What is unusual in the lines above the rows, and what a point may be."""
     notices = [
         f"Column {shown(name)}: {text} is read as {read}; read it otherwise if points "
@@ -215,6 +225,12 @@ def _about(layout: Layout, doubtful: list[tuple[str, str, str]]) -> list[str]:
         notices.append(
             f"{plural(layout.skip, 'line')} above the table {_are(layout.skip)} "
             "skipped."
+        )
+    if layout.doubtful:
+        first = listed(filter(None, layout.names if layout.header else first_row))
+        taken, other = ("names", "data") if layout.header else ("data", "names")
+        notices.append(
+            f"The first row ({first}) is read as {taken}, though it may be {other}."
         )
     if layout.header > 1:
         notices.append(f"The names are joined from {layout.header} rows.")
@@ -592,6 +608,8 @@ def _all(matches: pa.Array) -> bool:
 
 def _with_points(texts: pa.Array) -> pa.Array:
     """Decimal commas made points, in a column where they are the rule."""
+    if pc.any(pc.match_substring_regex(texts, _WITH_BOTH)).as_py():
+        return texts
     comma = pc.fill_null(pc.match_substring_regex(texts, _WITH_COMMA), False)
     n_comma, n_present = pc.sum(comma).as_py() or 0, len(texts) - texts.null_count
     if 2 * n_comma < n_present:

@@ -45,8 +45,8 @@ _PURITY = 4
 _BLANKS = 0.6
 _NUMBER = re.compile(
     r"(?![$€£¥]000$)\(?[<>]?[-+−–]?[$€£¥]? ?[-+]?"
-    r"(\d{1,3}([., '’\xa0\u202f]\d{3})+([.,]\d+)?|\d+([.,]\d*)?|[.,]\d+)"
-    r"([eE][-+]?\d+)? ?[-%€]?\)?|[-+]?inf(inity)?",
+    r"(\d{1,3}([., '’\xa0\u202f]\d{3})+([.,]\d+)?|\d+([.,]\d*)?|[.,]\d+"
+    r"|\d\d?(,\d\d)+,\d{3}(\.\d+)?)([eE][-+]?\d+)? ?[-%€*]?\)?|[-+]?inf(inity)?",
     re.IGNORECASE,
 )
 _DATE = re.compile(
@@ -54,7 +54,10 @@ _DATE = re.compile(
     r"|\d{1,2}[- ]?[A-Za-z]{3}[- ]?(\d{2,4})?"
     r"|\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AP]M)?"
 )
-_DECIMAL_COMMA = re.compile(r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,}))")
+_DECIMAL_COMMA = re.compile(
+    r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|0?,\d{3}"
+    r"|\d*,\d+[eE][+-]?\d+)"
+)
 _DECIMAL_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))")
 csv.field_size_limit(MAX_BYTES)  # a cell may be as long as a file
 _FOREIGN = re.compile(r"[,;\t|:^=]")
@@ -80,6 +83,8 @@ class Layout(NamedTuple):
         Whether the first column, of names of rows, had no name.
     kinds : list of str
         Of each column, see `kind_of`.
+    doubtful : bool
+        Whether the first row may be names where it is data, or the other way.
     """
 
     delimiter: str
@@ -92,6 +97,7 @@ class Layout(NamedTuple):
     names: Sequence[str] = ()
     row_names: bool = False
     kinds: Sequence[str] = ()
+    doubtful: bool = False
 
     @property
     def sign(self) -> str:
@@ -290,7 +296,11 @@ def _with_lines(layout: Layout, rows: list[_Row], options: ReadingOptions) -> La
         body = min(first + int(options.header), len(rows))
     header = [row.cells for row in rows[first:body]]
     names, row_names = _names(header, rows[body:], layout.width)
+    below = [row.cells for row in rows[max(body, first + 1) :]]
+    doubtful = options.header is None and body - first < 2
     return layout._replace(
+        doubtful=doubtful
+        and _may_be_either(rows[first].cells, below, layout, body > first),
         skip=rows[first].before if options.skip is None else options.skip,
         header=body - first,
         body=rows[body - 1].end if body > first else rows[first].before,
@@ -471,6 +481,37 @@ def _counts_up(rows: list[list[str]], layout: Layout) -> bool:
     first = steps(rows[0])
     even = len(first) == 1 and first != {0.0} and first == first
     return even and all(steps(cells) != first for cells in rows[1:])
+
+
+def _may_be_either(
+    cells: list[str], below: list[list[str]], layout: Layout, is_header: bool
+) -> bool:
+    """Whether the first row may be names where it is data, or the other way."""
+    columns = [*zip(*(row for row in below if len(row) == layout.width), strict=True)]
+    if not columns or len(cells) != layout.width:
+        return False
+    pairs = zip(cells, columns, layout.kinds, strict=True)
+    words = [(one, column) for one, column, kind in pairs if kind == "text" and one]
+    again = any(one in column for one, column in words)
+    if is_header:  # words of which none is one of the levels below are names
+        levels = any(2 * len({*column}) <= len(column) for _, column in words)
+        return again or not (levels or _is_unlike(cells, layout))
+    if words or any(kind not in ("", one) for kind, one in typed_kinds(cells, layout)):
+        return not again
+    return _stand_out([*map(parse_cell, cells)], [*zip(*columns, strict=True)])
+
+
+def _stand_out(numbers: list[float], below: list[tuple[str, ...]]) -> bool:
+    """Whether numbers are beyond those below, or the only ones that rise or fall."""
+    values = np.array([[*map(parse_cell, row)] for row in below])
+    values = np.where(np.isinf(values), np.nan, values)
+    if not np.all(np.isfinite(numbers)):
+        return False
+    outside = (numbers < np.fmin.reduce(values)) | (numbers > np.fmax.reduce(values))
+    steps = np.sign(np.diff(numbers))
+    alone = len(steps) > 1 and not np.any(np.all(np.sign(np.diff(values)) == steps, 1))
+    in_order = len({*steps.tolist()}) == 1 and (alone or 2 * outside.sum() > len(steps))
+    return bool(outside.all() or in_order)
 
 
 def _names(

@@ -91,7 +91,8 @@ class Reading:
     format : str
         A key of `TABLE_FORMATS`; "CSV" stands for every text table.
     delimiter, decimal, encoding, quote, escape : str
-        Empty where the format leaves no choice.
+        Empty where the format leaves no choice, ``decimal`` also where no number of
+        the table tells.
     header : int
         Rows that hold the column names.
     skip, footer : int
@@ -108,6 +109,9 @@ class Reading:
         Columns whose points were read the other way, as was asked for.
     doubtful_points : tuple of (str, str, str)
         Columns with numbers such as 1.234 only, one of these, and what it was read as.
+    doubtful_names : bool
+        Whether the first row, read as names if ``header`` is 1, may be data, or the
+        other way.
     close : tuple of str
         Other delimiters that may be right.
     head : tuple of str
@@ -139,6 +143,7 @@ class Reading:
     totals: int = 0
     points: tuple[str, ...] = ()
     doubtful_points: tuple[tuple[str, str, str], ...] = ()
+    doubtful_names: bool = False
     close: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
     series: tuple[str, ...] | str = ()
@@ -172,13 +177,15 @@ class Reading:
 
     def options(self) -> dict[str, Any]:
         """Arguments with which `read_table` reads the file the same way again."""
-        names = ["delimiter", "decimal", "encoding", "sheet", "series", "n_times"]
+        names = ["delimiter", "encoding", "sheet", "series", "n_times"]
         options = {name: getattr(self, name) for name in names if getattr(self, name)}
         options |= {"sample": True} if self.sampled_from else {}
         if self.format in ("CSV", "Excel"):
             names = ["header", "skip", "footer"]
             names += ["quote", "escape", "points"] if self.format == "CSV" else []
             options |= {name: getattr(self, name) for name in names}
+        if self.format == "CSV":
+            options["decimal"] = self.decimal or None
         return options
 
 

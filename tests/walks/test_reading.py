@@ -104,3 +104,34 @@ def test_what_a_point_is_can_be_said_for_each_column(visit):
     visit.reads("Column 'z': 1.101 is read as 1101")
     visit.click("button", "x: read 2.235 as 2235")
     visit.reads("Column 'x': 2.235 is read as 2235")
+
+
+def test_names_that_are_years_are_taken_by_a_click_and_data_given_back(visit):
+    rows = [f"S{n},{7 * n % 29 - 14.5},{'ab'[n % 2]}" for n in range(24)]
+    upload(visit, "years.csv", "\n".join(["state,2021,party", *rows]).encode())
+    visit.reads("is read as data, though it may be names")
+    assert facts(visit)["Rows"] == 25
+    visit.click("button", "First row is names")
+    visit.reads("Target: party")
+    assert facts(visit)["Rows"] == 24
+    assert "though it may be names" not in visit.text()
+    rows = [f"{n * n % 17},{n * 5 % 13},{n * 3 % 11}" for n in range(9, 30)]
+    upload(visit, "bare.csv", "\n".join(["5,6,7", *rows]).encode())
+    visit.reads("is read as names, though it may be data")
+    visit.click("button", "First row is data")
+    visit.reads("Target: column 3")
+    assert facts(visit)["Rows"] == 22
+
+
+def test_amounts_are_read_in_full_or_it_is_said_why_not(visit):
+    rows = [
+        f"€{n % 9 + 1}.{n % 7 + 1}M,{300 + n}k,{'ab'[n % 2]}"
+        if n % 2
+        else f"€{300 + n}K,{n % 9 + 1}.5M,{'ab'[n % 2]}"
+        for n in range(60)
+    ]
+    upload(visit, "money.csv", "\n".join(["value,installs,kind", *rows]).encode())
+    visit.reads("value: '€300K', '€2.2M' … are numbers in €")
+    visit.reads("they have several units, 'M', 'k'; write them in one.")
+    visit.click("button", "Read as numbers")
+    visit.reads("value: numbers are read out of texts (60 of 60 rows).")

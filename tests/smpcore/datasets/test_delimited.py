@@ -1,9 +1,11 @@
 """Text tables: whatever delimiter, decimals, encoding and line ends, the same table."""
 
 from collections import Counter
+from io import BytesIO
 
 import pandas as pd
 import pytest
+from openpyxl import Workbook
 
 from smpcore.datasets import read_frame, read_table
 from tests.smpcore.datasets.cases import refused, said
@@ -71,6 +73,90 @@ def test_a_file_of_any_kind_is_read_and_what_is_unusual_is_said(
     assert words in " ".join(notices) and bool(words) == bool(notices)
     again, *_ = read_frame(text.encode(), "t.csv", **reading.options())
     pd.testing.assert_frame_equal(again, frame)
+
+
+NAMED = [["state", "2021"], ["country", "2019", "2020"], ["state", "2021", "party"]]
+NAMED += ["patient", "0", "15", "60", "label"], ["id", "1", "2", "label"]
+NAMED += ["900", "150", "460"], ["date", "2019", "2020"], ["nr", "2019", "2020"]
+
+
+def below(names, n_rows):
+    """Rows that such names may stand above: numbers above numbers."""
+    cells = {"state": "S{}", "country": "C{}", "patient": "p{}", "id": "i{}"}
+    cells |= {"date": "2024-02-{:02}", "nr": "{}"}
+    for i in range(n_rows):
+        other = {"party": "ab"[i % 2], "label": "ab"[i % 2]}
+        numbers = (f"{(7 * i + 5 * k) % 23 - 3.5}" for k in range(len(names)))
+        row = [cells.get(n, other.get(n, "")).format(i + 1) for n in names]
+        yield [one or number for one, number in zip(row, numbers, strict=True)]
+
+
+def as_workbook(rows):
+    book, file = Workbook(), BytesIO()
+    for row in rows:
+        numbers = [pd.to_numeric(cell, errors="coerce") for cell in row]
+        pairs = zip(row, numbers, strict=True)
+        book.active.append([c if n != n else float(n) for c, n in pairs])
+    book.save(file)
+    return file.getvalue(), "t.xlsx"
+
+
+@pytest.mark.parametrize("excel", [False, True])
+@pytest.mark.parametrize("n_rows", [3, 5, 30])
+@pytest.mark.parametrize("names", NAMED, ids=",".join)
+def test_names_that_are_numbers_are_not_lost_in_silence(names, n_rows, excel):
+    rows = [names, *below(names, n_rows)]
+    text = "".join(",".join(row) + "\n" for row in rows).encode()
+    file = as_workbook(rows) if excel else (text, "t.csv")
+    _, reading, notices = read_frame(*file)
+    assert reading.doubtful_names and "though it may be" in " ".join(notices)
+    frame, reading, notices = read_frame(*file, header=1)
+    assert list(frame) == names and len(frame) == n_rows
+    assert not reading.doubtful_names and not notices
+
+
+FIRST_ROWS = ["5,6,7\n1,9,2\n8,3,3\n4,4,9\n", "ann,rome\nbob,oslo\ncy,bonn\n"]
+FIRST_ROWS += ["unknown,red,?\n5,blue,2.5\n6,red,?\n7,red,1\n"]
+
+
+@pytest.mark.parametrize("text", FIRST_ROWS)
+def test_a_first_row_of_data_is_not_lost_in_silence_as_names(text):
+    _, reading, notices = read_frame(text.encode(), "t.csv")
+    assert reading.doubtful_names
+    assert not reading.header or "is read as names, though it may be" in notices[0]
+    frame, reading, notices = read_frame(text.encode(), "t.csv", header=0)
+    assert len(frame) == text.count("\n") and not notices
+
+
+SURE = ["a,b,y\n1,2,p\n3,4,q\n", "1.5,2,a\n2.5,1,b\n3.5,2,a\n0.5,9,b\n"]
+SURE += ["k,y\n" + "u,p\nv,q\n" * 3, "5.1,3.5\n4.9,3.0\n6.2,2.9\n4.7,3.9\n"]
+
+
+@pytest.mark.parametrize("text", SURE)
+def test_what_is_sure_to_be_names_or_data_is_not_doubted(text):
+    assert not read_frame(text.encode(), "t.csv")[1].doubtful_names
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("form", ["0,{:03}", ",{:03}", "{},5E-03", "-{},137;0,5"])
+def test_a_decimal_comma_is_known_by_what_no_thousands_have(form, sign):
+    form, more = (*form.split(";"), "7")[:2]
+    rows = [[form.format(100 + 13 * i), more, "pq"[i % 2]] for i in range(20)]
+    lines = [sign.join(f'"{cell}"' for cell in row) for row in rows]
+    frame, reading, _ = read_frame("\n".join(["x y z", *lines]).encode(), "t.csv")
+    assert reading.decimal == ","
+    numbers = [float(row[0].replace(",", ".")) for row in rows]
+    assert frame.iloc[:, 0].tolist() == numbers
+
+
+def test_points_beside_numbers_below_a_thousand_part_thousands():
+    cells = ["585", "990", "1.234", "12.001", "7"]
+    lines = "\n".join(f"{cell},{'pq'[i % 2]}" for i, cell in enumerate(cells * 3))
+    frame, _, notices = read_frame(f"x,y\n{lines}\n".encode(), "t.csv")
+    assert frame["x"][:5].tolist() == [585, 990, 1234, 12001, 7]
+    assert "1.234 is read as 1234" in notices[0]
+    frame, *_ = read_frame(f"x,y\n{lines}\n".encode(), "t.csv", points=("x",))
+    assert frame["x"][2] == 1.234
 
 
 @pytest.mark.parametrize("n_rows", [9, 40, 9_000])
