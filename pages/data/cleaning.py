@@ -73,6 +73,8 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
     for place, one in enumerate(suggestions[:MOST_SUGGESTED]):
         left, right = st.columns([4, 1], vertical_alignment="center")
         message(left.markdown, one.reason)
+        if one.step in (*dataset.cleaning, CleaningStep(one.step.column)):
+            continue
         right.button(
             _BUTTONS.get(one.step.date_use)
             or ("Read as numbers" if one.step.numbers else "Treat as missing"),

@@ -44,6 +44,8 @@ class _CleaningStep(Record):
     indicator: bool = False
     fixed: bool = False
     numbers: bool = False
+    decimal: Name = "."
+    cell_unit: Name = ""
     date_use: datasets.DateUse = ""
     date_form: Name = ""
     features: tuple[Name, ...] = ()

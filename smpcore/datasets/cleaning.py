@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -37,12 +38,30 @@ MISSING_LEVEL = "missing"
 #: Different texts that are looked at for units, the share of them that must be
 #: numbers, and how many units there may be.
 _LOOKED_AT, _MOSTLY, _MOST_UNITS = 500, 0.8, 3
-_BELOW_ZERO = re.compile(r"\((.*\d.*)\)|(.*\d) ?-|[−–](.*\d.*)")
-_DRESSED = re.compile(
-    r"[<>≤≥~]?\s*([$€£¥]|EUR|USD|GBP|CHF)?\s*"
-    r"([+-]?(?:\d{1,3}(?:[ ,.'’\u00a0\u202f]\d{3})+|\d+)?"
-    r"(?:[.,]\d+)?)(?<=\d)\s*(%|[$€£¥]|(?:°|[^\W\d])[\w/%·²³^*-]{0,11})?"
+_BELOW_ZERO = re.compile(
+    r"\(([^+<>≤≥~−–-].*)\)|([^+<>≤≥~−–-].*) ?-|[−–-] ?([^+<>≤≥~−–-].*)"
 )
+_CURRENCY = r"[$€£¥]|EUR|USD|GBP|CHF"
+#: How numbers are written with either sign before decimals: 1,234.5  1'234  1,23,456
+#: 1.5e-3; a bound before it, a mark of a footnote behind.
+_DRESSED = {
+    sign: re.compile(
+        rf"[<>≤≥~]?\s*({_CURRENCY})?\s*([+-]?(?:(?:"
+        rf"[1-9]\d{{0,2}}([ {group}'’\u00a0\u2009\u202f])\d{{3}}(?:\3\d{{3}})*"
+        rf"|[1-9]\d?(?:[{group}]\d\d)+[{group}]\d{{3}})(?:[{sign}]\d+)?"
+        rf"|(?:\d+[{sign}]?\d*|[{sign}]\d+)(?:[eE][+−-]?\d+)?))\s*"
+        rf"(%|‰|{_CURRENCY}|(?![xX][\dA-F]|[eE][+−-]?\d)(?:°|[^\W\d_])[\w/%·²³^-]{{0,11}}\.?)?"
+        r"(?:\s?(?:\*{1,3}|[†‡§¶]|\[\w{1,2}\]))?"
+    )
+    for sign, group in (".,", ",.")
+}
+_NO_NUMBER = float("nan"), ""
+#: Words for so many digits: behind an amount of money; else they may be units.
+_SCALES = {
+    **dict.fromkeys(("k", "tsd", "thousand"), 3),
+    **dict.fromkeys(("m", "mn", "mln", "mio", "million"), 6),
+    **dict.fromkeys(("b", "bn", "mrd", "billion"), 9),
+}
 
 Imputation = Literal["", "most frequent", "own level"]
 
@@ -75,6 +94,12 @@ class CleaningStep:
     numbers : bool
         Before all else, numbers are read out of texts such as 12 %, $1, 1,200, 104 mmHg
         or <0.1.
+    decimal : {".", ",", ""}
+        The sign before their decimals; "": none is known, and what depends on it is no
+        number.
+    cell_unit : str
+        The unit behind them, if it is not called `unit`; with another one it is no
+        number.
     date_use : {"", "days", "weekday", "hours"}
         Likewise of dates: days since 2000-01-01, the weekday, hours of the day.
     date_form : str
@@ -98,6 +123,8 @@ class CleaningStep:
     indicator: bool = False
     fixed: bool = False
     numbers: bool = False
+    decimal: Literal[".", ",", ""] = "."
+    cell_unit: str = ""
     date_use: DateUse = ""
     date_form: str = ""
     features: tuple[str, ...] = ()
@@ -118,9 +145,13 @@ class CleaningStep:
             self._refuse(
                 f"low={plain_number(low)} should be at most high={plain_number(high)}"
             )
-        for name, words in (("impute", Imputation), ("date_use", DateUse)):
-            if (value := getattr(self, name)) not in get_args(words):
-                allowed = ", ".join(map(repr, get_args(words)))
+        for name, words in (
+            ("impute", get_args(Imputation)),
+            ("date_use", get_args(DateUse)),
+            ("decimal", (*_DRESSED, "")),
+        ):
+            if (value := getattr(self, name)) not in words:
+                allowed = ", ".join(map(repr, words))
                 self._refuse(f"{name}={shown(value)} should be one of {allowed}")
         if self.indicator and self.impute == "own level":
             self._refuse("an indicator says the same as a level of its own; choose one")
@@ -217,9 +248,11 @@ def undressed(column: pd.Series, step: CleaningStep) -> pd.Series:
     if step.date_use:
         values = date_values(texts, step.date_form, step.date_use)
     else:
-        numbers = [parse_dressed(text)[0] for text in texts]
+        numbers = [_in_unit(text, step) for text in texts]
         values = pd.Series(numbers, dtype="float64")
     bare = pd.Series([*as_text(values).fillna(texts), None], dtype="str")
+    if step.decimal != ".":  # a second run takes no point for one of thousands
+        bare = bare.str.replace(r"^(-?[1-9]\d{0,2}\.\d{3})$", r"\g<1>0", regex=True)
     return _as_numbers_if_all(bare.take(codes).set_axis(column.index), column.name)
 
 
@@ -234,29 +267,52 @@ def _as_numbers_if_all(texts: pd.Series, name: Hashable) -> pd.Series:
 def are_dressed(texts: Sequence[str]) -> bool:
     """Whether most texts are numbers with a few units, and not all of them bare."""
     texts = [text for text in texts[:_LOOKED_AT] if text.strip(" ?-.")]
-    parsed = [(text, *parse_dressed(text)) for text in texts]
-    numbers = [text for text, number, _ in parsed if not np.isnan(number)]
+    units = [_unit(text) for text in texts]
+    numbers = [t for t, unit in zip(texts, units, strict=True) if unit is not None]
     bare = not any(map(np.isnan, map(parse_cell, numbers)))
-    few = len({unit for *_, unit in parsed}) <= _MOST_UNITS
+    few = len({*units} - {None}) <= _MOST_UNITS
     numbered = all(text.startswith("(") for text in texts)  # (1), (2): no sums
     return 0 < _MOSTLY * len(texts) <= len(numbers) and few and not (bare or numbered)
 
 
-def parse_dressed(text: str) -> tuple[float, str]:
+def _unit(text: str) -> str | None:
+    """Unit of a number, whatever the sign before its decimals; None: it is none."""
+    for sign in _DRESSED:
+        number, unit = parse_dressed(text, sign)
+        if not np.isnan(number):
+            return unit
+    return None
+
+
+def _in_unit(text: str, step: CleaningStep) -> float:
+    """The number of a text, if it is in the step's unit."""
+    number, unit = parse_dressed(text, step.decimal)
+    return number if unit in ("", step.cell_unit or step.unit) else float("nan")
+
+
+def parse_dressed(text: str, decimal: str) -> tuple[float, str]:
     """The number of a text such as 12 %, $1, 1,200 or 104 mmHg, and its unit."""
+    if not decimal:  # the same number with either sign
+        each = [parse_dressed(text, sign) for sign in _DRESSED]
+        return each[0] if each[0] == each[1] else _NO_NUMBER
     text = text.strip()
     below_zero = _BELOW_ZERO.fullmatch(text)
     text = "".join(filter(None, below_zero.groups())) if below_zero else text
-    match = _DRESSED.fullmatch(text)
-    if match is None:
-        return float("nan"), ""
-    before, digits, after = match.groups()
-    whole, point, decimals = re.fullmatch(r"(.*?)(?:([.,])(\d*))?", digits).groups()
-    if point == "," and len(decimals) == 3:  # 1,200
-        whole, point = whole + decimals, None
-    whole = re.sub(r"[^\d+-]", "", whole)
-    number = float(f"{whole or 0}.{decimals}" if point else whole)
-    return -number if below_zero else number, (before or after or "").strip()
+    match = _DRESSED[decimal].fullmatch(text)
+    if match is None or (below_zero and match[2][0] == "-"):
+        return _NO_NUMBER
+    before, digits, _, after = match.groups()
+    power = scale_of(after or "") if before else 0  # €4.1M
+    if before and after and not power:
+        return _NO_NUMBER
+    bare = re.sub(rf"[^\deE{decimal}+-]", "", digits.replace("−", "-"))
+    number = float(Decimal(bare.replace(decimal, ".")).scaleb(power))
+    return -number if below_zero else number, before or after or ""
+
+
+def scale_of(unit: str) -> int:
+    """How many digits a word behind a number stands for: 6 of M or Mio."""
+    return _SCALES.get(unit.casefold().rstrip("."), 0)
 
 
 def without_codes(column: pd.Series, step: CleaningStep) -> pd.Series:
@@ -511,6 +567,7 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
         changed = as_text(numbers).to_numpy() != as_text(column).to_numpy()
         words = DATE_WORDS.get(step.date_use, "numbers are read out of texts")
         words += f" (written {step.date_form})" * bool(step.date_form)
+        words += " (decimal comma)" * (step.decimal == ",")
         parts.append((words, changed & ~column.isna()))
     if step.codes:
         verb = "is" if len(step.codes) == 1 else "are"

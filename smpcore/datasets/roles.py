@@ -22,6 +22,7 @@ from smpcore.datasets.columns import (
     framed,
     in_rows,
     is_numeric,
+    is_value,
     parsed_numbers,
     read_times,
 )
@@ -39,6 +40,8 @@ MORE_VALUES = 30
 ROWS_PER_VALUE = 20
 # A text column is read as numbers when at least this share of its values are numbers.
 MOSTLY = 0.8
+# No advice loses more of a column's values, and no number is lost unasked.
+MOST_LOST = 0.05
 # Notices of one kind about columns; of more, the number is said.
 _MOST_NOTICES = 12
 # Below this many rows "all different" and "in sequence" happen by chance.
@@ -82,14 +85,19 @@ def guess_kinds(
             continue
         different = np.unique(parsed[number]).size
         many = different > min(MORE_VALUES, number.sum() / 2)
-        if many and number.sum() >= MOSTLY * present:
+        words = np.flatnonzero(column.notna().to_numpy() & ~number)
+        lost = column.iloc[words].map(is_value).sum() > MOST_LOST * present
+        if many and number.sum() >= MOSTLY * present and not lost:
             kinds[name] = "number"
-        elif number.sum() < present:
-            words = np.flatnonzero(column.notna().to_numpy() & ~number)
+        elif words.size:
             reason = (
                 f"Column {shown(name)} is read as a category, because of the text in "
-                f"{in_rows(words, column)}; read it as a number to treat text as "
-                "missing."
+                f"{in_rows(words, column)}; "
+            )
+            reason += (
+                "read it as a number to treat text as missing."
+                if words.size <= MOST_LOST * present
+                else "read as a number it would lose such values."
             )
             proposals.append((name, "category", reason))
     return kinds, proposals

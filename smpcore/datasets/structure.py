@@ -19,6 +19,7 @@ from smpcore.datasets.cleaning import (
     apply_steps,
     are_dressed,
     parse_dressed,
+    scale_of,
     step_of,
     values_in_words,
     where_one_of,
@@ -32,19 +33,27 @@ from smpcore.datasets.columns import (
     date_forms,
     date_values,
     distinct_times,
+    is_missing_word,
     is_numeric,
+    is_value,
     read_times,
 )
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import (
     list_names,
     listed,
+    plain_number,
     plural,
     shorten_name,
     shown,
     with_rest,
 )
-from smpcore.datasets.roles import FEW_VALUES, looks_like_dates, names_groups
+from smpcore.datasets.roles import (
+    FEW_VALUES,
+    MOST_LOST,
+    looks_like_dates,
+    names_groups,
+)
 from smpcore.datasets.splits import Split
 from smpcore.errors import DatasetError
 
@@ -547,16 +556,14 @@ def unit_of(name: str) -> str:
     return match[1] if match else ""
 
 
-_WORDS = frozenset(
-    "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
-    "#n/a".split()
-) | {"not available", "not known", "not recorded", "not applicable", "no data"}
 _BELOW = (-9, -99, -999, -9999, -99999, -8, -88, -888, -7, -77, -777, -97, -98)
 _ABOVE = (99, 999, 9999, 99999, 88, 888, 8888)
 #: -1 is an ordinary number where a column has fewer other values.
 _FEWEST_OTHERS = 10
 #: Different texts that are tried as dates, and digits of a date at least.
 _LOOKED_AT, _FEWEST_DIGITS = 500, 3
+#: Different texts that are read as numbers before this is offered.
+_MOST_PARSED = 20_000
 #: Texts in a column of numbers that may stand for values that are held back.
 _MOST_MARKS = 2
 #: A code above all others is at least so many times the next one.
@@ -569,7 +576,7 @@ class Suggestion(NamedTuple):
     Parameters
     ----------
     step : CleaningStep
-        The column's step with the codes added.
+        The column's step with the codes added; unchanged: what hinders it is said.
     reason : str
         What looks like a code, and how often it occurs, in a sentence.
     as_number : bool
@@ -637,17 +644,74 @@ def _coded(
 def _dressed(
     dataset: Dataset, column: pd.Series, step: CleaningStep
 ) -> Iterator[Suggestion]:
-    """Numbers with a unit, a currency or separated thousands."""
+    """Numbers with a unit, a currency or separated thousands; or why they are none."""
     texts = [] if is_numeric(column) else column.dropna().unique().tolist()
-    if dataset.kinds[step.column] != "category" or not are_dressed(texts):
+    if dataset.kinds[step.column] == "text" or step.numbers or not are_dressed(texts):
         return
-    units = sorted({unit for _, unit in map(parse_dressed, texts) if unit})
-    unit = units[0] if len(units) == 1 else step.unit
-    looks = f"{step.column}: {values_in_words(texts[:2])} … are numbers"
-    reason = f"{looks} in {unit}." if unit else f"{looks} written as texts."
-    if len(units) > 1:
-        reason = f"{looks} of several units, which are left out: {listed(units)}."
-    yield Suggestion(replace(step, numbers=True, unit=unit), reason, True)
+    texts = texts[:: 1 + len(texts) // _MOST_PARSED]
+    known = "." if dataset.reading is None else dataset.reading.decimal
+    decimal, hindrance = _decimal_of(texts, known)
+    read = {text: parse_dressed(text, decimal) for text in texts}
+    odd = [text for text in texts if np.isnan(read[text][0]) and is_value(text)]
+    numbers = [text for text in texts if not np.isnan(read[text][0])]
+    n_odd, n = (int(column.isin(some).sum()) for some in (odd, texts))
+    units = sorted({read[text][1] for text in numbers})
+    looks = f"{step.column}: {values_in_words(texts[:2])} … are"
+    rest = f"{n_odd:,} of {n:,} are none, such as {shown(odd[0])}" if odd else ""
+    hindrance = hindrance or _of_units(units) or rest * (n_odd > MOST_LOST * n)
+    if hindrance:
+        yield Suggestion(step, f"{looks} not read as numbers: {hindrance}.", False)
+        return
+    unit = units[-1] or step.unit
+    oddest = max(numbers, key=lambda text: sum(not one.isalnum() for one in text))
+    reason = f"{looks} numbers {f'in {unit}' if unit else 'written as texts'}, "
+    reason += f"{shown(oddest)} is {plain_number(read[oddest][0], 12)}"
+    reason += f"; {rest}, and count as missing." if rest else "."
+    ways = {"decimal": decimal, "cell_unit": units[-1]}
+    yield Suggestion(replace(step, numbers=True, unit=unit, **ways), reason, True)
+
+
+def _of_units(units: list[str]) -> str:
+    """Why numbers in these units, of which one may be none, are not of one kind."""
+    named = [unit for unit in units if unit]
+    if len(named) > 1:
+        return f"they have several units, {listed(named)}; write them in one"
+    if named and scale_of(named[0]) and named != ["m"]:
+        return f"{named[0]} may stand for zeros or be a unit; write the numbers out"
+    if len(units) > 1 and named[0] in "%‰":  # beside 12 %, .12 is not .12 %
+        return f"some are in {named[0]} and some are not; write them in one way"
+    return ""
+
+
+def _decimal_of(texts: list[str], known: str) -> tuple[str, str]:
+    """The sign before decimals, empty if no number has one; or why it is not known.
+
+    ``known`` is that of other columns, or what the visitor has said.
+    """
+    either = {t: (parse_dressed(t, ".")[0], parse_dressed(t, ",")[0]) for t in texts}
+    point = [t for t, (one, other) in either.items() if one == one and other != other]
+    comma = [t for t, (one, other) in either.items() if one != one and other == other]
+    if point and comma:
+        how = f"{shown(point[0])} has a decimal point, {shown(comma[0])} a comma"
+        return "", f"{how}; write them in one way"
+    if point or comma:
+        return "." if point else ",", ""
+    open_ = {t: both for t, both in either.items() if abs(both[0]) != abs(both[1])}
+    open_ = {t: both for t, both in open_.items() if both[0] == both[0]}
+    if not open_ or known:
+        return known * bool(open_), ""
+    # Below 1000 without a sign and from 1000 on with one: it parts thousands.
+    plain = {abs(one) for t, (one, other) in either.items() if one == other}
+    signs = {",."[abs(one) > abs(other)] for one, other in open_.values()}
+    if len(signs) == 1 and max(plain, default=0) < 1000:
+        if len([number for number in plain if number >= 100]) > 1:
+            return signs.pop(), ""
+    text, both = next(iter(open_.items()))
+    words = " or ".join(plain_number(number, 12) for number in both)
+    return "", (
+        f"{shown(text)} may be {words}; choose the decimal sign under “Read with”, or "
+        "write the numbers otherwise"
+    )
 
 
 def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Suggestion]:
@@ -688,7 +752,9 @@ def _words(column: pd.Series, kind: str) -> Iterator[str]:
     many = np.unique(numbers).size > FEW_VALUES
     for value in others:
         is_mark = few and (many or not any(map(str.isalnum, value)))
-        if is_mark or value.strip().casefold() in _WORDS:
+        if is_mark and is_value(value):
+            is_mark = column.eq(value).sum() <= MOST_LOST * column.count()
+        if is_mark or is_missing_word(value):
             yield value
 
 

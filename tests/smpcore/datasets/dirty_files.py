@@ -954,7 +954,7 @@ def _same_cells(column: Any, wanted: list) -> bool:
 
 def difference(data: bytes, truth: Truth, **options: Any) -> str:
     """What was read and is not so; nothing if all is right, after proposed cleaning."""
-    frame, _, _ = read_frame(data, "t.csv", **options)
+    frame, reading, _ = read_frame(data, "t.csv", **options)
     if not truth.columns:
         return f"{frame.shape} instead of a refusal"
     if frame.shape != (shape := (len(truth.columns[0]), len(truth.columns))):
@@ -966,7 +966,7 @@ def difference(data: bytes, truth: Truth, **options: Any) -> str:
     cells = dict(zip(frame, truth.columns, strict=True))
     odd = [name for name in cells if not _same_cells(frame[name], cells[name])]
     if odd:  # what has a unit becomes a number in a proposed step
-        dataset = make_dataset(frame, "t")
+        dataset = make_dataset(frame, "t", reading=reading)
         proposed = {one.step.column: one.step for one in suggest_codes(dataset)}
         proposed = {name: proposed[name] for name in odd if name in proposed}
         frame = apply_steps(frame, proposed.values())

@@ -23,6 +23,7 @@ from smpcore.datasets import (
     suggest_codes,
     with_step,
 )
+from smpcore.datasets.columns import as_numbers
 from smpcore.errors import DatasetError
 from tests.smpcore.datasets.cases import made, refused, said
 
@@ -371,10 +372,65 @@ def test_a_duration_of_days_is_read_in_hours():
     np.testing.assert_allclose(hours, [52.51])
 
 
-def test_units_that_differ_are_named_where_they_would_be_lost():
-    rows = "".join(f"{7 * i} {'mg'[i % 2 :]},{'pq'[i % 2]}\n" for i in range(40))
-    (one,) = suggest_codes(read_table(f"dose,y\n{rows}".encode(), "t.csv"))
-    assert one.reason.endswith("of several units, which are left out: 'g', 'mg'.")
+#: Two cells that take turns, and why they are not read as numbers.
+NOT_NUMBERS = [
+    ("{} mg", "{} g", "they have several units, 'g', 'mg'; write them in one."),
+    ("{}k", "{}.5M", "they have several units, 'M', 'k'; write them in one."),
+    ("{} kB", "{} MB", "they have several units, 'MB', 'kB'; write them in one."),
+    ("{}K", "{}.5K", "K may stand for zeros or be a unit; write the numbers out."),
+    ("{}%", "0.{}", "some are in % and some are not; write them in one way."),
+    ("1{:02},037", "9{:02},148", "'100,037' may be 100037 or 100.037; choose the"),
+    ("$1,{:03}", "$9,{:03}", "'$1,000' may be 1000 or 1; choose the decimal sign"),
+    ("1.{:02} kg", "0,{:02} kg", "'1.00 kg' has a decimal point, '0,01 kg' a comma"),
+]
+
+
+@pytest.mark.parametrize(("even", "odd", "words"), NOT_NUMBERS)
+def test_numbers_that_would_come_out_wrong_are_not_offered_but_it_is_said_why(
+    even, odd, words
+):
+    cells = [(odd if i % 2 else even).format(i) for i in range(40)]
+    rows = "".join(f"{cell};{'pq'[i % 3 > 1]}\n" for i, cell in enumerate(cells))
+    data = read_table(f"x;y\n{rows}".encode(), "t.csv")
+    (one,) = suggest_codes(data)
+    assert one.step.is_empty and not one.as_number
+    assert "are not read as numbers" in one.reason and words in one.reason
+    assert data.whole["x"].tolist() == cells
+
+
+def test_what_the_visitor_says_about_commas_is_obeyed():
+    rows = "".join(f"1{i:02},037;{'pq'[i % 3 > 1]}\n" for i in range(40))
+    text = f"x;y\n{rows}".encode()
+    (one,) = suggest_codes(read_table(text, "t.csv", decimal="."))
+    assert apply_steps(read_frame(text, "t.csv")[0], [one.step])["x"][1] == 101_037
+    assert read_frame(text, "t.csv", decimal=",")[0]["x"][1] == 101.037
+
+
+def test_other_rows_are_read_in_the_unit_and_the_way_of_the_first_ones():
+    step = CleaningStep("x", numbers=True, unit="kilo", cell_unit="kg", decimal=",")
+    cells = ["1,5 kg", "1.234 kg", "1,234", "7 g", "1.5 kg", "7 kg*", "?"]
+    frame = pd.DataFrame({"x": cells})
+    column = apply_steps(frame, [step])["x"]
+    numbers = [1.5, 1234, 1.234, np.nan, np.nan, 7, np.nan]
+    np.testing.assert_array_equal(as_numbers(column), numbers)
+    again = apply_steps(column.to_frame(), [step])["x"]
+    np.testing.assert_array_equal(as_numbers(again), numbers)
+    with refused("decimal=';' should be one of '.', ',', ''"):
+        replace(step, decimal=";")
+
+
+@pytest.mark.parametrize("mark", ["{}*", "<{}", "{},020", "{}p", "high"])
+@pytest.mark.parametrize("every", [5, 40])
+def test_no_advice_loses_more_than_a_twentieth_of_the_values(mark, every):
+    cells = [mark.format(i) if i % every == 1 else str(i) for i in range(1, 201)]
+    rows = "".join(f'"{cell}",{"pq"[i % 3 > 1]}\n' for i, cell in enumerate(cells))
+    data = read_table(f"x,y\n{rows}".encode(), "t.csv")
+    is_lost = data.kinds["x"] == "number" or said(data, "to treat text as missing")
+    assert is_lost == (every == 40)
+    for one in suggest_codes(data):
+        column = apply_steps(data.whole, [one.step])["x"]
+        assert np.isnan(as_numbers(column)).mean() <= 0.05 or one.step.is_empty
+        assert mark != "{}*" or column.tolist() == [*range(1, 201)]
 
 
 def test_dates_that_can_be_read_in_two_ways_are_proposed_in_both():
