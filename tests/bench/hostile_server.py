@@ -31,6 +31,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from tests.bench.classroom import (
     ROOT,
     Visitor,
+    first_picture,
     free_port,
     megabytes,
     percentile,
@@ -113,8 +114,7 @@ def _drag(port: int, times: Any) -> None:
     """The other visitor: how long each picture took."""
 
     async def drag() -> None:
-        visitor = Visitor(0, port)
-        await visitor.open()
+        visitor = await first_picture(port)
         for n in range(10**9):
             await visitor.move({"mu": 0.01 + (n % 50) / 1e3}, dragging=True)
             times.put(visitor.times[-1])
@@ -327,7 +327,8 @@ def main(word: str) -> None:
         )
         try:
             other.start()
-            time.sleep(45)  # kernels are compiled, processes have started
+            times.get()  # the other visitor has a picture
+            time.sleep(20)  # all is compiled, processes have started
             page, watch = browser.new_page(), Watch(server.pid)
             for name, act in rows(page, port):
                 if any(part in name for part in word.split("|")):
