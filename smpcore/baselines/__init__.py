@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import has_fit_parameter
 
 from smpcore.errors import SmpcoreError
 
@@ -212,7 +213,7 @@ def fit_weighted(
                 f"{k} nearest neighbours cannot answer from {len(y)} training rows; "
                 "give training more of them."
             )
-    if hasattr(estimator, "problem"):
+    if has_fit_parameter(estimator, "groups"):
         return estimator.fit(X, y, weights, **(metadata or {}))
     if weights is None:
         return estimator.fit(X, y)

@@ -20,6 +20,7 @@ from smpcore.datasets import Input, Preparation, list_names, plain_number
 from smpcore.errors import SmpcoreError
 from smpcore.explain.contributions import Contributions, contributions
 from smpcore.explain.flip import (
+    Counterfactual,
     changed_columns,
     counterfactual,
     is_solved,
@@ -447,13 +448,18 @@ class CaseExplainer:
         names = [one.name for one, is_used in pairs if is_used and one.first in frozen]
         return f" Held as they are: {list_names(names, 8)}." if names else ""
 
-    def _flips(
-        self, x: np.ndarray, frozen: Sequence[int], without: int
-    ) -> tuple[str, list[dict[str, Any]], list[dict[str, str]], np.ndarray | None]:
-        """The smallest change of the answer, and others that differ in columns."""
+    def _outside(self, x: np.ndarray) -> np.ndarray:
+        """Features that the model uses, outside of the training range."""
+        model = self.model
+        return model.support & ((x < model.low) | (x > model.high))
+
+    def _searched(
+        self, x: np.ndarray, frozen: Sequence[int]
+    ) -> list[tuple[Counterfactual, list[dict[str, Any]]]]:
+        """Changes of the answer, and of columns, each without a column of the last."""
         model, held, results = self.model, list(frozen), []
         positions = {one.name: one.positions for one in self.preparation.inputs}
-        outside = model.support & ((x < model.low) | (x > model.high))
+        outside = self._outside(x)
         while len(results) <= _MOST_OTHERS:
             flip = counterfactual(
                 model,
@@ -473,12 +479,20 @@ class CaseExplainer:
             if (most := next(free, None)) is None:
                 break
             held += positions[most]
-        if not results:
-            words = "No change within the training range was found that would change "
-            return f"{words}the prediction.", [], [], None
         if not is_solved(model):
             # A search with a column less may have gone further.
             results.sort(key=lambda result: result[0].length)
+        return results
+
+    def _flips(
+        self, x: np.ndarray, frozen: Sequence[int], without: int
+    ) -> tuple[str, list[dict[str, Any]], list[dict[str, str]], np.ndarray | None]:
+        """The smallest change of the answer, and others that differ in columns."""
+        results = self._searched(x, frozen)
+        outside = self._outside(x)
+        if not results:
+            words = "No change within the training range was found that would change "
+            return f"{words}the prediction.", [], [], None
         flip, changes = results[0]
         stays = np.isin(np.flatnonzero(outside), frozen)
         within = "within the training range"

@@ -22,7 +22,6 @@ from smpcore.methods.shared.base import (
 )
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.gram import refuse_oblong
-from smpcore.methods.shared.inner_folds import inner_folds, metadata_arrays
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.starts import count_distinct
 from smpcore.methods.supersparse import fit, value_solvers
@@ -614,8 +613,6 @@ def fit_smallest(
     price: float | None = None,
     validation: float = 0.25,
     seed: int = 0,
-    groups: Any = None,
-    times: Any = None,
 ) -> SuperSparseEstimator:
     """Choose the number of prototypes on rows kept apart, then fit all rows with it.
 
@@ -635,43 +632,24 @@ def fit_smallest(
     validation : float
         Share of the rows that choose.
     seed : int
-        Seed that draws the rows kept apart, where they have no groups or times.
-    groups, times : array-like of shape (n_samples,), optional
-        As in `fit`; a part of the groups, or the latest rows, are kept apart.
+        Seed that draws the rows kept apart.
 
     Returns
     -------
     SuperSparseClassifier or SuperSparseRegressor
         A fitted copy.
-
-    Raises
-    ------
-    SmpcoreError
-        If there are too few groups or times to keep some apart.
     """
     from sklearn.model_selection import train_test_split
 
     X, y = np.asarray(X), np.asarray(y)
     counts = is_classifier(estimator)
-    metadata = metadata_arrays(len(y), groups=groups, times=times)
-    if metadata:
-        codes = np.unique(y, return_inverse=True)[1] if counts else None
-        of = codes, metadata.get("groups"), metadata.get("times")
-        if not (drawn := inner_folds(round(1 / validation), *of)):
-            raise SmpcoreError(
-                f"{' and '.join(metadata)} should leave rows to be kept apart; give "
-                "more of them, or choose n_prototypes yourself."
-            )
-        learned, held_out = drawn[-1]
-    else:
-        learned, held_out = train_test_split(
-            np.arange(len(y)),
-            test_size=validation,
-            random_state=seed,
-            stratify=y if counts else None,
-        )
-    known = {name: of[learned] for name, of in metadata.items()}
-    problem = clone(estimator).problem(X[learned], y[learned], **known)
+    learned, held_out = train_test_split(
+        np.arange(len(y)),
+        test_size=validation,
+        random_state=seed,
+        stratify=y if counts else None,
+    )
+    problem = clone(estimator).problem(X[learned], y[learned])
     losses = []
     for fitted in prune_path(estimator, problem, sizes):
         predicted = fitted.predict(X[held_out])
@@ -683,4 +661,4 @@ def fit_smallest(
     if price is None:
         price = CLASSIFICATION_PRICE if counts else REGRESSION_PRICE
     size = choose_size(sizes, losses, price)
-    return clone(estimator).set_params(n_prototypes=size).fit(X, y, **metadata)
+    return clone(estimator).set_params(n_prototypes=size).fit(X, y)

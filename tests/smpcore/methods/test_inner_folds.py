@@ -12,14 +12,18 @@ from smpcore import (
     METHODS,
     Dataset,
     IMKPLClassifier,
+    SMPClassifier,
     SmpcoreError,
     SuperSparseRegressor,
+    evaluation,
+    split,
 )
+from smpcore.evaluation.stability import TrainingRows
 from smpcore.methods.imkpl import estimator as imkpl
+from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.methods.shared.distinct import joined_rows
 from smpcore.methods.shared.inner_folds import inner_folds, of_distinct_rows
-from smpcore.methods.supersparse import estimator as supersparse
-from smpcore.methods.supersparse import fit_smallest, teachers
+from smpcore.methods.supersparse import teachers
 
 
 def patients(seed=0, n=40, each=10):
@@ -158,23 +162,6 @@ def test_scikit_learn_routes_them():
     assert "which part no group" in search.best_estimator_.measures_["kappa"][1]
 
 
-def test_the_smallest_is_chosen_on_other_groups(monkeypatch):
-    X, y, groups = patients()
-    learned, path = [], supersparse.prune_path
-    monkeypatch.setattr(
-        supersparse,
-        "prune_path",
-        lambda one, problem, sizes: (
-            learned.append(problem) or path(one, problem, sizes)
-        ),
-    )
-    few = fit_smallest(SuperSparseRegressor(), X, 1.0 * y, (4, 2), groups=groups)
-    assert few.n_asked_ in (4, 2)
-    assert np.bincount(learned[0].groups).tolist() == [10] * 30
-    with pytest.raises(SmpcoreError, match="should leave rows to be kept apart"):
-        fit_smallest(SuperSparseRegressor(), X, 1.0 * y, (2,), groups=0 * groups)
-
-
 def test_a_table_hands_them_out():
     frame = pd.DataFrame({"a": [1.0, 2, 3], "who": ["x", "x", "z"], "y": [0, 1, 0]})
     roles = {"a": "feature", "who": "group", "y": "target"}
@@ -182,3 +169,29 @@ def test_a_table_hands_them_out():
     assert dataset.metadata(np.array([2, 0]))["groups"].tolist() == [1, 0]
     plain = dataset.with_roles({"who": "ignore"})
     assert plain.metadata(np.arange(3)) == {}
+
+
+def test_whoever_fits_a_table_hands_them_over(monkeypatch):
+    """Sweeps, folds of a calibration, comparisons and refits."""
+    X, y, groups = patients(n=12)
+    frame = pd.DataFrame(X).rename(columns="x{}".format)
+    frame = frame.assign(who=groups, y=np.where(y > 0, "b", "a"))
+    roles = dict.fromkeys(frame, "feature") | {"who": "group", "y": "target"}
+    dataset = Dataset("twelve", frame, roles, "classification")
+    parts, seen, problem = split(dataset), [], PrototypeEstimator.problem
+
+    def watched(self, X, y, sample_weight=None, groups=None, times=None):
+        if len(y) != 24:  # machine code is loaded by tiny fits
+            seen.append(groups is not None and len(groups) == len(y))
+        return problem(self, X, y, sample_weight, groups, times)
+
+    monkeypatch.setattr(PrototypeEstimator, "problem", watched)
+    path = evaluation.method_path("smp", dataset, parts.train, n_points=2)
+    drawn = evaluation.folds(dataset, parts.train, 2)
+    assert len(list(evaluation.sweep(dataset, drawn, [path]))) > 3
+    evaluation.out_of_fold(SMPClassifier(), dataset, parts, n_folds=2)
+    evaluation.fit_compared("smp", dataset, parts.train)
+    known = dataset.metadata(parts.train)
+    rows = TrainingRows(X[parts.train], y[parts.train], known["groups"], metadata=known)
+    assert len(list(evaluation.refits(SMPClassifier, rows, n_refits=1))) == 1
+    assert len(seen) > 5 and all(seen)
