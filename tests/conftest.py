@@ -9,7 +9,7 @@ from types import ModuleType
 import pytest
 from hypothesis import settings
 
-from tests import nightly
+from tests import PATIENCE, nightly
 
 
 def pytest_addoption(parser):
@@ -40,22 +40,36 @@ def in_turns(request):
 
 
 @pytest.fixture(scope="session")
-def chromium():
+def tool():
+    """Path of a command; without it the test is skipped, in CI it fails."""
+
+    def find(name):
+        path = shutil.which(name)
+        if path is None and os.environ.get("CI") == "true":
+            pytest.fail(f"{name} is missing: install it, CI must not skip this test")
+        if path is None:
+            pytest.skip(f"{name} is not installed")
+        return path
+
+    return find
+
+
+@pytest.fixture(scope="session")
+def chromium(tool):
     """The browser of a worker; a second one could not be started beside it."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     from tests.bench.live import FLAGS
 
-    path = shutil.which("chromium")
-    if path is None:
-        assert os.environ.get("CI") != "true", "chromium is missing: install it"
-        pytest.skip("chromium is not installed")
+    path = tool("chromium")
+    expect.set_options(timeout=1e3 * PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         new_context = browser.new_context
 
         def still(**options):
             context = new_context(**options)
+            context.set_default_timeout(1e3 * PATIENCE)
             context.add_init_script(path=Path(__file__).with_name("still.js"))
             return context
 

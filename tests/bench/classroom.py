@@ -27,6 +27,8 @@ import websockets
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from tests import attempts
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -56,12 +58,10 @@ def start_server(
     )
     base = environment.get("STREAMLIT_SERVER_BASE_URL_PATH", "")
     address = f"http://127.0.0.1:{port}{base and '/'}{base}"
-    for _ in range(300):
-        try:
+    for _ in attempts(0.1):
+        with contextlib.suppress(OSError):
             urllib.request.urlopen(f"{address}/_stcore/health")
             return server
-        except OSError:
-            time.sleep(0.1)
     server.kill()
     raise RuntimeError("the server did not start")
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page
+
+from tests import attempts
 
 #: All pixels of a canvas.
 PIXELS = "n => n.getContext('2d').getImageData(0, 0, n.width, n.height).data.join()"
@@ -35,12 +36,13 @@ def heard(page: Page) -> dict:
     return json.loads(page.locator("code").inner_text())
 
 
-def wait_until(page: Page, happened: Callable[[], object], seconds: float = 20) -> None:
+def wait_until(page: Page, happened: Callable[[], object]) -> None:
     """Wait for what the page does in its own time, on a busy machine too."""
-    deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
+    for _ in attempts():
+        if happened():
+            return
         page.wait_for_timeout(20)
+    raise AssertionError("what was waited for did not happen")
 
 
 def wait_heard(page: Page, n: int) -> dict:
@@ -56,12 +58,14 @@ def let_go(page: Page) -> dict:
 
 
 def wait_quiet(page: Page, sent: list) -> None:
-    """Wait until nothing has been sent for half a second."""
-    while True:
+    """Wait until nothing has been sent for a second."""
+
+    def is_quiet() -> bool:
         before = len(sent)
-        page.wait_for_timeout(500)
-        if len(sent) == before:
-            return
+        page.wait_for_timeout(1000)
+        return len(sent) == before
+
+    wait_until(page, is_quiet)
 
 
 def at(page: Page, x: float, y: float) -> tuple[float, float]:

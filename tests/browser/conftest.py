@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests import attempts
 from tests.bench.classroom import free_port, start_server
 from tests.browser import canvas_harness
 
 ROOT = Path(__file__).parents[2]
-# A busy machine is slow; what never comes fails all the same.
-expect.set_options(timeout=20_000)
 
 
 @pytest.fixture(scope="session")
@@ -39,12 +37,10 @@ def served(script: str) -> Iterator[str]:
     command += ["--server.fileWatcherType", "none"]
     command += ["--browser.gatherUsageStats", "false"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as server:
-        for _ in range(150):
-            try:
-                urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=1).close()
+        for _ in attempts(0.2):
+            with suppress(OSError):
+                urlopen(f"http://127.0.0.1:{port}/_stcore/health").close()
                 break
-            except OSError:
-                time.sleep(0.2)
         yield f"http://127.0.0.1:{port}/"
         server.terminate()
 
@@ -125,7 +121,7 @@ def visit(opened: Callable[..., Page], harness_address: str) -> Iterator[Callabl
         page.sent = sent
         every = str(len(canvas_harness.PATH))
         figure = page.locator("canvas.marks")
-        expect(figure).to_have_attribute("data-knots", every, timeout=30_000)
+        expect(figure).to_have_attribute("data-knots", every)
         return page
 
     yield go

@@ -7,7 +7,6 @@ import io
 import json
 import re
 import subprocess
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,6 +23,7 @@ from playwright.sync_api import (
 
 from pages.work import middleware
 from smpcore import METHODS
+from tests import attempts
 from tests.browser.canvas_page import hold, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -75,7 +75,7 @@ def is_ours(message: ConsoleMessage) -> bool:
 def figure(page: Page) -> Locator:
     """The canvas, once it is painted."""
     canvas = page.locator("canvas[data-paint-count]").first
-    canvas.wait_for(timeout=60_000)
+    canvas.wait_for()
     return canvas
 
 
@@ -118,7 +118,7 @@ def drag(page: Page, name: str, *shares: float) -> None:
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_fits_its_window_in_both_themes(visit, path):
     page = visit(path, viewport={"width": 1280, "height": 800}, color_scheme="light")
-    page.locator(".stMainBlockContainer").wait_for(timeout=60_000)
+    page.locator(".stMainBlockContainer").wait_for()
     if path.partition("?")[0] == "":
         figure(page)
     for theme in ("light", "dark"):
@@ -141,7 +141,7 @@ def test_the_story_is_set_as_text_and_formulas(visit):
     page.locator("[data-name=method] select").select_option(
         label=METHODS["imkpl"].title
     )
-    expect(page.get_by_text("Hosseini")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Hosseini")).to_be_visible()
 
 
 def test_the_downloaded_c_compiles_and_agrees_with_itself(visit, tmp_path):
@@ -174,7 +174,7 @@ def test_a_page_stays_that_was_opened_while_the_figure_was_at_work(visit):
           });
         }"""
     )
-    expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Roles can be changed")).to_be_visible()
     page.wait_for_timeout(1_500)  # an answer to the figure would empty the page
     expect(page.get_by_text("Validation share").first).to_be_visible()
 
@@ -191,13 +191,13 @@ def test_nothing_of_a_deleted_upload_stays(visit, address, tmp_path):
     file = tmp_path / "own table.csv"
     file.write_text("\n".join(["erste;zweite;<b>Klasse</b>", *rows]), "utf-8")
     page = visit("data")
-    expect(page.get_by_text("Roles can be changed")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("Roles can be changed")).to_be_visible()
     page.get_by_text("Upload data").click()
     # By name: the picker of the test rows may be drawn first.
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     picker.locator("input[type=file]").set_input_files(file)
     told = page.get_by_text("own table.csv").filter(has_text="Source")
-    expect(told).to_be_visible(timeout=60_000)
+    expect(told).to_be_visible()
     before = raw_bytes(address)
     page.get_by_role("button", name="Delete").click()
     wait_until(page, lambda: raw_bytes(address) < before)
@@ -209,7 +209,7 @@ def test_nothing_of_a_deleted_upload_stays(visit, address, tmp_path):
 def test_a_row_pointed_at_shows_its_code_as_lines_words_and_a_table(visit):
     page = visit("?method=imkpl&data=moons")
     figure, code = page.locator("canvas.marks"), page.locator("canvas.code")
-    expect(figure).to_have_attribute("data-canonical", "1", timeout=60_000)
+    expect(figure).to_have_attribute("data-canonical", "1")
     expect(code).to_be_hidden()
     figure.focus()
     page.keyboard.press("]")
@@ -290,30 +290,29 @@ def test_a_click_on_a_point_opens_that_model_on_explore(visit):
     page = visit("tradeoff?data=breast_cancer&method=smallk")
     use = page.get_by_role("button", name="Use this model")
     refine = page.get_by_role("button", name="Refine")
-    expect(page.locator(POINTS).first).to_be_visible(timeout=60_000)
-    expect(refine).to_be_visible(timeout=60_000)
+    expect(page.locator(POINTS).first).to_be_visible()
+    expect(refine).to_be_visible()
     rested(page)
     if not use.is_visible():  # on a busy machine a first sweep may have no point of it
         refine.click()
-        expect(use).to_be_visible(timeout=60_000)
-        expect(refine).to_be_visible(timeout=120_000)
+        expect(use).to_be_visible()
+        expect(refine).to_be_visible()
     rested(page)
     # Filled circles: the method's points on the front, dense to sparse.
     point = page.locator(POINTS).nth(1)
     told = page.get_by_text(
         re.compile("Used on every page: .* Features per prototype \\(k\\) = ")
     )
-    for _ in range(3):  # a chart that is drawn anew meanwhile has its points elsewhere
+    for _ in attempts():  # a chart that is drawn anew has its points elsewhere
         box = point.bounding_box()
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         with contextlib.suppress(AssertionError):
             expect(told).to_be_visible(timeout=10_000)
             break
-    expect(told).to_be_visible()
     k = re.search(r"Features per prototype \(k\) = (\d+)", told.inner_text())[1]
     page.get_by_role("link", name="Open in Explore").click()
     slider = page.get_by_role("slider", name="Features per prototype (k)").first
-    expect(slider).to_be_visible(timeout=30_000)
+    expect(slider).to_be_visible()
     assert f"k={k}" in page.url or k == "3"
 
 
@@ -323,7 +322,7 @@ def test_a_click_on_a_point_opens_that_model_on_explore(visit):
 def test_the_matrix_moves_while_the_threshold_is_held_and_a_cell_opens_a_case(visit):
     page = visit("performance?data=breast_cancer")
     tables = page.get_by_test_id("stDataFrame")
-    expect(tables.first).to_be_visible(timeout=60_000)
+    expect(tables.first).to_be_visible()
     rested(page)
     slider = page.get_by_role("slider", name="Threshold on the margin")
     move = hold(page, slider, 0.3)
@@ -346,7 +345,7 @@ def test_the_matrix_moves_while_the_threshold_is_held_and_a_cell_opens_a_case(vi
     case = page.get_by_test_id("stSelectbox").filter(has_text=re.compile("^Row"))
     number = case.last.get_by_role("combobox").input_value()
     page.get_by_role("button", name="Open in Why this prediction").click()
-    expect(page.get_by_text("True value: malignant")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("True value: malignant")).to_be_visible()
     assert int(number) > 0 and "/prototypes" in page.url
     expect(page.get_by_text("Prediction: ")).to_be_visible()
 
@@ -357,28 +356,29 @@ def test_a_doubt_is_said_where_the_figure_is_pointed_at_and_by_why(visit):
     page = visit(f"performance?{link}performance_section=Probabilities")
     scores = page.get_by_text("Brier score: mean")
     calibrate = page.get_by_role("button", name="Calibrate probabilities")
-    expect(calibrate.or_(scores).first).to_be_visible(timeout=60_000)
+    expect(calibrate.or_(scores).first).to_be_visible()
     if calibrate.is_visible():  # another visitor may have done it
         calibrate.click()
-    expect(scores).to_be_visible(timeout=60_000)
+    expect(scores).to_be_visible()
     page.get_by_role("link", name="Explore").first.click()
     figure = page.locator("canvas.marks")
-    expect(figure).to_be_visible(timeout=60_000)
+    expect(figure).to_be_visible()
     rested(page)
-    here, text = page.locator(".here"), ""
+    here = page.locator(".here")
     doubt = re.compile(", training.*\n.*is more probable, but the prediction follows")
     figure.focus()
-    deadline = time.monotonic() + 60  # rows come again until the picture has doubts
-    while not doubt.search(text) and time.monotonic() < deadline:
+    for _ in attempts():  # rows come again until the picture has doubts
         page.keyboard.press("]")
         text = here.inner_text()
+        if doubt.search(text):
+            break
     number, sentence = re.search(r"Row (\d+), .*\n(.*?) · ", text).groups()
     why = f"prototypes?{link}prototypes_section=Why this prediction"
     page.goto(page.url.partition("?")[0] + why)
     row = page.get_by_role("spinbutton", name="Row")
     row.fill(number)
     row.press("Enter")
-    expect(page.get_by_text(sentence)).to_be_visible(timeout=30_000)
+    expect(page.get_by_text(sentence)).to_be_visible()
 
 
 # A visitor reads why an upload was refused, in real Chromium.
@@ -386,9 +386,9 @@ def test_a_doubt_is_said_where_the_figure_is_pointed_at_and_by_why(visit):
 
 def test_a_visitor_reads_why_an_upload_was_refused(opened, address):
     page = opened(address, {}, viewport={"width": 1280, "height": 900})
-    expect(page.locator("canvas.marks").first).to_be_visible(timeout=120_000)
+    expect(page.locator("canvas.marks").first).to_be_visible()
     page.goto(f"{address}data")
-    page.get_by_text("Upload data").click(timeout=60_000)
+    page.get_by_text("Upload data").click()
     picker = page.get_by_test_id("stFileUploader").filter(has_text="Your table")
     # A hostile page of the same tab: files that nothing reads.
     with page.expect_request("**/_stcore/upload_file/**") as request:
@@ -412,5 +412,5 @@ def test_a_visitor_reads_why_an_upload_was_refused(opened, address):
     )
     assert statuses[:3] == [204] * 3 and statuses[3] in (413, 0)
     alert = page.get_by_test_id("stAlert").filter(has_text="may hold 150 MB")
-    expect(alert).to_be_visible(timeout=60_000)
+    expect(alert).to_be_visible()
     assert f"{middleware.SESSION_BYTES / 1e6:.0f} MB" in alert.inner_text()

@@ -45,11 +45,11 @@ FAINT = """() => {
 @pytest.mark.parametrize("path", ["tradeoff", "performance", "export", "papers"])
 def test_text_stands_out(visit, path, theme):
     page = visit(f"{path}?data=moons", color_scheme=theme)
-    expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible(timeout=60_000)
+    expect(page.get_by_test_id("stCaptionContainer").last).to_be_visible()
     if path == "tradeoff":
-        expect(page.get_by_role("button", name="Refine")).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("button", name="Refine")).to_be_visible()
     if path == "papers":
-        expect(page.locator(".textpoint").first).to_be_visible(timeout=60_000)
+        expect(page.locator(".textpoint").first).to_be_visible()
     rested(page)
     # What was stale fades in, on a busy machine slowly.
     wait_until(page, lambda: page.evaluate(FAINT) == [])
@@ -61,7 +61,7 @@ def test_a_button_that_waits_and_a_locked_control_are_seen(visit, theme):
     link = "?lesson=06-invented-cases.json&step=2"
     page = visit(link, color_scheme=theme)
     waiting = page.get_by_role("button", name="Answer")
-    expect(waiting).to_be_disabled(timeout=60_000)
+    expect(waiting).to_be_disabled()
     text = waiting.locator("p").evaluate("e => getComputedStyle(e).color")
     ground = page.locator(".stApp").evaluate("e => getComputedStyle(e).backgroundColor")
     assert text != ground
@@ -70,7 +70,7 @@ def test_a_button_that_waits_and_a_locked_control_are_seen(visit, theme):
 
 def test_the_keyboard_shows_where_it_is_and_passes_maps_by(visit):
     page = visit("compare?data=moons")
-    expect(page.get_by_text("6 of 6 models fitted")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("6 of 6 models fitted")).to_be_visible()
     rested(page)
     # The style sheet may come into force a moment after the page.
     expect(page.get_by_test_id("stSidebar")).to_be_hidden()

@@ -36,7 +36,7 @@ def dragging(address):
 def test_a_file_arrives_while_others_drag(visit, dragging):
     page = visit("?data=iris")
     button = page.get_by_role("button", name="Download as C")
-    expect(button).to_be_enabled(timeout=60_000)
+    expect(button).to_be_enabled()
     for _ in range(5):
         with page.expect_download() as download:
             button.click()

@@ -35,7 +35,6 @@ def canonical(page: Page) -> Locator:
         "({ dataset }) => dataset.canonical === '1' && "
         "Number(dataset.knots) >= Number(dataset.wanted)",
         arg=canvas.element_handle(),
-        timeout=120_000,
     )
     return canvas
 
@@ -121,7 +120,7 @@ def test_from_classes_to_numbers_and_back(visit):
         ("Hills", ".tones", ".bands"),
     ):
         data.select_option(label=title)
-        expect(page.locator(shown)).to_be_visible(timeout=60_000)
+        expect(page.locator(shown)).to_be_visible()
         canonical(page)
         expect(page.locator(hidden)).to_be_hidden()
         if title == "Moons":  # a class is chosen again

@@ -84,7 +84,7 @@ def _compared(visit, **options):
     """A page with the algorithm as printed beside our fit."""
     page = _stepping(visit, **options)
     page.get_by_role("button", name="Algorithm as printed").click()
-    expect(page.locator(".difference")).to_contain_text("our objective", timeout=30_000)
+    expect(page.locator(".difference")).to_contain_text("our objective")
     wait_until(page, lambda: state(page)["steps"] == state(page)["stepsWanted"])
     return page
 
@@ -101,7 +101,7 @@ def test_the_printed_algorithm_stands_beside_ours_at_the_same_iteration(visit):
     page.keyboard.press("p")
     expect(printed).to_have_attribute("aria-pressed", "true")
     sentence = page.locator(".sentence")
-    expect(sentence).to_contain_text("As printed, step", timeout=30_000)
+    expect(sentence).to_contain_text("As printed, step")
     where = page.locator(".where").inner_text()
     wait_until(page, lambda: _painted(page) != ours)
     page.keyboard.press("p")
@@ -138,4 +138,4 @@ def test_a_map_that_is_laid_out_closes_no_steps_and_comes_after_them(visit):
     page.get_by_role("button", name="Close the steps").click()
     expect(panel).to_be_hidden()
     surface = page.locator(".note").filter(has_text="curved surface")
-    expect(surface).to_be_visible(timeout=120_000)
+    expect(surface).to_be_visible()

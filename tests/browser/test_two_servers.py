@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.request import urlopen
@@ -16,6 +15,7 @@ from urllib.request import urlopen
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests import attempts
 from tests.bench.classroom import free_port, start_server
 from tests.browser.test_app import drag, settled
 from tests.browser.test_share import saved
@@ -39,10 +39,8 @@ class Proxied(NamedTuple):
 
 
 @pytest.fixture
-def proxied(tmp_path: Path) -> Iterator[Proxied]:
-    if shutil.which("caddy") is None:
-        assert os.environ.get("CI") != "true", "caddy is missing: install it"
-        pytest.skip("caddy is not installed")
+def proxied(tmp_path: Path, tool: Callable[[str], str]) -> Iterator[Proxied]:
+    tool("caddy")
     text = (ROOT / "assets/guide/3-server.md").read_text("utf-8")
     block = re.search(r"```caddyfile\n(.*?)```", text, re.DOTALL)[1]
     addresses = re.findall(r"127\.0\.0\.1:\d+", block)
@@ -61,12 +59,10 @@ def proxied(tmp_path: Path) -> Iterator[Proxied]:
         env={**os.environ, "HOME": str(tmp_path)},
         stderr=subprocess.DEVNULL,
     )
-    for _ in range(100):
-        try:
+    for _ in attempts(0.1):
+        with suppress(OSError):
             urlopen(f"http://{url}/_stcore/health").close()
             break
-        except OSError:
-            time.sleep(0.1)
     yield Proxied(f"http://{url}/", admin, servers)
     for process in (proxy, *servers.values()):
         process.kill()
@@ -81,7 +77,6 @@ def picture(page: Page) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 def test_visitors_of_a_dead_server_go_on_with_the_same_model(opened, proxied):
     page = opened(
         proxied.url + "?data=iris", {}, viewport={"width": 1280, "height": 1000}

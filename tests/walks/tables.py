@@ -14,6 +14,7 @@ import pandas as pd
 from playwright.sync_api import Error as BrowserError
 from playwright.sync_api import expect
 
+from tests import attempts
 from tests.smpcore.datasets.test_time_to_event import followed as followed_table
 from tests.walks.visit import Visit
 
@@ -90,7 +91,7 @@ def _edit_cell(
     grid = visit.page.get_by_test_id("stDataFrame").filter(visible=True).first
     cell = grid.locator("[data-testid^=glide-cell-]").nth(5 * row + column)
     visit.doing = f"edit cell {column + 1} of row {row + 1} to {text!r}"
-    for _ in range(5):  # a grid that is drawn anew meanwhile hears no key
+    for _ in attempts():  # a grid that is drawn anew meanwhile hears no key
         expect(cell).to_be_attached()
         grid.scroll_into_view_if_needed()
         box = grid.bounding_box()
@@ -105,7 +106,7 @@ def _edit_cell(
             edit()
             visit.page.wait_for_timeout(500)  # what was edited is sent after a moment
             visit.rest()
-            expect(cell).to_have_text(text)
+            expect(cell).to_have_text(text, timeout=5_000)
             return visit
         visit.page.keyboard.press("Escape")  # a list of another cell
     visit.found("it cannot be edited")

@@ -8,7 +8,6 @@ never comes or cannot be opened, a traceback in the server's log.
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,6 +25,7 @@ from playwright.sync_api import (
 )
 from playwright.sync_api import Error as BrowserError
 
+from tests import PATIENCE, attempts
 from tests.walks.opening import open_download
 
 #: What the page can be found to do; asked of it once in 60 ms.
@@ -47,7 +47,6 @@ PAGES = {
 _BROKEN = (
     "encountered an error|Internal error|Connection error|could not be drawn|Traceback"
 )
-PATIENCE = 60.0
 #: For so many ms a page has rested; less where the next thing is to press again.
 QUIET, QUIET_AFTER_A_PRESS = 120, 60
 
@@ -108,7 +107,6 @@ class Visit:
     doing: str = "open"
 
     def __post_init__(self) -> None:
-        self.page.set_default_timeout(1e3 * PATIENCE)
         self.page.on("pageerror", lambda error: self.found(f"page error: {error}"))
         self.page.on("console", self._heard)
         self.page.on("request", self._asked)
@@ -166,11 +164,11 @@ class Visit:
 
     def rest(self, pause: int = QUIET) -> Visit:
         """Wait until the page has answered what was done; look for findings."""
-        deadline = time.monotonic() + PATIENCE
-        while waits := self._waits(pause):
-            if time.monotonic() > deadline:
-                self.found(f"still waiting after {PATIENCE:.0f} s for: {waits}")
+        for _ in attempts():
+            if not (waits := self._waits(pause)):
                 break
+        else:
+            self.found(f"still waiting after {PATIENCE:.0f} s for: {waits}")
         self.look()
         return self
 
@@ -187,7 +185,7 @@ class Visit:
         """Wait for the whole fit of the figure: a preview may come before it."""
         self.page.locator(
             "canvas.marks[data-canonical='1'][data-coarse='0']"
-        ).first.wait_for(timeout=2e3 * PATIENCE)
+        ).first.wait_for()
         return self.rest()
 
     def look(self) -> None:
@@ -250,7 +248,7 @@ class Visit:
             # Away from the button pressed last, whose tip may lie over this one.
             self.page.mouse.move(0, 0)
             try:
-                node.click(timeout=15_000)
+                node.click()
                 return True
             except BrowserError as error:
                 if again == 4 or "not attached" not in str(error):
@@ -262,7 +260,7 @@ class Visit:
         """Press a download and open what comes, as a person would."""
         self.look()
         try:
-            with self.page.expect_download(timeout=1e3 * PATIENCE) as coming:
+            with self.page.expect_download() as coming:
                 act()
             path = Path(coming.value.path())
         except BrowserError as error:
@@ -285,7 +283,7 @@ class Visit:
         if box.locator("input").first.input_value() == option:
             return self.rest()
         item = self.page.get_by_role("option", name=option, exact=exact).first
-        for _ in range(5):  # a list closes if the page moves under it: open it again
+        for _ in attempts():  # a list closes if the page moves under it: open it again
             box.get_by_role("button", name="Open").first.click()
             try:
                 self.page.get_by_role("option").first.wait_for(timeout=5_000)
@@ -330,12 +328,12 @@ class Visit:
         """Wait until this can be read on the page."""
         self.doing = f"read {text!r}"
         pattern = re.compile(re.escape(text)) if isinstance(text, str) else text
-        deadline = time.monotonic() + PATIENCE
-        while not (match := pattern.search(self.text())):
-            words = f"never came to read {pattern.pattern}, but {self.text()[-1500:]}"
-            assert time.monotonic() < deadline, words
+        for _ in attempts():
+            if match := pattern.search(self.text()):
+                return match
             self.rest()
-        return match
+        words = f"never came to read {pattern.pattern}, but {self.text()[-1500:]}"
+        raise AssertionError(words)
 
     def _top(self) -> Page | Locator:
         """The dialog that is open, or the page: nothing behind a dialog is pressed."""
@@ -396,7 +394,7 @@ def _path(url: str) -> str:
 
 def _visible(found: Locator, nth: int = 0) -> Locator:
     """One that can be seen: Streamlit draws some twice, once to measure them."""
-    found.first.wait_for(state="attached", timeout=1e3 * PATIENCE)
+    found.first.wait_for(state="attached")
     return found.filter(visible=True).nth(nth)
 
 

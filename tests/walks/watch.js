@@ -11,7 +11,7 @@ globalThis.speWatch = (() => {
     picker: "[data-testid=stFileUploaderDropzone]",
     frame: "[data-testid=stHeader], [data-testid=stMainMenu]",
   };
-  const UNANSWERED = 5_000; // ms: some messages have no answer
+  const UNANSWERED = 30_000; // ms: some messages have no answer
   const DIALOG = "[role=dialog], [data-testid=stPopoverBody]";
 
   function* all(root, selector) {

@@ -1,27 +1,11 @@
 """Compilers, chips, and models made of random numbers."""
 
 import os
-import shutil
 
 import pytest
 
 from smpcore.chips import CHIPS, available
 from tests.smpcore.codegen.models import mixed_linear, mixed_table, random_linear
-
-
-@pytest.fixture(scope="session")
-def tool():
-    """Path of a command; without it the test is skipped, in CI it fails."""
-
-    def find(name):
-        path = shutil.which(name)
-        if path is None and os.environ.get("CI") == "true":
-            pytest.fail(f"{name} is missing: install it, CI must not skip this test")
-        if path is None:
-            pytest.skip(f"{name} is not installed")
-        return path
-
-    return find
 
 
 @pytest.fixture(scope="session")
