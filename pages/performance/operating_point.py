@@ -171,7 +171,7 @@ def slider(place: Any, rows: EvaluatedRows) -> None:
 
 def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
     """Ends and step of the slider, of which 0 is one of the steps."""
-    ends = margin.min(), margin.max(), threshold, -threshold, 0.0
+    ends = margin.min(), margin.max(), threshold, 0.0
     spread = max(ends) - min(ends)
     step = 10.0 ** math.floor(math.log10(max(spread, 1e-9) / _STEPS) + 0.5)
     low = (math.floor(min(ends) / step) - 1) * step
