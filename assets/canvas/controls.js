@@ -83,11 +83,7 @@ class SliderRow extends Row {
     this.head.append(this.field);
     this.node.append(this.range, this.foot);
     this.range.addEventListener("input", () => this.slide(Number(this.range.value)));
-    this.range.addEventListener("pointerdown", (event) => {
-      this.range.setPointerCapture(event.pointerId);
-      this.held = true;
-    });
-    this.range.addEventListener("lostpointercapture", () => setTimeout(() => this.release()));
+    this.range.addEventListener("pointerdown", () => (this.held = true));
     this.field.addEventListener("input", () => (this.typing = true));
     this.field.addEventListener("change", () => this.type());
     this.field.addEventListener("keydown", (event) => event.key === "Enter" && this.type());
@@ -273,6 +269,13 @@ export class Controls {
     this.node = el("section", { class: "controls", "aria-label": "Settings" });
     this.scrubPlace = el("div", { class: "scrub" });
     this.methodPlace = el("div", { class: "under" });
+    // Wherever it is let go: a range whose pointer is captured cannot be dragged in WebKit.
+    for (const end of ["pointerup", "pointercancel"])
+      window.addEventListener(end, () => setTimeout(() => this.release()), { signal: app.signal });
+  }
+
+  release() {
+    for (const row of this.rows.values()) if (row.held) row.release();
   }
 
   folded(title, kind) {

@@ -46,11 +46,7 @@ export class Strip {
       this.to(event);
     });
     this.canvas.addEventListener("pointermove", (event) => this.held && this.to(event));
-    for (const end of ["pointerup", "pointercancel"])
-      this.canvas.addEventListener(end, () => {
-        this.held?.release();
-        this.held = null;
-      });
+    this.canvas.addEventListener("lostpointercapture", () => (this.held = null));
   }
 
   to(event) {
