@@ -3,7 +3,8 @@
 Of N rows (default: 60) the length of the headline is compared with every length
 in the table below it, with a scan of all single columns, with a scan of all pairs of
 the 12 columns that help most, and with a random search that asks for ten times as many
-answers of the model as the headline took. All of them end within the training range, on
+answers of the model as the headline took. All of them end within the training range (a
+row outside of it comes back with all columns, as on the page), on
 values with the columns' digits and on whole levels, and leave fixed columns alone.
 Printed: of how many rows the headline is beaten by more than 1 and 5 %, the largest
 share, and the headline's CPU.
@@ -79,7 +80,10 @@ class Searched:
         finally:
             type(model).scores = scores
         self.x = of.X[place]
-        self.limits = np.minimum(model.low, self.x), np.maximum(model.high, self.x)
+        # Every change brings a row back into the training range.
+        self.start, free = self.x.copy(), model.support.copy()
+        free[of.preparation.fixed_features] = False
+        self.start[free] = np.clip(self.x, model.low, model.high)[free]
 
     def _counted(self, scores: Any) -> Any:
         """As before, but every row that is scored counts."""
@@ -135,7 +139,7 @@ class Searched:
         """All rows with other values in these columns."""
         values = [self.values(spec, most) for spec in specs]
         places = np.indices([len(v) for v in values]).reshape(len(specs), -1)
-        rows = np.repeat(self.x[None], places.shape[1], axis=0)
+        rows = np.repeat(self.start[None], places.shape[1], axis=0)
         for spec, own, place in zip(specs, values, places, strict=True):
             rows[:, spec.features] = own[place]
         return rows
@@ -168,7 +172,7 @@ class Searched:
         draw, best = np.random.default_rng(seed), (self.headline, self.case.changed)
         found = np.inf
         for _ in range(max(1, 10 * self.asked // 1000)):
-            rows = np.repeat(self.x[None], 1000, axis=0)
+            rows = np.repeat(self.start[None], 1000, axis=0)
             rows[500:] = best[1]
             for _ in range(4):
                 of = draw.integers(len(self.columns), size=1000)
@@ -195,7 +199,7 @@ class Searched:
             unit = 10.0**spec.decimals
             values = (np.rint(values * unit) / unit).clip(low, high)[:, None]
         back = draw.random(n) < 0.2
-        values[back] = self.x[spec.features]
+        values[back] = self.start[spec.features]
         return values
 
 
