@@ -114,7 +114,9 @@ class WebKit(Engine):
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         display = stack.enter_context(_screen())
         port = free_port()
-        environment = {**os.environ, "DISPLAY": display}
+        # Without a graphics card its compositor crashes now and then, in Mesa.
+        still = {"WEBKIT_DISABLE_COMPOSITING_MODE": "1"}
+        environment = {**os.environ, **still, "DISPLAY": display}
         command = ["WebKitWebDriver", f"--port={port}"]
         stack.enter_context(_running(command, env=environment))
         self._url = f"http://127.0.0.1:{port}"

@@ -146,6 +146,7 @@ def press(browser: Engine, label: str) -> None:
 )
 def test_each_slider_of_the_figure_is_dragged(opened, query, place):
     browser = explore(opened, query)
+    browser.wait(ANSWERED)
     browser.run("() => all('.spe details').forEach((node) => (node.open = true))")
     labels = browser.run(SLIDERS, place)
     assert labels
@@ -165,7 +166,7 @@ def test_the_strip_and_the_steps_of_the_fit_are_dragged(opened):
     before = browser.run(PICTURE)
     browser.drag(*strip)
     other_picture(browser, before)
-    browser.wait(FITTED)  # it was let go
+    browser.wait(ANSWERED)  # it was let go
     click(browser, "button", "Play the fit")
     browser.wait("() => all('canvas.marks')[0].dataset.step > 1")
     drag(browser, "State of the fit", "mouse")
