@@ -37,11 +37,13 @@ def show(place: Any = st) -> None:
     if run is None:
         return
     with place.container(border=True, key="lesson", gap="small"):
-        _way_on(run)
+        head = st.container(horizontal=True, vertical_alignment="center")
+        row = st.container(key="lesson_way", horizontal=True)  # it stays in sight
         if run.student:
             _class(run)
         with problems_shown():
             _texts(run)
+        _way_on(run, head, row)  # now that it is known whether the task is done
         _way_out(run)
 
 
@@ -281,11 +283,10 @@ def _verdict(run: Run, values: Readouts, is_right: bool) -> str:
     return f"Measured: {true} ({agrees})."
 
 
-def _way_on(run: Run) -> None:
+def _way_on(run: Run, head: Any, row: Any) -> None:
     """Out, back and on: above the text, so that no button moves from step to step."""
     n_steps = len(run.lesson.steps)
     last = run.at == n_steps - 1
-    head = st.container(horizontal=True, vertical_alignment="center")
     head.progress(
         (run.at + 1) / n_steps,
         text=f"{as_markdown(run.lesson.title)} · step {run.at + 1} of {n_steps}",
@@ -299,7 +300,6 @@ def _way_on(run: Run) -> None:
         on_click=_leave,
         args=(run.is_trial,),
     )
-    row = st.container(key="lesson_way", horizontal=True)  # it stays in sight
     skips = run.step.task is not None and run.at not in run.reached
     back = {"on_click": _go, "args": (run.at - 1,), "disabled": run.at == 0}
     row.button("Back", key="lesson_back", **back)

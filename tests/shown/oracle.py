@@ -137,7 +137,8 @@ class Fit:
         method, rows = METHODS[self.method], self.parts["train"]
         values = method.defaults(self.table.task)
         estimator = method.estimator_for(self.table, values)
-        return estimator.fit(self.X[rows], self.y[rows])
+        groups = {} if self.table.groups is None else {"groups": self.groups("train")}
+        return estimator.fit(self.X[rows], self.y[rows], **groups)
 
     @cached_property
     def model(self) -> Any:
