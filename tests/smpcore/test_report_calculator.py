@@ -18,11 +18,8 @@ from smpcore.codegen.targets.javascript.source import emit_javascript
 from smpcore.datasets import Dataset
 from smpcore.report import Calculator, Page, typical_row
 from smpcore.similarity import Similarity
-from tests.smpcore.codegen.conftest import tool
 from tests.smpcore.codegen.models import mixed_table, random_linear
 from tests.smpcore.codegen.toolchain import run
-
-fixtures = (tool,)
 
 #: Reads rows, writes what the page would show of each.
 _ASK = """
