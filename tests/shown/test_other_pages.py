@@ -22,7 +22,7 @@ from smpcore import PrototypeModel, SuperSparseRegressor, counterfactual
 from smpcore.codegen import Counts
 from smpcore.evaluation import SIZES
 from smpcore.explain import rule_in_words
-from smpcore.explain.flip import reduced
+from smpcore.explain.flip_search import Block, Search
 from smpcore.papers import EXPERIMENTS
 from smpcore.readouts import READOUTS
 from smpcore.similarity import Similarity
@@ -176,12 +176,15 @@ def test_a_change_may_go_to_the_end_of_the_range(border):
 def test_a_search_goes_as_near_as_it_can_and_keeps_whole_numbers():
     """A number of any value stops at its border, a whole one at the next whole one."""
 
-    def flips(rows):
-        return (rows[:, 0] > 0.3) & (rows[:, 1] > 1.5)
+    class Known(Search):
+        blocks = (Block(slice(0, 1), "free"), Block(slice(1, 2), "whole"))
 
-    blocks = [(slice(0, 1), True), (slice(1, 2), False)]
-    start = np.array([1.0, 4.0])
-    found = reduced(flips, np.zeros(2), start, blocks, lambda m: np.abs(m).sum(axis=1))
+        def flips(self, rows):
+            return (rows[:, 0] > 0.3) & (rows[:, 1] > 1.5)
+
+    limits = np.zeros(2), np.full(2, 4.0)
+    search = Known(by_hand(n_features=2), np.zeros(2), limits, None)
+    found = search._reduced(np.array([1.0, 4.0]))
     assert found == pytest.approx([0.3, 2.0], abs=1e-5)
 
 
