@@ -497,7 +497,7 @@ def test_numbers_of_a_model_wait_for_its_last_question():
 
 def test_what_lesson_1_says_of_its_slider_is_so():
     step = SHIPPED["01-several-prototypes.json"].steps[2]
-    choice = lesson_files.state_of(step, "step")
+    choice, _ = lesson_files.state_of(step, "step")
 
     def training(n):
         values = choice.values | {"n_prototypes": n}

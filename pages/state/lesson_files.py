@@ -10,6 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -241,6 +242,8 @@ def settings_of(step: Step, name: str, moment: str) -> dict[str, Any]:
     """What decides the model of a step before or after its answer, by control."""
     then = step.question.then if moment == "after" and step.question else None
     choice, _ = state_of(step, name, then)
+    if step.points:  # the drawing is nobody's yet
+        choice = replace(choice, data=Choice.data)
     data = BUNDLED[choice.data].params if choice.data in BUNDLED else ()
     settings = {f"d.{param.name}": links.as_text(param.start) for param in data}
     settings |= links.write_url(choice)

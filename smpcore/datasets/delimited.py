@@ -63,7 +63,7 @@ _WITH_COMMA = r"^[+-]?(([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$
 # 1,234.5: a column of two hands stays as it is written
 _WITH_BOTH = r"^[+-]?[1-9]\d{0,2}(,\d{3})+\.\d"
 _POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})*|0")
-_BELOW = r"[+-]?[1-9]\d\d"
+_BELOW = re.compile(r"[+-]?[1-9]\d\d")
 #: A row of totals stands below so many others, at least, or is called so.
 _FEWEST_SUMMED = 3
 _TOTAL = re.compile(
@@ -163,7 +163,7 @@ def _decimals(
             sign = ","
         # So they do beside numbers below 1000 without one.
         beside = most == 1 and not decimal
-        beside &= len({text for text in texts if re.fullmatch(_BELOW, text)}) > 1
+        beside = beside and len({*filter(_BELOW.fullmatch, texts)}) > 1
         sign = "," if beside else sign
         # Without a decimal in the table it is told by what parts the cells.
         told = decimal == "," or beside or (not decimal and layout.sign == ";")

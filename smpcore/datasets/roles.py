@@ -86,7 +86,7 @@ def guess_kinds(
         different = np.unique(parsed[number]).size
         many = different > min(MORE_VALUES, number.sum() / 2)
         words = np.flatnonzero(column.notna().to_numpy() & ~number)
-        lost = column.iloc[words].map(is_value).sum() > MOST_LOST * present
+        lost = sum(map(is_value, column.iloc[words])) > MOST_LOST * present
         if many and number.sum() >= MOSTLY * present and not lost:
             kinds[name] = "number"
         elif words.size:
