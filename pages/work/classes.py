@@ -32,7 +32,7 @@ MOST_CLASSES, MOST_OF_ADDRESS, MOST_STUDENTS = 200, 40, 500
 #: a school has one address; its length alone keeps it from being found. Who tries 1,000
 #: codes a second for as long as a class is kept, more than a server can answer, finds a
 #: given one with a chance of 1 in 45,000 (14.4 million of 30 ** 8), and any of
-#: `MOST_CLASSES` with 1 in 228.
+#: `MOST_CLASSES` with 1 in 296.
 SIGNS, LENGTH = "23456789ABCDEFGHJKMNPQRSTUVWXYZ", 8
 #: So many wrong codes of one address in a minute are logged.
 MANY_WRONG = 60
