@@ -107,7 +107,7 @@ def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
     flags = ("two",) + ("open",) * bool(times)
     is_set = {name: left.get(name) == "1" and bool(left.pop(name)) for name in flags}
     view = {n[2:]: left.pop(n) for n in [*left] if n[:2] == "v." and view_param(n[2:])}
-    plain = [p.name for p in (*PARTS, *OPERATING) if p.name in left]
+    numbers = [p.name for p in (*PARTS, *OPERATING) if p.name in left]
     asked = _from_json(left, "within", tuple[str, str, str, float], _ASK, notices)
     forbidden = _from_json(left, "without", tuple[str, ...], _FORBID, notices)
     wish = Choice(
@@ -120,7 +120,7 @@ def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
         data_values={n[2:]: left.pop(n) for n in [*left] if n[:2] == "d."},
         view=with_view({}, view),
         open_test=is_set.get("open", False),
-        **{name: left.pop(name) for name in plain},
+        **{name: left.pop(name) for name in numbers},
     )
     if times:
         del left["opened"]

@@ -166,8 +166,8 @@ def _decimals(
         beside = beside and len({*filter(_BELOW.fullmatch, texts)}) > 1
         sign = "," if beside else sign
         # Without a decimal in the table it is told by what parts the cells.
-        told = decimal == "," or beside or (not decimal and layout.sign == ";")
-        if most == 1 and told:
+        is_known = decimal == "," or beside or (not decimal and layout.sign == ";")
+        if most == 1 and is_known:
             sign = ",."[sign == ","] if name in swapped else sign
             text = next(text for text in texts if "." in text)
             doubtful.append(

@@ -692,8 +692,8 @@ def _decimal_of(texts: list[str], known: str) -> tuple[str, str]:
     point = [t for t, (one, other) in either.items() if one == one and other != other]
     comma = [t for t, (one, other) in either.items() if one != one and other == other]
     if point and comma:
-        how = f"{shown(point[0])} has a decimal point, {shown(comma[0])} a comma"
-        return "", f"{how}; write them in one way"
+        both = f"{shown(point[0])} has a decimal point, {shown(comma[0])} a comma"
+        return "", f"{both}; write them in one way"
     if point or comma:
         return "." if point else ",", ""
     open_ = {t: both for t, both in either.items() if abs(both[0]) != abs(both[1])}
@@ -701,10 +701,10 @@ def _decimal_of(texts: list[str], known: str) -> tuple[str, str]:
     if not open_ or known:
         return known * bool(open_), ""
     # Below 1000 without a sign and from 1000 on with one: it parts thousands.
-    plain = {abs(one) for t, (one, other) in either.items() if one == other}
+    ungrouped = {abs(one) for t, (one, other) in either.items() if one == other}
     signs = {",."[abs(one) > abs(other)] for one, other in open_.values()}
-    if len(signs) == 1 and max(plain, default=0) < 1000:
-        if len([number for number in plain if number >= 100]) > 1:
+    if len(signs) == 1 and max(ungrouped, default=0) < 1000:
+        if len([number for number in ungrouped if number >= 100]) > 1:
             return signs.pop(), ""
     text, both = next(iter(open_.items()))
     words = " or ".join(plain_number(number, 12) for number in both)

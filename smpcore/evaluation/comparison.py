@@ -361,7 +361,7 @@ def fit_compared(
     drawn : sequence of Fold, optional
         If given, the best of `BUDGET` settings on these folds is taken.
     stop : ndarray of int64, shape (1,), optional
-        Ends it early.
+        Ends it, by an error, once it is not 0.
     executor : Executor, optional
         Where the fits run, see `sweep`.
 

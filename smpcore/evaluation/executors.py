@@ -280,7 +280,29 @@ def running(
 def run_one(
     work: Work, shared: Any, stop: np.ndarray, executor: Executor | None
 ) -> Any:
-    """Run one task, which ends at Stop where it has a process to itself."""
+    """Run one task, which ends at Stop where it has a process to itself.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(shared, task)``, called with an empty task.
+    shared : object
+        What it works on.
+    stop : ndarray of int64, shape (1,)
+        Ends it once it is not 0.
+    executor : Executor or None
+        Where it runs; None: in this thread.
+
+    Returns
+    -------
+    object
+        What the work returns.
+
+    Raises
+    ------
+    SmpcoreError
+        If it was stopped.
+    """
     with running(work, shared, stop, executor) as run:
         for result in run([()]):
             return result

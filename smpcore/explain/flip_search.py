@@ -101,7 +101,7 @@ class Search:
     x: np.ndarray
     limits: tuple[np.ndarray, np.ndarray]
     preparation: Preparation | None
-    found: list[np.ndarray] = field(default_factory=list)
+    changed: list[np.ndarray] = field(default_factory=list)
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -133,13 +133,13 @@ class Search:
         """Rows with other answers, the shortest changes that were found first."""
         self._single()
         self._pairs()
-        self.found += [self._reduced(row) for row in self._from_rows(X)]
-        return sorted(self.found, key=self.lengths)[:_SHORTENED]
+        self.changed += [self._reduced(row) for row in self._from_rows(X)]
+        return sorted(self.changed, key=self.lengths)[:_SHORTENED]
 
     @property
     def _best(self) -> float:
         """Length of the shortest change that was found so far."""
-        return float(min(map(self.lengths, self.found), default=np.inf))
+        return float(min(map(self.lengths, self.changed), default=np.inf))
 
     def _values(self, block: Block, most: int, within: float = np.inf) -> np.ndarray:
         """Other values of a block, a line each, at most so far from its own."""
@@ -177,7 +177,7 @@ class Search:
             flips = self.model.decide(scores) != self.answer
             if flips.any():
                 nearest = np.where(flips, lengths, np.inf).argmin()
-                self.found.append(self._given_back(rows[nearest], block))
+                self.changed.append(self._given_back(rows[nearest], block))
             scans.append((block, lengths, self._ahead(scores)))
         best = self._best
         leads = [
@@ -198,7 +198,7 @@ class Search:
             if len(rows) and len(rows := rows[self.flips(rows)]):
                 starts.append(rows[self.lengths(rows).argmin()])
         starts.sort(key=self.lengths)
-        self.found += [self._reduced(row) for row in starts[:_SHORTENED]]
+        self.changed += [self._reduced(row) for row in starts[:_SHORTENED]]
 
     def _from_rows(self, X: np.ndarray) -> Iterable[np.ndarray]:
         """Of the nearest rows with other answers as many columns as are needed."""

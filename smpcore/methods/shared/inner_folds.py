@@ -19,10 +19,10 @@ Folds = list[tuple[np.ndarray, np.ndarray]]
 def metadata_arrays(n_samples: int, **metadata: Any) -> dict[str, np.ndarray]:
     """Numbers of groups and times of rows, in order; those that are None left out."""
     arrays = {}
-    for name, given in metadata.items():
-        if given is None:
+    for name, column in metadata.items():
+        if column is None:
             continue
-        values = np.asarray(given)
+        values = np.asarray(column)
         if values.shape != (n_samples,):
             raise SmpcoreError(
                 f"{name} has shape {values.shape} and should have a value for each of "
