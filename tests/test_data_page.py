@@ -33,6 +33,7 @@ from tests.app import (
     until,
 )
 from tests.app import opened as at_a_link
+from tests.smpcore.datasets.test_time_to_event import followed
 
 PAGE = str(Path(__file__).parents[1] / "pages" / "data.py")
 GOOD = "a,b,id,class\n" + "".join(
@@ -245,6 +246,19 @@ def test_a_number_to_predict_becomes_two_classes_and_back():
     sound(page.toggle[1].set_value(False).run())
     assert "Classes" not in facts(page)
     assert "two" not in page.query_params
+
+
+def test_a_time_to_event_question_leaves_nothing_to_be_cut():
+    frame = followed().frame
+    number_last = [*frame.columns.drop("months"), "months"]
+    page = bring(opened(), frame[number_last].to_csv(index=False))
+    cut = next(one for one in page.toggle if one.label.startswith("Two classes"))
+    assert not cut.disabled
+    asks = next(one for one in page.toggle if one.label.startswith("Time to event"))
+    sound(asks.set_value(True).run())
+    assert choice(page).follow_up is not None
+    cut = next(one for one in page.toggle if one.label.startswith("Two classes"))
+    assert cut.disabled
 
 
 def test_two_classes_of_a_bundled_set_stand_in_its_link_only():

@@ -32,16 +32,19 @@ def _cut(dataset: Dataset) -> None:
     """A switch that makes two classes of a number to predict."""
     if dataset.task != "regression":
         return
-    chosen = st.toggle(
+    now = session.current()
+    key = f"two_{dataset.digest}_{now.two_classes}"
+    st.toggle(
         "Two classes: below the mean 'P', else 'N'",
-        session.current().two_classes,
-        key=f"two_{dataset.digest}",
+        now.two_classes,
+        key=key,
         help="The papers' binary versions of such tables. The mean is that of all "
         "rows, test rows included: it belongs to the question.",
+        disabled=now.follow_up is not None,  # that question has two answers already
+        on_change=lambda: session.choose(
+            replace(session.current(), two_classes=st.session_state[key])
+        ),
     )
-    if chosen != session.current().two_classes:
-        session.choose(replace(session.current(), two_classes=chosen))
-        st.rerun()
 
 
 def roles(dataset: Dataset) -> None:

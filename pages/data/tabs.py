@@ -159,7 +159,8 @@ def used_by_models(dataset: Dataset) -> None:
         st.warning("Choose at least one matrix.")
     elif forbidden != choice.forbidden:
         session.choose(replace(choice, forbidden=forbidden))
-        st.rerun()
+        if session.current() != choice:
+            st.rerun()
 
 
 @st.fragment
