@@ -29,7 +29,7 @@ with problems_shown(st.error, stop=True):
     context = session.resolved()
     data = context.data
     await_fit(context)
-    estimator = context.fit().finished()
+    estimator = context.of_outcome(context.fit().finished())
 trained_on(context)
 used = context.with_threshold(estimator).model_
 message(st.caption, readouts.quality_of(used, data))

@@ -382,3 +382,75 @@ def test_texts_write_numbers_in_one_way():
     for name in filter(lambda name: name.startswith(rooms), TEXTS):
         for line in TEXTS[name].splitlines():
             assert not pattern.search(line), (name, line)
+
+
+#: How a class of two is named by its place, in what shows things.
+_BY_PLACE = re.compile(
+    r"(?:classes_?|labels|names)\[(?:0|1|-1)\]|\[:, ?[01]\]"
+    r"|\b(?:y|y_encoded|truth|codes|answers|said|positive|outcome) == [01]\b"
+)
+#: File and a part of the line -> why the outcome does not decide there.
+_PLACES = {
+    ("state/links.py", "own = {"): "a link of before has the second class",
+    ("ui/outcome.py", "of is None"): "an estimator's own default",
+    ("performance/confusion.py", "matrix.names[0]"): "the outcome is first",
+    ("performance/confusion.py", "matrix.truth == 0"): "the outcome is first",
+    ("performance/confusion.py", "matrix.truth == 1 - answer"): "either answer",
+    ("prototypes/detail.py", "score of {names[1]}"): "the outcome is last",
+    ("evaluation/operating.py", "_direction(model)"): "here it is turned, once",
+    **{
+        (name, part): "a regression has one output"
+        for name, part in (
+            ("performance/subgroups.py", "rows.scores[:, 0]"),
+            ("report/sections.py", '"weight": model.votes[:, 0]'),
+            ("explain/contributions.py", "model.votes[:, 0], float"),
+            ("explain/prototypes.py", "return model.votes[:, 0]"),
+            ("explain/points.py", "side = (model.votes[:, 0] < 0)"),
+            ("evaluation/new_rows.py", "scores[:, 0]"),
+            ("evaluation/calibrate.py", "np.abs(y - scores[:, 0])"),
+        )
+    },
+    **{
+        (name, part): "these are no classes"
+        for name, part in (
+            ("explore/edits.py", "points[:, 1] if upright"),
+            ("explore/scene.py", "self.xy[:, "),
+            ("state/undo.py", "labels[0] if labels"),
+            ("ui/readouts.py", "names[0]"),
+            ("data/tabs.py", "names[0]"),
+            ("data/uploads.py", "names[0]"),
+            ("figures/performance.py", '"p_value"'),
+            ("explain/case.py", "cKDTree(rows)"),
+            ("explain/score_card.py", "totals[:, 0]"),
+            ("figures/portraits.py", "values[:, 0]"),
+            ("figures/views.py", "xy[:, 1] = y"),
+            ("figures/views.py", "edges(points[:, 0])"),
+            ("figures/embedding.py", "tree.query"),
+            ("figures/embedding.py", "edges(at[:, "),
+            ("evaluation/new_rows.py", "two_best[:, 1]"),
+            ("evaluation/folds.py", "shown(labels[0])"),
+            ("evaluation/calibrate.py", "pairs[:, 0]"),
+        )
+    },
+}
+
+
+def test_no_class_of_two_is_named_by_its_place_in_what_is_shown():
+    """Which one is the event is chosen once: `outcome` of a model and of a choice."""
+    shown = ("pages", "smpcore/report", "smpcore/explain", "smpcore/figures")
+    shown += ("smpcore/evaluation", "smpcore/chips", "smpcore/readouts.py")
+    used = set()
+    for path in SOURCES:
+        name = path.relative_to(ROOT).as_posix()
+        if not name.startswith(shown):
+            continue
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            if not _BY_PLACE.search(line):
+                continue
+            place = next(
+                ((n, part) for n, part in _PLACES if name.endswith(n) and part in line),
+                None,
+            )
+            assert place, f"{name}:{number} names a class by its place: {line.strip()}"
+            used.add(place)
+    assert used == {*_PLACES}

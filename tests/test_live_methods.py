@@ -61,20 +61,23 @@ def test_counts_are_brought_into_the_range_of_the_data_and_it_is_said():
     assert browser.choice.values["k"] == 2
 
 
-def test_the_positive_class_is_one_of_the_data_and_can_be_swapped():
+def test_the_outcome_is_one_of_the_data_and_can_be_swapped():
     browser = Browser(method="smallk", data="breast_cancer")
     control = browser.control("positive_class")
     labels = [option["value"] for option in control["options"]]
-    assert labels == ["", "benign", "malignant"] and control["value"] == ""
+    assert labels == ["benign", "malignant"] and control["value"] == "malignant"
     before = browser.last["picture"]["prototypes"]["owner"]
     browser.drag(positive_class="benign", release=True)
     after = browser.last["picture"]["prototypes"]["owner"]
     assert (np.bincount(before)[::-1] == np.bincount(after)).all()
     assert browser.context.values["positive_class"] == "benign"
+    assert browser.choice.outcome == "benign" and browser.choice.values == {}
+    assert browser.context.outcome == 0
     choice, _ = links.read_url(links.write_url(browser.choice))
     assert resolve(choice).values == browser.context.values
     browser.drag(data="moons", release=True)
-    assert browser.context.values["positive_class"] is None
+    assert browser.control("positive_class")["value"] == "1"
+    assert browser.context.outcome == 1
     browser.drag(data="iris", release=True)
     assert not browser.control("positive_class")["shown"]
     assert browser.control("multiclass")["shown"]

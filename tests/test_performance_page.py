@@ -55,8 +55,8 @@ def _slider(app: AppTest) -> dict:
 
 
 def _move(app: AppTest, threshold: float) -> AppTest:
-    """As the slider does while it moves; the positive class is the second one."""
-    key = context_of(app).key
+    """As the slider does while it moves; the outcome is the second class."""
+    key = operating_point.key_of(context_of(app))
     point = operating_point.OperatingPoint(threshold)
     session_of(app).results["operating_point"] = key, point
     return sound(app.run())
@@ -74,16 +74,18 @@ def test_the_matrix_follows_the_threshold_and_so_does_the_other_section():
     assert _slider(app)["value"] == moved
     assert f"Threshold {moved:.4g} on the margin of malignant, band" in words(app)
     assert "What is set above is tried on this page only." in said(app)
-    positive = _positive(app)
-    positive.select(0).run()
-    assert _slider(app)["value"] == moved  # one sign, whatever is to be detected
-    assert f"Threshold {moved:.4g} on the margin of malignant, band" in words(app)
+    app.button(key="use_operating").click().run()
+    _outcome(app).select("benign").run()
+    # The same threshold, and the same rows, seen from the other class.
+    assert _slider(app)["value"] == -moved
+    assert f"Threshold -{moved:.4g} on the margin of benign, band" in words(app)
+    assert f"moved to -{moved:.4g} on the margin of benign" in said(app)
     app.segmented_control(key="performance_section").set_value("Confusion").run()
-    # The same rows seen from the other class: the cell is at the other end.
     assert _tables(sound(app))[0]["1"][1].startswith(f"{found} (")
     app.segmented_control(key="performance_section").set_value("Threshold").run()
     app.button(key="as_fitted").click().run()
-    assert "Threshold 0 on the margin of malignant, band" in words(app)
+    app.button(key="use_operating").click().run()
+    assert "Threshold 0 on the margin of benign, band" in words(app)
     assert "test rows are not while nothing is chosen on them" in said(app)
     assert "tried on this page only" not in said(app)
     assert session_of(app).choice.threshold == 0
@@ -142,7 +144,7 @@ def test_a_threshold_is_set_linked_and_exported():
     assert "Threshold moved to" in said(app) and "not sure within" in said(app)
     assert "Rows within the band are counted like all others." in said(app)
     by = session_of(app).choice.set_by
-    assert "Positive class malignant" in by and "sensitivity of at least 100 %" in by
+    assert "Outcome malignant" in by and "sensitivity of at least 100 %" in by
     assert "at most 1 % errors" in by and re.search(r"out-of-fold scores of \d+ tr", by)
     threshold = float(app.query_params["threshold"])
     assert threshold != 0 and float(app.query_params["band"]) > 0
@@ -154,8 +156,8 @@ def test_a_threshold_is_set_linked_and_exported():
     assert resolve(other).operating == ""  # another model has not that threshold
 
 
-def _positive(app):
-    return next(box for box in app.selectbox if box.label == "Positive class")
+def _outcome(app):
+    return next(box for box in app.selectbox if box.label == "Outcome")
 
 
 def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypatch):
@@ -163,12 +165,12 @@ def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypa
     visit = Session(now)
     monkeypatch.setattr(st, "session_state", {"session": visit})
     half = operating_point.OperatingPoint(0.5)
-    operating_point.set_current(resolve(before).key, half)
-    operating_point._set(resolve(before).key)
+    operating_point.set_current(operating_point.key_of(resolve(before)), half)
+    operating_point._set(operating_point.key_of(resolve(before)))
     used = resolve(visit.choice)
     assert used.key == resolve(now).key and not used.operating
-    operating_point.set_current(resolve(now).key, half)
-    operating_point._set(resolve(now).key)
+    operating_point.set_current(operating_point.key_of(resolve(now)), half)
+    operating_point._set(operating_point.key_of(resolve(now)))
     used = resolve(visit.choice)
     assert used.key == resolve(now).key and "0.5" in used.operating
 

@@ -38,6 +38,7 @@ JUNK = ("", "nan", "1e999", "-1", "3", "0.5", "1", "x", "None", "[[", '["a"]', "
 #: Names of a link, with texts that some data, tasks or methods take.
 NAMES = {
     **{"threshold": ("0.5", "-2"), "band": ("0.1",), "two": ("1",)},
+    "outcome": ("0", "1", "yes"),
     "within": ('["months", "death", "1", 9]', '["a", "b", "c", 1]', "[1]"),
     "without": ('["x1"]', '["age", "x1"]', '["x1", "x2"]'),
     "method": (*METHODS, "none"),

@@ -279,7 +279,7 @@ def read_out(
     answers = table["answer"].to_numpy()[rows]
     scores = evaluation.score_answers(truth, answers, model.classes, groups)
     if isinstance(scores, evaluation.Scores):
-        _counts(scores)
+        _counts(scores, model.order)
         if model.band:
             st.caption(BAND_NOTE)
     else:
@@ -299,7 +299,7 @@ def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
         metric("Training-median baseline", plain_number(usual), width=220)
 
 
-def _counts(scores: evaluation.Scores) -> None:
+def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
     """How many of all rows are right; those of unknown classes never are."""
     with st.container(horizontal=True):
         metric(READOUTS["accuracy"].label, percent(scores.accuracy), width=130)
@@ -309,12 +309,12 @@ def _counts(scores: evaluation.Scores) -> None:
         label = READOUTS["balanced_accuracy"].label
         metric(label, percent(scores.balanced_accuracy), width=160)
         metric("Majority-class baseline", percent(scores.majority), width=220)
-    shares = ["" if np.isnan(share) else percent(share) for share in scores.recall]
+    recall = scores.recall[order]
     lines = {
-        "class": [str(label) for label in scores.classes],
-        "rows": scores.confusion.sum(axis=1),
-        "predicted": scores.confusion.sum(axis=0),
-        "recall": shares,
+        "class": [str(label) for label in scores.classes[order]],
+        "rows": scores.confusion.sum(axis=1)[order],
+        "predicted": scores.confusion.sum(axis=0)[order],
+        "recall": ["" if np.isnan(share) else percent(share) for share in recall],
     }
     show_table(lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from pages.data import editor
 from pages.state import session
 from pages.state.choice import BUNDLED
 from pages.ui.elements import noted, problems_shown
+from pages.ui.outcome import outcome_picker
 from pages.ui.text import message
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import CleaningStep, Split, feature_names, plain_number
@@ -42,9 +44,17 @@ def _cut(dataset: Dataset) -> None:
         "rows, test rows included: it belongs to the question.",
         disabled=now.follow_up is not None,  # that question has two answers already
         on_change=lambda: session.choose(
-            replace(session.current(), two_classes=st.session_state[key])
+            replace(session.current(), two_classes=st.session_state[key], outcome=None)
         ),
     )
+
+
+def outcome(dataset: Dataset) -> None:
+    """Which of two classes is the event, once the table can be learned from."""
+    with suppress(SmpcoreError):  # said above
+        context = session.resolved()
+        if not session.get().draft and len(context.labels) == 2:
+            outcome_picker(st.columns([1, 2])[0], context)
 
 
 def roles(dataset: Dataset) -> None:

@@ -216,6 +216,7 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
 def _columns(dataset: Dataset, division: Split) -> None:
     if dataset.matrices:
         roles.task(dataset)
+        roles.outcome(dataset)
         used_by_models(dataset)
         return
     uploads.reading_settings(dataset)
@@ -227,6 +228,7 @@ def _columns(dataset: Dataset, division: Split) -> None:
             'rows belong together (a patient, a machine) gets the role "group".',
         )
     roles.task(dataset)
+    roles.outcome(dataset)
     roles.features_of_series(dataset, division)
     time_to_event.section(dataset)
     roles.roles(dataset)

@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
+from pages.state.choice import NO_QUESTION
 from pages.ui.elements import problems_shown
 from pages.ui.text import message, short_label
 from smpcore import Dataset, SmpcoreError
@@ -162,7 +163,10 @@ def _choose(question: FollowUp | None) -> None:
     choice = session.current()
     if choice.follow_up == question:
         return
-    asked = replace(choice, follow_up=question, two_classes=False, forbidden=())
+    asked = replace(choice, **NO_QUESTION, forbidden=())
+    if question and choice.follow_up:  # another time: the answers are the same
+        asked = replace(asked, outcome=choice.outcome)
+    asked = replace(asked, follow_up=question)
     try:
         session.choose_data(asked)
     except SmpcoreError as error:

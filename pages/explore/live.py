@@ -376,6 +376,8 @@ def _fitted(
     elif dragging:
         estimator = _canonical_if_quick(context, live) if kind == "set" else None
         estimator = estimator or preview(context, context.problem(), live.state)
+    if estimator and len(context.labels) == 2:
+        estimator = context.of_outcome(estimator)
     return estimator, data, job, canonical
 
 

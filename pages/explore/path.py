@@ -65,6 +65,7 @@ def path_points(
     def paint(index: int) -> dict[str, Any]:
         value = float(places[index])
         fitted = cache.path_point(data, method.key, off_path, value)
+        fitted = context.of_outcome(fitted)
         painted = picture(fitted, scene, data, message.assignments)
         of_path = {"knot": index, "value": value, "chain": name}
         return painted | of_path | {"canonical": False, "ms": 0.0}
@@ -191,8 +192,9 @@ def _step(context: Context, states: States, index: int) -> tuple[Any, dict[str, 
     state, estimator = states.at(index), states.estimator
     before = states.at(index - 1) if index else None
     at_step = estimator if is_last else estimator.at_step(state)
-    if not states.is_printed:  # a threshold is set for our model
-        at_step = context.with_threshold(at_step)
+    # A threshold is set for our model.
+    of = context.of_outcome if states.is_printed else context.with_threshold
+    at_step = of(at_step)
     name, sentence = f"Step {state.number}", state.sentence(before)
     if states.is_printed:
         name = f"As printed, {name.lower()}"

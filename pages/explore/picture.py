@@ -307,7 +307,8 @@ def _speakers(model: PrototypeModel) -> tuple[list[str], np.ndarray | None, str]
     names = [f"Prototype {j + 1} (class {classes[k]})" for j, k in numbered]
     note = "largest contribution of each to the score of its class"
     if model.n_outputs == 2:
-        note = f"right: class {classes[1]}; left: class {classes[0]}"
+        outcome, other = classes[model.outcome], classes[1 - model.outcome]
+        note = f"right: class {outcome}; left: class {other}"
     return names, model.prototype_labels, note
 
 

@@ -218,6 +218,7 @@ def _use(
         forbidden=(),
         two_classes=experiment.data[data].two_classes,
         follow_up=None,
+        outcome="",  # as the paper: a method's own class has the prototypes
     )
     session.choose_data(choice)
 

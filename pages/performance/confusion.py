@@ -14,6 +14,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import table
+from pages.ui.outcome import outcome_picker
 from pages.ui.readouts import percent
 from pages.ui.text import define, short_label
 from smpcore.datasets import plain_number, plural
@@ -65,27 +66,26 @@ class Matrix:
         return places[np.argsort(distance, kind="stable")]
 
 
-def of_two_classes(rows: EvaluatedRows, positive: int) -> Matrix:
-    """The matrix at the threshold that is tried; the positive class is first."""
-    point, sign = operating_point.current(rows), 1 if positive else -1
-    margin, threshold = sign * rows.margin, sign * point.threshold
-    said = np.where(margin > threshold, 0, 1)
+def of_two_classes(rows: EvaluatedRows) -> Matrix:
+    """The matrix at the threshold that is tried; the outcome is first."""
+    point, margin, outcome = operating_point.current(rows), rows.margin, rows.outcome
+    said = np.where(margin > point.threshold, 0, 1)
     if point.band:
-        said[np.abs(margin - threshold) <= point.band] = 2
-    names = [rows.names[positive], rows.names[1 - positive]]
-    return Matrix(_against_rest(rows, positive), said, names, margin, threshold)
+        said[np.abs(margin - point.threshold) <= point.band] = 2
+    names = [rows.names[outcome], rows.names[1 - outcome]]
+    return Matrix(_against_rest(rows, outcome), said, names, margin, point.threshold)
 
 
-def of_classes(rows: EvaluatedRows, positive: int | None) -> Matrix:
+def of_classes(rows: EvaluatedRows, one: int | None) -> Matrix:
     """The matrix of all classes, or of one against the rest."""
-    if positive is None:
+    if one is None:
         scores = np.sort(rows.scores, axis=1)
         return _largest(rows, scores[:, -1] - scores[:, -2])
-    others = np.delete(rows.scores, positive, axis=1).max(axis=1)
-    said = (rows.answers != positive) * 1
-    names = [rows.names[positive], "all other classes"]
-    margin = rows.scores[:, positive] - others
-    return Matrix(_against_rest(rows, positive), said, names, margin)
+    others = np.delete(rows.scores, one, axis=1).max(axis=1)
+    said = (rows.answers != one) * 1
+    names = [rows.names[one], "all other classes"]
+    margin = rows.scores[:, one] - others
+    return Matrix(_against_rest(rows, one), said, names, margin)
 
 
 def _largest(rows: EvaluatedRows, lead: np.ndarray) -> Matrix:
@@ -103,9 +103,9 @@ def _largest(rows: EvaluatedRows, lead: np.ndarray) -> Matrix:
     return Matrix(place[rows.truth], said, names, lead, other=OTHER_CLASS)
 
 
-def _against_rest(rows: EvaluatedRows, positive: int) -> np.ndarray:
-    """0 of the positive class, 1 of another one, -1 of none of the model's."""
-    return np.where(rows.truth < 0, -1, (rows.truth != positive) * 1)
+def _against_rest(rows: EvaluatedRows, one: int) -> np.ndarray:
+    """0 of one class, 1 of another one, -1 of none of the model's."""
+    return np.where(rows.truth < 0, -1, (rows.truth != one) * 1)
 
 
 def class_table(rows: EvaluatedRows) -> None:
@@ -158,7 +158,7 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
 
 
 def _prevalence(rows: EvaluatedRows, truth: np.ndarray, place: Any) -> float:
-    """Share of the positive class that is asked for; at first that of the rows."""
+    """Share of the outcome that is asked for; at first that of the rows."""
     known = rows.truth >= 0
     share = rate(truth, **rows.dependence(known)).share
     digest, kept = rows.data.dataset.digest, session.get().results
@@ -226,21 +226,21 @@ def section(rows: EvaluatedRows) -> None:
     """Show the matrix with its rates, and the cases of one cell."""
     controls = st.columns([2, 4, 2], vertical_alignment="top")
     if rows.is_binary:
-        positive = operating_point.positive_class(controls[0], rows)
+        outcome_picker(controls[0], rows)
         operating_point.slider(controls[1], rows)
-        matrix = of_two_classes(rows, positive)
+        one, matrix = rows.outcome, of_two_classes(rows)
     else:
         of = controls[0], "Classes", [ALL, *rows.names], "one_class"
         chosen = widget_state.choose_one(*of, format_func=short_label)
-        positive = None if chosen == ALL else rows.names.index(chosen)
-        matrix = of_classes(rows, positive)
+        one = None if chosen == ALL else rows.names.index(chosen)
+        matrix = of_classes(rows, one)
     left, right = st.columns([5, 6])
     with left:
         _draw(rows, matrix)
         if rows.is_binary and not rows.fitted.code_size:
             operating_point.use(rows)
     with right:
-        if positive is None:
+        if one is None:
             class_table(rows)
         else:
             rate_table(rows, matrix, controls[2])
@@ -346,13 +346,8 @@ def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
     said = np.array(rows.names)[rows.answers[inside]]
     if len(matrix.names) == 2 and rows.is_binary:
         said = np.array(matrix.predictions)[matrix.said[inside]]
-    name, margin = "lead", matrix.margin[inside]
-    if rows.is_binary:
-        name = f"margin of {rows.names[rows.rarer_class]}"
-        margin = rows.threshold_sign * rows.margin[inside]
-    elif len(matrix.names) == 2:
-        name = f"margin of {matrix.names[0]}"
-    columns = {"true": rows.y[inside], "predicted": said, name: margin}
+    name = f"margin of {matrix.names[0]}" if len(matrix.names) == 2 else "lead"
+    columns = {"true": rows.y[inside], "predicted": said, name: matrix.margin[inside]}
     doubt = doubts(operating_point.tried_model(rows), rows.X[inside])
     columns |= {"doubt": np.array(doubt)} if any(doubt) else {}
     operating_point.cases(rows, inside, columns)

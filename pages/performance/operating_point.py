@@ -85,7 +85,7 @@ class EvaluatedRows(Context):
 
     @cached_property
     def margin(self) -> np.ndarray:
-        """How much more the second of two classes scores than the first."""
+        """How much more the outcome scores than the other of two classes."""
         return margins(self.fitted, self.X)
 
     @cached_property
@@ -104,8 +104,6 @@ class EvaluatedRows(Context):
         return self.fitted.classes is not None and len(self.fitted.classes) == 2
 
 
-#: Where the commoner class has less than this share, either may be the one to find.
-IN_DOUBT = 0.6
 #: A slider has about so many steps.
 _STEPS = 200
 
@@ -124,48 +122,34 @@ def current(rows: EvaluatedRows) -> OperatingPoint:
     choice = rows.choice
     start = OperatingPoint()
     if rows.operating:
-        start = OperatingPoint(choice.threshold, choice.band, choice.set_by)
-    return session.remembered("operating_point", rows.key, lambda: start)
+        threshold = rows.turned(choice.threshold)
+        start = OperatingPoint(threshold, choice.band, choice.set_by)
+    return session.remembered("operating_point", key_of(rows), lambda: start)
 
 
-def set_current(key: str, point: OperatingPoint) -> None:
+def key_of(context: Context) -> tuple[str, int]:
+    """Which model is tried, and which class its threshold is of."""
+    return context.key, context.outcome
+
+
+def set_current(key: tuple[str, int], point: OperatingPoint) -> None:
     """Try another point for the model of this key."""
     session.get().results["operating_point"] = key, point
 
 
-def positive_class(place: Any, rows: EvaluatedRows) -> int:
-    """Number of the class that is to be detected."""
-    y, model = rows.data.of("train")[1], rows.fitted
-    shares = [float((y == name).mean()) for name in model.classes]
-    rarer = rows.rarer_class
-    of = place, "Positive class", (rarer, 1 - rarer), widget_state.positive_key(rows)
-    positive = widget_state.choose_one(
-        *of,
-        format_func=lambda number: short_label(model.classes[number]),
-        help="The class to detect. Default: the rarer one in the training rows.",
-    )
-    if max(shares) < IN_DOUBT:
-        place.caption(
-            "Both classes are about equally frequent; choose the class to detect."
-        )
-    return positive
-
-
 def slider(place: Any, rows: EvaluatedRows) -> None:
-    """The threshold, on the margin of the rarer class, to be moved by hand."""
+    """The threshold, on the margin of the outcome, to be moved by hand."""
     if rows.fitted.code_size:
         place.caption("Threshold 0: this model has no intercept that could be moved.")
         return
-    sign = rows.threshold_sign
-    threshold = sign * current(rows).threshold
+    threshold = current(rows).threshold
     with place:
         live_slider(
-            "Threshold on the margin of "
-            f"{short_label(rows.fitted.classes[rows.rarer_class])}",
-            _range(sign * rows.margin_in_training, threshold),
-            threshold + 0.0,
-            f"threshold {rows.key}",
-            lambda moved: _move(rows, sign * moved),
+            f"Threshold on the margin of {short_label(rows.names[rows.outcome])}",
+            _range(rows.margin_in_training, threshold),
+            threshold,
+            f"threshold {rows.key} {rows.outcome}",
+            lambda moved: _move(rows, moved),
         )
 
 
@@ -180,13 +164,13 @@ def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
 
 def _move(rows: EvaluatedRows, threshold: float) -> None:
     words = f"Threshold: set by hand, on the {rows.title}."
-    set_current(rows.key, replace(current(rows), threshold=threshold, words=words))
+    set_current(key_of(rows), replace(current(rows), threshold=threshold, words=words))
     widget_state.set_value("way", "set by hand")
 
 
 def use(rows: EvaluatedRows) -> None:
     """Buttons that set the point for every page, and that take it back."""
-    args = (rows.key,)
+    args = (key_of(rows),)
     with st.container(horizontal=True):
         set_now = {"key": "use_operating", "on_click": _set, "args": args}
         if st.button("Use on every page", **set_now):
@@ -194,8 +178,8 @@ def use(rows: EvaluatedRows) -> None:
         st.button("As fitted", key="as_fitted", on_click=_reset, args=args)
     now, point = session.resolved(), current(rows)
     words = f"Used on every page: {now.operating or 'as fitted'}."
-    used = (now.choice.threshold, now.choice.band) if now.operating else (0.0, 0.0)
-    if (point.threshold, point.band) != used:
+    used = now.choice if now.operating else OperatingPoint()
+    if (now.turned(point.threshold), point.band) != (used.threshold, used.band):
         words += " What is set above is tried on this page only."
     message(st.caption, words, help=define("Threshold"))
     session.show_address(now.choice)
@@ -207,16 +191,17 @@ def tried_model(rows: EvaluatedRows) -> PrototypeModel:
     return at_threshold(model, current(rows).threshold) if rows.is_binary else model
 
 
-def _set(key: str) -> None:
+def _set(key: tuple[str, int]) -> None:
     """Set the point for the model of this key, unless another was chosen since."""
     context = resolve(session.get().choice)  # a callback cannot run the page anew
     known, point = session.get().results.get("operating_point", ("", None))
-    if context.key == known == key:
-        moved = {"threshold": point.threshold, "band": point.band, "set_for": key}
-        session.choose(replace(context.choice, **moved, set_by=point.words))
+    if key_of(context) == known == key:
+        moved = {"threshold": context.turned(point.threshold), "band": point.band}
+        moved |= {"set_for": context.key, "set_by": point.words}
+        session.choose(replace(context.choice, **moved))
 
 
-def _reset(key: str) -> None:
+def _reset(key: tuple[str, int]) -> None:
     """Try the model as it was fitted; every page goes on as before."""
     set_current(key, OperatingPoint())
     widget_state.set_value("way", "set by hand")

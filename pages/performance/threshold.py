@@ -15,6 +15,7 @@ from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import session, widget_state
 from pages.ui import readouts
 from pages.ui.elements import problems_shown, table
+from pages.ui.outcome import outcome_picker
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number, plural
@@ -70,15 +71,15 @@ def probabilities(rows: EvaluatedRows) -> None:
 
 def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """Measures of a classifier's probabilities, and their curves."""
-    positive, subject = 1, "that the most probable class is right"
+    subject = "that the most probable class is right"
     if rows.is_binary:
-        positive = operating_point.positive_class(st.columns([1, 3])[0], rows)
-        subject = f"of {short_label(model.classes[positive])}"
+        outcome_picker(st.columns([1, 3])[0], rows)
+        subject = f"of {short_label(rows.names[rows.outcome])}"
     known = rows.truth >= 0
     truth, of_rows = rows.truth[known], rows.dependence(known)
     tables, lines = {}, []
     for name, shares in _compared(rows, model).items():
-        checked = evaluation.event(shares[known], truth, positive)
+        checked = evaluation.event(shares[known], truth, rows.outcome)
         tables[name] = evaluation.reliability(*checked, **of_rows)
         score, low, high = evaluation.brier_score(shares[known], truth, **of_rows)
         line = {"probabilities": name, "Brier score": score}
@@ -90,7 +91,8 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     drawn = [("Reliability plot", figures.reliability(tables, subject), "Calibration")]
     tables = {f"Reliability, {name}": lines for name, lines in tables.items()}
     if rows.is_binary:
-        checked = evaluation.event(model.probabilities(rows.X)[known], truth, positive)
+        shares = model.probabilities(rows.X)[known]
+        checked = evaluation.event(shares, truth, rows.outcome)
         curve = tables["Decision curve"] = evaluation.decision_curve(
             *checked, **of_rows
         )
@@ -152,13 +154,12 @@ def section(rows: EvaluatedRows) -> None:
 
 def _curves(rows: EvaluatedRows) -> None:
     columns = st.columns([2, 2, 3, 2])
-    positive = operating_point.positive_class(columns[0], rows)
-    sign = 1 if positive else -1
-    known = rows.truth >= 0
-    margin, of_rows = sign * rows.margin[known], rows.dependence(known)
-    truth, weights = rows.truth[known] == positive, of_rows["weights"]
+    outcome_picker(columns[0], rows)
+    known, outcome = rows.truth >= 0, rows.outcome
+    margin, of_rows = rows.margin[known], rows.dependence(known)
+    truth, weights = rows.truth[known] == outcome, of_rows["weights"]
     points = evaluation.operating_points(margin, truth, weights)
-    rule, way = _rule(columns[1:3], rows, positive)
+    rule, way = _rule(columns[1:3], rows)
     wanted = columns[3].number_input(
         "Maximum error rate, %",
         0.0,
@@ -168,26 +169,25 @@ def _curves(rows: EvaluatedRows) -> None:
         help=define("Reject band"),
     )
     session.get().results["wanted_error"] = rows.key, wanted
-    threshold = sign * operating_point.current(rows).threshold + 0.0  # no -0
+    threshold = operating_point.current(rows).threshold
     band, n_scored = 0.0, 0
     if rule is not None or wanted < 100:
         scores = readouts.training_scores(rows)
         if scores is None:
             return
-        lead = scores[:, positive] - scores[:, 1 - positive]
-        truths = rows.data.of("train")[1] == rows.fitted.classes[positive]
+        lead = scores[:, outcome] - scores[:, 1 - outcome]
+        truths = rows.data.of("train")[1] == rows.fitted.classes[outcome]
         of_rule = rule or (lambda _: threshold)
         of_train, n_scored = rows.data.weights("train"), int(np.isfinite(lead).sum())
         threshold, band = _chosen(lead, truths, of_train, of_rule, wanted / 100)
-    words = _chosen_by(rows.names[positive], way, wanted, n_scored)
-    point = OperatingPoint(sign * threshold, band, words)
-    operating_point.set_current(rows.key, point)
+    words = _chosen_by(rows.names[outcome], way, wanted, n_scored)
+    point = OperatingPoint(threshold, band, words)
+    operating_point.set_current(operating_point.key_of(rows), point)
     _rates(rows, margin, truth, (threshold, band), of_rows)
     st.caption(_source(n_scored, rows, rule is not None))
     curve = evaluation.reject_curve(margin, truth, threshold, weights)
     area = area_in_words(margin, truth, **of_rows)
-    points["threshold"] *= (turned := sign * rows.threshold_sign)  # as they are shown
-    drawn = _figures(points, curve, (turned * threshold, band), area)
+    drawn = _figures(points, curve, (threshold, band), area)
     subject = f" on {len(truth)} {rows.title}{_INSIDE * bool(band)}"
     _side_by_side(drawn, subject, {"Thresholds": points, "Reject bands": curve})
     operating_point.use(rows)
@@ -234,7 +234,7 @@ def area_in_words(
 
 
 def _rule(
-    columns: Any, rows: EvaluatedRows, positive: int
+    columns: Any, rows: EvaluatedRows
 ) -> tuple[Callable[[pd.DataFrame], float] | None, str]:
     """How the controls choose a threshold of `operating_points`, also in words.
 
@@ -319,9 +319,9 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
     )
 
 
-def _chosen_by(positive: str, way: str, error: float, n_scored: int) -> str:
+def _chosen_by(outcome: str, way: str, error: float, n_scored: int) -> str:
     """How threshold and band were chosen, for the report."""
-    words = f"Positive class {positive}. Threshold: {way}."
+    words = f"Outcome {outcome}. Threshold: {way}."
     if error < 100:
         words += f" Band: the narrowest that leaves at most {error:g} % errors."
     if n_scored:

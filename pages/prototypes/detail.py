@@ -176,10 +176,10 @@ def gallery(context: ModelContext) -> None:
 def _leads(context: ModelContext) -> None:
     """How the final score is spread in each class."""
     model, (X, codes) = context.model, context.rows
-    lead = score_leads(model, X, codes, context.positive)
+    lead = score_leads(model, X, codes)
     title = "lead of the true class"
     if model.n_outputs == 2:
-        names = context.outputs[:: 1 if context.positive else -1]
+        names = context.outputs[:: 1 if context.outcome else -1]
         title = f"score of {names[1]} minus score of {names[0]}"
     figure = figures.densities(
         lead, codes, model.classes, title, [(0.0, "decision boundary")]

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import session, widget_state
+from pages.state import session
 from pages.state.context import Context
 from pages.state.state_file import WORD
 from pages.ui import readouts
@@ -178,14 +178,11 @@ class ModelContext(Context):
         Every note of the visit: key of a model -> prototype -> name and note.
     subgroup_column : str
         The column that was chosen last on Performance; empty if none was.
-    positive : int
-        Of two classes the number of the one to detect.
     """
 
     model: PrototypeModel
     written: Mapping[tuple, Mapping[int, Note]]
     subgroup_column: str
-    positive: int
 
     @cached_property
     def notes_key(self) -> tuple:
@@ -317,5 +314,4 @@ def with_model(context: Context, model: PrototypeModel) -> ModelContext:
     visit, key = session.get(), "subgroup_column"
     column = visit.widget_texts.get(key, visit.defaults.get(key, ""))
     of_visit = {"written": visit.notes, "subgroup_column": column}
-    of_visit["positive"] = widget_state.positive_class(context)
     return context.extended(ModelContext, model=model, **of_visit)

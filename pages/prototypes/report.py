@@ -41,8 +41,8 @@ def _threshold(context: ModelContext) -> Section | None:
     classes = context.model.classes
     if classes is None or len(classes) != 2:
         return None
-    higher = "the higher one" if context.positive else "not the lower one"
-    words = f"As fitted: {classes[context.positive]} is predicted where its score is "
+    higher = "the higher one" if context.outcome else "not the lower one"
+    words = f"As fitted: {classes[context.outcome]} is predicted where its score is "
     words += f"{higher}. "
     words += "There is no band of answers that are not sure."
     if context.operating:
@@ -93,7 +93,7 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
-        calibration_section(model, rows_of_parts(context, checked), context.positive)
+        calibration_section(model, rows_of_parts(context, checked))
         if calibration is not None
         else None,
         columns_section(data.dataset, preparation, data.split.train, names),
@@ -136,7 +136,7 @@ def html(context: ModelContext, real: bool) -> str:
     model, notes, shown = context.model, context.notes, context.portraits
     hidden = holds_rows(model, real)
     title = f"Prototypes of {context.data.dataset.name}"
-    of = context, model, context.positive, real, title, facts_of(context)
+    of = context, model, real, title, facts_of(context)
     examples = _examples(context) if real else None
     page = explanation_sheet.page(*of, context.names, examples)
     page = replace(
@@ -212,16 +212,16 @@ def rule(context: ModelContext) -> None:
         section = text_rule(context.model, context.texts)
         elements.show_section(section)
         return
-    seen = tuple(context.names), tuple(context.open_parts), context.positive
+    seen = tuple(context.names), tuple(context.open_parts), context.outcome
     key, of = (context.key, context.operating, seen), (context, context.model)
-    make = partial(explanation_sheet.rule, *of, context.positive, context.names)
+    make = partial(explanation_sheet.rule, *of, context.names)
     elements.show_section(session.remembered("rule", key, make))
     numbers = replace(numbers_section(context.model), folded=True)
     elements.show_section(Section("", (numbers,)))
     if context.model.classes is None:
         return
     st.markdown("**Score card**")
-    make = partial(explanation_sheet.card, *of, context.positive)
+    make = partial(explanation_sheet.card, *of)
     try:
         elements.show_section(session.remembered("score_card", key, make))
     except SmpcoreError as problem:

@@ -5,7 +5,7 @@ It knows no data: `context.resolve` finds what follows from it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smpcore import METHODS, list_datasets
@@ -13,7 +13,11 @@ from smpcore.datasets import Dataset, FollowUp, only_compared
 
 BUNDLED = {info.key: info for info in list_datasets()}
 #: What a choice of other data begins with: the question of their own target.
-NO_QUESTION: dict[str, Any] = {"two_classes": False, "follow_up": None}
+NO_QUESTION: dict[str, Any] = {
+    "two_classes": False,
+    "follow_up": None,
+    "outcome": None,
+}
 #: Parameters of a link that begins a lesson, beside those of a choice.
 LESSON_LINK = ("class", "lesson", "step")
 #: In place of a bundled key: the visitor's own table.
@@ -32,6 +36,10 @@ class Choice:
         A number to predict is cut at its mean.
     follow_up : FollowUp or None
         A question of time to event, asked in place of the table's own target.
+    outcome : str or None
+        Of two classes the one that is the event. None: what the table proposes. Empty,
+        as in links of before there was one: the rarer class, and a method's own class
+        with prototypes.
     token, others : str, tuple of str
         Of the visitor's own table that is shown, and of those at hand.
     view : dict
@@ -39,8 +47,9 @@ class Choice:
     opened : dict
         Digest of a table -> how often its test part was opened.
     threshold, band : float
-        Of a model of two classes: the margin of the second class from which on it is
-        the answer, and how near to that the model is not sure.
+        Of a model of two classes: the margin of the second class (whichever is the
+        outcome) from which on it is the answer, and how near to that the model is not
+        sure.
     set_for, set_by : str
         `Context.key` of the only model that has these two; how they were chosen, in
         words, empty where a link or a file brought them.
@@ -50,6 +59,7 @@ class Choice:
     data_values: dict[str, Any] = field(default_factory=dict)
     two_classes: bool = False
     follow_up: FollowUp | None = None
+    outcome: str | None = ""
     token: str = ""
     others: tuple[str, ...] = ()
     forbidden: tuple[str, ...] = ()
@@ -70,6 +80,12 @@ class Choice:
     def user_tables(self) -> tuple[str, ...]:
         """Tokens of the visitor's own tables, the one shown last first."""
         return (self.token, *self.others) if self.token else self.others
+
+    def with_outcome(self, label: str | None) -> Choice:
+        """The choice with this class as the event, which methods take over."""
+        own = {p.name for p in METHODS[self.method].params if p.scale == "class"}
+        values = {name: v for name, v in self.values.items() if name not in own}
+        return replace(self, outcome=label, values=values)
 
     @property
     def source(self) -> tuple[str, str]:

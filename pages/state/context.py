@@ -96,8 +96,9 @@ class Context:
         """The method's parameters, defaults filled in."""
         values = {**self.method.defaults(self.task), **self.choice.values}
         for param in self.params:
-            if param.scale == "class" and values[param.name] is not None:
-                values[param.name] = self._label(values[param.name])
+            if param.scale == "class":
+                named = self.choice.values.get(param.name) or self.choice.outcome
+                values[param.name] = self._label(named) if named else None
             if param.scale == "lists" and values[param.name] is not None:
                 values[param.name] = self._feature_numbers(values[param.name])
         return {**values, **self.method.data_params(self.dataset, values)}
@@ -121,7 +122,8 @@ class Context:
             return ""
         words = ""
         if threshold:
-            words = f"Threshold moved to {self.threshold_in_words(threshold)}"
+            shown = self.threshold_in_words(self.turned(threshold))
+            words = f"Threshold moved to {shown}"
         if band:
             words += (
                 f"{' and n' if words else 'N'}ot sure within {plain_number(band)} of it"
@@ -129,21 +131,37 @@ class Context:
         return words
 
     @cached_property
-    def rarer_class(self) -> int:
-        """Of two classes the one with fewer training rows: thresholds are of it."""
-        of_rows = self.data.dataset.y_encoded[self.data.split.train]
-        return int(2 * of_rows.sum() <= len(of_rows))
+    def labels(self) -> list[str]:
+        """The classes of the training rows, in order, as text; none of a regression."""
+        if self.data.dataset.classes is None:
+            return []
+        return [str(label) for label in np.unique(self.data.of("train")[1])]
 
-    @property
-    def threshold_sign(self) -> int:
-        """Of a threshold as it is shown; a choice has that of the second class."""
-        return 1 if self.rarer_class else -1
+    @cached_property
+    def outcome(self) -> int:
+        """Number of the class that is the event, of two: all that is shown is of it."""
+        if len(self.labels) == 2 and self.choice.outcome in self.labels:
+            return self.labels.index(self.choice.outcome)
+        if len(self.labels) != 2:
+            return 1
+        _, counts = np.unique(self.data.of("train")[1], return_counts=True)
+        return int(counts[1] <= counts[0])
+
+    def turned(self, threshold: float) -> float:
+        """A threshold of the outcome, of one of the second class; and back."""
+        return threshold + 0.0 if self.outcome else 0.0 - threshold  # no -0
 
     def threshold_in_words(self, threshold: float) -> str:
-        """A threshold of the second class as every page shows it, with its class."""
-        name = self.data.dataset.classes[self.rarer_class]
-        shown = plain_number(self.threshold_sign * threshold + 0.0)  # no -0
-        return f"{shown} on the margin of {name}"
+        """A threshold of the outcome as every page shows it, with its class."""
+        name = self.labels[self.outcome]
+        return f"{plain_number(threshold)} on the margin of {name}"
+
+    def of_outcome(self, estimator: Any) -> Any:
+        """The fitted estimator whose model is about the outcome."""
+        model = estimator.model_
+        if len(self.labels) != 2 or model.outcome == self.outcome:
+            return estimator
+        return _with_model(estimator, replace(model, outcome=self.outcome))
 
     @property
     def times_opened(self) -> int:
@@ -203,20 +221,17 @@ class Context:
     def with_threshold(self, estimator: Any) -> Any:
         """The fitted estimator with what is set for its model beside the fit.
 
-        Threshold and band, and the calibration where it is there already.
+        The outcome, threshold and band, and the calibration where it is there already.
         """
+        estimator = self.of_outcome(estimator)
         model = estimator.model_
         calibration = self.training_scores.calibration
         if calibration is not None and estimator.history_.status != fits.STOPPED:
             model = replace(model, calibration=calibration)
         if self.operating and model.classes is not None and len(model.classes) == 2:
-            threshold, band = self.choice.threshold, self.choice.band
-            model = at_threshold(model, threshold, band=band)
-        if model is estimator.model_:
-            return estimator
-        moved = copy.copy(estimator)
-        moved.model_ = model
-        return moved
+            threshold = self.turned(self.choice.threshold)
+            model = at_threshold(model, threshold, band=self.choice.band)
+        return estimator if model is estimator.model_ else _with_model(estimator, model)
 
     def _label(self, text: Any) -> Any:
         """The class that reads like this; None if the data have no such class."""
@@ -304,6 +319,12 @@ class Context:
                 low, high = ranges[param.name]
                 widened[param.name] = min(low, value), max(high, value)
         return widened
+
+
+def _with_model(estimator: Any, model: PrototypeModel) -> Any:
+    changed = copy.copy(estimator)
+    changed.model_ = model
+    return changed
 
 
 def resolve(choice: Choice, drawing: Drawing = None) -> Context:

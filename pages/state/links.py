@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import astuple, replace
 from typing import Any
 
@@ -53,6 +54,7 @@ def write_url(choice: Choice) -> dict[str, str]:
         "data": choice.data,
         "mine": choice.token if choice.data == MINE else "",
         "two": choice.two_classes and "1",
+        "outcome": choice.outcome,
         "within": choice.follow_up and _as_json(astuple(choice.follow_up)),
         "without": choice.forbidden and _as_json(choice.forbidden),
         "method": choice.method if choice.method != start.method else "",
@@ -91,11 +93,32 @@ def read_url(
     wish, opened = _wish(query, notices)
     wish = replace(wish, **tables)
     here, gone = (wish, []) if drawing else with_data_here(wish)
+    with suppress(SmpcoreError):  # of data that cannot be learned from
+        here = _with_detected(here, drawing, read_controls(query))
     choice, left_out = validated(here, drawing)
     if opened and not gone:
         context = resolve(choice, drawing)
         choice = replace(choice, opened={context.table.digest: opened})
     return choice, [*notices, *gone, *left_out]
+
+
+def _with_detected(
+    choice: Choice, drawing: Drawing, controls: Mapping[str, str]
+) -> Choice:
+    """The choice of a link of before the outcome, which has the class to detect.
+
+    It said nothing to methods: their own class with prototypes stays.
+    """
+    numbers = {n: v for n, v in controls.items() if n.startswith("positive ")}
+    if choice.outcome or not numbers:
+        return choice
+    context = resolve(choice, drawing)
+    number = numbers.get(f"positive {context.dataset.digest}", "")
+    if number not in ("0", "1") or len(context.labels) != 2:
+        return choice
+    own = {p.name: context.labels[1] for p in context.params if p.scale == "class"}
+    outcome = context.labels[int(number)]
+    return replace(choice, outcome=outcome, values=own | choice.values)
 
 
 def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
@@ -114,6 +137,7 @@ def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
         data=data,
         token=left.pop("mine", "")[:64] if data == MINE else "",
         two_classes=is_set["two"],
+        outcome=left.pop("outcome", "")[:LONGEST],
         follow_up=asked and FollowUp(*asked),
         forbidden=forbidden or (),
         method=left.pop("method", ""),

@@ -15,7 +15,7 @@ from typing import Any
 from pages.state.choice import BUNDLED, NO_QUESTION, VIEW_KINDS, Choice, view_kinds
 from pages.state.context import ANSWERS, Context, Drawing, resolve
 from smpcore import METHODS, SmpcoreError
-from smpcore.datasets import forbiddable, list_names
+from smpcore.datasets import forbiddable, likely_outcome, list_names
 from smpcore.parameters import Param
 
 LARGEST_SHARES = 0.9
@@ -77,6 +77,7 @@ def _of_the_data(choice: Choice) -> list[str]:
     names |= {f"v.{name}": True for name in flat_view(choice.view)}
     names |= {"two": choice.two_classes, "within": choice.follow_up}
     names |= {"without": choice.forbidden, "open": choice.open_test}
+    names |= {"outcome": choice.outcome}
     names |= {param.name: getattr(choice, param.name) for param in OPERATING}
     return [name for name, value in names.items() if value]
 
@@ -91,7 +92,8 @@ def validated(wish: Choice, drawing: Drawing = None) -> tuple[Choice, list[str]]
     params = BUNDLED[wish.data].params if wish.data in BUNDLED else ()
     values = _cleaned(params, wish.data_values, left_out, "d.")
     context = resolve(replace(wish, data_values=values), drawing)
-    for part in (_parts, _question, _forbidden, _method, _values, _view, _operating):
+    data = _parts, _question, _forbidden, _outcome
+    for part in (*data, _method, _values, _view, _operating):
         choice = replace(context.choice, **part(context, left_out))
         context = replace(context, choice=choice)
     return context.choice, left_out
@@ -140,6 +142,27 @@ def _forbidden(context: Context, left_out: list[str]) -> dict[str, Any]:
         left_out.append(f"Nothing is forbidden: {error}")
         allowed = ()
     return {"forbidden": allowed}
+
+
+def _outcome(context: Context, left_out: list[str]) -> dict[str, Any]:
+    """A class of two; where none was chosen the one that the table proposes."""
+    wanted = context.choice.outcome
+    if wanted == "":
+        return {}
+    with suppress(SmpcoreError):  # what cannot be divided: pages say why
+        proposed = likely_outcome(context.dataset, context.data.split.train)
+        if proposed is None:
+            if wanted:
+                words = "the data have no two classes"
+                left_out.append(f"There is no outcome {wanted!s:.40}: {words}.")
+            return {"outcome": ""}
+        if wanted in context.labels:
+            return {}
+        if wanted:
+            words = f"There is no class {wanted!s:.40}"
+            left_out.append(f"{words}; the outcome is {proposed.label}.")
+        return {"outcome": proposed.label}
+    return {"outcome": ""}
 
 
 def _method(context: Context, left_out: list[str]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from typing import Any
 import streamlit as st
 
 from pages.state import session
-from pages.state.context import Context
 
 
 def choose_one(
@@ -52,20 +51,6 @@ def for_multiselect(
 
     names = _remember(key, default, read, ",".join)
     return {"key": key, "default": [name for name in names if name in options]}
-
-
-def positive_key(context: Context) -> str:
-    """Key of the control for the class to detect; its options are class numbers."""
-    return f"positive {context.data.dataset.digest}"
-
-
-def positive_class(context: Context) -> int:
-    """Of two classes the one to detect: chosen on Performance, else the rarer one."""
-    classes = context.data.dataset.classes
-    if classes is None or len(classes) != 2:
-        return 1
-    chosen = session.get().widget_texts.get(positive_key(context))
-    return int(chosen) if chosen in ("0", "1") else context.rarer_class
 
 
 def set_value(key: str, value: Any) -> None:

@@ -65,6 +65,8 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         view = with_view(choice.view, {inner: param.clean(value)})
         return replace(choice, view=view)
     param = _named(resolve(choice).params, name)
+    if param.scale == "class":
+        return choice.with_outcome(param.clean(value))
     return replace(choice, values={**choice.values, name: param.clean(value)})
 
 
@@ -109,7 +111,10 @@ def live_controls(
     for param, row in zip(context.params, of_method, strict=True):
         low, high = bounds.get(param.name, (param.low, param.high))
         value = values[param.name]
-        if param.scale in ("class", "lists"):
+        if param.scale == "class":
+            last = row["options"][-1]["value"] if row["options"] else ""
+            value = last if value is None else str(value)
+        elif param.scale == "lists":
             chosen = context.choice.values.get(param.name)
             value = "" if value is None else as_text(chosen)
         elif value is None and param.scale not in ("choice", "flag"):
@@ -155,7 +160,7 @@ def _method_rows(context: Context) -> list[dict[str, Any]]:
     for param in context.params:
         name, (fewest, most) = param.name, param.n_classes
         if param.scale == "class":
-            options = (("", "the last one"), *((label, label) for label in labels))
+            options = tuple((label, label) for label in labels)
             param = replace(param, scale="choice", options=options)
         unpicked = param.scale == "lists" and context.values[name] is None
         if param.scale == "lists":

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import widget_state
 from pages.state.context import Context
 from pages.ui.elements import download, problems_shown
 from pages.ui.readouts import TITLES
@@ -138,8 +137,7 @@ def offer(
             if not chosen:
                 st.caption(words)
                 return
-            positive = widget_state.positive_class(context)
-            make = partial(_sheet, context, model, positive, rows, chosen, real, names)
+            make = partial(_sheet, context, model, rows, chosen, real, names)
             label = f"Download the sheet of {plural(len(chosen), 'row')}"
             download(label, make, "cases.html", key=f"{key}_cases_file")
             st.caption(f"{words} {contents(context, model, real, what)}")
@@ -169,7 +167,6 @@ def contents(context: Context, model: PrototypeModel, real: bool, what: str) -> 
 def page(
     context: Context,
     model: PrototypeModel,
-    positive: int,
     real: bool,
     title: str,
     facts: Mapping[str, str],
@@ -178,15 +175,13 @@ def page(
 ) -> Page:
     """What every sheet has: the rule, the score card, the model to try on raw rows."""
     if holds_rows(model, real):
-        in_words = explain.Section(
-            "Decision rule", explain.rule_in_words(model, positive)
-        )
+        in_words = explain.Section("Decision rule", explain.rule_in_words(model))
         return Page(title, facts, calculator=_HIDDEN, sections=[in_words])
     points, data = None, context.data
     calculator = Calculator(data.preparation, rows, names, data.dataset.target)
     with suppress(SmpcoreError):
-        points = card(context, model, positive)
-    sections = [rule(context, model, positive, names)]
+        points = card(context, model)
+    sections = [rule(context, model, names)]
     return Page(title, facts, card=points, calculator=calculator, sections=sections)
 
 
@@ -199,18 +194,18 @@ def numbers(model: PrototypeModel, real: bool) -> explain.Section:
 
 
 def rule(
-    context: Context, model: PrototypeModel, positive: int, names: Sequence[str]
+    context: Context, model: PrototypeModel, names: Sequence[str]
 ) -> explain.Section:
     """The rule of a model beside its training rows."""
     X, _ = context.data.of("train")
-    return explain.rule_section(model, context.data.preparation, X, names, positive)
+    return explain.rule_section(model, context.data.preparation, X, names)
 
 
-def card(context: Context, model: PrototypeModel, positive: int) -> explain.Section:
+def card(context: Context, model: PrototypeModel) -> explain.Section:
     """The rule as points to add by hand, or an error that says why there are none."""
     X, _ = context.data.of("train")
     parts = rows_of_parts(context, context.open_parts)
-    return explain.card_section(model, context.data.preparation, X, parts, positive)
+    return explain.card_section(model, context.data.preparation, X, parts)
 
 
 def rows_of_parts(context: Context, parts: Sequence[str]) -> dict[str, tuple]:
@@ -227,7 +222,6 @@ def holds_rows(model: PrototypeModel, real: bool) -> bool:
 def _sheet(
     context: Context,
     model: PrototypeModel,
-    positive: int,
     rows: Rows,
     chosen: list[int],
     real: bool,
@@ -237,7 +231,7 @@ def _sheet(
     titles = [rows.title(i) for i in chosen]
     frame = rows.frame.iloc[rows.places[chosen]].set_axis(titles)
     about = f"Predictions for {rows.table}"
-    of_page = context, model, positive, real, about, _facts(context, model)
+    of_page = context, model, real, about, _facts(context, model)
     sheet = page(*of_page, names, frame)
     cases = [rows.explained(of, i) for i in chosen]
     sections = [*sheet.sections, numbers(model, real)]

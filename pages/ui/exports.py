@@ -171,13 +171,21 @@ def _provenance(context: Context, estimator: Any) -> dict[str, Any]:
         "parameters": context.values,
         "objective": float(estimator.objective_),
         "operating_point": {
-            "threshold": choice.threshold if context.operating else 0.0,
+            **_outcome(estimator.model_),
+            "threshold": context.turned(choice.threshold) if context.operating else 0.0,
             "not_sure_within": choice.band if context.operating else 0.0,
         },
         "accuracy": accuracy,
         "test_set_opened": context.times_opened,
         "versions": {name: version(name) for name in VERSIONS},
     }
+
+
+def _outcome(model: PrototypeModel) -> dict[str, str]:
+    """Which class a threshold is of."""
+    return (
+        {"outcome": str(model.classes[model.outcome])} if model.n_outputs == 2 else {}
+    )
 
 
 def measured(scores: Scores | RegressionScores, data: cache.Parts) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -201,6 +202,8 @@ class Dataset:
         What the target asks about time to event: see `event_within`.
     matrices : tuple of Matrix
         Features are similarities to each row, matrix beside matrix: `make_matrices`.
+    outcome : str
+        Of two classes the one that is the event, as text; empty: nobody has said.
     """
 
     name: str
@@ -222,6 +225,7 @@ class Dataset:
     origin: Origin | None = None
     follow_up: FollowUp | None = None
     matrices: tuple[Matrix, ...] = ()
+    outcome: str = ""
 
     def __post_init__(self):
         names = list(self.frame)
@@ -244,6 +248,11 @@ class Dataset:
         put(forbidden=tuple(n for n in self.forbidden if self.roles.get(n) == "ignore"))
         if np.prod(self.sample_shape or (0,)) != len(self.sample_columns):
             put(sample_shape=(len(self.sample_columns),))
+        if self.outcome and self.outcome_code is None:
+            raise DatasetError(
+                f"outcome={shown(self.outcome)} should be one of two classes of "
+                f"{shown(self.target)}, as text."
+            )
 
     def __repr__(self) -> str:
         return (
@@ -357,6 +366,13 @@ class Dataset:
         """Labels in ascending order, (n_classes,); None for regression."""
         return None if self.task == "regression" else self._coded[1]
 
+    @property
+    def outcome_code(self) -> int | None:
+        """Number of the class that is the event, of two; None: nobody has said."""
+        labels = [] if self.classes is None else [str(label) for label in self.classes]
+        is_one = len(labels) == 2 and self.outcome in labels
+        return labels.index(self.outcome) if is_one else None
+
     @cached_property
     def _coded(self) -> tuple[np.ndarray, np.ndarray]:
         """Both; labels so long that an array of them would not fit are refused."""
@@ -458,7 +474,13 @@ class Dataset:
         same = new_roles[self.target] == "target" and self.target not in kinds
         task = task or (self.task if same else None)
         applied = apply_roles(origin, new_roles, new_kinds, task, steps)
-        return replace(self, **applied, follow_up=self.follow_up if same else None)
+        follow_up = self.follow_up if same else None
+        changed = replace(self, **applied, follow_up=follow_up, outcome="")
+        if not self.outcome:
+            return changed
+        with suppress(DatasetError):  # it may be none of the classes any more
+            return replace(changed, outcome=self.outcome)
+        return changed
 
     @property
     def _origin(self) -> Origin:
@@ -503,6 +525,7 @@ class Dataset:
             task="classification",
             notices=(*self.notices, notice),
             origin=None,
+            outcome="P",
         )
 
     def with_test(self, frame: pd.DataFrame, notices: tuple[str, ...] = ()) -> Dataset:

@@ -102,7 +102,7 @@ def with_events(dataset: Dataset) -> Dataset:
     frame, (_, events) = dataset.frame, dataset.follow_up.read(dataset.frame)
     labels = pd.Series(np.where(events, "event", "censored"), dtype="str")
     frame = frame.assign(**{dataset.target: labels})
-    return replace(dataset, frame=frame, follow_up=None)
+    return replace(dataset, frame=frame, follow_up=None, outcome="")
 
 
 #: An event column has at most so many different values.
@@ -271,7 +271,7 @@ def _words(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", " ", name.lower()).strip()
 
 
-#: Labels of the two answers: the second one is the positive class.
+#: Labels of the two answers: the second one is the outcome.
 NO, YES = "no", "yes"
 
 
@@ -342,6 +342,7 @@ def event_within(
         notices=tuple(notices),
         origin=None,
         follow_up=question,
+        outcome=YES,
     )
 
 

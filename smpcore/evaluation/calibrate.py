@@ -316,9 +316,9 @@ THRESHOLDS = np.arange(1, 100) / 100
 
 
 def event(
-    probabilities: np.ndarray, y_encoded: np.ndarray, positive: int = 1
+    probabilities: np.ndarray, y_encoded: np.ndarray, outcome: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    """What a probability is checked against: of two classes that a row is positive.
+    """What a probability is checked against: of two classes that a row is of one.
 
     Of more classes, that the most probable class is right (Guo et al., ICML 2017).
 
@@ -328,8 +328,8 @@ def event(
         Probability of each class.
     y_encoded : ndarray of int, shape (n_samples,)
         Class number of each row.
-    positive : {0, 1}
-        Number of the positive class, of two.
+    outcome : {0, 1}
+        Number of the class that is the event, of two.
 
     Returns
     -------
@@ -337,7 +337,7 @@ def event(
     truth : ndarray of bool, shape (n_samples,)
     """
     if probabilities.shape[1] == 2:
-        return probabilities[:, positive], y_encoded == positive
+        return probabilities[:, outcome], y_encoded == outcome
     return probabilities.max(axis=1), probabilities.argmax(axis=1) == y_encoded
 
 
@@ -407,7 +407,7 @@ def brier_score(
 ) -> tuple[float, float, float]:
     """Mean squared error of probabilities, as scikit-learn's ``brier_score_loss``.
 
-    Of two classes that of the positive class, from 0 to 1; of more the sum over all
+    Of two classes that of the outcome, from 0 to 1; of more the sum over all
     classes, from 0 to 2.
 
     Parameters
@@ -448,7 +448,7 @@ def decision_curve(
     Parameters
     ----------
     probability : ndarray of shape (n_samples,)
-        Probability of the positive class.
+        Probability of the outcome.
     truth : ndarray of bool, shape (n_samples,)
         Whether each row is positive.
     clusters, weights : ndarray of shape (n_samples,), optional

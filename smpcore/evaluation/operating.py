@@ -1,7 +1,7 @@
 """Where a binary model says yes: its threshold, and the band in which it is not sure.
 
-The *margin* of a row is the score of the positive class minus that of the other one,
-less the model's `tie` where the positive class is the second, more where it is the
+The *margin* of a row is the score of the model's outcome minus that of the other class,
+less the model's `tie` where the outcome is the second class, more where it is the
 first; a model says yes above its threshold, which is 0 as it was fitted.
 """
 
@@ -19,7 +19,7 @@ from smpcore.model import PrototypeModel
 
 
 def margins(model: PrototypeModel, X: np.ndarray) -> np.ndarray:
-    """How much more the second class scores than the first; above 0: the answer.
+    """How much more the outcome scores than the other class; above 0: the answer.
 
     Parameters
     ----------
@@ -42,7 +42,12 @@ def margins(model: PrototypeModel, X: np.ndarray) -> np.ndarray:
             "A threshold needs a model of two classes; choose such data on Data."
         )
     scores = model.scores(X)
-    return scores[:, 1] - (scores[:, 0] + model.tie)
+    return _direction(model) * (scores[:, 1] - (scores[:, 0] + model.tie))
+
+
+def _direction(model: PrototypeModel) -> int:
+    """Of a margin or a threshold: equal scores are answered by the first class."""
+    return 1 if model.outcome else -1
 
 
 def operating_points(
@@ -53,7 +58,7 @@ def operating_points(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
-        Score of the positive class minus that of the other, from `margins`.
+        Score of the outcome minus that of the other class, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether a row is positive.
     weights : ndarray of shape (n_samples,), optional
@@ -117,7 +122,7 @@ def rates_at(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
-        Score of the positive class minus that of the other, from `margins`.
+        Score of the outcome minus that of the other class, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether each row is positive.
     threshold, band : float
@@ -159,7 +164,7 @@ def roc_area(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
-        Score of the positive class minus that of the other, from `margins`.
+        Score of the outcome minus that of the other class, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether each row is positive.
     clusters, weights : ndarray of shape (n_samples,), optional
@@ -271,7 +276,7 @@ def reject_curve(
     Parameters
     ----------
     margin : ndarray of shape (n_samples,)
-        Score of the positive class minus that of the other, from `margins`.
+        Score of the outcome minus that of the other class, from `margins`.
     truth : ndarray of bool, shape (n_samples,)
         Whether each row is positive.
     threshold : float
@@ -344,7 +349,7 @@ def at_threshold(
     model : PrototypeModel
         Of two classes.
     threshold : float
-        The margin from which on the answer is the second class.
+        The margin from which on the answer is the outcome.
     band : float
         Half the width of the band of margins around it in which the model is not sure.
 
@@ -362,10 +367,10 @@ def at_threshold(
             "This model explains an input by its prototypes and has no intercept, so "
             "its threshold stays at 0; a band is possible."
         )
-    intercept = np.array(model.intercept)
-    intercept[1] -= threshold
+    intercept, shift = np.array(model.intercept), _direction(model) * threshold
+    intercept[1] -= shift
     calibration = model.calibration
     if calibration is not None:
-        calibration = calibration.after_shift(1, threshold)
+        calibration = calibration.after_shift(1, shift)
     moved = {"intercept": intercept, "calibration": calibration}
     return replace(model, band=float(band), **moved)

@@ -44,15 +44,14 @@ _MOST_FEATURES = 8
 _MOST_SENTENCES = 24
 
 
-def rule_in_words(model: PrototypeModel, positive: int = 1) -> list[str]:
+def rule_in_words(model: PrototypeModel) -> list[str]:
     """Say how the model decides.
 
     Parameters
     ----------
     model : PrototypeModel
-        Model whose rule is written.
-    positive : {0, 1}
-        Of two classes with a weighted sum each the one that the rule is about.
+        Model whose rule is written; of two classes with a weighted sum each it is
+        about the outcome.
 
     Returns
     -------
@@ -62,7 +61,7 @@ def rule_in_words(model: PrototypeModel, positive: int = 1) -> list[str]:
         feature is in its training range; their middle is part of the constant.
     """
     if model.is_linear and not model.code_size:
-        sentences = _score_sentences(model, positive)
+        sentences = _score_sentences(model)
     else:
         sentences = _comparison(model)
     hidden = len(sentences) - _MOST_SENTENCES
@@ -73,7 +72,7 @@ def rule_in_words(model: PrototypeModel, positive: int = 1) -> list[str]:
 
 
 def score_sums(
-    model: PrototypeModel, positive: int = 1
+    model: PrototypeModel,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """Weighted sums of features that decide, of a linear model."""
     weights, constants, labels = pieces(model)
@@ -82,13 +81,13 @@ def score_sums(
     sizes = np.bincount(labels, minlength=model.n_outputs)
     if model.n_outputs != 2 or sizes.min() != 1:
         return weights, constants, labels, -1
-    alone = 1 - positive if sizes.max() == 1 else int(sizes.argmin())
+    alone = 1 - model.outcome if sizes.max() == 1 else int(sizes.argmin())
     base = int(np.flatnonzero(labels == alone)[0])
     return weights - weights[base], constants - constants[base], labels, alone
 
 
-def _score_sentences(model: PrototypeModel, positive: int) -> list[str]:
-    weights, constants, labels, alone = score_sums(model, positive)
+def _score_sentences(model: PrototypeModel) -> list[str]:
+    weights, constants, labels, alone = score_sums(model)
     if model.classes is None:
         return [f"The prediction is {_sum(model, weights[0], constants[0])}."]
     names = [str(label) for label in model.classes]
@@ -241,7 +240,6 @@ def rule_section(
     preparation: Preparation,
     X: np.ndarray,
     names: Sequence[str] = (),
-    positive: int = 1,
 ) -> Section:
     """Write a model's rule as sentences, tables of points and a formula.
 
@@ -256,8 +254,6 @@ def rule_section(
         changes the score.
     names : sequence of str
         Of the prototypes; default: their numbers and classes.
-    positive : {0, 1}
-        As for `rule_in_words`.
 
     Returns
     -------
@@ -268,8 +264,8 @@ def rule_section(
         labels = [outputs[k] for k in model.prototype_labels]
         names = [f"Prototype {j + 1}: {label}" for j, label in enumerate(labels)]
     if model.is_linear and not model.code_size:
-        sentences, tables = _linear(model, preparation, X, names, positive)
-        words = rule_in_words(model, positive)
+        sentences, tables = _linear(model, preparation, X, names)
+        words = rule_in_words(model)
         formula = [Section("As a formula", (*words, _FORMULA), True)]
     else:
         sentences, formula = rule_in_words(model), []
@@ -389,10 +385,9 @@ def _linear(
     preparation: Preparation,
     X: np.ndarray,
     prototypes: Sequence[str],
-    positive: int,
 ) -> tuple[list[str], list[Section]]:
     """Sentences, and a table for each score that counts."""
-    weights, constants, labels, alone = score_sums(model, positive)
+    weights, constants, labels, alone = score_sums(model)
     names = _names(model)
     titles = [names[k] for k in labels]
     if model.pooling == "max":

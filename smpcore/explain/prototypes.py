@@ -330,13 +330,13 @@ def prototype_weights(model: PrototypeModel) -> np.ndarray:
     Returns
     -------
     ndarray of shape (n_prototypes,)
-        Of a regression its weight; of two classes its weight for the second minus that
-        for the first; of more classes its largest weight.
+        Of a regression its weight; of two classes its weight for the outcome minus that
+        for the other; of more classes its largest weight.
     """
     if model.classes is None:
         return model.votes[:, 0]
     if model.n_outputs == 2:
-        return model.votes[:, 1] - model.votes[:, 0]
+        return model.votes[:, model.outcome] - model.votes[:, 1 - model.outcome]
     return model.votes.max(axis=1)
 
 
@@ -365,7 +365,7 @@ def heaviest_cases(model: PrototypeModel, most: int) -> tuple[np.ndarray, np.nda
 
 
 def score_leads(
-    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray, positive: int = 1
+    model: PrototypeModel, X: np.ndarray, y_encoded: np.ndarray
 ) -> np.ndarray:
     """Compute by how much the score of a class leads.
 
@@ -377,18 +377,16 @@ def score_leads(
         Inputs that are scored, one per row.
     y_encoded : ndarray of int, shape (n_samples,)
         Class number of each row.
-    positive : {0, 1}
-        Number of the positive class, of two.
 
     Returns
     -------
     ndarray of shape (n_samples,)
-        Of two classes the score of the positive minus that of the other; of more the
+        Of two classes the score of the outcome minus that of the other; of more the
         score of the true class minus the best of the others.
     """
     scores = model.scores(X)
     if model.n_outputs == 2:
-        return scores[:, positive] - scores[:, 1 - positive]
+        return scores[:, model.outcome] - scores[:, 1 - model.outcome]
     rows = np.arange(len(y_encoded))
     true_scores = scores[rows, y_encoded]
     scores[rows, y_encoded] = -np.inf

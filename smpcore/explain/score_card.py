@@ -156,20 +156,19 @@ class _Cut:
 
 
 def score_card(
-    model: PrototypeModel, preparation: Preparation, X: np.ndarray, positive: int = 1
+    model: PrototypeModel, preparation: Preparation, X: np.ndarray
 ) -> ScoreCard:
     """Turn a small linear classifier into a card of points.
 
     Parameters
     ----------
     model : PrototypeModel
-        Linear classifier with at most 3 prototypes and 8 used columns.
+        Linear classifier with at most 3 prototypes and 8 used columns. Of two classes
+        with a weighted sum each the outcome gets the points.
     preparation : Preparation
         It was fitted with.
     X : ndarray of shape (n_samples, n_features), user's units
         Training rows: ranges, points and threshold are chosen on them.
-    positive : {0, 1}
-        Of two classes with a weighted sum each the one that gets the points.
 
     Returns
     -------
@@ -209,7 +208,7 @@ def score_card(
     inputs = [preparation.inputs[i] for i in used]
     # The sizes in their order, up to one that no other can surpass by much.
     X, cards = X[:: -(-len(X) // _MOST_ROWS)], []
-    searches = [_Search(model, inputs, X, n, positive) for n in _RANGES]
+    searches = [_Search(model, inputs, X, n) for n in _RANGES]
     least = max(search.bound for search in searches) - _TOLERATED
     for search, most in itertools.product(searches, _POINTS):
         cards.append(search.card(most))
@@ -224,7 +223,6 @@ def card_section(
     preparation: Preparation,
     X: np.ndarray,
     parts: Mapping[str, tuple[np.ndarray | None, ...]],
-    positive: int = 1,
 ) -> Section:
     """Write a score card with its accuracy beside the model's.
 
@@ -235,14 +233,12 @@ def card_section(
     parts : mapping of str to (ndarray, ndarray, ndarray or None, ndarray or None)
         Title of a part -> inputs, true labels, which rows depend on each other, and
         weights of the rows.
-    positive : {0, 1}
-        As for `score_card`.
 
     Returns
     -------
     Section
     """
-    card, words = score_card(model, preparation, X, positive), [_BY_HAND]
+    card, words = score_card(model, preparation, X), [_BY_HAND]
     words.append(
         f"On {100 * card.agreement:.1f} % of {card.n_rows:,} training rows the card "
         "predicts as the model does; no points for its ranges reach more than "
@@ -276,10 +272,8 @@ class _Search:
         inputs: list[Input],
         X: np.ndarray,
         n_ranges: int,
-        positive: int = 1,
     ) -> None:
-        sums = score_sums(model, positive)
-        weights, self.constants, self.class_of, self.alone = sums
+        weights, self.constants, self.class_of, self.alone = score_sums(model)
         self.classes, self.n_rows = model.classes, len(X)
         self.cuts = tuple(
             _Cut(column, _round_edges(X[:, column.first], n_ranges, column.integer))

@@ -19,6 +19,7 @@ _UNSAVED = {"function", "steps", "phases"}
 _INTEGERS = {"counts"}
 _TUPLES = {"feature_names", "sample_shape"}
 _SCALARS = {"pooling", "kind_of_prototype", "fallback", "code_size", "band", "tie"}
+_SCALARS |= {"outcome"}
 
 
 def write_entries(model: Any, schema: int) -> str:

@@ -84,6 +84,9 @@ class PrototypeModel:
         within `tie` of the largest score.
     calibration : Calibration or None
         How scores become probabilities, or a number an interval; it does not decide.
+    outcome : {0, 1}
+        Number of the class that is the event, of two; what is said of it, and of more
+        of it, is about this one. It does not decide.
     """
 
     center: np.ndarray
@@ -109,6 +112,7 @@ class PrototypeModel:
     band: float = 0.0
     tie: float = 0.0
     calibration: Calibration | None = None
+    outcome: int = 1
 
     def __post_init__(self) -> None:
         parts = vars(self)  # a frozen dataclass: its attributes are set past it
@@ -132,6 +136,12 @@ class PrototypeModel:
     def n_outputs(self) -> int:
         """Classes, or 1 for regression."""
         return len(self.intercept)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Outputs in the order of printed tables: of two classes the outcome first."""
+        order = np.arange(self.n_outputs)
+        return order[::-1] if self.n_outputs == 2 and self.outcome else order
 
     @property
     def prototype_labels(self) -> np.ndarray:
@@ -490,6 +500,8 @@ def _check_parts(model: PrototypeModel) -> None:
         value = getattr(model, name)
         if not (isinstance(value, Real) and 0 <= value < np.inf):
             raise SmpcoreError(f"{name}={value!r} should be a number of at least 0.")
+    if model.outcome not in (0, 1) or isinstance(model.outcome, bool):
+        raise SmpcoreError(f"outcome={model.outcome!r} should be 0 or 1.")
     _check_code(model)
     if model.calibration is not None:
         _check_calibration(model)

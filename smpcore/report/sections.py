@@ -179,24 +179,26 @@ def confusion_section(
             words += " Counts are of rows; shares are weighted for censoring."
         if model.band:
             words += f" {n_unsure} are within the band and counted like all others."
-        blocks += [words, _confusion(model.classes, truth, answers, *of_rows)]
+        blocks += [words, _confusion(model, truth, answers, *of_rows)]
     return Section("Confusion matrix and recall", blocks)
 
 
 def _confusion(
-    classes: np.ndarray,
+    model: PrototypeModel,
     truth: np.ndarray,
     answers: np.ndarray,
     clusters: np.ndarray | None,
     weights: np.ndarray | None = None,
 ) -> list[dict[str, Any]]:
+    classes, order, table = model.classes, model.order, []
     lines = class_lines(truth, answers, classes, clusters, weights)
-    for number, line in enumerate(lines):
+    for number in order:
+        line = lines[number]
         counts = np.bincount(answers[truth == number], minlength=len(classes))
-        pairs = zip(classes, counts, strict=True)
+        pairs = zip(classes[order], counts[order], strict=True)
         cells = {f"predicted {other}": count for other, count in pairs}
-        lines[number] = {"true class": line.pop("class")} | cells | line
-    return lines
+        table.append({"true class": line.pop("class")} | cells | line)
+    return table
 
 
 def class_lines(
@@ -274,13 +276,11 @@ def versions_section(
 Rows = tuple[np.ndarray | None, ...]
 
 
-def calibration_section(
-    model: PrototypeModel, parts: Mapping[str, Rows], positive: int = 1
-) -> Section:
+def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
     """Tell how scores become probabilities, or intervals, and how good these are.
 
     A part is inputs, true labels, which rows depend on each other, and maybe weights;
-    of two classes the probability of the `positive` one is looked at.
+    of two classes the probability of the outcome is looked at.
     """
     if model.classes is None:
         return _intervals(model, parts)
@@ -292,21 +292,26 @@ def calibration_section(
         f"+ offset, with the slope {slope} and these offsets."
         + " Then isotonic regression of each class, and rows are normalised."
         * bool(calibration.curves),
-        _lines({"class": map(str, model.classes), "offset": calibration.offsets}),
+        _lines(
+            {
+                "class": map(str, model.classes[model.order]),
+                "offset": calibration.offsets[model.order],
+            }
+        ),
     ]
     for title, rows in parts.items():
-        blocks += _quality(model, title, rows, positive)
+        blocks += _quality(model, title, rows)
     return Section(READOUTS["probabilities"].label, blocks)
 
 
-def _quality(model: PrototypeModel, title: str, rows: Rows, positive: int) -> list[Any]:
+def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
     """Brier score, calibration error and reliability on the rows of a part."""
     known = class_numbers(rows[1], model.classes) >= 0
     X, y, *of_rows = chosen_rows(known, *rows)
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
     score, low, high = brier_score(shares, truth, *of_rows)
-    table = reliability(*event(shares, truth, positive), *of_rows)
-    subject = f"of {model.classes[positive]}"
+    table = reliability(*event(shares, truth, model.outcome), *of_rows)
+    subject = f"of {model.classes[model.outcome]}"
     if len(model.classes) > 2:
         subject = "that the most probable class is right"
     words = (

@@ -106,16 +106,15 @@ def listed(fit, cases, places, columns):
     ("method", "commoner"), [*((method, False) for method in METHODS), ("smp", True)]
 )
 def test_threshold(method, commoner):
-    """Of the rarer class, or of the other one if it is to be detected."""
+    """Of the rarer class, or of the other one if that is the outcome."""
     fit = oracle.fit(method, "clinic")
     app = section(fit, "Threshold")
     truth, groups = fit.truth("validation"), fit.groups("validation")
-    names, least = sorted(set(fit.y)), rarer(fit)
-    rare = least
+    rare = rarer(fit)
     if commoner:
-        (rare,) = {*names} - {least}
-        box = next(b for b in app.selectbox if str(b.key).startswith("positive"))
-        sound(box.set_value(names.index(rare)).run())
+        (rare,) = {*fit.y} - {rare}
+        box = next(b for b in app.selectbox if b.label == "Outcome")
+        sound(box.set_value(str(rare)).run())
     positive, margin = truth == rare, margins(fit, rare)
     yes = margin > 0
     (text,) = [e.value for e in app.markdown if e.value.startswith("Threshold ")]
@@ -130,7 +129,7 @@ def test_threshold(method, commoner):
     ]
     says(
         text,
-        f"Threshold # on the margin of {least}, band ±#: # of # validation rows are "
+        f"Threshold # on the margin of {rare}, band ±#: # of # validation rows are "
         "predicted, # of them wrong. "
         "Sensitivity: # % (# of #, 95 % interval # to # %). "
         "Specificity: # % (# of #, 95 % interval # to # %).",
@@ -143,8 +142,8 @@ def test_threshold(method, commoner):
     says(text, template, len(yes), area, low, high)
     assert not any("out-of-fold" in c for c in captions(app))  # nothing is chosen
     points, curve = (table.value for table in app.dataframe)
-    for line in points.itertuples():  # thresholds are of the rarer class
-        above = margin > (line.threshold if rare == least else -line.threshold)
+    for line in points.itertuples():
+        above = margin > line.threshold
         assert line.sensitivity == pytest.approx(above[positive].mean())
         assert line.specificity == pytest.approx((~above)[~positive].mean())
         assert line.false_positives == (above & ~positive).sum()

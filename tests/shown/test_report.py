@@ -270,13 +270,15 @@ def test_a_threshold_that_is_set_is_in_the_report():
 
 @pytest.mark.parametrize("positive", [0, 1])
 @pytest.mark.parametrize("data", ["breast_cancer", "clinic"])
-def test_rule_card_and_report_are_about_the_class_to_detect(data, positive):
+def test_rule_card_and_report_are_about_the_outcome(data, positive):
     """Chosen on Performance once; more points mean more of that class."""
     fit = oracle.fit("smallk", data)
     query = link(fit) | {"k": "2", "n_prototypes": "1"}
-    app = calibrated(opened(query, "performance.py", "Probabilities"))
-    box = next(b for b in app.selectbox if str(b.key).startswith("positive"))
-    app = sound(box.set_value(positive).run())
+    app = opened(query, "performance.py")
+    box = next(b for b in app.selectbox if b.label == "Outcome")
+    sound(box.set_value(str(sorted(set(fit.y))[positive])).run())
+    app.segmented_control(key="performance_section").set_value("Probabilities").run()
+    app = calibrated(app)
     measured = next(t.value for t in app.dataframe if "Brier score" in t.value)
     error = measured.set_index("probabilities")["Expected calibration error"]
     context = context_of(app)

@@ -353,7 +353,7 @@ def fitted_state(
 ) -> Fitted:
     """Wrap the prototypes of a state."""
     labels, order = problem.voters
-    model = problem.linear_model(W, labels[order], history)
+    model = problem.linear_model(W, labels[order], history, outcome=problem.outcome)
     return Fitted(
         model,
         state=None,

@@ -261,7 +261,9 @@ def run_as_printed(
         value = saddle.objective(W, saddle.k)
         history = paper_steps.history_at(t, value)
         full = np.r_[np.zeros((1, W.shape[1])), W][order]  # the other class's prototype
-        model = problem.linear_model(full, labels[order], history)
+        model = problem.linear_model(
+            full, labels[order], history, outcome=problem.outcome
+        )
         arrays = {"shares": shares, "S": S, "W": W}
         of_state = t, phase, value, arrays, problem.assignment, model
         printed.append(paper_steps.PrintedStep(*of_state))

@@ -59,6 +59,11 @@ class SMaLLProblem(ClassificationProblem):
         order = np.argsort(labels, kind="stable")
         return labels, order[labels[order] >= 0]
 
+    @property
+    def outcome(self) -> int:
+        """Number of the class with prototypes, of two; as a model has it."""
+        return 1 - int(self.tasks[0].labels[0]) if len(self.classes) == 2 else 1
+
     def ridge(self, lam: float) -> np.ndarray:
         """Ridge of each column, shape (n_columns,)."""
         return np.r_[np.full(self.n_features, lam), np.full(self.n_bias, BIAS_RIDGE)]

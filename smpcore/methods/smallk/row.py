@@ -24,7 +24,7 @@ ROW = Method(
             "int",
             1,
             5,
-            help="Of the positive class (two classes), or of each class (more): an "
+            help="Of the outcome (two classes), or of each class (more): an "
             "input needs to fit one of them.",
         ),
         Param(
@@ -46,9 +46,10 @@ ROW = Method(
         ),
         Param(
             "positive_class",
-            "Positive class",
+            "Outcome",
             "class",
-            help="The class with prototypes; inputs that fit none are of the other.",
+            help="The class with prototypes; inputs that fit none are of the other. "
+            "Every page is about this one.",
             n_classes=(2, 2),
         ),
         *advanced(

@@ -1,5 +1,7 @@
 """Thresholds and bands against scikit-learn and by counting."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import norm
@@ -74,8 +76,9 @@ def test_what_is_refused(wrong, words):
         wrong()
 
 
+@pytest.mark.parametrize("outcome", [0, 1])
 @pytest.mark.parametrize("key", METHODS)
-def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
+def test_a_threshold_is_part_of_the_model_and_of_its_c(key, outcome):
     dataset = load_dataset("breast_cancer")
     parts = split(dataset)
     preparation = prepare(dataset, parts.train)
@@ -84,7 +87,9 @@ def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
         return
     estimator = METHODS[key].estimator(METHODS[key].defaults(), preview=True)
     model = estimator.fit(X[parts.train], dataset.y[parts.train]).model_
-    rows, truth = X[parts.validation], dataset.y_encoded[parts.validation] == 1
+    model = replace(model, outcome=outcome)
+    rows = X[parts.validation]
+    truth = dataset.y_encoded[parts.validation] == outcome
     margin = margins(model, rows)
     points = operating_points(margin, truth)
     threshold = float(points["threshold"].iloc[len(points) // 3])
@@ -93,12 +98,12 @@ def test_a_threshold_is_part_of_the_model_and_of_its_c(key):
             at_threshold(model, threshold)
         return
     moved = at_threshold(model, threshold, band=0.25)
-    yes = moved.classes[1]
+    yes = moved.classes[outcome]
     np.testing.assert_array_equal(moved.predict(rows) == yes, margin > threshold)
     unsure = np.abs(margin - threshold) <= 0.25
     np.testing.assert_array_equal(moved.sure(rows), ~unsure)
     again = PrototypeModel.from_json(moved.to_json())
-    assert again.band == 0.25
+    assert (again.band, again.outcome) == (0.25, outcome)
     np.testing.assert_array_equal(again.predict(rows), moved.predict(rows))
     compiled = compile_model(moved, preparation)
     frame = dataset.frame.iloc[parts.validation]

@@ -1,6 +1,7 @@
 """Printed rules, followed by a program that knows nothing but what is printed."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -299,7 +300,7 @@ def test_points_give_every_answer_beyond_what_is_left_out(
     if of is None or not of[3].is_linear or of[3].code_size:
         return
     preparation, _, X, model = of
-    rule = rule_section(model, preparation, X, (), positive)
+    rule = rule_section(replace(model, outcome=positive), preparation, X)
     sentences, _, parts = blocks_of(rule)
     if any("are left out, which may decide" in s for s in sentences):
         return
@@ -336,7 +337,7 @@ def test_a_formula_gives_every_answer_beyond_what_is_left_out(table, positive):
     method = "supersparse" if table == "houses" else "smallk"
     values = {"similarity": "linear"} if table == "houses" else {"n_prototypes": 1}
     _, _, X, model = fitted(table, method, **values)
-    first = rule_in_words(model, positive)[0]
+    first = rule_in_words(replace(model, outcome=positive))[0]
     text = first.removesuffix(".").removeprefix("The prediction is ")
     border = None
     if model.classes is not None:

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,8 @@ def check(card, preparation, X, model, least):
 def test_a_card_is_added_by_hand(name, k, n_totals, least, positive):
     estimator = SMaLLClassifier(n_prototypes=1, k=k)
     model, preparation, X = fitted(name, estimator)
-    card = score_card(model.model_, preparation, X, positive)
+    about = replace(model.model_, outcome=positive) if n_totals == 1 else model.model_
+    card = score_card(about, preparation, X)
     assert card.points.shape[1] == n_totals
     check(card, preparation, X, model, least)
     frame = card.to_frame()
