@@ -8,18 +8,97 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from smpcore.datasets.display_names import plain_number
 
-__all__ = ["CHIP", "COVERAGE", "READOUTS", "Readout"]
+__all__ = ["CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Shown"]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
 CHIP = "ATmega328P"
 #: Share of the rows that a prediction interval covers.
 COVERAGE = 0.9
+
+
+class Estimate(NamedTuple):
+    """A number, the ends of its 95 % interval, and whose method has computed these.
+
+    Attributes
+    ----------
+    value, low, high : float
+        NaN where there is none.
+    method : str
+        As in "Wilson's"; empty where nothing was computed.
+    """
+
+    value: float
+    low: float = float("nan")
+    high: float = float("nan")
+    method: str = ""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A number as every page and file shows it.
+
+    Parameters
+    ----------
+    label : str
+        Its name, above or beside the number.
+    estimate : Estimate
+        A share from 0 to 1 where the unit is per cent.
+    rows : str
+        What it is of, in words.
+    unit : {"%", ""}
+        Per cent, or a plain number with three decimals.
+    absent : str
+        What stands in place of the number where there is none.
+    """
+
+    label: str
+    estimate: Estimate
+    rows: str = ""
+    unit: Literal["%", ""] = "%"
+    absent: str = ""
+
+    @property
+    def text(self) -> str:
+        """The number."""
+        value = self.estimate.value
+        if not np.isfinite(value):
+            return self.absent
+        return f"{100 * value:.1f} %" if self.unit else f"{value:.3f}"
+
+    @property
+    def interval(self) -> str:
+        """Both ends; empty where nothing was computed."""
+        _, low, high, method = self.estimate
+        if not method:
+            return ""
+        if self.unit:
+            return f"{100 * low:.1f}–{100 * high:.1f} %"
+        return f"{low:.3f}–{high:.3f}"
+
+    @property
+    def line(self) -> dict[str, str]:
+        """Its line in a table."""
+        return {
+            "measure": self.label,
+            "value": self.text,
+            "95 % interval": self.interval,
+            "interval by": self.estimate.method,
+            "rows": self.rows,
+        }
+
+    @property
+    def in_words(self) -> str:
+        """All of it, within a sentence."""
+        if not self.interval:
+            return f"{self.label} {self.text}"
+        interval = f"95 % interval {self.interval}, {self.estimate.method}"
+        return f"{self.label} {self.text} ({interval})"
 
 
 @dataclass(frozen=True)

@@ -395,7 +395,6 @@ _PLACES = {
     ("ui/outcome.py", "of is None"): "an estimator's own default",
     ("performance/confusion.py", "matrix.names[0]"): "the outcome is first",
     ("performance/confusion.py", "matrix.truth == 0"): "the outcome is first",
-    ("performance/confusion.py", "matrix.truth == 1 - answer"): "either answer",
     ("prototypes/detail.py", "score of {names[1]}"): "the outcome is last",
     ("evaluation/operating.py", "_direction(model)"): "here it is turned, once",
     **{

@@ -282,4 +282,4 @@ def test_rows_of_a_class_that_comes_late_count_the_same_in_each_section():
     assert f"Without {(label[120:160] == 'c').sum()} rows of classes" in said(app)
     area = _tables(app)[1].set_index("measure").loc["AUC", "value"]
     app.segmented_control(key="performance_section").set_value("Threshold").run()
-    assert f"AUC {area}, " in said(sound(app))
+    assert f"AUC {area} (95 % interval" in said(sound(app))

@@ -18,20 +18,14 @@ from pages.ui.outcome import outcome_picker
 from pages.ui.readouts import percent
 from pages.ui.text import define, short_label
 from smpcore.datasets import plain_number, plural
-from smpcore.evaluation import (
-    predictive_value,
-    rate,
-    roc_area,
-)
+from smpcore.evaluation import WILSON, rate, two_class_measures
 from smpcore.explain import doubts
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, Shown
 from smpcore.report import class_lines
 
 #: Of more classes those with the most wrong answers are shown.
 MOST_CLASSES = 30
 OTHER_CLASS = "another class"
-#: A measure, its value, its interval and the rows that it is of.
-Entry = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,46 +107,26 @@ def class_table(rows: EvaluatedRows) -> None:
     classes = rows.fitted.classes
     table(class_lines(rows.truth, rows.answers, classes, **rows.dependence()))
     hits = rate(rows.truth == rows.answers, **rows.dependence())
+    shown = Shown(READOUTS["accuracy"].label, hits.estimate)
     st.caption(
-        f"Accuracy {percent(hits.share)} ({hits.hits:,} of {hits.n:,}, 95 % interval "
-        f"{_interval(*hits.interval)}). Wilson intervals{rows.data.cluster_note}"
-        f"{rows.data.weight_note}."
+        f"{shown.in_words}, {hits.hits:,} of {hits.n:,} rows. Intervals of the table: "
+        f"{WILSON}{rows.data.cluster_note}{rows.data.weight_note}."
     )
 
 
 def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     """Sensitivity, specificity, predictive values and AUC with their intervals."""
-    known, sure = matrix.truth >= 0, matrix.said < 2
-    truth, right = matrix.truth == 0, matrix.truth == matrix.said
-    outside = "" if sure.all() else " outside the band"
-    part = _prevalence(rows, truth[known], place)
-    kinds = [(known, "rows")]
-    kinds += [
-        (matrix.truth == of, f"rows of {short_label(name)}")
-        for of, name in enumerate(matrix.names)
-    ]
-    names = READOUTS["accuracy"].label, "Sensitivity (recall)", "Specificity"
-    accuracy, *of_classes = [
-        _line(rows, name, right, kind & sure, words + outside)
-        for name, (kind, words) in zip(names, kinds, strict=True)
-    ]
-    lines = [*of_classes, *_predictive(rows, matrix, part), accuracy]
-    if outside:
-        lines.append(_line(rows, "Coverage", sure, known, "rows"))
-    area, low, high = roc_area(
-        matrix.margin[known], truth[known], **rows.dependence(known)
-    )
-    if np.isfinite(area):
-        ends, of = f"{low:.3f}–{high:.3f}", "at every threshold"
-        of += f": all {known.sum():,} rows, without a band" * bool(outside)
-        lines.append(("AUC", f"{area:.3f}", ends, of))
-    table(pd.DataFrame(lines, columns=["measure", "value", "95 % interval", "rows"]))
-    all_rows = ", which is that of all rows, with those within the band,"
+    known = matrix.truth >= 0
+    prevalence = _prevalence(rows, (matrix.truth == 0)[known], place)
+    of = matrix.truth, matrix.said, matrix.margin
+    names = [short_label(name) for name in matrix.names]
+    measures = two_class_measures(*of, names, prevalence, **rows.dependence())
+    table([measure.line for measure in measures])
+    outside = ", which is that of all rows, with those within the band,"
+    outside *= bool((matrix.said > 1).any())
     st.caption(
-        f"Wilson intervals{rows.data.cluster_note}; predictive values by Bayes' "
-        f"rule with the prevalence{all_rows * bool(outside)} taken as known "
-        "(Mercaldo's logit intervals); AUC by "
-        f"DeLong's method{rows.data.weight_note}.",
+        f"Predictive values by Bayes' rule with the prevalence{outside} taken as known"
+        f"{rows.data.cluster_note}{rows.data.weight_note}.",
         help=define("Predictive value", "ROC"),
     )
 
@@ -173,41 +147,6 @@ def _prevalence(rows: EvaluatedRows, truth: np.ndarray, place: Any) -> float:
     )
     kept["prevalence"] = digest, prevalence
     return share if prevalence is None else prevalence / 100
-
-
-def _predictive(rows: EvaluatedRows, matrix: Matrix, prevalence: float) -> list[Entry]:
-    """Lines of both predictive values; none where one class has no rows."""
-    if not 0 < prevalence < 1:
-        return []
-    lines = []
-    for answer, part in enumerate((prevalence, 1 - prevalence)):
-        kinds = matrix.truth == answer, matrix.truth == 1 - answer
-        rates = [
-            rate((matrix.said == answer)[kind], **rows.dependence(kind))
-            for kind in kinds
-        ]
-        share, low, high = predictive_value(*rates, part)
-        value = "none predicted" if np.isnan(share) else percent(share)
-        of = f"rows predicted {short_label(matrix.names[answer])}, at a prevalence of "
-        name = f"{('Positive', 'Negative')[answer]} predictive value"
-        of += percent(prevalence)
-        lines.append((name, value, _interval(low, high), of))
-    return lines
-
-
-def _line(
-    rows: EvaluatedRows, name: str, hits: np.ndarray, of: np.ndarray, words: str
-) -> Entry:
-    """A share of some rows, which `words` names."""
-    counted = rate(hits[of], **rows.dependence(of))
-    if not counted.n:
-        return name, "", "", f"no {words}"
-    counts = f"{counted.hits:,} of {counted.n:,} {words}"
-    return name, percent(counted.share), _interval(*counted.interval), counts
-
-
-def _interval(low: float, high: float) -> str:
-    return f"{100 * low:.1f}–{100 * high:.1f} %"
 
 
 ALL = "all classes"

@@ -19,6 +19,7 @@ from pages.ui.outcome import outcome_picker
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number, plural
+from smpcore.readouts import Shown
 from smpcore.report import interval_lines
 
 
@@ -81,9 +82,10 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     for name, shares in _compared(rows, model).items():
         checked = evaluation.event(shares[known], truth, rows.outcome)
         tables[name] = evaluation.reliability(*checked, **of_rows)
-        score, low, high = evaluation.brier_score(shares[known], truth, **of_rows)
-        line = {"probabilities": name, "Brier score": score}
-        line["95 % interval"] = f"{low:.3f}–{high:.3f}"
+        score = evaluation.brier_score(shares[known], truth, **of_rows)
+        line = {"probabilities": name, "Brier score": score.value}
+        shown = Shown("Brier score", score, unit="")
+        line |= {"95 % interval": shown.interval, "interval by": score.method}
         error = evaluation.calibration_error(tables[name])
         lines.append(line | {"Expected calibration error": error})
     table(lines)
@@ -121,8 +123,8 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     summed = "" if rows.is_binary else ", summed over the classes"
     st.caption(
         f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}; "
-        f"Student's 95 % interval{rows.data.cluster_note}{rows.data.weight_note}; "
-        "shares have Wilson's. If the method or its parameters were chosen on the "
+        f"shares have {evaluation.WILSON} interval{rows.data.cluster_note}"
+        f"{rows.data.weight_note}. If the method or its parameters were chosen on the "
         "validation rows, their results are optimistic."
     )
 
@@ -227,10 +229,8 @@ def area_in_words(
     margin: np.ndarray, truth: np.ndarray, **of_rows: np.ndarray | None
 ) -> str:
     """The area under the ROC curve in words."""
-    share, low, high = evaluation.roc_area(margin, truth, **of_rows)
-    if np.isnan(share):
-        return ""
-    return f" AUC {share:.3f}, 95 % interval {low:.3f} to {high:.3f} (DeLong's)."
+    area = Shown("AUC", evaluation.roc_area(margin, truth, **of_rows), unit="")
+    return f" {area.in_words}." if area.text else ""
 
 
 def _rule(

@@ -24,7 +24,7 @@ from smpcore.datasets import (
     used_matrices,
 )
 from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numbers
-from smpcore.readouts import COVERAGE, READOUTS
+from smpcore.readouts import COVERAGE, READOUTS, Shown
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
@@ -111,12 +111,12 @@ def _calibration_line(
         detail = f"covers {covered} of {plural(len(y), f'{part} row')}"
         return "interval", f"± {plain_number((high - low)[0] / 2, 3)}", detail
     y_encoded = class_numbers(y, model.classes)
-    score, low, high = brier_score(model.probabilities(X), y_encoded, *of_rows)
+    score = brier_score(model.probabilities(X), y_encoded, *of_rows)
     n_known = int((y_encoded >= 0).sum())
+    shown = Shown("Brier score", score, unit="")
     detail = f"Brier score of {plural(n_known, f'{part} row')}, 95 % interval "
-    detail += f"{low:.3f}–{high:.3f}"
-    detail += data.weight_note
-    return "probabilities", f"{score:.3f}", detail
+    detail += f"{shown.interval}{data.weight_note}"
+    return "probabilities", shown.text, detail
 
 
 #: What a prototype of each kind is.

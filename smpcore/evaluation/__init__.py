@@ -30,6 +30,7 @@ from smpcore.evaluation.differences import (
 from smpcore.evaluation.executors import edition, end_with_parent, engine, run_one
 from smpcore.evaluation.folds import Fold, clusters, clusters_like, folds, n_draws
 from smpcore.evaluation.journal import Subject, read_results
+from smpcore.evaluation.measures import two_class_measures
 from smpcore.evaluation.new_rows import (
     Matched,
     answer_rows,
@@ -57,6 +58,7 @@ from smpcore.evaluation.operating import (
     threshold_for_sensitivity,
 )
 from smpcore.evaluation.scores import (
+    WILSON,
     Rate,
     RegressionScores,
     Scores,

@@ -40,6 +40,7 @@ from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval,
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.model import Calibration, PrototypeModel, log_odds
 from smpcore.model.calibration import N_WIDTHS
+from smpcore.readouts import Estimate
 from smpcore.solvers.iterations import STOPPED
 
 
@@ -404,7 +405,7 @@ def brier_score(
     y_encoded: np.ndarray,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> tuple[float, float, float]:
+) -> Estimate:
     """Mean squared error of probabilities, as scikit-learn's ``brier_score_loss``.
 
     Of two classes that of the outcome, from 0 to 1; of more the sum over all
@@ -421,8 +422,8 @@ def brier_score(
 
     Returns
     -------
-    score, low, high : float
-        With the ends of Student's 95 % interval; NaN of a single row or cluster.
+    Estimate
+        Without an interval where there is a single row or cluster.
     """
     of = probabilities, y_encoded, clusters, weights
     errors, y_encoded, clusters, weights = chosen_rows(y_encoded >= 0, *of)
@@ -430,7 +431,8 @@ def brier_score(
     errors[np.arange(len(errors)), y_encoded] -= 1
     losses = np.sum(errors**2, axis=1) / (2 if n_classes == 2 else 1)
     low, high = mean_interval(losses, clusters, weights=weights)
-    return float(np.average(losses, weights=weights)), low, high
+    score = float(np.average(losses, weights=weights))
+    return Estimate(score, low, high, "Student's" if np.isfinite(low) else "")
 
 
 def decision_curve(

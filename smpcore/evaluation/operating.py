@@ -14,8 +14,9 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from smpcore.errors import SmpcoreError
-from smpcore.evaluation.scores import Rate, chosen_rows, rate, wilson
+from smpcore.evaluation.scores import WILSON, Rate, chosen_rows, rate, wilson
 from smpcore.model import PrototypeModel
+from smpcore.readouts import Estimate
 
 
 def margins(model: PrototypeModel, X: np.ndarray) -> np.ndarray:
@@ -149,7 +150,7 @@ def roc_area(
     truth: np.ndarray,
     clusters: np.ndarray | None = None,
     weights: np.ndarray | None = None,
-) -> tuple[float, float, float]:
+) -> Estimate:
     """Area under the ROC curve: how often a positive row lies above a negative one.
 
     The interval is DeLong's (Biometrics 1988) on the logit scale, as Pepe (2003, 5.2)
@@ -172,13 +173,13 @@ def roc_area(
 
     Returns
     -------
-    area, low, high : float
-        With the ends of a 95 % interval; NaN without rows of both classes.
+    Estimate
+        NaN without rows of both classes; it says which of both intervals it is.
     """
     truth = np.asarray(truth, dtype=bool)
     n_yes, n_no = int(truth.sum()), int((~truth).sum())
     if not n_yes or not n_no:
-        return np.nan, np.nan, np.nan
+        return Estimate(np.nan)
     clusters = np.arange(len(truth)) if clusters is None else clusters
     weights = np.ones(len(truth)) if weights is None else weights
     above = np.empty(len(truth))
@@ -200,13 +201,14 @@ def roc_area(
             variance += part @ part * n / (n - 1)
     if variance <= 0 or not 0 < share < 1:
         rarer = min(effective)
-        return share, *wilson(share * rarer, rarer)
+        interval = wilson(share * rarer, rarer)
+        return Estimate(share, *interval, f"{WILSON} for the rows of the rarer class")
     # The rarer class says how well the variance is known.
     quantile = stdtrit(min(there) - 1, 0.975)
     spread = quantile * np.sqrt(variance) / (share * (1 - share))
     middle = np.log(share / (1 - share))
     low, high = (1 / (1 + np.exp(-(middle + sign * spread))) for sign in (-1, 1))
-    return share, float(low), float(high)
+    return Estimate(share, float(low), float(high), "DeLong's, logit")
 
 
 def _share_below(

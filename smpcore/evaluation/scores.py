@@ -14,6 +14,9 @@ from scipy.special import ndtri, stdtrit
 
 from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
+from smpcore.readouts import Estimate
+
+WILSON = "Wilson's"
 
 
 @functools.cache  # one is asked for at every picture of a drag
@@ -465,6 +468,13 @@ class Rate:
         hits = self.share * self.effective if self.n else 0.0
         return wilson(hits, self.effective, self.level)
 
+    @property
+    def estimate(self) -> Estimate:
+        """Share and interval; nothing without rows."""
+        if not self.n:
+            return Estimate(np.nan)
+        return Estimate(self.share, *self.interval, WILSON)
+
 
 def rate(
     hits: np.ndarray,
@@ -541,9 +551,7 @@ def class_rates(
     return pd.DataFrame(lines)
 
 
-def predictive_value(
-    right: Rate, wrong: Rate, prevalence: float
-) -> tuple[float, float, float]:
+def predictive_value(right: Rate, wrong: Rate, prevalence: float) -> Estimate:
     """How often the answer of a class is right in rows of a given mix: Bayes' rule.
 
     The intervals are by the delta method on the logit scale, the prevalence taken as
@@ -561,7 +569,7 @@ def predictive_value(
 
     Returns
     -------
-    share, low, high : float
+    Estimate
         The share is NaN where a class has no rows, or no row gets this answer.
 
     Raises
@@ -574,7 +582,7 @@ def predictive_value(
     Apolipoprotein E and Alzheimer's disease, as in the paper, at 3 % prevalence:
 
     >>> values = predictive_value(Rate(240, 418, 418), Rate(87, 375, 375), 0.03)
-    >>> [f"{value:.3f}" for value in values]
+    >>> [f"{value:.3f}" for value in values[:3]]
     ['0.071', '0.059', '0.086']
     """
     if not 0 < prevalence < 1:
@@ -585,7 +593,7 @@ def predictive_value(
     hits, misses = right.share * prevalence, wrong.share * (1 - prevalence)
     share = hits / (hits + misses) if hits + misses else np.nan
     if min(right.effective, wrong.effective) <= 0:
-        return share, 0.0, 1.0
+        return Estimate(share, 0.0, 1.0, "none (too few rows)")
     at_an_end = any(one.share in (0.0, 1.0) for one in (right, wrong))
     (p, n), (p_wrong, n_wrong) = (_adjusted(one, at_an_end) for one in (right, wrong))
     # Odds of a right answer among all of its kind, and the variance of their logarithm.
@@ -594,7 +602,8 @@ def predictive_value(
     factor = np.exp(normal_quantile(right.level) * np.sqrt(variance))
     low, high = (float(one / (1 + one)) for one in (odds / factor, odds * factor))
     # The adjusted interval may end short of a share that is 0 or 1 itself.
-    return share, float(np.fmin(low, share)), float(np.fmax(high, share))
+    interval = float(np.fmin(low, share)), float(np.fmax(high, share))
+    return Estimate(share, *interval, "Mercaldo's logit" + ", adjusted" * at_an_end)
 
 
 def _adjusted(rate: Rate, add: bool) -> tuple[float, float]:

@@ -23,6 +23,7 @@ from smpcore.datasets import (
 from smpcore.errors import ExportError
 from smpcore.evaluation import (
     FEWEST_ROWS,
+    WILSON,
     RowMeasure,
     brier_score,
     calibration_error,
@@ -30,15 +31,17 @@ from smpcore.evaluation import (
     class_rates,
     event,
     interval_coverage,
+    margins,
     reliability,
     subgroups,
+    two_class_measures,
 )
 from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain import Section
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, Shown
 from smpcore.similarity import SIMILARITIES
 
 #: Packages that a refit depends on.
@@ -165,40 +168,68 @@ def confusion_section(
 
     A part is inputs, true labels, which rows depend on each other, and their weights.
     """
-    blocks: list[Any] = [
-        "Rows of a table are true classes, columns predictions. Recall: share of a "
-        "class that is found. Precision: share of the predictions of a class that are "
-        "right. Intervals are Wilson's."
-    ]
+    is_two = model.n_outputs == 2
+    words = "Rows of a table are true classes, columns predictions."
+    if not is_two:
+        words += (
+            " Recall: share of a class that is found. Precision: share of the "
+            f"predictions of a class that are right. Intervals are {WILSON}."
+        )
+    blocks: list[Any] = [words]
     for title, (X, y, *of_rows) in parts.items():
         truth = class_numbers(y, model.classes)
         answers = model.decide(model.scores(X))
-        n_unsure = int((~model.sure(X)).sum())
-        words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right."
+        words = f"{title}: {int((truth == answers).sum())} of {len(y)} rows are right"
+        words += " where the band counts like all others." if model.band else "."
         if any(weights is not None for weights in of_rows[1:]):
             words += " Counts are of rows; shares are weighted for censoring."
-        if model.band:
-            words += f" {n_unsure} are within the band and counted like all others."
-        blocks += [words, _confusion(model, truth, answers, *of_rows)]
+        tables = _two_classes if is_two else _confusion
+        blocks += [words, *tables(model, X, truth, answers, *of_rows)]
     return Section("Confusion matrix and recall", blocks)
 
 
-def _confusion(
+def _two_classes(
     model: PrototypeModel,
+    X: np.ndarray,
     truth: np.ndarray,
     answers: np.ndarray,
     clusters: np.ndarray | None,
     weights: np.ndarray | None = None,
-) -> list[dict[str, Any]]:
-    classes, order, table = model.classes, model.order, []
+) -> list[list[dict[str, Any]]]:
+    """Counts and measures, as Performance shows them; the outcome is first."""
+    names = [str(label) for label in model.classes[model.order]]
+    place = np.append(np.argsort(model.order), -1)
+    truth, predicted, margin = place[truth], place[answers], margins(model, X)
+    columns = [f"predicted {name}" for name in names]
+    if model.band:
+        predicted = np.where(np.abs(margin) <= model.band, 2, predicted)
+        columns.append("not sure")
+    counts = []
+    for number, name in enumerate(names):
+        of_class = np.bincount(predicted[truth == number], minlength=len(columns))
+        counts.append({"true class": name} | dict(zip(columns, of_class, strict=True)))
+    of_rows = {"clusters": clusters, "weights": weights}
+    measures = two_class_measures(truth, predicted, margin, names, **of_rows)
+    return [counts, [measure.line for measure in measures]]
+
+
+def _confusion(
+    model: PrototypeModel,
+    _: np.ndarray,
+    truth: np.ndarray,
+    answers: np.ndarray,
+    clusters: np.ndarray | None,
+    weights: np.ndarray | None = None,
+) -> list[list[dict[str, Any]]]:
+    """Counts, with recall and precision of every class."""
+    classes = model.classes
     lines = class_lines(truth, answers, classes, clusters, weights)
-    for number in order:
-        line = lines[number]
+    for number, line in enumerate(lines):
         counts = np.bincount(answers[truth == number], minlength=len(classes))
-        pairs = zip(classes[order], counts[order], strict=True)
+        pairs = zip(classes, counts, strict=True)
         cells = {f"predicted {other}": count for other, count in pairs}
-        table.append({"true class": line.pop("class")} | cells | line)
-    return table
+        lines[number] = {"true class": line.pop("class")} | cells | line
+    return [lines]
 
 
 def class_lines(
@@ -309,15 +340,14 @@ def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
     known = class_numbers(rows[1], model.classes) >= 0
     X, y, *of_rows = chosen_rows(known, *rows)
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
-    score, low, high = brier_score(shares, truth, *of_rows)
+    score = Shown("Brier score", brier_score(shares, truth, *of_rows), unit="")
     table = reliability(*event(shares, truth, model.outcome), *of_rows)
     subject = f"of {model.classes[model.outcome]}"
     if len(model.classes) > 2:
         subject = "that the most probable class is right"
     words = (
-        f"{title}: Brier score {score:.4f}, 95 % interval {low:.4f} to {high:.4f}; "
-        f"expected calibration error {calibration_error(table):.4f}. Probability "
-        f"{subject}, in bins:"
+        f"{title}: {score.in_words}; expected calibration error "
+        f"{calibration_error(table):.4f}. Probability {subject}, in bins:"
     )
     lines = [
         {

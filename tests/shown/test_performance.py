@@ -62,9 +62,10 @@ def test_confusion(method, data):
             says(shown, "# % (#–# %)", *(100 * v for v in oracle.share(hits, None)[:3]))
     hits = truth == answers
     ends = (100 * end for end in oracle.share(hits, None)[1:3])
-    template = "Accuracy # % (# of #, 95 % interval #–# %). Wilson intervals."
+    template = "Accuracy # % (95 % interval #–# %, Wilson's), # of # rows. "
+    template += "Intervals of the table: Wilson's."
     (line,) = [text for text in captions(app) if text.startswith("Accuracy")]
-    says(line, template, 100 * hits.mean(), hits.sum(), len(hits), *ends)
+    says(line, template, 100 * hits.mean(), *ends, hits.sum(), len(hits))
     worst = counts - np.diag(np.diag(counts) + 1)
     i, j = np.unravel_index(worst.argmax(), worst.shape)
     inside = np.flatnonzero((truth == names[i]) & (answers == names[j]))
@@ -84,6 +85,14 @@ def margins(fit, positive, part="validation"):
 def rarer(fit):
     """The rarer of two classes in the training rows, the first of equal ones."""
     return min(sorted(set(fit.y)), key=[*fit.truth("train")].count)
+
+
+def adjusted(rates):
+    """Two shares with their rows; where one is 0 or 1, as Agresti and Coull do."""
+    if not any(share in (0, 1) for share, _ in rates):
+        return rates
+    z2 = norm.ppf(0.975) ** 2
+    return [((share * n + z2 / 2) / (n + z2), n + z2) for share, n in rates]
 
 
 def listed(fit, cases, places, columns):
@@ -138,7 +147,7 @@ def test_threshold(method, commoner):
     )
     area, low, high = oracle.area(margin, positive, groups)
     (text,) = [c for c in captions(app) if c.startswith("ROC on")]
-    template = "ROC on # validation rows. AUC #, 95 % interval # to # (DeLong's)."
+    template = "ROC on # validation rows. AUC # (95 % interval #–#, DeLong's, logit)."
     says(text, template, len(yes), area, low, high)
     assert not any("out-of-fold" in c for c in captions(app))  # nothing is chosen
     points, curve = (table.value for table in app.dataframe)
@@ -236,10 +245,7 @@ def test_measures_with_a_band(method, data, point, prevalence):
         value = np.average(right[got], weights=weights[got])
         says(line["value"], "# %", 100 * value)
         two = [(one[0], one[3]) for one in (answered(of, of), answered(of, rest))]
-        if any(p in (0, 1) for p, _ in two):  # as Agresti and Coull do
-            z2 = norm.ppf(0.975) ** 2
-            two = [((p * n + z2 / 2) / (n + z2), n + z2) for p, n in two]
-        (p, n), (q, m) = two
+        (p, n), (q, m) = adjusted(two)
         _, low, high = oracle.predictive((p, n), (1 - q, m), part)[0]
         low, high = min(low, value), max(high, value)
         says(line["95 % interval"], "#–# %", 100 * low, 100 * high)

@@ -18,7 +18,7 @@ from tests.shown import oracle
 from tests.shown.oracle import says
 from tests.shown.test_figure import link
 from tests.shown.test_other_pages import by_hand
-from tests.shown.test_performance import margins
+from tests.shown.test_performance import adjusted, margins, rarer
 from tests.shown.test_prototypes import section
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
@@ -49,6 +49,8 @@ def test_counts_parts_and_columns(method, data):
     fit = oracle.fit(method, data)
     tables, text, every = report(fit)
     names = sorted(set(fit.y))
+    if len(names) == 2:
+        names.sort(key=lambda name: name != rarer(fit))  # the outcome is first
     confusions = [t for t in every if t[0][0] == "true class"]
     for part, table in zip(("train", "validation"), confusions, strict=True):
         truth, answers = fit.truth(part), fit.answers(part)
@@ -59,6 +61,8 @@ def test_counts_parts_and_columns(method, data):
             shown = dict(zip(table[0], line, strict=True))
             assert shown["true class"] == str(names[i])
             assert [shown[f"predicted {n}"] for n in names] == [*map(str, counts[i])]
+            if len(names) == 2:  # with measures of their own
+                continue
             assert shown["rows"] == str(counts[i].sum())
             for name, among in (("recall", truth), ("precision", answers)):
                 rows = among == names[i]
@@ -257,12 +261,39 @@ def test_a_threshold_that_is_set_is_in_the_report():
     tables, text, every = report(fit, threshold="1.5", band="0.5")
     assert "1.5" in text and "0.5" in text
     assert "How they were chosen was not recorded." in text
-    names = list(fit.model.classes)
-    said = np.where(margins(fit, names[1]) > 1.5, names[1], names[0])
-    counts = confusion_matrix(fit.truth("validation"), said, labels=names)
-    table = [t for t in every if t[0][0] == "true class"][-1]
-    shown = [[int(cell) for cell in line[1:3]] for line in table[1:]]
-    assert shown == counts.tolist()
+    names, truth = list(fit.model.classes), fit.truth("validation")
+    margin = margins(fit, names[1]) - 1.5
+    said = np.where(margin > 0, names[1], names[0])
+    sure = np.abs(margin) > 0.5
+    said = np.where(sure, said, "not sure")
+    assert 0 < sure.sum() < len(sure)
+    rare = rarer(fit)
+    (other,) = {*names} - {rare}
+    (at,) = [i for i, t in enumerate(every) if t[0][0] == "true class"][-1:]
+    table, measures = every[at : at + 2]
+    columns = [rare, other, "not sure"]
+    assert table[0][1:] == [f"predicted {rare}", f"predicted {other}", "not sure"]
+    for line, of in zip(table[1:], (rare, other), strict=True):
+        counts = [((truth == of) & (said == answer)).sum() for answer in columns]
+        assert line == [of, *map(str, counts)]
+    lines = {line[0]: dict(zip(measures[0], line, strict=True)) for line in measures}
+    groups = fit.groups("validation")
+    for name, of in (("Sensitivity (recall)", rare), ("Specificity", other)):
+        rows = sure & (truth == of)
+        value, low, high, _ = oracle.share((said == of)[rows], groups[rows])
+        says(lines[name]["value"], "# %", 100 * value)
+        says(lines[name]["95 % interval"], "#–# %", 100 * low, 100 * high)
+        assert lines[name]["interval by"] == "Wilson's"
+    got = said == rare
+    value = lines["Positive predictive value"]["value"]
+    says(value, "# %", 100 * (truth == rare)[got].mean())
+    ways = [oracle.share(got[truth == c], groups[truth == c]) for c in (rare, other)]
+    (p, n), (q, m) = adjusted([(one[0], one[3]) for one in ways])
+    _, low, high = oracle.predictive((p, n), (1 - q, m), (truth == rare).mean())[0]
+    share = (truth == rare)[got].mean()
+    low, high = min(low, share), max(high, share)
+    ends = lines["Positive predictive value"]["95 % interval"]
+    says(ends, "#–# %", 100 * low, 100 * high)
     outputs = {o["output"]: o for o in table_with(tables, "output", "intercept")}
     added = [float(outputs[n]["intercept"]) for n in names]
     assert added[0] - added[1] == pytest.approx(1.5)

@@ -8,7 +8,7 @@ import pandas as pd
 
 from smpcore import METHODS, export, split
 from smpcore.datasets import make_dataset
-from smpcore.evaluation import RowMeasure, calibrate, group_rows, subgroups
+from smpcore.evaluation import RowMeasure, calibrate, group_rows, margins, subgroups
 from smpcore.report import (
     calibration_section,
     confusion_section,
@@ -51,11 +51,14 @@ def test_parts_and_bands_are_told_in_words():
     assert "Seed 7; test set opened: 2 times." in words
     assert "same value of patient always stay in one part" in words
     assert "shares of 0.25 for validation and 0.25 for test; classes keep" in words
-    model = replace(random_linear(1, 2, 1, 1.0), classes=dataset.classes, band=0.4)
+    model = replace(random_linear(1, 2, 1, 1.0), classes=dataset.classes)
     X = frame[["size"]].to_numpy()
+    model = replace(model, band=float(np.median(np.abs(margins(model, X)))))
     section = confusion_section(model, {"Validation": (X, dataset.y, None)})
-    n_unsure = (~model.sure(X)).sum()
-    assert f"{n_unsure} are within the band" in words_of(section)
+    counts, measures = table_of(section), table_of(section, 1)
+    assert 0 < (~model.sure(X)).sum() < len(X)
+    assert sum(int(line["not sure"]) for line in counts) == (~model.sure(X)).sum()
+    assert "Coverage" in [line["measure"] for line in measures]
 
 
 def test_the_id_is_that_of_the_export(tmp_path):
@@ -105,7 +108,7 @@ def test_probabilities_are_checked_in_the_report():
     section = calibration_section(model, checked)
     shares = model.probabilities(X[rows])
     score = np.square(shares - np.eye(3)[dataset.y_encoded[rows]]).sum(axis=1).mean()
-    assert f"Brier score {score:.4f}" in words_of(section)
+    assert f"Brier score {score:.3f} (95 %" in words_of(section)
     assert sum(int(line["rows"]) for line in table_of(section, 1)) == len(rows)
     strange = np.append(dataset.y[rows], "unseen")  # a class that training lacks
     checked = {"Validation": (X[np.append(rows, rows[0])], strange, None)}

@@ -124,7 +124,7 @@ def test_the_interval_of_the_area_covers_it(lead, size):
     for _ in range(1000):
         own = np.sqrt(0.7) * np.repeat(rng.normal(size=60), size)
         margin = own + np.sqrt(0.3) * rng.normal(size=60 * size) + lead * truth
-        _, low, high = roc_area(margin, truth, clusters)
+        _, low, high, _ = roc_area(margin, truth, clusters)
         inside += low <= real <= high
     assert 930 <= inside <= 985
 
@@ -133,7 +133,9 @@ def test_an_area_of_one_has_an_interval_of_few_rows(rows):
     margin, truth = rows  # of which some are equal
     assert roc_area(margin, truth)[0] == pytest.approx(roc_auc_score(truth, margin))
     margin, truth = np.arange(40.0), np.arange(40) >= 30
-    area, low, high = roc_area(margin, truth)
+    assert roc_area(*rows).method.startswith("DeLong's")
+    area, low, high, method = roc_area(margin, truth)
+    assert method == "Wilson's for the rows of the rarer class"
     assert (area, high) == (1.0, 1.0) and low == pytest.approx(0.722, abs=0.001)
     assert roc_area(-margin, truth)[:2] == (0.0, 0.0)
-    assert np.isnan(roc_area(margin, np.zeros(40, bool))).all()
+    assert np.isnan(roc_area(margin, np.zeros(40, bool))[:3]).all()
