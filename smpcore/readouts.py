@@ -5,7 +5,7 @@ Figure, lessons, trade-off, comparison, export and reports take their keys from 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 
 from smpcore.datasets.display_names import plain_number
 
-__all__ = ["CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Shown"]
+__all__ = ["CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Section", "Shown"]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
 CHIP = "ATmega328P"
@@ -99,6 +99,26 @@ class Shown:
             return f"{self.label} {self.text}"
         interval = f"95 % interval {self.interval}, {self.estimate.method}"
         return f"{self.label} {self.text} ({interval})"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page or a file with a heading of its own.
+
+    Parameters
+    ----------
+    title : str
+        Heading of the section, as text.
+    blocks : sequence of (str or sequence of mapping or Section)
+        In their order: a paragraph, a table with the keys of its first line as
+        headings, or a part of this part.
+    folded : bool
+        Whether only the heading is seen at first.
+    """
+
+    title: str
+    blocks: Sequence[str | Sequence[Mapping[str, Any]] | Section]
+    folded: bool = False
 
 
 @dataclass(frozen=True)

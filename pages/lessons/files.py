@@ -15,8 +15,7 @@ from pages.ui.text import short_label
 from pages.work import visitors
 from pages.work.store import KEEP_SECONDS, Store
 from smpcore.datasets import plain_number
-from smpcore.explain import Section
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, Section
 from smpcore.report import printed
 
 #: Lessons that a browser has; the oldest goes first.

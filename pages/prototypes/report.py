@@ -20,8 +20,8 @@ from pages.ui.text import message
 from smpcore import SmpcoreError, report
 from smpcore.datasets import plural
 from smpcore.evaluation import group_rows, row_measures
-from smpcore.explain import Section, nearest_examples
-from smpcore.readouts import READOUTS
+from smpcore.explain import nearest_examples
+from smpcore.readouts import READOUTS, Section
 from smpcore.report import (
     calibration_section,
     cleaning_section,

@@ -23,7 +23,7 @@ from pages.state.session import OutgoingFile
 from pages.ui.text import escape_markdown, help_of, message
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures
-from smpcore.explain import Section
+from smpcore.readouts import Section
 
 ASSETS = Path(__file__).parents[2] / "assets"
 

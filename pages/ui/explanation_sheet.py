@@ -20,6 +20,7 @@ from smpcore import PrototypeModel, SmpcoreError, compile_model, explain, report
 from smpcore.codegen import model_id
 from smpcore.datasets import plural
 from smpcore.errors import ExportError
+from smpcore.readouts import Section
 from smpcore.report import Calculator, Page, numbers_section
 
 #: Cases of one file, and characters of the rows that are typed.
@@ -175,7 +176,7 @@ def page(
 ) -> Page:
     """What every sheet has: the rule, the score card, the model to try on raw rows."""
     if holds_rows(model, real):
-        in_words = explain.Section("Decision rule", explain.rule_in_words(model))
+        in_words = Section("Decision rule", explain.rule_in_words(model))
         return Page(title, facts, calculator=_HIDDEN, sections=[in_words])
     points, data = None, context.data
     calculator = Calculator(data.preparation, rows, names, data.dataset.target)
@@ -185,23 +186,21 @@ def page(
     return Page(title, facts, card=points, calculator=calculator, sections=sections)
 
 
-def numbers(model: PrototypeModel, real: bool) -> explain.Section:
+def numbers(model: PrototypeModel, real: bool) -> Section:
     """The whole rule; what is made of training rows only where these are shown."""
     if holds_rows(model, real):
         words = "Left out, as the model holds training rows; these are not included."
-        return explain.Section(explain.NUMBERS, (words,))
+        return Section(explain.NUMBERS, (words,))
     return numbers_section(model)
 
 
-def rule(
-    context: Context, model: PrototypeModel, names: Sequence[str]
-) -> explain.Section:
+def rule(context: Context, model: PrototypeModel, names: Sequence[str]) -> Section:
     """The rule of a model beside its training rows."""
     X, _ = context.data.of("train")
     return explain.rule_section(model, context.data.preparation, X, names)
 
 
-def card(context: Context, model: PrototypeModel) -> explain.Section:
+def card(context: Context, model: PrototypeModel) -> Section:
     """The rule as points to add by hand, or an error that says why there are none."""
     X, _ = context.data.of("train")
     parts = rows_of_parts(context, context.open_parts)

@@ -9,7 +9,6 @@ from smpcore.explain.contributions import (
 from smpcore.explain.flip import Counterfactual, changed_columns, counterfactual
 from smpcore.explain.points import (
     NUMBERS,
-    Section,
     UnitEffect,
     rule_in_words,
     rule_section,

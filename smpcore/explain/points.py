@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,28 +13,8 @@ from smpcore.datasets.structure import unit_of
 from smpcore.explain.flip import pieces
 from smpcore.model import PrototypeModel
 from smpcore.model.portraits import mean_cases
+from smpcore.readouts import Section
 from smpcore.similarity import SIMILARITIES
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of an explanation with a heading of its own.
-
-    Parameters
-    ----------
-    title : str
-        Heading of the section, as text.
-    blocks : sequence of (str or sequence of mapping or Section)
-        In their order: a paragraph, a table with the keys of its first line as
-        headings, or a part of this part.
-    folded : bool
-        Whether only the heading is seen at first.
-    """
-
-    title: str
-    blocks: Sequence[str | Sequence[Mapping[str, Any]] | Section]
-    folded: bool = False
-
 
 #: Title of the section with the full rule, to nine digits.
 NUMBERS = "The model in numbers"

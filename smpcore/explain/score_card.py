@@ -25,8 +25,9 @@ import pandas as pd
 
 from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
-from smpcore.explain.points import Section, score_sums
+from smpcore.explain.points import score_sums
 from smpcore.model import PrototypeModel
+from smpcore.readouts import Section
 
 #: A card that is added by hand has no more totals and columns.
 MAX_TOTALS, MAX_COLUMNS = 3, 8

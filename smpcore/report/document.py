@@ -25,9 +25,10 @@ from smpcore.codegen.targets.javascript.source import PARTS, declared, emit_java
 from smpcore.datasets import Preparation, plain_number
 from smpcore.datasets.columns import LARGEST
 from smpcore.errors import ExportError
-from smpcore.explain import Case, Section, rule_in_words
+from smpcore.explain import Case, rule_in_words
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.html import document, facts, html_table, portrait
+from smpcore.readouts import Section
 from smpcore.report.sections import numbers_section
 
 #: Fields that a reader can fill in.

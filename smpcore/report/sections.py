@@ -38,10 +38,9 @@ from smpcore.evaluation import (
 )
 from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
-from smpcore.explain import Section
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
-from smpcore.readouts import READOUTS, Shown
+from smpcore.readouts import READOUTS, Section, Shown
 from smpcore.similarity import SIMILARITIES
 
 #: Packages that a refit depends on.

@@ -10,7 +10,7 @@ from sklearn.metrics import confusion_matrix
 from smpcore import METHODS
 from smpcore import report as write
 from smpcore.datasets import CleaningStep
-from smpcore.explain import Section
+from smpcore.readouts import Section
 from smpcore.report.document import Page
 from tests.app import calibrated, context_of, kernels, opened, sound
 from tests.html_document import Document

@@ -7,7 +7,8 @@ import pandas as pd
 
 from smpcore import prepare, report
 from smpcore.datasets import make_dataset
-from smpcore.explain import Case, Section, rule_section
+from smpcore.explain import Case, rule_section
+from smpcore.readouts import Section
 from smpcore.report import Page
 from tests.smpcore.codegen.models import random_linear
 

@@ -18,6 +18,7 @@ from smpcore import (
 )
 from smpcore.datasets import make_dataset
 from smpcore.explain.points import column_effects, score_sums, usual_step
+from smpcore.readouts import Section
 from tests.shown.oracle import fit
 
 DATA = ("moons", "iris", "digits", "series")
@@ -139,7 +140,7 @@ def test_parts_are_of_table_columns_with_their_levels_summed(method, clinic):
 
 def tables_of(rule):
     """Tables of a rule by their titles, each with what is said of it."""
-    parts = [block for block in rule.blocks if isinstance(block, explain.Section)]
+    parts = [block for block in rule.blocks if isinstance(block, Section)]
     return [(part.title, *part.blocks) for part in parts if not part.folded]
 
 

@@ -10,8 +10,9 @@ from scipy.spatial.distance import cdist
 
 from smpcore import METHODS, load_dataset, prepare, split
 from smpcore.datasets import event_within, make_dataset
-from smpcore.explain import Section, rule_section
+from smpcore.explain import rule_section
 from smpcore.explain.points import rule_in_words
+from smpcore.readouts import Section
 from smpcore.report import numbers_section, text_rule
 from tests.walks.tables import clinic_table
 
