@@ -77,6 +77,21 @@ def test_what_a_page_sends_goes_through(kind):
     assert through([data] * 3)[0] == [data] * 3
 
 
+@pytest.mark.parametrize("words", ["sent", "read"])
+def test_a_visitor_who_leaves_in_the_middle_is_no_error(words):
+    """Streamlit closes the connection once more; another error stays one."""
+
+    async def app(scope, receive, send):
+        raise RuntimeError(f'Cannot call "send" once a close message has been {words}.')
+
+    guard, scope = middleware.Guard(app), {"type": "websocket"}
+    if words == "sent":
+        assert asked(guard, scope) == []
+    else:
+        with pytest.raises(RuntimeError, match="Cannot call"):
+            asked(guard, scope)
+
+
 FORBIDDEN = {
     "clear_cache": BackMsg(clear_cache=True).SerializeToString(),
     "set_run_on_save": BackMsg(set_run_on_save=True).SerializeToString(),

@@ -127,6 +127,10 @@ def policy() -> str:
     )
 
 
+#: What starlette says of a connection that is closed a second time.
+_CLOSED = "once a close message has been sent"
+
+
 class _Full(Exception):
     """No room for the rest of an upload."""
 
@@ -196,6 +200,11 @@ class Guard:
 
         try:
             await self._app(scope, receive_allowed, send_open)
+        except RuntimeError as problem:
+            # Streamlit takes a visitor who is gone for one who sends texts, and closes
+            # the connection a second time.
+            if _CLOSED not in str(problem):
+                raise
         finally:
             self._drop_later()
 
