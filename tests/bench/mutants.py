@@ -1,52 +1,60 @@
-"""How many wrong lines of what is shown survive the tests.
+"""How many wrong lines of what is shown the tests let pass.
 
-``python -m tests.bench.mutants draw`` draws the mutants anew (their seed is fixed);
-``python -m tests.bench.mutants run tests/test_readouts.py`` applies each to a copy of
-the project and runs these tests there: a mutant that no test fails for has survived.
+``python -m tests.bench.mutants draw --seed 1 --n 60 [--where pages/performance]`` draws
+wrong lines at random and writes them to ``.mutants/1-60.csv``.
+``python -m tests.bench.mutants record`` notes once which tests execute which line.
+``python -m tests.bench.mutants run --seed 1 --n 60`` makes each line wrong in a copy of
+the project and runs the tests that execute it, the nearest first, until one fails. Two
+copies at a time; what was decided stays in the file, so that a run can be resumed.
 
-Mutants lie in ``mutants.csv`` by file and by the text of their line, so that code may
-move within a file. Those that change nothing that can be shown are replaced by the next
-ones drawn; the reason stands with them.
+A line that no test executes has survived. *Not decided* is a mutant whose tests took
+longer than LIMIT seconds. One that changes nothing is a survivor, too.
+
+Mutants are by file and by the text of their line. The operators are those of cosmic-ray
+and mutmut that make a line wrong and leave it a line; these two run all tests, or need
+the code to be written anew, so that only their idea is used here.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
 import csv
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import count
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from queue import Queue
 
 ROOT = Path(__file__).parents[2]
-TABLE = Path(__file__).with_name("mutants.csv")
-SEED, WANTED = 20_26, 60
-#: What is shown: read-outs, rates, sizes, explanations, the report, printed tables.
-FILES = (
-    "pages/ui/readouts.py",
-    "pages/ui/explanation_sheet.py",
-    "pages/performance/*.py",
-    "pages/prototypes/*.py",
-    "pages/compare/*.py",
-    "pages/tradeoff/sweeps.py",
-    "pages/export/counts.py",
-    "smpcore/evaluation/scores.py",
-    "smpcore/evaluation/sweep.py",
-    "smpcore/evaluation/operating.py",
-    "smpcore/evaluation/calibrate.py",
-    "smpcore/evaluation/subgroups.py",
-    "smpcore/explain/*.py",
+#: What was drawn and recorded: no part of the project.
+FOLDER = ROOT / ".mutants"
+RECORD = FOLDER / "executed.sqlite"
+#: What shows things.
+SHOWN = (
+    "pages/**/*.py",
     "smpcore/report/*.py",
-    "smpcore/papers/*/table*",
+    "smpcore/explain/*.py",
+    "smpcore/evaluation/*.py",
+    "smpcore/figures/*.py",
+    "smpcore/chips/*.py",
+    "smpcore/readouts.py",
 )
-#: One operator in place of another.
+HIDDEN = ("pages/work/", "pages/state/")
+#: Tests that are recorded: those without a browser, a compiler or a second process.
+TESTS = (
+    *("tests/shown", "tests/smpcore/explain", "tests/smpcore/evaluation"),
+    *("tests/test_*.py", "tests/smpcore/test_*.py"),
+)
+#: Seconds for the tests of one mutant.
+LIMIT = 300
 _OPERATORS = {
     ast.Add: "-",
     ast.Sub: "+",
@@ -61,90 +69,119 @@ _OPERATORS = {
     ast.And: "or",
     ast.Or: "and",
 }
-_WORDS = {
-    "min": "max",
-    "max": "min",
-    "any": "all",
-    "all": "any",
-    "argmin": "argmax",
-    "argmax": "argmin",
-    "mean": "median",
-    "median": "mean",
-    "train": "validation",
-    "validation": "train",
-    "n_features": "n_prototypes",
-    "n_prototypes": "n_features",
-    "hits": "rows",
-}
-
-#: A number in a printed table, and how many a line of one has.
-_CELL, _FEWEST_CELLS = re.compile(r"(?<![\w.])\d*\.?\d+(?=[ ,\"±]|$)"), 6
+#: Line of a change, first and last byte of what it replaces there, and its text.
+Change = tuple[int, int, int, str]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Mutant:
-    """A line, and what it is made to be.
+    """A line, what it is made to be, and what the tests said.
 
     Parameters
     ----------
     file : str
         Path in the project.
-    nth : int
-        Which of the lines with this text.
+    number : int
+        Of the line, from 1.
     line, wrong : str
         Without the spaces around them.
-    equivalent : str
-        Why it changes nothing that can be shown; then another one counts instead.
+    state : {"", "noticed", "survived", "not decided", "not executed"}
+        Empty: it was not run yet.
+    by : str
+        The test that noticed it.
     """
 
     file: str
-    nth: int
+    number: int
     line: str
     wrong: str
-    equivalent: str = ""
+    state: str = ""
+    by: str = ""
 
-    def apply(self, root: Path) -> bool:
-        """Write the wrong line; whether the line was there."""
+    def apply(self, root: Path) -> None:
+        """Write the wrong line into a copy of the project."""
         path = root / self.file
-        if not path.exists():
-            return False
         lines = path.read_text("utf-8").split("\n")
-        places = [i for i, text in enumerate(lines) if text.strip() == self.line]
-        if len(places) <= self.nth:
-            return False
-        at = places[self.nth]
-        lines[at] = lines[at].replace(self.line, self.wrong)
+        text = lines[self.number - 1]
+        if text.strip() != self.line:
+            raise SystemExit(f"{self.file} has changed: draw its mutants anew.")
+        lines[self.number - 1] = text.replace(self.line, self.wrong)
         path.write_text("\n".join(lines), "utf-8")
-        return True
 
 
-def _changes(source: str) -> Iterator[tuple[int, int, int, str]]:
-    """Line, first and last column, and another text, of all that can be changed."""
-    lines = source.split("\n")
+def changes(source: str) -> Iterator[Change]:
+    """All that can be made wrong in a module, each within a line.
+
+    Parameters
+    ----------
+    source : str
+
+    Yields
+    ------
+    tuple
+    """
+    lines = [line.encode() for line in source.split("\n")]
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-            text = lines[node.lineno - 1].encode()[
-                node.col_offset : node.end_col_offset
-            ]
-            yield (
-                node.lineno,
-                node.col_offset,
-                node.end_col_offset,
-                _number(text.decode()),
-            )
+        for line, start, end, wrong in _wrong(node, lines):
+            if lines[line - 1][start:end].decode() != wrong:
+                yield line, start, end, wrong
+
+
+def _text(node: ast.expr, lines: list[bytes]) -> str:
+    return lines[node.lineno - 1][node.col_offset : node.end_col_offset].decode()
+
+
+def _wrong(node: ast.AST, lines: list[bytes]) -> Iterator[Change]:
+    if isinstance(node, ast.expr | ast.stmt) and node.lineno != node.end_lineno:
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            yield from _condition(node.test, lines)
         elif isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp):
             yield from _operators(node, lines)
-        elif isinstance(node, ast.Attribute) and node.attr in _WORDS:
-            end = node.end_col_offset
-            yield node.end_lineno, end - len(node.attr), end, _WORDS[node.attr]
-        elif isinstance(node, ast.Name) and node.id in _WORDS:
-            yield node.lineno, node.col_offset, node.end_col_offset, _WORDS[node.id]
-        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            yield node.lineno, node.col_offset, node.col_offset + 4, ""
+        return
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+        at = node.lineno, node.col_offset, node.end_col_offset
+        yield *at, repr(node.value + 1 if node.value != 1 else 0)
+        if type(node.value) is int and node.value:
+            yield *at, repr(node.value - 1)
+    elif isinstance(node, ast.BinOp | ast.Compare | ast.BoolOp):
+        yield from _operators(node, lines)
+        at = node.lineno, node.col_offset, node.end_col_offset
+        terms = node.values if isinstance(node, ast.BoolOp) else []
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Sub):
+            terms = [node.left]
+        yield from ((*at, _text(term, lines)) for term in terms[:1])  # without others
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.USub):
+        at = node.lineno, node.col_offset, node.end_col_offset
+        yield *at, _text(node.operand, lines)
+    elif isinstance(node, ast.If | ast.IfExp | ast.While):
+        yield from _condition(node.test, lines)
+    elif isinstance(node, ast.Call) and len(node.args) > 1:
+        one, two = node.args[:2]
+        is_starred = isinstance(one, ast.Starred) or isinstance(two, ast.Starred)
+        if not is_starred and _text(node.func, lines) not in ("min", "max"):
+            swapped = f"{_text(two, lines)}, {_text(one, lines)}"
+            yield node.lineno, one.col_offset, two.end_col_offset, swapped
+    elif isinstance(node, ast.Subscript):
+        yield from _ends(node.slice, lines)
 
 
-def _operators(node: ast.expr, lines: list[str]) -> Iterator[tuple[int, int, int, str]]:
-    """Operators between operands that stand on one line."""
+def _condition(test: ast.expr, lines: list[bytes]) -> Iterator[Change]:
+    """A condition that is always met, and one that never is."""
+    if test.lineno == test.end_lineno:
+        for word in ("True", "False"):
+            yield test.lineno, test.col_offset, test.end_col_offset, word
+
+
+def _ends(place: ast.expr, lines: list[bytes]) -> Iterator[Change]:
+    """First for last."""
+    if isinstance(place, ast.Constant) and place.value == 0:
+        yield place.lineno, place.col_offset, place.end_col_offset, "-1"
+    elif _text(place, lines) == "-1":
+        yield place.lineno, place.col_offset, place.end_col_offset, "0"
+
+
+def _operators(node: ast.expr, lines: list[bytes]) -> Iterator[Change]:
+    """Operators between operands, the second of which stands on the line."""
     if isinstance(node, ast.BinOp):
         parts, operators = [node.left, node.right], [node.op]
     elif isinstance(node, ast.Compare):
@@ -153,125 +190,173 @@ def _operators(node: ast.expr, lines: list[str]) -> Iterator[tuple[int, int, int
         parts, operators = node.values, [node.op] * (len(node.values) - 1)
     for left, right, operator in zip(parts, parts[1:], operators, strict=False):
         wrong = _OPERATORS.get(type(operator))
-        if wrong is None or left.end_lineno != right.lineno:
-            continue
-        between = lines[right.lineno - 1].encode()[
-            left.end_col_offset : right.col_offset
-        ]
+        start = left.end_col_offset if left.end_lineno == right.lineno else 0
+        between = lines[right.lineno - 1][start : right.col_offset]
         text = between.decode().strip("() ")
-        if text and " " not in text:
-            start = left.end_col_offset + between.index(text.encode())
-            yield right.lineno, start, start + len(text), wrong
+        if wrong and text and " " not in text:
+            at = start + between.index(text.encode())
+            yield right.lineno, at, at + len(text), wrong
 
 
-def _number(text: str) -> str:
-    """Another number of the same kind: its first digit that is not 0 is another one."""
-    place = next((i for i, sign in enumerate(text) if sign in "123456789"), None)
-    if place is None:
-        return "1" if text == "0" else f"{text}1"
-    return f"{text[:place]}{(int(text[place]) + 2) % 9 + 1}{text[place + 1 :]}"
-
-
-def candidates(root: Path = ROOT) -> list[Mutant]:
+def candidates(where: str = "") -> list[Mutant]:
     """Every wrong line that could be drawn, in the order of the files.
 
     Parameters
     ----------
-    root : Path
+    where : str
+        Only those of files whose path begins with this.
 
     Returns
     -------
     list of Mutant
     """
     every = []
-    for pattern in FILES:
-        for path in sorted(root.glob(pattern)):
-            file, source = path.relative_to(root).as_posix(), path.read_text("utf-8")
-            lines = source.split("\n")
-            read = _printed if "papers" in path.parts else _changes
-            for number, start, end, wrong in read(source):
-                raw = lines[number - 1].encode()
-                line = raw.decode().strip()
-                changed = (raw[:start] + wrong.encode() + raw[end:]).decode().strip()
-                nth = sum(text.strip() == line for text in lines[: number - 1])
-                every.append(Mutant(file, nth, line, changed))
+    for path in sorted({path for pattern in SHOWN for path in ROOT.glob(pattern)}):
+        file, source = path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
+        if file.startswith(HIDDEN) or not file.startswith(where):
+            continue
+        lines = source.split("\n")
+        for number, start, end, wrong in sorted({*changes(source)}):
+            raw = lines[number - 1].encode()
+            changed = (raw[:start] + wrong.encode() + raw[end:]).decode().strip()
+            every.append(Mutant(file, number, lines[number - 1].strip(), changed))
     return every
 
 
-def _printed(source: str) -> Iterator[tuple[int, int, int, str]]:
-    """Numbers of a table as a paper prints it: lines of a file, or of texts in code."""
-    for number, line in enumerate(source.split("\n"), 1):
-        if len(found := list(_CELL.finditer(line))) < _FEWEST_CELLS:
-            continue
-        for cell in found:
-            start = len(line[: cell.start()].encode())
-            yield number, start, start + len(cell[0]), _number(cell[0])
+def draw(path: Path, seed: int, n: int, where: str) -> None:
+    """Draw so many, each line at most once."""
+    every, chosen = candidates(where), {}
+    random.Random(seed).shuffle(every)
+    for mutant in every:
+        if len(chosen) < n:
+            chosen.setdefault((mutant.file, mutant.number), mutant)
+    _write(path, [*chosen.values()])
+    print(f"{len(chosen)} of {len(every)} are in {path}")
 
 
-def drawn() -> list[Mutant]:
-    """The mutants as they were drawn."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        return [
-            Mutant(row["file"], int(row["nth"]), row["line"], row["wrong"], row["why"])
-            for row in csv.DictReader(file)
-        ]
+def _write(path: Path, mutants: list[Mutant]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, [field.name for field in fields(Mutant)])
+        table.writeheader()
+        table.writerows(map(asdict, mutants))
 
 
-def draw() -> None:
-    """Draw files evenly, and of each a line; keep the reasons of equivalent ones."""
-    reasons = {}
-    if TABLE.exists():
-        reasons = {(m.file, m.line, m.wrong): m.equivalent for m in drawn()}
-    by_file: dict[str, list[Mutant]] = {}
-    for mutant in candidates():
-        by_file.setdefault(mutant.file, []).append(mutant)
-    choose = random.Random(SEED)
-    for mutants in by_file.values():
-        choose.shuffle(mutants)
-    files, rows = sorted(by_file), []
-    for _ in count():
-        mutants = by_file[choose.choice(files)]
-        if not mutants:
-            continue
-        mutant = mutants.pop()
-        why = reasons.get((mutant.file, mutant.line, mutant.wrong), "")
-        rows.append([mutant.file, mutant.nth, mutant.line, mutant.wrong, why])
-        if sum(not row[-1] for row in rows) == WANTED:
-            break
-    with TABLE.open("w", encoding="utf-8", newline="") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerows([["file", "nth", "line", "wrong", "why"], *rows])
+def _read(path: Path) -> list[Mutant]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return [Mutant(**row | {"number": int(row["number"])}) for row in rows]
 
 
-def run(tests: list[str]) -> None:
-    """Say of each mutant whether these tests notice it."""
-    survived, gone = [], []
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", *tests]
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / "project"
-        ignored = shutil.ignore_patterns(".venv", ".git", "__pycache__")
-        shutil.copytree(ROOT, copy, ignore=ignored)
-        for mutant in [m for m in drawn() if not m.equivalent]:
-            if not mutant.apply(copy):
-                gone.append(mutant)
-                continue
-            done = subprocess.run(
-                command, cwd=copy, env=environment, capture_output=True, text=True
-            )
-            shutil.copy(ROOT / mutant.file, copy / mutant.file)
-            # With threads that go on a run may end by a signal after its last line;
-            # who ends so before it has noticed a wrong line, too.
-            has_crashed = done.returncode < 0 and " passed" not in done.stdout
-            is_noticed = done.returncode == 1 or " failed" in done.stdout or has_crashed
-            word = "noticed" if is_noticed else "SURVIVED"
-            print(f"{word}: {mutant.file}: {mutant.line} -> {mutant.wrong}", flush=True)
-            survived += [mutant] * (not is_noticed)
-    print(f"{len(survived)} of {WANTED} survived, {len(gone)} have gone")
+def record() -> None:
+    """Run the tests once, and note which of them execute which line."""
+    FOLDER.mkdir(exist_ok=True)
+    named = {file.relative_to(ROOT).as_posix() for t in TESTS for file in ROOT.glob(t)}
+    tests = [t for t in TESTS if not t.endswith(".py")]
+    tests += sorted(name for name in named if name.endswith(".py"))
+    sources = ["--cov=pages", "--cov=smpcore", "--cov-context=test", "--cov-report="]
+    subprocess.run(
+        [*_pytest(), "-n", "2", *sources, *tests],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "COVERAGE_FILE": str(RECORD)},
+        check=False,  # a test that fails has executed its lines, too
+    )
+
+
+def _pytest() -> list[str]:
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+
+
+class Executed:
+    """Which tests execute a line, as `record` has noted it."""
+
+    def __init__(self) -> None:
+        from coverage import CoverageData
+
+        self._data = CoverageData(str(RECORD))
+        self._data.read()
+        self._of: dict[str, dict[int, list[str]]] = {}
+        self._sizes: Counter[str] = Counter()
+        for file in self._data.measured_files():
+            self._of[file] = self._data.contexts_by_lineno(file)
+            for tests in self._of[file].values():
+                self._sizes.update(tests)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Those of its line: of what is shown first, then those of fewest lines."""
+        of_file = self._of.get(str(ROOT / mutant.file), {})
+        names = {test.partition("|")[0] for test in of_file.get(mutant.number, [])}
+        sizes = {name: self._sizes[f"{name}|run"] for name in names - {""}}
+        return sorted(
+            sizes, key=lambda name: (not name.startswith("tests/shown"), sizes[name])
+        )
+
+
+def run(path: Path) -> None:
+    """Decide the mutants of a file that are not decided yet, and print a summary."""
+    mutants, executed, copies = _read(path), Executed(), Queue()
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
+        for name in ("one", "two"):
+            skipped = shutil.ignore_patterns(".venv", ".git", "__pycache__", ".mutants")
+            shutil.copytree(ROOT, Path(folder, name), ignore=skipped)
+            copies.put(Path(folder, name))
+
+        def decide(mutant: Mutant) -> None:
+            copy = copies.get()
+            try:
+                _decide(mutant, executed.tests(mutant), copy)
+            finally:
+                shutil.copy(ROOT / mutant.file, copy / mutant.file)
+                copies.put(copy)
+            _write(path, mutants)
+            told = f"{mutant.file}:{mutant.number}: {mutant.line} -> {mutant.wrong}"
+            print(f"{mutant.state}: {told} {mutant.by}", flush=True)
+
+        list(pool.map(decide, [mutant for mutant in mutants if not mutant.state]))
+    counts = Counter(mutant.state for mutant in mutants)
+    print(", ".join(f"{count} {state}" for state, count in counts.most_common()))
+
+
+def _decide(mutant: Mutant, tests: list[str], copy: Path) -> None:
+    """Run the tests of a mutant in a copy of the project."""
+    if not tests:
+        mutant.state = "not executed"
+        return
+    mutant.apply(copy)
+    listed = copy / "tests.txt"
+    listed.write_text("\n".join(tests), "utf-8")
+    options = {"cwd": copy, "capture_output": True, "text": True, "timeout": LIMIT}
+    environment = {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        done = subprocess.run(
+            [*_pytest(), "-x", "--tb=no", f"@{listed}"],
+            env=os.environ | environment,
+            **options,
+        )
+    except subprocess.TimeoutExpired:
+        mutant.state = "not decided"
+        return
+    # With threads that go on a run may end by a signal after its last line.
+    has_passed = done.returncode == 0 or (
+        done.returncode < 0 and " passed" in done.stdout
+    )
+    mutant.state = "survived" if has_passed else "noticed"
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    mutant.by = failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else ""
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["draw"]:
-        draw()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=["draw", "record", "run"])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--n", type=int, default=60)
+    parser.add_argument("--where", default="")
+    given = parser.parse_args()
+    name = "-".join(filter(None, [str(given.seed), str(given.n), given.where]))
+    table = FOLDER / f"{name.replace('/', '-')}.csv"
+    if given.command == "draw":
+        draw(table, given.seed, given.n, given.where)
+    elif given.command == "record":
+        record()
     else:
-        run(sys.argv[2:])
+        run(table)
