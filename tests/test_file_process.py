@@ -166,3 +166,9 @@ def test_one_of_two_is_asked_to_end_and_nobody_for_who_has_left():
     waiting.cancel()
     assert [line.is_in_the_way(owner) for owner in "ab"] == [False, False]
     go.set()
+
+
+def test_a_thread_of_no_line_does_nobodys_work():
+    line = FairLine(1, "fake")
+    assert line.owner == "" and not line.is_in_the_way(line.owner)
+    assert line.submit(lambda: line.owner, owner="me").result() == "me"

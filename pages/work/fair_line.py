@@ -66,8 +66,8 @@ class FairLine(Executor):
 
     @property
     def owner(self) -> str:
-        """Whose work the calling thread does."""
-        return self._local.owner
+        """Whose work the calling thread does; empty of a thread of another line."""
+        return getattr(self._local, "owner", "")
 
     def is_in_the_way(self, owner: str) -> bool:
         """Whether others wait, and no piece of work has gone on for longer than this.
@@ -100,7 +100,7 @@ class FairLine(Executor):
     def _next(self) -> _Item:
         """End the calling thread's turn, and wait for its next one."""
         with self._changed:
-            if self._running.pop(getattr(self._local, "owner", ""), None) is not None:
+            if self._running.pop(self.owner, None) is not None:
                 self._changed.notify_all()
             while not (ready := self._ready()):
                 self._changed.wait()
