@@ -10,17 +10,18 @@ import numpy as np
 from smpcore.datasets.dataset import Dataset
 
 _EVENTS = (
-    "1 yes y ja oui si sim true t event case cases positive pos p abnormal sick ill"
+    "yes y ja oui si sim true t event case cases positive pos p abnormal sick ill"
     " diseased disease malignant cancer tumor tumour dead died death deceased"
     " nonsurvivor default defaulted bad fraud spam churn churned fail failed failure"
     " faulty fault defect defective relapse recurrence recurred readmitted present"
     " krank gestorben positiv malade infected complication toxic attack anomaly"
 )
 _OTHERS = (
-    "0 no n nein non nao false f control controls negative neg normal healthy well"
+    "no n nein non nao false f control controls negative neg normal healthy well"
     " benign alive survived survivor good paid ham ok pass passed sound absent gesund"
     " negativ sain censored without not none never"
 )
+_WORD = re.compile(r"[^\W\d_]+|-?\d+")
 _SAYS = dict.fromkeys(_EVENTS.split(), 1) | dict.fromkeys(_OTHERS.split(), -1)
 #: Where the commoner class has less than this share, either may be the one to find.
 IN_DOUBT = 0.6
@@ -68,7 +69,7 @@ def likely_outcome(dataset: Dataset, rows: np.ndarray | None = None) -> Outcome 
         return None
     if dataset.outcome in labels:
         return Outcome(dataset.outcome, "as the table says", True)
-    says = [_says(label) for label in labels]
+    says = [_says(label, other) for label, other in (labels, labels[::-1])]
     if says[0] != says[1]:
         return Outcome(labels[int(says[1] > says[0])], "by the names", True)
     rarer = int(2 * codes.sum() <= len(codes))
@@ -76,7 +77,14 @@ def likely_outcome(dataset: Dataset, rows: np.ndarray | None = None) -> Outcome 
     return Outcome(labels[rarer], "the rarer class", bool(is_sure))
 
 
-def _says(label: str) -> int:
-    """1: speaks of an event, -1: of none. "Not sick" is none, whatever follows."""
-    words = [_SAYS.get(word, 0) for word in re.findall(r"[^\W\d_]+|\d+", label.lower())]
-    return -1 if -1 in words else max(words, default=0)
+def _says(label: str, other: str) -> int:
+    """1: speaks of an event, -1: of none. "Not sick" is none, whatever follows.
+
+    Of numbers 1 is an event beside 0 or -1; of 1 and 2 nothing is known.
+    """
+    own, others = (_WORD.findall(text.lower()) for text in (label, other))
+    words = [word for word in own if word not in others]
+    if words == ["1"] and {*others} - {*own} in ({"0"}, {"-1"}):
+        return 1
+    known = [_SAYS.get(word, 0) for word in words]
+    return -1 if -1 in known else max(known, default=0)

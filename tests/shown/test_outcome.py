@@ -156,13 +156,18 @@ def test_a_threshold_stays_where_it_is_when_the_outcome_is_another():
         (("bad", "good"), "bad", True),
         (("a", "b"), "b", True),
         (("0", "1"), "1", True),
+        (("-1", "1"), "1", True),
+        (("class_0", "class_1"), "class_1", True),
+        (("1", "2"), "2", True),
+        (("N", "R"), "R", True),
+        (("benign tumour", "malignant tumour"), "malignant tumour", True),
     ],
 )
 def test_an_outcome_is_proposed_by_its_name_before_the_rarer_class(
     labels, outcome, is_sure
 ):
-    """The event is the commoner one, but for letters that say nothing."""
-    counts = [30, 12] if outcome == "b" else [12, 30]
+    """The event is the commoner one, but for names that say nothing."""
+    counts = [30, 12] if outcome in ("b", "2") else [12, 30]
     counts = counts if labels[1] == outcome else counts[::-1]
     frame = pd.DataFrame({"x": range(42), "y": np.repeat(labels, counts)})
     table = make_dataset(frame, "t", roles={"y": "target"})
