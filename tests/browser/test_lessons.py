@@ -206,9 +206,8 @@ def test_texts_of_a_lesson_are_shown_as_text(visit):
     bar = page.locator(".st-key-lesson")
     # Title of the lesson and of the step, text, question twice, and two answers.
     expect(bar).to_contain_text("1 " + choices[1]["text"][2:])
-    shown = bar.inner_text()
-    assert shown.count(text) >= 5, shown
-    assert bar.locator(".katex").count() == 1
+    wait_until(page, lambda: bar.inner_text().count(text) >= 5)
+    expect(bar.locator(".katex")).to_have_count(1)
     assert bar.locator("b, code, em, a, del, img, .katex-error").count() == 0
     bar.get_by_role("radio").first.click(force=True)
     page.get_by_role("button", name="Answer").click()
