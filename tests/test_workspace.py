@@ -23,7 +23,7 @@ from pages.work.store import KEEP_SECONDS, Store
 from pages.work.studies import Entry
 from smpcore import METHODS, SmpcoreError, load_dataset, split
 from smpcore.datasets import make_dataset
-from tests.app import opened, session_of
+from tests.app import has_button, opened, session_of
 
 DATA = ("moons", "iris", "digits", "sine", "diabetes")
 NASTY = '<img src=x onerror=alert(1)>"&$x$**b**'
@@ -313,3 +313,14 @@ def test_an_address_that_the_browser_had_left_is_followed_without_a_word_of_back
     app.query_params["seed"] = "7"
     app.run()
     assert session_of(app).choice.seed == 7
+
+
+def test_a_dialog_stays_when_the_page_behind_it_runs_anew():
+    """As at the end of a fit; a file that was asked for in it did not come."""
+    app = opened({"data": "moons"}, "performance.py")
+    app.button(key="workspace").click().run()
+    for _ in range(2):
+        assert has_button(app, "workspace_save")
+        app.run()
+    app.switch_page("pages/data.py").run()
+    assert not has_button(app, "workspace_save")

@@ -256,7 +256,7 @@ def turn_to(page: str) -> None:
     """Note which page runs; what another one was to save is not wanted any more."""
     visit = get()
     if page != visit.page:
-        visit.page, visit.file = page, OutgoingFile()
+        visit.page, visit.file, visit.dialog = page, OutgoingFile(), ""
 
 
 def take_notices() -> list[str]:

@@ -76,16 +76,21 @@ def trained_on(context: Context, more: str = "") -> None:
 
 
 def want_dialog(name: str) -> None:
-    """Ask for a dialog; a flag outlives a run that begins anew."""
+    """Ask for a dialog, until `close_dialog`.
+
+    A page that runs anew, as at the end of a fit, closes one that it does not draw.
+    """
     session.get().dialog = name
 
 
 def is_dialog_wanted(name: str) -> bool:
-    """Whether this dialog is to be shown; it is asked for once."""
-    visit = session.get()
-    wanted = visit.dialog == name
-    visit.dialog = "" if wanted else visit.dialog
-    return wanted
+    """Whether this dialog is to be shown."""
+    return session.get().dialog == name
+
+
+def close_dialog() -> None:
+    """Show no dialog any more."""
+    session.get().dialog = ""
 
 
 def table(rows: Any, *, hide_index: bool = True, **options: Any) -> None:

@@ -13,7 +13,12 @@ import streamlit as st
 
 from pages.state import links, session
 from pages.state.choice import MINE
-from pages.ui.elements import is_dialog_wanted, problems_shown, want_dialog
+from pages.ui.elements import (
+    close_dialog,
+    is_dialog_wanted,
+    problems_shown,
+    want_dialog,
+)
 from smpcore import SmpcoreError
 
 #: Pixels of a module of the code, and modules around it; dark on white in any theme.
@@ -59,7 +64,7 @@ def button(place: Any) -> None:
         _dialog()
 
 
-@st.dialog("QR code", width="medium")
+@st.dialog("QR code", width="medium", on_dismiss=close_dialog)
 def _dialog() -> None:
     choice = session.released()
     if choice.data == MINE:

@@ -20,7 +20,13 @@ from pages.state.choice import MINE, Choice
 from pages.state.context import Context
 from pages.state.session import Live
 from pages.state.state_file import Pin, Saved
-from pages.ui.elements import download, is_dialog_wanted, problems_shown, want_dialog
+from pages.ui.elements import (
+    close_dialog,
+    download,
+    is_dialog_wanted,
+    problems_shown,
+    want_dialog,
+)
 from pages.ui.text import message
 from pages.work import visitors
 from pages.work.cache import pairs
@@ -234,12 +240,13 @@ def _want_dialog() -> None:
     visit.editions["workspace"] += 1  # else the last file is sent once more
 
 
-@st.dialog("Save and open", icon=":material/save:")
+@st.dialog("Save and open", icon=":material/save:", on_dismiss=close_dialog)
 def _dialog(choice: Choice) -> None:
     visit = session.get()
     level, text = visit.workspace_message
     if level == "done":
         visit.workspace_message = "", ""
+        close_dialog()
         st.toast(text)
         st.rerun()
     with problems_shown():
