@@ -82,9 +82,9 @@ def _says(label: str, other: str) -> int:
 
     Of numbers 1 is an event beside 0 or -1; of 1 and 2 nothing is known.
     """
-    own, others = (_WORD.findall(text.lower()) for text in (label, other))
-    words = [word for word in own if word not in others]
-    if words == ["1"] and {*others} - {*own} in ({"0"}, {"-1"}):
+    words, others = (_WORD.findall(text.lower()) for text in (label, other))
+    rest = [word for word in words if word not in others]
+    if rest == ["1"] and {*others} - {*words} in ({"0"}, {"-1"}):
         return 1
-    known = [_SAYS.get(word, 0) for word in words]
+    known = [_SAYS.get(word, 0) for word in rest]
     return -1 if -1 in known else max(known, default=0)
