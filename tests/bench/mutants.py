@@ -2,7 +2,7 @@
 
 ``python -m tests.bench.mutants draw --seed 1 --n 60 [--where pages/performance]`` draws
 wrong lines at random and writes them to ``.mutants/1-60.csv``.
-``python -m tests.bench.mutants record`` notes once which tests execute which line.
+``python -m tests.bench.mutants record [TESTS]`` notes once which tests execute what.
 ``python -m tests.bench.mutants run --seed 1 --n 60`` makes each line wrong in a copy of
 the project and runs the tests that execute it, the nearest first, until one fails. Two
 copies at a time; what was decided stays in the file, so that a run can be resumed.
@@ -248,12 +248,10 @@ def _read(path: Path) -> list[Mutant]:
     return [Mutant(**row | {"number": int(row["number"])}) for row in rows]
 
 
-def record() -> None:
-    """Run the tests once, and note which of them execute which line."""
+def record(tests: list[str]) -> None:
+    """Run tests once, and note which of them execute which line."""
     FOLDER.mkdir(exist_ok=True)
-    named = {file.relative_to(ROOT).as_posix() for t in TESTS for file in ROOT.glob(t)}
-    tests = [t for t in TESTS if not t.endswith(".py")]
-    tests += sorted(name for name in named if name.endswith(".py"))
+    tests = sorted(str(path) for test in tests for path in ROOT.glob(test))
     sources = ["--cov=pages", "--cov=smpcore", "--cov-context=test", "--cov-report="]
     subprocess.run(
         [*_pytest(), "-n", "2", *sources, *tests],
@@ -348,6 +346,7 @@ def _decide(mutant: Mutant, tests: list[str], copy: Path) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=["draw", "record", "run"])
+    parser.add_argument("tests", nargs="*", default=TESTS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--n", type=int, default=60)
     parser.add_argument("--where", default="")
@@ -357,6 +356,6 @@ if __name__ == "__main__":
     if given.command == "draw":
         draw(table, given.seed, given.n, given.where)
     elif given.command == "record":
-        record()
+        record(given.tests)
     else:
         run(table)

@@ -15,7 +15,7 @@ from sklearn.metrics import (
     roc_curve,
 )
 
-from pages.performance import subgroups
+from pages.performance import operating_point, subgroups
 from smpcore import METHODS, read_table
 from tests.app import calibrated, context_of, kernels, opened, sound, until
 from tests.shown import oracle
@@ -269,6 +269,21 @@ def test_the_slider_of_the_threshold_has_about_200_steps():
     margin = [0.0, *margins(fit, rare, "train")]
     assert slider["low"] <= min(margin) and max(margin) <= slider["high"]
     assert slider["step"] == 10.0 ** round(np.log10(np.ptp(margin) / 200))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "threshold", "step"),
+    [(-1, 1, 0, 0.01), (-30, -2, -5, 0.1), (0.2, 40, 3, 0.1), (-1, 5, 99, 1.0)],
+)
+def test_the_slider_goes_from_end_to_end_of_what_it_must_show(
+    low, high, threshold, step
+):
+    """Also of margins on one side of 0, and to a threshold beyond them."""
+    ends = operating_point._range(np.array([low, high, (low + high) / 2]), threshold)
+    assert ends[2] == step
+    assert ends[0] < min(low, 0) and ends[1] > max(high, threshold)
+    assert min(low, 0) - ends[0] <= 2 * step
+    assert ends[1] - max(high, threshold, 0) <= 2 * step
 
 
 def test_a_threshold_for_a_sensitivity_is_the_highest_one():
