@@ -88,8 +88,8 @@ class Shown:
             "measure": self.label,
             "value": self.text,
             "95 % interval": self.interval,
-            "interval by": self.estimate.method,
             "rows": self.rows,
+            "interval by": self.estimate.method,
         }
 
     @property
