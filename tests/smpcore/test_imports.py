@@ -7,6 +7,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 #: What takes long to load and is used in some functions only. scipy.stats and pyarrow
 #: are not among them: scikit-learn and pandas load them by themselves.
@@ -149,8 +151,26 @@ smpcore.SMPClassifier().fit(X, X[:, 0] > 0)
 assert (settings(), compile_all()) == before
 """
 
+#: A library whose losses are jitclasses, each compiled when it is first used.
+SKGLM = """
+import numpy as np, skglm
+from sklearn import linear_model
+X = np.random.default_rng(0).normal(size=(60, 4))
+y = X @ [1.0, 0.5, 0.0, 0.0]
+wanted = linear_model.Lasso(alpha=0.1).fit(X, y).coef_
+assert np.allclose(skglm.Lasso(alpha=0.1).fit(X, y).coef_, wanted, atol=1e-3)
+import smpcore
+fitted = skglm.SparseLogisticRegression(alpha=0.001).fit(X, X[:, 0] > 0)
+assert fitted.score(X, X[:, 0] > 0) > 0.9
+smpcore.SMPClassifier().fit(X, X[:, 0] > 0)
+net = skglm.ElasticNet(alpha=0.1, l1_ratio=0.5).fit(X, y)
+wanted = linear_model.ElasticNet(alpha=0.1, l1_ratio=0.5).fit(X, y).coef_
+assert np.allclose(net.coef_, wanted, atol=1e-3)
+"""
 
-def test_other_libraries_that_numba_compiles_do_not_notice_this_one():
-    command = [sys.executable, "-W", "ignore", "-c", NEIGHBOURS]
+
+@pytest.mark.parametrize("script", [NEIGHBOURS, SKGLM], ids=["numba", "skglm"])
+def test_other_libraries_that_numba_compiles_do_not_notice_this_one(script):
+    command = [sys.executable, "-W", "ignore", "-c", script]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
