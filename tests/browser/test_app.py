@@ -48,7 +48,7 @@ def visit(opened: Callable[..., Page], address: str) -> Iterator[Callable[..., P
 
     def told(message: ConsoleMessage) -> None:
         if is_ours(message):
-            errors.append(message.text)
+            errors.append(f"{message.text} {message.location}")
 
     def asked(request: Request) -> None:
         if "127.0.0.1" not in request.url and not request.url.startswith(OWN):
