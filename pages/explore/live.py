@@ -376,7 +376,7 @@ def _fitted(
     elif dragging:
         estimator = _canonical_if_quick(context, live) if kind == "set" else None
         estimator = estimator or preview(context, context.problem(), live.state)
-    if estimator and len(context.labels) == 2:
+    if estimator and len(context.labels) == 2:  # no call more in others' drags
         estimator = context.of_outcome(estimator)
     return estimator, data, job, canonical
 

@@ -182,14 +182,18 @@ def confusion_section(
         words += " where the band counts like all others." if model.band else "."
         if any(weights is not None for weights in of_rows[1:]):
             words += " Counts are of rows; shares are weighted for censoring."
-        tables = _two_classes if is_two else _confusion
-        blocks += [words, *tables(model, X, truth, answers, *of_rows)]
+        if is_two:
+            margin = margins(model, X)
+            tables = _two_classes(model, margin, truth, answers, *of_rows)
+        else:
+            tables = [_confusion(model.classes, truth, answers, *of_rows)]
+        blocks += [words, *tables]
     return Section("Confusion matrix and recall", blocks)
 
 
 def _two_classes(
     model: PrototypeModel,
-    X: np.ndarray,
+    margin: np.ndarray,
     truth: np.ndarray,
     answers: np.ndarray,
     clusters: np.ndarray | None,
@@ -198,7 +202,7 @@ def _two_classes(
     """Counts and measures, as Performance shows them; the outcome is first."""
     names = [str(label) for label in model.classes[model.order]]
     place = np.append(np.argsort(model.order), -1)
-    truth, predicted, margin = place[truth], place[answers], margins(model, X)
+    truth, predicted = place[truth], place[answers]
     columns = [f"predicted {name}" for name in names]
     if model.band:
         predicted = np.where(np.abs(margin) <= model.band, 2, predicted)
@@ -213,22 +217,20 @@ def _two_classes(
 
 
 def _confusion(
-    model: PrototypeModel,
-    _: np.ndarray,
+    classes: np.ndarray,
     truth: np.ndarray,
     answers: np.ndarray,
     clusters: np.ndarray | None,
     weights: np.ndarray | None = None,
-) -> list[list[dict[str, Any]]]:
+) -> list[dict[str, Any]]:
     """Counts, with recall and precision of every class."""
-    classes = model.classes
     lines = class_lines(truth, answers, classes, clusters, weights)
     for number, line in enumerate(lines):
         counts = np.bincount(answers[truth == number], minlength=len(classes))
         pairs = zip(classes, counts, strict=True)
         cells = {f"predicted {other}": count for other, count in pairs}
         lines[number] = {"true class": line.pop("class")} | cells | line
-    return [lines]
+    return lines
 
 
 def class_lines(
