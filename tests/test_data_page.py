@@ -261,6 +261,17 @@ def test_a_time_to_event_question_leaves_nothing_to_be_cut():
     assert cut.disabled
 
 
+def test_each_table_that_is_brought_proposes_its_own_outcome():
+    page = opened()
+    for more in (0, 1):
+        rows = "".join(f"{i % 7 + more},{('ja', 'nein')[i % 2]}\n" for i in range(60))
+        page = bring(page, f"x,y\n{rows}")
+        assert choice(page).outcome == "ja"
+        box = next(one for one in page.selectbox if one.label == "Outcome")
+        page = sound(box.set_value("nein").run())
+        assert choice(page).outcome == "nein"
+
+
 def test_two_classes_of_a_bundled_set_stand_in_its_link_only():
     wanted, notices = links.read_url({"data": "diabetes", "two": "1"})
     assert notices == []

@@ -163,6 +163,8 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
         token = ""  # beside the visitor's own tables
     token = table_store.keep(dataset, token=token)
     start = {"data_values": {}, "view": {}, "open_test": False}
+    if not same:
+        start["outcome"] = None  # what was chosen was a class of another table
     if choice.data != MINE:
         start |= _NOT_CHOSEN
     session.choose_data(replace(table_store.show(choice, token), **start))
