@@ -32,9 +32,11 @@ def _facts(dataset: Dataset, division: Split) -> None:
 
 session.current()
 picker = st.container()
-with st.expander("Upload data", icon=":material/upload:"):
+with st.expander("Upload data", key="data_upload", icon=":material/upload:"):
     uploads.uploads()
-with st.expander("Fetch from OpenML", icon=":material/cloud_download:"):
+with st.expander(
+    "Fetch from OpenML", key="data_openml", icon=":material/cloud_download:"
+):
     openml.controls()
 workspace.await_table(session.current())
 workspace.opened_state()

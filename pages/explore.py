@@ -59,7 +59,7 @@ def _about_model() -> None:
     if not lesson_run.hides_numbers():
         _downloads()
     method = METHODS[session.current().method]
-    with st.expander("How it works", icon=":material/menu_book:"):
+    with st.expander("How it works", key="how", icon=":material/menu_book:"):
         st.markdown(f"**{method.title}**")
         st.markdown(method.story)
         st.caption(method.reference)

@@ -37,7 +37,8 @@ def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
     st.caption(proof, help=define("Proved equal", "Rows saturated"))
     st.caption(formats.form_quality(form, made))
     if differing := formats.differing(made, form):
-        with st.expander(f"Rows for which {form.name} and float64 predictions differ"):
+        words = f"Rows for which {form.name} and float64 predictions differ"
+        with st.expander(words, key="export_differing"):
             table(differing)
 
 
@@ -72,7 +73,7 @@ with problems_shown():  # the Python below can be had all the same
             peers.section(made, form, chosen.chip, known.get(chosen.chip))
         with problems_shown(st.error):
             files.section(made, form, chosen, (sensors, stream), key, decision)
-with st.expander("The same model in Python"):
+with st.expander("The same model in Python", key="export_python"):
     with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")
 session.show_address(session.current())

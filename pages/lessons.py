@@ -55,7 +55,10 @@ if (run := lesson_run.current()) is not None:
     st.page_link("pages/explore.py", label="Go on", icon=":material/arrow_forward:")
 
 with st.expander(
-    "For teachers: open or make a lesson", bool(files.own()), icon=":material/edit:"
+    "For teachers: open or make a lesson",
+    bool(files.own()),
+    key="lessons_teachers",
+    icon=":material/edit:",
 ):
     files.sheets()
     files.upload()

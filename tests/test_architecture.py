@@ -355,6 +355,15 @@ def test_files_are_given_to_the_browser_in_one_way():
         assert "download_button" not in text, name
 
 
+def test_what_opens_has_a_key():
+    """Without one it shuts as soon as something above it comes or goes."""
+    opening = {"expander", "popover", "tabs"}
+    for name, tree in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in opening:
+                assert "key" in {one.arg for one in node.keywords}, (name, node.lineno)
+
+
 def test_the_visible_top_level_is_the_agreed_one():
     seen = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
     agreed = {"app.py", "pages", "smpcore", "assets", "tests"}

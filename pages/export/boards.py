@@ -254,7 +254,9 @@ def verdict(rows: list[dict[str, str]], chip: str) -> str:
 
 def editor() -> list[dict[str, Any]]:
     """Let the visitor say which boards there are; those without a gap."""
-    with st.expander("Boards, clock and current", icon=":material/developer_board:"):
+    with st.expander(
+        "Boards, clock and current", key="boards", icon=":material/developer_board:"
+    ):
         st.caption(
             "Change or add boards. Charge per prediction = cycles times mA per MHz: an "
             "estimate, for which the data sheet of your chip should give the current."

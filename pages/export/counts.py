@@ -30,7 +30,9 @@ def editor(made: exports.Export) -> exports.Export:
     if start.empty:
         return made
     number = st.column_config.NumberColumn
-    with st.expander("Inputs as counts of a converter", icon=":material/123:"):
+    with st.expander(
+        "Inputs as counts of a converter", key="counts", icon=":material/123:"
+    ):
         st.caption(_HELP)
         edited = kept_table(
             "export_counts",

@@ -29,7 +29,9 @@ def section(
     """Show how other libraries' models compare, where they were measured."""
     if made.compiled.is_regression:
         return
-    with st.expander("Compared with other libraries", icon=":material/compare:"):
+    with st.expander(
+        "Compared with other libraries", key="peers", icon=":material/compare:"
+    ):
         entry = measured_peers(made.data.dataset.digest)
         if entry is None:
             st.caption(
@@ -75,7 +77,7 @@ def _pictures(
     if both is not None:
         st.markdown(better(points, scores.accuracy, both.alone.flash))
     lines = [_line(point, costs) for point in points.to_dict("records")]
-    table_popover([own, *lines])
+    table_popover([own, *lines], key="peers_chart")
 
 
 def better(points: pd.DataFrame, accuracy: float, flash: int) -> str:

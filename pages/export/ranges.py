@@ -33,7 +33,9 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
     start = _start(usual, made.ranges)
     if start.empty:
         return made.ranges
-    with st.expander("Ranges and units of the inputs", icon=":material/straighten:"):
+    with st.expander(
+        "Ranges and units of the inputs", key="ranges", icon=":material/straighten:"
+    ):
         st.caption(_HELP)
         number = st.column_config.NumberColumn
         edited = kept_table(

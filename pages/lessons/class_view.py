@@ -59,7 +59,7 @@ def show(classroom: Classroom) -> None:
             qr.warn_of_local(link)
         right.image(qr.image(link), width=220, caption="QR code of this link")
         st.fragment(_counts, run_every=poll_interval(POLL_SECONDS))(classroom)
-        with st.popover("End the class"):
+        with st.popover("End the class", key="class_ending"):
             st.markdown("Counts and answers are forgotten; students go on alone.")
             st.button(
                 "End it", key="class_end", on_click=classes.end, args=(classroom,)
@@ -227,7 +227,9 @@ def _drawn(
         part.plotly_chart(figure, key=f"class_{name}", alt=words)
     if question.point:
         sent = [(name, *place) for name, vote in votes.items() for place in vote]
-        table_popover(pd.DataFrame(sent, columns=["vote", "x", "y"]))
+        table_popover(
+            pd.DataFrame(sent, columns=["vote", "x", "y"]), key="class_places"
+        )
 
 
 def _fitted(lesson: Lesson, step: int) -> tuple[Readouts, Any, Any]:

@@ -127,7 +127,7 @@ def _ranks(experiment: Experiment, numbers: pd.DataFrame) -> None:
         )
         if experiment.sizes:
             _against_size(experiment, found)
-        table_popover(found.means.reset_index())
+        table_popover(found.means.reset_index(), key="papers_ranks")
 
 
 def _against_size(experiment: Experiment, found: Comparison) -> None:
@@ -349,4 +349,4 @@ def forest(experiments: Sequence[Experiment]) -> None:
         alt="Measured minus printed means with 90 % intervals; the table has them",
     )
     message(st.caption, " ".join(decided))
-    table_popover(rows)
+    table_popover(rows, key="papers_rows")

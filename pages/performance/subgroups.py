@@ -154,7 +154,7 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )
-    with st.expander("Show as a table", icon=":material/table:"):
+    with st.expander("Show as a table", key="groups", icon=":material/table:"):
         table(lines.drop(columns="measure"))
 
 

@@ -34,7 +34,7 @@ def _side_by_side(
         alt = f"{title}{subject}"
         column.plotly_chart(figure, key=f"performance_{title}", alt=alt)
         column.caption(f"{alt}.{more}", help=define(term))
-    with st.expander("Show as tables", icon=":material/table:"):
+    with st.expander("Show as tables", key="curves", icon=":material/table:"):
         for name, lines in tables.items():
             st.caption(f"{name}.")
             table(lines)

@@ -89,7 +89,9 @@ def _edited(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int],
     typed = session.get().typed.setdefault(key, {})
     forbidden = {column.name for column in context.forbidden}
     values = {column.name: _value(row, column) for column in inputs}
-    with st.expander("Edit the row, or fix columns", icon=":material/edit:"):
+    with st.expander(
+        "Edit the row, or fix columns", key="answer_edit", icon=":material/edit:"
+    ):
         _widgets(inputs, values, typed, key, forbidden)
     changed = False
     for column in inputs:
@@ -312,7 +314,9 @@ def _change(
         table(case.changes)
     if case.others:  # a change is long: it takes lines
         table(case.others, row_height=_OTHER_HEIGHT)
-    with st.expander("Nearest training rows", icon=":material/table_rows:"):
+    with st.expander(
+        "Nearest training rows", key="answer_nearest", icon=":material/table_rows:"
+    ):
         table(case.nearest)
         st.caption(case.nearest_note)
     return amount
@@ -388,7 +392,9 @@ def _activations(context: ModelContext, x: np.ndarray) -> None:
         "activation": activation[order],
         "weight": model.votes[order, model.prototype_labels[order]],
     }
-    with st.expander("Activation of each prototype", icon=":material/list:"):
+    with st.expander(
+        "Activation of each prototype", key="answer_activations", icon=":material/list:"
+    ):
         table(prototypes)
         if model.classes is not None:
             scores = model.scores(x[None])[0]

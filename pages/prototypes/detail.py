@@ -190,7 +190,7 @@ def _leads(context: ModelContext) -> None:
     limits = {"rows": "size", "lowest": "min", "median": "median", "highest": "max"}
     summary = pd.Series(lead).groupby(codes).agg(**{n: f for n, f in limits.items()})
     summary.insert(0, "class", np.array(context.outputs)[summary.index])
-    table_popover(summary)
+    table_popover(summary, key="leads")
 
 
 @slots.interactive_slot()
@@ -204,7 +204,7 @@ def _kernels(context: ModelContext) -> None:
     signed_bars(weights, names, "weight β", "kernel", key="beta", alt=alt)
     if what == "columns" and context.data.preparation.has_level_features:
         of_levels = {"kernel": model.feature_names, "weight": model.similarity.weights}
-        with st.popover("By category level"):
+        with st.popover("By category level", key="beta_levels"):
             show_table(of_levels)
     if model.classes is None:
         return
@@ -225,7 +225,7 @@ def forbidden(context: Context) -> None:
     label = "Forbid features"
     if n := len(choice.forbidden):
         label = f"{plural(n, 'feature')} forbidden"
-    with st.expander(label, icon=":material/block:"):
+    with st.expander(label, key="forbid", icon=":material/block:"):
         st.multiselect(
             "Features that must not be used",
             list(known),
@@ -438,7 +438,11 @@ def _rows(
     numbers = dataset.row_numbers(rows)
     titles = [f"row {n}: {dataset.y[r]}" for n, r in zip(numbers, rows, strict=True)]
     draw(context, context.rows[0][places], titles, key)
-    with st.container() if len(context.shape) == 1 else st.popover("Show as a table"):
+    with (
+        st.container()
+        if len(context.shape) == 1
+        else st.popover("Show as a table", key=f"{key}_table")
+    ):
         show_table(context.table_of(rows, about), hide_index=False)
 
 

@@ -252,7 +252,7 @@ def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
         "Number of the prototype, feature and how many choices have it; median and "
         "range of its weight over their refits."
     )
-    table_popover(lines.drop(columns=["group", "kind"]))
+    table_popover(lines.drop(columns=["group", "kind"]), key="stability")
     make = partial(_choices, context, found)
     choices = session.remembered("alternatives_choices", (key, n), make)
     if n > len(choices):

@@ -67,7 +67,9 @@ class Opened:
 def section(data: cache.Parts) -> Opened | None:
     """The file picker, and what it has opened if that is of these data."""
     file = None
-    with st.expander("Results of a batch run", icon=":material/folder_open:"):
+    with st.expander(
+        "Results of a batch run", key="sweep_batch", icon=":material/folder_open:"
+    ):
         with problems_shown(st.error):
             file = open_file(
                 "batch",
@@ -561,7 +563,7 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
 @slots.interactive_slot()
 def points_table(result: SweepResult, request: SweepRequest) -> None:
     """The same numbers as a table, and every fit as CSV."""
-    with st.expander("Show as a table", icon=":material/table:"):
+    with st.expander("Show as a table", key="sweep_table", icon=":material/table:"):
         table(as_table(result, request))
     csv = partial(as_csv, result.table)
     download("Download every fit as CSV", csv, "sweep.csv", key="sweep_csv")

@@ -125,9 +125,9 @@ def _digits(values: np.ndarray) -> int:
     return min(max(_DIGITS, before_the_point), _MOST_DIGITS)
 
 
-def table_popover(*tables: Any) -> None:
+def table_popover(*tables: Any, key: str) -> None:
     """The numbers of a chart, on request."""
-    with st.popover("Show as a table"):
+    with st.popover("Show as a table", key=f"{key}_table"):
         for rows in tables:
             table(rows)
 
@@ -146,7 +146,8 @@ def signed_bars(
     figure = figures.signed_bars(values, names, title, marked, y_title=of)
     st.plotly_chart(figure, key=key, alt=alt)
     order = np.argsort(-np.abs(values), kind="stable")
-    table_popover([{of: names[i], title: float(values[i])} for i in order])
+    lines = [{of: names[i], title: float(values[i])} for i in order]
+    table_popover(lines, key=key)
 
 
 def data_editor(
@@ -332,7 +333,7 @@ def show_section(section: Section) -> None:
             if block:
                 table(list(block), height="content")
         elif block.folded:
-            with st.expander(escape_markdown(block.title)):
+            with st.expander(escape_markdown(block.title), key=block.title):
                 show_section(block)
         else:
             st.markdown(f"**{escape_markdown(block.title)}**")

@@ -120,7 +120,9 @@ def offer(
     names: Sequence[str] = (),
 ) -> None:
     """Let the visitor choose rows, and download their sheet."""
-    with st.expander("Explanation sheet to print", icon=":material/print:"):
+    with st.expander(
+        "Explanation sheet to print", key="sheet", icon=":material/print:"
+    ):
         text = st.text_input(
             "Rows",
             key=f"{key}_cases",
