@@ -26,7 +26,7 @@ from tests.test_live import decode
 #: Names of this run, or of the machine.
 _NOT_SHOWN = set(
     "id fragment_id form_id element_id metadata media_file_storage ms component_name "
-    "page_script_hash url uid mark_order protobufs".split()
+    "page_script_hash url uid mark_order protobufs laying_out".split()
 )
 #: Parts of the framework, of a style, or without anything to see.
 _UNSEEN = {None, "empty", "html", "balloons"}
