@@ -2,7 +2,8 @@
 
 ``python -m tests.bench.mutants draw --seed 1 --n 60 [--where pages/performance]`` draws
 wrong lines at random and writes them to ``.mutants/1-60.csv``.
-``python -m tests.bench.mutants record [TESTS]`` notes once which tests execute what.
+``python -m tests.bench.mutants record [TESTS]`` notes once which tests execute what;
+tests that are named are added to what was noted before.
 ``python -m tests.bench.mutants run --seed 1 --n 60`` makes each line wrong in a copy of
 the project and runs the tests that execute it, the nearest first, until one fails. Two
 copies at a time; what was decided stays in the file, so that a run can be resumed.
@@ -27,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -248,11 +249,13 @@ def _read(path: Path) -> list[Mutant]:
     return [Mutant(**row | {"number": int(row["number"])}) for row in rows]
 
 
-def record(tests: list[str]) -> None:
+def record(tests: Sequence[str]) -> None:
     """Run tests once, and note which of them execute which line."""
     FOLDER.mkdir(exist_ok=True)
+    is_more = tests != TESTS
     tests = sorted(str(path) for test in tests for path in ROOT.glob(test))
     sources = ["--cov=pages", "--cov=smpcore", "--cov-context=test", "--cov-report="]
+    sources += ["--cov-append"] if is_more else []
     subprocess.run(
         [*_pytest(), "-n", "2", *sources, *tests],
         cwd=ROOT,
