@@ -114,11 +114,13 @@ def _lines(kind: str, message: Any) -> Iterator[str]:
 def _pieces(sent: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
     """What the figure is sent, a line for each entry and each row of a list."""
     for name, value in sent.items():
+        if name in _NOT_SHOWN:
+            continue
         if isinstance(value, dict):
             yield from _pieces(value, f"{above}{name}.")
         elif isinstance(value, list) and value and isinstance(value[0], dict):
             yield from ((f"{above}{name}", one) for one in value)
-        elif name not in _NOT_SHOWN:
+        else:
             yield f"{above}{name}", value
 
 

@@ -81,7 +81,6 @@ LOOKED_AT = [
             *(("sine", "supersparse"), ("words", "supersparse")),
             # One prototype: more of them are not the same on every processor.
             ("diabetes&n_prototypes=1", "supersparse"),
-            ("similarities", "imkpl"),
         )
     ),
     Look("explore", "method=smp", table="clinic"),
