@@ -14,12 +14,42 @@ import numpy as np
 
 from smpcore.datasets.display_names import plain_number
 
-__all__ = ["CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Section", "Shown"]
+__all__ = [
+    *("CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Section", "Shown"),
+    "number_text",
+]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
 CHIP = "ATmega328P"
 #: Share of the rows that a prediction interval covers.
 COVERAGE = 0.9
+
+
+#: What a number is in: a share in per cent, the unit of the target, or a score.
+Unit = Literal["%", "target", ""]
+
+
+def number_text(value: float, unit: Unit = "%") -> str:
+    """A number as every page and file writes it.
+
+    Parameters
+    ----------
+    value : float
+        A share from 0 to 1 where the unit is per cent.
+    unit : {"%", "target", ""}
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> number_text(0.9125), number_text(53.582, "target"), number_text(0.07, "")
+    ('91.2 %', '53.58', '0.070')
+    """
+    if unit == "%":
+        return f"{100 * value:.1f} %"
+    return plain_number(value) if unit else f"{value:.3f}"
 
 
 class Estimate(NamedTuple):
@@ -51,8 +81,8 @@ class Shown:
         A share from 0 to 1 where the unit is per cent.
     rows : str
         What it is of, in words.
-    unit : {"%", ""}
-        Per cent, or a plain number with three decimals.
+    unit : {"%", "target", ""}
+        As in `number_text`.
     absent : str
         What stands in place of the number where there is none.
     """
@@ -60,26 +90,23 @@ class Shown:
     label: str
     estimate: Estimate
     rows: str = ""
-    unit: Literal["%", ""] = "%"
+    unit: Unit = "%"
     absent: str = ""
 
     @property
     def text(self) -> str:
         """The number."""
         value = self.estimate.value
-        if not np.isfinite(value):
-            return self.absent
-        return f"{100 * value:.1f} %" if self.unit else f"{value:.3f}"
+        return number_text(value, self.unit) if np.isfinite(value) else self.absent
 
     @property
     def interval(self) -> str:
         """Both ends; empty where nothing was computed."""
-        _, low, high, method = self.estimate
-        if not method:
-            return ""
-        if self.unit:
-            return f"{100 * low:.1f}–{100 * high:.1f} %"
-        return f"{low:.3f}–{high:.3f}"
+        _, *ends, method = self.estimate
+        low, high = (number_text(end, self.unit) for end in ends)
+        if low == high and self.unit == "%":  # never from 100.0 to 100.0
+            low, high = (f"{100 * end:.6g} %" for end in ends)
+        return f"{low}–{high}".replace(" %–", "–") if method else ""
 
     @property
     def line(self) -> dict[str, str]:
@@ -95,10 +122,9 @@ class Shown:
     @property
     def in_words(self) -> str:
         """All of it, within a sentence."""
-        if not self.interval:
-            return f"{self.label} {self.text}"
         interval = f"95 % interval {self.interval}, {self.estimate.method}"
-        return f"{self.label} {self.text} ({interval})"
+        about = [self.rows] * bool(self.rows) + [interval] * bool(self.interval)
+        return f"{self.label} {self.text}" + (f" ({', '.join(about)})" if about else "")
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,7 @@ HOUSE = {
         "smpcore.model",
         "smpcore.datasets",
         "smpcore.errors",
+        "smpcore.readouts",
         "smpcore.figures",
     ),
     "smpcore/codegen": (
@@ -391,6 +392,37 @@ def test_texts_write_numbers_in_one_way():
     for name in filter(lambda name: name.startswith(rooms), TEXTS):
         for line in TEXTS[name].splitlines():
             assert not pattern.search(line), (name, line)
+
+
+#: A share that is written where it is computed.
+_BY_HAND = re.compile(r"\{100 \* [^{}]*:[+]?\.\d[fg]\}")
+#: File and a part of the line -> why no `Shown` and no `number_text` stands there.
+_WRITTEN = {
+    ("smpcore/readouts.py", "100 * value"): "here it is done, once",
+    ("smpcore/readouts.py", "100 * end"): "never from 100.0 to 100.0",
+    ("smpcore/readouts.py", "100 * COVERAGE"): "a name",
+    ("smpcore/report/sections.py", "one.coverage"): "a name",
+    ("smpcore/evaluation/new_rows.py", "100 * COVERAGE"): "a name",
+    ("smpcore/model/calibration.py", "above 99 %"): "a chance, in words",
+    ("pages/ui/elements.py", "100 * done"): "how far work is",
+    ("pages/explore/scene.py", "100 * share"): "how far work is",
+    ("pages/papers/experiments.py", "100 * share"): "how far work is",
+    ("pages/compare/candidates.py", "points"): "a difference, with its sign",
+    ("smpcore/chips/costs.py", "error"): "how far off an estimate may be",
+}
+
+
+def test_shares_and_intervals_are_written_in_one_place():
+    """So that a number, its interval and whose it is are the same on every page."""
+    shown = ("pages/", "smpcore/report", "smpcore/explain", "smpcore/evaluation")
+    shown += ("smpcore/methods", "smpcore/model", "smpcore/chips", "smpcore/readouts")
+    used = set()
+    for name in filter(lambda name: name.startswith(shown), TEXTS):
+        for line in filter(_BY_HAND.search, TEXTS[name].splitlines()):
+            at = [key for key in _WRITTEN if name == key[0] and key[1] in line]
+            assert at, (name, line)
+            used.update(at)
+    assert used == {*_WRITTEN}
 
 
 #: How a class of two is named by its place, in what shows things.

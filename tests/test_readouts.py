@@ -61,7 +61,11 @@ def test_a_label_stands_in_one_place(key):
 
 
 @pytest.mark.parametrize(
-    ("hits", "ends"), [((539, 539), "99.6–100.0"), ((29, 30), "94–100")]
+    ("hits", "ends"),
+    [
+        *(((539, 539), "99.6–100.0"), ((29, 30), "93.9–100.0")),
+        ((50_000, 50_000), "99.9962–100"),
+    ],
 )
 def test_an_interval_is_never_from_100_to_100(hits, ends):
     scores = Scores(np.diag(hits), np.arange(2))

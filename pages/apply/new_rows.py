@@ -16,7 +16,7 @@ from pages.ui import explanation_sheet
 from pages.ui.elements import download, metric
 from pages.ui.elements import table as show_table
 from pages.ui.files import ENDINGS, OpenFile, like, open_file, read_file
-from pages.ui.readouts import BAND_NOTE, percent, shortcomings
+from pages.ui.readouts import BAND_NOTE, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
 from pages.work.cache import pairs
@@ -31,7 +31,7 @@ from smpcore.datasets import (
     read_similarities,
     used_matrices,
 )
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, Shown, number_text
 
 _HOLDS = {"number": "numbers", "category": "a category", "text": "texts"}
 
@@ -290,31 +290,31 @@ def read_out(
 
 
 def _errors(errors: evaluation.RegressionScores, data: cache.Parts) -> None:
-    low, high = errors.interval
+    shown = Shown(READOUTS["mae"].label, errors.estimate, unit="target")
     usual = errors.always(float(np.median(data.of("train")[1])))
     with st.container(horizontal=True):
-        metric(READOUTS["mae"].label, plain_number(errors.mae), width=200)
-        metric("95 % interval", f"{plain_number(low)}–{plain_number(high)}", width=200)
+        metric(shown.label, shown.text, width=200)
+        metric("95 % interval", shown.interval, width=200)
         metric(READOUTS["r2"].label, f"{errors.r2:.3f}", width=120)
         metric("Training-median baseline", plain_number(usual), width=220)
 
 
 def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
     """How many of all rows are right; those of unknown classes never are."""
+    shown = Shown(READOUTS["accuracy"].label, scores.estimate)
     with st.container(horizontal=True):
-        metric(READOUTS["accuracy"].label, percent(scores.accuracy), width=130)
+        metric(shown.label, shown.text, width=130)
         metric("Correct rows", f"{scores.hits:,} of {scores.rows:,}", width="content")
-        low, high = scores.interval
-        metric("95 % interval", f"{100 * low:.0f}–{100 * high:.0f} %", width=160)
+        metric("95 % interval", shown.interval, width=160)
         label = READOUTS["balanced_accuracy"].label
-        metric(label, percent(scores.balanced_accuracy), width=160)
-        metric("Majority-class baseline", percent(scores.majority), width=220)
+        metric(label, number_text(scores.balanced_accuracy), width=160)
+        metric("Majority-class baseline", number_text(scores.majority), width=220)
     recall = scores.recall[order]
     lines = {
         "class": [str(label) for label in scores.classes[order]],
         "rows": scores.confusion.sum(axis=1)[order],
         "predicted": scores.confusion.sum(axis=0)[order],
-        "recall": ["" if np.isnan(share) else percent(share) for share in recall],
+        "recall": ["" if np.isnan(share) else number_text(share) for share in recall],
     }
     show_table(lines)
 

@@ -19,7 +19,7 @@ from pages.work.server_files import FileStatisticsJob
 from pages.work.tasks import Task
 from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, Shown
 
 #: Name of the visit's fit of all rows, and the share of the others that is left out.
 _FIT, _LEFT_OUT = "fit of all rows", 0.2
@@ -108,15 +108,12 @@ def _result(job: Task, words: str, begin: str) -> Any:
 
 def _show_fitted(fitted: AllRowsFit) -> None:
     model = fitted.estimator.model_
-    low, high = fitted.scores.interval
-    if isinstance(fitted.scores, Scores):
-        measure, value = "accuracy", f"{100 * fitted.scores.accuracy:.2f} %"
-        interval = f"{100 * low:.2f} to {100 * high:.2f} %"
-    else:
-        measure, value = "mae", plain_number(fitted.scores.mae)
-        interval = f"{plain_number(low)} to {plain_number(high)}"
+    is_share = isinstance(fitted.scores, Scores)
+    label = READOUTS["accuracy" if is_share else "mae"].label
+    unit = "%" if is_share else "target"
+    shown = Shown(label, fitted.scores.estimate, unit=unit)
     left, middle, right = st.columns(3)
-    left.metric(f"{READOUTS[measure].label} on rows left out", value)
+    left.metric(f"{label} on rows left out", shown.text)
     middle.metric(READOUTS["n_prototypes"].label, model.n_prototypes)
     right.metric("Features used", int(model.support.sum()))
     objective = plain_number(fitted.estimator.objective_, 5)
@@ -124,7 +121,8 @@ def _show_fitted(fitted: AllRowsFit) -> None:
     bound, name = gap["detail"], READOUTS["objective"].label
     st.caption(
         f"Learned from {fitted.n_train:,} rows, measured on {fitted.scores.rows:,} "
-        f"left out (95 % interval {interval}). {name} {objective}: "
+        f"left out (95 % interval {shown.interval}, {shown.estimate.method}). "
+        f"{name} {objective}: "
         f"{solver['detail']}, {solver['value']}. {bound[0].upper()}{bound[1:]}. "
         "Whoever chooses settings by this measure needs other rows to take it again."
     )

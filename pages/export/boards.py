@@ -12,7 +12,6 @@ import streamlit as st
 
 from pages.ui.elements import is_waiting, kept_table, table, visit_task
 from pages.ui.exports import Export
-from pages.ui.readouts import percent
 from pages.ui.text import escape_markdown, message
 from pages.work import tasks
 from smpcore import quantise
@@ -29,7 +28,7 @@ from smpcore.codegen import CompiledModel, QuantModel, Stream
 from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 from smpcore.evaluation import ComparedFormat
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, number_text
 
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
 #: Boards to begin with. The currents are rough: a data sheet is more accurate.
@@ -312,7 +311,7 @@ def _line(
         fits = "unknown: the code of the stream is not measured"
     more = "≥ " * cost.lacks_stream
     shares = ", ".join(
-        f"{m} {more}{percent(getattr(cost, m.lower()) / room[m])}" for m in room
+        f"{m} {more}{number_text(getattr(cost, m.lower()) / room[m])}" for m in room
     )
     # An instruction takes a cycle or more.
     least = more if cost.counted == "cycles" else "≥ "

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.ui import exports
 from pages.ui.elements import table as show_table
-from pages.ui.readouts import TITLES, percent, quality
+from pages.ui.readouts import TITLES, quality
 from pages.ui.text import escape_markdown
 from smpcore.chips import estimate_costs, needs_conversion
 from smpcore.codegen import SensorRange
@@ -23,6 +23,7 @@ from smpcore.evaluation import (
     Scores,
     compare_number_formats,
 )
+from smpcore.readouts import number_text
 
 #: Ends of the names of costs: what the inputs are.
 INPUTS = (", whole numbers", ", from floats")
@@ -56,7 +57,7 @@ def in_words(scores: Scores | RegressionScores) -> str:
     """Score of a part, for a cell."""
     if isinstance(scores, RegressionScores):
         return plain_number(scores.mae, 6)
-    return f"{percent(scores.accuracy)} ({scores.hits} of {scores.rows})"
+    return f"{number_text(scores.accuracy)} ({scores.hits} of {scores.rows})"
 
 
 def lines(
@@ -76,7 +77,7 @@ def lines(
             always = made.provenance["accuracy"][part]["always_the_training_median"]
             last[title] = plain_number(always, 6)
         else:
-            last[title] = percent(scores.majority)
+            last[title] = number_text(scores.majority)
     rows = [first]
     for form in results.values():
         line = {"number format": form.name}
@@ -141,7 +142,7 @@ def _apart(form: ComparedFormat) -> dict[str, str]:
         }
     return {
         "differ from float64": f"{form.n_differ} of {n_rows}",
-        "proved equal": percent(form.n_certified / n_rows),
+        "proved equal": number_text(form.n_certified / n_rows),
         "rows saturated": saturated,
     }
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.ui.elements import table_popover
 from pages.ui.exports import Export
-from pages.ui.readouts import TITLES, percent
+from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown
 from smpcore import figures
 from smpcore.chips import (
@@ -20,7 +20,8 @@ from smpcore.chips import (
     measured_peers,
     points_of,
 )
-from smpcore.evaluation import ComparedFormat
+from smpcore.evaluation import STUDENT, ComparedFormat
+from smpcore.readouts import Estimate, Shown, number_text
 
 
 def section(
@@ -58,13 +59,13 @@ def _pictures(
     points = pd.DataFrame(points_of(entry["chips"][chip]))
     part, counted = made.data.scored_part, CHIPS[chip].counted
     scores, name = form.parts[part].scores, f"your model, {form.name}"
-    own = {"model": name, "accuracy": percent(scores.accuracy)}
+    own = {"model": name, "accuracy": number_text(scores.accuracy)}
     costs = {"flash": "flash, bytes", "cycles": f"{counted} per prediction"}
     for place, (cost, title) in zip(st.columns(2), costs.items(), strict=True):
         mark, own[title] = None, "no estimate"
         if both is not None:
             taken = both.alone.flash if cost == "flash" else both.alone.count
-            mark = figures.MarkedModel(name, taken, scores.accuracy, scores.interval)
+            mark = figures.MarkedModel(name, taken, scores.estimate)
             own[title] = f"{taken:,}"
         titles = f"{title}, {chip}", "accuracy"
         alt = (
@@ -91,7 +92,7 @@ def better(points: pd.DataFrame, accuracy: float, flash: int) -> str:
         return "No model of others is more accurate than yours in as little flash."
     best = found.sort_values("accuracy", ascending=False).itertuples()
     names = (
-        f"{escape_markdown(one.model)} ({percent(one.accuracy)}, "
+        f"{escape_markdown(one.model)} ({number_text(one.accuracy)}, "
         f"{one.flash_most:,.0f} B)"
         for one in best
     )
@@ -124,11 +125,9 @@ def _words(
 
 
 def _line(point: dict[str, Any], costs: Mapping[str, str]) -> dict[str, str]:
-    low, high = percent(point["low"]), percent(point["high"])
-    line = {
-        "model": point["model"],
-        "accuracy": f"{percent(point['accuracy'])} ({low} to {high})",
-    }
+    ends = (point[name] for name in ("accuracy", "low", "high"))
+    shown = Shown("accuracy", Estimate(*ends, STUDENT))
+    line = {"model": point["model"], "accuracy": f"{shown.text} ({shown.interval})"}
     for cost, title in costs.items():
         least, most = point[f"{cost}_least"], point[f"{cost}_most"]
         fits = "does not fit"

@@ -15,12 +15,11 @@ from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
 from pages.ui.elements import table
 from pages.ui.outcome import outcome_picker
-from pages.ui.readouts import percent
 from pages.ui.text import define, short_label
 from smpcore.datasets import plain_number, plural
 from smpcore.evaluation import WILSON, rate, two_class_measures
 from smpcore.explain import doubts
-from smpcore.readouts import READOUTS, Shown
+from smpcore.readouts import READOUTS, Shown, number_text
 from smpcore.report import class_lines
 
 #: Of more classes those with the most wrong answers are shown.
@@ -107,9 +106,10 @@ def class_table(rows: EvaluatedRows) -> None:
     classes = rows.fitted.classes
     table(class_lines(rows.truth, rows.answers, classes, **rows.dependence()))
     hits = rate(rows.truth == rows.answers, **rows.dependence())
-    shown = Shown(READOUTS["accuracy"].label, hits.estimate)
+    of = f"{hits.hits:,} of {hits.n:,} rows"
+    shown = Shown(READOUTS["accuracy"].label, hits.estimate, of)
     st.caption(
-        f"{shown.in_words}, {hits.hits:,} of {hits.n:,} rows. Intervals of the table: "
+        f"{shown.in_words}. Intervals of the table: "
         f"{WILSON}{rows.data.cluster_note}{rows.data.weight_note}."
     )
 
@@ -237,7 +237,7 @@ def _cells(
 
 def _text(count: int, share: float, is_small: bool) -> str:
     """A count, with its share where there is room and anything to say."""
-    return f"{count:,} ({percent(share)})" if is_small and count else f"{count:,}"
+    return f"{count:,} ({number_text(share)})" if is_small and count else f"{count:,}"
 
 
 def _styles(frame: pd.DataFrame, shares: np.ndarray) -> pd.DataFrame:

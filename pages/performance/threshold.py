@@ -287,13 +287,10 @@ def _rates(
         f"{(yes != truth)[sure].sum()} of them wrong."
     )
     for name, rate in evaluation.rates_at(margin, truth, *moved, **of_rows).items():
-        low, high = rate.interval
-        words += f" {name.capitalize()}{' of these' * bool(band)}: " + (
-            f"{100 * rate.share:.0f} % ({rate.hits} of {rate.n}, 95 % interval "
-            f"{100 * low:.0f} to {100 * high:.0f} %)."
-            if rate.n
-            else "no row of that class is predicted."
-        )
+        label = f"{name.capitalize()}{' of these' if band else ''}:"
+        absent, of = "no row of that class is predicted", f"{rate.hits} of {rate.n}"
+        shown = Shown(label, rate.estimate, of if rate.n else "", absent=absent)
+        words += f" {shown.in_words}."
     if rows.data.weight_summary:
         words += f" {rows.data.weight_summary.capitalize()}."
     st.markdown(words)

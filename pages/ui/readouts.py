@@ -24,7 +24,7 @@ from smpcore.datasets import (
     used_matrices,
 )
 from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numbers
-from smpcore.readouts import COVERAGE, READOUTS, Shown
+from smpcore.readouts import COVERAGE, READOUTS, Shown, number_text
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
@@ -155,11 +155,6 @@ _SHOWN = {
 }
 
 
-def percent(share: float) -> str:
-    """A share as text."""
-    return f"{100 * share:.1f} %"
-
-
 def effect(voice: float) -> str:
     """What a prototype of a regression does where it is matched, in a word."""
     return "raises" if voice > 0 else "lowers" if voice < 0 else "does not change"
@@ -213,24 +208,21 @@ def of_part(
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
         return _errors(part, scores, data)
-    low, high = scores.interval
-    digits = int(f"{100 * low:.0f}" == f"{100 * high:.0f}")  # never from 100 to 100
-    ends = f"{100 * low:.{digits}f}–{100 * high:.{digits}f}"
+    shown = Shown("", scores.estimate)
     detail = (
         f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
-        f"{ends} %{data.cluster_note}; balanced accuracy "
-        f"{percent(scores.balanced_accuracy)}; majority-class baseline: "
-        f"{percent(scores.majority)}{f'. {BAND_NOTE[:-1]}' * bool(band)}"
+        f"{shown.interval}{data.cluster_note}; balanced accuracy "
+        f"{number_text(scores.balanced_accuracy)}; majority-class baseline: "
+        f"{number_text(scores.majority)}{f'. {BAND_NOTE[:-1]}' * bool(band)}"
     )
-    return [_text(f"{NAMES[part]}_accuracy", percent(scores.accuracy), detail)]
+    return [_text(f"{NAMES[part]}_accuracy", shown.text, detail)]
 
 
 def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
-    low, high = scores.interval
-    ends = "–".join(plain_number(end, 3) for end in (low, high))
-    limits = f"95 % interval {ends}{data.cluster_note}; "
-    sure = limits if np.isfinite(low) else ""
+    shown = Shown("", scores.estimate, unit="target")
+    limits = f"95 % interval {shown.interval}{data.cluster_note}; "
+    sure = limits if shown.interval else ""
     detail = (
         f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
@@ -241,7 +233,7 @@ def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, 
         detail_r2 = f"{same}; {detail_r2}"
     r2 = f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none"
     return [
-        _text(f"{NAMES[part]}_error", plain_number(scores.mae, 3), detail),
+        _text(f"{NAMES[part]}_error", shown.text, detail),
         _text(f"{NAMES[part]}_r2", r2, detail_r2),
     ]
 
@@ -262,7 +254,7 @@ def _classes(
     known = np.flatnonzero(np.isfinite(scores.recall))
     order = known[np.argsort(scores.recall[known], kind="stable")]
     names = [f"class {scores.classes[i]!s:.24}" for i in order[:4]]
-    shares = [f"{100 * scores.recall[i]:.0f} %" for i in order[:4]]
+    shares = [number_text(scores.recall[i]) for i in order[:4]]
     others = "; ".join(map("{}: {}".format, names[1:], shares[1:]))
     detail = f"{names[0]}; then {others}" if others else names[0]
     rows = [_text("worst_recall", shares[0], detail)]

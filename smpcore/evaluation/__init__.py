@@ -58,6 +58,7 @@ from smpcore.evaluation.operating import (
     threshold_for_sensitivity,
 )
 from smpcore.evaluation.scores import (
+    STUDENT,
     WILSON,
     Rate,
     RegressionScores,

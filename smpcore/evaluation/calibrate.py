@@ -376,7 +376,7 @@ def reliability(
         hits, p, units, masses = chosen_rows(bins == number, *of)
         means = (np.average(of, weights=masses) for of in (p, hits))
         total = len(p) if masses is None else masses.sum()
-        limits = rate(hits, units, weights=masses).interval
+        limits = rate(hits, units, weights=masses).estimate[1:3]
         lines.append((p.min(), p.max(), *means, *limits, len(p), total))
     names = ["from", "to", "probability", "share", "low", "high", "rows", "weight"]
     return pd.DataFrame(lines, columns=names)
@@ -503,7 +503,7 @@ def interval_coverage(
     for coverage in COVERAGES:
         low, high = model.intervals(X, coverage).T
         inside = (low <= y) & (y <= high)
-        half, limits = (high - low)[0] / 2, rate(inside, clusters).interval
+        half, limits = (high - low)[0] / 2, rate(inside, clusters).estimate[1:3]
         lines.append((coverage, half, inside.mean(), *limits, inside.sum(), len(y)))
     names = ["coverage", "half_width", "share", "low", "high", "covered", "rows"]
     return pd.DataFrame(lines, columns=names)

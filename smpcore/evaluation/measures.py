@@ -9,7 +9,7 @@ import numpy as np
 
 from smpcore.evaluation.operating import roc_area
 from smpcore.evaluation.scores import predictive_value, rate
-from smpcore.readouts import READOUTS, Shown
+from smpcore.readouts import READOUTS, Shown, number_text
 
 
 def two_class_measures(
@@ -72,7 +72,7 @@ def two_class_measures(
             rates = [share(predicted == place, kinds[k]) for k in (place, 1 - place)]
             name = f"{('Positive', 'Negative')[place]} predictive value"
             words = f"rows predicted {names[place]}, at a prevalence of "
-            words += f"{100 * prevalence:.1f} %"
+            words += number_text(prevalence)
             value = predictive_value(*rates, part)
             measures.append(Shown(name, value, words, absent="none predicted"))
     accuracy = READOUTS["accuracy"].label

@@ -16,7 +16,9 @@ from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 from smpcore.readouts import Estimate
 
-WILSON = "Wilson's"
+WILSON, STUDENT = "Wilson's", "Student's"
+#: In place of a method where all rows depend on each other: from 0 to 1.
+NO_METHOD = "none (too few rows)"
 
 
 @functools.cache  # one is asked for at every picture of a drag
@@ -190,11 +192,11 @@ class Scores:
         return float(self.sums.trace() / self.sums.sum())
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's 95 % interval of the accuracy; see `effective`."""
-        if self.effective is None:
-            return wilson(self.hits, self.rows)
-        return wilson(self.accuracy * self.effective, self.effective)
+    def estimate(self) -> Estimate:
+        """The accuracy with its 95 % interval; see `effective`."""
+        n = self.rows if self.effective is None else self.effective
+        method = WILSON if n > 0 else NO_METHOD
+        return Estimate(self.accuracy, *wilson(self.accuracy * n, n), method)
 
     @cached_property
     def recall(self) -> np.ndarray:
@@ -221,7 +223,7 @@ class Scores:
 
     def as_dict(self) -> dict[str, Any]:
         """The scores by name, for a file."""
-        low, high = self.interval
+        _, low, high, _ = self.estimate
         scores = {
             "hits": self.hits,
             "rows": self.rows,
@@ -403,12 +405,13 @@ class RegressionScores:
         return float(1 - self.rmse**2 / variance) if variance > 0 else math.nan
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Student's 95 % interval of the mean absolute error; NaN of a single row.
+    def estimate(self) -> Estimate:
+        """The mean absolute error with its 95 % interval; without one of a single row.
 
-        Over clusters where rows depend on each other; NaN of a single cluster.
+        Over clusters where rows depend on each other; without one of a single cluster.
         """
-        return mean_interval(self.errors, self.clusters, weights=self.weights)
+        limits = mean_interval(self.errors, self.clusters, weights=self.weights)
+        return Estimate(self.mae, *limits, STUDENT if np.isfinite(limits[0]) else "")
 
     def as_dict(self, median: float) -> dict[str, Any]:
         """The scores by name, for a file, beside always predicting a number."""
@@ -419,7 +422,7 @@ class RegressionScores:
             "always_the_training_median": self.always(median),
         }
         known = {n: float(f"{v:.6g}") for n, v in numbers.items() if np.isfinite(v)}
-        interval = [float(f"{end:.6g}") for end in self.interval if np.isfinite(end)]
+        interval = [float(f"{v:.6g}") for v in self.estimate[1:3] if np.isfinite(v)]
         return {"rows": self.rows, "interval_95": interval} | known
 
     @property
@@ -463,17 +466,12 @@ class Rate:
         return self.hits / self.n if self.n else np.nan
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """Wilson's interval; from 0 to 1 without rows."""
-        hits = self.share * self.effective if self.n else 0.0
-        return wilson(hits, self.effective, self.level)
-
-    @property
     def estimate(self) -> Estimate:
         """Share and interval; nothing without rows."""
         if not self.n:
             return Estimate(np.nan)
-        return Estimate(self.share, *self.interval, WILSON)
+        n, method = self.effective, WILSON if self.effective > 0 else NO_METHOD
+        return Estimate(self.share, *wilson(self.share * n, n, self.level), method)
 
 
 def rate(
@@ -539,7 +537,7 @@ def class_rates(
             of = truth == answers, clusters, weights
             hits, units, masses = chosen_rows(rows == number, *of)
             counted = rate(hits, units, weights=masses)
-            low, high = counted.interval if counted.n else (np.nan, np.nan)
+            _, low, high, _ = counted.estimate
             line |= {
                 {"recall": "rows", "precision": "predicted"}[name]: counted.n,
                 "hits": counted.hits,
@@ -593,7 +591,7 @@ def predictive_value(right: Rate, wrong: Rate, prevalence: float) -> Estimate:
     hits, misses = right.share * prevalence, wrong.share * (1 - prevalence)
     share = hits / (hits + misses) if hits + misses else np.nan
     if min(right.effective, wrong.effective) <= 0:
-        return Estimate(share, 0.0, 1.0, "none (too few rows)")
+        return Estimate(share, 0.0, 1.0, NO_METHOD)
     at_an_end = any(one.share in (0.0, 1.0) for one in (right, wrong))
     (p, n), (p_wrong, n_wrong) = (_adjusted(one, at_an_end) for one in (right, wrong))
     # Odds of a right answer among all of its kind, and the variance of their logarithm.

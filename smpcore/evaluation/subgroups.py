@@ -25,9 +25,15 @@ from smpcore.evaluation.differences import (
     difference_of_means,
     difference_of_shares,
 )
-from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval, rate
+from smpcore.evaluation.scores import (
+    STUDENT,
+    chosen_rows,
+    class_numbers,
+    mean_interval,
+    rate,
+)
 from smpcore.model import PrototypeModel
-from smpcore.readouts import READOUTS
+from smpcore.readouts import READOUTS, number_text
 
 #: From fewer rows a group's figure is marked, and not tested.
 FEWEST_ROWS = 10
@@ -67,7 +73,7 @@ class RowMeasure:
 
     def text(self, value: float) -> str:
         """A mean, or a difference of means, for people."""
-        return f"{100 * value:.1f} %" if self.is_share else plain_number(value)
+        return number_text(value, "%" if self.is_share else "target")
 
 
 def group_rows(dataset: Dataset, column: str, rows: np.ndarray) -> Grouping:
@@ -268,9 +274,9 @@ def subgroups(
     -------
     DataFrame
         A line for each measure and each group that has rows: ``measure``, ``group``,
-        ``rows`` (that count), ``value``, ``low``, ``high``, ``few`` (fewer than
-        `FEWEST_ROWS`), ``rest`` (value of all other rows), ``difference``,
-        ``difference_low``, ``difference_high``, ``p_value``.
+        ``rows`` (that count), ``value``, ``low``, ``high``, ``interval by`` (whose
+        method), ``few`` (fewer than `FEWEST_ROWS`), ``rest`` (value of all other rows),
+        ``difference``, ``difference_low``, ``difference_high``, ``p_value``.
     """
     codes = grouping.codes[rows]
     lines: list[dict] = []
@@ -307,9 +313,9 @@ def subgroups(
 def _value(sample: Sample, is_share: bool, level: float) -> dict:
     """Mean of a group with its interval, and how many rows it is of."""
     values, clusters, weights = sample
-    mean = float(np.average(values, weights=weights))
+    mean, method = float(np.average(values, weights=weights)), STUDENT
     if is_share:
-        low, high = rate(values > 0, clusters, level, weights).interval
+        _, low, high, method = rate(values > 0, clusters, level, weights).estimate
     else:
         low, high = mean_interval(values, clusters, level, weights)
     return {
@@ -317,6 +323,7 @@ def _value(sample: Sample, is_share: bool, level: float) -> dict:
         "value": mean,
         "low": float(low),
         "high": float(high),
+        "interval by": method if np.isfinite(low) else "",
         "few": len(values) < FEWEST_ROWS,
     }
 

@@ -27,7 +27,7 @@ from smpcore.datasets import Input, Preparation
 from smpcore.errors import SmpcoreError
 from smpcore.explain.points import score_sums
 from smpcore.model import PrototypeModel
-from smpcore.readouts import Section
+from smpcore.readouts import Section, number_text
 
 #: A card that is added by hand has no more totals and columns.
 MAX_TOTALS, MAX_COLUMNS = 3, 8
@@ -241,9 +241,9 @@ def card_section(
     """
     card, words = score_card(model, preparation, X), [_BY_HAND]
     words.append(
-        f"On {100 * card.agreement:.1f} % of {card.n_rows:,} training rows the card "
+        f"On {number_text(card.agreement)} of {card.n_rows:,} training rows the card "
         "predicts as the model does; no points for its ranges reach more than "
-        f"{100 * card.bound:.1f} %."
+        f"{number_text(card.bound)}."
     )
     for title, (rows, y, *_, weights) in parts.items():
         if not len(y):

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from smpcore.figures.charts import OKABE_ITO, class_mark, error_bars, marks
 from smpcore.figures.performance import beside_others
+from smpcore.readouts import Estimate
 
 #: Colour and symbol of the marked model, in no group.
 _MARKED = {"color": OKABE_ITO[5], "symbol": "star", "size": 17}
@@ -20,8 +21,7 @@ class MarkedModel(NamedTuple):
 
     name: str
     cost: float
-    accuracy: float
-    interval: tuple[float, float]
+    accuracy: Estimate
 
 
 def chip_peers(
@@ -38,8 +38,9 @@ def chip_peers(
     for place, group in enumerate(points["group"].unique()):
         _group(figure, shown[shown["group"] == group], cost, place)
     if marked is not None:
-        bars = error_bars(np.array([marked.accuracy]), *marked.interval, thickness=1.5)
-        at, hover = (marked.cost, marked.accuracy), "%{y:.1%} at %{x:,}"
+        value, low, high, _ = marked.accuracy
+        bars = error_bars(np.array([value]), low, high, thickness=1.5)
+        at, hover = (marked.cost, value), "%{y:.1%} at %{x:,}"
         marks(figure, at, marked.name, _MARKED, error_y=bars, hovertemplate=hover)
     figure.update_xaxes(type="log", dtick="D2")
     figure.update_yaxes(tickformat=".0%")

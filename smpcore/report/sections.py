@@ -40,7 +40,7 @@ from smpcore.evaluation.scores import chosen_rows
 from smpcore.evaluation.subgroups import Grouping
 from smpcore.explain.points import NUMBERS, is_identity, nine_digits, pooling, steps
 from smpcore.model import PrototypeModel
-from smpcore.readouts import READOUTS, Section, Shown
+from smpcore.readouts import READOUTS, Estimate, Section, Shown, number_text
 from smpcore.similarity import SIMILARITIES
 
 #: Packages that a refit depends on.
@@ -115,7 +115,7 @@ def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
     for part in _TITLES:
         rows = getattr(division, part)
         line = {"part": _TITLES[part], "rows": str(len(rows))}
-        line["share"] = f"{100 * len(rows) / dataset.n_samples:.1f} %"
+        line["share"] = number_text(len(rows) / dataset.n_samples)
         if dataset.groups is not None:
             line["groups"] = str(len(np.unique(dataset.groups[rows])))
         target = _target_summary(dataset, rows)
@@ -246,9 +246,10 @@ def class_lines(
     for rate in rates:
         line = {name: rate[name] for name in ("class", "rows", "predicted")}
         for name in ("recall", "precision"):
-            share, low, high = (100 * rate[name + end] for end in ("", "_low", "_high"))
-            words = f"{share:.1f} % ({low:.1f}–{high:.1f} %)"
-            line[f"{name} (95 % interval)"] = "" if np.isnan(share) else words
+            ends = (rate[name + end] for end in ("", "_low", "_high"))
+            one = Shown(name, Estimate(*ends, WILSON))
+            words = f"{one.text} ({one.interval})" if one.text else ""
+            line[f"{name} (95 % interval)"] = words
         lines.append(line)
     return lines
 
@@ -350,15 +351,17 @@ def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
         f"{title}: {score.in_words}; expected calibration error "
         f"{calibration_error(table):.4f}. Probability {subject}, in bins:"
     )
-    lines = [
-        {
-            "predicted probability": f"{line.probability:.3f}",
-            "observed share": f"{line.share:.3f}",
-            "95 % interval": f"{line.low:.3f} to {line.high:.3f}",
-            "rows": str(line.rows),
-        }
-        for line in table.itertuples()
-    ]
+    lines = []
+    for one in table.itertuples():
+        observed = Shown("", Estimate(one.share, one.low, one.high, WILSON), unit="")
+        lines.append(
+            {
+                "predicted probability": number_text(one.probability, ""),
+                "observed share": observed.text,
+                "95 % interval": observed.interval,
+                "rows": str(one.rows),
+            }
+        )
     return [words, lines]
 
 
@@ -378,15 +381,18 @@ def interval_lines(
     model: PrototypeModel, X: np.ndarray, y: np.ndarray, clusters: np.ndarray | None
 ) -> list[dict[str, str]]:
     """Width of each prediction interval, and how many of some rows it covers."""
-    return [
-        {
-            "prediction interval": f"{100 * line.coverage:.0f} %",
-            "width": f"± {plain_number(line.half_width, 6)}",
-            "covers": f"{100 * line.share:.0f} % ({line.covered} of {line.rows})",
-            "95 % interval": f"{100 * line.low:.1f} to {100 * line.high:.1f} %",
-        }
-        for line in interval_coverage(model, X, y, clusters).itertuples()
-    ]
+    lines = []
+    for one in interval_coverage(model, X, y, clusters).itertuples():
+        covers = Shown("covers", Estimate(one.share, one.low, one.high, WILSON))
+        lines.append(
+            {
+                "prediction interval": f"{100 * one.coverage:.0f} %",
+                "width": f"± {plain_number(one.half_width, 6)}",
+                "covers": f"{covers.text} ({one.covered} of {one.rows})",
+                "95 % interval": covers.interval,
+            }
+        )
+    return lines
 
 
 #: More numbers make no table that anybody would read.

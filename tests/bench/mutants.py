@@ -284,9 +284,15 @@ class Executed:
                 self._sizes.update(tests)
 
     def tests(self, mutant: Mutant) -> list[str]:
-        """Those of its line: of what is shown first, then those of fewest lines."""
+        """Those of its line: of what is shown first, then those of fewest lines.
+
+        A line of a module runs when that is read; those of its other lines then.
+        """
         of_file = self._of.get(str(ROOT / mutant.file), {})
-        names = {test.partition("|")[0] for test in of_file.get(mutant.number, [])}
+        of_line = of_file.get(mutant.number, [])
+        if of_line == [""]:
+            of_line = {test for tests in of_file.values() for test in tests}
+        names = {test.partition("|")[0] for test in of_line}
         sizes = {name: self._sizes[f"{name}|run"] for name in names - {""}}
         return sorted(
             sizes, key=lambda name: (not name.startswith("tests/shown"), sizes[name])
@@ -338,11 +344,10 @@ def _decide(mutant: Mutant, tests: list[str], copy: Path) -> None:
         mutant.state = "not decided"
         return
     # With threads that go on a run may end by a signal after its last line.
-    has_passed = done.returncode == 0 or (
-        done.returncode < 0 and " passed" in done.stdout
-    )
-    mutant.state = "survived" if has_passed else "noticed"
     failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    has_ended = done.returncode < 0 and " passed" in done.stdout and not failed
+    has_passed = done.returncode == 0 or has_ended
+    mutant.state = "survived" if has_passed else "noticed"
     mutant.by = failed[0].split(" - ")[0].removeprefix("FAILED ") if failed else ""
 
 

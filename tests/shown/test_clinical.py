@@ -231,6 +231,6 @@ def test_the_interval_of_a_number_is_a_quantile_of_residuals():
         counted = 100 * hits / len(error), hits, len(error)
         says(table.loc[f"{percent} %", "covers"], "# % (# of #)", *counted)
         limits = table.loc[f"{percent} %", "95 % interval"]
-        says(limits, "# to # %", *(100 * end for end in ends))
+        says(limits, "#–# %", *(100 * end for end in ends))
     (words,) = (c.value for c in app.caption if "out-of-fold residual" in c.value)
     assert "coverage is measured, not guaranteed" in words

@@ -62,10 +62,10 @@ def test_confusion(method, data):
             says(shown, "# % (#–# %)", *(100 * v for v in oracle.share(hits, None)[:3]))
     hits = truth == answers
     ends = (100 * end for end in oracle.share(hits, None)[1:3])
-    template = "Accuracy # % (95 % interval #–# %, Wilson's), # of # rows. "
+    template = "Accuracy # % (# of # rows, 95 % interval #–# %, Wilson's). "
     template += "Intervals of the table: Wilson's."
     (line,) = [text for text in captions(app) if text.startswith("Accuracy")]
-    says(line, template, 100 * hits.mean(), *ends, hits.sum(), len(hits))
+    says(line, template, 100 * hits.mean(), hits.sum(), len(hits), *ends)
     worst = counts - np.diag(np.diag(counts) + 1)
     i, j = np.unravel_index(worst.argmax(), worst.shape)
     inside = np.flatnonzero((truth == names[i]) & (answers == names[j]))
@@ -140,8 +140,8 @@ def test_threshold(method, commoner):
         text,
         f"Threshold # on the margin of {rare}, band ±#: # of # validation rows are "
         "predicted, # of them wrong. "
-        "Sensitivity: # % (# of #, 95 % interval # to # %). "
-        "Specificity: # % (# of #, 95 % interval # to # %).",
+        "Sensitivity: # % (# of #, 95 % interval #–# %, Wilson's). "
+        "Specificity: # % (# of #, 95 % interval #–# %, Wilson's).",
         *(0, 0, len(yes), len(yes), (yes != positive).sum()),
         *(*counted[0], *ends[:2], *counted[1], *ends[2:]),
     )

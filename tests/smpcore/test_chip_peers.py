@@ -18,11 +18,12 @@ from smpcore import figures, list_datasets, load_dataset
 from smpcore.chips import CHIPS, measured_names, measured_peers, points_of
 from smpcore.chips.peers import PEERS, SCHEMA, TABLE
 from smpcore.figures import MarkedModel
+from smpcore.readouts import Estimate
 from tests.bench.chip import at_equal_flash, entries
 from tests.bench.chip_data import split_rows
 
 BUNDLED = {info.key for info in list_datasets()} & {*measured_names()}
-OWN = MarkedModel("your model", 300, 0.9, (0.8, 0.95))
+OWN = MarkedModel("your model", 300, Estimate(0.9, 0.8, 0.95))
 
 
 def _lines() -> pd.DataFrame:

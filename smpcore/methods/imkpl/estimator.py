@@ -27,6 +27,7 @@ from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
 from smpcore.model.prototype_model import sparse_codes
+from smpcore.readouts import number_text
 
 #: Values of kappa that are compared, from even weights to few kernels.
 KAPPAS = 100.0 / 2.0 ** np.arange(9)
@@ -226,8 +227,8 @@ def _chosen(problem: problems.IMKPLProblem, quick: Any, stop: np.ndarray) -> Fol
     best = max(rates, key=lambda count: (rates[count], -count))
     start = f"chosen on {len(folds)} folds of {n_rows} training rows"
     start += f"{in_words(problem.groups, problem.times)}: "
-    others = [f"{100 * rates[n]:.1f} % with {n}" for n in COUNTS if n != best]
-    right_of = f"{100 * rates[best]:.1f} % right; {', '.join(others)}"
+    others = [f"{number_text(rates[n])} with {n}" for n in COUNTS if n != best]
+    right_of = f"{number_text(rates[best])} right; {', '.join(others)}"
     return FoldChoice(kappa, best, start + reason, start + right_of)
 
 
@@ -252,7 +253,7 @@ def _best_kappa(
     best = int(np.flatnonzero(accuracy == accuracy.max())[-1])
     as_good = np.flatnonzero(accuracy >= accuracy[best] - error - 1e-12)
     index = int(min(as_good, key=lambda i: (remaining[i], -accuracy[i], -i)))
-    rate = [f"{100 * value:.1f} %" for value in accuracy]
+    rate = [*map(number_text, accuracy)]
     reason = f"{rate[index]} right"
     if accuracy[index] < accuracy[best]:
         reason += f", within a standard error of the best ({rate[best]} at "

@@ -59,7 +59,7 @@ def test_no_rows_is_said():
 def test_what_a_single_row_cannot_tell_is_nan():
     scores = RegressionScores(np.array([2.0]), np.array([5.0]))
     assert scores.mae == scores.rmse == 3.0
-    assert np.isnan([scores.r2, *scores.interval]).all()
+    assert np.isnan([scores.r2, *scores.estimate[1:3]]).all()
 
 
 def test_a_weight_of_a_number_is_the_row_so_many_times():
@@ -70,7 +70,7 @@ def test_a_weight_of_a_number_is_the_row_so_many_times():
     for name in ("mae", "rmse", "r2"):
         assert getattr(weighed, name) == pytest.approx(getattr(rows, name))
     assert weighed.always(0.5) == pytest.approx(rows.always(0.5))
-    assert weighed.interval[0] < weighed.mae < weighed.interval[1]
+    assert weighed.estimate.low < weighed.mae < weighed.estimate.high
 
 
 def both_values(sensitivity, specificity, prevalence):
@@ -153,7 +153,7 @@ CLASSES = np.array(["no", "yes"])
 
 def interval(hits, groups=None):
     truth = np.zeros(len(hits), dtype=int)
-    return count_answers(truth, 1 - hits.astype(int), CLASSES, groups).interval
+    return count_answers(truth, 1 - hits.astype(int), CLASSES, groups).estimate[1:3]
 
 
 def test_where_all_are_right_a_group_counts_as_a_row():
@@ -167,7 +167,7 @@ def test_one_group_tells_nothing():
     hits, groups = np.arange(9) > 2, np.zeros(9, dtype=int)
     assert interval(hits, groups) == (0.0, 1.0)
     scores = RegressionScores(np.zeros(9), np.arange(9.0), groups)
-    assert np.isnan(scores.interval).all()
+    assert np.isnan(scores.estimate[1:3]).all()
 
 
 def test_its_level_holds_where_wilsons_does_not():
