@@ -40,7 +40,7 @@ def test_a_measured_set_has_two_charts_and_their_numbers_on_each_chip():
         assert table.index[0] == f"your model, {number}"
         others = table.iloc[1:]
         assert others.index.str.startswith("emlearn").any()
-        assert others["accuracy"].str.contains(r" % \(.* to .*\)$").all()
+        assert others["accuracy"].str.contains(r" % \(.*–.* %\)$").all()
         assert {"flash, bytes", f"{CHIPS[chip].counted} per prediction"} <= {*table}
         words = " ".join(caption.value for caption in section.caption)
         assert "on the validation rows" in words and "emlearn" in words

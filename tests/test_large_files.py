@@ -114,7 +114,7 @@ def test_the_method_on_the_screen_learns_from_all_rows():
     assert abs(scores.rows - 0.2 * (N_ROWS - 20_000)) < 1000
     right = metrics(page)
     share = 100 * scores.hits / scores.rows
-    assert right["Accuracy on rows left out"] == f"{share:.2f} %"
+    assert right["Accuracy on rows left out"] == f"{share:.1f} %"
     assert f"Learned from {fitted.n_train:,} rows" in said(page)
     share = 100 * fitted.estimator.gap_ / fitted.estimator.objective_
     gap = f"No model can have an objective more than {plain_number(share, 2)} % lower"
