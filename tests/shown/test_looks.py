@@ -1,7 +1,7 @@
 """Every page in many states, line by line, as it was when somebody looked at it."""
 
 import os
-from collections.abc import Callable
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,14 +31,52 @@ def settled(page):
     return until(page, lambda page: not page.get("progress"), seconds=120)
 
 
-def pressed(key: str) -> Callable:
-    return lambda page: settled(sound(page.button(key=key).click().run()))
-
-
 def new_rows(page):
+    """New rows of Iris, one column by another name."""
     frame = load_dataset("iris").frame.iloc[::3]
     frame = frame.assign(**{frame.columns[0]: frame.iloc[:, 0] + 1e-3})
+    frame = frame.rename(columns={frame.columns[1]: "width"})
     return settled(bring(page, frame.to_csv(index=False), "new.csv"))
+
+
+def unclean(page):
+    """A table with lines above it, units, gaps and a word among numbers."""
+    lines = ["Station 7;;", "", "when;height;state"]
+    lines += [f"0{i}.03.2021;{i},5 cm;{'on' if i % 2 else 'off'}" for i in range(1, 10)]
+    lines += ["10.03.2021;n/a;on", "11.03.2021;unknown;off", "sum;50;"]
+    return settled(bring(page, "\n".join(lines), "station.csv"))
+
+
+#: What a visitor does that is more than to press or to set one control.
+DONE = {one.__name__: one for one in (settled, swept, calibrated, new_rows, unclean)}
+_CONTROLS = (
+    *("selectbox", "number_input", "multiselect", "toggle", "checkbox", "radio"),
+    *("button_group", "text_input", "slider"),
+)
+
+
+def done(page, act: str):
+    """The page after ``"Press ..."``, ``"label=value"`` or a name of `DONE`."""
+    if act in DONE:
+        return DONE[act](page)
+    if act.startswith("Press "):
+        button = next(b for b in page.button if b.label == act.removeprefix("Press "))
+        return settled(sound(button.click().run()))
+    label, value = act.split("=")
+    control = next(
+        one for kind in _CONTROLS for one in page.get(kind) if one.label == label
+    )
+    if control.type == "selectbox":
+        at = next(i for i, one in enumerate(control.options) if one.startswith(value))
+        return settled(sound(control.select_index(at).run()))
+    before = control.value
+    if isinstance(before, list) and control.type == "multiselect":
+        return settled(sound(control.set_value(value.split("; ")).run()))
+    if isinstance(before, bool):
+        value = value == "on"
+    elif control.type in ("number_input", "slider"):
+        value = float(value) if "." in value else int(value)
+    return settled(sound(control.set_value(value).run()))
 
 
 class Look(NamedTuple):
@@ -50,8 +88,8 @@ class Look(NamedTuple):
     query : str
         Of the address, as ``name=value`` with ``&`` between.
     section : str
-    acts : tuple of callable
-        What is done there; each takes the page and returns it.
+    acts : tuple of str
+        What is done there, as in `done`.
     table : str
         An own table of `oracle` in place of bundled data.
     """
@@ -59,15 +97,14 @@ class Look(NamedTuple):
     page: str
     query: str = ""
     section: str = ""
-    acts: tuple[Callable, ...] = ()
+    acts: tuple[str, ...] = ()
     table: str = ""
 
     @property
     def name(self) -> str:
         """Of its file."""
-        acts = "".join(f" {place}" for place in range(1, len(self.acts)))
-        words = f"{self.page} {self.section} {self.table} {self.query}{acts}"
-        return " ".join(words.replace("&", " ").replace("=", "-").split()).lower()
+        words = self.page, self.section, self.table, self.query, *self.acts
+        return "-".join(re.findall(r"[\w.]+", " ".join(words).lower()))
 
 
 #: A split of its own, and one to calibrate on: calibrations stay behind.
@@ -84,7 +121,7 @@ LOOKED_AT = [
         )
     ),
     Look("explore", "method=smp", table="clinic"),
-    Look("explore", f"data=breast_cancer&method=smp{OWN}", acts=(pressed("pin"),)),
+    Look("explore", f"data=breast_cancer&method=smp{OWN}", acts=("Press Pin as A",)),
     *(
         Look("data", f"data={name}")
         for name in ("moons", "digits", "series", "words", "similarities", "diabetes")
@@ -121,17 +158,17 @@ LOOKED_AT = [
             "data=breast_cancer&method=smp": {
                 "Confusion": (),
                 "Threshold": (),
-                "Probabilities": (calibrated,),
+                "Probabilities": ("calibrated",),
                 "Subgroups": (),
             },
             "data=iris&method=mprotsvm": {
                 "Confusion": (),
-                "Probabilities": (calibrated,),
+                "Probabilities": ("calibrated",),
                 "Subgroups": (),
             },
             "data=diabetes&method=supersparse&n_prototypes=1": {
                 "Errors": (),
-                "Intervals": (calibrated,),
+                "Intervals": ("calibrated",),
                 "Subgroups": (),
             },
         }.items()
@@ -141,12 +178,16 @@ LOOKED_AT = [
         Look("performance", f"method=smp{OWN}", section, table="clinic")
         for section in ("Confusion", "Threshold", "Subgroups")
     ),
-    Look("compare", "data=moons&method=smp", acts=(settled,)),
-    Look("compare", "data=diabetes&method=supersparse&n_prototypes=1", acts=(settled,)),
-    Look("tradeoff", "data=iris&method=smp", acts=(swept,)),
-    Look("tradeoff", "data=diabetes&method=supersparse&n_prototypes=1", acts=(swept,)),
+    Look("compare", "data=moons&method=smp", acts=("settled",)),
+    Look(
+        "compare", "data=diabetes&method=supersparse&n_prototypes=1", acts=("settled",)
+    ),
+    Look("tradeoff", "data=iris&method=smp", acts=("swept",)),
+    Look(
+        "tradeoff", "data=diabetes&method=supersparse&n_prototypes=1", acts=("swept",)
+    ),
     Look("apply", "data=iris&method=smp"),
-    Look("apply", "data=iris&method=smp", acts=(new_rows, settled)),
+    Look("apply", "data=iris&method=smp", acts=("new_rows",)),
     *(
         Look("export", f"data={data}&method={key}")
         for data, key in (
@@ -162,6 +203,69 @@ LOOKED_AT = [
     Look("lessons"),
     Look("papers"),
     Look("guide"),
+    # What a visitor does there.
+    *(
+        Look(
+            "performance", "data=breast_cancer&method=smp&seed=919", "Threshold", acts
+        )
+        for acts in (
+            ("Choose the threshold by=target sensitivity",),
+            ("Choose the threshold by=cost ratio",),
+            ("Maximum error rate, %=1.0",),
+        )
+    ),
+    *(
+        Look("performance", f"data=breast_cancer&method=smp{OWN}", section, (act,))
+        for section, act in (
+            ("Threshold", "Outcome=benign"),
+            ("Confusion", "Prevalence, %=10.0"),
+            ("Subgroups", "Column=mean radius"),
+        )
+    ),
+    Look(
+        "performance",
+        f"data=iris&method=mprotsvm{OWN}",
+        "Confusion",
+        ("Classes=setosa",),
+    ),
+    Look("performance", f"method=smp{OWN}", "Subgroups", ("Column=Alter",), "clinic"),
+    Look(
+        "prototypes",
+        "data=breast_cancer&method=smallk&k=2",
+        "Alternatives",
+        ("Press Find alternatives",),
+    ),
+    Look("prototypes", "data=iris&method=smp", "Stability", ("Press Refit",)),
+    Look(
+        "prototypes", "data=breast_cancer&method=smp", "Why this prediction", ("Row=3",)
+    ),
+    Look(
+        "prototypes",
+        "data=diabetes&method=supersparse&n_prototypes=1",
+        "Why this prediction",
+        ("Move the prediction of target by=20.0",),
+    ),
+    Look(
+        "prototypes", "data=iris&method=imkpl", "One by one", ("Prototype=Prototype 2",)
+    ),
+    Look(
+        "export",
+        "data=series&method=smallk",
+        acts=("Stream: samples between answers=1",),
+    ),
+    *(
+        Look("export", "data=breast_cancer&method=smp", acts=(act,))
+        for act in ("Number format=int8", "Costs on=ATmega328P", "Costs on=Cortex-M4F")
+    ),
+    Look(
+        "data",
+        acts=("Time to event: ask whether an event comes within a time=on",),
+        table="followed",
+    ),
+    Look("data", "data=moons", acts=("x axis=x2",)),
+    Look("data", "data=moons", acts=("unclean",)),
+    Look("compare", "data=moons&method=smp", acts=("settled", "Baselines=")),
+    Look("lessons", acts=("Press Start",)),
 ]
 
 
@@ -173,7 +277,7 @@ def visited(look: Look):
         query |= brought(oracle.table(look.table))
     page = opened(query, f"{look.page}.py", look.section)
     for act in look.acts:
-        page = act(page)
+        page = done(page, act)
     return page
 
 
