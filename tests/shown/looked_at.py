@@ -48,7 +48,10 @@ _SHORT = 12
 _PASSING = re.compile(
     r"\d[\d.,]* (?=(ms|s|seconds?|minutes?|iterations?|steps?)\b)"
     r"|\d{4}-\d\d-\d\d|(?<=\?mine=)\w+|0x[0-9a-f]{6,}|(?<=ID `)\w+|\b[0-9a-f]{12,}\b"
+    r"|\b\d+\.\d+\.\d+\b|(?<=ID )[0-9a-f]{8}"
 )
+#: Where a line of HTML begins.
+_PARTS = re.compile(r"\n*(?=<(?:h[1-6]|p|tr|li|figure|svg|rect|text|path|section)\b)")
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?")
 #: How far a number that is not whole may be from the one that was looked at.
 _TOLERANCE = 2e-3
@@ -104,11 +107,24 @@ def _lines(kind: str, message: Any) -> Iterator[str]:
         yield from (f"  {_json(row)}" for row in _rows(shown.arrow_data.data))
     elif name == "bidi_component":
         kept = {"json": shown.json} if shown.json[:1] == "{" else {}
-        sent = decode(shown.bytes) if shown.bytes else {}
         yield f"{name} {_json(about | kept)}"
+        if shown.bytes.startswith(b'{"id"'):
+            yield from (f"  {line}" for line in _file(shown.bytes))
+            return
+        sent = decode(shown.bytes) if shown.bytes else {}
         yield from (f"  {n} {_json(value)}" for n, value in _pieces(sent))
     elif "Still compiling" not in told.get("body", ""):  # kernels, on a new machine
         yield f"{name} {_json(about | told)}"
+
+
+def _file(sent: bytes) -> Iterator[str]:
+    """A file that is saved: its name, and its text; of HTML a line for each part."""
+    about, _, content = sent.partition(b"\n")
+    name = json.loads(about)["name"]
+    yield f"file {name}"
+    if name.endswith((".html", ".csv", ".md", ".txt")):
+        text = _PASSING.sub("#", content.decode())
+        yield from _PARTS.sub("\n", text).splitlines()
 
 
 def _pieces(sent: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -196,6 +212,6 @@ def _is_far(one: str, other: str) -> bool:
         return False
     if "." not in one + other and "e" not in one + other:
         return True
-    digits = min(len(text.partition(".")[2]) for text in (one, other))
+    digits = max(len(text.partition(".")[2]) for text in (one, other))
     a, b = (float(text.replace(",", "")) for text in (one, other))
     return abs(a - b) > max(_TOLERANCE * max(abs(a), abs(b)), 1.01 * 10.0**-digits)

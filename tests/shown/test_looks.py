@@ -51,17 +51,20 @@ def unclean(page):
 DONE = {one.__name__: one for one in (settled, swept, calibrated, new_rows, unclean)}
 _CONTROLS = (
     *("selectbox", "number_input", "multiselect", "toggle", "checkbox", "radio"),
-    *("button_group", "text_input", "slider"),
+    *("segmented_control", "text_input", "slider"),
 )
 
 
 def done(page, act: str):
-    """The page after ``"Press ..."``, ``"label=value"`` or a name of `DONE`."""
+    """The page after "Press label", "Go page", "label=value" or a name of `DONE`."""
     if act in DONE:
         return DONE[act](page)
     if act.startswith("Press "):
         button = next(b for b in page.button if b.label == act.removeprefix("Press "))
         return settled(sound(button.click().run()))
+    if act.startswith("Go "):
+        page = page.switch_page(f"pages/{act.removeprefix('Go ')}.py")
+        return sound(page.run())
     label, value = act.split("=")
     control = next(
         one for kind in _CONTROLS for one in page.get(kind) if one.label == label
@@ -109,6 +112,8 @@ class Look(NamedTuple):
 
 #: A split of its own, and one to calibrate on: calibrations stay behind.
 OWN, CALIBRATED = "&seed=917", "&seed=918"
+_FEATURES = "Features in place of samples=mean; band 4"
+_SHEET = "Press Download the sheet of 1 row"
 LOOKED_AT = [
     *(
         Look("explore", f"data={data}&method={key}")
@@ -205,9 +210,7 @@ LOOKED_AT = [
     Look("guide"),
     # What a visitor does there.
     *(
-        Look(
-            "performance", "data=breast_cancer&method=smp&seed=919", "Threshold", acts
-        )
+        Look("performance", "data=breast_cancer&method=smp&seed=919", "Threshold", acts)
         for acts in (
             ("Choose the threshold by=target sensitivity",),
             ("Choose the threshold by=cost ratio",),
@@ -266,6 +269,49 @@ LOOKED_AT = [
     Look("data", "data=moons", acts=("unclean",)),
     Look("compare", "data=moons&method=smp", acts=("settled", "Baselines=")),
     Look("lessons", acts=("Press Start",)),
+    Look(
+        "apply",
+        "data=iris&method=smp",
+        acts=("new_rows", r"Column sepal width \(cm\)=width"),
+    ),
+    *(
+        Look("data", "data=moons", acts=("unclean", f"Press {label}"))
+        for label in (
+            *("Read as numbers", "Leave out 1 row at the end", r"Split by time\: when"),
+        )
+    ),
+    *(
+        Look("data", "data=series", acts=(_FEATURES, *more))
+        for more in ((), ("Go explore",), ("Go export",), ("Go prototypes",))
+    ),
+    *(
+        Look("papers", f"p.papers_paper={key}")
+        for key in ("mprotsvm", "supersparse", "smallk", "imkpl", "all")
+    ),
+    Look("lessons", acts=("Press Start", "Go explore")),
+    # Files that are saved.
+    *(
+        Look("prototypes", query, "Report", ("Press Download the report",), table)
+        for query, table in (
+            *(("data=iris&method=smp", ""), ("data=breast_cancer&method=smallk", "")),
+            ("data=diabetes&method=supersparse&n_prototypes=1", ""),
+            *(("data=iris&method=imkpl", ""), ("method=smp", "clinic")),
+        )
+    ),
+    *(
+        Look("prototypes", query, "Why this prediction", (_SHEET,), table)
+        for query, table in (
+            *(("data=breast_cancer&method=smp", ""), ("method=smp", "clinic")),
+            ("data=diabetes&method=supersparse&n_prototypes=1", ""),
+        )
+    ),
+    Look(
+        "performance",
+        f"data=iris&method=mprotsvm{OWN}",
+        "Subgroups",
+        ("Press Download all measures as CSV",),
+    ),
+    Look("lessons", acts=("Press Download the sheet",)),
 ]
 
 
