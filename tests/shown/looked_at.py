@@ -48,7 +48,7 @@ _SHORT = 12
 _PASSING = re.compile(
     r"\d[\d.,]* (?=(ms|s|seconds?|minutes?|iterations?|steps?)\b)"
     r"|\d{4}-\d\d-\d\d|(?<=\?mine=)\w+|0x[0-9a-f]{6,}|(?<=ID `)\w+|\b[0-9a-f]{12,}\b"
-    r"|\b\d+\.\d+\.\d+\b|(?<=ID )[0-9a-f]{8}"
+    r"|\b\d+\.\d+\.\d+\b|(?<=ID )[0-9a-f]{8}|(?<=sha256-)[\w+/=]+"
 )
 #: Where a line of HTML begins.
 _PARTS = re.compile(r"\n*(?=<(?:h[1-6]|p|tr|li|figure|svg|rect|text|path|section)\b)")

@@ -282,7 +282,7 @@ LOOKED_AT = [
     ),
     *(
         Look("data", "data=series", acts=(_FEATURES, *more))
-        for more in ((), ("Go explore",), ("Go export",), ("Go prototypes",))
+        for more in ((), ("Go explore",), ("Go export", "settled"), ("Go prototypes",))
     ),
     *(
         Look("papers", f"p.papers_paper={key}")
