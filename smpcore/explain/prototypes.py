@@ -11,9 +11,9 @@ from scipy.spatial.distance import cdist
 
 from smpcore.datasets import Preparation
 from smpcore.explain.contributions import deciding_prototypes
-from smpcore.methods.imkpl.fit import discrimination, interpretability
 from smpcore.model import PrototypeModel, portraits
 from smpcore.model.portraits import holds_cases
+from smpcore.model.prototype_measures import discrimination, interpretability
 from smpcore.readouts import READOUTS
 
 #: Of more rows than this, evenly spread ones say what distance is usual.

@@ -26,6 +26,7 @@ from smpcore.methods.shared.inner_folds import in_words, inner_folds
 from smpcore.methods.shared.problem import Fitted, SolverOptions, spread_trace
 from smpcore.methods.shared.scaling import dense_rows, scaled_copy
 from smpcore.methods.shared.starts import warn_if_fewer
+from smpcore.model.prototype_measures import discrimination, interpretability
 from smpcore.model.prototype_model import sparse_codes
 from smpcore.readouts import number_text
 
@@ -594,9 +595,9 @@ class IMKPLClassifier(PrototypeClassifier):
         fitted = build(alternation, history, codes)
         self.kernel_weights_ = alternation.beta
         self.dropped_ = np.flatnonzero(~problem.active)
-        self.ip_ = float(fit.interpretability(fitted.model).mean())
+        self.ip_ = float(interpretability(fitted.model).mean())
         rows = fitted.model.prototype_labels, problem.y_encoded, problem.counts
-        self.dr_ = float(np.nanmean(fit.discrimination(codes, *rows)))
+        self.dr_ = float(np.nanmean(discrimination(codes, *rows)))
         names = problem.feature_names if self.kernels == "features" else ()
         shown = self.ip_, self.dr_, alternation.beta, self.dropped_, names
         measures = fit.measures_in_words(*shown) | choice.measures

@@ -46,9 +46,10 @@ import numpy as np
 from smpcore.baselines.models import glvq_cost
 from smpcore.datasets import Dataset
 from smpcore.methods.imkpl import IMKPLClassifier
-from smpcore.methods.imkpl.fit import discrimination, interpretability, ridge_weights
+from smpcore.methods.imkpl.fit import ridge_weights
 from smpcore.methods.imkpl.kinds_of_kernels import base_kernels, model_kernel
 from smpcore.methods.imkpl.problem import medoid_prototypes, screen
+from smpcore.model.prototype_measures import discrimination, interpretability
 from smpcore.papers.conclusions import Claim, Numbers
 from smpcore.papers.experiment import Case, Experiment, Outcome, Reported, read_printed
 from smpcore.papers.protocols import (

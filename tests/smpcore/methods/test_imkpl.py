@@ -10,8 +10,9 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from smpcore import SmpcoreError, load_dataset, prepare, split
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.imkpl.estimator import COUNTS, KAPPAS
-from smpcore.methods.imkpl.fit import Alternation, discrimination, interpretability
+from smpcore.methods.imkpl.fit import Alternation
 from smpcore.methods.imkpl.problem import IMKPLParameters
+from smpcore.model.prototype_measures import discrimination, interpretability
 from tests.smpcore.methods.tables import CANCER, DIGITS, IRIS, WINE
 
 SMALL = CANCER[0][::3], CANCER[1][::3]

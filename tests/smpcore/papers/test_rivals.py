@@ -11,7 +11,7 @@ from smpcore.datasets import make_dataset
 from smpcore.datasets.limits import check_size
 from smpcore.methods import METHODS
 from smpcore.methods.imkpl import IMKPLClassifier
-from smpcore.methods.imkpl.fit import interpretability
+from smpcore.model.prototype_measures import interpretability
 from smpcore.papers import EXPERIMENTS, by_name
 from smpcore.papers.experiment import Trial
 from smpcore.papers.imkpl import tables as imkpl
