@@ -364,3 +364,15 @@ def test_a_formula_gives_every_answer_beyond_what_is_left_out(table, positive):
     clear = np.abs(total - border) > apart + off + model.tie
     answers = np.where(total > border, *model.classes[[positive, 1 - positive]])
     np.testing.assert_array_equal(answers[clear], model.predict(X)[clear])
+
+
+def test_prototypes_without_names_are_numbered_from_1_with_their_classes():
+    dataset = load_dataset("iris")
+    rows = split(dataset).train
+    preparation = prepare(dataset, rows)
+    X = preparation.transform(dataset.frame)[rows]
+    model = METHODS["smp"].estimator({}).fit(X, dataset.y[rows]).model_
+    words = repr(rule_section(model, preparation, X))
+    for j, label in enumerate(model.classes[model.prototype_labels], 1):
+        assert f"Prototype {j}: {label}" in words
+    assert "Prototype 0" not in words
