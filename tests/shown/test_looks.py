@@ -289,6 +289,12 @@ LOOKED_AT = [
         for key in ("mprotsvm", "supersparse", "smallk", "imkpl", "all")
     ),
     Look("lessons", acts=("Press Start", "Go explore")),
+    Look(
+        "performance",
+        "data=breast_cancer&method=smp&seed=920",
+        "Threshold",
+        ("Maximum error rate, %=1.0", "Press Use on every page"),
+    ),
     # Files that are saved.
     *(
         Look("prototypes", query, "Report", ("Press Download the report",), table)
@@ -340,5 +346,6 @@ def test_a_page_is_as_it_was_looked_at(look, monkeypatch):
     assert len(lines) == len(before)
 
 
+@pytest.mark.skipif("LOOKS" in os.environ, reason="they are being written")
 def test_every_file_is_of_a_state():
     assert {path.stem for path in LOOKS.iterdir()} == {look.name for look in LOOKED_AT}
