@@ -58,3 +58,12 @@ def test_bars_that_are_left_out_are_counted_and_warnings_stand_by_their_prototyp
     assert "Beware" not in first and "Beware of &lt;w&gt;." in second
     few = report(model, replace(page, portraits=weights * (weights > 20)))
     assert "smaller one" not in few
+
+
+def test_of_many_prototypes_the_rest_is_counted():
+    many = random_linear(2, 63, 1, 1.0, classes=np.arange(63))
+    assert "<p>3 more prototypes are not shown.</p>" in report(
+        many, Page("t", {}, np.ones((63, 2)), True)
+    )
+    few = random_linear(2, 3, 1, 1.0)
+    assert "not shown" not in report(few, Page("t", {}, np.ones((3, 2)), True))
