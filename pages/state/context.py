@@ -16,7 +16,7 @@ from pages.work import cache, fits, sources, studies
 from pages.work.cache import pairs
 from pages.work.studies import TrainingScores, training_scores
 from smpcore import METHODS, Dataset, PrototypeModel, SmpcoreError
-from smpcore.datasets import Split, plain_number
+from smpcore.datasets import Split, plain_number, rarer_class
 from smpcore.evaluation import at_threshold
 from smpcore.methods import Method
 from smpcore.parameters import Param
@@ -144,8 +144,7 @@ class Context:
             return self.labels.index(self.choice.outcome)
         if len(self.labels) != 2:
             return 1
-        _, counts = np.unique(self.data.of("train")[1], return_counts=True)
-        return int(counts[1] <= counts[0])
+        return rarer_class(np.unique(self.data.of("train")[1], return_inverse=True)[1])
 
     def turned(self, threshold: float) -> float:
         """A threshold of the outcome, of one of the second class; and back."""

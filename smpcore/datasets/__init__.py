@@ -51,7 +51,7 @@ from smpcore.datasets.matrices import (
     used_matrices,
 )
 from smpcore.datasets.openml_sets import fetch_openml, search_openml
-from smpcore.datasets.outcome import IN_DOUBT, Outcome, likely_outcome
+from smpcore.datasets.outcome import IN_DOUBT, Outcome, likely_outcome, rarer_class
 from smpcore.datasets.parquet_rows import ParquetRows, file_statistics
 from smpcore.datasets.preparation import (
     Input,

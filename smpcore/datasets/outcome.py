@@ -72,9 +72,23 @@ def likely_outcome(dataset: Dataset, rows: np.ndarray | None = None) -> Outcome 
     says = [_says(label, other) for label, other in (labels, labels[::-1])]
     if says[0] != says[1]:
         return Outcome(labels[int(says[1] > says[0])], "by the names", True)
-    rarer = int(2 * codes.sum() <= len(codes))
     is_sure = max(codes.mean(), 1 - codes.mean()) >= IN_DOUBT
-    return Outcome(labels[rarer], "the rarer class", bool(is_sure))
+    return Outcome(labels[rarer_class(codes)], "the rarer class", bool(is_sure))
+
+
+def rarer_class(codes: np.ndarray) -> int:
+    """Number of the class of fewer rows, of two; 1 where both have as many.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n_samples,)
+        0 or 1 of each row.
+
+    Returns
+    -------
+    int
+    """
+    return int(2 * codes.sum() <= len(codes))
 
 
 def _says(label: str, other: str) -> int:
