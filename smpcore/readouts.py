@@ -16,7 +16,7 @@ from smpcore.datasets.display_names import plain_number
 
 __all__ = [
     *("CHIP", "COVERAGE", "READOUTS", "Estimate", "Readout", "Section", "Shown"),
-    "number_text",
+    *("interval_text", "number_text"),
 ]
 
 #: The chip that sizes are of: it has no floats, and its cycles are exact.
@@ -27,6 +27,10 @@ COVERAGE = 0.9
 
 #: What a number is in: a share in per cent, the unit of the target, or a score.
 Unit = Literal["%", "target", ""]
+
+
+#: How shares and scores are written: factor, digits, and what stands behind.
+_WRITTEN = {"%": (100, ".1f", " %"), "": (1, ".3f", "")}
 
 
 def number_text(value: float, unit: Unit = "%") -> str:
@@ -47,9 +51,10 @@ def number_text(value: float, unit: Unit = "%") -> str:
     >>> number_text(0.9125), number_text(53.582, "target"), number_text(0.07, "")
     ('91.2 %', '53.58', '0.070')
     """
-    if unit == "%":
-        return f"{100 * value:.1f} %"
-    return plain_number(value) if unit else f"{value:.3f}"
+    if unit == "target":
+        return plain_number(value)
+    factor, digits, sign = _WRITTEN[unit]
+    return f"{factor * value:{digits}}{sign}"
 
 
 class Estimate(NamedTuple):
@@ -67,6 +72,36 @@ class Estimate(NamedTuple):
     low: float = float("nan")
     high: float = float("nan")
     method: str = ""
+
+
+def interval_text(estimate: Estimate, unit: Unit = "%") -> str:
+    """Both ends of an interval, in the digits of `number_text`.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    unit : {"%", "target", ""}
+
+    Returns
+    -------
+    str
+        Empty where nothing was computed.
+
+    Examples
+    --------
+    >>> interval_text(Estimate(0.95, 0.9, 0.975, "Wilson's"))
+    '90.0–97.5 %'
+    """
+    _, low, high, method = estimate
+    if not method:
+        return ""
+    if unit == "target":
+        return f"{plain_number(low)}–{plain_number(high)}"
+    factor, digits, sign = _WRITTEN[unit]
+    one, other = f"{factor * low:{digits}}", f"{factor * high:{digits}}"
+    if one == other:  # never from 100.0 to 100.0
+        one, other = f"{factor * low:.6g}", f"{factor * high:.6g}"
+    return f"{one}–{other}{sign}"
 
 
 @dataclass(frozen=True)
@@ -102,11 +137,7 @@ class Shown:
     @property
     def interval(self) -> str:
         """Both ends; empty where nothing was computed."""
-        _, *ends, method = self.estimate
-        low, high = (number_text(end, self.unit) for end in ends)
-        if low == high and self.unit == "%":  # never from 100.0 to 100.0
-            low, high = (f"{100 * end:.6g} %" for end in ends)
-        return f"{low}–{high}".replace(" %–", "–") if method else ""
+        return interval_text(self.estimate, self.unit)
 
     @property
     def line(self) -> dict[str, str]:

@@ -398,8 +398,6 @@ def test_texts_write_numbers_in_one_way():
 _BY_HAND = re.compile(r"\{100 \* [^{}]*:[+]?\.\d[fg]\}")
 #: File and a part of the line -> why no `Shown` and no `number_text` stands there.
 _WRITTEN = {
-    ("smpcore/readouts.py", "100 * value"): "here it is done, once",
-    ("smpcore/readouts.py", "100 * end"): "never from 100.0 to 100.0",
     ("smpcore/readouts.py", "100 * COVERAGE"): "a name",
     ("smpcore/report/sections.py", "one.coverage"): "a name",
     ("smpcore/evaluation/new_rows.py", "100 * COVERAGE"): "a name",

@@ -24,7 +24,7 @@ from smpcore.datasets import (
     used_matrices,
 )
 from smpcore.evaluation import RegressionScores, Scores, brier_score, class_numbers
-from smpcore.readouts import COVERAGE, READOUTS, Shown, number_text
+from smpcore.readouts import COVERAGE, READOUTS, Shown, interval_text, number_text
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
@@ -194,7 +194,8 @@ def readouts(
     if data.dataset.forbidden:
         texts.append(_forbidden(data))
     texts += _size(estimator, data.preparation)
-    texts += [_text(key, *line) for key, line in estimator.measures_.items()]
+    for key, line in estimator.measures_.items():
+        texts.append(_text(key, *line))
     return texts + solver_readouts(SimpleNamespace(estimator=estimator)), strip
 
 
@@ -208,21 +209,20 @@ def of_part(
     """How good a model is on one part, beside what one answer to all would reach."""
     if isinstance(scores, RegressionScores):
         return _errors(part, scores, data)
-    shown = Shown("", scores.estimate)
+    # Not by `Shown`: this is read at every picture of a drag.
     detail = (
         f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
-        f"{shown.interval}{data.cluster_note}; balanced accuracy "
+        f"{interval_text(scores.estimate)}{data.cluster_note}; balanced accuracy "
         f"{number_text(scores.balanced_accuracy)}; majority-class baseline: "
         f"{number_text(scores.majority)}{f'. {BAND_NOTE[:-1]}' * bool(band)}"
     )
-    return [_text(f"{NAMES[part]}_accuracy", shown.text, detail)]
+    return [_text(f"{NAMES[part]}_accuracy", number_text(scores.accuracy), detail)]
 
 
 def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
-    shown = Shown("", scores.estimate, unit="target")
-    limits = f"95 % interval {shown.interval}{data.cluster_note}; "
-    sure = limits if shown.interval else ""
+    ends = interval_text(scores.estimate, "target")
+    sure = f"95 % interval {ends}{data.cluster_note}; " if ends else ""
     detail = (
         f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
@@ -233,7 +233,7 @@ def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, 
         detail_r2 = f"{same}; {detail_r2}"
     r2 = f"{scores.r2:.2f}" if np.isfinite(scores.r2) else "none"
     return [
-        _text(f"{NAMES[part]}_error", shown.text, detail),
+        _text(f"{NAMES[part]}_error", plain_number(scores.mae), detail),
         _text(f"{NAMES[part]}_r2", r2, detail_r2),
     ]
 
@@ -253,8 +253,10 @@ def _classes(
 ) -> list[dict[str, str]]:
     known = np.flatnonzero(np.isfinite(scores.recall))
     order = known[np.argsort(scores.recall[known], kind="stable")]
-    names = [f"class {scores.classes[i]!s:.24}" for i in order[:4]]
-    shares = [number_text(scores.recall[i]) for i in order[:4]]
+    names, shares = [], []
+    for i in order[:4]:
+        names.append(f"class {scores.classes[i]!s:.24}")
+        shares.append(number_text(scores.recall[i]))
     others = "; ".join(map("{}: {}".format, names[1:], shares[1:]))
     detail = f"{names[0]}; then {others}" if others else names[0]
     rows = [_text("worst_recall", shares[0], detail)]
