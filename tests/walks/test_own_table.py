@@ -235,9 +235,9 @@ def test_a_threshold_is_moved_and_groups_are_compared(visit):
     assert threshold > 0
     yes = scores[:, 0] - scores[:, 1] > threshold
     counts = np.sum(yes & (y == "ja")), np.sum(y == "ja")
-    visit.reads(re.compile(r"Sensitivity: \d+ % \({} of {},".format(*counts)))
+    visit.reads(re.compile(r"Sensitivity: [\d.]+ % \({} of {},".format(*counts)))
     counts = np.sum(~yes & (y == "nein")), np.sum(y == "nein")
-    visit.reads(re.compile(r"Specificity: \d+ % \({} of {},".format(*counts)))
+    visit.reads(re.compile(r"Specificity: [\d.]+ % \({} of {},".format(*counts)))
     visit.click("button", "Use on every page")
     right = int(np.sum(yes == (y == "ja")))
     assert right != np.sum((scores[:, 0] > scores[:, 1]) == (y == "ja"))
