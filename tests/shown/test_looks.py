@@ -43,7 +43,7 @@ def unclean(page):
     """A table with lines above it, units, gaps and a word among numbers."""
     lines = ["Station 7;;", "", "when;height;state"]
     lines += [f"0{i}.03.2021;{i},5 cm;{'on' if i % 2 else 'off'}" for i in range(1, 10)]
-    lines += ["10.03.2021;n/a;on", "11.03.2021;unknown;of", "sum;50;"]
+    lines += ["10.03.2021;n/a;on", "11.03.2021;unknown;off", "sum;50;"]
     return settled(bring(page, "\n".join(lines), "station.csv"))
 
 
