@@ -41,6 +41,7 @@ def number_text(value: float, unit: Unit = "%") -> str:
     value : float
         A share from 0 to 1 where the unit is per cent.
     unit : {"%", "target", ""}
+        Per cent, the unit of the target, or a score.
 
     Returns
     -------
@@ -80,7 +81,9 @@ def interval_text(estimate: Estimate, unit: Unit = "%") -> str:
     Parameters
     ----------
     estimate : Estimate
+        The number with both ends, shares where the unit is per cent.
     unit : {"%", "target", ""}
+        As in `number_text`.
 
     Returns
     -------

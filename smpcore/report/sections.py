@@ -246,8 +246,8 @@ def class_lines(
     for rate in rates:
         line = {name: rate[name] for name in ("class", "rows", "predicted")}
         for name in ("recall", "precision"):
-            ends = (rate[name + end] for end in ("", "_low", "_high"))
-            one = Shown(name, Estimate(*ends, WILSON))
+            limits = (rate[name + end] for end in ("", "_low", "_high"))
+            one = Shown(name, Estimate(*limits, WILSON))
             words = f"{one.text} ({one.interval})" if one.text else ""
             line[f"{name} (95 % interval)"] = words
         lines.append(line)

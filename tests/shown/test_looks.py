@@ -188,7 +188,9 @@ LOOKED_AT = [
         "compare", "data=diabetes&method=supersparse&n_prototypes=1", acts=("settled",)
     ),
     Look("tradeoff", "data=iris&method=smp", acts=("swept",)),
-    Look("tradeoff", "data=diabetes&method=supersparse&n_prototypes=1", acts=("swept",)),
+    Look(
+        "tradeoff", "data=diabetes&method=supersparse&n_prototypes=1", acts=("swept",)
+    ),
     Look("apply", "data=iris&method=smp"),
     Look("apply", "data=iris&method=smp", acts=("new_rows",)),
     *(
