@@ -359,7 +359,9 @@ def test_files_are_given_to_the_browser_in_one_way():
 def test_what_opens_has_a_key():
     """Without one it shuts as soon as something above it comes or goes."""
     opening = {"expander", "popover", "tabs"}
-    for name, tree in TREES.items():
+    # Opens anew with what there is to clean.
+    for name in {*TREES} - {"pages/data/cleaning.py"}:
+        tree = TREES[name]
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in opening:
                 assert "key" in {one.arg for one in node.keywords}, (name, node.lineno)

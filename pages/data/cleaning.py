@@ -62,9 +62,7 @@ def clean(dataset: Dataset) -> None:
         "suggested_codes", dataset.digest, lambda: suggest_codes(dataset)
     )
     is_open = bool(suggestions or dataset.cleaning)
-    with st.expander(
-        "Clean", is_open, key="clean", icon=":material/cleaning_services:"
-    ):
+    with st.expander("Clean", is_open, icon=":material/cleaning_services:"):
         noted(st.error, "cleaning_problem", dataset.digest)
         _suggested(dataset, suggestions)
         _done(dataset)
