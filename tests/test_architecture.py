@@ -358,7 +358,7 @@ def test_files_are_given_to_the_browser_in_one_way():
 
 def test_what_opens_has_a_key():
     """Without one it shuts as soon as something above it comes or goes."""
-    opening = {"expander", "popover", "tabs"}
+    opening = {"expander", "popover"}
     # Opens anew with what there is to clean.
     for name in {*TREES} - {"pages/data/cleaning.py"}:
         tree = TREES[name]

@@ -196,7 +196,7 @@ def show(dataset: Dataset, division: Split, table: Dataset) -> None:
         names = ["Matrices", "Table", "Classes", "Map"]
     job = server_files.statistics(session.current().data, table)
     names += ["All rows"] if job else []
-    tabs = dict(zip(names, st.tabs(names, key="data_tabs"), strict=True))
+    tabs = dict(zip(names, st.tabs(names), strict=True))
     with tabs[names[0]]:
         _columns(table, division)
     some = time_to_event.answered_frame(dataset).iloc[:200, :200]
