@@ -278,6 +278,13 @@ class Census:
         self.visit.rest()
         return not page.evaluate("() => speWatch.dialog()")
 
+    def _behind_folds(self) -> set[tuple[str, str]]:
+        """Roles and names of what is seen where folds are closed or opened."""
+        for control in self.visit.controls():
+            if control.role == "expander" and control.visible:
+                self.visit.press(control)
+        return {c.key[:2] for c in self.visit.controls() if c.visible}
+
     def _report(self) -> None:
         self.visit.doing = "the end"
         for role, name, nth in self.left:
@@ -285,6 +292,7 @@ class Census:
         names = {key[:2] for key in self.pressed}
         if self.state.is_left(self.visit):
             self.state.reach(self.visit)
+        names |= self._behind_folds()
         for control in self.visit.controls():
             is_due = self._is_to_press(control) and not _PASSING.match(control.name)
             if is_due and control.key[:2] not in names:
