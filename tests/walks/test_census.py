@@ -278,25 +278,36 @@ class Census:
         self.visit.rest()
         return not page.evaluate("() => speWatch.dialog()")
 
-    def _behind_folds(self) -> set[tuple[str, str]]:
-        """Roles and names of what is seen where folds are closed or opened."""
+    def _press_behind_folds(self) -> None:
+        """Open folds again that were open when they were pressed, or shut since."""
         for control in self.visit.controls():
             if control.role == "expander" and control.visible:
                 self.visit.press(control)
-        return {c.key[:2] for c in self.visit.controls() if c.visible}
+        self._press_what_is_there()
+
+    @property
+    def _unseen(self) -> list[Control]:
+        """Controls in the document of which none of that name was pressed."""
+        names = {key[:2] for key in self.pressed}
+        return [
+            control
+            for control in self.visit.controls()
+            if self._is_to_press(control) and not _PASSING.match(control.name)
+            if control.key[:2] not in names
+        ]
 
     def _report(self) -> None:
+        if self.state.is_left(self.visit):
+            self.state.reach(self.visit)
+        if self._unseen:
+            self._press_behind_folds()
         self.visit.doing = "the end"
         for role, name, nth in self.left:
             self.visit.found(f"never pressed: {role} {name!r} ({nth + 1})")
-        names = {key[:2] for key in self.pressed}
         if self.state.is_left(self.visit):
             self.state.reach(self.visit)
-        names |= self._behind_folds()
-        for control in self.visit.controls():
-            is_due = self._is_to_press(control) and not _PASSING.match(control.name)
-            if is_due and control.key[:2] not in names:
-                self.visit.found(f"in the document, but never to be seen: {control}")
+        for control in self._unseen:
+            self.visit.found(f"in the document, but never to be seen: {control}")
 
 
 #: States of `tests/run --all`: long ones, whose controls others press too, and those of
