@@ -396,6 +396,17 @@ def test_texts_write_numbers_in_one_way():
             assert not pattern.search(line), (name, line)
 
 
+def _have_reasons(pattern, reasons, rooms):
+    """Each line of the rooms that a pattern finds has a reason, and each reason one."""
+    used = set()
+    for name in filter(lambda name: name.startswith(rooms), TEXTS):
+        for line in filter(pattern.search, TEXTS[name].splitlines()):
+            here = [key for key in reasons if name.endswith(key[0]) and key[1] in line]
+            assert here, (name, line)
+            used.update(here)
+    assert used == {*reasons}
+
+
 #: A share that is written where it is computed.
 _BY_HAND = re.compile(r"\{100 \* [^{}]*:[+]?\.\d[fg]\}")
 #: File and a part of the line -> why no `Shown` and no `number_text` stands there.
@@ -416,13 +427,7 @@ def test_shares_and_intervals_are_written_in_one_place():
     """So that a number, its interval and whose it is are the same on every page."""
     shown = ("pages/", "smpcore/report", "smpcore/explain", "smpcore/evaluation")
     shown += ("smpcore/methods", "smpcore/model", "smpcore/chips", "smpcore/readouts")
-    used = set()
-    for name in filter(lambda name: name.startswith(shown), TEXTS):
-        for line in filter(_BY_HAND.search, TEXTS[name].splitlines()):
-            at = [key for key in _WRITTEN if name == key[0] and key[1] in line]
-            assert at, (name, line)
-            used.update(at)
-    assert used == {*_WRITTEN}
+    _have_reasons(_BY_HAND, _WRITTEN, shown)
 
 
 #: How a class of two is named by its place, in what shows things.
@@ -479,18 +484,4 @@ def test_no_class_of_two_is_named_by_its_place_in_what_is_shown():
     """Which one is the event is chosen once: `outcome` of a model and of a choice."""
     shown = ("pages", "smpcore/report", "smpcore/explain", "smpcore/figures")
     shown += ("smpcore/evaluation", "smpcore/chips", "smpcore/readouts.py")
-    used = set()
-    for path in SOURCES:
-        name = path.relative_to(ROOT).as_posix()
-        if not name.startswith(shown):
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            if not _BY_PLACE.search(line):
-                continue
-            place = next(
-                ((n, part) for n, part in _PLACES if name.endswith(n) and part in line),
-                None,
-            )
-            assert place, f"{name}:{number} names a class by its place: {line.strip()}"
-            used.add(place)
-    assert used == {*_PLACES}
+    _have_reasons(_BY_PLACE, _PLACES, shown)
