@@ -21,6 +21,7 @@ from smpcore.datasets import (
     apply_steps,
     as_text,
     describe_steps,
+    effect_of,
     plain_number,
     step_of,
     suggest_codes,
@@ -49,8 +50,6 @@ _IMPUTED = {
 
 #: Part of a step -> key of its control, and what a change of it does.
 Keyed = Callable[[str], dict[str, Any]]
-#: A button for what a date becomes.
-_BUTTONS = {"days": "Read as days", "weekday": "Weekday", "hours": "Read as hours"}
 
 
 def clean(dataset: Dataset) -> None:
@@ -75,9 +74,15 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
         message(left.markdown, one.reason)
         if one.step in (*dataset.cleaning, CleaningStep(one.step.column)):
             continue
+        column = dataset.whole[one.step.column]
+        effect = session.remembered(
+            f"effect_{place}",
+            (dataset.digest, place),
+            lambda column=column, one=one: effect_of(column, one.step, one.as_number),
+        )
+        message(left.caption, effect.words(len(column)))
         right.button(
-            _BUTTONS.get(one.step.date_use)
-            or ("Read as numbers" if one.step.numbers else "Treat as missing"),
+            one.action,
             key=f"suggested_{place}",
             on_click=_accept,
             args=(dataset, one),
@@ -90,7 +95,8 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
 def _accept(dataset: Dataset, one: Suggestion) -> None:
     name, is_date = one.step.column, bool(one.step.date_use)
     kinds = {name: "number"} if one.as_number else {name: "category"} if is_date else {}
-    _change(dataset, lambda: one.step, kinds, {name: "feature"} if is_date else {})
+    roles = {name: "feature"} if is_date or one.step.pair else {}
+    _change(dataset, lambda: one.step, kinds, roles)
 
 
 def _done(dataset: Dataset) -> None:

@@ -46,6 +46,8 @@ class _CleaningStep(Record):
     numbers: bool = False
     decimal: Name = "."
     cell_unit: Name = ""
+    digits: bool = False
+    pair: datasets.Pair = ""
     date_use: datasets.DateUse = ""
     date_form: Name = ""
     features: tuple[Name, ...] = ()

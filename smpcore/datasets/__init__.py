@@ -4,9 +4,11 @@ from smpcore.datasets.bundled import list_datasets, load_dataset
 from smpcore.datasets.cleaning import (
     CleaningStep,
     Imputation,
+    Pair,
     added_columns,
     apply_steps,
     describe_steps,
+    effect_of,
     step_of,
     steps_from_json,
     steps_to_json,
@@ -31,7 +33,7 @@ from smpcore.datasets.dataset import (
     in_place,
     with_series,
 )
-from smpcore.datasets.delimited import DECIMALS, DELIMITERS, ENCODINGS, QUOTES
+from smpcore.datasets.delimited import DELIMITERS, ENCODINGS, QUOTES
 from smpcore.datasets.display_names import (
     list_names,
     listed,
@@ -50,6 +52,7 @@ from smpcore.datasets.matrices import (
     read_similarities,
     used_matrices,
 )
+from smpcore.datasets.notation import DECIMALS
 from smpcore.datasets.openml_sets import fetch_openml, search_openml
 from smpcore.datasets.outcome import IN_DOUBT, Outcome, likely_outcome, rarer_class
 from smpcore.datasets.parquet_rows import ParquetRows, file_statistics

@@ -5,12 +5,10 @@ training table was. What has to be learned (the value that replaces a missing on
 learned by `Preparation` on the training rows of each fold; a step only names it.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from decimal import Decimal
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 import pandas as pd
@@ -28,42 +26,25 @@ from smpcore.datasets.columns import (
     narrowed,
     parsed_numbers,
 )
-from smpcore.datasets.display_names import listed, plain_number, shown, with_rest
+from smpcore.datasets.display_names import (
+    listed,
+    plain_number,
+    shorten_name,
+    shown,
+    with_rest,
+)
+from smpcore.datasets.notation import DECIMALS, Notation, parse_number, parse_pair
 from smpcore.datasets.series_features import feature_names, series_features
 from smpcore.errors import DatasetError
 
 #: The level of a category that stands for a missing value.
 MISSING_LEVEL = "missing"
 
-#: Different texts that are looked at for units, the share of them that must be
-#: numbers, and how many units there may be.
-_LOOKED_AT, _MOSTLY, _MOST_UNITS = 500, 0.8, 3
-_BELOW_ZERO = re.compile(
-    r"\(([^+<>≤≥~−–-].*)\)|([^+<>≤≥~−–-].*) ?-|[−–-] ?([^+<>≤≥~−–-].*)"
-)
-_CURRENCY = r"[$€£¥]|EUR|USD|GBP|CHF"
-#: How numbers are written with either sign before decimals: 1,234.5  1'234  1,23,456
-#: 1.5e-3; a bound before it, a mark of a footnote behind.
-_DRESSED = {
-    sign: re.compile(
-        rf"[<>≤≥~]?\s*({_CURRENCY})?\s*([+-]?(?:(?:"
-        rf"[1-9]\d{{0,2}}([ {group}'’\u00a0\u2009\u202f])\d{{3}}(?:\3\d{{3}})*"
-        rf"|[1-9]\d?(?:[{group}]\d\d)+[{group}]\d{{3}})(?:[{sign}]\d+)?"
-        rf"|(?:\d+[{sign}]?\d*|[{sign}]\d+)(?:[eE][+−-]?\d+)?))\s*"
-        rf"(%|‰|{_CURRENCY}|(?![xX][\dA-F]|[eE][+−-]?\d)(?:°|[^\W\d_])[\w/%·²³^-]{{0,11}}\.?)?"
-        r"(?:\s?(?:\*{1,3}|[†‡§¶]|\[\w{1,2}\]))?"
-    )
-    for sign, group in (".,", ",.")
-}
-_NO_NUMBER = float("nan"), ""
-#: Words for so many digits: behind an amount of money; else they may be units.
-_SCALES = {
-    **dict.fromkeys(("k", "tsd", "thousand"), 3),
-    **dict.fromkeys(("m", "mn", "mln", "mio", "million"), 6),
-    **dict.fromkeys(("b", "bn", "mrd", "billion"), 9),
-}
-
 Imputation = Literal["", "most frequent", "own level"]
+#: Cells that show what a step does.
+_MOST_EXAMPLES = 6
+#: What becomes of two numbers such as 120/80.
+Pair = Literal["", "quotient", "two numbers"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +81,12 @@ class CleaningStep:
     cell_unit : str
         The unit behind them, if it is not called `unit`; with another one it is no
         number.
+    digits : bool
+        Whether k, M, Mio, ... behind a number stand for zeros: 300k is 300,000. Beside
+        a currency they always do.
+    pair : {"", "quotient", "two numbers"}
+        Of texts such as 3/4: their quotient; or the first number, and the second one in
+        a further column.
     date_use : {"", "days", "weekday", "hours"}
         Likewise of dates: days since 2000-01-01, the weekday, hours of the day.
     date_form : str
@@ -125,6 +112,8 @@ class CleaningStep:
     numbers: bool = False
     decimal: Literal[".", ",", ""] = "."
     cell_unit: str = ""
+    digits: bool = False
+    pair: Pair = ""
     date_use: DateUse = ""
     date_form: str = ""
     features: tuple[str, ...] = ()
@@ -148,7 +137,8 @@ class CleaningStep:
         for name, words in (
             ("impute", get_args(Imputation)),
             ("date_use", get_args(DateUse)),
-            ("decimal", (*_DRESSED, "")),
+            ("decimal", (*DECIMALS, "")),
+            ("pair", get_args(Pair)),
         ):
             if (value := getattr(self, name)) not in words:
                 allowed = ", ".join(map(repr, words))
@@ -200,6 +190,17 @@ class CleaningStep:
         """Names of the columns that features add."""
         return [f"{self.channel} {name}" for name in self.features]
 
+    @property
+    def second_column(self) -> str:
+        """Name of the column of second numbers; empty: none."""
+        return f"{self.column} second" if self.pair == "two numbers" else ""
+
+    @property
+    def further_columns(self) -> list[str]:
+        """Names of all columns that the step adds."""
+        single = filter(None, (self.added_column, self.second_column))
+        return [*single, *self.feature_columns]
+
 
 Steps = tuple[CleaningStep, ...]
 
@@ -227,6 +228,8 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
             values = series_features(samples, [*step.features], step.count)
             cleaned |= dict(zip(step.feature_columns, values.T, strict=True))
         elif step.column in frame:
+            if step.second_column:
+                cleaned[step.second_column] = _second(frame, step)
             column = undressed(frame[step.column], step)
             column = in_range(renamed(without_codes(column, step), step), step)
             gone = column.isna()
@@ -239,21 +242,93 @@ def apply_steps(frame: pd.DataFrame, steps: Iterable[CleaningStep]) -> pd.DataFr
     return frame.assign(**cleaned) if cleaned else frame.copy(deep=False)
 
 
+class Effect(NamedTuple):
+    """What a step does to a column, by a few of its cells.
+
+    Parameters
+    ----------
+    examples : list of (str, str)
+        Six different cells at most, before and after: some that become missing, the
+        smallest and the largest number, the strangest text.
+    n_missing : int
+        Cells with a value that become missing.
+    """
+
+    examples: list[tuple[str, str]]
+    n_missing: int
+
+    def words(self, n_rows: int) -> str:
+        """The same in a line: "€300K → 300000; 0 of 40 cells become missing."."""
+        arrows = ", ".join(f"{before} → {after}" for before, after in self.examples)
+        return f"{arrows}; {self.n_missing:,} of {n_rows:,} cells become missing."
+
+
+def effect_of(column: pd.Series, step: CleaningStep, as_number: bool = False) -> Effect:
+    """Look at cells of a column before and after a step.
+
+    Parameters
+    ----------
+    column : Series of shape (n_rows,)
+        The column as it was read.
+    step : CleaningStep
+        Of this column.
+    as_number : bool
+        Whether the column is read as numbers then, so that words are missing.
+
+    Returns
+    -------
+    Effect
+    """
+    cleaned = apply_steps(column.to_frame(step.column), [step])
+    after = cleaned[step.column]
+    if as_number:
+        after = pd.Series(as_numbers(after), column.index)
+    gone = (after.isna() & column.notna()).to_numpy()
+    first = ~column.duplicated().to_numpy() & column.notna().to_numpy()
+    places = np.flatnonzero(first)
+    raw, numbers = as_text(column.iloc[places]), as_numbers(after.iloc[places])
+    texts = [shorten_name(text, 40) for text in raw]
+    chosen = np.flatnonzero(gone[places])[:2].tolist()
+    if not np.isnan(numbers).all():
+        chosen += [int(np.nanargmin(numbers)), int(np.nanargmax(numbers))]
+    signs = [sum(not one.isalnum() for one in text) for text in texts]
+    chosen += [int(np.argmax(signs))] if texts else []
+    chosen = [*dict.fromkeys([*chosen, *range(len(texts))])][:_MOST_EXAMPLES]
+    results = as_text(after.iloc[places]).fillna("missing")
+    if step.second_column:
+        second = as_text(cleaned[step.second_column].iloc[places]).fillna("missing")
+        results = results + " and " + second
+    examples = [(texts[at], shorten_name(results.iloc[at], 40)) for at in chosen]
+    return Effect(examples, int(gone.sum()))
+
+
 def undressed(column: pd.Series, step: CleaningStep) -> pd.Series:
     """The column with the numbers or dates of its texts, other texts as they are."""
-    if not (step.numbers or step.date_use) or is_numeric(column):
+    if not (step.numbers or step.pair or step.date_use) or is_numeric(column):
         return column
     codes, different = pd.factorize(column)
     texts = pd.Series(different, dtype="str")
     if step.date_use:
         values = date_values(texts, step.date_form, step.date_use)
     else:
-        numbers = [_in_unit(text, step) for text in texts]
+        numbers = [_number_of(text, step) for text in texts]
         values = pd.Series(numbers, dtype="float64")
     bare = pd.Series([*as_text(values).fillna(texts), None], dtype="str")
     if step.decimal != ".":  # a second run takes no point for one of thousands
         bare = bare.str.replace(r"^(-?[1-9]\d{0,2}\.\d{3})$", r"\g<1>0", regex=True)
     return _as_numbers_if_all(bare.take(codes).set_axis(column.index), column.name)
+
+
+def _second(frame: pd.DataFrame, step: CleaningStep) -> pd.Series:
+    """The second numbers; of a table that is cleaned already those it has."""
+    name, column = step.second_column, frame[step.column]
+    if is_numeric(column) and name in frame:
+        return frame[name]
+    pairs = [parse_pair(text) for text in as_text(column).fillna("")]
+    values = [pair[1] if pair else np.nan for pair in pairs]
+    return pd.Series(
+        narrowed(np.array(values, dtype=np.float64)), frame.index, name=name
+    )
 
 
 def _as_numbers_if_all(texts: pd.Series, name: Hashable) -> pd.Series:
@@ -264,55 +339,20 @@ def _as_numbers_if_all(texts: pd.Series, name: Hashable) -> pd.Series:
     return pd.Series(narrowed(numbers), texts.index, name=name)
 
 
-def are_dressed(texts: Sequence[str]) -> bool:
-    """Whether most texts are numbers with a few units, and not all of them bare."""
-    texts = [text for text in texts[:_LOOKED_AT] if text.strip(" ?-.")]
-    units = [_unit(text) for text in texts]
-    numbers = [t for t, unit in zip(texts, units, strict=True) if unit is not None]
-    bare = not any(map(np.isnan, map(parse_cell, numbers)))
-    few = len({*units} - {None}) <= _MOST_UNITS
-    numbered = all(text.startswith("(") for text in texts)  # (1), (2): no sums
-    return 0 < _MOSTLY * len(texts) <= len(numbers) and few and not (bare or numbered)
-
-
-def _unit(text: str) -> str | None:
-    """Unit of a number, whatever the sign before its decimals; None: it is none."""
-    for sign in _DRESSED:
-        number, unit = parse_dressed(text, sign)
-        if not np.isnan(number):
-            return unit
-    return None
-
-
-def _in_unit(text: str, step: CleaningStep) -> float:
+def _number_of(text: str, step: CleaningStep) -> float:
     """The number of a text, if it is in the step's unit."""
-    number, unit = parse_dressed(text, step.decimal)
-    return number if unit in ("", step.cell_unit or step.unit) else float("nan")
-
-
-def parse_dressed(text: str, decimal: str) -> tuple[float, str]:
-    """The number of a text such as 12 %, $1, 1,200 or 104 mmHg, and its unit."""
-    if not decimal:  # the same number with either sign
-        each = [parse_dressed(text, sign) for sign in _DRESSED]
-        return each[0] if each[0] == each[1] else _NO_NUMBER
-    text = text.strip()
-    below_zero = _BELOW_ZERO.fullmatch(text)
-    text = "".join(filter(None, below_zero.groups())) if below_zero else text
-    match = _DRESSED[decimal].fullmatch(text)
-    if match is None or (below_zero and match[2][0] == "-"):
-        return _NO_NUMBER
-    before, digits, _, after = match.groups()
-    power = scale_of(after or "") if before else 0  # €4.1M
-    if before and after and not power:
-        return _NO_NUMBER
-    bare = re.sub(rf"[^\deE{decimal}+-]", "", digits.replace("−", "-"))
-    number = float(Decimal(bare.replace(decimal, ".")).scaleb(power))
-    return -number if below_zero else number, before or after or ""
-
-
-def scale_of(unit: str) -> int:
-    """How many digits a word behind a number stands for: 6 of M or Mio."""
-    return _SCALES.get(unit.casefold().rstrip("."), 0)
+    if step.pair:
+        first, second = parse_pair(text) or (float("nan"), 1.0)
+        if step.pair == "two numbers":
+            return first
+        return first / second if second else float("nan")
+    unit = step.cell_unit or step.unit
+    notation = Notation(step.decimal, unit, step.digits)
+    number, its_unit = parse_number(text, notation)
+    if np.isnan(number) and step.decimal:  # 4,1 is no number of thousands: of decimals
+        other = notation._replace(decimal=",."[step.decimal == ","])
+        number, its_unit = parse_number(text, other)
+    return number if its_unit in ("", unit) else float("nan")
 
 
 def without_codes(column: pd.Series, step: CleaningStep) -> pd.Series:
@@ -390,7 +430,7 @@ def check_steps(
             )
         if step.features and (gone := {*step.samples} - {*frame}):
             step._refuse(f"the table has no column {listed(sorted(gone))}")
-        for name in (step.added_column, *step.feature_columns):
+        for name in step.further_columns:
             if name in frame:
                 step._refuse(
                     f"the table has a column {shown(name)} already; rename it first"
@@ -504,11 +544,7 @@ def added_columns(steps: Iterable[CleaningStep]) -> dict[str, str]:
     -------
     dict of str to str
     """
-    return {
-        name: step.column
-        for step in steps
-        for name in ([step.added_column] * step.indicator + step.feature_columns)
-    }
+    return {name: step.column for step in steps for name in step.further_columns}
 
 
 #: What dates become.
@@ -516,6 +552,13 @@ DATE_WORDS = {
     "days": "dates become days since 2000-01-01",
     "weekday": "dates become weekdays",
     "hours": "times become hours of the day",
+}
+
+
+#: What becomes of two numbers.
+PAIR_WORDS = {
+    "quotient": "the first number is divided by the second",
+    "two numbers": "the second number goes into a column of its own",
 }
 
 
@@ -563,11 +606,13 @@ def _parts(step: CleaningStep, column: pd.Series | None) -> list[_Part]:
     known = without_codes(numbers, step)
     as_called = renamed(known, step)
     parts = []
-    if step.numbers or step.date_use:
+    if step.numbers or step.pair or step.date_use:
         changed = as_text(numbers).to_numpy() != as_text(column).to_numpy()
         words = DATE_WORDS.get(step.date_use, "numbers are read out of texts")
-        words += f" (written {step.date_form})" * bool(step.date_form)
-        words += " (decimal comma)" * (step.decimal == ",")
+        words = PAIR_WORDS.get(step.pair, words)
+        words += f" (written {step.date_form})" if step.date_form else ""
+        words += " (decimal comma)" if step.decimal == "," else ""
+        words += " (k, M, ... stand for zeros)" if step.digits else ""
         parts.append((words, changed & ~column.isna()))
     if step.codes:
         verb = "is" if len(step.codes) == 1 else "are"

@@ -6,7 +6,6 @@ letter by letter. Its *role* says what it is
 for: a "feature", the "target", a "group", the "time" or "ignore".
 """
 
-import re
 import warnings
 from collections.abc import Iterable, Mapping
 from typing import Literal, get_args
@@ -30,12 +29,6 @@ Task = Literal["classification", "regression"]
 LARGEST = 1e37
 _FEW_TEXTS = 30
 _WHOLE = r"^\d+([eE]\d+)?$"
-
-_MISSING_WORDS = frozenset(
-    "? - -- . n/a na n.a. nan nil null unknown unk missing undefined unspecified "
-    "#n/a".split()
-) | {"not available", "not known", "not recorded", "not applicable", "no data"}
-_SAYS = re.compile(r"[^#]*\d|[^\W\d_]{2}")
 
 _STORED = (np.dtype("int64"), np.dtype("float64"), pd.Series(dtype="str").dtype)
 
@@ -147,16 +140,6 @@ def parsed_numbers(column: pd.Series) -> np.ndarray:
     else:
         numbers[:-1] = [*map(parse_cell, texts.to_pylist())]
     return numbers[coded.indices.fill_null(-1).to_numpy()]
-
-
-def is_missing_word(text: str) -> bool:
-    """Whether a text says that there is no value."""
-    return text.strip().casefold() in _MISSING_WORDS
-
-
-def is_value(text: str) -> bool:
-    """Whether a text says something: <5, 99+, high; not unknown, [c] or #DIV/0!."""
-    return _SAYS.match(text.strip()) is not None and not is_missing_word(text)
 
 
 def converted(column: pd.Series, kind: Kind) -> tuple[pd.Series, list[str]]:

@@ -23,7 +23,6 @@ from smpcore.datasets.columns import (
 from smpcore.datasets.display_names import listed, plural, shown
 from smpcore.datasets.layout import (
     DELIMITERS,
-    MISSING_WORDS,
     QUOTES,
     Layout,
     are_names,
@@ -39,6 +38,7 @@ from smpcore.datasets.layout import (
     typed_kinds,
 )
 from smpcore.datasets.limits import check_size
+from smpcore.datasets.notation import DECIMALS, MISSING_WORDS, WITH_COMMA
 from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,
@@ -50,7 +50,6 @@ from smpcore.datasets.text import (
 )
 from smpcore.errors import DatasetError
 
-DECIMALS = (".", ",")
 _MISSING = pa.array(MISSING_WORDS)
 # A longer head is looked at if the usual one has fewer lines: names of many columns.
 _SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
@@ -58,8 +57,6 @@ _SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
 _MOST_RAGGED = 10_000
 #: Lines of notes below a table, and empty rows below which another one may begin.
 _MOST_NOTES = 50
-# 1,5  1.234,5  1.234  ,5
-_WITH_COMMA = r"^[+-]?(([1-9]\d{0,2}(\.\d{3})+|\d+)(,\d*)?|,\d+)([eE][+-]?\d+)?$"
 # 1,234.5: a column of two hands stays as it is written
 _WITH_BOTH = r"^[+-]?[1-9]\d{0,2}(,\d{3})+\.\d"
 _POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})*|0")
@@ -610,7 +607,7 @@ def _with_points(texts: pa.Array) -> pa.Array:
     """Decimal commas made points, in a column where they are the rule."""
     if pc.any(pc.match_substring_regex(texts, _WITH_BOTH)).as_py():
         return texts
-    comma = pc.fill_null(pc.match_substring_regex(texts, _WITH_COMMA), False)
+    comma = pc.fill_null(pc.match_substring_regex(texts, WITH_COMMA), False)
     n_comma, n_present = pc.sum(comma).as_py() or 0, len(texts) - texts.null_count
     if 2 * n_comma < n_present:
         return texts

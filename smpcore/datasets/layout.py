@@ -19,6 +19,12 @@ import numpy as np
 
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.limits import MAX_BYTES
+from smpcore.datasets.notation import (
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
+    MISSING_WORDS,
+    NUMBER_CELL,
+)
 from smpcore.datasets.reading import ReadingOptions
 from smpcore.datasets.text import HEAD_BYTES
 from smpcore.errors import DatasetError
@@ -26,10 +32,6 @@ from smpcore.errors import DatasetError
 #: "whitespace": any run of blanks and tabs.
 DELIMITERS = (",", ";", "\t", "|", "whitespace", " ", ":", "^")
 QUOTES = ('"', "'", "")
-MISSING_WORDS = (
-    *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan"),
-    *("null", "NULL", "Null"),
-)
 _SAMPLE_ROWS = 200
 #: Letters of a row whose quotation marks are looked at again, one by one.
 _LONGEST_MENDED = 20_000
@@ -43,22 +45,11 @@ _SAME = 0.8
 _PURITY = 4
 #: Runs of blanks stand in many texts that have another delimiter.
 _BLANKS = 0.6
-_NUMBER = re.compile(
-    r"(?![$€£¥]000$)\(?[<>]?[-+−–]?[$€£¥]? ?[-+]?"
-    r"(\d{1,3}([., '’\xa0\u202f]\d{3})+([.,]\d+)?|\d+([.,]\d*)?|[.,]\d+"
-    r"|\d\d?(,\d\d)+,\d{3}(\.\d+)?)([eE][-+]?\d+)? ?[-%€*]?\)?|[-+]?inf(inity)?",
-    re.IGNORECASE,
-)
 _DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[- ]?[A-Za-z]{3}[- ]?(\d{2,4})?"
     r"|\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AP]M)?"
 )
-_DECIMAL_COMMA = re.compile(
-    r"[+-]?([1-9]\d{0,2}(\.\d{3})+,\d+|\d*,(\d{1,2}|\d{4,})|0?,\d{3}"
-    r"|\d*,\d+[eE][+-]?\d+)"
-)
-_DECIMAL_POINT = re.compile(r"[+-]?(\d{1,3}(,\d{3})+\.\d+|\d*\.(\d{1,2}|\d{4,}))")
 csv.field_size_limit(MAX_BYTES)  # a cell may be as long as a file
 _FOREIGN = re.compile(r"[,;\t|:^=]")
 
@@ -276,7 +267,7 @@ def kind_of(cell: str) -> str:
     """Return "number", "date", "text", or nothing for a missing value."""
     if cell in MISSING_WORDS or cell in ("-", "–"):
         return ""
-    if _NUMBER.fullmatch(cell):
+    if NUMBER_CELL.fullmatch(cell):
         return "number"
     return "date" if _DATE.fullmatch(cell) else "text"
 
@@ -542,7 +533,7 @@ def decimal_of(rows: list[_Row], layout: Layout) -> str:
     """The sign before decimals, by the numbers that leave no doubt; empty: none do."""
     cells = [cell for row in rows if row.end > layout.body for cell in row.cells]
     commas, points = (
-        sum(map(bool, map(one.fullmatch, cells)))
-        for one in (_DECIMAL_COMMA, _DECIMAL_POINT)
+        sum(map(bool, map(re.compile(one).fullmatch, cells)))
+        for one in (DECIMAL_COMMA, DECIMAL_POINT)
     )
     return "," if commas > points else "." * bool(points)

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from smpcore.datasets.cleaning import Steps, apply_steps, are_dressed, check_steps
+from smpcore.datasets.cleaning import Steps, apply_steps, check_steps
 from smpcore.datasets.columns import (
     Kind,
     Role,
@@ -22,11 +22,11 @@ from smpcore.datasets.columns import (
     framed,
     in_rows,
     is_numeric,
-    is_value,
     parsed_numbers,
     read_times,
 )
 from smpcore.datasets.display_names import clean_names, listed, shown
+from smpcore.datasets.notation import are_dressed, is_value
 from smpcore.errors import DatasetError
 
 #: A column, the role or kind that is proposed for it, and the sentence that says why.

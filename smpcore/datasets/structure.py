@@ -14,12 +14,10 @@ import pandas as pd
 
 from smpcore.datasets.cleaning import (
     DATE_WORDS,
+    PAIR_WORDS,
     CleaningStep,
     Steps,
     apply_steps,
-    are_dressed,
-    parse_dressed,
-    scale_of,
     step_of,
     values_in_words,
     where_one_of,
@@ -33,20 +31,27 @@ from smpcore.datasets.columns import (
     date_forms,
     date_values,
     distinct_times,
-    is_missing_word,
     is_numeric,
-    is_value,
     read_times,
 )
 from smpcore.datasets.dataset import Dataset
 from smpcore.datasets.display_names import (
     list_names,
-    listed,
     plain_number,
     plural,
     shorten_name,
     shown,
     with_rest,
+)
+from smpcore.datasets.notation import (
+    Notation,
+    are_dressed,
+    are_pairs,
+    find_notations,
+    is_missing_word,
+    is_value,
+    parse_number,
+    parse_pair,
 )
 from smpcore.datasets.roles import (
     FEW_VALUES,
@@ -566,6 +571,8 @@ _LOOKED_AT, _FEWEST_DIGITS = 500, 3
 _MOST_PARSED = 20_000
 #: Texts in a column of numbers that may stand for values that are held back.
 _MOST_MARKS = 2
+#: What buttons say for what a date becomes.
+DATE_ACTIONS = {"days": "Read as days", "weekday": "Weekday", "hours": "Read as hours"}
 #: A code above all others is at least so many times the next one.
 _FAR_ABOVE = 2.0
 
@@ -582,11 +589,14 @@ class Suggestion(NamedTuple):
     as_number : bool
         Whether only numbers are left, and so many that they are no names of classes:
         then the column is read as a number.
+    action : str
+        What a button says that takes the step; empty: there is none to take.
     """
 
     step: CleaningStep
     reason: str
     as_number: bool
+    action: str = ""
 
 
 def suggest_codes(dataset: Dataset) -> list[Suggestion]:
@@ -612,6 +622,7 @@ def suggest_codes(dataset: Dataset) -> list[Suggestion]:
         suggestion
         for kind, roles in (
             (_dressed, ("feature", "target")),
+            (_paired, ("feature", "ignore")),
             (_dated, ("feature", "ignore")),
             (_coded, ("feature", "target", "group", "time")),
         )
@@ -638,7 +649,8 @@ def _coded(
     rows = f"{where.sum():,} of {len(column):,} rows"
     words = f"{name}: {values_in_words(codes)} in {rows}"
     reason = f"{words} {looks} for a missing value."
-    yield Suggestion(replace(step, codes=(*step.codes, *codes)), reason, as_number)
+    codes = (*step.codes, *codes)
+    yield Suggestion(replace(step, codes=codes), reason, as_number, "Treat as missing")
 
 
 def _dressed(
@@ -650,68 +662,55 @@ def _dressed(
         return
     texts = texts[:: 1 + len(texts) // _MOST_PARSED]
     known = "." if dataset.reading is None else dataset.reading.decimal
-    decimal, hindrance = _decimal_of(texts, known)
-    read = {text: parse_dressed(text, decimal) for text in texts}
-    odd = [text for text in texts if np.isnan(read[text][0]) and is_value(text)]
-    numbers = [text for text in texts if not np.isnan(read[text][0])]
-    n_odd, n = (int(column.isin(some).sum()) for some in (odd, texts))
-    units = sorted({read[text][1] for text in numbers})
+    notations, hindrance = find_notations(texts, known)
     looks = f"{step.column}: {values_in_words(texts[:2])} … are"
-    rest = f"{n_odd:,} of {n:,} are none, such as {shown(odd[0])}" if odd else ""
-    hindrance = hindrance or _of_units(units) or rest * (n_odd > MOST_LOST * n)
     if hindrance:
         yield Suggestion(step, f"{looks} not read as numbers: {hindrance}.", False)
-        return
-    unit = units[-1] or step.unit
+    for notation in notations:
+        yield _as_numbers_of(column, step, texts, notation)
+
+
+def _as_numbers_of(
+    column: pd.Series, step: CleaningStep, texts: list[str], notation: Notation
+) -> Suggestion:
+    """An offer to read a column in one notation, or why it is not read so."""
+    looks = f"{step.column}: {values_in_words(texts[:2])} … are"
+    read = {text: parse_number(text, notation)[0] for text in texts}
+    odd = [text for text in texts if np.isnan(read[text]) and is_value(text)]
+    numbers = [text for text in texts if not np.isnan(read[text])]
+    n_odd, n = (int(column.isin(some).sum()) for some in (odd, texts))
+    rest = f"{n_odd:,} of {n:,} are none, such as {shown(odd[0])}" if odd else ""
+    if n_odd > MOST_LOST * n:
+        return Suggestion(step, f"{looks} not read as numbers: {rest}.", False)
+    unit = notation.unit or step.unit
     oddest = max(numbers, key=lambda text: sum(not one.isalnum() for one in text))
     reason = f"{looks} numbers {f'in {unit}' if unit else 'written as texts'}, "
-    reason += f"{shown(oddest)} is {plain_number(read[oddest][0], 12)}"
+    if notation.words:
+        reason = f"{step.column}: {values_in_words(texts[:2])} … may be read in two "
+        reason += f"ways. If {notation.words}, "
+    reason += f"{shown(oddest)} is {plain_number(read[oddest], 12)}"
     reason += f"; {rest}, and count as missing." if rest else "."
-    ways = {"decimal": decimal, "cell_unit": units[-1]}
-    yield Suggestion(replace(step, numbers=True, unit=unit, **ways), reason, True)
+    ways = {"decimal": notation.decimal, "cell_unit": notation.unit}
+    step = replace(step, numbers=True, unit=unit, digits=notation.digits, **ways)
+    action = re.sub("^a ", "A ", notation.words) or "Read as numbers"
+    return Suggestion(step, reason, True, action)
 
 
-def _of_units(units: list[str]) -> str:
-    """Why numbers in these units, of which one may be none, are not of one kind."""
-    named = [unit for unit in units if unit]
-    if len(named) > 1:
-        return f"they have several units, {listed(named)}; write them in one"
-    if named and scale_of(named[0]) and named != ["m"]:
-        return f"{named[0]} may stand for zeros or be a unit; write the numbers out"
-    if len(units) > 1 and named[0] in "%‰":  # beside 12 %, .12 is not .12 %
-        return f"some are in {named[0]} and some are not; write them in one way"
-    return ""
-
-
-def _decimal_of(texts: list[str], known: str) -> tuple[str, str]:
-    """The sign before decimals, empty if no number has one; or why it is not known.
-
-    ``known`` is that of other columns, or what the visitor has said.
-    """
-    either = {t: (parse_dressed(t, ".")[0], parse_dressed(t, ",")[0]) for t in texts}
-    point = [t for t, (one, other) in either.items() if one == one and other != other]
-    comma = [t for t, (one, other) in either.items() if one != one and other == other]
-    if point and comma:
-        both = f"{shown(point[0])} has a decimal point, {shown(comma[0])} a comma"
-        return "", f"{both}; write them in one way"
-    if point or comma:
-        return "." if point else ",", ""
-    open_ = {t: both for t, both in either.items() if abs(both[0]) != abs(both[1])}
-    open_ = {t: both for t, both in open_.items() if both[0] == both[0]}
-    if not open_ or known:
-        return known * bool(open_), ""
-    # Below 1000 without a sign and from 1000 on with one: it parts thousands.
-    ungrouped = {abs(one) for t, (one, other) in either.items() if one == other}
-    signs = {",."[abs(one) > abs(other)] for one, other in open_.values()}
-    if len(signs) == 1 and max(ungrouped, default=0) < 1000:
-        if len([number for number in ungrouped if number >= 100]) > 1:
-            return signs.pop(), ""
-    text, both = next(iter(open_.items()))
-    words = " or ".join(plain_number(number, 12) for number in both)
-    return "", (
-        f"{shown(text)} may be {words}; choose the decimal sign under “Read with”, or "
-        "write the numbers otherwise"
-    )
+def _paired(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Suggestion]:
+    """Texts such as 3/4: a fraction, or two numbers such as blood pressures."""
+    texts = [] if is_numeric(column) else column.dropna().unique().tolist()
+    if step.pair or not are_pairs(texts):
+        return
+    text = next(text for text in texts if parse_pair(text))
+    first, second = parse_pair(text) or (0.0, 0.0)
+    quotient = plain_number(first / second, 6) if second else "missing"
+    two = f"{plain_number(first, 6)} and {plain_number(second, 6)}"
+    for pair, meaning, action in (
+        ("quotient", f"a fraction, {quotient}", "Read as fractions"),
+        ("two numbers", f"two numbers, {two}", "Read as two numbers"),
+    ):
+        reason = f"{step.column}: {shown(text)} may be {meaning}: {PAIR_WORDS[pair]}."
+        yield Suggestion(replace(step, pair=pair), reason, True, action)
 
 
 def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Suggestion]:
@@ -734,11 +733,9 @@ def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Sugges
             in_words = f"{first:g} h" if is_clock else f"{day:%-d %B %Y}"
             reason = f"{step.column}: {shown(texts[place])} is {in_words}; "
             reason += f"{DATE_WORDS[use]}."
-            yield Suggestion(
-                replace(step, date_use=use, date_form=form, unit=unit),
-                reason,
-                use != "weekday",
-            )
+            step_of_use = replace(step, date_use=use, date_form=form, unit=unit)
+            is_number = use != "weekday"
+            yield Suggestion(step_of_use, reason, is_number, DATE_ACTIONS[use])
 
 
 def _words(column: pd.Series, kind: str) -> Iterator[str]:
