@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
@@ -14,7 +15,7 @@ from pages.data import editor
 from pages.state import session, state_file, table_store
 from pages.state.choice import BUNDLED
 from pages.ui import files
-from pages.ui.elements import problems_shown
+from pages.ui.elements import problems_shown, table
 from pages.ui.files import read_file, stop_reading
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError, read_table
@@ -22,9 +23,11 @@ from smpcore.datasets import (
     DECIMALS,
     DELIMITERS,
     ENCODINGS,
+    MISSING_WORDS,
     QUOTES,
     SIGNS,
     TABLE_FORMATS,
+    Reading,
     long_roles,
     plural,
     read_frame,
@@ -56,6 +59,9 @@ _INDEFINITE = {
 }
 #: Sheets of a workbook that have a button.
 _MOST_SHEETS = 12
+_AGAIN = "Upload the file again to change this."
+#: Columns whose marks of missing values are listed.
+_MOST_MARKS = 50
 _TITLES = {
     "skip": "Lines skipped",
     "header": "Rows of names",
@@ -97,7 +103,7 @@ def _forget_settings(name: str) -> None:
     visit = session.get()
     if visit.results.get("read_name") != (name, ""):
         st.session_state.update({f"reading_{part}": _DETECT for part in _PARTS})
-        visit.points = None
+        visit.read_as = {}
     visit.results["read_name"] = name, ""
 
 
@@ -218,8 +224,7 @@ def _chosen() -> dict[str, Any]:
     awaited = session.get().awaited
     noted = awaited.table.reading if awaited is not None else None
     chosen = {n: st.session_state.get(f"reading_{n}", _DETECT) for n in _PARTS}
-    points = session.get().points
-    chosen["points"] = _DETECT if points is None else points
+    chosen |= session.get().read_as
     chosen = {n: value for n, value in chosen.items() if value != _DETECT}
     of_record = msgspec.structs.asdict(noted) if noted else {}
     return {n: value for n, value in of_record.items() if value is not None} | chosen
@@ -325,8 +330,45 @@ def reading_settings(dataset: Dataset) -> None:
                 format_func=lambda value: SIGNS.get(value, str(value)),
                 key=f"reading_{name}",
                 disabled=not file_is_here,
-                help=None if file_is_here else "Upload the file again to change this.",
+                help=None if file_is_here else _AGAIN,
             )
+        if source.format == "CSV":
+            _missing_marks(source, file_is_here)
+
+
+def _missing_marks(source: Reading, file_is_here: bool) -> None:
+    """Marks of missing values, with their counts; others can be chosen."""
+    counts: Counter[str] = Counter()
+    for mark, _, n in source.missing_counts:
+        counts[mark] += n
+    marks = [*dict.fromkeys([*counts, *source.missing])]
+    key = f"missing_marks_{'|'.join([*marks, '', *source.not_missing])}"
+    st.multiselect(
+        "Read as missing",
+        [*dict.fromkeys([*marks, *source.not_missing])],
+        marks,
+        lambda mark: f"{short_label(mark) or 'empty'} ({counts[mark]:,})",
+        key=key,
+        accept_new_options=True,
+        on_change=_choose_marks,
+        args=(key, marks),
+        disabled=not file_is_here,
+        help=None if file_is_here else _AGAIN,
+    )
+    if source.missing_counts:
+        rows = [
+            {"mark": mark or "(empty)", "column": name, "cells": f"{n:,}"}
+            for mark, name, n in source.missing_counts[:_MOST_MARKS]
+        ]
+        table(rows)
+
+
+def _choose_marks(key: str, before: list[str]) -> None:
+    """Have the file read with these marks."""
+    read_as, marks = session.get().read_as, st.session_state[key]
+    usual = {*MISSING_WORDS} & {*before, *read_as.get("not_missing", ())}
+    read_as["missing"] = tuple(mark for mark in marks if mark not in MISSING_WORDS)
+    read_as["not_missing"] = tuple(sorted(usual - {*marks}))
 
 
 def read_otherwise(dataset: Dataset) -> None:
@@ -347,7 +389,12 @@ def read_otherwise(dataset: Dataset) -> None:
         other = text.replace(".", "") if read == text else text
         swapped = tuple({*source.points} ^ {name})
         words = f"{short_label(name)}: read {text} as {other}"
-        _offer(words, setattr, visit, "points", swapped)
+        _offer(words, visit.read_as.__setitem__, "points", swapped)
+    for name, read in source.doubtful_levels:
+        swapped = tuple({*source.levels} ^ {name})
+        words = "missing" if read == "level" else "a level"
+        words = f"{short_label(name)}: NA is {words}"
+        _offer(words, visit.read_as.__setitem__, "levels", swapped)
 
 
 def _offer(words: str, change: Callable[..., None], *args: Any) -> None:

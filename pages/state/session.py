@@ -137,8 +137,8 @@ class Session:
     editions: Counter[str] = field(default_factory=Counter)
     table_here: str = ""
     copy_wanted: bool = False
-    #: Columns whose points are read the other way; None: as noted, or as detected.
-    points: tuple[str, ...] | None = None
+    #: Parts of `ReadingOptions` that the visitor has chosen for the file by buttons.
+    read_as: dict[str, Any] = field(default_factory=dict)
     dialog: str = ""
     workspace_message: tuple[str, str] = ("", "")
     awaited: Any = None

@@ -90,6 +90,9 @@ class _Reading(Record):
     decimal: Name | None = None
     encoding: Name | None = None
     points: tuple[Name, ...] = ()
+    missing: tuple[Name, ...] = ()
+    not_missing: tuple[Name, ...] = ()
+    levels: tuple[Name, ...] = ()
     sheet: Name = ""
 
 

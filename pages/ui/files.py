@@ -128,9 +128,10 @@ def like(dataset: Dataset) -> dict[str, Any]:
         options = {"written": tuple(written)} if written else {}
         if (source := dataset.reading) is None:
             return options
-        points = {"points": source.points} if source.points else {}
-        sheet = {"sheet": source.sheet} if source.sheet else {}
-        return options | points | sheet | {"usual_decimal": source.decimal}
+        names = "points", "missing", "not_missing", "levels", "sheet"
+        alike = {name: getattr(source, name) for name in names}
+        alike = {name: value for name, value in alike.items() if value}
+        return options | alike | {"usual_decimal": source.decimal}
     series = dataset.reading.series if dataset.reading else ()
     return {"series": series or False, "n_times": dataset.sample_shape[1]}
 

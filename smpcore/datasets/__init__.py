@@ -52,7 +52,7 @@ from smpcore.datasets.matrices import (
     read_similarities,
     used_matrices,
 )
-from smpcore.datasets.notation import DECIMALS
+from smpcore.datasets.notation import DECIMALS, MISSING_WORDS
 from smpcore.datasets.openml_sets import fetch_openml, search_openml
 from smpcore.datasets.outcome import IN_DOUBT, Outcome, likely_outcome, rarer_class
 from smpcore.datasets.parquet_rows import ParquetRows, file_statistics

@@ -1,11 +1,14 @@
 """Text tables: CSV and its relatives, whatever the delimiter, decimals and encoding."""
 
+from __future__ import annotations
+
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +41,14 @@ from smpcore.datasets.layout import (
     typed_kinds,
 )
 from smpcore.datasets.limits import check_size
-from smpcore.datasets.notation import DECIMALS, MISSING_WORDS, WITH_COMMA
+from smpcore.datasets.notation import (
+    DECIMAL_COMMA,
+    DECIMAL_POINT,
+    DECIMALS,
+    MARKS,
+    MISSING_WORDS,
+    WITH_COMMA,
+)
 from smpcore.datasets.reading import FileTable, Reading, ReadingOptions
 from smpcore.datasets.text import (
     ENCODINGS,
@@ -50,7 +60,6 @@ from smpcore.datasets.text import (
 )
 from smpcore.errors import DatasetError
 
-_MISSING = pa.array(MISSING_WORDS)
 # A longer head is looked at if the usual one has fewer lines: names of many columns.
 _SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
 #: Rows of another width, at most; more of them are no accident.
@@ -110,13 +119,9 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     named = zip(names, columns, strict=False)
     decimals, doubtful = _decimals(named, layout, decimal, options.points)
     del table
-    columns.reverse()  # each is given up as soon as it is converted
-    values = [
-        _written(columns.pop())
-        if name in options.written
-        else _values(columns.pop(), sign)
-        for name, sign in zip(layout.names, decimals, strict=False)
-    ]
+    marks = _Marks(options)
+    values = _values_of(names, columns, decimals, options, marks)
+    notices += marks.words()
     totals, words = _totals(values, last_row, n_notes)
     values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
     reading = Reading(
@@ -132,6 +137,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         row_names="row" if layout.row_names else "",
         totals=totals,
         points=options.points,
+        **marks.about(),
         doubtful_points=tuple(doubtful),
         doubtful_names=layout.doubtful,
         close=close,
@@ -140,6 +146,30 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     )
     notices += [*_about(layout, doubtful, first_row), *changes, *words]
     return FileTable(framed(values, names), reading, notices)
+
+
+def _values_of(
+    names: Sequence[str],
+    columns: list[pa.Array],
+    decimals: list[str],
+    options: ReadingOptions,
+    marks: _Marks,
+) -> list[np.ndarray | ExtensionArray]:
+    """Values of all columns, each of which is given up as soon as it is converted."""
+    values = []
+    columns.reverse()
+    for name, sign in zip(names, decimals, strict=False):
+        marks.name, texts = name, columns.pop()
+        if name in options.written:
+            values.append(_written(texts))
+        else:
+            is_free = not options.decimal and sign != ","
+            values.append(_values(texts, sign, is_free, marks))
+    for place, name in enumerate(names[: len(values)]):
+        if name not in options.written:
+            marks.name = name
+            values[place] = marks.without(values[place])
+    return values
 
 
 def _decimals(
@@ -572,18 +602,136 @@ def _written(texts: pa.Array) -> ExtensionArray:
     return pd.array(pc.if_else(empty, pa.scalar(None, pa.string()), texts), dtype="str")
 
 
-def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
+class _Marks:
+    """Marks of missing values in the columns of a table, and how often each occurs.
+
+    Parameters
+    ----------
+    options : ReadingOptions
+        What is said about marks.
+
+    Attributes
+    ----------
+    name : str
+        Of the column that is looked at.
+    """
+
+    def __init__(self, options: ReadingOptions):
+        self.name, self._options = "", options
+        self._usual = [w for w in MISSING_WORDS if w not in options.not_missing]
+        self._usual += options.missing or ()
+        self._further: dict[str, None] = {}  # in order
+        self._counts: list[tuple[str, str, int]] = []
+        self._levels: list[tuple[str, str]] = []
+        self._commas: list[str] = []
+
+    def without_usual(self, texts: pa.Array) -> pa.Array:
+        """The texts of the column without the marks of all tables."""
+        gone = pc.is_in(texts, value_set=pa.array(self._usual))
+        if not pc.any(gone).as_py():
+            return texts
+        if "NA" in self._usual and _is_level(texts, gone):
+            is_level = self.name not in self._options.levels
+            self._levels.append((self.name, "level" if is_level else "missing"))
+            gone = pc.and_(gone, pc.not_equal(texts, "NA")) if is_level else gone
+        return self._masked(texts, gone)
+
+    def of_numbers(self, texts: pa.Array, odd: pa.Array) -> pa.Array | None:
+        """A column of numbers without its words for missing values; None: others."""
+        if self._options.missing is not None:
+            return None
+        words = pc.unique(texts.filter(odd)[:_MOST_RAGGED]).to_pylist()
+        words = [word for word in words if word is not None]
+        if not words or not all(word.lower() in MARKS for word in words):
+            return None
+        if {*words} & {*self._options.not_missing}:
+            return None
+        self._further |= dict.fromkeys(words)
+        return self._masked(
+            texts, pc.is_in(texts, value_set=pa.array(words, texts.type))
+        )
+
+    def without(
+        self, cells: np.ndarray | ExtensionArray
+    ) -> np.ndarray | ExtensionArray:
+        """A column of words without the marks that columns of numbers have."""
+        if not self._further or isinstance(cells, np.ndarray):
+            return cells
+        texts = pa.array(cells)
+        texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+        gone = pc.is_in(texts, value_set=pa.array([*self._further], texts.type))
+        if not pc.any(gone).as_py():
+            return cells
+        return pd.array(self._masked(texts, gone), dtype="str")
+
+    def has_comma(self) -> None:
+        """Note that the column has decimal commas, unlike others."""
+        self._commas.append(self.name)
+
+    def words(self) -> list[str]:
+        """What is unusual about marks and commas, in sentences."""
+        notices = [f"Column {shown(name)} has decimal commas." for name in self._commas]
+        for mark in self._further:
+            cells = [(name, n) for one, name, n in self._counts if one == mark]
+            where = listed([name for name, _ in cells], 3)
+            n = sum(n for _, n in cells)
+            notices.append(
+                f"{shown(mark)} is read as missing ({n:,} cells of {where})."
+            )
+        notices += [
+            f"Column {shown(name)}: NA is read as a {read} "
+            f"{'of its own' if read == 'level' else 'value'}; read it otherwise if it "
+            f"{'stands for no value' if read == 'level' else 'is a code'}."
+            for name, read in self._levels
+        ]
+        return notices
+
+    def about(self) -> dict[str, Any]:
+        """Fields of `Reading`."""
+        missing = self._options.missing
+        return {
+            "missing": tuple(self._further) if missing is None else missing,
+            "not_missing": self._options.not_missing,
+            "levels": self._options.levels,
+            "missing_counts": tuple(self._counts),
+            "doubtful_levels": tuple(self._levels),
+        }
+
+    def _masked(self, texts: pa.Array, gone: pa.Array) -> pa.Array:
+        for one in pc.value_counts(texts.filter(gone)).to_pylist():
+            if one["values"] is not None:
+                self._counts.append((one["values"], self.name, one["counts"]))
+        return pc.if_else(gone, pa.scalar(None, texts.type), texts)
+
+
+def _is_level(texts: pa.Array, gone: pa.Array) -> bool:
+    """Whether NA is a code among alike ones: a region or a country."""
+    if not pc.any(pc.equal(texts, "NA")).as_py():
+        return False
+    others = pc.unique(texts.filter(pc.invert(gone)))
+    is_code = pc.match_substring_regex(others, "^[A-Z]{2,4}$")
+    return len(others) > 1 and _all(is_code)
+
+
+def _values(
+    texts: pa.Array, decimal: str, is_free: bool, marks: _Marks
+) -> np.ndarray | ExtensionArray:
     """Numbers if every value is one and no code, else text."""
-    texts = pc.utf8_trim_whitespace(texts)
-    missing = pc.is_in(texts, value_set=_MISSING)
-    texts = pc.if_else(missing, pa.scalar(None, pa.string()), texts)
+    texts = marks.without_usual(pc.utf8_trim_whitespace(texts))
     if decimal == ",":
         texts = _with_points(texts)
-    first = next(filter(None, texts[:99].to_pylist()), "0")
-    if math.isnan(parse_cell(first)):
+    some = filter(None, texts[:99].to_pylist())
+    first = next((text for text in some if text.lower() not in MARKS), "0")
+    if math.isnan(parse_cell(first.replace(",", "") if is_free else first)):
         return pd.array(texts, dtype="str")
-    numbers = None
-    digits = first.isdecimal() and _all(pc.ascii_is_decimal(texts))
+    numbers, digits = None, first.isdecimal() and _all(pc.ascii_is_decimal(texts))
+    if not digits and not _all(match := pc.match_substring_regex(texts, NUMBER)):
+        if is_free and _has_commas(texts):
+            marks.has_comma()
+            texts = _with_points(texts)
+            match = pc.match_substring_regex(texts, NUMBER)
+        bare = marks.of_numbers(texts, pc.invert(match))
+        texts = texts if bare is None else bare
     if digits or _all(pc.match_substring_regex(texts, NUMBER)):
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
         with suppress(pa.ArrowInvalid):  # a number beyond all floats
@@ -596,6 +744,18 @@ def _values(texts: pa.Array, decimal: str) -> np.ndarray | ExtensionArray:
     values = narrowed(numbers)
     whole = values.dtype.kind == "i" or np.nanmax(np.abs(values), initial=0.0) >= 1e15
     return pd.array(texts, dtype="str") if whole and are_codes(texts) else values
+
+
+def _has_commas(texts: pa.Array) -> bool:
+    """Whether all are numbers with decimal commas, or whole, some without a doubt."""
+    if not pc.any(pc.match_substring_regex(texts, f"^({DECIMAL_COMMA})$")).as_py():
+        return False
+    word = pc.is_in(pc.utf8_lower(texts), value_set=pa.array(sorted(MARKS)))
+    comma = pc.match_substring_regex(texts, WITH_COMMA)
+    return (
+        _all(pc.or_(comma, word))
+        and not pc.any(pc.match_substring_regex(texts, f"^({DECIMAL_POINT})$")).as_py()
+    )
 
 
 def _all(matches: pa.Array) -> bool:

@@ -18,14 +18,14 @@ MISSING_WORDS = (
     *("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "-nan"),
     *("null", "NULL", "Null", "#NULL!", "#NV", "#DIV/0!", "#VALUE!", "#REF!"),
 )
-#: Words for a missing value, small letters, which may be something else.
-_MISSING_WORDS = frozenset(
-    "? - -- – — . .. n/a na n.a. nan nil null unknown unk missing undefined "
-    "unspecified #n/a k.a. k.a s/d n/d".split()
-) | {
-    *("not available", "not known", "not recorded", "not applicable", "no data"),
-    *("keine angabe", "k. a.", "no response", "not stated"),
-}
+#: Marks, small letters, that stand for a missing value where the others are numbers,
+#: and words that may be a level of their own.
+MARKS = frozenset("- -- – — . .. n/a na n.a. nil k.a. n/d s/d #n/a".split()) | {"k. a."}
+_MISSING_WORDS = MARKS.union(
+    "? nan null unknown unk missing undefined unspecified".split(),
+    ["not available", "not known", "not recorded", "not applicable", "no data"],
+    ["keine angabe", "not stated"],
+)
 _SAYS = re.compile(r"[^#]*\d|[^\W\d_]{2}")
 
 #: A cell that holds a number, whatever the sign before its decimals.

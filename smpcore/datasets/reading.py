@@ -51,6 +51,14 @@ class ReadingOptions:
     points : tuple of str
         Columns of a text table whose points are read the other way: they part
         thousands, or stand before decimals, see `Reading.doubtful_points`.
+    missing : tuple of str, optional
+        Marks of a missing value in a text table besides `MISSING_WORDS`; by default
+        words such as "-" or "k.A." that stand in a column of numbers.
+    not_missing : tuple of str
+        Those of `MISSING_WORDS` that are values here.
+    levels : tuple of str
+        Columns of a text table whose NA is read the other way: a level of its own, or
+        a missing value, see `Reading.doubtful_levels`.
     usual_decimal : str
         The sign before decimals where no number of a text table leaves no doubt.
     series : bool, "rows" or (str, str, str)
@@ -76,6 +84,9 @@ class ReadingOptions:
     sheet: str = ""
     written: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
+    missing: tuple[str, ...] | None = None
+    not_missing: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
     usual_decimal: str = ""
     series: bool | str | tuple[str, str, str] = False
     n_times: int | None = None
@@ -109,6 +120,12 @@ class Reading:
         Columns whose points were read the other way, as was asked for.
     doubtful_points : tuple of (str, str, str)
         Columns with numbers such as 1.234 only, one of these, and what it was read as.
+    missing, not_missing, levels : tuple of str
+        As in `ReadingOptions`: what was detected, or asked for.
+    missing_counts : tuple of (str, str, int)
+        Marks of missing values, each with a column and how many of its cells have it.
+    doubtful_levels : tuple of (str, str)
+        Columns whose NA may be a level, each with "level" or "missing" as it was read.
     doubtful_names : bool
         Whether the first row, read as names if ``header`` is 1, may be data, or the
         other way.
@@ -143,6 +160,11 @@ class Reading:
     totals: int = 0
     points: tuple[str, ...] = ()
     doubtful_points: tuple[tuple[str, str, str], ...] = ()
+    missing: tuple[str, ...] = ()
+    not_missing: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    missing_counts: tuple[tuple[str, str, int], ...] = ()
+    doubtful_levels: tuple[tuple[str, str], ...] = ()
     doubtful_names: bool = False
     close: tuple[str, ...] = ()
     head: tuple[str, ...] = ()
@@ -186,6 +208,10 @@ class Reading:
             options |= {name: getattr(self, name) for name in names}
         if self.format == "CSV":
             options["decimal"] = self.decimal or None
+            names = ["missing", "not_missing", "levels"]
+            options |= {
+                name: getattr(self, name) for name in names if getattr(self, name)
+            }
         return options
 
 

@@ -637,7 +637,9 @@ def _coded(
 ) -> Iterator[Suggestion]:
     """Values that may stand for a missing one."""
     name = step.column
+    doubtful = () if dataset.reading is None else dataset.reading.doubtful_levels
     codes = [*_words(column, dataset.kinds[name]), *_numbers(column)]
+    codes = [code for code in codes if code != "NA" or (name, "level") not in doubtful]
     if not codes:
         return
     where = where_one_of(column, codes)

@@ -1,9 +1,12 @@
-"""Columns in many notations: an offer to read numbers gives what was meant, or none."""
+"""Columns in many notations: an offer to read numbers gives what was meant, or none.
+
+Marks of missing values likewise: of the whole table, counted, and changeable.
+"""
 
 import numpy as np
 import pytest
 
-from smpcore.datasets import apply_steps, read_table, suggest_codes
+from smpcore.datasets import apply_steps, read_frame, read_table, suggest_codes
 from smpcore.datasets.columns import as_numbers
 
 N = 40
@@ -147,3 +150,83 @@ def test_an_offer_to_read_numbers_gives_what_was_meant(name, seed, sign):
         if len(offers) > 1:  # asked, with what each reading gives
             assert "two ways" in one.reason
     assert not offers or sum(right) == 1, [one.reason for one in offers]
+
+
+def rows_of(*columns):
+    """A text table of columns, each a list with its name first."""
+    return "\n".join(map(";".join, zip(*columns, strict=True))).encode()
+
+
+@pytest.mark.parametrize("mark", ["-", "--", ".", "k.A.", "n.a.", "–", "#NULL!", "NA"])
+def test_a_mark_among_numbers_is_missing_in_the_whole_table(mark):
+    rng = np.random.default_rng([*mark.encode()])
+    numbers = [f"{v:.1f}" for v in rng.uniform(0, 90, N)]
+    drugs = rng.choice(["ASS", "Ibuprofen", "keins"], N).tolist()
+    for at in (0, 7, 8):
+        numbers[at] = mark
+    for at in (1, 7):
+        drugs[at] = mark
+    text = rows_of(["x", *numbers], ["drug", *drugs], ["y", *("pq" * N)[:N]])
+    frame, reading, notices = read_frame(text, "t.csv")
+    assert frame["x"].dtype == float and frame["x"].isna().sum() == 3
+    assert frame["drug"].isna().sum() == 2
+    assert {*reading.missing_counts} == {(mark, "x", 3), (mark, "drug", 2)}
+    is_usual = mark in ("NA", "#NULL!")
+    assert is_usual or any(f"'{mark}' is read as missing" in n for n in notices)
+    again = read_frame(text, "t.csv", **reading.options())[0]
+    assert again.equals(frame)
+    options = {"not_missing": (mark,)} if is_usual else {"missing": ()}
+    kept = read_frame(text, "t.csv", **options)[0]
+    assert (kept["drug"] == mark).sum() == 2 and (kept["x"] == mark).sum() == 3
+
+
+def test_words_that_may_be_levels_are_left_to_the_visitor():
+    text = rows_of(
+        ["x", *(f"{i}" for i in range(30)), "unknown"], ["y", *("ab" * 31)[:31]]
+    )
+    assert read_frame(text, "t.csv")[0]["x"].iloc[-1] == "unknown"
+
+
+def test_a_further_mark_is_missing_everywhere():
+    text = rows_of(
+        ["x", "1", "2", "s.o."], ["z", "s.o.", "u", "v"], ["y", "a", "b", "a"]
+    )
+    frame = read_frame(text, "t.csv", missing=("s.o.",))[0]
+    assert frame["x"].tolist()[:2] == [1, 2] and frame.isna().sum().sum() == 2
+
+
+@pytest.mark.parametrize("codes", [["EU", "APAC"], ["DE", "FR", "US"], ["MEA", "SA"]])
+def test_NA_among_alike_codes_is_a_level_which_is_said_and_can_be_changed(codes):
+    regions = [*codes, "NA"] * 9
+    n = len(regions)
+    text = rows_of(
+        ["size", *(f"{i % 5}" for i in range(n - 1)), "NA"],
+        ["region", *regions],
+        ["y", *("ab" * n)[:n]],
+    )
+    data = read_table(text, "t.csv")
+    assert (data.whole["region"] == "NA").sum() == 9 and data.whole["size"].isna().sum()
+    assert data.reading.doubtful_levels == (("region", "level"),)
+    assert any("NA is read as a level" in notice for notice in data.notices)
+    assert not any(one.step.column == "region" for one in suggest_codes(data))
+    other = read_table(text, "t.csv", levels=("region",))
+    assert other.whole["region"].isna().sum() == 9
+    assert other.reading.doubtful_levels == (("region", "missing"),)
+
+
+def test_NA_among_words_is_missing():
+    text = rows_of(["drug", *["aspirin", "none", "NA"] * 9], ["y", *("ab" * 27)[:27]])
+    frame, reading, _ = read_frame(text, "t.csv")
+    assert frame["drug"].isna().sum() == 9 and not reading.doubtful_levels
+
+
+@pytest.mark.parametrize("sign", [";", "\t", ","])
+def test_decimal_commas_that_begin_far_down_are_decimals_and_said(sign):
+    cells = [f"{i % 50}" for i in range(5_000)] + [f"{i},{i % 10}" for i in range(60)]
+    quote = '"' if sign == "," else ""
+    rows = [f"{quote}{cell}{quote}{sign}{'ab'[i % 2]}" for i, cell in enumerate(cells)]
+    text = "\n".join([f"x{sign}y", *rows]).encode()
+    frame, _, notices = read_frame(text, "t.csv")
+    assert frame["x"].tolist() == [float(cell.replace(",", ".")) for cell in cells]
+    assert "Column 'x' has decimal commas." in notices
+    assert read_frame(text, "t.csv", decimal=".")[0]["x"].dtype != float
