@@ -6,7 +6,8 @@ preparation). A thread of the server that wants the interpreter every 5 ms stand
 another visitor's drag. Printed are processor seconds, the longest time for which that
 thread was kept waiting, and peak memory above that of the file itself, of both
 processes together, also in multiples of the decoded size. Names of cases as arguments
-choose some of them; ``pollock --data FOLDER`` reads dirty files, see `pollock`.
+choose some of them; ``pollock --data FOLDER`` reads dirty files, see `pollock`, and
+``cases --data FOLDER`` files whose meaning is known cell by cell, see `cases`.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from smpcore.datasets import (
     split,
 )
 from smpcore.errors import SmpcoreError
-from tests.bench import pollock
+from tests.bench import cases, pollock
 
 #: Longest a file may take here before it is ended.
 PATIENCE = 120.0
@@ -330,5 +331,7 @@ if __name__ == "__main__":
         run(*sys.argv[2:])
     elif sys.argv[1:2] == ["pollock"]:
         pollock.main(sys.argv[2:])
+    elif sys.argv[1:2] == ["cases"]:
+        cases.main(sys.argv[2:])
     else:
         main(sys.argv[1:])

@@ -78,10 +78,11 @@ def is_right(frame: pd.DataFrame, truth: Truth, row_names: str = "") -> bool:
         names.remove(row_names)
     if len(frame) != truth.n_rows or len(names) != len(truth.names):
         return False
-    return all(map(_same_name, names, truth.names))
+    return all(map(same_name, names, truth.names))
 
 
-def _same_name(name: str, wanted: str) -> bool:
+def same_name(name: str, wanted: str) -> bool:
+    """Whether two names are alike but for blanks, signs and a number of repetition."""
     if is_invented(name) and is_invented(wanted):
         return True
     plain = [re.sub(r"\W+", " ", one).strip()[:80] for one in (name, wanted)]
@@ -110,6 +111,12 @@ def _polars(path: Path) -> pd.DataFrame:
 
     table = polars.read_csv(path)
     return pd.DataFrame(table.to_dict(as_series=False)).set_axis(table.columns, axis=1)
+
+
+def _clevercsv(path: Path) -> pd.DataFrame:
+    import clevercsv
+
+    return clevercsv.read_dataframe(str(path))
 
 
 #: Parts of the reading that the Data page names, and what else they may be.
@@ -144,6 +151,7 @@ READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     "DuckDB": _duckdb,
     "pandas": _pandas,
     "Polars": _polars,
+    "CleverCSV": _clevercsv,
 }
 
 
@@ -162,7 +170,7 @@ def verdict(
     wrong = [
         (a, b)
         for a, b in zip(frame, truth.names, strict=False)
-        if not _same_name(str(a), b)
+        if not same_name(str(a), b)
     ]
     shape = f"{frame.shape}, not {(truth.n_rows, len(truth.names))}"
     return "wrong", f"{shape} {wrong[:2]}"
