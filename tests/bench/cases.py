@@ -394,8 +394,8 @@ def judge_table(ours: Ours, lines: list[Line]) -> Verdict:
     """What was made of a file that is a table."""
     open_ = [line for line in lines if line.what == "ask"]
     wrong = [*_wrong_here(ours, lines), *open_]
-    if outer := [line for line in wrong if line.what in ("shape", "names")]:
-        wrong = outer  # what else is wrong follows from it
+    for what in ("shape", "names"):  # what else is wrong follows from it
+        wrong = [line for line in wrong if line.what == what] or wrong
     unasked = [line for line in wrong if not is_asked(line, lines, ours)]
     silent = [line for line in unasked if not is_said(line, lines, ours)]
     word = "silent" if silent else "said" if unasked else "asked" if wrong else "right"
@@ -445,7 +445,8 @@ def report(folder: Path, names: Iterable[str] = ()) -> None:
     """
     own = folder / "meant.csv"
     meant = read_meant(own if own.exists() else TABLE)
-    meant = {file: meant[file] for file in names or meant}
+    chosen = [file for file in names or meant if (folder / file).exists()]
+    meant = {file: meant[file] for file in chosen}
     peers = [name for name in READERS if name != "this project"]
     counts: dict[str, Counter] = defaultdict(Counter)
     print(f"{'':34}{'':9}{'click':7}" + "".join(f"{name:11}" for name in peers))

@@ -1,0 +1,3 @@
+import csv
+
+print(csv.field_size_limit())  # bytes
