@@ -20,6 +20,7 @@ from pages.ui.files import read_file, stop_reading
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import (
+    COMMENTS,
     DECIMALS,
     DELIMITERS,
     ENCODINGS,
@@ -27,6 +28,7 @@ from smpcore.datasets import (
     QUOTES,
     SIGNS,
     TABLE_FORMATS,
+    THOUSANDS,
     Reading,
     long_roles,
     plural,
@@ -41,6 +43,8 @@ _PARTS: dict[str, Iterable[Any]] = {
     "quote": QUOTES,
     "escape": ("", "\\"),
     "decimal": DECIMALS,
+    "thousands": THOUSANDS,
+    "comment": COMMENTS,
     "encoding": ENCODINGS,
     "skip": range(101),
     "header": range(6),
@@ -62,7 +66,12 @@ _MOST_SHEETS = 12
 _AGAIN = "Upload the file again to change this."
 #: Columns whose marks of missing values are listed.
 _MOST_MARKS = 50
+#: Columns that are shown beside the lines of the file.
+_MOST_CUT = 30
 _TITLES = {
+    "decimal": "Decimal sign",
+    "thousands": "Sign between thousands",
+    "comment": "Comments begin with",
     "skip": "Lines skipped",
     "header": "Rows of names",
     "footer": "Rows left out at the end",
@@ -309,7 +318,11 @@ def reading_settings(dataset: Dataset) -> None:
     file_is_here = "read" in session.get().results
     words = escape_markdown(f"Read with {source.words()}: change")
     with st.expander(words, key="how_it_is_read"):  # it stays open when words change
-        st.code("\n".join(source.head), None, line_numbers=True)
+        left, right = st.columns(2)
+        left.code("\n".join(source.head), None, line_numbers=True)
+        with right:
+            head = dataset.whole.iloc[: len(source.head), :_MOST_CUT]
+            table(head.astype("str").fillna(""))
         put = st.session_state.__setitem__
         for sign in source.close:
             words = f"Also possible: {SIGNS.get(sign, sign)} between cells"
@@ -318,8 +331,10 @@ def reading_settings(dataset: Dataset) -> None:
             words = f"Leave out {plural(source.totals, 'row')} at the end"
             _offer(words, put, "reading_footer", source.footer + source.totals)
         offered = {"skip": source.next_table, "footer": source.footer + source.totals}
-        columns = [*st.columns(4), *st.columns(4)]
-        parts = {n: v for n, v in _PARTS.items() if v and n in source.options()}
+        columns = [place for _ in range(3) for place in st.columns(4)]
+        parts = {n: v for n, v in _PARTS.items() if v and hasattr(source, n)}
+        if source.format != "CSV":
+            parts = {n: v for n, v in parts.items() if n in source.options()}
         for column, (name, values) in zip(columns, parts.items(), strict=False):
             used = getattr(source, name)
             if name in offered:

@@ -90,6 +90,8 @@ class _Reading(Record):
     decimal: Name | None = None
     encoding: Name | None = None
     points: tuple[Name, ...] = ()
+    thousands: Name | None = None
+    comment: Name | None = None
     missing: tuple[Name, ...] = ()
     not_missing: tuple[Name, ...] = ()
     levels: tuple[Name, ...] = ()

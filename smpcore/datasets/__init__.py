@@ -33,7 +33,13 @@ from smpcore.datasets.dataset import (
     in_place,
     with_series,
 )
-from smpcore.datasets.delimited import DELIMITERS, ENCODINGS, QUOTES
+from smpcore.datasets.delimited import (
+    COMMENTS,
+    DELIMITERS,
+    ENCODINGS,
+    QUOTES,
+    THOUSANDS,
+)
 from smpcore.datasets.display_names import (
     list_names,
     listed,

@@ -33,7 +33,7 @@ from smpcore.datasets.display_names import (
     shown,
     with_rest,
 )
-from smpcore.datasets.notation import DECIMALS, Notation, parse_number, parse_pair
+from smpcore.datasets.notation import DECIMALS, Notation, in_unit, number_of, parse_pair
 from smpcore.datasets.series_features import feature_names, series_features
 from smpcore.errors import DatasetError
 
@@ -79,8 +79,8 @@ class CleaningStep:
         The sign before their decimals; "": none is known, and what depends on it is no
         number.
     cell_unit : str
-        The unit behind them, if it is not called `unit`; with another one it is no
-        number.
+        The unit behind them, if it is not called `unit`; one of the same sort (g beside
+        kg) is converted, with another one it is no number.
     digits : bool
         Whether k, M, Mio, ... behind a number stand for zeros: 300k is 300,000. Beside
         a currency they always do.
@@ -347,12 +347,8 @@ def _number_of(text: str, step: CleaningStep) -> float:
             return first
         return first / second if second else float("nan")
     unit = step.cell_unit or step.unit
-    notation = Notation(step.decimal, unit, step.digits)
-    number, its_unit = parse_number(text, notation)
-    if np.isnan(number) and step.decimal:  # 4,1 is no number of thousands: of decimals
-        other = notation._replace(decimal=",."[step.decimal == ","])
-        number, its_unit = parse_number(text, other)
-    return number if its_unit in ("", unit) else float("nan")
+    number, its_unit = number_of(text, Notation(step.decimal, unit, step.digits))
+    return in_unit(number, its_unit, unit)
 
 
 def without_codes(column: pd.Series, step: CleaningStep) -> pd.Series:

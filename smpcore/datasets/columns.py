@@ -229,7 +229,7 @@ _SHORT_FORMS = (
     *("%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d-%b-%y", "%H:%M", "%H:%M:%S"),
     *(
         d + t
-        for d in ("", "%d/%m/%Y ", "%m/%d/%Y ")
+        for d in ("", "%d/%m/%Y ", "%m/%d/%Y ", "%Y/%m/%d ", "%Y-%m-%d ")
         for t in ("%I:%M %p", "%I:%M:%S %p")
     ),
 )
@@ -311,6 +311,8 @@ def _parsed(texts: pd.Series, form: str) -> pd.Series:
         clock = texts.where(texts.str.fullmatch(rf"\d{{1,3}}:[0-5]\d{seconds}"))
         clock = clock if seconds else clock + ":00"
         return _EPOCH + pd.to_timedelta(clock, errors="coerce")
+    if form != "ISO8601":  # the time of the place
+        texts = texts.str.replace(r" ?(GMT|UTC)([+-]\d{1,2})?$", "", regex=True)
     return pd.to_datetime(texts, format=form, errors="coerce", utc=True)
 
 

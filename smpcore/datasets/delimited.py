@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,8 @@ from smpcore.errors import DatasetError
 _SAMPLE_LINES, _LONG_HEAD_BYTES = 3, 4_000_000
 #: Rows of another width, at most; more of them are no accident.
 _MOST_RAGGED = 10_000
+#: Rows with more cells than those above, at least, that are no other table.
+_FEWEST_WIDER = 3
 #: Lines of notes below a table, and empty rows below which another one may begin.
 _MOST_NOTES = 50
 # 1,234.5: a column of two hands stays as it is written
@@ -80,6 +83,18 @@ _OPEN_QUOTE = (
     "A quotation mark is opened and never closed; correct the file, or choose another "
     "quotation mark."
 )
+_RULE = re.compile(rb"[ \t]*\|?([ \t]*:?-+:?[ \t]*\|)+[ \t]*(:?-+:?)?[ \t\r]*")
+# A name, and below it numbers with a decimal comma, some of which end with zeros.
+_ONE_COLUMN = re.compile(
+    r"[^\W\d][^,;\t|\n]*\r?\n(?=(.*\n)*[+-]?\d+,0\d)([+-]?\d+,\d+\r?\n)+\Z"
+)
+_ONE_COLUMN_WORDS = (
+    "The file has one column only, of numbers with a decimal comma; a table needs a "
+    "target and at least one feature. If commas stand between cells, choose them."
+)
+#: Signs between thousands, and before a comment, that can be set by hand.
+THOUSANDS = (",", ".", " ", "'")
+COMMENTS = ("#", "%", "//", ";", "!")
 _EMPTY_LINES = re.compile(rb"\n\r?(?=\n)|\r(?=\r)")
 _REPLACED = "\ufffd".encode()
 
@@ -92,6 +107,9 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     _check_options(options)
     text, encoding = as_utf8(data, options.encoding)
     text, announced = _without_announcement(text)
+    text = _without_comments(_without_frame(text), options.comment)
+    if not (options.delimiter or announced) and _ONE_COLUMN.match(_sample(text)):
+        raise DatasetError(_ONE_COLUMN_WORDS)
     options = replace(options, delimiter=options.delimiter or announced)
     start = _offset(text, options.skip or 0)
     start = 0 if text[:start].count(b'"') % 2 else start  # it would be within a cell
@@ -107,10 +125,12 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     table, footer, next_table, changes = _parsed(text, layout, options.footer)
     if not len(table):
         raise DatasetError(
-            "The file has a header but no rows; choose a file with rows of data."
-            if layout.header
-            else "The file is empty; choose a file with a table."
+            "The file is empty; choose a file with a table."
+            if not layout.header
+            else "The file has a header but no rows of two cells or more; choose a "
+            "file with rows of data, or another sign between cells."
         )
+    layout = _widened(layout, len(table.columns))
     n_notes = _count_notes(table)
     columns = [column.combine_chunks() for column in table.columns]
     first_row, last_row = ([column[at].as_py() for column in columns] for at in (0, -1))
@@ -137,6 +157,8 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         row_names="row" if layout.row_names else "",
         totals=totals,
         points=options.points,
+        thousands=options.thousands or "",
+        comment=options.comment or "",
         **marks.about(),
         doubtful_points=tuple(doubtful),
         doubtful_names=layout.doubtful,
@@ -164,6 +186,7 @@ def _values_of(
             values.append(_written(texts))
         else:
             is_free = not options.decimal and sign != ","
+            texts = _without_thousands(texts, options.thousands)
             values.append(_values(texts, sign, is_free, marks))
     for place, name in enumerate(names[: len(values)]):
         if name not in options.written:
@@ -288,6 +311,8 @@ def _check_options(options: ReadingOptions) -> None:
         ("encoding", options.encoding, ENCODINGS),
         ("quote", options.quote, QUOTES),
         ("escape", options.escape, ("", "\\")),
+        ("thousands", options.thousands, THOUSANDS),
+        ("comment", options.comment, COMMENTS),
     ):
         if value not in (None, *allowed):
             words = ", ".join(map(repr, allowed))
@@ -299,6 +324,23 @@ def _without_announcement(text: bytes) -> tuple[bytes, str | None]:
     first = text[:20].decode(errors="ignore")
     match = re.match(r"sep=([^\w\s]|\t)\r?\n", first, re.IGNORECASE)
     return (text[len(match[0].encode()) :], match[1]) if match else (text, None)
+
+
+def _without_frame(text: bytes) -> bytes:
+    """Drop what draws a table in Markdown: outer bars, and the line below the names."""
+    head = text[:HEAD_BYTES].split(b"\n")[:3]
+    if len(head) < 3 or not _RULE.fullmatch(head[1]) or head[0].count(b"|") < 2:
+        return text
+    text = text.replace(head[1] + b"\n", b"", 1)
+    return re.sub(rb"(?m)^[ \t]*\|[ \t]*|[ \t]*\|[ \t\r]*$", b"", text)
+
+
+def _without_comments(text: bytes, sign: str | None) -> bytes:
+    """Drop lines that begin with a sign."""
+    if not sign:
+        return text
+    line = rb"(?m)^[ \t]*" + re.escape(sign.encode()) + rb"[^\n]*(\n|\Z)"
+    return re.sub(line, b"", text)
 
 
 def _sample(text: bytes) -> str:
@@ -334,6 +376,7 @@ def _parsed(
     """
     from pyarrow import csv as arrow_csv
 
+    whole = text
     text = text[_offset(text, layout.body) :]
     if not text[:HEAD_BYTES].strip() and not text.strip():
         return pa.table({"0": pa.array([], pa.string())}), 0, 0, []
@@ -371,13 +414,69 @@ def _parsed(
         )
     except pa.ArrowInvalid as error:
         raise DatasetError(_uncut(text, layout, ragged)) from error
-    last = [row for _, row in ragged[-1:]]
-    last += [column[-1].as_py() for column in table.columns if len(table)]
-    if quote and any("\n" in cell for cell in last) and text.count(quote) % 2:
-        raise DatasetError(_OPEN_QUOTE)
+    if quote and _is_open(table, ragged, text, layout):
+        return _without_quotes(text, layout, footer)
     cut = layout._replace(delimiter=separator)
+    wider = _wider(table, ragged, cut)
+    if wider > layout.width:
+        return _parsed(whole, _widened(layout, wider), footer)
     cells = {number - 1: fitted_cells(row, cut) for number, row in ragged}
     return _arranged(table, cells, layout, footer, text)
+
+
+def _widened(layout: Layout, width: int) -> Layout:
+    """The same for rows that have more cells than there are names."""
+    more = max(0, width - len(layout.names))
+    names, kinds = [*layout.names, *[""] * more], [*layout.kinds, *["text"] * more]
+    return layout._replace(width=max(width, layout.width), names=names, kinds=kinds)
+
+
+def _wider(table: pa.Table, ragged: list[tuple[int, str]], layout: Layout) -> int:
+    """Cells of the rows from some place on, if all of these have more; else 0."""
+    if len(ragged) < _FEWEST_WIDER or ragged[0][0] <= _FEWEST_WIDER:
+        return 0
+    n_rows = len(table) + len(ragged)
+    if ragged[-1][0] != n_rows or ragged[-1][0] - ragged[0][0] != len(ragged) - 1:
+        return 0
+    rows = [next(cells_of(row, layout))[1] for _, row in ragged]
+    widths = {len(cells) for cells in rows}
+    narrow = (belongs(cells[: layout.width], layout) for cells in rows)
+    return widths.pop() if len(widths) == 1 and all(narrow) else 0
+
+
+def _is_open(
+    table: pa.Table, ragged: list[tuple[int, str]], text: bytes, layout: Layout
+) -> bool:
+    """Whether a quotation mark in the last row is never closed."""
+    end = text.rstrip()
+    last = table.columns[-1][-1].as_py() if len(table) else ""
+    if ragged and ragged[-1][0] == len(table) + len(ragged):
+        last = next(cells_of(ragged[-1][1], layout), (0, [""]))[1][-1]
+    odd = text.count(layout.quote.encode()) % 2 == 1
+    return "\n" in last and (odd or not end.endswith(layout.quote.encode()))
+
+
+def _without_quotes(
+    text: bytes, layout: Layout, footer: int | None
+) -> tuple[pa.Table, int, int, list[str]]:
+    """Rows of a text in which a quotation mark is never closed: a part of its cell.
+
+    That is so where every line is a row of the table then.
+    """
+    rows = [
+        line.count(layout.sign.encode()) + 1 for line in lines(text) if line.strip()
+    ]
+    if {*rows} != {layout.width}:
+        raise DatasetError(_OPEN_QUOTE)
+    plain = layout._replace(quote="", body=0)
+    table, footer, next_table, changes = _parsed(text, plain, footer)
+    words = f"A quotation mark {layout.quote} is never closed, so that such marks are "
+    return (
+        table,
+        footer,
+        next_table,
+        [f"{words}read as parts of their cells.", *changes],
+    )
 
 
 def _offset(text: bytes, n_lines: int) -> int:
@@ -659,7 +758,10 @@ class _Marks:
             return cells
         texts = pa.array(cells)
         texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        gone = pc.is_in(texts, value_set=pa.array([*self._further], texts.type))
+        marks = [*self._further]
+        if "." in marks:  # Stata's; of several sorts, .a to .z
+            marks += [f".{letter}" for letter in ascii_lowercase]
+        gone = pc.is_in(texts, value_set=pa.array(marks, texts.type))
         if not pc.any(gone).as_py():
             return cells
         return pd.array(self._masked(texts, gone), dtype="str")
@@ -709,7 +811,7 @@ def _is_level(texts: pa.Array, gone: pa.Array) -> bool:
     if not pc.any(pc.equal(texts, "NA")).as_py():
         return False
     others = pc.unique(texts.filter(pc.invert(gone)))
-    is_code = pc.match_substring_regex(others, "^[A-Z]{2,4}$")
+    is_code = pc.match_substring_regex(others, "^[A-Z]{2,5}$")
     return len(others) > 1 and _all(is_code)
 
 
@@ -744,6 +846,16 @@ def _values(
     values = narrowed(numbers)
     whole = values.dtype.kind == "i" or np.nanmax(np.abs(values), initial=0.0) >= 1e15
     return pd.array(texts, dtype="str") if whole and are_codes(texts) else values
+
+
+def _without_thousands(texts: pa.Array, sign: str | None) -> pa.Array:
+    """Drop the sign between thousands that was chosen from the cells that have it."""
+    if not sign:
+        return texts
+    group = re.escape(sign) if sign != " " else "[ \u00a0\u2009\u202f]"
+    written = rf"^\s*[+-]?\d{{1,3}}({group}\d{{2,3}})*{group}\d{{3}}([.,]\d+)?\s*$"
+    bare = pc.replace_substring_regex(texts, group, "")
+    return pc.if_else(pc.match_substring_regex(texts, written), bare, texts)
 
 
 def _has_commas(texts: pa.Array) -> bool:

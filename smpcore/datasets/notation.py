@@ -58,6 +58,20 @@ _WORDS_OF_DIGITS = {
 }
 _DIGITS = {**_WORDS_OF_DIGITS, "k": 3, "m": 6, "b": 9}
 _DIGITS_WORD = "(?:" + "|".join(sorted(_DIGITS, key=len, reverse=True)) + r")\b\.?"
+_PREFIXES = {"n": -9, "µ": -6, "μ": -6, "m": -3, "c": -2, "": 0, "k": 3, "M": 6, "G": 9}
+_SECONDS = {
+    **dict.fromkeys(("s", "sec", "second", "seconds"), 1.0),
+    **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
+    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
+    **dict.fromkeys(("d", "day", "days"), 86400.0),
+    **dict.fromkeys(("wk", "week", "weeks"), 604800.0),
+}
+#: Unit -> what it measures, and its size. Months and years have no fixed one.
+_UNITS = {unit: ("s", size) for unit, size in _SECONDS.items()} | {
+    prefix + unit: (unit, float(f"1e{power}"))
+    for unit in ("g", "m", "s", "l", "L", "B", "V", "A", "W", "Hz", "J", "Pa", "mol")
+    for prefix, power in _PREFIXES.items()
+}
 _BELOW_ZERO = re.compile(
     r"\(([^+<>≤≥~−–-].*)\)|([^+<>≤≥~−–-].*) ?-|[−–-] ?([^+<>≤≥~−–-].*)"
 )
@@ -139,6 +153,24 @@ def parse_number(text: str, notation: Notation) -> tuple[float, str]:
     return -value if below_zero else value, unit
 
 
+def number_of(text: str, notation: Notation) -> tuple[float, str]:
+    """The same, also where a cell can only be meant otherwise: 4,1 is no thousand."""
+    value, unit = parse_number(text, notation)
+    if value == value or not notation.decimal:
+        return value, unit
+    return parse_number(text, notation._replace(decimal=",."[notation.decimal == ","]))
+
+
+def in_unit(value: float, its_unit: str, unit: str) -> float:
+    """A number in another unit of the same sort; NaN: there is no way."""
+    if its_unit in ("", unit):
+        return value
+    (sort, size), (wanted, of_wanted) = (
+        _UNITS.get(one, (one, 1.0)) for one in (its_unit, unit)
+    )
+    return value * (size / of_wanted) if sort == wanted else float("nan")
+
+
 def n_digits(unit: str) -> int:
     """How many digits a word behind a number stands for: 6 of M or Mio."""
     return _DIGITS.get(unit.casefold().rstrip("."), 0)
@@ -200,8 +232,11 @@ def find_notations(texts: Sequence[str], known: str) -> tuple[list[Notation], st
     signs, hindrance = _signs(texts, known)
     if hindrance:
         return [], hindrance
-    units = sorted({*(parse_number(text, Notation(signs[0]))[1] for text in texts)})
+    units = sorted({*(number_of(text, Notation(signs[0]))[1] for text in texts)})
     named = [unit for unit in units if unit]
+    sorts = {_UNITS.get(unit, (unit,))[0] for unit in named}
+    if len(named) > 1 and len(sorts) == 1 and "" not in units:  # one in kg, one in g
+        named = named[:1]
     letters = [unit for unit in named if n_digits(unit)] if named != ["m"] else []
     others = [unit for unit in named if unit not in letters]
     if len(others) > 1 or (others and letters):
@@ -240,13 +275,13 @@ def _signs(texts: Sequence[str], known: str) -> tuple[list[str], str]:
     }
     point = [t for t, (one, other) in either.items() if one == one and other != other]
     comma = [t for t, (one, other) in either.items() if one != one and other == other]
-    if point and comma:
+    in_doubt = [both for both in either.values() if abs(both[0]) != abs(both[1])]
+    in_doubt = [both for both in in_doubt if both[0] == both[0] and both[1] == both[1]]
+    if point and comma and in_doubt:
         both = f"{shown(point[0])} has a decimal point, {shown(comma[0])} a comma"
         return [], f"{both}; write them in one way"
     if point or comma:
-        return ["." if point else ","], ""
-    in_doubt = [both for both in either.values() if abs(both[0]) != abs(both[1])]
-    in_doubt = [both for both in in_doubt if both[0] == both[0]]
+        return ["." if len(point) >= len(comma) else ","], ""
     if not in_doubt or known:
         return [known if in_doubt else ""], ""
     # Below 1000 without a sign and from 1000 on with one: it parts thousands.

@@ -46,6 +46,10 @@ class ReadingOptions:
         Lines above the names, and rows at the end, that belong to no table.
     sheet : str
         Of a workbook; else, or if it has none of this name, the first with a table.
+    thousands : str, optional
+        The sign between thousands in a text table.
+    comment : str, optional
+        Lines of a text table that begin with it are left out.
     written : tuple of str
         Columns of a text table whose cells stay as they are written, numbers too.
     points : tuple of str
@@ -82,6 +86,8 @@ class ReadingOptions:
     skip: int | None = None
     footer: int | None = None
     sheet: str = ""
+    thousands: str | None = None
+    comment: str | None = None
     written: tuple[str, ...] = ()
     points: tuple[str, ...] = ()
     missing: tuple[str, ...] | None = None
@@ -110,6 +116,8 @@ class Reading:
         Lines above the names, and rows at the end, that were left out.
     next_table : int
         Lines above the next table, if one of those rows begins it; else 0.
+    thousands, comment : str
+        Of a text table, as asked for.
     sheet, other_sheets : str, tuple of str
         The sheet of a workbook that was read, and those that were not.
     row_names : str
@@ -154,6 +162,8 @@ class Reading:
     skip: int = 0
     footer: int = 0
     next_table: int = 0
+    thousands: str = ""
+    comment: str = ""
     sheet: str = ""
     other_sheets: tuple[str, ...] = ()
     row_names: str = ""
@@ -208,7 +218,7 @@ class Reading:
             options |= {name: getattr(self, name) for name in names}
         if self.format == "CSV":
             options["decimal"] = self.decimal or None
-            names = ["missing", "not_missing", "levels"]
+            names = ["thousands", "comment", "missing", "not_missing", "levels"]
             options |= {
                 name: getattr(self, name) for name in names if getattr(self, name)
             }

@@ -48,9 +48,10 @@ from smpcore.datasets.notation import (
     are_dressed,
     are_pairs,
     find_notations,
+    in_unit,
     is_missing_word,
     is_value,
-    parse_number,
+    number_of,
     parse_pair,
 )
 from smpcore.datasets.roles import (
@@ -677,7 +678,7 @@ def _as_numbers_of(
 ) -> Suggestion:
     """An offer to read a column in one notation, or why it is not read so."""
     looks = f"{step.column}: {values_in_words(texts[:2])} … are"
-    read = {text: parse_number(text, notation)[0] for text in texts}
+    read = {text: in_unit(*number_of(text, notation), notation.unit) for text in texts}
     odd = [text for text in texts if np.isnan(read[text]) and is_value(text)]
     numbers = [text for text in texts if not np.isnan(read[text])]
     n_odd, n = (int(column.isin(some).sum()) for some in (odd, texts))
@@ -723,6 +724,15 @@ def _dated(_: Dataset, column: pd.Series, step: CleaningStep) -> Iterator[Sugges
     if texts.empty or sum(map(str.isdigit, texts[0])) < _FEWEST_DIGITS:
         return
     forms = date_forms(texts)
+    if not forms:  # a few cells may be none
+        odd = texts[~texts.str.contains(r"\d\D+\d", regex=True)]
+        if (
+            len(odd) == len(texts)
+            or column.isin(odd).sum() > MOST_LOST * column.count()
+        ):
+            return
+        texts = texts.drop(odd.index).reset_index(drop=True)
+        forms = date_forms(texts)
     days = pd.DataFrame({form: date_values(texts, form, "days") for form in forms})
     place = days.nunique(axis=1).idxmax() if forms else 0  # where the forms differ
     for form in forms:

@@ -123,15 +123,71 @@ def test_names_that_are_years_are_taken_by_a_click_and_data_given_back(visit):
     assert facts(visit)["Rows"] == 22
 
 
-def test_amounts_are_read_in_full_or_it_is_said_why_not(visit):
+def test_amounts_are_offered_with_what_they_become_fitted_and_applied(visit):
+    value = [
+        n % 9 + 1 + (n % 7 + 1) / 10 if n % 2 else (300 + n) / 1000 for n in range(60)
+    ]
     rows = [
-        f"€{n % 9 + 1}.{n % 7 + 1}M,{300 + n}k,{'ab'[n % 2]}"
+        f"€{v:.1f}M,{300 + n}k,{'ab'[n % 2]}"
         if n % 2
-        else f"€{300 + n}K,{n % 9 + 1}.5M,{'ab'[n % 2]}"
-        for n in range(60)
+        else f"€{1000 * v:.0f}K,{n % 9 + 1}.5M,{'ab'[n % 2]}"
+        for n, v in enumerate(value)
     ]
     upload(visit, "money.csv", "\n".join(["value,installs,kind", *rows]).encode())
-    visit.reads("value: '€300K', '€2.2M' … are numbers in €")
-    visit.reads("they have several units, 'M', 'k'; write them in one.")
+    visit.reads("€300K → 300000")  # the smallest and the largest, before a click
+    visit.reads("→ 9700000")
+    visit.reads("0 of 60 cells become missing")
+    for name in ("value", "installs"):
+        visit.click("button", "Read as numbers")
+        visit.reads(f"{name}: numbers are read out of texts (60 of 60 rows")
+    visit.click("button", "Undo")
+    visit.reads("installs: '1.5M', 301k … are numbers")
     visit.click("button", "Read as numbers")
-    visit.reads("value: numbers are read out of texts (60 of 60 rows).")
+    visit.go("Apply")
+    # The same amounts in other notations, which the model must read alike.
+    other = [f"{v:.3f}".replace(".", ",") + " Mio €" for v in value]
+    new = [
+        f"{one};{300 + n if n % 2 else (n % 9 + 1.5) * 1000:g}k;{'ab'[n % 2]}"
+        for n, one in enumerate(other)
+    ]
+    visit.upload(
+        "New rows", "neu.csv", "\n".join(["value;installs;kind", *new]).encode()
+    )
+    table = pd.read_csv(io.BytesIO(visit.take("All predictions as CSV")))
+    assert len(table) == 60
+    assert (table["answer"] == ["ab"[n % 2] for n in range(60)]).mean() > 0.95
+
+
+def test_a_column_that_may_be_read_in_two_ways_is_asked_about(visit):
+    rows = [f"{129 + n},{n % 10}73;{n % 5};{'ab'[n % 3 % 2]}" for n in range(40)]
+    upload(visit, "amounts.csv", "\n".join(["amount;n;kind", *rows]).encode())
+    visit.reads("129,073 → 129073")
+    visit.reads("129,073 → 129.073")
+    visit.click("button", "A comma stands before decimals")
+    visit.reads("amount: numbers are read out of texts (decimal comma)")
+    visit.click("button", "Undo")
+    visit.click("button", "A comma parts thousands")
+    visit.reads("amount: numbers are read out of texts (40 of 40 rows)")
+
+
+def test_marks_of_missing_values_are_counted_and_chosen_anew(visit):
+    rows = [
+        f"{'k.A.' if n % 10 == 3 else n / 10};{['NA', 'EU', 'APAC'][n % 3]};"
+        f"{['ASS', 'k.A.', 'keins', 'Ibu'][n % 4]};{'ab'[n % 2]}"
+        for n in range(40)
+    ]
+    text = "\n".join(["x;region;drug;kind", *rows]).encode()
+    upload(visit, "marks.csv", text)
+    visit.reads("'k.A.' is read as missing (14 cells of 'x' and 'drug').")
+    visit.reads("NA is read as a level of its own")
+    visit.click("button", "region: NA is missing")
+    visit.reads("NA is read as a value")
+    visit.unfold("Read with")
+    marks = visit.page.get_by_test_id("stMultiSelect").filter(
+        has_text="Read as missing"
+    )
+    marks.get_by_label("Remove k.A. (14)").or_(
+        marks.get_by_role("button", name="Remove").first
+    ).first.click()
+    visit.rest()
+    visit.reads("Column 'x' is read as a category")
