@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from dataclasses import fields
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import streamlit
@@ -207,6 +208,23 @@ def test_no_arrow_points_upward():
         if name.startswith("smpcore") and parts[1] != "__init__":
             inside = module[0] == "smpcore" and len(module) > 1
             assert not inside or floor(module) <= floor(parts), (name, target)
+
+
+def _module(name: str) -> str:
+    """Dotted name of a file."""
+    return name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def test_no_imports_go_round_in_a_circle():
+    """Those inside functions and for types alone count too: they only hide a circle."""
+    modules = {*map(_module, TREES)}
+    imported: dict[str, set[str]] = {module: set() for module in modules}
+    for name, target in ARROWS:
+        # A name of a package that is no module of its own comes from the package.
+        found = target if target in modules else target.rpartition(".")[0]
+        if found in modules:
+            imported[_module(name)].add(found)
+    TopologicalSorter(imported).prepare()  # its error names the modules of a circle
 
 
 def test_a_method_takes_nothing_from_another_ones_folder():

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import logsumexp
 
 from smpcore.errors import SmpcoreError
-
-if TYPE_CHECKING:
-    from smpcore.model import PrototypeModel
-
 
 #: Intervals are known for coverages of 1, 2, ..., 99 %.
 N_WIDTHS = 99
@@ -80,19 +75,6 @@ class Calibration:
         offsets = np.array(self.offsets)
         offsets[output] += self.slope * shift
         return replace(self, offsets=offsets)
-
-
-def calibration_of(model: PrototypeModel, what: str) -> Calibration:
-    """Look up the calibration of a model of which this is asked."""
-    if (what == "probabilities") != (model.classes is not None):
-        kind = "classes" if what == "probabilities" else "numbers"
-        raise SmpcoreError(f"{what} should be asked of a model that predicts {kind}.")
-    if model.calibration is None:
-        raise SmpcoreError(
-            f"The model has no {what}; give it a calibration first "
-            "(smpcore.evaluation.calibrate)."
-        )
-    return model.calibration
 
 
 def log_odds(logits: np.ndarray) -> np.ndarray:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smpcore.datasets.display_names import plain_number
 from smpcore.errors import SmpcoreError
-
-if TYPE_CHECKING:
-    from smpcore.model.prototype_model import PrototypeModel
 
 
 def _nothing(state: Any, history: Any) -> Any:
@@ -71,8 +68,8 @@ class Step:
     fitted: Any
 
     @property
-    def model(self) -> PrototypeModel:
-        """The model of this state."""
+    def model(self) -> Any:
+        """The `PrototypeModel` of this state."""
         return self.fitted.model
 
     @property
@@ -178,8 +175,11 @@ class History:
         """The status in words."""
         return STATUS[self.status]
 
-    def step(self, number: int) -> PrototypeModel:
-        """Return the model of a recorded state; the last is the fitted model."""
+    def step(self, number: int) -> Any:
+        """Return the `PrototypeModel` of a recorded state; the last is the fitted one.
+
+        A model holds its history, so that its class cannot be imported here.
+        """
         return self.state(number).model
 
     def state(self, number: int) -> Step:

@@ -6,16 +6,14 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from smpcore.datasets.display_names import plain_number, shorten_name
 from smpcore.model.portraits import as_image, portraits, value_range
+from smpcore.model.prototype_model import PrototypeModel
 from smpcore.readouts import READOUTS
-
-if TYPE_CHECKING:
-    from smpcore.model import PrototypeModel
 
 _FOR, _AGAINST = (0, 114, 178), (213, 94, 0)
 #: Where bars begin, in percent of the width; text stands from twice that on.

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError, require_finite
-from smpcore.model.calibration import N_WIDTHS, Calibration, calibration_of
+from smpcore.model.calibration import N_WIDTHS, Calibration
 from smpcore.model.history import History
 from smpcore.model.model_json import read_model, write_entries
 from smpcore.model.ties import lowest_within
@@ -113,6 +114,9 @@ class PrototypeModel:
     tie: float = 0.0
     calibration: Calibration | None = None
     outcome: int = 1
+
+    #: What a notebook shows; the package sets it, as drawing stands above the model.
+    _repr_html_: ClassVar[Callable[[PrototypeModel], str]]
 
     def __post_init__(self) -> None:
         parts = vars(self)  # a frozen dataclass: its attributes are set past it
@@ -374,7 +378,7 @@ class PrototypeModel:
         SmpcoreError
             If the model predicts numbers, or is not calibrated.
         """
-        calibration = calibration_of(self, "probabilities")
+        calibration = _calibration(self, "probabilities")
         return calibration.probabilities(self.scores(require_finite(X)))
 
     def far_outside(self, X: np.ndarray) -> np.ndarray:
@@ -415,14 +419,8 @@ class PrototypeModel:
         SmpcoreError
             If the model predicts classes, or is not calibrated.
         """
-        half = calibration_of(self, "intervals").half_width(coverage)
+        half = _calibration(self, "intervals").half_width(coverage)
         return self.scores(require_finite(X)) + np.array([-half, half])
-
-    def _repr_html_(self) -> str:
-        """What a notebook shows: size, classes, features used, and portraits."""
-        from smpcore.model.html import summary
-
-        return summary(self)
 
     def to_json(self) -> str:
         """The model but for recorded steps as text; `from_json` reads it bit for bit.
@@ -463,6 +461,19 @@ def sparse_codes(gram: np.ndarray, mixed: np.ndarray, size: int) -> np.ndarray:
     codes, values = np.zeros(mixed.shape), np.empty(len(mixed))
     nqp_rows(gram, np.ascontiguousarray(-mixed), size, codes, values)
     return codes
+
+
+def _calibration(model: PrototypeModel, what: str) -> Calibration:
+    """Look up the calibration of a model of which this is asked."""
+    if (what == "probabilities") != (model.classes is not None):
+        kind = "classes" if what == "probabilities" else "numbers"
+        raise SmpcoreError(f"{what} should be asked of a model that predicts {kind}.")
+    if model.calibration is None:
+        raise SmpcoreError(
+            f"The model has no {what}; give it a calibration first "
+            "(smpcore.evaluation.calibrate)."
+        )
+    return model.calibration
 
 
 def _check_parts(model: PrototypeModel) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import smpcore
 from smpcore.codegen import compile_model, model_id
+from smpcore.codegen.names import library_version
 from smpcore.datasets import (
     Dataset,
     Preparation,
@@ -300,7 +300,7 @@ def versions_section(
         words += "Integer formats have IDs of their own."
     except ExportError as problem:
         words = f"No model ID: {problem}"
-    versions = {"smpcore": smpcore.__version__, "Python": platform.python_version()}
+    versions = {"smpcore": library_version(), "Python": platform.python_version()}
     versions |= {name: version(name) for name in _PACKAGES}
     lines = [{"program": name, "version": text} for name, text in versions.items()]
     return Section("Model ID and versions", (words, lines))
