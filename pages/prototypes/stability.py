@@ -223,7 +223,7 @@ def alternatives(context: ModelContext) -> None:
 def _search(context: ModelContext, values: dict[str, Any], key: tuple) -> None:
     estimator = context.method.estimator(values, context.task)
     limits = key[-1], _LIMIT, _SECONDS
-    work = partial(estimator.alternatives_of, context.problem(), *limits)
+    work = partial(estimator.alternatives, context.problem(), *limits)
     session.get().results["alternatives"] = key, Task(work, study=context.data.dataset)
 
 

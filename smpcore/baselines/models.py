@@ -160,7 +160,7 @@ class GMLVQ(ClassifierMixin, BaseEstimator):
         limits = {"maxiter": self.max_iter}
         optimum = minimize(cost, start, jac=True, method="L-BFGS-B", options=limits)
         self.Z_, self.omega_, _ = parts(optimum.x)
-        self.prototype_labels_, self.cost_ = labels, float(optimum.fun)
+        self.prototype_labels_ = labels
         return self
 
     def predict(self, X: Any) -> np.ndarray:

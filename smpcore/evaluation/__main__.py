@@ -106,8 +106,10 @@ def _run(args: argparse.Namespace) -> bool:
     drawn = folds(dataset, parts.with_censored, args.folds)
     summary = f"{dataset.name}: {dataset.task} of {dataset.target}"
     print(f"{summary}, {_grouped(dataset)}.", file=sys.stderr)
-    of = dataset.name, dataset.digest, parts.key, dataset.task, args.folds
-    with Journal(args.out, Subject(*of, edition())) as journal:
+    subject = Subject(
+        dataset.name, dataset.digest, parts.key, dataset.task, args.folds, edition()
+    )
+    with Journal(args.out, subject) as journal:
         for notice in (*dataset.notices, *parts.notices, *journal.notices):
             print(notice, file=sys.stderr)
         n_threads = joblib.cpu_count() if args.jobs == -1 else args.jobs

@@ -372,8 +372,9 @@ def reliability(
     bins = np.searchsorted(np.unique(inner), probability)
     lines = []
     for number in np.unique(bins):
-        of = truth, probability, clusters, weights
-        hits, p, units, masses = chosen_rows(bins == number, *of)
+        hits, p, units, masses = chosen_rows(
+            bins == number, truth, probability, clusters, weights
+        )
         means = (np.average(of, weights=masses) for of in (p, hits))
         total = len(p) if masses is None else masses.sum()
         limits = rate(hits, units, weights=masses).estimate[1:3]
@@ -425,8 +426,9 @@ def brier_score(
     Estimate
         Without an interval where there is a single row or cluster.
     """
-    of = probabilities, y_encoded, clusters, weights
-    errors, y_encoded, clusters, weights = chosen_rows(y_encoded >= 0, *of)
+    errors, y_encoded, clusters, weights = chosen_rows(
+        y_encoded >= 0, probabilities, y_encoded, clusters, weights
+    )
     n_classes = probabilities.shape[1]
     errors[np.arange(len(errors)), y_encoded] -= 1
     losses = np.sum(errors**2, axis=1) / (2 if n_classes == 2 else 1)

@@ -399,8 +399,7 @@ def _fitted(shared: tuple, _: tuple) -> ComparedModel:
     except ValueError as error:  # scikit-learn's way to refuse
         raise SmpcoreError(f"{title_of(key)} cannot learn this: {error}") from error
     sizes = _sizes(key, estimator, preparation)
-    made = estimator, sizes, seconds, len(trained)
-    return ComparedModel(key, values, searched, *made)
+    return ComparedModel(key, values, searched, estimator, sizes, seconds, len(trained))
 
 
 def _timed(
@@ -442,7 +441,7 @@ def _best(
     executor: Executor | None,
 ) -> dict[str, Any]:
     """The setting with the best mean over folds; of equal ones, the first."""
-    path = _walk(key, dataset, rows, values)
+    path = _parameter_path(key, dataset, rows, values)
     if not path.parameter:
         return {}
     table = sweep_table(
@@ -462,7 +461,7 @@ def _best(
     return {path.parameter: next(same)}
 
 
-def _walk(
+def _parameter_path(
     key: str, dataset: Dataset, rows: np.ndarray, values: dict[str, Any]
 ) -> ParameterPath:
     if key in METHODS:

@@ -75,8 +75,8 @@ def paired_difference(
         better, worse = int((gain > 0).sum()), int((gain < 0).sum())
         return _mcnemar(better, worse, n, level)
     error, count = mean_error(gain, groups, weights)
-    test = "weighted " * (weights is not None) + "paired t"
-    test += " over groups" * (groups is not None)
+    test = "paired t" if weights is None else "weighted paired t"
+    test = test if groups is None else f"{test} over groups"
     mean = float(np.average(gain, weights=weights))
     return _by_t(mean, error, count - 1, level, test)
 

@@ -189,7 +189,7 @@ def _checked(client: Any) -> Engine:
             "libraries: copy this program's folder there, install its requirements "
             "as here, and start it again."
         )
-    return Engine(client, f"Runs on a cluster of {n} worker{'s' * (n != 1)}.")
+    return Engine(client, f"Runs on a cluster of {n} worker{'' if n == 1 else 's'}.")
 
 
 @cache
@@ -353,10 +353,10 @@ def _results(
             future.cancel()
 
 
-def _of_processes(*of: Any) -> Iterator[Any]:
+def _of_processes(*arguments: Any) -> Iterator[Any]:
     """The same where a process may be ended."""
     try:
-        yield from _results(*of)
+        yield from _results(*arguments)
     except BrokenExecutor as error:
         log.warning("a process of a study was ended: %s", error)
         raise SmpcoreError(
@@ -365,10 +365,10 @@ def _of_processes(*of: Any) -> Iterator[Any]:
         ) from error
 
 
-def _on_cluster(*of: Any) -> Iterator[Any]:
+def _on_cluster(*arguments: Any) -> Iterator[Any]:
     """The same where the cluster may be lost."""
     with cluster_in_words(KEPT):
-        yield from _results(*of)
+        yield from _results(*arguments)
 
 
 def _sent(client: Any, work: Work, shared: Any) -> Any:

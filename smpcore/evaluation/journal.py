@@ -338,7 +338,7 @@ class Journal(AbstractContextManager):
         if lost:
             self.notices.append(
                 f"{called} is cut off or damaged: {len(rows)} fits are "
-                f"kept, {lost} damaged line{'s' * (lost > 1)} left out."
+                f"kept, {lost} damaged line{'' if lost == 1 else 's'} left out."
             )
         return {_name(row): row for row in rows}
 

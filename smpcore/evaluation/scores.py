@@ -534,8 +534,9 @@ def class_rates(
     for number, label in enumerate(classes):
         line = {"class": str(label)}
         for name, rows in (("recall", truth), ("precision", answers)):
-            of = truth == answers, clusters, weights
-            hits, units, masses = chosen_rows(rows == number, *of)
+            hits, units, masses = chosen_rows(
+                rows == number, truth == answers, clusters, weights
+            )
             counted = rate(hits, units, weights=masses)
             _, low, high, _ = counted.estimate
             line |= {
@@ -601,7 +602,8 @@ def predictive_value(right: Rate, wrong: Rate, prevalence: float) -> Estimate:
     low, high = (float(one / (1 + one)) for one in (odds / factor, odds * factor))
     # The adjusted interval may end short of a share that is 0 or 1 itself.
     interval = float(np.fmin(low, share)), float(np.fmax(high, share))
-    return Estimate(share, *interval, "Mercaldo's logit" + ", adjusted" * at_an_end)
+    method = "Mercaldo's logit, adjusted" if at_an_end else "Mercaldo's logit"
+    return Estimate(share, *interval, method)
 
 
 def _adjusted(rate: Rate, add: bool) -> tuple[float, float]:

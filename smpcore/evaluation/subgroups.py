@@ -281,13 +281,14 @@ def subgroups(
     codes = grouping.codes[rows]
     lines: list[dict] = []
     for measure in measures:
-        counts, of = np.isfinite(measure.values), (measure.values, clusters, weights)
+        counts = np.isfinite(measure.values)
+        columns = measure.values, clusters, weights
         present = np.unique(codes[counts])
         level = LEVEL / max(1, len(present))
         samples = {
             code: (
-                Sample(*chosen_rows(counts & (codes == code), *of)),
-                Sample(*chosen_rows(counts & (codes != code), *of)),
+                Sample(*chosen_rows(counts & (codes == code), *columns)),
+                Sample(*chosen_rows(counts & (codes != code), *columns)),
             )
             for code in present
         }

@@ -109,8 +109,7 @@ def _number(
     value = min(crossings, key=lambda v: abs(v - x[place]))
     moved = x.copy()
     # Rounded away from the row's value to the column's digits, if that holds.
-    limits = spec.decimals, spec.low, spec.high
-    rounded = on_grid(value, value > x[place], *limits)
+    rounded = on_grid(value, value > x[place], spec.decimals, spec.low, spec.high)
     moved[place] = rounded if missing(np.array([rounded]))[0] >= 0 else value
     return abs(value - x[place]) / model.scale[place], spec.text(moved)
 
@@ -514,11 +513,7 @@ class CaseExplainer:
         )
         others = [
             {
-                "instead": "; ".join(
-                    f"{line['column']}: {line['now']} → {line['then']}"
-                    for line in lines[:_MOST_COLUMNS]
-                )
-                + f"; {len(lines) - _MOST_COLUMNS} more" * (len(lines) > _MOST_COLUMNS),
+                "instead": _in_one_line(lines),
                 "prediction": self._name(other.after),
                 "standard deviations": plain_number(other.length),
                 "training rows as far": share,
@@ -555,8 +550,7 @@ class CaseExplainer:
         self, x: np.ndarray, amount: float, frozen: Sequence[int]
     ) -> tuple[str, list[dict[str, Any]]]:
         """What of single columns would move a predicted number."""
-        options = self.preparation, x, amount, frozen
-        changes = single_column_changes(self.model, *options)
+        changes = single_column_changes(self.model, self.preparation, x, amount, frozen)
         sentence = "A change of one column that would move the prediction by "
         sentence += f"{plain_number(amount)}, all others as they are"
         if not changes:
@@ -624,3 +618,13 @@ _NO_ADVICE = "This describes the model, not cause and effect, and is no advice."
 def _filled(spec: Input, x: np.ndarray) -> str:
     """What a missing value counts as: a mean is no value of the column's own digits."""
     return plain_number(x[spec.first]) if spec.kind == "number" else spec.text(x)
+
+
+def _in_one_line(changes: list[dict[str, Any]]) -> str:
+    """The largest changes of columns, as one text."""
+    words = "; ".join(
+        f"{change['column']}: {change['now']} → {change['then']}"
+        for change in changes[:_MOST_COLUMNS]
+    )
+    n_more = len(changes) - _MOST_COLUMNS
+    return f"{words}; {n_more} more" if n_more > 0 else words

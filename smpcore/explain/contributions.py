@@ -144,7 +144,9 @@ def contributions(
             of="prototype", parts=parts, rest=lead, exact=True, rule=words, **made
         )
     by = by or _finest(model, preparation)
-    kinds = ("feature", "case", "prototype", *["column"] * (preparation is not None))
+    kinds = ["feature", "case", "prototype"]
+    if preparation is not None:
+        kinds.append("column")
     if by not in kinds:
         raise SmpcoreError(f"by={by!r} should be {listed(kinds)}.")
     exact = {"rest": constant + float(vote @ model.bias), "exact": True, **made}
@@ -158,8 +160,9 @@ def contributions(
         return Contributions(of=by, parts=parts, rule=words, **exact)
     if model.is_linear and not model.code_size:
         parts = (vote @ model.weights) * ((rows - model.center) / model.scale)[0]
-        words = ", in standard deviations from the training mean" * model.is_scaled
-        words = f"Weight times value{words}."
+        words = "Weight times value."
+        if model.is_scaled:
+            words = "Weight times value, in standard deviations from the training mean."
         result = Contributions(of="feature", parts=parts, rule=words, **exact)
     elif model.similarity.weights:
         result = _by_kernel(model, rows, vote, activations[0], constant, made)

@@ -302,7 +302,7 @@ def counterfactual(
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
-    length = float(_lengths(model)(moved[None] - x)[0])
+    length = float(np.abs((moved - x) / model.scale).sum())
     return Counterfactual(moved, before, after, length, exact, description)
 
 
@@ -384,10 +384,6 @@ def _grid(
     return Grid(steps / model.scale, below / model.scale, tuple(groups))
 
 
-def _lengths(model: PrototypeModel):
-    return lambda moves: np.abs(moves / model.scale).sum(axis=1)
-
-
 def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Linear pieces of a linear model's scores, in scaled units."""
     weights, bias = model.weights, model.bias
@@ -443,15 +439,11 @@ def _on_grid(model, x, rivals, grid, few=np.inf) -> tuple[np.ndarray, bool, str]
             best, shortest = x + move * model.scale, length
     if best is None:
         return None
-    of = _of_few(few)
+    limit = f" that takes at most {few} columns" if 0 < few < np.inf else ""
     if proved:
-        return best, True, f"the smallest change there is in the columns' digits{of}"
+        return best, True, f"the smallest change there is in the columns' digits{limit}"
     gap = 100 * (shortest / max(rivals[0][0], 1e-300) - 1)
-    return best, False, f"at most {gap:.0f} % above the smallest change there is{of}"
-
-
-def _of_few(few: float) -> str:
-    return f" that takes at most {few} columns" if 0 < few < np.inf else ""
+    return best, False, f"at most {gap:.0f} % above the smallest change there is{limit}"
 
 
 def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:

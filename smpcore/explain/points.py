@@ -137,7 +137,7 @@ def _comparison(model: PrototypeModel) -> list[str]:
     for number, name in enumerate(names):
         those = np.flatnonzero(side == number) + 1
         numbers = ", ".join(map(str, those)) or "none"
-        lines.append(f"{name}: prototype{'s' * (len(those) > 1)} {numbers}.")
+        lines.append(f"{name}: prototype{'' if len(those) == 1 else 's'} {numbers}.")
     return lines
 
 
@@ -159,8 +159,9 @@ def steps(model: PrototypeModel) -> list[str]:
             for name in ("gamma", "degree", "coef0")
             if name in formula
         )
-        words.append(f"Similarity to a case z: {formula}{'; ' * bool(values)}")
-        words[-1] += f"{values}."
+        words.append(
+            f"Similarity to a case z: {'; '.join(filter(None, (formula, values)))}."
+        )
         mixed = "sum of similarity times share"
         mixed = "similarity" if is_identity(model.mixing) else mixed
         words.append(f"Activation of a prototype: bias + {mixed}.")
@@ -376,8 +377,9 @@ def _linear(
     tables, terms = [], {output: [] for output in range(len(names))}
     for j in np.argsort(labels, kind="stable"):  # those of one class together
         if labels[j] != alone:
-            of = weights[j], constants[j], titles[j], heads
-            table, start, largest = _table(preparation, X, *of)
+            table, start, largest = _table(
+                preparation, X, weights[j], constants[j], titles[j], heads
+            )
             tables.append(table)
             terms[labels[j]].append(largest)
     if model.classes is None:
@@ -417,7 +419,8 @@ def _most(groups: list[dict[str, str]]) -> str:
             words[column] = term if words.get(column, term) == term else column
     terms = [*words.values()][:_MOST_TERMS]
     *first, last = terms or ["no column, as none is used"]
-    return f"largest contributions: {', '.join(first)}{' and ' * bool(first)}{last}"
+    named = f"{', '.join(first)} and {last}" if first else last
+    return f"largest contributions: {named}"
 
 
 def _table(
@@ -459,7 +462,8 @@ def _section(
     """A table, and what there is to say of it."""
     lines = lines[:_MOST_LINES]
     if more := n_lines - len(lines):
-        words += f" {more} line{'s' * (more > 1)} with smaller effects omitted{change}."
+        noun = "line" if more == 1 else "lines"
+        words += f" {more} {noun} with smaller effects omitted{change}."
     return Section(title, (lines, words))
 
 
@@ -501,4 +505,5 @@ def _value(spec: Input, case: np.ndarray) -> str:
         shares[spec.dropped] = 1.0 - part.sum()
     most = int(shares.argmax())
     mixed = bool(abs(shares[most] - 1.0) > 5e-3)
-    return spec.levels[most] + f" ({shares[most]:.2f})" * mixed
+    level = spec.levels[most]
+    return f"{level} ({shares[most]:.2f})" if mixed else level

@@ -97,7 +97,8 @@ class ScoreCard:
         for name, points, start in zip(names, self.points.T, self.start, strict=True):
             heading = f"points for {name}" if self.threshold is None else name
             heading += f" (start with {start})" if start else ""
-            heading += " " * (heading in frame)  # two prototypes of a class
+            if heading in frame:  # two prototypes of a class
+                heading += " "
             frame[heading] = points
         return frame
 

@@ -26,13 +26,13 @@ GREY = "#7F858C"
 CLASS_COLORS = (*OKABE_ITO, "#882255", "#8C8C33", "#6A4FC9", "#8C510A")
 
 
-def convergence(history: History, objective_name: str = "objective") -> go.Figure:
+def convergence(history: History) -> go.Figure:
     """How objective and certified gap went, and where each phase of the fit begins."""
     figure = go.Figure()
     figure.add_scatter(
         x=history.iteration,
         y=history.objective,
-        name=objective_name,
+        name="objective",
         mode="lines+markers",
         line={"color": OKABE_ITO[0]},
     )

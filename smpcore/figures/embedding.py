@@ -82,7 +82,7 @@ class MapView(View):
     @property
     def most_nodes(self) -> int:
         """Nodes along each axis, at most."""
-        return _most_nodes(self.rows.shape[1])
+        return int(np.clip(np.sqrt(MOST_VALUES / self.rows.shape[1]), 30, 100))
 
     def project(self, X: np.ndarray) -> np.ndarray:
         """Where rows lie; of other inputs the point whose input is nearest."""
@@ -189,10 +189,6 @@ def _keys(X: np.ndarray) -> list[bytes]:
     return [row.tobytes() for row in np.ascontiguousarray(X, dtype=float) + 0.0]
 
 
-def _most_nodes(n_features: int) -> int:
-    return int(np.clip(np.sqrt(MOST_VALUES / n_features), 30, 100))
-
-
 def _surface(
     at: np.ndarray,
     rows: np.ndarray,
@@ -232,8 +228,7 @@ def _unseen(
     unseen = np.empty_like(rows)
     for k in range(FOLDS):
         out = part == k
-        known = at[~out], rows[~out]
-        unseen[out] = _surface(*known, scale, smoothing, at[out])
+        unseen[out] = _surface(at[~out], rows[~out], scale, smoothing, at[out])
     return unseen
 
 

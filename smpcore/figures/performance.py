@@ -111,7 +111,10 @@ def answer_counts(
     figure = go.Figure()
     figure.add_bar(
         x=list(counts),
-        y=["✓ " * (i in marked) + words(n, 100) for i, n in enumerate(names)],
+        y=[
+            f"✓ {words(name, 100)}" if i in marked else words(name, 100)
+            for i, name in enumerate(names)
+        ],
         text=list(counts),
         textangle=0,
         orientation="h",

@@ -100,7 +100,7 @@ def _series(
     """Numbers of one model of one kind, on an axis or a line for each data set."""
     kind, title, on_axis = what
     is_open = kind == "reported"
-    symbol = style["symbol"] + "-open" * is_open
+    symbol = f"{style['symbol']}-open" if is_open else style["symbol"]
     bars = {"array": part[f"{kind}_sd"].fillna(0.0), "thickness": 1, "width": 2}
     places = {"x": part["at"], "y": part[kind], "error_y": bars}
     if not on_axis:
@@ -125,9 +125,9 @@ def critical_difference(
     The ranks of a group are within the critical difference.
     """
     figure = go.Figure()
-    of = dict(zip(names, ranks, strict=True))
+    rank_of = dict(zip(names, ranks, strict=True))
     for group in groups:
-        limits = of[group[0]], of[group[-1]]
+        limits = rank_of[group[0]], rank_of[group[-1]]
         figure.add_scatter(
             x=[limits[0], limits[0], limits[1]],
             y=[group[0], group[-1], group[-1]],
@@ -167,7 +167,8 @@ def accuracy_size(
     guide(figure, front[size], front[score], "Pareto front", shape="hv")
     for place, name in enumerate(means.index):
         style = class_mark(place)
-        style["symbol"] += "-open" * (name not in ours)
+        if name not in ours:
+            style["symbol"] += "-open"
         figure.add_scatter(
             x=means.loc[[name], size],
             y=means.loc[[name], score],

@@ -36,8 +36,8 @@ def main() -> None:
     logging.getLogger("smpcore.methods").setLevel(logging.CRITICAL)
     requests: SimpleQueue[list[str]] = SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
-    kept = is_kept()
-    while kept:
+    is_cached = is_kept()
+    while is_cached:
         key, *options = requests.get()
         METHODS[key].warm_up(bool(options))
         print(flush=True)

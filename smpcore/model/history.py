@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from smpcore.datasets.display_names import plain_number
+from smpcore.datasets.display_names import plain_number, plural
 from smpcore.errors import SmpcoreError
 
 
@@ -110,7 +110,7 @@ def _prototypes(step: Step, before: Step | None) -> str:
     """How many prototypes the model has, if that is new."""
     now = step.model.n_prototypes
     if before is None:
-        return f"{now} prototype" + "s" * (now != 1)
+        return plural(now, "prototype")
     earlier = before.model.n_prototypes
     return "" if earlier == now else f"prototypes {_change(earlier, now)}"
 

@@ -53,7 +53,7 @@ def facts(model: PrototypeModel) -> dict[str, str]:
     if model.classes is not None:
         names = [shorten_name(label, 40) for label in model.classes[:_MOST_CLASSES]]
         predicts = f"{len(model.classes)} classes: {', '.join(names)}"
-        predicts += ", …" * (len(model.classes) > _MOST_CLASSES)
+        predicts += ", …" if len(model.classes) > _MOST_CLASSES else ""
     n, kind = model.n_prototypes, model.kind_of_prototype
     return {
         "Predicts": predicts,
@@ -194,7 +194,9 @@ def _bars(
     if not order.size:
         return "<p>All of it is zero.</p>"
     n_left = max(0, order.size - most)
-    more = f"<p>and {n_left} smaller one{'s' * (n_left > 1)}</p>" if n_left else ""
+    more = (
+        f"<p>and {n_left} smaller one{'' if n_left == 1 else 's'}</p>" if n_left else ""
+    )
     order = order[:most]
     top, lines = float(np.abs(values[order]).max()), []
     for i, f in enumerate(order):

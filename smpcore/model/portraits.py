@@ -30,7 +30,8 @@ class Portraits:
     @property
     def coloured(self) -> str:
         """The same of rows that are drawn in colours, as pictures and bars."""
-        return self.what + " Blue for, vermilion against." * self.signed
+        colours = " Blue for, vermilion against." if self.signed else ""
+        return self.what + colours
 
 
 def holds_cases(model: PrototypeModel) -> bool:

@@ -37,8 +37,8 @@ class Numbers:
 
     def curve(self, model: str, measure: str) -> np.ndarray:
         """The values of a curve, along its axis."""
-        of = model, measure
-        points = [(key[2], x) for key, x in self._values.items() if key[:2] == of]
+        values = self._values.items()
+        points = [(key[2], x) for key, x in values if key[:2] == (model, measure)]
         return np.array([x for _, x in sorted(points)])
 
 

@@ -299,11 +299,11 @@ def _values(
     values: dict[Key, list[float]] = {}
     seconds: dict[tuple[str, str], list[float]] = {}
     for one in measured:
-        of = one.trial.data, one.trial.model
-        seconds.setdefault(of, []).append(one.seconds)
-        numbers = {(*of, name, None): v for name, v in one.outcome.measures.items()}
+        pair = one.trial.data, one.trial.model
+        seconds.setdefault(pair, []).append(one.seconds)
+        numbers = {(*pair, name, None): v for name, v in one.outcome.measures.items()}
         for name, points in one.outcome.curves.items():
-            numbers |= {(*of, name, at): value for at, value in points.items()}
+            numbers |= {(*pair, name, at): value for at, value in points.items()}
         for key, value in numbers.items():
             values.setdefault(key, []).extend([value] if np.isfinite(value) else [])
     return values, seconds

@@ -89,8 +89,9 @@ class Verdicts:
             "no two printed means are further apart than the margin"
             if np.isnan(self.placebo)
             else f"placebo rate {100 * self.placebo:.0f} %"
-            + ", so the rule is not used" * (not self.is_used)
         )
+        if not self.is_used:
+            placebo += ", so the rule is not used"
         margin, decided = self.rows["margin"].iloc[0], 100 * (1 - undecided / n)
         return (
             f"Of {n} means: {self.short} (margin {margin:g}; decided {decided:.0f} %; "

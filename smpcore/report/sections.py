@@ -142,8 +142,7 @@ def parts_section(dataset: Dataset, division: Split, opened: str) -> Section:
         words.append(
             f"Drawn at random, shares of {shares[0]:g} for validation and "
             f"{shares[1]:g} for test"
-            + "; classes keep theirs." * (dataset.classes is not None)
-            + "." * (dataset.classes is None)
+            + ("." if dataset.classes is None else "; classes keep theirs.")
         )
     return Section("Parts of the data", (" ".join(words), *division.notices, lines))
 
@@ -319,12 +318,15 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
         return _intervals(model, parts)
     calibration = model.calibration
     slope = plain_number(calibration.slope, 9)
-    blocks: list[Any] = [
+    words = (
         f"Learned on out-of-fold scores of {calibration.rows} training rows, for rows "
         "with their class shares. The probabilities are the softmax of slope * score "
         f"+ offset, with the slope {slope} and these offsets."
-        + " Then isotonic regression of each class, and rows are normalised."
-        * bool(calibration.curves),
+    )
+    if calibration.curves:
+        words += " Then isotonic regression of each class, and rows are normalised."
+    blocks: list[Any] = [
+        words,
         _lines(
             {
                 "class": map(str, model.classes[model.order]),

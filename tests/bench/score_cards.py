@@ -136,7 +136,8 @@ def alternatives(python: str, data) -> str:
     X, y = _parts(data, 0)[0]["train"]
     X = (np.median(X, axis=0) < X).astype(float)[:, :MOST]
     k, started = min(K, X.shape[1] - 1), time.perf_counter()
-    ours = SMaLLClassifier(n_prototypes=1, k=k).alternatives(X, y)
+    small = SMaLLClassifier(n_prototypes=1, k=k)
+    ours = small.alternatives(small.problem(X, y))
     seconds = time.perf_counter() - started
     _, [(chosen, others)] = peer(python, "pool", [{"X": X, "y": 2.0 * y - 1, "k": k}])
     mine = {support for (support,) in ours.supports}

@@ -167,11 +167,9 @@ OF_PAGES = {"how", "lesson", "owners"}
 LEFT = {
     "smpcore/chips": {"told", "said", "given", "asked"},
     "smpcore/codegen": {"told", "given", "own", "found", "kept", "ends"},
-    "smpcore/methods": {"found", "own", "kept", "ends"},
+    "smpcore/methods/supersparse": {"found"},
     "smpcore/solvers": {"found", "own", "kept"},
 }
-#: Files of a method, and of what methods share, that have none of them.
-FREE = {"__init__", "row", "method", "paper_algorithm", "paper_steps"}
 KERNELS = {*kernel_files()}
 SOURCES = [ROOT / "app.py", *ROOT.glob("pages/**/*.py"), *ROOT.glob("smpcore/**/*.py")]
 
@@ -180,8 +178,8 @@ def room(path):
     """Folder whose names a file may use."""
     if path in KERNELS:
         return "smpcore/solvers"
-    found = "/".join(path.relative_to(ROOT).parts[:2])
-    return None if found == "smpcore/methods" and path.stem in FREE else found
+    parts = path.relative_to(ROOT).parts
+    return "/".join(parts[: 3 if parts[1] == "methods" else 2])
 
 
 def banned(path):

@@ -352,12 +352,12 @@ def landmark_start(
 ) -> IMKPLState:
     """Where a fit of the landmarks alone ends, as a start for all rows."""
     rows, part = problem.landmarks, problem.of_landmarks()
-    found = best_run(part, parameters, replace(options, record=0), None)[0]
+    solution = best_run(part, parameters, replace(options, record=0), None)[0]
     U = np.zeros(problem.U.shape)
-    U[:, rows] = found.U
+    U[:, rows] = solution.U
     # Errors of the kernels, whose spread is the unit of kappa, are sums over rows.
-    spread = found.spread / problem.landmark_share
-    return replace(found.state, U=U, codes=U, spread=spread)
+    spread = solution.spread / problem.landmark_share
+    return replace(solution.state, U=U, codes=U, spread=spread)
 
 
 #: Kernels that are named, at most.

@@ -215,9 +215,9 @@ def best_prototype(rows, room, diagonal, linear, curvature, tau, least, path, se
                 )  # fmt: skip
             steps += 1
             if attempt == 1 or not more:
-                found = prototype_objective(c, linear, support, x, size, curvature, tau)
-                if found < least:
-                    least, best_size = found, size
+                now = prototype_objective(c, linear, support, x, size, curvature, tau)
+                if now < least:
+                    least, best_size = now, size
                     for r in range(size):
                         search.best_support[r], search.best_x[r] = support[r], x[r]
     return best_size

@@ -109,10 +109,10 @@ class FactoredMix:
     def used(self) -> tuple[np.ndarray, np.ndarray]:
         """Columns of the factors that have a weight, and their weights."""
         weights = self.weights[self.factors.feature]
-        kept = weights > 0.0
+        weighed = weights > 0.0
         L = self.factors.L
-        some = L if kept.all() else L.take(np.flatnonzero(kept), axis=1)
-        return some, weights[kept]
+        some = L if weighed.all() else L.take(np.flatnonzero(weighed), axis=1)
+        return some, weights[weighed]
 
     def __len__(self) -> int:
         return len(self.used[0])

@@ -157,8 +157,7 @@ class IMKPLParameters:
     @property
     def key(self) -> tuple[float, ...]:
         """What the scale of `kappa` depends on."""
-        sizes = self.code_size, self.most_in_code
-        return self.lam, self.mu, self.tau, *sizes, self.path
+        return self.lam, self.mu, self.tau, self.code_size, self.most_in_code, self.path
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,10 +237,10 @@ def neighbour_pairs(
     at_once = n if n < kinds.FACTORED_ROWS else max(1, kinds.WORK_BYTES // (8 * n))
     paired = np.arange(n) if landmarks is None else landmarks
     for rows in class_blocks(y_sorted):
-        own, others = counts[rows], np.delete(counts, rows)
-        n_inside, n_outside = min(fewest(own, k), len(own) - 1), fewest(others, k)
+        inner, outer = counts[rows], np.delete(counts, rows)
+        n_inside, n_outside = min(fewest(inner, k), len(inner) - 1), fewest(outer, k)
         of_class = paired[(paired >= rows.start) & (paired < rows.stop)]
-        more = own.sum() / counts[of_class].sum()
+        more = inner.sum() / counts[of_class].sum()
         for start in range(0, len(of_class), at_once):
             here = of_class[start : start + at_once]
             inside = np.empty((len(here), n_inside), dtype=np.int64)

@@ -164,7 +164,7 @@ class Descent:
 
     def certify(self) -> problems.Certificate:
         """Compute all scores, slacks and violations, and the certificate."""
-        found = np.zeros(4)
+        sums = np.zeros(4)
         problem = self.problem
         for first in range(0, len(self.assign), problems.ROWS_AT_ONCE):
             part = slice(first, first + problems.ROWS_AT_ONCE)
@@ -172,11 +172,11 @@ class Descent:
                 F = problem.linear_rows[part] @ self.scores
             else:
                 F = self.scores[:, part].T.copy()
-            found += evaluate_rows(
+            sums += evaluate_rows(
                 F, first, problem.y_encoded, self.starts, self.assign, self.limits,
                 *self.dual, self.slack, self.psi,
             )  # fmt: skip
-        loss, free, mass, norm = found.tolist()
+        loss, free, mass, norm = sums.tolist()
         return problems.Certificate(
             0.5 * norm + loss, 0.5 * norm + free, norm + loss - mass
         )
@@ -300,7 +300,7 @@ def alternate(
     Rows move as soon as that pays: when the objective with best assignments falls
     below the lowest so far. The end is a certified solution from which no move pays.
     """
-    kept, lowest = None, np.inf
+    best, lowest = None, np.inf
     while True:
         now = descent.certify()
         monitor.add(now, descent.n_sweeps, descent.recorded)
@@ -313,11 +313,11 @@ def alternate(
             or np.array_equal(assign, descent.assign)
             or now.objective - now.free <= SETTLED * descent.tol * now.objective
         )
-        certified = kept is not None and kept[1].gap <= descent.tol * kept[1].objective
-        if kept is None or improved or (is_done and not certified):
-            kept = descent.save(), now, descent.scores.copy()
+        certified = best is not None and best[1].gap <= descent.tol * best[1].objective
+        if best is None or improved or (is_done and not certified):
+            best = descent.save(), now, descent.scores.copy()
         if is_done or over:
-            return *kept, is_done
+            return *best, is_done
         lowest = min(lowest, now.free)
         far = SPARED * now.gap / descent.limits.sum()
         if descent.single and (descent.psi > far).any():
@@ -395,25 +395,25 @@ def split_state(
     assignment = state.assignment.copy()
     most = np.minimum(np.bincount(problem.y_encoded), count)
     for code, size in enumerate(most):
-        own = np.flatnonzero(state.prototype_labels == code).tolist()
+        prototypes = np.flatnonzero(state.prototype_labels == code).tolist()
         mass = np.bincount(assignment, problem.shares, len(prototype_labels))
-        mass = mass[own].tolist()
-        free = [number for number, load in zip(own, mass, strict=True) if load == 0.0]
-        for _ in range(len(free) + size - len(own)):
-            rows = np.flatnonzero(assignment == own[int(np.argmax(mass))])
+        mass = mass[prototypes].tolist()
+        free = [number for number, m in zip(prototypes, mass, strict=True) if m == 0.0]
+        for _ in range(len(free) + size - len(prototypes)):
+            rows = np.flatnonzero(assignment == prototypes[int(np.argmax(mass))])
             half = rows[principal_scores(problem, rows) > 0]
             if not 0 < len(half) < len(rows):
                 break
             if not free:
                 free.append(len(prototype_labels))
-                own.append(len(prototype_labels))
+                prototypes.append(len(prototype_labels))
                 prototype_labels.append(code)
                 mass.append(0.0)
             number = free.pop()
             assignment[half] = number
             moved = problem.shares[half].sum()
             mass[int(np.argmax(mass))] -= moved
-            mass[own.index(number)] = moved
+            mass[prototypes.index(number)] = moved
     if np.array_equal(assignment, state.assignment):
         return None
     order = np.argsort(prototype_labels, kind="stable")
@@ -459,16 +459,16 @@ def best_fit(
     same draws as fits of fewer, so that its objective is at most theirs. A warm fit
     goes on from its state only.
     """
-    kept, split, n_sweeps, span = None, None, 0, (0.0, 0.0)
+    best, split, n_sweeps, span = None, None, 0, (0.0, 0.0)
 
     def descend(
         part: problems.SVMProblem, start: problems.SVMState | None, temperature: float
     ) -> None:
-        nonlocal kept, n_sweeps
+        nonlocal best, n_sweeps
         at = replace(estimator, temperature=temperature)
-        found = descend_from(part, at, options, start, span)
-        n_sweeps += found.n_sweeps
-        kept = found if found.beats(kept) else kept
+        candidate = descend_from(part, at, options, start, span)
+        n_sweeps += candidate.n_sweeps
+        best = candidate if candidate.beats(best) else best
 
     count = int(np.bincount(problem.prototype_labels).max())
     counts, hottest = range(1, count + 1), estimator.temperature
@@ -482,17 +482,17 @@ def best_fit(
         span = highest * done / total, highest * number / total
         n_trials = estimator.n_init if number > 1 else 1
         for trial in range(n_trials if starts_anew(number) else 0):
-            if not (options.stopped and kept):
+            if not (options.stopped and best):
                 part = _new_start(problem, number, estimator.start, trial)
                 descend(part, None, hottest)
         # A model whose split has not paid is not split again.
-        if number > 1 and not options.stopped and kept is not split:
-            split, start = kept, split_state(problem, kept.state, number)
+        if number > 1 and not options.stopped and best is not split:
+            split, start = best, split_state(problem, best.state, number)
             if start is not None:
                 descend(problem, start, min(hottest, SPLIT_TEMPERATURE))
         done += number
-    finished = kept.finished and not options.stopped
-    return replace(kept, finished=finished, n_sweeps=n_sweeps)
+    finished = best.finished and not options.stopped
+    return replace(best, finished=finished, n_sweeps=n_sweeps)
 
 
 def _new_start(
@@ -529,10 +529,9 @@ def descend_from(
         monitor.begin("annealing", 0)
         anneal(descent, float(temperature), estimator.cooling, monitor)
         monitor.begin("best assignments", descent.n_sweeps)
-    found = alternate(descent, options.max_iter, monitor)
-    ended = found[0], found[2]
-    monitor.add(found[1], descent.n_sweeps, lambda: ended, last=True)
-    return Candidate(*found, monitor, descent.n_sweeps)
+    state, certificate, scores, finished = alternate(descent, options.max_iter, monitor)
+    monitor.add(certificate, descent.n_sweeps, lambda: (state, scores), last=True)
+    return Candidate(state, certificate, scores, finished, monitor, descent.n_sweeps)
 
 
 def solve_in_memory(
@@ -560,17 +559,17 @@ def fitted_state(
     (final, scores), rows = solved, problem.row
     if not scores.size:
         scores = _scores(problem, final)
-    kept = np.unique(final.assignment)
-    prototype_labels = final.prototype_labels[kept]
-    model, alive = _model(problem, (final, scores), kept, history)
+    used = np.unique(final.assignment)
+    prototype_labels = final.prototype_labels[used]
+    model, alive = _model(problem, (final, scores), used, history)
     scores = alive.T if problem.gram is not None else problem.linear_rows @ alive.T
     best = problems.best_of_class(scores, problem.y_encoded, prototype_labels)
     merged = np.full(len(final.prototype_labels), -1)
-    merged[kept] = np.arange(len(kept))
+    merged[used] = np.arange(len(used))
     return Fitted(
         model,
         state=None,
-        assignment=np.where(rows >= 0, final.assignment[rows], kept[0]),
+        assignment=np.where(rows >= 0, final.assignment[rows], used[0]),
         n_asked=len(problem.prototype_labels),
         merged=merged,
         # A prediction compares with these rows: the user has to know which they are.
@@ -595,17 +594,17 @@ def _scores(problem: problems.SVMProblem, state: problems.SVMState) -> np.ndarra
 def _model(
     problem: problems.SVMProblem,
     solved: tuple[problems.SVMState, np.ndarray],
-    kept: np.ndarray,
+    used: np.ndarray,
     history: History,
 ) -> tuple[PrototypeModel, np.ndarray]:
     """Wrap the prototypes that are kept; also them, or their scores beside a Gram."""
     state, scores = solved
-    labels = state.prototype_labels[kept]
+    labels = state.prototype_labels[used]
     if problem.gram is not None:
-        heavy, mixing = problems.support_rows(problem, state, kept)
+        heavy, mixing = problems.support_rows(problem, state, used)
         model = problem.mixed_model(problem.anchors(heavy), mixing, labels, history)
-        return model, scores[kept]
-    alive = scores[:, kept].T
+        return model, scores[used]
+    alive = scores[:, used].T
     if problem.landmarks is None:
         return problem.linear_model(alive, labels, history), alive
     mixed = problem.landmarks.mixed(alive.T)

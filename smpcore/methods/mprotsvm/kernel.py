@@ -77,25 +77,25 @@ def top_rival(f, lo, hi):
 
 
 @kernel
-def violation(f, own, rival, C, index, value, begin, n):
+def violation(f, f_y, rival, C, index, value, begin, n):
     """Optimality violation of one row, and its mass s.
 
-    `own` is the score of its prototype, `rival` that of the best rival. Unused mass
+    `f_y` is the score of its prototype, `rival` that of the best rival. Unused mass
     C - s counts as one more place, of gradient 0.
     """
     s, least = 0.0, math.inf
     for e in range(begin, begin + n):
         s += value[e]
-        least = min(least, 1.0 - own + f[index[e]])
+        least = min(least, 1.0 - f_y + f[index[e]])
     if s < C * (1.0 - 1e-12):
         least = min(least, 0.0)
     if n == 0 and C <= 0.0:
         return 0.0, s
-    return max(1.0 - own + rival, 0.0) - least, s
+    return max(1.0 - f_y + rival, 0.0) - least, s
 
 
 @kernel
-def exact_step(f, own, rival, k, C, s, index, value, begin, n, chosen, amount):
+def exact_step(f, f_y, rival, k, C, s, index, value, begin, n, chosen, amount):
     """Best masses of one row, the others fixed; returns how many are not zero.
 
     They are [v_r - t]_+ with v_r = (1 - f_y + f_r) / k without the row's own part,
@@ -107,7 +107,7 @@ def exact_step(f, own, rival, k, C, s, index, value, begin, n, chosen, amount):
     for e in range(begin, begin + n):
         f[index[e]] += k * value[e]
         top = max(top, f[index[e]])
-    most = 1.0 - own + top + k * s
+    most = 1.0 - f_y + top + k * s
     if not most > 0.0:
         return 0
     t, m = max(-0.5 * most, -k * C), 0
@@ -115,14 +115,14 @@ def exact_step(f, own, rival, k, C, s, index, value, begin, n, chosen, amount):
         # Without a branch, which would often be mispredicted.
         chosen[m], amount[m] = r, f[r] - top
         m += 1 if f[r] >= top + t else 0
-    kept = 0
-    while kept != m:
+    m_before = 0
+    while m_before != m:
         total = 0.0
         for j in range(m):
             total += amount[j]
         t = max((total - most) / (1.0 + m), (total - k * C) / m)
-        kept, m = m, 0
-        for j in range(kept):
+        m_before, m = m, 0
+        for j in range(m_before):
             chosen[m], amount[m] = chosen[j], amount[j]
             m += 1 if amount[j] > t else 0
     for j in range(m):
@@ -144,7 +144,7 @@ def has_room(i, m, first, room, used, size):
 
 @kernel
 def solve_row(
-    i, f, own, rival, s, y, k, C, first, room, count, index, value, used, chosen,
+    i, f, f_y, rival, s, y, k, C, first, room, count, index, value, used, chosen,
     amount, delta,
 ):  # fmt: skip
     """Solve one row, the others fixed, given its scores f, which are overwritten.
@@ -153,7 +153,7 @@ def solve_row(
     m: -1 if the row's list needs more room than there is.
     """
     old, n = first[i], count[i]
-    m = exact_step(f, own, rival, k, C, s, index, value, old, n, chosen, amount)
+    m = exact_step(f, f_y, rival, k, C, s, index, value, old, n, chosen, amount)
     if not has_room(i, m, first, room, used, index.size):
         return -1
     # What leaves the list stands behind the new places: `chosen` has room for all.
@@ -191,12 +191,12 @@ def sweep(
         x, y, C = X[i], assign[i], limits[i]
         lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         score(x, Mt, f)
-        own, rival = f[y], top_rival(f, lo, hi)
-        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
+        f_y, rival = f[y], top_rival(f, lo, hi)
+        psi[i], s = violation(f, f_y, rival, C, index, value, first[i], count[i])
         if psi[i] <= OPTIMAL:
             continue
         m = solve_row(
-            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            i, f, f_y, rival, s, y, squares[i], C, first, room, count, index, value,
             used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:
@@ -227,7 +227,7 @@ def evaluate_rows(
         i, f = begin + b, F[b]
         y, C = assign[i], limits[i]
         lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
-        own = f[y]
+        f_y = f[y]
         for j in range(slack.shape[1]):
             slack[i, j] = f[lo + j] if lo + j < hi else -math.inf
         rival = top_rival(f, lo, hi)
@@ -235,11 +235,11 @@ def evaluate_rows(
         for j in range(slack.shape[1]):
             slack[i, j] = max(0.0, 1.0 - slack[i, j] + rival)
             least = min(least, slack[i, j])
-        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
+        psi[i], s = violation(f, f_y, rival, C, index, value, first[i], count[i])
         loss += C * slack[i, y - lo]
         free += C * least
         mass += s
-        norm += s * own
+        norm += s * f_y
         for e in range(first[i], first[i] + count[i]):
             norm -= value[e] * f[index[e]]
     return loss, free, mass, norm

@@ -33,12 +33,12 @@ def sweep_gram(
         lo, hi = starts[y_encoded[i]], starts[y_encoded[i] + 1]
         for r in range(R):
             f[r] = Ft[r, i]
-        own, rival = f[y], top_rival(f, lo, hi)
-        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
+        f_y, rival = f[y], top_rival(f, lo, hi)
+        psi[i], s = violation(f, f_y, rival, C, index, value, first[i], count[i])
         if psi[i] <= OPTIMAL:
             continue
         m = solve_row(
-            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            i, f, f_y, rival, s, y, squares[i], C, first, room, count, index, value,
             used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:

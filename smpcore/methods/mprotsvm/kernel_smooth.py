@@ -59,14 +59,14 @@ def smooth_rows(F, tied, y_encoded, starts, limits, h, masses):
             if (r < lo or r >= hi) and 1.0 - f[y] + f[r] > t * h:
                 chosen[m], amount[m] = r, (1.0 - f[y] + f[r]) / h
                 m += 1
-        kept = 0
-        while kept != m:
+        m_before = 0
+        while m_before != m:
             total = 0.0
             for e in range(m):
                 total += amount[e]
             t = max(0.0, (total - 1.0) / m)
-            kept, m = m, 0
-            for e in range(kept):
+            m_before, m = m, 0
+            for e in range(m_before):
                 chosen[m], amount[m] = chosen[e], amount[e]
                 m += 1 if amount[e] > t else 0
         s = 0.0
@@ -88,21 +88,21 @@ def smooth_change(masses, limits, h, change):
     ``masses`` are those of `smooth_rows`; ``change`` (rows, R) is overwritten.
     """
     for i in range(masses.shape[0]):
-        row, df, own = masses[i], change[i], -1
+        row, df, y = masses[i], change[i], -1
         for r in range(row.size):
             if row[r] > 0.0:
-                own = r
+                y = r
         n, total = 0, 0.0
         for r in range(row.size):
             if row[r] < 0.0:
                 n += 1
-                total += df[r] - df[own]
+                total += df[r] - df[y]
         # At most mass only its distribution changes.
-        mean = total / n if n and row[own] >= limits[i] else 0.0
-        moved, at_own = 0.0, df[own]
+        mean = total / n if n and row[y] >= limits[i] else 0.0
+        moved, df_y = 0.0, df[y]
         for r in range(row.size):
-            gain = limits[i] / h * (df[r] - at_own - mean) if row[r] < 0.0 else 0.0
+            gain = limits[i] / h * (df[r] - df_y - mean) if row[r] < 0.0 else 0.0
             df[r] = -gain
             moved += gain
-        if own >= 0:
-            df[own] = moved
+        if y >= 0:
+            df[y] = moved

@@ -45,12 +45,12 @@ def sweep_sparse(
             x, M = data[e], Mt[columns[e]]
             for r in range(R):
                 f[r] += x * M[r]
-        own, rival = f[y], top_rival(f, lo, hi)
-        psi[i], s = violation(f, own, rival, C, index, value, first[i], count[i])
+        f_y, rival = f[y], top_rival(f, lo, hi)
+        psi[i], s = violation(f, f_y, rival, C, index, value, first[i], count[i])
         if psi[i] <= OPTIMAL:
             continue
         m = solve_row(
-            i, f, own, rival, s, y, squares[i], C, first, room, count, index, value,
+            i, f, f_y, rival, s, y, squares[i], C, first, room, count, index, value,
             used, chosen, amount, delta,
         )  # fmt: skip
         if m < 0:

@@ -262,7 +262,7 @@ class NewtonDescent:
         tol, drawn = self.options.tol, self.drawn
         drawn.smoothen(Mt, SMOOTHED * tol)
         moving, tied, certified = True, Mt, np.inf
-        kept: tuple[np.ndarray, np.ndarray, Certificate] | None = None
+        best: tuple[np.ndarray, np.ndarray, Certificate] | None = None
         last: tuple[Pass, np.ndarray] | None = None
         while True:
             tied = Mt if moving else tied
@@ -272,11 +272,11 @@ class NewtonDescent:
             # What moves of rows would gain now, and what the last ones did.
             gains = at.objective - at.free, certified - at.free
             done = closed and min(gains) <= 0.1 * allowed
-            lower = kept is None or at.free < kept[2].free
-            if lower or (done and kept[2].gap > tol * kept[2].objective):
-                kept = Mt, tied, at
+            lower = best is None or at.free < best[2].free
+            if lower or (done and best[2].gap > tol * best[2].objective):
+                best = Mt, tied, at
             if done or self.options.stopped or self.n_passes >= self.options.max_iter:
-                return *kept, done
+                return *best, done
             if closed or now.smoothing > TOO_SMOOTH * allowed:
                 # Rows move to better prototypes, or margins become sharper.
                 if closed:
@@ -290,7 +290,7 @@ class NewtonDescent:
                 shorter = _shorter(*last, now)
                 if shorter is not None:
                     if np.abs(shorter).max() < SHORTEST * np.abs(Mt).max():
-                        return *kept, False
+                        return *best, False
                     last = last[0], shorter
                     Mt = last[0].Mt + shorter
                     continue
@@ -345,12 +345,12 @@ def _fitted(
     at = {"Mt": tied, "prototype_labels": prototype_labels}
     assignment = row_values(rows_best_of_class, X, y_encoded, **at)
     n_tied = over_rows(np.bincount, assignment, minlength=len(prototype_labels))
-    kept = np.flatnonzero(n_tied)
-    at = {"Mt": Mt[:, kept], "prototype_labels": prototype_labels[kept]}
+    used = np.flatnonzero(n_tied)
+    at = {"Mt": Mt[:, used], "prototype_labels": prototype_labels[used]}
     merged = np.full(len(prototype_labels), -1)
-    merged[kept] = np.arange(len(kept))
+    merged[used] = np.arange(len(used))
     return Fitted(
-        problem.linear_model(Mt[:, kept].T, prototype_labels[kept], history),
+        problem.linear_model(Mt[:, used].T, prototype_labels[used], history),
         state=None,
         assignment=assignment,
         n_asked=len(problem.drawn.prototype_labels),

@@ -122,9 +122,9 @@ class Landmarks(NamedTuple):
         factor, order, rank, _ = dpstrf(gram, tol=SAME, lower=1)
         if not rank:  # every row is like nothing, not even like itself
             return cls(points[:1], np.zeros((1, 1)))
-        kept, factor = order[:rank] - 1, np.tril(factor[:rank, :rank])
-        root = solve_triangular(factor, np.diag(1.0 / lengths[kept]), lower=True)
-        return cls(points[kept], np.ascontiguousarray(root))
+        pivots, factor = order[:rank] - 1, np.tril(factor[:rank, :rank])
+        root = solve_triangular(factor, np.diag(1.0 / lengths[pivots]), lower=True)
+        return cls(points[pivots], np.ascontiguousarray(root))
 
     def mixed(self, prototypes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Prototypes of mapped rows as mixes of landmarks."""
@@ -394,7 +394,7 @@ def squared_lengths(X: np.ndarray) -> np.ndarray:
 
 
 def support_rows(
-    problem: SVMProblem, final: SVMState, kept: np.ndarray
+    problem: SVMProblem, final: SVMState, used: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Rows with dual mass, and their signed mass on the prototypes that are kept."""
     heavy = np.flatnonzero(final.count)
@@ -403,7 +403,7 @@ def support_rows(
     np.subtract.at(mixing, (row, final.index), final.value)
     mass = np.bincount(row, final.value, len(heavy))
     mixing[np.arange(len(heavy)), final.assignment[heavy]] += mass
-    return heavy, mixing[:, kept]
+    return heavy, mixing[:, used]
 
 
 def best_of_class(

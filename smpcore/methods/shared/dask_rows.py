@@ -322,8 +322,8 @@ def _summary(X: np.ndarray, y: np.ndarray, *weights: np.ndarray) -> dict[str, An
 
 def _require_finite(summaries: list[dict[str, Any]], sizes: tuple[int, ...]) -> None:
     """Refuse values and weights that are no numbers, and say in which rows."""
-    ends = np.cumsum(sizes)
-    for part, size, end in zip(summaries, sizes, ends, strict=True):
+    chunk_ends = np.cumsum(sizes)
+    for part, size, end in zip(summaries, sizes, chunk_ends, strict=True):
         if not part["finite"]:
             raise SmpcoreError(
                 f"X holds NaN or an infinite value in one of the rows {end - size} to "
@@ -404,10 +404,10 @@ def dask_sample(
     tied = futures(y_encoded), futures(weights)
     sizes = map_chunks(_counted, *tied, code=code)
     places = draw(int(sum(sizes)))
-    ends = np.cumsum(sizes)
-    own = np.split(places, np.searchsorted(places, ends[:-1]))
-    own = [part - end + size for part, end, size in zip(own, ends, sizes, strict=True)]
-    drawn = map_chunks(_rows_of, futures(X), *tied, own, code=code)
+    starts = np.cumsum(sizes) - sizes
+    parts = np.split(places, np.searchsorted(places, starts[1:]))
+    in_chunks = [part - start for part, start in zip(parts, starts, strict=True)]
+    drawn = map_chunks(_rows_of, futures(X), *tied, in_chunks, code=code)
     return tuple(map(np.concatenate, zip(*drawn, strict=True)))
 
 

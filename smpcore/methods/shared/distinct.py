@@ -72,11 +72,12 @@ def equal_groups(
     """Group points that are equal, directly or through others."""
     group = np.arange(len(points))
     for label in np.unique(labels):
-        own = np.flatnonzero(labels == label)
-        for start in range(0, len(own), AT_ONCE):
-            distances = cdist(points[own[start : start + AT_ONCE]], points[own], metric)
+        rows = np.flatnonzero(labels == label)
+        members = points[rows]
+        for start in range(0, len(rows), AT_ONCE):
+            distances = cdist(members[start : start + AT_ONCE], members, metric)
             near = distances <= MERGED * scale
             for row in near[np.count_nonzero(near, axis=1) > 1]:
-                joined = np.unique(group[own[row]])
+                joined = np.unique(group[rows[row]])
                 group[np.isin(group, joined)] = joined[0]
     return np.unique(group, return_inverse=True)[1]

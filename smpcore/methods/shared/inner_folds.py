@@ -57,9 +57,9 @@ def of_distinct_rows(
     place, n_rows = place[counted], int(place.max()) + 1
     label = place
     if groups is not None:
-        ends = place, n_rows + groups[counted]
+        nodes = place, n_rows + groups[counted]
         size = n_rows + int(groups.max()) + 1
-        links = coo_array((np.ones(len(place)), ends), shape=(size, size))
+        links = coo_array((np.ones(len(place)), nodes), shape=(size, size))
         label = connected_components(links, directed=False)[1][place]
     of_rows = [None, None]
     for i, of in enumerate((groups, times)):

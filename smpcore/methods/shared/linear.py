@@ -88,8 +88,8 @@ def tied_shares(
     The offsets are added to the scores of rivals, the prototypes of other classes.
     """
     rows = np.arange(len(scores))
-    own = prototype_labels == y_encoded[:, None]
-    among = np.where(own, -np.inf, scores + offsets)
+    of_class = prototype_labels == y_encoded[:, None]
+    among = np.where(of_class, -np.inf, scores + offsets)
     among[rows, assignment] = scores[rows, assignment]
     share = np.exp(among - among.max(axis=1, keepdims=True))
     return share / share.sum(axis=1, keepdims=True)

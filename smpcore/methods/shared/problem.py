@@ -236,10 +236,10 @@ def spread_trace(
     if not len(states):
         return Trace()
     n_kept = min(len(states), MOST_STEPS)
-    kept = np.linspace(0, len(states) - 1, n_kept).astype(np.int64)
+    chosen = np.linspace(0, len(states) - 1, n_kept).astype(np.int64)
     return Trace(
-        states=[states[i] for i in kept],
-        places=np.asarray(places)[kept],
+        states=[states[i] for i in chosen],
+        places=np.asarray(places)[chosen],
         phase=phase,
         build=partial(_built, problem, build),
     )

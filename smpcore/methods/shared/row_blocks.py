@@ -62,19 +62,19 @@ class ScaledRows:
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         """Scaled rows, a new array."""
         at = rows if self.columns is None else (rows, self.columns)
-        found = np.asarray(self.source[at])
-        scaled = np.empty((len(found), self.shape[1]))
-        scaled[:, : found.shape[1]] = found
+        values = np.asarray(self.source[at])
+        scaled = np.empty((len(values), self.shape[1]))
+        scaled[:, : values.shape[1]] = values
         scale_rows(scaled, self.center, self.scale, self.constant)
         return scaled
 
     def narrowed(self, columns: np.ndarray) -> ScaledRows:
         """The same rows with some columns only, of which slices can be read."""
         n = len(self.center)
-        kept = columns[columns < n]
-        read = kept if self.columns is None else self.columns[kept]
-        parts = self.center[kept], self.scale[kept], self.constant[kept]
-        return ScaledRows(self.source, *parts, len(kept) < len(columns), read)
+        features = columns[columns < n]
+        read = features if self.columns is None else self.columns[features]
+        parts = self.center[features], self.scale[features], self.constant[features]
+        return ScaledRows(self.source, *parts, len(features) < len(columns), read)
 
 
 def row_blocks(
@@ -187,8 +187,8 @@ def solve_by_blocks(
     solve: Callable[..., tuple[Any, ...]],
 ) -> tuple[Any, ...]:
     """Call a compiled solver for every step, as rows are read in blocks."""
-    found: list[Any] = []
+    results: list[Any] = []
     while at[0]:
         losses = rows.loss_and_gradient(work[0], at[1], work[2])
-        *found, at = solve(losses, at)
-    return *found, at
+        *results, at = solve(losses, at)
+    return *results, at

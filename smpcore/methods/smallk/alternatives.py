@@ -137,16 +137,16 @@ def near_best(
     ceiling = (1.0 + limits.within) * best.objective[-1]
     root = np.full((len(best.W), search.problem.n_features), FREE)
     root[:first] = OUT
-    found, sure = [], True
+    refits, sure = [], True
     # Bound, number (it decides ties), support, start; of a leaf its refit.
     nodes = [(-np.inf, next(number), root, relaxed.W, None)]
-    while nodes and nodes[0][0] <= ceiling and len(found) < limits.most:
+    while nodes and nodes[0][0] <= ceiling and len(refits) < limits.most:
         if options.stopped or options.seconds > limits.seconds:
             break
-        options.progress[0] = len(found) / limits.most
+        options.progress[0] = len(refits) / limits.most
         bound, _, support, W, leaf = heapq.heappop(nodes)
         if leaf is not None:
-            found.append((support[first:] == IN, leaf))
+            refits.append((support[first:] == IN, leaf))
             continue
         is_leaf = not (support == FREE).any()
         tol = EXACT if is_leaf else ROUGH
@@ -158,24 +158,23 @@ def near_best(
         if is_leaf:
             ceiling = min(ceiling, (1.0 + limits.within) * objective)
             sure &= objective <= ceiling or solution.status != ITERATION_LIMIT
-            place = objective, next(number)
-            heapq.heappush(nodes, (*place, support, W, solution))
+            heapq.heappush(nodes, (objective, next(number), support, W, solution))
             continue
         cut = _cut(search, solution.W)
         for child in cut.children(support, k, ceiling):
             lower = max(bound, cut.bound(child, k))
             if lower <= ceiling:
                 heapq.heappush(nodes, (lower, next(number), child, solution.W, None))
-    return found, bool(sure and (not nodes or nodes[0][0] > ceiling)), ceiling
+    return refits, bool(sure and (not nodes or nodes[0][0] > ceiling)), ceiling
 
 
 def _cut(search: TaskSearch, W: np.ndarray) -> Cut:
     """The bound by the dual point that belongs to W."""
     problem, task = search.problem, search.task
-    own = task.assignment[:, None] == np.arange(len(W))
+    is_tied = task.assignment[:, None] == np.arange(len(W))
     tied = task.y_encoded, task.assignment, task.prototype_labels
     Q = tied_shares(problem.X @ W.T, *tied)
-    Z = ((Q - own) * problem.weights[:, None]).T @ problem.X
+    Z = ((Q - is_tied) * problem.weights[:, None]).T @ problem.X
     gains = Z**2 / (2.0 * problem.ridge(search.parameters.lam))
     entropy = problem.weights @ xlogy(Q, Q).sum(axis=1)
     constant = -entropy - gains[task.first :, problem.n_features :].sum()

@@ -179,12 +179,12 @@ class SMaLLClassifier(PrototypeClassifier):
 
     def alternatives(
         self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
+        problem: problems.SMaLLProblem,
         within: float = 0.05,
         limit: int = 1000,
         seconds: float = 600.0,
+        stop: np.ndarray | None = None,
+        progress: np.ndarray | None = None,
     ) -> Alternatives:
         """Every choice of features whose refit is nearly as good as the best.
 
@@ -195,54 +195,16 @@ class SMaLLClassifier(PrototypeClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
-            Training rows, as those of `fit`.
-        y : array-like of shape (n_samples,)
-            Class of each row.
-        sample_weight : array-like of shape (n_samples,), optional
-            As that of `fit`.
+        problem : SMaLLProblem
+            Training rows, made by `problem` of this estimator.
         within : float
             How much larger the objective may be than the best, as a part of it.
         limit : int
             Most choices that are listed.
         seconds : float
             When the search ends with what it has.
-
-        Returns
-        -------
-        Alternatives
-
-        Raises
-        ------
-        SmpcoreError
-            For other classes, losses or rows, and where k leaves no choice.
-        """
-        problem = self.problem(X, y, sample_weight)
-        return self.alternatives_of(problem, within, limit, seconds)
-
-    def alternatives_of(
-        self,
-        problem: problems.SMaLLProblem,
-        within: float,
-        limit: int,
-        seconds: float,
-        stop: np.ndarray | None = None,
-        progress: np.ndarray | None = None,
-    ) -> Alternatives:
-        """As `alternatives`, of a problem that is there, and in the background.
-
-        Parameters
-        ----------
-        problem : SMaLLProblem
-            Training rows, made by `problem` of this estimator.
-        within : float
-            As that of `alternatives`.
-        limit : int
-            As that of `alternatives`.
-        seconds : float
-            As that of `alternatives`.
         stop : ndarray, optional
-            As that of `solve`; what was found is returned.
+            As that of `solve`; the choices known by then are returned.
         progress : ndarray, optional
             As that of `solve`.
 
@@ -253,7 +215,7 @@ class SMaLLClassifier(PrototypeClassifier):
         Raises
         ------
         SmpcoreError
-            As `alternatives`.
+            For other classes, losses or rows, and where k leaves no choice.
         """
         Number(0.0, 10.0).check("within", within)
         Number(1, 10**5, integer=True).check("limit", limit)
@@ -279,17 +241,17 @@ class SMaLLClassifier(PrototypeClassifier):
         (best,) = round_all(problem, relaxed, parameters, random, options)
         search = TaskSearch(problem, task, parameters, options)
         limits = Limits(within, limit, seconds)
-        found, complete, ceiling = near_best(search, (*relaxed, best), limits)
-        chosen = [[np.flatnonzero(row).tolist() for row in rows] for rows, _ in found]
+        refits, complete, ceiling = near_best(search, (*relaxed, best), limits)
+        chosen = [[np.flatnonzero(row).tolist() for row in rows] for rows, _ in refits]
 
         def build(place: int) -> PrototypeModel:
-            fitted = fitted_as(problem, relaxed, [found[place][1]], options)
+            fitted = fitted_as(problem, relaxed, [refits[place][1]], options)
             return with_tie(problem, fitted).model
 
         return Alternatives(
             [tuple(tuple(features) for features in rows) for rows in chosen],
-            np.array([solution.objective[-1] for _, solution in found]),
-            np.array([solution.W[task.first :, :n] for _, solution in found]),
+            np.array([solution.objective[-1] for _, solution in refits]),
+            np.array([solution.W[task.first :, :n] for _, solution in refits]),
             complete,
             float(ceiling),
             build,
@@ -319,8 +281,8 @@ class SMaLLClassifier(PrototypeClassifier):
         parameters = self._parameters(problem)
         relaxed = relax_all(problem, parameters, options, state)
         status = max(solution.status for solution in relaxed)
-        ends = [(solution.gap[-1], solution.objective[-1]) for solution in relaxed]
-        gap, objective = np.sum(ends, axis=0)
+        last_checks = [(task.gap[-1], task.objective[-1]) for task in relaxed]
+        gap, objective = np.sum(last_checks, axis=0)
         self._report(status, lambda: self._unfinished(gap, objective, "relaxation"))
         rounded = []
         if 0 < parameters.k < problem.n_features:

@@ -36,13 +36,15 @@ def swap_changes(
     n, ridge = problem.n_features, problem.ridge(lam)
     places, changes = [np.empty((0, 2), dtype=np.int64)], [np.empty((0, n))]
     moving = range(task.first, len(W))
-    own = {j: np.r_[np.flatnonzero(W[j, :n]), np.arange(n, W.shape[1])] for j in moving}
+    always = np.arange(n, W.shape[1])
+    supports = {j: np.r_[np.flatnonzero(W[j, :n]), always] for j in moving}
     tied = problem.X, task.y_encoded, task.assignment, problem.weights
-    sums = dask_rows.over_rows(_sums, *tied, labels=task.prototype_labels, W=W, own=own)
-    ends = np.cumsum([2 + len(columns) for columns in own.values()])
-    for j, part in zip(own, np.split(sums, ends[:-1]), strict=True):
+    at = {"labels": task.prototype_labels, "W": W, "supports": supports}
+    sums = dask_rows.over_rows(_sums, *tied, **at)
+    until = np.cumsum([2 + len(columns) for columns in supports.values()])
+    for j, part in zip(supports, np.split(sums, until[:-1]), strict=True):
         gained, curvature, cross = part[0], part[1], part[2:]
-        columns = own[j]
+        columns = supports[j]
         used = columns[columns < n]
         cross[np.arange(len(columns)), columns] += ridge[columns]
         inverse = np.linalg.inv(cross[:, columns])
@@ -66,19 +68,19 @@ def _sums(
     *,
     labels: np.ndarray,
     W: np.ndarray,
-    own: dict[int, np.ndarray],
+    supports: dict[int, np.ndarray],
 ) -> np.ndarray:
     """What rows add to the derivatives of the loss in the weights of each prototype.
 
     For each one under the other: the gradient, the second derivatives in each column
-    twice, and those in a pair of an own column and any other.
+    twice, and those in a pair of a column of its support and any other.
     """
 
     def sums(part: slice, block: Any) -> np.ndarray:
         tied, masses = assignment[part], weights[part]
         share = tied_shares(block @ W.T, y_encoded[part], tied, labels)
         of_block = []
-        for j, columns in own.items():
+        for j, columns in supports.items():
             first = masses * (share[:, j] - (tied == j))
             second = masses * share[:, j] * (1.0 - share[:, j])
             if issparse(block):
@@ -318,10 +320,10 @@ def round_all(
 
 def shares(W: np.ndarray, k: int) -> np.ndarray:
     """How much of each feature the relaxation uses: 1 fully, 0 not at all."""
-    found, sizes = np.empty(W.shape), np.empty((2, W.shape[1]))
-    for row, share in zip(np.ascontiguousarray(W), found, strict=True):
+    used_shares, sizes = np.empty(W.shape), np.empty((2, W.shape[1]))
+    for row, share in zip(np.ascontiguousarray(W), used_shares, strict=True):
         squared_support_norm(row, k, share, sizes)
-    return found
+    return used_shares
 
 
 def largest_shares(share: np.ndarray, W: np.ndarray, k: int) -> np.ndarray:
@@ -339,11 +341,11 @@ def draw_support(share: np.ndarray, random: np.random.RandomState) -> np.ndarray
     shares; a comb with unit spacing hits no more than their sum, rounded up.
     """
     order = random.uniform(size=share.shape).argsort(axis=1)
-    ends = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)
+    share_ends = np.cumsum(np.take_along_axis(share, order, axis=1), axis=1)
     # A sum that is whole but for rounding must not hit one feature too few.
-    ends += 1e-12 - random.uniform(size=(len(share), 1))
+    share_ends += 1e-12 - random.uniform(size=(len(share), 1))
     chosen = np.empty(share.shape, dtype=bool)
-    hits = np.diff(np.floor(ends), axis=1, prepend=-1.0) > 0
+    hits = np.diff(np.floor(share_ends), axis=1, prepend=-1.0) > 0
     np.put_along_axis(chosen, order, hits, axis=1)
     return chosen
 

@@ -71,13 +71,13 @@ def pull(X, ties, form, point, D, M):
             M[j, r] = at if j >= form.first else 0.0
     np.dot(X, M.T, slope)
     for i in range(y_encoded.size):
-        own, stay = slope[i, assign[i]], 1.0
+        slope_y, stay = slope[i, assign[i]], 1.0
         for j in range(prototype_labels.size):
             stay -= A[i, j]
         log_stay = math.log(max(stay, SMALLEST))
         for j in range(prototype_labels.size):
             rival = prototype_labels[j] != y_encoded[i]
-            s = slope[i, j] - own - math.log(max(A[i, j], SMALLEST)) + log_stay
+            s = slope[i, j] - slope_y - math.log(max(A[i, j], SMALLEST)) + log_stay
             slope[i, j] = s if rival else 0.0
     return entropy
 

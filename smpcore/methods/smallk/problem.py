@@ -108,14 +108,14 @@ def one_sided(
     negative: int,
 ) -> Task:
     """The task of one class: its prototypes against one that is frozen at 0."""
-    own = np.flatnonzero(prototype_labels == positive)
+    of_class = np.flatnonzero(prototype_labels == positive)
     inside = y_encoded == positive
     return Task(
         y_encoded=inside.astype(np.int64),
-        assignment=np.where(inside, assignment - own[0] + 1, 0),
-        prototype_labels=np.r_[0, np.ones(len(own), dtype=np.int64)],
+        assignment=np.where(inside, assignment - of_class[0] + 1, 0),
+        prototype_labels=np.r_[0, np.ones(len(of_class), dtype=np.int64)],
         first=1,
-        labels=np.r_[negative, np.full(len(own), positive)],
+        labels=np.r_[negative, np.full(len(of_class), positive)],
     )
 
 
@@ -130,11 +130,11 @@ def recorded_states(
     problem: SMaLLProblem, solutions: list[Solution], options: SolverOptions
 ) -> tuple[np.ndarray, np.ndarray]:
     """Recorded steps of all tasks side by side, and the iterations they belong to."""
-    own = [recorded_places(options, s.n_iter, len(s.steps)) for s in solutions]
-    places = max(own, key=lambda places: places[-1])
+    of_tasks = [recorded_places(options, s.n_iter, len(s.steps)) for s in solutions]
+    places = max(of_tasks, key=lambda places: places[-1])
     parts = []
-    for solution, mine in zip(solutions, own, strict=True):
-        steps = solution.steps[np.searchsorted(mine, places, side="right") - 1]
+    for solution, of_task in zip(solutions, of_tasks, strict=True):
+        steps = solution.steps[np.searchsorted(of_task, places, side="right") - 1]
         if solution.columns is not None:
             wide = np.zeros((*steps.shape[:2], problem.X.shape[1]))
             wide[:, :, solution.columns] = steps

@@ -232,17 +232,17 @@ class SMPClassifier(PrototypeClassifier):
         solved, rounds = self._alternate(problem, state, options)
         last = rounds[-1][0]
         history = _joined_history(problem, rounds, options)
-        ends = history.gap[-1], history.objective[-1]
-        self._report(history.status, lambda: self._unfinished(*ends))
+        gap, objective = history.gap[-1], history.objective[-1]
+        self._report(history.status, lambda: self._unfinished(gap, objective))
         fitted = _fitted(problem, (last.W, solved.assignment), history)
-        self.merged_objective_ = float(history.objective[-1])
+        self.merged_objective_ = float(objective)
         if fitted.model.n_prototypes < len(last.W):
             merged = fitted.merged
             W = problems.merged_rows(last.W, merged, problem.n_features)
             at = problems.SMPState(W[merged], last.Y)
             none = SolverOptions(self.tol, max_iter=0)
-            found = problems.solve_problem(solved, self, none, at)
-            self.merged_objective_ = float(found.objective[0])
+            after = problems.solve_problem(solved, self, none, at)
+            self.merged_objective_ = float(after.objective[0])
         return replace(fitted, state=problems.SMPState(last.W, last.Y))
 
     def _alternate(
@@ -304,8 +304,8 @@ def _joined_history(
         gap.append(solution.gap)
         if options.record:
             states += [(W, assignment) for W in solution.steps]
-            kept = recorded_places(options, solution.n_iter, len(solution.steps))
-            places += (kept + entry).tolist()
+            recorded = recorded_places(options, solution.n_iter, len(solution.steps))
+            places += (recorded + entry).tolist()
         n_iter += solution.n_iter
         entry += len(solution.objective)
     build = partial(_fitted, problem)

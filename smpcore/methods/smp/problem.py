@@ -60,10 +60,10 @@ class SMPProblem(ClassificationProblem):
         """First and second prototype of each pair, class by class."""
         first, second = [], []
         for code in range(self.prototype_labels[-1] + 1):
-            own = np.flatnonzero(self.prototype_labels == code)
-            i, j = np.triu_indices(len(own), 1)
-            first.append(own[i])
-            second.append(own[j])
+            prototypes = np.flatnonzero(self.prototype_labels == code)
+            i, j = np.triu_indices(len(prototypes), 1)
+            first.append(prototypes[i])
+            second.append(prototypes[j])
         return np.concatenate(first), np.concatenate(second)
 
 
@@ -231,10 +231,10 @@ def merged_rows(W: np.ndarray, group: np.ndarray, n_features: int) -> np.ndarray
         return W.copy()
     near = MERGED * np.abs(W).max()
     for number in range(len(rows)):
-        own = W[group == number]
-        biases = own[:, n_features:].sum(axis=1)
+        members = W[group == number]
+        biases = members[:, n_features:].sum(axis=1)
         same = biases.max() - biases.min() <= near
-        rows[number] = own.mean(axis=0) if same else own[biases.argmax()]
+        rows[number] = members.mean(axis=0) if same else members[biases.argmax()]
     return rows
 
 
@@ -284,9 +284,9 @@ def lam_max(problem: SMPProblem, estimator: Any) -> float:
     largest = 0.0
     for code, size in enumerate(sizes):
         of_class = problem.prototype_labels == code
-        own, shrunk = gradient[of_class], size * problem.fusion[of_class][0]
-        for i in range(len(own) - 1):
-            difference = np.abs(own[i + 1 :] - own[i]).sum(axis=1).max() / shrunk
+        slopes, shrunk = gradient[of_class], size * problem.fusion[of_class][0]
+        for i in range(len(slopes) - 1):
+            difference = np.abs(slopes[i + 1 :] - slopes[i]).sum(axis=1).max() / shrunk
             largest = max(largest, float(difference))
     return largest
 
@@ -326,10 +326,10 @@ def mu_max(problem: SMPProblem, estimator: Any) -> float:
 
     mu = gradient_at(0.0)
     for _ in range(20):
-        found = gradient_at(mu)
-        if found <= mu <= (1.0 + 1e-6) * found:
+        gradient = gradient_at(mu)
+        if gradient <= mu <= (1.0 + 1e-6) * gradient:
             break
-        mu = max(found, 0.5 * (mu + found)) * (1.0 + 1e-7)
+        mu = max(gradient, 0.5 * (mu + gradient)) * (1.0 + 1e-7)
     return mu
 
 

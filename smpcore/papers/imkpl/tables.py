@@ -80,8 +80,9 @@ class OnAveragedKernel:
         each, columns = np.ones(len(X)), np.empty((0, len(X)), dtype=np.int64)
         base = base_kernels(self.kernels, X, each, columns, self.n_channels, 0)
         _, active, self.K_ = screen(base)
-        of = self.kernels, base, active / active.sum(), X, columns
-        self.similarity_, self.X_ = model_kernel(*of)
+        self.similarity_, self.X_ = model_kernel(
+            self.kernels, base, active / active.sum(), X, columns
+        )
         return self
 
     def values(self, X: np.ndarray) -> np.ndarray:

@@ -75,7 +75,7 @@ def test_alternatives_are_those_that_enumeration_finds(seed):
     problem = small.problem(X, y)
     every = SparseCase(problem, small._parameters(problem)).enumerated()
     best, within = min(every.values()), (0.05, 0.1, 0.2)[seed % 3]
-    found = small.alternatives(X, y, within=within, limit=10**5)
+    found = small.alternatives(small.problem(X, y), within=within, limit=10**5)
     assert found.complete
     assert found.ceiling == pytest.approx((1 + within) * best, rel=1e-6)
     sure, maybe = (
@@ -94,20 +94,20 @@ def test_alternatives_are_those_that_enumeration_finds(seed):
 
 def test_alternatives_that_are_cut_off_are_the_best_ones():
     X, y, small = random_table(4)
-    every = small.alternatives(X, y)
-    some = small.alternatives(X, y, limit=7)
+    every = small.alternatives(small.problem(X, y))
+    some = small.alternatives(small.problem(X, y), limit=7)
     assert len(every.supports) > 7
     assert (every.complete, some.complete) == (True, False)
     assert some.supports == every.supports[:7]
     stop = np.ones(1, dtype=np.int64)
-    stopped = small.alternatives_of(small.problem(X, y), 0.05, 9, 9.0, stop)
-    late = small.alternatives(X, y, seconds=0.0)
+    stopped = small.alternatives(small.problem(X, y), 0.05, 9, 9.0, stop)
+    late = small.alternatives(small.problem(X, y), seconds=0.0)
     assert not (stopped.supports or stopped.complete or late.supports or late.complete)
 
 
 def test_an_alternative_is_the_model_of_its_supports():
     X, y, small = random_table(3)
-    found = small.alternatives(X, y, within=0.3)
+    found = small.alternatives(small.problem(X, y), within=0.3)
     names = [f"column {i}" for i in range(X.shape[1])]
     frame = pd.DataFrame(X, columns=names)
     for place in (0, len(found.supports) - 1):
@@ -147,7 +147,8 @@ def test_supports_that_do_not_fit_are_left_out(supports):
 )
 def test_alternatives_refuse_what_they_are_not_for(params, data, match):
     with pytest.raises(SmpcoreError, match=match):
-        SMaLLClassifier(**params).alternatives(*data)
+        small = SMaLLClassifier(**params)
+        small.alternatives(small.problem(*data))
 
 
 def test_no_swap_of_a_feature_lowers_the_objective():
