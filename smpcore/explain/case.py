@@ -398,9 +398,11 @@ class CaseExplainer:
                 name, value = spec.name, self.value(row, spec, x)
             parts.append((name, value, float(split.parts[i])))
         smaller = split.parts[order[_MOST_PARTS:]]
-        more = f" {smaller.size} smaller contributions add "
-        more += f"{plain_number(smaller.sum())} together."
-        return parts, f"{self.sum_in_words(split)}{more * bool(smaller.size)}"
+        rule = self.sum_in_words(split)
+        if smaller.size:
+            rule += f" {smaller.size} smaller contributions add "
+            rule += f"{plain_number(smaller.sum())} together."
+        return parts, rule
 
     def sum_in_words(self, split: Contributions) -> str:
         """How an answer was split, and what the parts add up to."""
