@@ -137,7 +137,7 @@ def _comparison(model: PrototypeModel) -> list[str]:
     for number, name in enumerate(names):
         those = np.flatnonzero(side == number) + 1
         numbers = ", ".join(map(str, those)) or "none"
-        lines.append(f"{name}: prototype{'' if len(those) == 1 else 's'} {numbers}.")
+        lines.append(f"{name}: prototype{'s' if len(those) > 1 else ''} {numbers}.")
     return lines
 
 
