@@ -49,7 +49,8 @@ REQUIRED |= {
 #: Only who has a cluster installs it.
 REQUIRED |= {"dask", "distributed"}
 ALLOWED = {
-    "smpcore/solvers": {"numba", "numpy", "math", "collections"},
+    "smpcore/solvers": {"numba", "numpy", "math", "collections", "typing"},
+    "smpcore/solvers/similarities": {"numpy", "scipy"},
     "smpcore/figures": {"plotly", "numpy", "pandas", "scipy", "openTSNE"},
     "smpcore/codegen": {"numpy", "pandas"},
     "smpcore/codegen/targets/onnx": {"numpy", "onnx"},
@@ -72,6 +73,7 @@ ALLOWED = {
 #: Besides the standard library, what a folder may take from the house.
 HOUSE = {
     "smpcore/solvers": ("smpcore.solvers",),
+    "smpcore/solvers/similarities": ("smpcore.solvers",),
     "smpcore/figures": (
         "smpcore.model",
         "smpcore.datasets",
@@ -85,6 +87,7 @@ HOUSE = {
         "smpcore.datasets.columns",
         "smpcore.datasets.series_features",
         "smpcore.errors",
+        "smpcore.similarity",
         "smpcore.codegen",
     ),
     "smpcore/codegen/targets/onnx": ("smpcore.errors", "smpcore.codegen"),

@@ -25,6 +25,7 @@ from smpcore.codegen.names import shorten
 from smpcore.codegen.run import added, finished
 from smpcore.errors import ExportError
 from smpcore.model import UNREPRESENTED, PrototypeModel
+from smpcore.similarity import Export
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -112,7 +113,7 @@ class _Stored(NamedTuple):
     rows: Rows
 
 
-def _is_moved(kind: program.Similarity) -> bool:
+def _is_moved(kind: Export) -> bool:
     """Lengths and unions need what never varies, and the model's centre."""
     return bool(kind.normalise) or kind.step == "overlap"
 
@@ -122,7 +123,7 @@ def _stored(model: PrototypeModel, features: FeatureMap) -> _Stored:
     kind = program.SIMILARITIES[model.similarity.kind]
     fixed = np.flatnonzero(seen_by_similarity(model) & features.fixed)
     with np.errstate(over="ignore", invalid="ignore"):
-        folded = kind.fold(model, features.offset)
+        folded = program.fold(model, features.offset)
         values = (folded.factor * features.value)[fixed]
         alike = _total(kind.step, values, folded.anchors[:, fixed])
     kept, mixing = distinct_anchors(model.anchors, model.mixing)

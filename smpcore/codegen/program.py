@@ -38,7 +38,7 @@ within `tie` of the largest; `fallback` where no score is a number.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
@@ -47,6 +47,8 @@ import numpy as np
 from smpcore.codegen.arithmetic import FixedPointExp2
 from smpcore.codegen.inputs import CompiledInput
 from smpcore.model import PrototypeModel
+from smpcore.similarity import SIMILARITIES as KINDS
+from smpcore.similarity import Export
 
 
 class Folded(NamedTuple):
@@ -59,39 +61,13 @@ class Folded(NamedTuple):
     anchors: np.ndarray  # (n_anchors, n_features)
 
 
-class Similarity(NamedTuple):
-    """How a total over features becomes a similarity."""
-
-    #: What feature t and anchor entry a add to the total. "square": (t - a)^2;
-    #: "absolute": ``|t - a|``; "product": a t; "exp2": share 2^-((t - a)^2); "overlap":
-    #: min(t, a), and max(t, a) to a second total.
-    step: str
-    #: "exp2": 2^-total, of no total below 0; "power": total^degree; "none": the total
-    #: itself; "ratio": the first total over the second.
-    finish: str
-    #: Model and offset of each feature to the constants.
-    fold: Callable[[PrototypeModel, np.ndarray], Folded]
-    #: The formula, in a program's words.
-    words: str
-    #: What the features are divided by, and made less of, before: "", "length", or
-    #: "mean and length".
-    normalise: str = ""
-    #: Of a distance in integers, the power of a difference that adds up; 0: it has no
-    #: integer form.
-    power: int = 0
-
-    @property
-    def is_exponential(self) -> bool:
-        """Whether 2^-u is needed."""
-        return "exp2" in (self.step, self.finish)
-
-
 def _distances(model: PrototypeModel, offset: np.ndarray) -> Folded:
     """``2^-(total of distances)``: what each feature is multiplied by on both sides."""
     similarity, log2_e = model.similarity, np.log2(np.e)
-    if similarity.kind == "features":  # sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)
+    step = SIMILARITIES[similarity.kind].step
+    if step == "exp2":  # sum_f weights_f exp(-(x_f - z_f)^2 / widths_f)
         factor = np.sqrt(log2_e / np.array(similarity.widths)) / model.scale
-    elif similarity.kind == "rbf":  # exp(-gamma |x - z|^2)
+    elif step == "square":  # exp(-gamma |x - z|^2)
         factor = np.sqrt(similarity.gamma * log2_e) / model.scale
     else:  # exp(-gamma |x - z|_1)
         factor = similarity.gamma * log2_e / model.scale
@@ -121,41 +97,20 @@ def _overlap(model: PrototypeModel, offset: np.ndarray) -> Folded:
     return Folded(1 / model.scale, np.zeros(len(model.anchors)), model.anchors)
 
 
-#: The similarities that programs have; their parameters are folded into the arrays.
+#: How programs add up the similarities that they have.
 SIMILARITIES = {
-    "rbf": Similarity(
-        "square", "exp2", _distances, "s = 2^-(sum of (t - anchor)^2)", power=2
-    ),
-    "poly": Similarity(
-        "product", "power", _poly, "s = (constant + sum of anchor * t)^degree"
-    ),
-    "laplacian": Similarity(
-        "absolute", "exp2", _distances, "s = 2^-(sum of |t - anchor|)", power=1
-    ),
-    "cosine": Similarity(
-        "product",
-        "none",
-        _unit,
-        "t of length 1, s = sum of anchor * t",
-        normalise="length",
-    ),
-    "ncc": Similarity(
-        "product",
-        "none",
-        _unit,
-        "t less its mean, of length 1, s = sum of anchor * t",
-        normalise="mean and length",
-    ),
-    "features": Similarity(
-        "exp2", "none", _distances, "s = constant + sum of share * 2^-(t - anchor)^2"
-    ),
-    "intersection": Similarity(
-        "overlap",
-        "ratio",
-        _overlap,
-        "s = sum of min(t, anchor) / sum of max(t, anchor)",
-    ),
+    name: kind.export for name, kind in KINDS.items() if kind.export is not None
 }
+
+
+def fold(model: PrototypeModel, offset: np.ndarray) -> Folded:
+    """Constants of a model's similarity, given the offset of each feature."""
+    export = SIMILARITIES[model.similarity.kind]
+    if export.step == "overlap":
+        return _overlap(model, offset)
+    if export.step != "product":
+        return _distances(model, offset)
+    return _unit(model, offset) if export.normalise else _poly(model, offset)
 
 
 #: Score of a class without any: the lowest float32.
@@ -322,7 +277,7 @@ class Features(Operation):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Similarities(Operation):
-    """Similarity of the features to each anchor, float32; see `Similarity`.
+    """Similarity of the features to each anchor, float32; see `Export`.
 
     Totals begin with `constant` and go through the features in their order. 2^-u is
     `arithmetic.exp2_minus`, a ratio ``(part r) r`` with r = inverse_root(whole), and a
@@ -350,7 +305,7 @@ class Similarities(Operation):
     degree: int = 1
 
     @property
-    def kind(self) -> Similarity:
+    def kind(self) -> Export:
         """How the totals become similarities."""
         return SIMILARITIES[self.similarity]
 

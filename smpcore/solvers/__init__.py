@@ -35,7 +35,7 @@ UNUSED_DAYS = 60
 def kernel_files():
     """Every file of kernels, or of what they call: ours, and those of each method."""
     top = pathlib.Path(__file__).parents[1]
-    patterns = "solvers/*.py", "methods/*/kernel.py", "methods/*/kernel_*.py"
+    patterns = "solvers/**/*.py", "methods/*/kernel.py", "methods/*/kernel_*.py"
     return sorted(path for pattern in patterns for path in top.glob(pattern))
 
 
@@ -197,3 +197,12 @@ def kernel(function):
     if FOLDER and not numba.config.DISABLE_JIT:
         compiled._cache = _Cache(function)
     return compiled
+
+
+def inlined(function):
+    """Compile a function into the kernels that call it, and not by itself.
+
+    A kernel is compiled once more with each one that calls it, so this is quicker for
+    what one kernel calls, and for a formula.
+    """
+    return numba.njit(nogil=True, error_model="numpy", inline="always")(function)

@@ -15,21 +15,27 @@ Y'        Y           (c, n)      targets in standard units, a row for each outp
 u         u           (n,)        weight of each example, sum 1
 lambda    lam         number      ridge on the coefficients
           epsilon     number      errors that are free; below 0: squared errors
+          loss        Loss        Y, u, lambda and epsilon
 B'        B           (c, m)      coefficients (the paper's beta)
 b         b           (c,)        intercepts
 R'        R           (c, n)      residuals, then u l'(r)
 W'        W           (m, n)      u l'(r) B'; before that v (S - mean)
 A         A           (m, m)      (S - mean)' V (S - mean) + lam I, then its factor
+          fit         Fit         B, b, R, W and A, which are written
 l'', V    curved      (n,)        u l''(r): u, or of epsilon-insensitive rows near the
                                   kink u / WIDTH and of others 0
 ========  ==========  ==========  ====================================================
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
-from . import kernel
+from . import inlined, kernel
+
+Loss = namedtuple("Loss", "Y u lam epsilon")
+Fit = namedtuple("Fit", "B b R W A")
 
 #: A pivot is at least this share of the mean diagonal: for lam = 0.
 LEAST_PIVOT = 1e-14
@@ -63,9 +69,11 @@ def solve_spd(A, B):
             B[e, j] = total / A[j, j]
 
 
-@kernel
-def fit_squares(S, Y, u, lam, B, b, R, W, A):
+@inlined
+def fit_squares(S, loss, fit):
     """Write the best B and b for squared errors, 2 u R and W; return F."""
+    Y, u, lam, _ = loss
+    B, b, R, W, A = fit
     m, n = S.shape
     for j in range(m):
         mean = 0.0
@@ -112,19 +120,21 @@ def error_beyond(r, epsilon):
 
 
 @kernel
-def total_loss(R, D, t, u, lam, epsilon, B, step):
+def total_loss(loss, fit, t, step, D):
     """The objective at B + t step, where the residuals are R + t D."""
-    F = 0.0
+    u, B, R, F = loss.u, fit.B, fit.R, 0.0
     for i in range(u.size):
-        F += u[i] * error_beyond(R[0, i] + t * D[0, i], epsilon)
+        F += u[i] * error_beyond(R[0, i] + t * D[0, i], loss.epsilon)
     for j in range(B.shape[1]):
-        F += lam * (B[0, j] + t * step[0, j]) ** 2
+        F += loss.lam * (B[0, j] + t * step[0, j]) ** 2
     return F
 
 
-@kernel
-def newton_step(S, u, lam, epsilon, B, R, W, A, curved, step, side):
+@inlined
+def newton_step(S, loss, fit, curved, step, side):
     """Write Newton's step of B into `step`; return that of b and how far F may fall."""
+    _, u, lam, epsilon = loss
+    B, _, R, W, A = fit
     m, n = S.shape
     slope, curvature = 0.0, 0.0
     for i in range(n):
@@ -157,30 +167,32 @@ def newton_step(S, u, lam, epsilon, B, R, W, A, curved, step, side):
     return -down / curvature, fall
 
 
-@kernel
-def fit_insensitive(S, Y, u, lam, epsilon, B, b, R, W, A):
+@inlined
+def fit_insensitive(S, loss, fit):
     """Improve B and b of one output to the best; write u l' and W; return F."""
+    Y, u, _, epsilon = loss
+    B, b, R, W, _ = fit
     m, n = S.shape
     curved, step, side = np.empty(n), np.zeros((1, m)), np.empty((2, m))
     D = np.zeros((1, n))
     np.dot(B, S, R)
     for i in range(n):
         R[0, i] += b[0] - Y[0, i]
-    F = total_loss(R, D, 0.0, u, lam, epsilon, B, step)
+    F = total_loss(loss, fit, 0.0, step, D)
     for _ in range(MOST_STEPS):
-        db, fall = newton_step(S, u, lam, epsilon, B, R, W, A, curved, step, side)
+        db, fall = newton_step(S, loss, fit, curved, step, side)
         if not fall > 1e-18 * F:
             break
         np.dot(step, S, D)
         for i in range(n):
             D[0, i] += db
         t = 1.0
-        F_new = total_loss(R, D, t, u, lam, epsilon, B, step)
+        F_new = total_loss(loss, fit, t, step, D)
         for _ in range(MOST_HALVES):
             if F_new <= F - 1e-4 * t * fall:
                 break
             t *= 0.5
-            F_new = total_loss(R, D, t, u, lam, epsilon, B, step)
+            F_new = total_loss(loss, fit, t, step, D)
         if not F_new < F:
             break
         F = F_new
@@ -197,12 +209,12 @@ def fit_insensitive(S, Y, u, lam, epsilon, B, b, R, W, A):
 
 
 @kernel
-def fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A):
+def fit_coefficients(S, loss, fit):
     """Write the best B and b for these similarities, u l' and W; return F.
 
     With `epsilon` of 0 or more there is one output, and the B and b that are there are
     where the search starts.
     """
-    if epsilon >= 0.0:
-        return fit_insensitive(S, Y, u, lam, epsilon, B, b, R, W, A)
-    return fit_squares(S, Y, u, lam, B, b, R, W, A)
+    if loss.epsilon >= 0.0:
+        return fit_insensitive(S, loss, fit)
+    return fit_squares(S, loss, fit)

@@ -1,53 +1,84 @@
 """Similarities of examples to prototypes: values and vector-Jacobian product.
 
-The first five are functions of products x . z, the last two of distances |x - z|_1:
-two passes over the data at most, whichever it is.
-
-============  =============================================  =========  ==============
-kind          s(x, z)                                        sx of a    sz of a
-                                                             row        prototype
-============  =============================================  =========  ==============
-RBF           exp(-gamma |x - z|^2)                          |x|^2      |z|^2
-LINEAR        x . z                                          -          -
-POLY          (gamma x . z + coef0)^degree                   -          -
-COSINE        x . z / |z|                                    -          |z|
-NCC           the same, with z less its mean                 -          |z - mean z|
-LAPLACIAN     exp(-gamma |x - z|_1)                          -          -
-INTERSECTION  sum min(x, z) / sum max(x, z)                  sum x      sum z
-============  =============================================  =========  ==============
-
-Of COSINE the rows come with length 1, of NCC also with mean 0 (or all zeros).
-
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
 ========  ==========  ==========  ====================================================
+          form        Form        which similarity, see `similarity_kind`, and its
+                                  parameters
 X         X           (n, d)      rows = examples
-          sx          (n,)        see above
+a         sx          (n,)        their measures
 Z         Z           (m, d)      rows = prototypes
-          sz          (m,)        see above, written by `write_values`
+b         sz          (m,)        their measures, written by `write_values`
 S'        S           (m, n)      similarities, a row for each prototype
           D           (m, n)      slope of s along the product or distance
-          bits        (m * n,)    S seen as integers, flat
 W'        W           (m, n)      weight of each ds(x_i, z_j) / dz_j
 G         G           (m, d)      sum_i W_ij ds(x_i, z_j) / dz_j
 ========  ==========  ==========  ====================================================
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
-from . import kernel
+from . import inlined, kernel
 from .losses import exponentials
+from .similarities import SIMILARITIES, SMOOTH
+from .similarity_kind import (
+    DEVIATION,
+    DISTANCE,
+    LENGTH,
+    NOTHING,
+    PRODUCT,
+    SHORTEST,
+    SQUARE,
+    TOTAL,
+)
 
-RBF, LINEAR, POLY, COSINE, NCC, LAPLACIAN, INTERSECTION = 0, 1, 2, 3, 4, 5, 6
-
-#: Shortest prototype that has a direction, and smallest sum of a histogram.
-SHORTEST = 1e-12
+Form = namedtuple("Form", "code over exponential measure at_equal gamma degree coef0")
 
 
-@kernel
-def measure_prototypes(kind, Z, sz):
+def form_of(name, gamma, degree, coef0):
+    """A similarity as kernels take it; its code is its place among the smooth ones."""
+    kind = SIMILARITIES[name]
+    traits = kind.over, kind.exponential, kind.measure, kind.at_equal
+    return Form(SMOOTH.index(name), *traits, float(gamma), int(degree), float(coef0))
+
+
+def _dispatched(function, heading, loop):
+    """Function with a loop for each similarity that has this one.
+
+    numba can neither choose a function at run time nor keep code that was given one:
+    so the choice is written out, and what is chosen is compiled into it.
+    """
+    lines, names = [heading], {"__name__": __name__}
+    for code, name in enumerate(SMOOTH):
+        called = getattr(SIMILARITIES[name], function)
+        if called is not None:
+            names[f"{name}_{function}"] = called
+            lines += [f"    if form.code == {code}:", loop.format(name)]
+    exec(compile("\n".join(lines), __file__, "exec"), names)
+    return inlined(names[f"{function}s"])
+
+
+#: Products or distances in s become values, and `slope` those along them.
+values = _dispatched(
+    "value",
+    "def values(form, a, b, s, slope):",
+    "        for i in range(a.size):\n"
+    "            s[i], slope[i] = {}_value(form, s[i], a[i], b)",
+)
+
+#: What each row pulls, of its weighed slope and its similarity.
+pulls = _dispatched(
+    "pull",
+    "def pulls(form, w, s, pulled):",
+    "        for i in range(w.size):\n            pulled[i] = {}_pull(w[i], s[i])",
+)
+
+
+@inlined
+def measure_prototypes(form, Z, sz):
     """Write what `write_values` needs to know of each prototype."""
     d = Z.shape[1]
     for j in range(Z.shape[0]):
@@ -55,22 +86,19 @@ def measure_prototypes(kind, Z, sz):
         for r in range(d):
             total += Z[j, r]
             square += Z[j, r] * Z[j, r]
-        if kind == NCC:
+        if form.measure == DEVIATION:
             square = 0.0
             for r in range(d):
                 square += (Z[j, r] - total / d) ** 2
-        if kind == RBF:
-            sz[j] = square
-        elif kind == INTERSECTION:
-            sz[j] = total
-        else:
+        sz[j] = total if form.measure == TOTAL else square
+        if form.measure == LENGTH or form.measure == DEVIATION:
             sz[j] = max(math.sqrt(square), SHORTEST)
 
 
-@kernel
-def write_products(kind, X, Z, S):
+@inlined
+def write_products(form, X, Z, S):
     """Write products of rows and prototypes, or their distances |x - z|_1."""
-    if kind < LAPLACIAN:
+    if form.over == PRODUCT:
         np.dot(Z, X.T, S)
         return
     for j in range(Z.shape[0]):
@@ -82,78 +110,53 @@ def write_products(kind, X, Z, S):
 
 
 @kernel
-def write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits):
+def write_values(form, X, sx, Z, sz, S, D):
     """Write the similarities S, their slopes D, and sz."""
-    measure_prototypes(kind, Z, sz)
-    write_products(kind, X, Z, S)
+    measure_prototypes(form, Z, sz)
+    write_products(form, X, Z, S)
     m, n = S.shape
-    if kind == RBF or kind == LAPLACIAN:
-        for j in range(m):
-            for i in range(n):
-                apart = S[j, i]
-                if kind == RBF:
-                    apart = max(sx[i] + sz[j] - 2.0 * S[j, i], 0.0)
-                D[j, i] = -gamma * apart
-        exponentials(D.reshape(m * n), S.reshape(m * n), bits)
+    logs = np.empty(n)
     for j in range(m):
-        for i in range(n):
-            if kind == RBF:
-                D[j, i] = 2.0 * gamma * S[j, i]
-            elif kind == LAPLACIAN:
-                D[j, i] = gamma * S[j, i]
-            elif kind == LINEAR:
-                D[j, i] = 1.0
-            elif kind == POLY:
-                base = gamma * S[j, i] + coef0
-                power = 1.0
-                for _ in range(degree - 1):
-                    power *= base
-                D[j, i] = degree * gamma * power
-                S[j, i] = power * base
-            elif kind == INTERSECTION:
-                largest = max(0.5 * (sx[i] + sz[j] + S[j, i]), SHORTEST)
-                S[j, i] = 0.5 * (sx[i] + sz[j] - S[j, i]) / largest
-                D[j, i] = 1.0 / largest
-            else:
-                D[j, i] = 1.0 / sz[j]
-                S[j, i] /= sz[j]
+        values(form, sx, sz[j], S[j], D[j])
+        if form.exponential:
+            for i in range(n):
+                logs[i] = S[j, i]
+            exponentials(logs, S[j], S[j].view(np.int64))
+            for i in range(n):
+                D[j, i] *= S[j, i]
 
 
 @kernel
-def pull_back(kind, X, Z, sz, S, D, W, G):
-    """Write the vector-Jacobian product G; W becomes W * D.
-
-    Where a feature is equal, |x - z| has no slope: 0 is taken for the Laplacian, the
-    slope from above for the intersection, whose prototypes may start at 0.
-    """
+def pull_back(form, X, Z, sz, S, D, W, G):
+    """Write the vector-Jacobian product G; W becomes W * D."""
     m, n = S.shape
+    d = G.shape[1]
+    pulled = np.empty(n)
     for j in range(m):
         for i in range(n):
             W[j, i] *= D[j, i]
-    if kind >= LAPLACIAN:
-        for j in range(m):
-            for r in range(G.shape[1]):
+    if form.over == PRODUCT:
+        np.dot(W, X, G)
+    for j in range(m):
+        pulls(form, W[j], S[j], pulled)
+        if form.over == DISTANCE:
+            for r in range(d):
                 G[j, r] = 0.0
             for i in range(n):
-                below, above, equal = W[j, i], -W[j, i], 0.0
-                if kind == INTERSECTION:
-                    above = -W[j, i] * S[j, i]
-                    equal = above
-                for r in range(G.shape[1]):
+                below, above = W[j, i], -pulled[i]
+                equal = form.at_equal * above
+                for r in range(d):
                     apart = X[i, r] - Z[j, r]
                     slope = below if apart > 0.0 else equal
                     G[j, r] += above if apart < 0.0 else slope
-        return
-    np.dot(W, X, G)
-    if kind == RBF or kind >= COSINE:
-        for j in range(m):
+        elif form.measure != NOTHING:
             back, middle = 0.0, 0.0
             for i in range(n):
-                back += W[j, i] if kind == RBF else W[j, i] * S[j, i]
-            if kind >= COSINE:
+                back += pulled[i]
+            if form.measure != SQUARE:
                 back /= sz[j]
-            if kind == NCC:
-                for r in range(G.shape[1]):
-                    middle += Z[j, r] / G.shape[1]
-            for r in range(G.shape[1]):
+            if form.measure == DEVIATION:
+                for r in range(d):
+                    middle += Z[j, r] / d
+            for r in range(d):
                 G[j, r] -= back * (Z[j, r] - middle)

@@ -103,7 +103,7 @@ class BlockObjective(Objective):
             residuals = refit.B.T @ S + refit.intercept[:, None] - self.rows.Y[:, part]
             W = refit.B @ (2.0 * self.rows.weights[part] * residuals)
             G = np.empty(Z.shape)
-            forms.pull_back(self.kernel[0], X, Z, sz, S, D, W, G)
+            forms.pull_back(self.form, X, Z, sz, S, D, W, G)
             return G
 
         return sum(self._blocks(pulled_back, Z))
@@ -128,22 +128,20 @@ class BlockObjective(Objective):
         pairs: Pairs | None = None,
     ) -> Solution:
         """Move prototypes as `solve_supersparse` does."""
-        Z, limits = _copy(Z), (box.low, box.high, float(box.radius))
-        solvers.clip(Z, *limits)
+        Z, limits = _copy(Z), options.for_kernel(Z)[0]
+        solvers.clip(Z, box)
         refit = self.refitted(Z)
         trace, pairs = StepLog(refit.F, Z, options), pairs or Pairs(Z.shape)
         before, recent = None, 0
         for k in range(int(options.max_iter) + 1):
-            F, progress = refit.F, options.progress
-            status = solvers.note_step(
-                k, F, recent, options.stop, progress, int(options.max_iter)
-            )
+            F = refit.F
+            status = solvers.note_step(k, F, recent, limits)
             if status != solvers.ITERATION_LIMIT or k == options.max_iter:
                 break
             G = self.gradient(Z, refit)  # a pass that the last step can do without
             if before is not None:
                 pairs.add(Z - before[0], G - before[1])
-            found = self._step(Z, F, G, pairs, limits)
+            found = self._step(Z, F, G, pairs, box)
             if found is None:
                 status = solvers.CONVERGED
                 break
@@ -155,16 +153,16 @@ class BlockObjective(Objective):
         return replace(solution, pairs=pairs)
 
     def _step(
-        self, Z: np.ndarray, F: float, G: np.ndarray, pairs: Pairs, limits: tuple
+        self, Z: np.ndarray, F: float, G: np.ndarray, pairs: Pairs, box: Box
     ) -> tuple[np.ndarray, Refit] | None:
         """The next prototypes, or None where no step lowers the objective."""
         while True:
-            steps, is_newton = pairs.direction(Z, G, limits)
+            steps, is_newton = pairs.direction(Z, G, box)
             square = solvers.inner(steps, steps)
             if square == 0.0:
                 return None
-            t = 1.0 if is_newton else 0.1 * math.sqrt(len(Z) / square) * self._first
-            found = self._shortened(Z, F, G, t, steps, limits)
+            t = 1.0 if is_newton else 0.1 * math.sqrt(len(Z) / square) * self.reach
+            found = self._shortened(Z, F, G, t, steps, box)
             if found is not None or not pairs.count:
                 return found
             pairs.count = 0  # the memory is stale: once more along the gradient
@@ -176,12 +174,12 @@ class BlockObjective(Objective):
         G: np.ndarray,
         t: float,
         steps: np.ndarray,
-        limits: tuple,
+        box: Box,
     ) -> tuple[np.ndarray, Refit] | None:
         """A step so short that the objective falls enough."""
         for _ in range(MOST_TRIALS):
             Z_new = Z - t * steps
-            solvers.clip(Z_new, *limits)
+            solvers.clip(Z_new, box)
             slope = solvers.inner(G, Z_new - Z)
             refit = self.refitted(Z_new)
             if refit.F <= F + 1e-4 * min(slope, 0.0):
@@ -191,13 +189,6 @@ class BlockObjective(Objective):
             t *= min(max(shorter, 0.1), 0.5) if math.isfinite(shorter) else 0.1
         return None
 
-    @property
-    def _first(self) -> float:
-        """Unit of the first step's length."""
-        if self.similarity.kind == "rbf":
-            return 1.0 / math.sqrt(self.similarity.gamma)
-        return self.rows.spread
-
     def _blocks(self, work: Callable[..., Any], Z: np.ndarray) -> Iterator[Any]:
         """Work on places, rows, prototypes' sizes, similarities, slopes of a block."""
         Z = _copy(Z)
@@ -205,8 +196,7 @@ class BlockObjective(Objective):
         def of_block(part: slice, X: np.ndarray) -> Any:
             sizes, sz = np.einsum("ij,ij->i", X, X), np.empty(len(Z))
             S, D = np.empty((2, len(Z), len(X)))
-            bits = S.reshape(-1).view(np.int64)
-            forms.write_values(*self.kernel, X, sizes, Z, sz, S, D, bits)
+            forms.write_values(self.form, X, sizes, Z, sz, S, D)
             return work(part, X, sz, S, D)
 
         return map_blocks(of_block, self.rows.cases)
@@ -217,28 +207,27 @@ class Pairs:
 
     def __init__(self, shape: tuple[int, int]) -> None:
         self.count = 0
-        self.moves, self.changes = np.empty((2, MEMORY, *shape))
-        self.share, self.rho = np.empty((2, MEMORY))
+        pairs, numbers = np.empty((2, MEMORY, *shape)), np.empty((2, MEMORY))
+        self.memory = solvers.Memory(*pairs, *numbers)
 
     def add(self, move: np.ndarray, change: np.ndarray) -> None:
         """Remember a step; without curvature it says nothing on a minimum."""
         if solvers.inner(move, change) > 1e-300:
-            self.moves[self.count % MEMORY] = move
-            self.changes[self.count % MEMORY] = change
+            self.memory.V[self.count % MEMORY] = move
+            self.memory.Q[self.count % MEMORY] = change
             self.count += 1
 
     def direction(
-        self, Z: np.ndarray, G: np.ndarray, limits: tuple
+        self, Z: np.ndarray, G: np.ndarray, box: Box
     ) -> tuple[np.ndarray, bool]:
         """Minus the direction to go in, and whether the pairs made it."""
         steepest, free = G.copy(), np.empty(G.shape)
-        solvers.keep_inside(Z, *limits, steepest, free)
+        solvers.keep_inside(Z, box, steepest, free)
         if not self.count:
             return steepest, False
         steps, held = np.empty(G.shape), np.empty(G.shape)
-        memory = self.moves, self.changes, self.count, self.share, self.rho
-        solvers.quasi_newton(steepest, free, *memory, steps)
-        solvers.keep_inside(Z, *limits, steps, held)
+        solvers.quasi_newton(steepest, free, self.memory, self.count, steps)
+        solvers.keep_inside(Z, box, steps, held)
         squares = solvers.inner(steepest, steepest) * solvers.inner(steps, steps)
         if solvers.inner(steepest, steps) > 1e-12 * math.sqrt(squares):
             return steps, True

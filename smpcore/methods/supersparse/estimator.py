@@ -70,13 +70,15 @@ class SuperSparseEstimator(PrototypeEstimator):
     @property
     def takes_sparse(self) -> bool:
         """Whether X may be sparse; a fit makes its rows dense, as prototypes are."""
-        return self._kind in ("rbf", "linear")
+        kinds = SIMILARITIES.items()
+        return self._kind in [name for name, kind in kinds if kind.takes_sparse]
 
     @property
     def reads_blocks(self) -> bool:
         """Whether rows may stay in their file: sums over blocks are all it asks."""
+        kinds = SIMILARITIES.items()
         return (
-            self._kind in ("rbf", "laplacian", "linear", "poly")
+            self._kind in [name for name, kind in kinds if kind.standardised]
             and bool(self.standardize)
             and isinstance(self.target, str)
             and self.target == "labels"
@@ -285,8 +287,8 @@ class SuperSparseClassifier(SuperSparseEstimator, PrototypeClassifier):
         Ridge on the coefficients, in units of the targets' variance. Larger gives
         smaller coefficients, and prototypes that fall together.
     similarity : str or callable, default="rbf"
-        "rbf", "laplacian", "linear", "poly", "cosine", "ncc", "intersection",
-        "strings" (rows made by `encode_strings`), "precomputed" (X holds the
+        One of `smpcore.similarity.SMOOTH`, such as "linear"; "strings" (rows made by
+        `encode_strings`), "precomputed" (X holds the
         similarities to the training rows, ``(n, n * n_matrices)`` to fit: prototypes
         are some of these rows), or a symmetric function
         ``(X, Z) -> (n_samples, n_prototypes)`` of rows in your units.

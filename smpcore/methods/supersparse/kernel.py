@@ -10,28 +10,28 @@ with l the square, or the loss of `coefficients` that is 0 up to epsilon.
 ========  ==========  ==========  ====================================================
 symbol    name        shape       meaning
 ========  ==========  ==========  ====================================================
-X, sx     X, sx       (n, d), n   rows = examples, see `similarity`; also sz, S, D, bits
-Y'        Y           (c, n)      targets, a row for each output
-u         u           (n,)        weight of each example, sum 1
+X, sx     X, sx       (n, d), n   rows = examples, see `similarity`; also form, sz, S, D
+          loss        Loss        Y, u, lambda and epsilon, see `coefficients`
 Z         Z           (m, d)      rows = virtual prototypes
-lambda    lam         number      ridge on the coefficients
-B'        B           (c, m)      coefficients (the paper's beta)
-b         b           (c,)        intercepts
-          epsilon     number      errors that are free; below 0: squared errors
-R, W, A                           room of `coefficients`; W: u l'(R) B' of each row
+          fit         Fit         B, b and their room, see `coefficients`
+W         W           (m, n)      room of both: u l'(R) B' of each row
 G         G           (m, d)      gradient of F
 lo, hi    low, high   (d,)        box of the prototypes
           radius      number      of the ball they stay in; 0: no ball
+          box         Box         lo, hi and radius
 V, Q      V, Q        (10, m, d)  L-BFGS: steps and changes of the gradient
+          memory      Memory      V, Q, and of each pair its share and 1 / curvature
+          limits      Limits      see `iterations`
 ========  ==========  ==========  ====================================================
 """
 
 import math
+from collections import namedtuple
 
 import numpy as np
 
 from smpcore.solvers import kernel
-from smpcore.solvers.coefficients import fit_coefficients
+from smpcore.solvers.coefficients import Fit, fit_coefficients
 from smpcore.solvers.iterations import (
     CONVERGED,
     DIVERGED,
@@ -42,6 +42,9 @@ from smpcore.solvers.iterations import (
     kept_steps,
 )
 from smpcore.solvers.similarity import pull_back, write_values
+
+Box = namedtuple("Box", "low high radius")
+Memory = namedtuple("Memory", "V Q share rho")
 
 
 @kernel
@@ -55,8 +58,9 @@ def inner(A, B):
 
 
 @kernel
-def clip(Z, low, high, radius):
+def clip(Z, box):
     """Bring prototypes back into the box, or into the ball."""
+    low, high, radius = box
     for j in range(Z.shape[0]):
         square = 0.0
         for r in range(Z.shape[1]):
@@ -68,11 +72,12 @@ def clip(Z, low, high, radius):
 
 
 @kernel
-def keep_inside(Z, low, high, radius, P, free):
+def keep_inside(Z, box, P, free):
     """Zero the part of the descent -P that would leave the box or the ball.
 
     `free` becomes 1 where an entry may move and 0 where it is held at its bound.
     """
+    low, high, radius = box
     for j in range(Z.shape[0]):
         square, along = 0.0, 0.0
         for r in range(Z.shape[1]):
@@ -88,12 +93,13 @@ def keep_inside(Z, low, high, radius, P, free):
 
 
 @kernel
-def quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new):
+def quasi_newton(P, free, memory, n_pairs, P_new):
     """Write the L-BFGS direction for the gradient P, downhill being minus it.
 
     Pair k stands in row ``k % 10`` of V and Q. Only its free entries count: curvature
     across a bound would spoil the steps along it.
     """
+    V, Q, share, rho = memory
     copy_rows(P, P_new)
     size = rho.size
     oldest = max(0, n_pairs - size)
@@ -129,62 +135,61 @@ def quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new):
 
 
 @kernel
-def note_step(k, F, recent, stop, progress, max_iter):
+def note_step(k, F, recent, limits):
     """Report step k; return its status (limit: go on)."""
-    progress[0] = max(progress[0], k / max_iter if max_iter > 0 else 1.0)
+    share = k / limits.max_iter if limits.max_iter > 0 else 1.0
+    limits.progress[0] = max(limits.progress[0], share)
     if not math.isfinite(F):
         return DIVERGED
     if recent >= 3:
         return CONVERGED
-    return STOPPED if stop[0] != 0 else ITERATION_LIMIT
+    return STOPPED if limits.stop[0] != 0 else ITERATION_LIMIT
 
 
 @kernel
-def solve_supersparse(
-    kind, gamma, degree, coef0, X, sx, Y, u, lam, epsilon, Z, low, high, radius, spread,
-    S, D, W, bits, tol, max_iter, record, stop, progress, steps,
-):  # fmt: skip
+def solve_supersparse(form, X, sx, loss, Z, box, spread, limits, steps):
     """L-BFGS over all prototypes at once, until F falls by `tol` at most three times.
 
-    Z is the start (overwritten). S, D, W and the integer view `bits` of S are room.
-    The first step is 0.1 sqrt(m) `spread` long. `stop` is looked at once a step,
-    `progress` rises from 0 to 1. Returns Z, B, b, status, steps taken, F after
-    0, 1, ... steps, and every `record`-th Z and the last; `steps` is room for them,
-    and they are rarer if it is too little.
+    Z is the start (overwritten). The first step is 0.1 sqrt(m) `spread` long. `stop` is
+    looked at once a step, `progress` rises from 0 to 1. Returns Z, B, b, status, steps
+    taken, F after 0, 1, ... steps, and every `record`-th Z and the last; `steps` is
+    room for them, and they are rarer if it is too little.
     """
     m, d = Z.shape
-    c, n = Y.shape
-    B, b, R, A = np.zeros((c, m)), np.zeros(c), np.empty((c, n)), np.empty((m, m))
-    sz, share, rho = np.empty(m), np.empty(10), np.empty(10)
+    c, n = loss.Y.shape
+    S, D, W, sz = np.empty((m, n)), np.empty((m, n)), np.empty((m, n)), np.empty(m)
+    fit = Fit(np.zeros((c, m)), np.zeros(c), np.empty((c, n)), W, np.empty((m, m)))
     V, Q = np.empty((10, m, d)), np.empty((10, m, d))
+    memory = Memory(V, Q, np.empty(10), np.empty(10))
     G, G_new, P, P_new = (
         np.empty((m, d)), np.empty((m, d)), np.empty((m, d)), np.empty((m, d))
     )  # fmt: skip
     Z_new, free, held = np.empty((m, d)), np.empty((m, d)), np.empty((m, d))
+    max_iter, record = limits.max_iter, limits.record
     objectives = np.empty(max_iter + 1)
-    clip(Z, low, high, radius)
-    write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits)
-    F = fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A)
-    pull_back(kind, X, Z, sz, S, D, W, G)
+    clip(Z, box)
+    write_values(form, X, sx, Z, sz, S, D)
+    F = fit_coefficients(S, loss, fit)
+    pull_back(form, X, Z, sz, S, D, W, G)
     # Plain zeros would be literals: their own types, compiled a second time.
     n_pairs, recent, k, t = np.int64(0), np.int64(0), np.int64(0), 1.0
     at_end = False
     keep_step(k, record, Z, steps)
     while True:
         objectives[k] = F
-        status = note_step(k, F, recent, stop, progress, max_iter)
+        status = note_step(k, F, recent, limits)
         if status != ITERATION_LIMIT or k == max_iter:
             break
         copy_rows(G, P)
-        keep_inside(Z, low, high, radius, P, free)
+        keep_inside(Z, box, P, free)
         steepest = inner(P, P)
         if steepest == 0.0:
             status = CONVERGED
             break
         downhill = n_pairs > 0
         if downhill:
-            quasi_newton(P, free, V, Q, n_pairs, share, rho, P_new)
-            keep_inside(Z, low, high, radius, P_new, held)
+            quasi_newton(P, free, memory, n_pairs, P_new)
+            keep_inside(Z, box, P_new, held)
             downhill = inner(P, P_new) > 1e-12 * math.sqrt(
                 steepest * inner(P_new, P_new)
             )
@@ -199,12 +204,12 @@ def solve_supersparse(
             for j in range(m):
                 for r in range(d):
                     Z_new[j, r] = Z[j, r] - t * P_new[j, r]
-            clip(Z_new, low, high, radius)
+            clip(Z_new, box)
             for j in range(m):
                 for r in range(d):
                     slope += G[j, r] * (Z_new[j, r] - Z[j, r])
-            write_values(kind, gamma, degree, coef0, X, sx, Z_new, sz, S, D, bits)
-            F_new = fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A)
+            write_values(form, X, sx, Z_new, sz, S, D)
+            F_new = fit_coefficients(S, loss, fit)
             if F_new <= F + 1e-4 * min(slope, 0.0):
                 break
             shorter = 0.5 * -slope / (F_new - F - slope)
@@ -217,7 +222,7 @@ def solve_supersparse(
                 continue
             status = CONVERGED
             break
-        pull_back(kind, X, Z_new, sz, S, D, W, G_new)
+        pull_back(form, X, Z_new, sz, S, D, W, G_new)
         curvature = 0.0
         for j in range(m):
             for r in range(d):
@@ -229,14 +234,14 @@ def solve_supersparse(
                 for r in range(d):
                     V[a, j, r] = Z_new[j, r] - Z[j, r]
                     Q[a, j, r] = G_new[j, r] - G[j, r]
-        recent = recent + 1 if F - F_new <= tol * F else 0
+        recent = recent + 1 if F - F_new <= limits.tol * F else 0
         Z, Z_new = Z_new, Z
         G, G_new = G_new, G
         F = F_new
         k += 1
         keep_step(k, record, Z, steps)
-    write_values(kind, gamma, degree, coef0, X, sx, Z, sz, S, D, bits)
-    fit_coefficients(S, Y, u, lam, epsilon, B, b, R, W, A)
-    progress[0] = 1.0
+    write_values(form, X, sx, Z, sz, S, D)
+    fit_coefficients(S, loss, fit)
+    limits.progress[0] = 1.0
     kept = kept_steps(k, record, Z, steps)
-    return Z, B, b, status, k, objectives[: k + 1], steps[:kept]
+    return Z, fit.B, fit.b, status, k, objectives[: k + 1], steps[:kept]

@@ -23,13 +23,13 @@ from smpcore.methods.shared.problem import (
 from smpcore.methods.shared.row_blocks import ScaledRows, row_blocks
 from smpcore.methods.shared.scaling import gamma_range
 from smpcore.methods.shared.starts import MOST_ROWS, count_distinct
-from smpcore.methods.supersparse import kernel as solvers
+from smpcore.methods.supersparse.kernel import Box, solve_supersparse
 from smpcore.model import History, PrototypeModel
 from smpcore.similarity import SIMILARITIES, SMOOTH, Similarity
 from smpcore.solvers import similarity as forms
-from smpcore.solvers.coefficients import LEAST_PIVOT, fit_coefficients
+from smpcore.solvers.coefficients import LEAST_PIVOT, Fit, Loss, fit_coefficients
 from smpcore.solvers.iterations import CONVERGED, ITERATION_LIMIT, STOPPED
-from smpcore.solvers.similarity import SHORTEST
+from smpcore.solvers.similarity_kind import DEVIATION, LENGTH, SHORTEST, TOTAL
 
 #: Rows that say how near each other rows usually are, at most.
 NEAR_ROWS = 1000
@@ -154,15 +154,17 @@ def standard_rows(
         )
     with np.errstate(over="ignore", invalid="ignore"):
         spread = math.sqrt(weights @ ((X - weights @ X) ** 2).sum(axis=1))
-        sizes = X.sum(axis=1) if row.least == 0 else np.einsum("ij,ij->i", X, X)
+        total = row.measure == TOTAL
+        sizes = X.sum(axis=1) if total else np.einsum("ij,ij->i", X, X)
     if not (np.isfinite(sizes).all() and math.isfinite(spread)):
         raise SmpcoreError(
             f"X holds values as large as {np.abs(X).max():.3g}, too large for a "
             "similarity; use standardize=True or divide such columns."
         )
     cases = X
-    if row.direction is not None:
-        X = row.direction(X)
+    if row.measure in (LENGTH, DEVIATION):
+        if row.measure == DEVIATION:
+            X = X - X.mean(axis=1, keepdims=True)
         length = np.linalg.norm(X, axis=1, keepdims=True)
         X = X / np.where(length > SHORTEST, length, 1.0)
     Y, middle, unit = standard_targets(targets, weights)
@@ -259,14 +261,22 @@ class Objective:
         return self
 
     @cached_property
-    def kernel(self) -> tuple[int, float, int, float]:
+    def form(self) -> forms.Form:
         """A similarity with a gradient as its kernels want it."""
-        return (
-            SIMILARITIES[self.similarity.kind].kernel,
-            float(self.similarity.gamma),
-            int(self.similarity.degree),
-            float(self.similarity.coef0),
-        )
+        similarity = self.similarity
+        numbers = similarity.gamma, similarity.degree, similarity.coef0
+        return forms.form_of(similarity.kind, *numbers)
+
+    @property
+    def loss(self) -> Loss:
+        """Targets and errors as the kernels want them."""
+        return Loss(self.rows.Y, self.rows.weights, float(self.lam), float(self.free))
+
+    @property
+    def reach(self) -> float:
+        """Unit of the first step's length."""
+        reach = SIMILARITIES[self.similarity.kind].reach
+        return reach(self.similarity.gamma) if reach else self.rows.spread
 
     def similarities(self, Z: np.ndarray) -> np.ndarray:
         """Similarity of each row to each prototype, (n_samples, n_prototypes)."""
@@ -295,30 +305,16 @@ class Objective:
 
     def solve(self, Z: np.ndarray, box: Box, options: SolverOptions) -> Solution:
         """Call the kernel."""
-        rows, similarity = self.rows, self.similarity
-        S, D, W = np.empty((3, len(Z), len(rows.X)))
-        is_rbf = similarity.kind == "rbf"
-        first = 1.0 / math.sqrt(similarity.gamma) if is_rbf else rows.spread
         Z = np.array(Z, dtype=np.float64, order="C")
         limits, history = options.for_kernel(Z)
-        Z, B, intercept, *rest = solvers.solve_supersparse(
-            *self.kernel, rows.X, rows.sizes, rows.Y, rows.weights,
-            float(self.lam), self.free, Z, box.low, box.high, box.radius, first,
-            S, D, W, S.reshape(-1).view(np.int64), *limits, history[-1],
-        )  # fmt: skip
+        inputs = self.form, self.rows.X, self.rows.sizes, self.loss
+        room = limits, history[-1]
+        solved = solve_supersparse(*inputs, Z, box, float(self.reach), *room)
+        Z, B, intercept, *rest = solved
         places = ()
         if options.record:
             places = recorded_places(options, rest[1], len(rest[-1]))
         return Solution(Z, np.ascontiguousarray(B.T), intercept, *rest, places)
-
-
-@dataclass(frozen=True, eq=False)
-class Box:
-    """Where prototypes may be."""
-
-    low: np.ndarray  # (n_features,), scaled units
-    high: np.ndarray  # (n_features,), scaled units
-    radius: float = 0.0  # Of the ball around 0 that they stay in; 0 for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,31 +339,31 @@ def evaluate(
     objective: Objective, Z: np.ndarray
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """F and its gradient at Z, for similarities that have one."""
-    rows, lam = objective.rows, objective.lam
+    form, rows = objective.form, objective.rows
     Z = np.array(Z, dtype=np.float64, order="C")
-    (m, n), c = (len(Z), len(rows.X)), len(rows.Y)
-    S, D, W = np.empty((3, m, n))
-    sz, B, b, G = np.empty(m), np.zeros((c, m)), np.zeros(c), np.empty(Z.shape)
-    R, A = np.empty((c, n)), np.empty((m, m))
-    call = objective.kernel
-    bits = S.reshape(-1).view(np.int64)
-    forms.write_values(*call, rows.X, rows.sizes, Z, sz, S, D, bits)
-    loss = rows.Y, rows.weights, float(lam), objective.free
-    F = fit_coefficients(S, *loss, B, b, R, W, A)
-    forms.pull_back(call[0], rows.X, Z, sz, S, D, W, G)
-    return F, G, np.ascontiguousarray(B.T), b
+    S, D = np.empty((2, len(Z), len(rows.X)))
+    sz, G = np.empty(len(Z)), np.empty(Z.shape)
+    forms.write_values(form, rows.X, rows.sizes, Z, sz, S, D)
+    F, fit = _fitted(S, objective.loss)
+    forms.pull_back(form, rows.X, Z, sz, S, D, fit.W, G)
+    return F, G, np.ascontiguousarray(fit.B.T), fit.b
+
+
+def _fitted(S: np.ndarray, loss: Loss) -> tuple[float, Fit]:
+    """F and the best coefficients of similarities, a row for each prototype."""
+    (m, n), c = S.shape, len(loss.Y)
+    room = np.empty((c, n)), np.empty((m, n)), np.empty((m, m))
+    fit = Fit(np.zeros((c, m)), np.zeros(c), *room)
+    return fit_coefficients(S, loss, fit), fit
 
 
 def refit_insensitive(
     S: np.ndarray, objective: Objective
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """As `Objective.refit`, where errors up to epsilon cost nothing."""
-    rows, (n, m) = objective.rows, S.shape
-    B, b, R = np.zeros((1, m)), np.zeros(1), np.empty((1, n))
-    loss = rows.Y, rows.weights, float(objective.lam), objective.free
-    S = np.array(S.T, order="C")
-    F = fit_coefficients(S, *loss, B, b, R, np.empty((m, n)), np.empty((m, m)))
-    return F, np.ascontiguousarray(B.T), b, (R / (2.0 * rows.weights)).T
+    F, fit = _fitted(np.array(S.T, order="C"), objective.loss)
+    errors = (fit.R / (2.0 * objective.rows.weights)).T
+    return F, np.ascontiguousarray(fit.B.T), fit.b, errors
 
 
 def normal_matrix(

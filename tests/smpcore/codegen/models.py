@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from smpcore import similarity
-from smpcore.codegen import NUMBERS, SensorRange, compile_model, quantise
+from smpcore.codegen import NUMBERS, SensorRange, compile_model, program, quantise
 from smpcore.codegen.probability import calibrated
 from smpcore.codegen.program import (
     SIMILARITIES,
@@ -142,13 +142,14 @@ def random_kernel_model(
 
 def new_similarity(monkeypatch, name):
     """Let a similarity s, of -2 at least, be 2^-(2 + s): an end it never had."""
-    known, program = similarity.SIMILARITIES[name], SIMILARITIES[name]
+    known, fold = similarity.SIMILARITIES[name], program.fold
 
-    def fold(*given):
-        folded = program.fold(*given)
+    def raised(*given):
+        folded = fold(*given)
         return folded._replace(constant=folded.constant + 2)
 
-    new = program._replace(finish="exp2", fold=fold)
+    monkeypatch.setattr(program, "fold", raised)
+    new = SIMILARITIES[name]._replace(finish="exp2")
     monkeypatch.setitem(SIMILARITIES, name, new)
     new = known._replace(values=lambda *given: np.exp2(-2 - known.values(*given)))
     monkeypatch.setitem(similarity.SIMILARITIES, name, new)
