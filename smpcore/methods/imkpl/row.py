@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smpcore.datasets import Dataset, used_matrices
 from smpcore.methods.imkpl import IMKPLClassifier
 from smpcore.methods.shared import method
 from smpcore.parameters import Param, Values, advanced, shown_at
@@ -13,6 +14,33 @@ def _weighs_kernels(values: Values) -> bool:
 
 def _kappa_decides(values: Values) -> bool:
     return _weighs_kernels(values) and values["kernel_weights"] == "ridge"
+
+
+def _needs_kernels(dataset: Dataset) -> str:
+    """Refuse matrices that are no kernels, or that are not normalised."""
+    for matrix in used_matrices(dataset):
+        if matrix.least < 0:
+            return f"it needs kernels, and {matrix.name} has a negative eigenvalue"
+        if not matrix.even:
+            return f"it needs 1 on the diagonal: normalise {matrix.name}"
+    return method.needs_no_text(dataset)
+
+
+def _matrices_as_kernels(dataset: Dataset, values: Values) -> Values:
+    """Take matrices as the kernels of IMKPL; align the channels of series only."""
+    if dataset.matrices:
+        return {"kernels": "precomputed", "standardize": False}
+    if values.get("kernels") != "gak":
+        return {}
+    if not dataset.channels or dataset.forbidden:
+        return {"kernels": "features"}
+    return {"n_channels": len(dataset.channels), "standardize": False}
+
+
+def _alignment_cost(values: Values, n_features: int) -> float:
+    """Times as long as one of features that a comparison of series takes."""
+    aligned = values.get("kernels") == "gak"
+    return n_features / values.get("n_channels", 1) if aligned else 1.0
 
 
 ROW = method.Method(
@@ -129,9 +157,9 @@ ROW = method.Method(
     has_threshold=False,
     sparsity="kappa",
     preview={"max_iter": 3},
-    refusal=method.needs_kernels,
-    data_params=method.matrices_as_kernels,
-    comparison_cost=method.alignment_cost,
+    refusal=_needs_kernels,
+    data_params=_matrices_as_kernels,
+    comparison_cost=_alignment_cost,
     compares_rows=True,
     reference="Hosseini, Hammer: Interpretable Multiple-Kernel Prototype Learning for "
     "Discriminative Representation and Feature Selection. CIKM 2019.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smpcore.datasets import Dataset, used_matrices
 from smpcore.methods.mprotsvm import MultiPrototypeSVC
 from smpcore.methods.shared import method
 from smpcore.parameters import Param, Values, advanced, shown_at
@@ -9,6 +10,23 @@ from smpcore.parameters import Param, Values, advanced, shown_at
 
 def _annealed(values: Values) -> bool:
     return values["temperature"] > 0
+
+
+def _needs_one_kernel(dataset: Dataset) -> str:
+    """Refuse several matrices, and one that is no kernel."""
+    used = used_matrices(dataset)
+    if len(used) > 1:
+        return "it takes one matrix: choose one on Data"
+    if used and used[0].least < 0:
+        return f"it needs a kernel, and {used[0].name} has a negative eigenvalue"
+    return method.needs_no_text(dataset)
+
+
+def _matrix_as_kernel(dataset: Dataset, values: Values) -> Values:
+    """Take a matrix as the kernel of a multi-prototype SVM."""
+    if dataset.matrices:
+        return {"kernel": "precomputed", "standardize": False}
+    return {}
 
 
 ROW = method.Method(
@@ -139,8 +157,8 @@ ROW = method.Method(
     },
     path=None,
     sparsity="n_prototypes",
-    refusal=method.needs_one_kernel,
-    data_params=method.matrix_as_kernel,
+    refusal=_needs_one_kernel,
+    data_params=_matrix_as_kernel,
     preview={"temperature": 0.0, "tol": 3e-2, "n_init": 1},
     reference="Aiolli, Sperduti: Multi-prototype Support Vector Machine. IJCAI 2003.",
     terms=(

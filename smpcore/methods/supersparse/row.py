@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from smpcore.datasets import Dataset, text_features
 from smpcore.methods.shared import method
 from smpcore.methods.supersparse import SuperSparseClassifier, SuperSparseRegressor
 from smpcore.parameters import Param, Values, advanced, shown_at
@@ -22,6 +23,23 @@ def _has_free_errors(values: Values) -> bool:
 
 def _on_features(values: Values) -> bool:
     return values["similarity"] not in ("precomputed", "strings")
+
+
+def _takes_one_text(dataset: Dataset) -> str:
+    """Refuse a text beside other features; take all else."""
+    texts = text_features(dataset)
+    if texts and len(dataset.feature_columns) > 1:
+        return f"it compares texts of one column alone: ignore all but {texts[0]}"
+    return ""
+
+
+def _by_similarity(dataset: Dataset, values: Values) -> Values:
+    """Choose super-sparse prototypes among the rows of matrices, or edit texts."""
+    if not (dataset.matrices or text_features(dataset)):
+        return {}
+    kind = "precomputed" if dataset.matrices else "strings"
+    squared = {"loss": "squared"} if dataset.task == "regression" else {}
+    return {"similarity": kind, "target": "labels", **squared}
 
 
 ROW = method.Method(
@@ -190,8 +208,8 @@ ROW = method.Method(
     preview={"max_iter": 20, "tol": 1e-4},
     reference="Demontis, Melis, Biggio, Fumera, Roli: Super-sparse learning in "
     "similarity spaces. IEEE Computational Intelligence Magazine 11(4), 2016.",
-    refusal=method.takes_one_text,
-    data_params=method.by_similarity,
+    refusal=_takes_one_text,
+    data_params=_by_similarity,
     terms=(
         method.Term("∑_i u_i ℓ(b + ∑_j β_j s(x_i, z_j) − y_i)", "loss", "rows"),
         method.Term("λ ∑_j ‖β_j‖^2", "small coefficients", "prototypes", ("lam",)),
