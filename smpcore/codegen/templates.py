@@ -3,6 +3,8 @@
 They lie beside the targets and end in ``.in``, as those of CMake and Autoconf do; what
 is between ``@@ NAME`` and the next such line is a section. A word is replaced once:
 what a user typed is never read as a template.
+A line behind ``@if WORD@``, or all lines from there to ``@end@``, stand only where the
+word is there and not empty; those after an ``@else@``, only elsewhere.
 """
 
 from __future__ import annotations
@@ -18,12 +20,20 @@ _ROOT = Path(__file__).parent / "targets"
 
 
 class _Text(string.Template):
-    """A text with words as ``@word@``: a single ``@`` is one, and so is any ``$``."""
+    """A text with words as ``@word@``: a single ``@`` is one, and so is any ``$``.
+
+    ``@word[...]@`` and ``@word(...)@`` are words too, see `c99.common.Source.text`.
+    """
 
     pattern = (
-        "@(?:(?P<named>[a-z_0-9]+)@"
+        r"@(?:(?P<named>[a-z_0-9]+(?:\[[^]@\n]+\]|\([^)@\n]+\))?)@"
         "|(?P<braced>(?!))|(?P<escaped>(?!))|(?P<invalid>(?!)))"
     )
+
+
+#: A line that depends on a word, and lines, without others that do.
+_LINE = re.compile(r"^@if (\w+)@(.+\n)", re.MULTILINE)
+_LINES = re.compile(r"^@if (\w+)@\n((?:(?!@if |@end@).*\n)*)@end@\n", re.MULTILINE)
 
 
 @cache
@@ -32,6 +42,13 @@ def _text(path: Path) -> str:
 
 
 def _fill(text: str, words: Mapping[str, object]) -> str:
+    def choose(lines: re.Match[str]) -> str:
+        some, _, others = lines[2].partition("@else@\n")
+        return some if words.get(lines[1]) else others
+
+    text, n = _LINE.sub(choose, text), 1
+    while n:
+        text, n = _LINES.subn(choose, text)
     return _Text(text).substitute(words)
 
 

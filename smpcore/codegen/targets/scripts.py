@@ -1,12 +1,13 @@
-"""What the languages share that are run from their source.
+"""What languages share: constants of a model, and the functions of its operations.
 
-The constants of a model, and which functions its operations need: a language has a
-text for each. The value of a constant is a plain one, a list, or an array: of float32
-or of integers.
+A language has a text for each function. Those of C are fused, and its tables differ:
+see `c99.operations`; what else is here is for languages that are run from their source.
+The value of a constant is a plain one, a list, or an array: of float32 or of integers.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -89,7 +90,7 @@ class Language(NamedTuple):
     declared: Callable[[Constants], str]
     joined: Callable[[list[str]], str]
 
-    def text(self, name: str, **words: str) -> str:
+    def text(self, name: str, **words: Any) -> str:
         """Fill a section of the program."""
         constants = {
             "constants_of_exp2": self.declared(EXP2),
@@ -98,40 +99,40 @@ class Language(NamedTuple):
         return section(self.program, name, constants | words)
 
 
-def _of_features(operation: Features, language: Language) -> list[str]:
-    needed, names = ["term"], ["features"]
-    names.append("moved" if operation.is_moved else "not moved")
-    if operation.normalise:
-        needed += ["bits", "inverse root", "added"]
-    if "mean" in operation.normalise:
-        names.append("less the mean")
-    names.append("of length 1" if operation.normalise else "of any length")
-    return [*map(language.text, needed), "".join(map(language.text, names))]
+#: Fills a section, as `Language.text`.
+Text = Callable[..., str]
 
 
-def _of_similarities(operation: Similarities, language: Language) -> list[str]:
+def _of_features(operation: Features, text: Text) -> list[str]:
+    needed = ["bits", "inverse root", "added"] if operation.normalise else []
+    parts = {
+        "moved": operation.is_moved,
+        "centred": "mean" in operation.normalise,
+        "unit": operation.normalise,
+    }
+    return [*map(text, ["term", *needed]), text("features", **parts)]
+
+
+def _of_similarities(operation: Similarities, text: Text) -> list[str]:
     step, finish, *_ = operation.kind
     needed = ["bits", "inverse root"] if finish == "ratio" else []
     if operation.kind.is_exponential:
         needed += ["bits", "exp2"]
-    parts = {
-        "step": language.text(f"step {step}"),
-        "finish": language.text(f"finish {finish}"),
-    }
-    return [*map(language.text, needed), language.text("similarities", **parts)]
+    parts = {"step": text(f"step {step}"), "finish": text(f"finish {finish}")}
+    return [*map(text, needed), text("similarities", **parts)]
 
 
-def _of_fixed_point(operation: FixedPointSimilarities, language: Language) -> list[str]:
-    size = language.text(f"power {operation.power}").rstrip()
-    return [language.text("fixed point similarities", size=size)]
+def _of_fixed_point(operation: FixedPointSimilarities, text: Text) -> list[str]:
+    size = text(f"power {operation.power}").rstrip()
+    return [text("fixed point similarities", size=size)]
 
 
-def _named(*names: str) -> Callable[[Operation, Language], list[str]]:
-    return lambda operation, language: [language.text(name) for name in names]
+def _named(*names: str) -> Callable[[Operation, Text], list[str]]:
+    return lambda operation, text: [text(name) for name in names]
 
 
 #: Operation -> the functions that compute it.
-FUNCTIONS: dict[type[Operation], Callable[[Any, Language], list[str]]] = {
+FUNCTIONS: dict[type[Operation], Callable[[Any, Text], list[str]]] = {
     WeightedInputs: _named("term", "weighted inputs"),
     Features: _of_features,
     Similarities: _of_similarities,
@@ -142,22 +143,27 @@ FUNCTIONS: dict[type[Operation], Callable[[Any, Language], list[str]]] = {
 }
 
 
+def functions_of(model: Any, text: Text) -> list[str]:
+    """The functions of a program in a language, each once."""
+    found = (FUNCTIONS[type(one)](one, text) for one in model.operations)
+    return [*dict.fromkeys(filter(None, itertools.chain(*found)))]
+
+
 def script(
     model: Any, language: Language, call: str
 ) -> tuple[Constants, list[str], str]:
     """Put a model together: constants, functions, and the call before the last."""
     constants = constants_of_inputs(model) | constants_of_answer(model)
     constants |= _constants_of_probability(model)
-    functions = []
+    functions = functions_of(model, language.text)
     for operation in model.operations:
         constants |= CONSTANTS[type(operation)](operation)
-        functions += FUNCTIONS[type(operation)](operation, language)
         words = re.findall("[A-Z][a-z]*", type(operation).__name__)
         before, name = call, language.joined([word.lower() for word in words])
         call = f"{name}({before})"
     functions.append(language.text("row scores", call=call))
     answer = "value" if model.is_regression else "classes"
-    functions.append(language.text(answer, n_outputs=str(model.n_outputs)))
+    functions.append(language.text(answer, n_outputs=model.n_outputs))
     if model.probability:
         numbers = "integers" if model.is_integer else "floats"
         place = language.text(f"place of {numbers}").rstrip()

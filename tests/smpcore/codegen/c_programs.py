@@ -16,8 +16,8 @@ from smpcore import codegen
 from smpcore.codegen import emit_c99, sample
 from smpcore.codegen.inputs import container_ends
 from smpcore.codegen.program import SparseCode
-from smpcore.codegen.targets.c99.common import c_type
-from smpcore.codegen.targets.c99.source import MAX_MASK, training_ranges
+from smpcore.codegen.targets.c99.common import MAX_MASK, c_type
+from smpcore.codegen.targets.c99.source import training_ranges
 from smpcore.codegen.vectors import discriminating_inputs, saturating_row
 from tests.smpcore.codegen.toolchain import run, write
 

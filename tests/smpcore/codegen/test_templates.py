@@ -26,6 +26,15 @@ def test_a_word_is_replaced_once_and_any_other_sign_stays():
         templates._Text("@other@").substitute(a="")
 
 
+def test_lines_stand_only_where_their_word_does():
+    text = "@if a@one\n@if b@\n@if a@two\n"
+    text += "@if c@\n3\n@else@\n@a@\n@end@\n@else@\n5\n@end@\n"
+    filled = {"ab": "one\ntwo\n@if b@\n", "a": "one\n5\n", "bc": "3\n", "": "5\n"}
+    for there, wanted in filled.items():
+        words = dict.fromkeys(there, "@if b@")
+        assert templates._fill(text, words | {"d": ""}) == wanted
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_what_a_user_typed_is_no_template(random_model, target):
     model = compile_model(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections import ChainMap
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from smpcore.codegen.arithmetic import CUTOFF, EXP2, GUESS, LEAST, MOST, STEPS
 from smpcore.codegen.constants import Tables
 from smpcore.codegen.describe import SCHEMA
 from smpcore.codegen.names import c_float, model_id
@@ -45,6 +46,10 @@ def lines(steps: list[str], depth: int) -> str:
     return "".join(f"{'    ' * depth}{step}".rstrip() + "\n" for step in steps)
 
 
+#: Up to so many inputs have a bit each in one number.
+MAX_MASK = 32
+
+
 class Source:
     """What every part of a C file is written from.
 
@@ -68,13 +73,25 @@ class Source:
             "index": self.index,
             "class_counter": unsigned(model.n_outputs),
             "row_counter": unsigned(model.n_rows),
+            "input_counter": unsigned(len(model.inputs)),
+            "integers": model.is_integer,
+            "floats": not model.is_integer,
+            "classes": not model.is_regression,
+            "several": model.n_outputs > 2,
+            "bits": len(model.inputs) <= MAX_MASK,
+            getattr(model.probability, "kind", ""): True,
+            **{f"has_{name}": True for name in tables},
         }
 
     def text(
         self, name: str, words: Mapping[str, Any] = _NONE, file: str = "functions"
     ) -> str:
-        """Fill a section of a template of this folder."""
-        return section(f"c99/{file}.in", name, {**self.words, **words})
+        """Fill a section of a template of this folder.
+
+        Besides all words there are of each table ``name[place]`` and ``name(pointer)``,
+        which read an entry, ``name_type``, and ``has_name`` where there is one.
+        """
+        return section(f"c99/{file}.in", name, _Words(self, words))
 
     def type(self, name: str) -> str:
         """C type of a table's entries."""
@@ -119,6 +136,21 @@ class Source:
         if len(rows) == 1 and len(head) + len(rows[0]) < 80:
             return f"{head}{rows[0]}}};\n"
         return head + "\n    " + ",\n    ".join(rows) + "};\n"
+
+
+class _Words(ChainMap[str, Any]):
+    """Words of a text, and what its tables give, see `Source.text`."""
+
+    def __init__(self, c: Source, words: Mapping[str, Any]) -> None:
+        super().__init__({**c.words, **words})
+        self._c = c
+
+    def __missing__(self, word: str) -> str:
+        if read := re.fullmatch(r"(\w+)\[(.+)\]", word):
+            return self._c.fetch(read[1], read[2])
+        if read := re.fullmatch(r"(\w+)\((.+)\)", word):
+            return self._c.fetch_at(read[1], read[2])
+        return self._c.type(word.removesuffix("_type"))
 
 
 def c_type(kind: np.dtype) -> str:
@@ -187,39 +219,6 @@ def value_steps(c: Source, place: str, term: str) -> str:
     return lines(steps, 2)
 
 
-def inverse_root_function(c: Source) -> str:
-    """C function for 1 / sqrt, see `arithmetic.inverse_root`."""
-    words = {
-        # A union is C's way to read the bits of a number, and undefined in C++.
-        "to_bits": c.text("bits", {"to": "uint32_t", "from": "float", "word": "to"}),
-        "from_bits": c.text(
-            "bits", {"to": "float", "from": "uint32_t", "word": "from"}
-        ),
-        "least": c_float(LEAST),
-        "most": c_float(MOST),
-        "guess": f"{GUESS:#x}",
-        "steps": STEPS,
-    }
-    return c.text("inverse root", words)
-
-
-def exp2_function(c: Source) -> str:
-    """C function for 2^-u, see `arithmetic.exp2_minus`."""
-    words = {
-        "bits": c.text("bits", {"to": "float", "from": "uint32_t", "word": "scale_of"}),
-        "cutoff": c_float(CUTOFF),
-        "first": c.fetch("exp2", "0"),
-        "n_coefficients": len(EXP2),
-        "coefficient": c.fetch("exp2", "k"),
-    }
-    return c.text("exp2", words)
-
-
-def power_function(c: Source, degree: int) -> str:
-    """C function for a power that is multiplied out."""
-    return c.text("power", {"degree": degree, "degree_counter": unsigned(degree)})
-
-
 class RowCode(NamedTuple):
     """How the public functions come to the score of a row.
 
@@ -280,31 +279,30 @@ def answer_functions(c: Source, code: RowCode) -> list[str]:
             only = "    const uint8_t row = 0; /* the only one */\n"
             words["declare"] = f"{only}{code.declare}\n"
         return [c.text("value", words)]
-    lowest = "-FLT_MAX"
-    if c.model.is_integer:
-        lowest = f"-{2 ** (c.model.accumulator - 1) - 1}"
-    words |= {"count": code.count, "lowest": lowest}
-    if "owner" in c.tables:
-        words["label"] = c.fetch("owner", "row")
-    scores = code.scores or c.text("scores", words)
-    return [scores, code.predict or _predict(c, words), _margin(c)]
-
-
-def _predict(c: Source, words: dict[str, str]) -> str:
-    """The function that gives the lowest class within the constant TIE of the best."""
-    far, fallback = behind(c), 0 if c.model.is_integer else c.model.fallback
-    words = words | {"first": fallback, "last": "winner", "without": ""}
-    if far and c.model.n_outputs > 2:  # no class on the way may be left out
-        words["behind"] = far.format(best="best", other="scores[k]")
-        if fallback:
-            words["without"] = c.text("without a score", words)
-        return c.text("predict of scores", words)
-    if far:  # rows come in the order of their classes
-        words |= {"behind": far.format(best="score", other="best"), "first": 0}
-        if fallback:
-            words["last"] = f"best > {words['lowest']} ? winner : 1"
-    better = "better within tie" if far else "better"
-    return c.text("predict", words | {"better": c.text(better, words)})
+    model, lowest, gap = c.model, "-FLT_MAX", "best - next"
+    several, fallback = model.n_outputs > 2, model.fallback
+    if model.is_integer:
+        lowest, fallback = f"-{2 ** (model.accumulator - 1) - 1}", 0
+        gap = difference(c.score, "best", "next")
+    # Rows of two classes come in their order; of several none on the way is left out.
+    best, other = ("best", "scores[k]") if several else ("score", "best")
+    far = behind(c).format(best=best, other=other)
+    is_pair = far and not several
+    words |= margin_words(c) | {
+        "count": code.count,
+        "lowest": lowest,
+        "gap": gap,
+        "behind": far,
+        "fallback": fallback,
+        "first": 0 if is_pair else fallback,
+        "last": f"best > {lowest} ? winner : 1" if is_pair and fallback else "winner",
+    }
+    predict = "predict of scores" if far and several else "predict"
+    return [
+        code.scores or c.text("scores", words),
+        code.predict or c.text(predict, words),
+        c.text("margin", words),
+    ]
 
 
 def margin_words(c: Source) -> dict[str, str]:
@@ -314,14 +312,3 @@ def margin_words(c: Source) -> dict[str, str]:
     # Unsigned: the difference of two scores may need the sign bit.
     margin = f"u{c.score}" if whole else c.score
     return {"margin": margin, "band": literal if band >= 0 else ""}
-
-
-def _margin(c: Source) -> str:
-    """How far the best class is above the next, and whether that is enough."""
-    words = margin_words(c) | {"gap": "best - next", "counter": "", "others": ""}
-    if c.model.is_integer:
-        words["gap"] = difference(c.score, "best", "next")
-    if c.model.n_outputs > 2:
-        words["counter"] = f"    {c.words['class_counter']} k;\n"
-        words["others"] = c.text("margin of others", words)
-    return c.text("margin", words) + (c.text("sure") if words["band"] else "")

@@ -1,117 +1,137 @@
 """C of a program's operations: how public functions come to the score of a row.
 
 How a linear row of integers is written depends on what is small and fast: sparse with
-indices, dense without, or, where there are few terms, as statements.
+indices, dense without, or, where there are few terms, as statements. No array lies
+between similarities and sums: each similarity is added to its rows at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
+from smpcore.codegen.arithmetic import GUESS
 from smpcore.codegen.constants import features_differ, has_tables, is_dense
 from smpcore.codegen.names import c_float
 from smpcore.codegen.program import (
     Features,
     FixedPointFeatures,
     FixedPointSimilarities,
+    Operation,
     Similarities,
     SparseCode,
     WeightedInputs,
     WeightedSums,
 )
-from smpcore.codegen.run import DEPENDENT, EQUAL, FLAT, GONE, LITTLE, most_steps
+from smpcore.codegen.run import most_steps
 from smpcore.codegen.targets.c99.common import (
     RowCode,
     Source,
     behind,
-    exp2_function,
-    inverse_root_function,
-    power_function,
     unsigned,
     value_steps,
 )
-from smpcore.codegen.templates import filled
+from smpcore.codegen.targets.scripts import CONSTANTS, EXP2, INVERSE_ROOT, functions_of
+
+Words = dict[str, Any]
 
 
-def linear_code(rows: WeightedInputs, before: None, c: Source) -> RowCode:
+def row_code(c: Source) -> RowCode:
     """How the public functions come to the score of a row."""
-    if not has_tables(c.model):
-        return _written_out_code(rows, c)
-    function = _dense_row if is_dense(rows, c.model) else _sparse_row
-    score = f"{c.prefix}_row(x, row)"
-    return RowCode({"ROWS": rows.n_rows}, function(rows, c), score=score)
+    model, last = c.model, c.model.operations[-1]
+    if not has_tables(model):
+        return _written_out_code(last, c)
+    rows = model.find(WeightedInputs) or model.find(WeightedSums)
+    functions, sizes = "\n".join(_functions(c)), {"ROWS": rows.n_rows}
+    if features := model.find(Features) or model.find(FixedPointFeatures):
+        sizes |= {"ANCHORS": rows.n_anchors, "FEATURES": features.n_features}
+        sizes |= {"TOP": features.top} if model.is_integer else {}
+    if isinstance(last, SparseCode):
+        sizes |= {"CODE": last.limit, "FACTOR": last.limit * (last.limit + 1) // 2}
+        index, size = unsigned(last.n_prototypes), unsigned(last.limit)
+        call = f"support, amount, size, ({c.type('target')})row"
+        return RowCode(
+            sizes,
+            functions,
+            declare=f"    {index} support[{c.m}_CODE];\n    float amount[{c.m}_CODE];\n"
+            f"    {size} size;\n",
+            before=f"    size = {c.prefix}_code(x, support, amount);\n",
+            score=f"{c.prefix}_votes({call})",
+            count="CLASSES",
+        )
+    if features is None:
+        return RowCode(sizes, functions, score=f"{c.prefix}_row(x, row)")
+    return RowCode(
+        sizes,
+        functions,
+        declare=f"    {c.score} sums[{c.m}_ROWS];\n",
+        before=f"    {c.prefix}_rows(x, sums);\n",
+        score="sums[row]",
+    )
 
 
-def _sparse_row(rows: WeightedInputs, c: Source) -> str:
-    input, weight = c.fetch("input", "term"), c.fetch("weight", "term")
+def _functions(c: Source) -> list[str]:
+    """The functions of the operations, from the texts of C for them."""
+    constants, words = EXP2 | INVERSE_ROOT, {"guess": f"{GUESS:#x}"} | _bits(c)
+    for operation in c.model.operations:
+        constants |= CONSTANTS[type(operation)](operation)
+        words |= _WORDS[type(operation)](operation, c)
+    words = {n.lower(): _literal(v) for n, v in constants.items()} | words
+    return functions_of(
+        c.model, lambda name, **more: c.text(name, words | more, "program")
+    )
+
+
+def _literal(value: Any) -> Any:
+    """A constant in C; arrays are tables, which texts read by their names."""
+    return c_float(value) if isinstance(value, float | np.floating) else value
+
+
+def _bits(c: Source) -> Words:
+    """Functions that take the bits of a number as another: in C++ not by a union."""
+    kinds = {"to": ("uint32_t", "float")}
+    kinds |= dict.fromkeys(("from", "scale_of"), ("float", "uint32_t"))
+    return {
+        f"{word}_bits": c.text(
+            "same bits", {"word": word, "to": to, "from": of}, "program"
+        )
+        for word, (to, of) in kinds.items()
+    }
+
+
+def _of_weighted_inputs(rows: WeightedInputs, c: Source) -> Words:
+    has_level = "level" in c.tables
+    is_whole, dense = c.model.is_integer, is_dense(rows, c.model)
     words = {
-        "what": "bias + weight * input + weight * input + ...",
         "row_counter": unsigned(rows.n_rows),
-        "term": c.type("start"),
-        "start": c.fetch("start", "row"),
-        "end": c.fetch("start", "row + 1"),
-        "bias": c.fetch("bias", "row"),
-        "input": input,
-        "weight": weight,
-        "place": c.type("input"),
-        **dict.fromkeys(("declare", "last"), ""),
+        "linear": True,
+        "dense": dense,
+        "pairs": _in_pairs(c),
+        "odd": len(c.model.inputs) % 2,
+        "wide": _wide(c),
+        "entry_counter": unsigned(c.tables["weight"].size),
     }
-    if not c.model.is_integer:
-        words["what"] = words["what"].replace("input", "value")
-        words["what"] += ", summed in the order of the tables."
+    if not is_whole:
         words["value_steps"] = value_steps(c, "input", "term")
-        words["steps"] = c.text("float term", words)
-        return c.text("sparse row", words)
-    level, value = "", f"x[{input}]"
-    if "level" in c.tables:
-        words |= {"level_type": c.type("level"), "level": c.fetch("level", "term")}
-        level, value = c.text("level of a term", words), "value"
-    words["steps"] = f"        {_add(c, value, weight)}"
-    if _in_pairs(c):
-        # On an AVR each product is added in the step after its own: as in pairs.
-        words |= {"product": f"{value} * {weight}", "last": "    score += product;\n"}
-        words["declare"] = "    int16_t product = 0;\n"
-        words["steps"] = c.text("term behind", words)
-    words["steps"] = level + words["steps"]
-    return c.text("sparse row", words)
-
-
-def _dense_row(rows: WeightedInputs, c: Source) -> str:
-    weight, n = c.fetch_at("weight", "weight"), len(c.model.inputs)
-    words = {"weight": weight, "add": _add(c, "*value", weight)}
-    part, count, rest = "dense term", f"{c.m}_N", ""
-    if _in_pairs(c):
-        part, count = "dense pair", f"{c.m}_N / 2"
-        rest = f"    {words['add']}" if n % 2 else ""
-    words |= {
-        "kind": c.type("weight"),
-        "place": unsigned(c.tables["weight"].size),
-        "bias": c.fetch("bias", "row"),
-        "row_counter": unsigned(rows.n_rows),
-        "input_counter": unsigned(n),
-        "count": count,
-        "steps": c.text(part, words),
-        "rest": rest,
-    }
-    return c.text("dense row", words)
+    elif not dense:
+        words["value"] = "value" if has_level else f"x[{c.fetch('input', 'term')}]"
+    return words
 
 
 def _in_pairs(c: Source) -> bool:
     """Whether two products are summed in 16 bits first, which hold 2 * 127 * 128.
 
-    Of one product alone avr-gcc makes a call for 32 bits, three times as slow.
+    Of one product alone avr-gcc makes a call for 32 bits, three times as slow. Where
+    each has an index of its own, a product is added in the step after its own.
     """
-    return c.model.width == 8 and c.model.accumulator == 32
+    return c.model.is_integer and c.model.width == 8 and c.model.accumulator == 32
 
 
 def _wide(c: Source) -> str:
     """What makes a product of 16 bits one of 32."""
-    return "(int32_t)" if c.model.width == 16 else ""
-
-
-def _add(c: Source, value: str, weight: str) -> str:
-    """The step that adds a term to the score."""
-    return f"score = ({c.score})(score + {_wide(c)}{value} * {weight});\n"
+    return "(int32_t)" if c.model.is_integer and c.model.width == 16 else ""
 
 
 def _written_out_code(rows: WeightedInputs, c: Source) -> RowCode:
@@ -187,240 +207,99 @@ def _written_out_predict(rows: WeightedInputs, c: Source) -> str:
     return c.text("written out predict within tie", words)
 
 
-#: Finish of a similarity -> expression for it.
-_FINISHES = {
-    "exp2": "{p}_exp2_minus(total)",
-    "power": "{p}_power(total)",
-    "none": "total",
-    "ratio": "{p}_ratio(total, most)",
-}
-
-
-def similarity_code(sums: WeightedSums, before: None, c: Source) -> RowCode:
-    """How the public functions come to the score of a row."""
-    integers, more = c.model.find(FixedPointFeatures), {}
-    if features := integers:
-        functions, more = _integer_functions(features, sums, c), {"TOP": features.top}
-    else:
-        features = c.model.find(Features)
-        functions = _float_functions(features, sums, c)
-    sizes = {
-        "ROWS": sums.n_rows,
-        "ANCHORS": sums.n_anchors,
-        "FEATURES": features.n_features,
-    }
-    return RowCode(
-        sizes=sizes | more,
-        functions="\n".join(functions),
-        declare=f"    {c.score} sums[{c.m}_ROWS];\n",
-        before=f"    {c.prefix}_rows(x, sums);\n",
-        score="sums[row]",
-    )
-
-
-def _counters(n_features: int, sums: WeightedSums, c: Source) -> dict[str, str]:
-    """Types that count the parts of the work."""
+def _of_features(features: Features, c: Source) -> Words:
+    place = "input" if "input" in c.tables else "feature"
+    has_factor, has_move = "factor" in c.tables, "move" in c.tables
     return {
-        "feature_counter": unsigned(n_features),
-        "anchor_counter": unsigned(sums.n_anchors),
-        "row_counter": unsigned(sums.n_rows),
-        "term_counter": unsigned(len(sums.weight)),
-        "bias": c.fetch("bias", "row"),
-    }
-
-
-def _float_functions(features: Features, sums: WeightedSums, c: Source) -> list[str]:
-    alike = c.model.find(Similarities)
-    finish = alike.kind.finish
-    functions = []
-    if alike.kind.normalise or finish == "ratio":
-        functions.append(inverse_root_function(c))
-    if alike.kind.is_exponential:
-        functions.append(exp2_function(c))
-    if finish == "power":
-        functions.append(power_function(c, alike.degree))
-    if finish == "ratio":
-        functions.append(c.text("ratio"))
-    words = _counters(features.n_features, sums, c)
-    words |= {"declare": "", "prepare": "", "t": "x"}
-    if features_differ(c.model):
-        functions.append(_features_function(features, words, c))
-        words["declare"] = f"    float t[{c.m}_FEATURES];\n"
-        words |= {"prepare": f"    {c.prefix}_features(x, t);\n", "t": "t"}
-    words["add"] = _adding_steps(sums, c, c.fetch("weight", "term"), "term")
-    similarity = _similarity_function(alike, words, c)
-    return [*functions, similarity, c.text("rows", words)]
-
-
-def _features_function(features: Features, words: dict[str, str], c: Source) -> str:
-    place, inputs = "feature", ""
-    if "input" in c.tables:
-        place, read = "input", c.fetch("input", "feature")
-        inputs = f"        const {c.type('input')} input = {read};\n"
-    value = "value"
-    value += f" * {c.fetch('factor', 'feature')}" if "factor" in c.tables else ""
-    value += f" + {c.fetch('move', 'feature')}" if "move" in c.tables else ""
-    words = words | {
-        "inputs": inputs,
+        "feature_counter": unsigned(features.n_features),
+        "differ": features_differ(c.model),
         "place": place,
         "value_steps": value_steps(c, place, "feature"),
-        "value": value,
-        **dict.fromkeys(("declare", "add", "unit", "less_mean"), ""),
+        "times_factor": f" * {c.fetch('factor', 'feature')}" if has_factor else "",
+        "plus_move": f" + {c.fetch('move', 'feature')}" if has_move else "",
     }
-    if features.normalise:
-        words["declare"], mean = "    float square = 0.0f;\n", ""
-        if "mean" in features.normalise:
-            words["declare"] = f"    float sum = 0.0f;\n{words['declare']}"
-            mean = c.text("mean", {"share": c_float(features.share)})
-            words["add"] = "        sum += t[feature];\n"
-            words["less_mean"] = "        t[feature] -= sum;\n"
-        words["unit"] = mean + c.text("unit", words)
-    return c.text("features", words)
 
 
-def _similarity_function(alike: Similarities, words: dict[str, str], c: Source) -> str:
-    anchor, place = words["anchor_counter"], unsigned(alike.anchor.size)
-    start = c.fetch("constant", "anchor") if "constant" in c.tables else "0.0f"
-    entries = {"anchor": c.fetch("anchor", "place")}
-    if "share" in c.tables:
-        entries["share"] = c.fetch("share", "feature")
-    step, finish, *_ = alike.kind
-    more = {
+def _of_similarities(alike: Similarities, c: Source) -> Words:
+    anchor, place = unsigned(len(alike.anchor)), unsigned(alike.anchor.size)
+    has_constant = "constant" in c.tables
+    return {
+        "anchor_counter": anchor,
         "entry_counter": place,
         # Widened first: an AVR's int has 16 bits.
         "first": "anchor" if place == anchor else f"({place})anchor",
-        "start": start,
-        "most": f"    float most = {start};\n" if step == "overlap" else "",
-        "step": c.text(f"step {step}", entries),
-        "finish": _FINISHES[finish].format(p=c.prefix),
+        "constant": c.fetch("constant", "anchor") if has_constant else "0.0f",
+        "overlap": alike.kind.step == "overlap",
+        "is_power": alike.kind.finish == "power",
+        "is_ratio": alike.kind.finish == "ratio",
+        "degree_counter": unsigned(alike.degree),
+        "n_coefficients": len(EXP2["EXP2"]),
     }
-    return c.text("similarity", words | more)
 
 
-def _adding_steps(sums: WeightedSums, c: Source, weight: str, place: str) -> str:
-    """Lines that add what a similarity gives to each row; `place` counts weights."""
-    words = {"weight": weight, "place": place, "first_row": sums.first_row}
-    if sums.is_dense:
-        return c.text("add dense", words)
-    words |= {"end": c.fetch("end", "anchor"), "row": c.fetch("row", "term")}
-    return c.text("add sparse", words)
-
-
-def _integer_functions(
-    features: FixedPointFeatures, sums: WeightedSums, c: Source
-) -> list[str]:
-    alike = c.model.find(FixedPointSimilarities)
-    words = _counters(features.n_features, sums, c)
-    words |= {"declare": "", "counter": f"    {words['term_counter']} term = 0;\n"}
-    place, weight = "term", c.fetch("weight", "term")
-    if sums.is_dense:
-        place, weight, kind = "weight", c.fetch_at("weight", "weight"), c.type("weight")
-        words |= {"declare": f"    const {kind} *weight = {c.prefix}_weight;\n"}
-        words["counter"] = ""
-    # A square of 8 bits is added in the next step, as products of linear rows are.
-    is_behind = alike.power == 2 and c.model.width == 8
-    step = "distance 1" if alike.power == 1 else f"distance 2 of {c.model.width} bits"
-    words |= {
-        "square": "        uint16_t square = 0;\n" if is_behind else "",
-        "distance": "distance + square" if is_behind else "distance",
-        "step": c.text(step),
-        "entry": c.fetch_at("anchor", "entry"),
-        "add": _adding_steps(sums, c, f"(int32_t){weight}", place),
+def _of_weighted_sums(sums: WeightedSums, c: Source) -> Words:
+    whole, differ = c.model.is_integer, features_differ(c.model)
+    weight, counter = c.fetch("weight", "term"), "term"
+    if whole and sums.is_dense:
+        weight, counter = c.fetch_at("weight", "weight"), "weight"
+    return {
+        "anchor_counter": unsigned(sums.n_anchors),
+        "row_counter": unsigned(sums.n_rows),
+        "term_counter": unsigned(len(sums.weight)),
+        "integers": whole,
+        "dense": sums.is_dense,
+        "prepares": whole or differ,
+        "t": "features" if whole else "t" if differ else "x",
+        "zero": "0" if whole else "0.0f",
+        "weight": f"(int32_t){weight}" if whole else weight,
+        "counter": counter,
+        "counts_terms": counter == "term",
+        "first_row": sums.first_row,
     }
-    rows = c.text("integer rows", words)
-    return [_integer_features(features, words, c), _fade(alike, c), rows]
 
 
-def _integer_features(
-    features: FixedPointFeatures, words: dict[str, str], c: Source
-) -> str:
-    read, place = c.fetch, "feature"
-    if "input" in c.tables:
-        place = read("input", "feature")
-    words = words | {"input": place, "value": f"x[{place}]"}
-    words |= dict.fromkeys(("category", "test"), "")
-    if "level" in c.tables:
-        words |= {"level_type": c.type("level"), "level": read("level", "feature")}
-        words |= {"category": c.text("category", words), "value": "count"}
-        words["test"] = c.text("test category")
-    words |= {"factor": read("factor", "feature"), "origin": read("origin", "feature")}
-    words["clip"] = _clip(features, c)
-    return c.text("integer features", words)
-
-
-def _clip(features: FixedPointFeatures, c: Source) -> str:
-    """Lines that shift and clip a feature: clipped first if 16 bits hold the rest."""
+def _of_fixed_point_features(features: FixedPointFeatures, c: Source) -> Words:
+    words = {
+        "feature_counter": unsigned(features.n_features),
+        "place": c.fetch("input", "feature") if "input" in c.tables else "feature",
+    }
     if "places" in c.tables:
-        return c.text("shift then clip", {"places": c.fetch("places", "feature")})
+        return words | {"places": c.fetch("places", "feature")}
+    # Clipped before the shift where 16 bits hold what is left.
     places = int(features.places[0])
     end = (features.top + 1) << places
-    if places < 8 or end > 2**24:
-        return c.text("shift then clip", {"places": places})
-    return c.text("clip then shift", {"end": end, "last": end - 1, "bits": places - 8})
+    words |= {"places": places, "clipped_first": places >= 8 and end <= 2**24}
+    return words | {"end": end, "end_less_1": end - 1, "bits": places - 8}
 
 
-def _fade(alike: FixedPointSimilarities, c: Source) -> str:
-    """The function for 2^-u in fixed point."""
-    exp2 = alike.exp2
-    words = {
-        **{name: getattr(exp2, name) for name in ("drop", "last", "gain", "half")},
+def _of_fixed_point(alike: FixedPointSimilarities, c: Source) -> Words:
+    down = alike.exp2.down
+    return {
         # An AVR shifts bit by bit, but moves whole bytes.
-        "down": f">> {exp2.down}" if exp2.down <= 8 else f"<< {16 - exp2.down} >> 16",
-        "halving": c.fetch("halving", "k"),
-        "next": c.fetch("halving", "k + 1"),
+        "down_steps": f">> {down}" if down <= 8 else f"<< {16 - down} >> 16",
+        # A square of 8 bits is added in the next step, as products of linear rows are.
+        "behind": alike.power == 2 and c.model.width == 8,
+        "distance": c.text(f"power {alike.power}", file="program").rstrip(),
     }
-    return c.text("fade", words)
 
 
-def sparse_code(code: SparseCode, rows: RowCode, c: Source) -> RowCode:
-    """How the public functions come to the score of an output."""
-    limit, functions = code.limit, rows.functions
-    root = inverse_root_function(c)
-    functions = functions if root in functions else root + functions
-    fill = f"    {c.prefix}_rows(x, alike);\n"
-    if c.model.find(WeightedInputs):
-        fill = f"    for (j = 0; j < {c.m}_ROWS; ++j) {{\n"
-        fill += f"        alike[j] = {c.prefix}_row(x, j);\n    }}\n"
-    index, size = unsigned(code.n_prototypes), unsigned(limit)
-    call = f"support, amount, size, ({c.type('target')})row"
-    sizes = {"CODE": limit, "FACTOR": limit * (limit + 1) // 2}
-    return RowCode(
-        sizes={**rows.sizes, **sizes},
-        functions=functions + "\n" + _functions(code, c, fill),
-        declare=f"    {index} support[{c.m}_CODE];\n    float amount[{c.m}_CODE];\n"
-        f"    {size} size;\n",
-        before=f"    size = {c.prefix}_code(x, support, amount);\n",
-        score=f"{c.prefix}_votes({call})",
-        count="CLASSES",
-    )
-
-
-def _functions(code: SparseCode, c: Source, fill: str) -> str:
-    """Functions for the Gram entry, the factor, the solution, the search, the votes."""
-    limit, m = code.limit, code.n_prototypes
-    words = {
-        "name": c.prefix,
-        "M": c.m,
-        "index": unsigned(m),
-        "size": unsigned(limit),
-        "step": unsigned(most_steps(limit)),
+def _of_sparse_code(code: SparseCode, c: Source) -> Words:
+    m, limit = code.n_prototypes, code.limit
+    return {
+        "code_counter": unsigned(limit),
+        "step_counter": unsigned(most_steps(limit)),
         # Holds the product before it is halved; not a byte, which an int would widen.
-        "place": unsigned(max(256, m * (m + 1))),
-        "flat": c_float(FLAT),
-        "equal": c_float(EQUAL),
-        "dependent": c_float(DEPENDENT),
-        "little": c_float(LITTLE),
-        "gone": c_float(GONE),
-        "steps": most_steps(limit),
-        "gram": c.fetch("gram", "place + low"),
-        "fill": fill,
-        "output": c.type("target"),
-        "term": c.type("until"),
-        "until": c.fetch("until", "own"),
-        "until_before": c.fetch("until", "own - 1"),
-        "target": c.fetch("target", "term"),
-        "vote": c.fetch("vote", "term"),
-        "fallback": code.fallback,
-        "unrepresented": c_float(np.float32(code.unrepresented)),
+        "place_counter": unsigned(max(256, m * (m + 1))),
     }
-    return filled("c99/sparse_code.c.in", words)
+
+
+#: Operation -> what its texts need besides its constants and tables.
+_WORDS: dict[type[Operation], Callable[[Any, Source], Words]] = {
+    WeightedInputs: _of_weighted_inputs,
+    Features: _of_features,
+    Similarities: _of_similarities,
+    WeightedSums: _of_weighted_sums,
+    SparseCode: _of_sparse_code,
+    FixedPointFeatures: _of_fixed_point_features,
+    FixedPointSimilarities: _of_fixed_point,
+}

@@ -9,7 +9,7 @@ intermediate value depends on the size of an ``int``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,13 +25,11 @@ from smpcore.codegen.names import (
     library_version,
     model_id,
 )
-from smpcore.codegen.program import Operation, SparseCode, WeightedInputs, WeightedSums
 from smpcore.codegen.targets.c99.common import (
     CASTS,
     CASTS_END,
     FLOAT_RULES,
     FLOAT_RULES_END,
-    RowCode,
     Source,
     answer_functions,
     difference,
@@ -40,11 +38,7 @@ from smpcore.codegen.targets.c99.common import (
     preamble,
     unsigned,
 )
-from smpcore.codegen.targets.c99.operations import (
-    linear_code,
-    similarity_code,
-    sparse_code,
-)
+from smpcore.codegen.targets.c99.operations import row_code
 from smpcore.codegen.templates import filled, filled_folder
 from smpcore.codegen.vectors import TestVectors, conversions, count_conversion
 from smpcore.errors import ExportError
@@ -72,26 +66,42 @@ def check_size(model: Any) -> None:
 
 def header(c: Source, named: bool) -> str:
     """The header file: guard, names of inputs and levels, and what is declared."""
-    inputs, n = c.model.inputs if named else (), len(c.model.inputs)
-    entries = c.model.source.inputs if named else ()
+    model, source = c.model, c.model.source
+    inputs, entries = (model.inputs, source.inputs) if named else ((), ())
+    missing = "None may be missing."
+    if any(entry.missing is not None for entry in source.inputs):
+        missing = "NAN: missing, counts as a typical training value."
     words = {
-        "id": model_id(c.model),
+        "id": model_id(model),
         "format": SCHEMA,
         "version": library_version(),
-        "interface": f"0x{interface_id(c.model)}UL",
-        "n_inputs": n,
-        "counter": unsigned(n),
-        "n_classes": c.model.n_outputs,
-        "probability": probability_declaration(c),
+        "interface": f"0x{interface_id(model)}UL",
+        "n_inputs": len(model.inputs),
+        "n_classes": model.n_outputs,
+        "inputs": input_names(c, [(one, note(c, one)) for one in inputs]),
+        "levels": "".join(_levels(c, entry) for entry in entries if entry.levels),
+        "missing": missing,
+        "tie": c_float(np.float32(model.tie)),
+        "same_steps": "",
+        **margin_words(c),
     }
-    words["inputs"] = input_names(c, [(one, note(c, one)) for one in inputs])
-    words["levels"] = "".join(_levels(c, entry) for entry in entries if entry.levels)
-    check = "check, bits" if n <= MAX_MASK else "check, count"
-    words["check"] = c.text(check, words, "header")
-    is_named = not c.model.is_regression
-    words["classes"] = c.text("classes", words, "header") if is_named else ""
-    words["about"] = _about(c, inputs)
-    words["answer"] = _answer(c, words)
+    if model.is_integer:
+        words |= {
+            "largest": model.largest,
+            "ranges": input_ranges(c, inputs),
+            "counts": input_counts(c, inputs, model.width),
+            "ends": " and ".join(map(str, container_ends(model.width))),
+            "tie": f"{model.tie}{'L' if model.accumulator == 32 else ''}",
+            "less": ", less that of class 0" if model.relative else "",
+            "in_steps": f"{model.step:.9g}",
+            "above": f"{model.shift:.9g}",
+            "step": c_float(model.step),
+            "offset": _constant(model.shift),
+            "same_steps": ", in the same steps",
+            "is_whole_value": model.is_regression,
+        }
+    if (width := model.half_width) is not None:
+        words["half_width"] = f"{width}L" if model.is_integer else c_float(width)
     return c.text("frame", words, "header")
 
 
@@ -117,22 +127,6 @@ def _enum(entries: Iterable[tuple[str, str]]) -> str:
         for value, (name, note) in enumerate(entries)
     ]
     return "\n".join(["enum {", *lines, "};"])
-
-
-def _about(c: Source, inputs: Sequence[Any]) -> str:
-    """What an input can be, in a comment and constants."""
-    missing = "None may be missing."
-    if any(entry.missing is not None for entry in c.model.source.inputs):
-        missing = "NAN: missing, counts as a typical training value."
-    if not c.model.is_integer:
-        return c.text("about floats", {"missing": missing}, "header")
-    words = {
-        "largest": c.model.largest,
-        "ranges": input_ranges(c, inputs),
-        "counts": input_counts(c, inputs, c.model.width),
-        "ends": " and ".join(map(str, container_ends(c.model.width))),
-    }
-    return c.text("about integers", words, "header")
 
 
 def input_ranges(c: Source, inputs: Sequence[QuantInput]) -> str:
@@ -186,49 +180,16 @@ def note(c: Source, one: CompiledInput | QuantInput) -> str:
     return f" /* {', '.join([one.formula, *exact, f'{trained} in training{unit}'])} */"
 
 
-def _answer(c: Source, words: dict[str, Any]) -> str:
-    """Declarations of the functions that answer, and of integers their constants."""
-    model, step, conversion = c.model, "", []
-    tie, words = c_float(np.float32(model.tie)), words | {"unit": "", "steps": ""}
-    if model.is_integer:
-        tie = f"{model.tie}{'L' if model.accumulator == 32 else ''}"
-        step, conversion = f", in steps of {model.step:.9g}", ["declare conversion"]
-        constants = {"step": c_float(model.step), "offset": _constant(model.shift)}
-        words["steps"] = c.text("step", constants, "header")
-        if model.is_regression:
-            words["unit"] = f"{step} above {model.shift:.9g}"
-            words["steps"] += c.text("offset", constants, "header")
-            conversion.append("declare value")
-    words["conversion"] = "".join(c.text(one, words, "header") for one in conversion)
-    if model.is_regression:
-        return c.text("answer, regression", words, "header")
-    words |= {"relative": "; the largest wins.", "tie": tie}
-    if model.is_integer:
-        less = ", less that of class 0" if model.relative else ""
-        words["relative"] = f"{less}{step}."
-    margin = margin_words(c)
-    words["margin"] = c.text("declare margin", margin, "header")
-    if margin["band"]:
-        words["margin"] += c.text("declare sure", margin, "header")
-    return c.text("answer, classes", words, "header")
-
-
-#: Up to so many inputs have a bit each in one number.
-MAX_MASK = 32
-
-
 def inputs_source(model: Any, prefix: str) -> str:
     """A file of its own, so that a program that does not ask links no ranges."""
     tables = dict(zip(("low", "high"), training_ranges(model), strict=True))
-    c, n = Source(model, prefix, tables), len(model.inputs)
+    c = Source(model, prefix, tables)
     low, high = (c.fetch(name, "k") for name in tables)
     outside = f"x[k] < {low} || x[k] > {high}"
     if all(entry.missing is None for entry in model.source.inputs):  # nor a NaN
         outside = f"!(x[k] >= {low} && x[k] <= {high})"
-    words = {"counter": unsigned(n), "outside": outside, "arrays": c.arrays()}
+    words = {"outside": outside, "arrays": c.arrays()}
     words["preamble"] = preamble(c, {}, "" if model.is_integer else FLOAT_RULES)
-    check = "check, bits" if n <= MAX_MASK else "check, count"
-    words["check"] = c.text(check, words, "files").removesuffix("\n")
     return c.text("inputs", words, "files")
 
 
@@ -254,14 +215,11 @@ def quantise_source(c: Source, inputs: Sequence[QuantInput], width: int) -> str:
     if not tables["levels"].any():
         del tables["levels"]
     c = Source(c.model, c.prefix, tables)
-    words = {name: c.fetch(name, "k") for name in tables} | {"number": f"{number}_t"}
-    words |= {"counter": unsigned(len(inputs)), "least": least, "most": most}
-    words |= {"preamble": preamble(c, {}, FLOAT_RULES), "arrays": c.arrays()}
-    is_mixed = "levels" in tables
-    words["category"] = c.text("quantise category", words, "files") if is_mixed else ""
-    has_value = c.model.is_regression and inputs is c.model.inputs
-    value = c.text("value", file="files") if has_value else ""
-    return c.text("quantise", words, "files") + value
+    words = {"number": f"{number}_t", "counter": unsigned(len(inputs))}
+    words |= {"least": least, "most": most, "arrays": c.arrays()}
+    words["preamble"] = preamble(c, {}, FLOAT_RULES)
+    words["has_value"] = c.model.is_regression and inputs is c.model.inputs
+    return c.text("quantise", words, "files")
 
 
 #: Types of the tables; an offset of floats stays one.
@@ -280,56 +238,25 @@ def probability_tables(model: Any) -> Tables:
     }
 
 
-def probability_declaration(c: Source) -> str:
-    """Declaration of the function, or the constant of an interval; else empty."""
-    kind = "integers" if c.model.is_integer else "floats"
-    if c.model.probability is not None:
-        return c.text(c.model.probability.kind, file="header")
-    if (width := c.model.half_width) is None:
-        return ""
-    words = {"width": width if c.model.is_integer else c_float(width)}
-    return c.text(f"half width, {kind}", words, "header")
-
-
-def probability_function(c: Source) -> str:
-    """The function that `probability_declaration` declares."""
-    table, kind = c.model.probability, "integers" if c.model.is_integer else "floats"
+def probability_functions(c: Source) -> list[str]:
+    """The entry of the table for a lead, and the function that is declared."""
+    table, score = c.model.probability, c.score
     ends = {"below": table.below, "above": table.above}
     words = {n: f"{v}U" if c.model.is_integer else c_float(v) for n, v in ends.items()}
-    words |= {
-        n.removeprefix("probability_"): c.fetch(n, "k")
-        for n in c.tables
-        if n.startswith("probability_")
-    }
-    words["last"], words["drop"] = len(table.begin) - 1, table.drop
-    words["per_unit"] = c_float(table.per_unit)
-    share = c.text(f"share, {kind}", words)
-    if not len(table.offset):
-        if c.model.is_integer:
-            scores = "scores[1]", "scores[0]"
-            words["ahead"] = difference(c.score, *scores)
-            words["behind"] = difference(c.score, *scores[::-1])
-        return share + "\n" + c.text(f"probability, {kind}", words)
-    words |= {"lead": c.score, "counter": unsigned(c.model.n_outputs)}
-    words["offset_type"] = c.type("probability_offset")
-    if c.model.is_integer:
+    words |= {"last": len(table.begin) - 1, "drop": table.drop}
+    words |= {"per_unit": c_float(table.per_unit), "lead": score}
+    if c.model.is_integer and len(table.offset):
         most = c.model.largest + int(np.abs(table.offset).max())
         words["lead"] = "int32_t" if most < 2**31 else "int64_t"
         words["gap"] = difference(words["lead"], "best", "lead")
-    words["put"] = c.text(f"put, {kind}", words)
-    return share + "\n" + c.text("probabilities", words)
+    elif c.model.is_integer:
+        words["ahead"] = difference(score, "scores[1]", "scores[0]")
+        words["behind"] = difference(score, "scores[0]", "scores[1]")
+    return [c.text("share", words), c.text(table.kind, words)]
 
 
 #: Constants of a longer source have a file of their own, which a reader can skip.
 _MOST_LINES = 580
-
-#: Operation -> how a public function comes to its scores, given the code before it;
-#: other operations are part of the code of the one behind them.
-CODE: dict[type[Operation], Callable[[Any, RowCode | None, Source], RowCode]] = {
-    WeightedInputs: linear_code,
-    WeightedSums: similarity_code,
-    SparseCode: sparse_code,
-}
 
 
 def emit_c99(model: Any, prefix: str = "mdl", named: bool = True) -> dict[str, bytes]:
@@ -386,15 +313,12 @@ def finished(files: Mapping[str, str], model: Any, prefix: str) -> dict[str, byt
 
 
 def _source(c: Source) -> str:
-    code = None
-    for operation in c.model.operations:
-        if type(operation) in CODE:
-            code = CODE[type(operation)](operation, code, c)
+    code = row_code(c)
     rules = "" if c.model.is_integer else f"\n#include <float.h>\n{FLOAT_RULES}"
     parts = [preamble(c, code.sizes, rules), c.arrays(), code.functions]
     parts += answer_functions(c, code)
     if c.model.probability is not None:
-        parts.append(probability_function(c))
+        parts += probability_functions(c)
     if c.model.is_integer:
         parts.append(_saturated_function(c))
     if not c.model.is_regression:
@@ -405,18 +329,13 @@ def _source(c: Source) -> str:
 def _saturated_function(c: Source) -> str:
     """The function that counts the inputs at an end of the container."""
     least, most = container_ends(c.model.width)
-    words = {"counter": unsigned(len(c.model.inputs)), "least": least, "most": most}
     categories = [
         f"k == {c.m}_IN_{one.given.identifier.upper()}"
         for one in c.model.inputs
         if not one.is_number
     ]
-    if len(categories) == len(c.model.inputs):
-        return c.text("saturated categories", words)
-    words["skip"] = ""
-    if categories:
-        condition = {"categories": " || ".join(categories)}
-        words["skip"] = c.text("skip categories", condition)
+    words = {"least": least, "most": most, "categories": " || ".join(categories)}
+    words["numbers"] = len(categories) < len(c.model.inputs)
     return c.text("saturated", words)
 
 
@@ -441,11 +360,9 @@ def selftest_files(
 
     Its stream is given samples by a formula, and has to answer each window when due.
     """
-    tried, what = "class", "scores and class"
+    what = "value" if model.is_regression else "scores and class"
     if table := model.probability:
-        tried, what = table.kind, f"scores, class and {table.kind}"
-    if model.is_regression:
-        tried, what = "value", "value"
+        what = f"scores, class and {table.kind}"
     c = Source(model, prefix, {})
     words = {
         "n_vectors": len(vectors.rows),
@@ -459,7 +376,8 @@ def selftest_files(
         "stream": "",
         "n_windows": _WINDOWS,
     }
-    words = c.words | words | {"try": c.text(tried, words, "selftest")}
+    words["calibrated"] = model.probability is not None
+    words = c.words | words | {"try": c.text("try", words, "selftest")}
     words |= {name: c.text(name, words, "selftest") for name in ("bytes", "flash")}
     files = {}
     if stream:
@@ -501,16 +419,14 @@ def _stream_words(c: Source, words: dict[str, Any], stream: Any) -> dict[str, An
     tables.append(_table(c, f"{c.score} @_due[{_WINDOWS}][{size}]", _rows(scores)))
     words = words | {
         "sample": kind,
+        "width": width,
         "rules": "" if width else f"\n#include <float.h>\n{FLOAT_RULES}",
         "rules_end": "" if width else FLOAT_RULES_END,
     }
-    form = "integer" if width else "float"
-    words["value"] = c.text(f"{form} sample", words, "selftest").rstrip()
-    answer = "value" if model.is_regression else "class"
     if not model.is_regression:
         winners = [f"    {_numbers(model.winners(rows))}"]
         tables.append(_table(c, f"{c.index} @_due_class[{_WINDOWS}]", winners))
-    words["try_window"] = c.text(f"window, {answer}", words, "selftest")
+    words["try_window"] = c.text("try window", words, "selftest")
     return words | {"tables": "\n".join(tables)}
 
 

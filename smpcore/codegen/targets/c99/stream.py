@@ -138,21 +138,20 @@ class Stream:
 
     def code(self, c: Source, words: Mapping[str, Any]) -> tuple[str, str, str]:
         """What stands before the struct, its members, and the functions."""
-        kind = "apart" if self.hop == self.n_times else "overlapping"
-        lengths = c.tables.get("length", [0])
+        apart, lengths = self.hop == self.n_times, c.tables.get("length", [0])
         words = {
             **words,
-            **{name: c.fetch(*table) for name, table in _FETCHED[kind].items()},
+            "apart": apart,
+            "begin_wait": "" if apart else f"    stream->wait = {c.m}_WINDOW;\n",
             "time": unsigned(self.n_times),
             "slot": unsigned(2 * words["n_slots"]),
             "turn": unsigned(int(max(lengths))),
-            "length": unsigned(len(lengths)),
+            "length_counter": unsigned(len(lengths)),
             "n_lengths": len(lengths),
             "n_queues": len(c.tables["time"]),
-            "inputs": unsigned(len(c.model.inputs)),
         }
-        members = section("c99/stream.c.in", f"members {kind}", words)
-        return "", members, section("c99/stream.c.in", kind, words)
+        members = c.text("members", words, "stream.c")
+        return "", members, c.text("code", words, "stream.c")
 
     def n_slots(self, model: Any) -> int:
         """Values that are kept: those that a window still needs."""
@@ -335,22 +334,3 @@ def state_bytes(model: Any, stream: Stream, aligned: bool = True) -> int:
 
 _STRUCT = re.compile(r"^(struct \w+) \{\n(.*?)^\};", re.MULTILINE | re.DOTALL)
 _MEMBER = re.compile(r"^ +(.+?) (\w+)(?:\[(\w+)\])?;", re.MULTILINE)
-
-#: Section of the template -> words of it that read a table, and the place there.
-_FETCHED = {
-    "apart": {
-        "at_slot": ("time", "stream->slot"),
-        "input_of": ("input", "stream->slot"),
-        "channel_of_slot": ("channel", "stream->slot"),
-    },
-    "overlapping": {
-        "at": ("time", "stream->queue"),
-        "kind": ("kind", "stream->queue"),
-        "channel": ("channel", "stream->queue"),
-        "length_of_kind": ("length", "kind"),
-        "length_of_k": ("length", "k"),
-        "kind_of_input": ("kind_of_input", "k"),
-        "lag": ("lag", "k"),
-        "begin": ("begin", "k"),
-    },
-}
