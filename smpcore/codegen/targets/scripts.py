@@ -165,9 +165,8 @@ def script(
     answer = "value" if model.is_regression else "classes"
     functions.append(language.text(answer, n_outputs=model.n_outputs))
     if model.probability:
-        numbers = "integers" if model.is_integer else "floats"
-        place = language.text(f"place of {numbers}").rstrip()
-        functions.append(language.text("share", place=place))
+        whole = model.is_integer
+        functions.append(language.text("share", integers=whole, floats=not whole))
         functions.append(language.text(model.probability.kind))
     return constants, functions, before
 

@@ -13,7 +13,6 @@ from smpcore.codegen.inputs import CompiledInput, QuantInput, SensorRange
 from smpcore.codegen.names import identifier, shorten
 from smpcore.codegen.targets.c99.common import Source, unsigned
 from smpcore.codegen.targets.c99.stream import Stream
-from smpcore.codegen.templates import section, sections
 from smpcore.datasets.series_features import (
     FACTOR_BITS,
     SINE_BITS,
@@ -26,9 +25,17 @@ from smpcore.datasets.series_features import (
 )
 from smpcore.errors import ExportError
 
-_FILE = "c99/feature_stream.c.in"
-#: What a part can have in each place of the code.
-_ROLES = ("members", "last", "counter", "functions", "take", "remember", "inputs")
+_FILE = "feature_stream.c"
+#: Places of the code that a part has something in.
+_ROLES = (
+    "members",
+    "last",
+    "functions",
+    "take",
+    "remember",
+    "inputs",
+    "counter_of_crossings",
+)
 #: Feature -> its part of the code; every other one is a band.
 _PARTS = {
     "mean": "mean",
@@ -165,27 +172,37 @@ class FeatureStream(Stream):
         sizes = {name.split("_")[0]: len(table) for name, table in tables.items()}
         words = {
             **words,
-            **{name: c.fetch(name, "k") for name in tables},
-            **{f"n_{part}": size for part, size in sizes.items()},
             "time": unsigned(period),
             "period": period,
             "n_windows": self.n_windows,
-            "place": unsigned(max(sizes.values())),
+            "counter": unsigned(max(sizes.values())),
             "factor_bits": FACTOR_BITS,
             "sine_bits": SINE_BITS,
             "window_bits": WINDOW_BITS,
             "convert": f"    {words['name']}_quantise(values, x);\n" if whole else "",
-            "to": section(_FILE, f"to {'integers' if whole else 'floats'}", words),
+            "to": c.text(f"to {'integers' if whole else 'floats'}", words, _FILE),
         }
         if "band" in sizes:
-            words["hann"] = c.fetch("hann", f"{words['band_begin']} + window->left[k]")
+            begin = c.fetch("band_begin", "k")
+            words["hann"] = c.fetch("hann", f"{begin} + window->left[k]")
         has_roots = {"band", "deviation"} & {*sizes}
-        words["root"] = section(_FILE, "root", words) if has_roots else ""
+        words["root"] = c.text("root", words, _FILE) if has_roots else ""
+        parts = [words | self._part(c, part, n) for part, n in sizes.items()]
         for role in _ROLES:
-            names = [f"{role} {part}" for part in sizes]
-            known = [name for name in names if name in sections(_FILE)]
-            words[role] = "".join(section(_FILE, name, words) for name in known)
+            words[role] = "".join(c.text(role, part, _FILE) for part in parts)
         window, members, code = (
-            section(_FILE, name, words) for name in ("window", "stream", "code")
+            c.text(name, words, _FILE) for name in ("window", "stream", "code")
         )
         return window, members, code
+
+    def _part(self, c: Source, part: str, n: int) -> dict[str, Any]:
+        """Words of a part of the code: how many there are of it, and its tables."""
+        tables = (name for name in c.tables if name.startswith(f"{part}_"))
+        return {
+            "part": part,
+            part: True,
+            "n": n,
+            "extreme": part in ("least", "most"),
+            "beyond": "<" if part == "least" else ">",
+            **{name.removeprefix(f"{part}_"): c.fetch(name, "k") for name in tables},
+        }

@@ -267,9 +267,9 @@ def _of_fixed_point_features(features: FixedPointFeatures, c: Source) -> Words:
         return words | {"places": c.fetch("places", "feature")}
     # Clipped before the shift where 16 bits hold what is left.
     places = int(features.places[0])
-    end = (features.top + 1) << places
-    words |= {"places": places, "clipped_first": places >= 8 and end <= 2**24}
-    return words | {"end": end, "end_less_1": end - 1, "bits": places - 8}
+    limit = (features.top + 1) << places
+    words |= {"places": places, "clipped_first": places >= 8 and limit <= 2**24}
+    return words | {"limit": limit, "limit_less_1": limit - 1, "bits": places - 8}
 
 
 def _of_fixed_point(alike: FixedPointSimilarities, c: Source) -> Words:

@@ -19,14 +19,12 @@ import numpy as np
 from smpcore.codegen.model import QuantModel
 from smpcore.codegen.package import Files, Package
 from smpcore.codegen.program import WeightedInputs
-from smpcore.codegen.templates import filled, section, sections
+from smpcore.codegen.templates import filled
 from smpcore.codegen.vectors import TestVectors
 from smpcore.errors import ExportError
 
 #: Up to so many terms the parallel module is written as well.
 MAX_PARALLEL_TERMS = 64
-
-PARTS = "verilog/parts.in"
 
 
 def emit_verilog(quant: QuantModel, name: str) -> dict[str, str]:
@@ -105,10 +103,8 @@ def _serial(quant: QuantModel, name: str) -> str:
             _case("class_of", class_bits, quant.n_rows, classes, signed=False),
         ]
     )
-    level, term = "", "value_read * weight"
+    term = "value_read * weight"
     if has_levels:
-        places = {"flag": top - 1, "start": place_end, "width": width}
-        level = section(PARTS, "level", places)
         term = f"is_level ? (value_read == level ? weight : {weight_bits}'sd0) : {term}"
     words = {
         "name": name,
@@ -130,28 +126,19 @@ def _serial(quant: QuantModel, name: str) -> str:
         "place_field": f"entry[{place_end - 1}:{weight_bits}]",
         "top_weight": weight_bits - 1,
         "tables": tables,
-        "level": level,
+        "has_levels": has_levels,
+        "flag": top - 1,
+        "place_end": place_end,
         "term": term,
         "lowest": constant(-(2 ** (accumulator - 1)), accumulator),
         "port": _port(quant, "reg"),
     }
-    return filled("verilog/serial.v.in", words | _decision(quant))
-
-
-def _decision(quant: QuantModel) -> dict[str, str]:
-    """Lines of the serial module that find the answer; see the top of this file."""
-    top = quant.accumulator
-    words = {"top": str(top), "tie": constant(quant.tie, top + 1)}
-    parts = {"declare": "", "score": "", "end": "done <= 1'b1;", "at_start": ""}
-    if quant.is_regression:
-        return parts | {"valid": ""}
-    way = "two classes" if quant.n_outputs == 2 else "second pass"
-    way = way if quant.tie else "untied"
-    for part in parts:
-        if (name := f"{way}: {part}") in sections(PARTS):
-            parts[part] = section(PARTS, name, words)
-    parts |= {part: parts[part].removesuffix("\n") for part in ("score", "end")}
-    return parts | {"valid": " && !second" * (way == "second pass")}
+    if not quant.is_regression:
+        way = "two_classes" if n_classes == 2 else "second_pass"
+        words |= {way if quant.tie else "untied": True}
+        words["tie"] = constant(quant.tie, accumulator + 1)
+    words["is_first_pass"] = " && !second" if "second_pass" in words else ""
+    return filled("verilog/serial.v.in", words)
 
 
 def _port(quant: QuantModel, kind: str) -> str:
@@ -249,7 +236,8 @@ def emit_testbench(
         "wrong": wrong,
         "answer_port": "" if quant.is_regression else ", .answer(answer)",
     }
-    return filled(f"verilog/{'parallel' if parallel else 'serial'}_tb.v.in", words)
+    words |= {"parallel": parallel, "serial": not parallel}
+    return filled("verilog/testbench.v.in", words)
 
 
 def _bus(values: np.ndarray, bits: int) -> str:
@@ -286,13 +274,10 @@ def words_of_verilog(package: Package) -> dict[str, str]:
     if model.is_regression:
         answer = f"`score` has the value in steps of {model.step!r} above "
         answer += repr(model.shift)
-    words = package.words | {
+    return package.words | {
         "width": str(model.width),
         "score_width": str(model.accumulator),
         "cycles": str(cycles(model)),
         "answer": answer,
-        "parallel": "",
+        "parallel": model.n_terms <= MAX_PARALLEL_TERMS,
     }
-    if model.n_terms <= MAX_PARALLEL_TERMS:
-        words["parallel"] = section(PARTS, "parallel", words)
-    return words
