@@ -16,6 +16,7 @@ from pages.export import (
     streams,
 )
 from pages.state import session
+from pages.state.session import Slot
 from pages.ui import exports
 from pages.ui.elements import (
     await_fit,
@@ -26,7 +27,10 @@ from pages.ui.elements import (
     visit_task,
 )
 from pages.ui.text import define, message
+from pages.work.tasks import Task
 from smpcore.evaluation import ComparedFormat
+
+_COMPILED, _FORMS = Slot[exports.Export]("export"), Slot[Task]("forms")
 
 
 def _compare(form: ComparedFormat, forms: dict[str, ComparedFormat]) -> None:
@@ -50,14 +54,14 @@ with problems_shown():  # the Python below can be had all the same
     await_fit(context)
     opened = context.choice.open_test, context.times_opened
     key = context.key, context.operating, opened
-    made = session.remembered("export", key, partial(exports.compiled, context))
+    made = _COMPILED.get_or_make(key, partial(exports.compiled, context))
     decision, place = st.container(), st.container()
     in_floats, made = made, counts.editor(made)
     stream, sensors = streams.control(made, chosen.target), ranges.editor(made)
     if stream:
         sensors = stream.ranges(made.compiled, sensors)
     key = key, tuple(made.counts.items()), tuple(sensors.items()), stream
-    task = visit_task("forms", key, partial(formats.forms, made, sensors))
+    task = visit_task(_FORMS, key, partial(formats.forms, made, sensors))
     words = "Number formats compared on all open rows"
     if not is_waiting(task, settings.QUICK_SECONDS, words, stoppable=False):
         forms = task.result()

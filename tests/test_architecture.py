@@ -322,6 +322,16 @@ def test_what_is_no_control_is_a_field_of_the_session():
     assert used > 3
 
 
+def test_a_result_of_the_session_has_a_slot_of_its_own():
+    """Its type is that of the slot, and no two pages have the same name for one."""
+    names = []
+    for name, text in TEXTS.items():
+        if _is_app(name) and name != "pages/state/session.py":
+            names += re.findall(r"Slot\[[^()]*\]\(\s*\"([^\"]+)\"", text)
+            assert not re.search(r"\.results\[|\.results\.", text), name
+    assert len(names) > 40 and len(names) == len({*names})
+
+
 def test_nobody_asks_an_estimator_whether_it_has_an_attribute():
     """All have what the contract says; None where it has no meaning."""
     names = {f"{field.name}_" for field in fields(Fitted)}

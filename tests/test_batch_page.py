@@ -5,6 +5,7 @@ import json
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages.state.session import Slot
 from pages.work import studies
 from smpcore import METHODS, load_dataset, split, sweep
 from smpcore.evaluation import Subject, baseline_paths, edition, folds, method_path
@@ -74,7 +75,7 @@ def test_it_stays_while_other_pages_are_seen_and_goes_when_closed(content):
     assert "From r.parquet" in said(sound(app))
     app.button(key="close_batch").click().run()
     assert "From r.parquet" not in said(sound(app))
-    assert session_of(app).results["batch"][1] is None
+    assert session_of(app).results[Slot("batch")][1] is None
 
 
 @pytest.mark.parametrize(

@@ -164,17 +164,17 @@ def test_the_unit_of_a_column_stands_beside_its_range():
 
 def test_ranges_come_back_and_reach_the_files():
     page = _page("int16", data="iris", method="smallk")
-    key, frame = session_of(page).results["export_ranges.edited"]
+    key, frame = session_of(page).results[ranges.EDITED]
     edited = frame.copy()
     edited.loc[0, ["low", "high", "whole numbers", "unit"]] = [0, 1023, True, "*mV*"]
     edited.loc[1, "low"] = 99.0
     page.switch_page("pages/guide.py").run()
-    session_of(page).results["export_ranges.edited"] = key, edited
+    session_of(page).results[ranges.EDITED] = key, edited
     page.switch_page("pages/export.py").run()
     assert "low end should be below" in said(sound(page))
     shown = _shown(page, "iris.h")
     assert "/* value * 32, 0 to 1023, 4.3 to 7.9 in training mV */" in shown
-    kept = session_of(page).results["export_ranges.edited"][1]
+    kept = session_of(page).results[ranges.EDITED][1]
     assert kept["unit"][0] == "*mV*"
 
 
@@ -220,7 +220,7 @@ def test_a_board_that_is_too_small_is_marked_and_its_name_is_data():
     small.loc[0, ["board", "flash, kB"]] = ["<img src=x> **b**", 0.01]
     small.loc[1, "MHz"] = None
     page = opened({"data": "iris"}, "guide.py")
-    session_of(page).results["export_boards.edited"] = "", small
+    session_of(page).results[boards.EDITED] = "", small
     page.switch_page("pages/export.py").run()
     (warning,) = [w.value for w in sound(page).warning]
     assert "\\<img src\\=x\\> \\*\\*b\\*\\*" in warning
@@ -267,7 +267,7 @@ def test_a_comparison_does_not_wait_behind_a_measurement(monkeypatch):
     monkeypatch.setattr(settings, "QUICK_SECONDS", 5.0)
     page = _page("int8", data="iris", method="smallk")
     assert began.wait(30.0)
-    (column, *_) = session_of(page).results["export_counts.edited"][1]["column"]
+    (column, *_) = session_of(page).results[counts.EDITED][1]["column"]
     page = _as_counts(page, {column: {"value of one count": 0.01}})
     assert "Training: right" in _table(page)
     ends.set()
@@ -376,14 +376,14 @@ IRIS_AS_COUNTS = {
 
 def _as_counts(page, changes):
     """Fill in lines of the table of counts: column -> changes."""
-    key, frame = session_of(page).results["export_counts.edited"]
+    key, frame = session_of(page).results[counts.EDITED]
     edited = frame.set_index("column").astype(object)
     for column, values in changes.items():
         for name, value in values.items():
             edited.loc[column, name] = value
     page.switch_page("pages/guide.py").run()
     kept = edited.reset_index()[list(frame.columns)].astype({counts._SCALE: float})
-    session_of(page).results["export_counts.edited"] = key, kept
+    session_of(page).results[counts.EDITED] = key, kept
     return page.switch_page("pages/export.py").run()
 
 
@@ -391,7 +391,7 @@ def _as_counts(page, changes):
 def test_columns_that_come_as_counts_reach_the_files(number_format):
     page = _page(number_format, data="iris", method="smp")
     before = said(sound(page))
-    columns = session_of(page).results["export_counts.edited"][1]["column"].tolist()
+    columns = session_of(page).results[counts.EDITED][1]["column"].tolist()
     scales = {name: {counts._SCALE: IRIS_AS_COUNTS[name]} for name in columns}
     on_the_screen = page.dataframe[0].value.iloc[:, 0].tolist()
     page = sound(_as_counts(page, scales))
@@ -430,7 +430,7 @@ def test_columns_that_come_as_counts_reach_the_files(number_format):
 )
 def test_counts_that_are_none_are_told_and_left_out(changes, told):
     page = _page("int16", data="iris", method="smp")
-    (column, *_) = session_of(page).results["export_counts.edited"][1]["column"]
+    (column, *_) = session_of(page).results[counts.EDITED][1]["column"]
     page = _as_counts(page, {column: changes})
     (problem,) = [error.value.replace("\\", "") for error in page.error]
     assert re.search(told, problem) and "Until then" in problem

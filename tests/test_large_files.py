@@ -105,7 +105,7 @@ def test_other_tables_have_no_such_tab():
 
 def test_the_method_on_the_screen_learns_from_all_rows():
     page = sound(opened().button(key="fit_all_rows").click().run())
-    job = session_of(page).results["fit of all rows"]
+    job = session_of(page).results[all_rows.FIT][1]
     assert job.wait(60)
     page = sound(page.run())
     fitted = job.result()
@@ -136,7 +136,7 @@ def test_who_reloads_the_page_finds_the_fit_of_all_rows_and_goes_on(monkeypatch)
     page = sound(again.run())
     assert "fit_all_rows" not in [button.key for button in page.button]
     go.set()
-    assert session_of(first).results["fit of all rows"].wait(60)
+    assert session_of(first).results[all_rows.FIT][1].wait(60)
     assert "Learned from" in said(sound(page.run()))
 
 
@@ -148,7 +148,7 @@ def test_numbers_are_learned_from_all_rows_too(folder):
     few = {"data": "file:numbers.parquet", "values": {"n_prototypes": 2}}
     session_of(page).choice = Choice(method="supersparse", **few)
     page = sound(sound(page.run()).button(key="fit_all_rows").click().run())
-    job = session_of(page).results["fit of all rows"]
+    job = session_of(page).results[all_rows.FIT][1]
     assert job.wait(60)
     page = sound(page.run())
     shown = metrics(page)

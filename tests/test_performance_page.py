@@ -58,7 +58,7 @@ def _move(app: AppTest, threshold: float) -> AppTest:
     """As the slider does while it moves; the outcome is the second class."""
     key = operating_point.key_of(context_of(app))
     point = operating_point.OperatingPoint(threshold)
-    session_of(app).results["operating_point"] = key, point
+    session_of(app).results[operating_point.TRIED] = key, point
     return sound(app.run())
 
 

@@ -266,7 +266,7 @@ def test_the_prediction_is_that_of_the_model():
 def test_a_series_joins_the_training_rows_and_undo_takes_it_back():
     page = drawing()
     before = resolve(session_of(page).choice)
-    shown = session_of(page).results["drawn_series"][1]
+    shown = session_of(page).results[edits.SERIES][1]
     shown[0] = 0.25
     (box,) = [one for one in page.selectbox if one.label == "Class"]
     sound(box.select(3).run())

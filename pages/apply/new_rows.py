@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.state import session
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.ui import explanation_sheet
 from pages.ui.elements import download, metric
 from pages.ui.elements import table as show_table
@@ -20,6 +20,7 @@ from pages.ui.readouts import BAND_NOTE, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
 from pages.work.cache import pairs
+from pages.work.tasks import Task
 from smpcore import PrototypeModel, SmpcoreError, evaluation
 from smpcore.datasets import (
     TABLE_WRITERS,
@@ -33,6 +34,9 @@ from smpcore.datasets import (
 )
 from smpcore.readouts import READOUTS, Shown, number_text
 
+_FILE = Slot[OpenFile | None]("new_rows")
+_READING = Slot[Task]("reading new_rows")
+_ANSWERS, _KNOWN = Slot[pd.DataFrame]("answers"), Slot[np.ndarray]("known_rows")
 _HOLDS = {"number": "numbers", "category": "a category", "text": "texts"}
 
 
@@ -102,16 +106,16 @@ def upload(data: cache.Parts) -> OpenFile | None:
     def read(file: Any) -> pd.DataFrame | None:
         key = file.file_id, dataset.digest
         if is_similarities:
-            return read_file("new_rows", key, read_similarities, file, dataset)
+            return read_file(_READING, key, read_similarities, file, dataset)
         options = like(dataset)
-        read = read_file("new_rows", key, read_frame, file, file.name, **options)
+        read = read_file(_READING, key, read_frame, file, file.name, **options)
         if read is None:
             return None
         frame, _, frame.attrs["notices"] = read
         return frame
 
     return open_file(
-        "new_rows",
+        _FILE,
         data.dataset.digest,
         read,
         "New rows: their similarities to the samples of the data"
@@ -192,16 +196,19 @@ def answers(
 
     about = context.key, context.operating, model.calibration is not None
     key = file.id, about, pairs(file.replaced)
-    return session.remembered("answers", key, compute)
+    return _ANSWERS.get_or_make(key, compute)
 
 
 def known(file: OpenFile, data: cache.Parts, matched: evaluation.Matched) -> np.ndarray:
     """Of each row, the part of the data set that has an equal one; empty: none."""
-    of = data.dataset, data.split, data.preparation, data.X, matched
+    find = partial(
+        evaluation.known_rows,
+        *(data.dataset, data.split, data.preparation, data.X, matched),
+    )
     column = tuple(matched.frame.notna().any())
     parts = data.dataset.digest, data.split.key
     key = file.id, parts, column, pairs(file.replaced)
-    return session.remembered("known_rows", key, lambda: evaluation.known_rows(*of))
+    return _KNOWN.get_or_make(key, find)
 
 
 def overlap(where: np.ndarray, open_test: bool) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.state import session
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.ui import elements
 from pages.ui.elements import download, table
 from pages.ui.readouts import solver_readouts
@@ -21,8 +21,8 @@ from smpcore.datasets import plain_number
 from smpcore.evaluation import AllRowsFit, Scores, fit_all_rows
 from smpcore.readouts import READOUTS, Shown
 
-#: Name of the visit's fit of all rows, and the share of the others that is left out.
-_FIT, _LEFT_OUT = "fit of all rows", 0.2
+#: The visit's fit of all rows, and the share of the others that is left out.
+FIT, _LEFT_OUT = Slot[Task]("fit of all rows"), 0.2
 
 
 def show(job: FileStatisticsJob) -> None:
@@ -64,8 +64,8 @@ def show_fit(context: Context, path: Path) -> None:
         )
         return
     key = context.dataset.digest, context.key
-    job, own = server_files.fit_begun(key), session.get().results.get(_FIT)
-    if job is None or (job.was_left and job is not own):
+    job = server_files.fit_begun(key)
+    if job is None or (job.was_left and job is not FIT.last()):
         st.caption(
             "With the settings on Explore; missing values are filled from the sample. "
             "A fifth of the rows outside it is left out, to see how good the model is."
@@ -87,10 +87,10 @@ def show_fit(context: Context, path: Path) -> None:
 
 def _begin(key: Hashable, fitting: Callable[..., Any]) -> None:
     """Fit all rows, and leave what the visit began before."""
-    results, job = session.get().results, server_files.begin_fit(key, fitting)
-    if (before := results.get(_FIT)) not in (None, job):
+    job, before = server_files.begin_fit(key, fitting), FIT.last()
+    if before is not None and before is not job:
         before.leave()
-    results[_FIT] = job
+    FIT.put(key, job)
     if job.was_left:
         job.start()
 

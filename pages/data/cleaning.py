@@ -12,11 +12,14 @@ import streamlit as st
 
 from pages.data import editor
 from pages.state import session
+from pages.state.session import Slot
 from pages.ui.elements import noted, table
+from pages.ui.suggestions import suggested_codes
 from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import (
     CleaningStep,
+    Effect,
     Suggestion,
     apply_steps,
     as_text,
@@ -24,7 +27,6 @@ from smpcore.datasets import (
     effect_of,
     plain_number,
     step_of,
-    suggest_codes,
     with_step,
 )
 
@@ -48,6 +50,11 @@ _IMPUTED = {
 }
 
 
+_PROBLEM = Slot[str]("cleaning_problem")
+#: Each step in words; steps, kinds and roles before each change.
+_STEPS = Slot[list[list[str]]]("cleaning_words")
+_EFFECTS = Slot[list[Effect | None]]("cleaning_effects")
+_UNDO = Slot[list[dict[str, Any]]]("cleaning_undo")
 #: Part of a step -> key of its control, and what a change of it does.
 Keyed = Callable[[str], dict[str, Any]]
 
@@ -57,30 +64,24 @@ def clean(dataset: Dataset) -> None:
     is_series = dataset.feature_steps or len(dataset.sample_shape) > 1
     if not dataset.private or dataset.origin is None or is_series:
         return
-    suggestions = session.remembered(
-        "suggested_codes", dataset.digest, lambda: suggest_codes(dataset)
-    )
+    suggestions = suggested_codes(dataset)
     is_open = bool(suggestions or dataset.cleaning)
     with st.expander("Clean", is_open, icon=":material/cleaning_services:"):
-        noted(st.error, "cleaning_problem", dataset.digest)
+        noted(st.error, _PROBLEM, dataset.digest)
         _suggested(dataset, suggestions)
         _done(dataset)
         _column(dataset)
 
 
 def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
-    for place, one in enumerate(suggestions[:MOST_SUGGESTED]):
+    offers = suggestions[:MOST_SUGGESTED]
+    effects = _EFFECTS.get_or_make(dataset.digest, lambda: _effects(dataset, offers))
+    for place, (one, effect) in enumerate(zip(offers, effects, strict=True)):
         left, right = st.columns([4, 1], vertical_alignment="center")
         message(left.markdown, one.reason)
-        if one.step in (*dataset.cleaning, CleaningStep(one.step.column)):
+        if effect is None:
             continue
-        column = dataset.whole[one.step.column]
-        effect = session.remembered(
-            f"effect_{place}",
-            (dataset.digest, place),
-            lambda column=column, one=one: effect_of(column, one.step, one.as_number),
-        )
-        message(left.caption, effect.words(len(column)))
+        message(left.caption, effect.words(len(dataset.whole)))
         right.button(
             one.action,
             key=f"suggested_{place}",
@@ -92,6 +93,17 @@ def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
         st.caption(f"{rest:,} more columns have values that look like codes.")
 
 
+def _effects(dataset: Dataset, offers: list[Suggestion]) -> list[Effect | None]:
+    """What each offer does; None: there is nothing to take."""
+    no_change = (*dataset.cleaning, *(CleaningStep(one.step.column) for one in offers))
+    return [
+        None
+        if one.step in no_change
+        else effect_of(dataset.whole[one.step.column], one.step, one.as_number)
+        for one in offers
+    ]
+
+
 def _accept(dataset: Dataset, one: Suggestion) -> None:
     name, is_date = one.step.column, bool(one.step.date_use)
     kinds = {name: "number"} if one.as_number else {name: "category"} if is_date else {}
@@ -101,13 +113,12 @@ def _accept(dataset: Dataset, one: Suggestion) -> None:
 
 def _done(dataset: Dataset) -> None:
     """The steps so far in words, each with a button that takes it away."""
-    for place, step in enumerate(dataset.cleaning):
+    words = _STEPS.get_or_make(
+        dataset.digest,
+        lambda: [describe_steps([step], dataset.whole) for step in dataset.cleaning],
+    )
+    for place, (step, lines) in enumerate(zip(dataset.cleaning, words, strict=True)):
         left, right = st.columns([4, 1], vertical_alignment="center")
-        lines = session.remembered(
-            f"cleaning_words_{place}",
-            (dataset.digest, place),
-            lambda step=step: describe_steps([step], dataset.whole),
-        )
         left.markdown("\n".join(f"- {escape_markdown(line)}" for line in lines))
         right.button(
             "Remove",
@@ -123,7 +134,7 @@ def _done(dataset: Dataset) -> None:
 def _undo_stack(dataset: Dataset) -> list[dict[str, Any]]:
     """Steps, kinds and roles before each change of this table, the latest last."""
     about = id(dataset.origin)  # the same object whatever the roles and steps
-    return session.remembered("cleaning_undo", about, list)
+    return _UNDO.get_or_make(about, list)
 
 
 def _undo() -> None:
@@ -139,9 +150,8 @@ def _change(
     roles: Mapping[str, Any] | None = None,
 ) -> None:
     """Clean a column with this step, unless nothing could learn from the table then."""
-    visit = session.get()
-    visit.results.pop("cleaning_problem", None)
-    visit.editions["cleaning"] += 1
+    _PROBLEM.pop()
+    session.get().editions["cleaning"] += 1
     try:
         steps = with_step(dataset.cleaning, step())
         cleaned = dataset.with_roles(roles, kinds=kinds, cleaning=steps)
@@ -150,8 +160,7 @@ def _change(
             raise SmpcoreError(problem)
         editor.keep(cleaned)
     except SmpcoreError as error:
-        words = f"{error} The step was not applied."
-        visit.results["cleaning_problem"] = dataset.digest, words
+        _PROBLEM.put(dataset.digest, f"{error} The step was not applied.")
         return
     before = {"cleaning": dataset.cleaning}
     for part in ("kinds", "roles"):

@@ -13,12 +13,15 @@ import streamlit as st
 from pages.data import editor
 from pages.state import session
 from pages.state.choice import BUNDLED
+from pages.state.session import Slot
 from pages.ui.elements import noted, problems_shown
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import message
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import CleaningStep, Split, feature_names, plain_number
 
+_COLUMNS = Slot[pd.DataFrame]("columns")
+_FORMER_TARGET, _PROBLEM = Slot[str]("former_target"), Slot[str]("features_problem")
 ROLES = ("feature", "target", "group", "time", "ignore")
 KINDS = ("number", "category", "text")
 _HELP = (
@@ -59,8 +62,8 @@ def outcome(dataset: Dataset) -> None:
 
 def roles(dataset: Dataset) -> None:
     """A table of the columns, in which roles and kinds can be changed."""
-    noted(st.info, "former_target", dataset.digest)
-    table = session.remembered("columns", dataset.digest, lambda: _overview(dataset))
+    noted(st.info, _FORMER_TARGET, dataset.digest)
+    table = _COLUMNS.get_or_make(dataset.digest, lambda: _overview(dataset))
     select = st.column_config.SelectboxColumn
     edited = st.data_editor(
         table,
@@ -118,7 +121,7 @@ def change_roles(dataset: Dataset, **changes: Any) -> None:
         editor.keep(changed)
         if (before := dataset.target) != changed.target:
             words = f"{before} was the target; its role is {changed.roles[before]} now."
-            session.get().results["former_target"] = changed.digest, words
+            _FORMER_TARGET.put(changed.digest, words)
         st.rerun()
 
 
@@ -149,7 +152,7 @@ def features_of_series(dataset: Dataset, division: Split) -> None:
         on_change=_features_changed,
         args=(dataset, division),
     )
-    noted(st.error, "features_problem", dataset.digest)
+    noted(st.error, _PROBLEM, dataset.digest)
     if steps:
         counts = ", ".join(
             f"{step.channel} {plain_number(step.count, 6)}" for step in steps
@@ -178,7 +181,7 @@ def _features_changed(dataset: Dataset, division: Split) -> None:
     try:
         changed = dataset.with_roles(roles, cleaning=cleaning)
     except SmpcoreError as error:
-        session.get().results["features_problem"] = dataset.digest, str(error)
+        _PROBLEM.put(dataset.digest, str(error))
         return
     shape = len(steps), steps[0].n_times
     changed = changed if names else replace(changed, sample_shape=shape)

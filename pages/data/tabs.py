@@ -7,6 +7,7 @@ import streamlit as st
 
 from pages.data import all_rows, cleaning, editor, roles, time_to_event, uploads
 from pages.state import session
+from pages.state.session import Slot
 from pages.ui.elements import problems_shown
 from pages.ui.elements import table as show_table
 from pages.ui.text import escape_markdown, message, short_label
@@ -21,6 +22,8 @@ from smpcore.datasets import (
     used_matrices,
 )
 
+#: Rows that stand in training too, and what the values of the table show.
+_CHECKED = Slot[tuple[int, list[Proposal]]]("checked")
 #: Rows of a map at most; of more, so many spread evenly over the classes.
 MOST_ROWS = 400
 
@@ -32,8 +35,7 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
         message(st.warning, words, icon=":material/block:")
     if words := time_to_event.hint(dataset):
         message(st.warning, words, icon=":material/schedule:")
-    repeated, proposals = session.remembered(
-        "checked",
+    repeated, proposals = _CHECKED.get_or_make(
         (dataset.digest, division.key),
         lambda: (
             find_duplicates(dataset, division),

@@ -10,6 +10,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.choice import NO_QUESTION
+from pages.state.session import Slot
 from pages.ui.elements import problems_shown
 from pages.ui.text import message, short_label
 from smpcore import Dataset, SmpcoreError
@@ -23,6 +24,8 @@ from smpcore.datasets import (
     likely_event,
 )
 
+#: How many different values each column has.
+_COUNTS = Slot[dict[str, int]]("value_counts")
 _HELP = (
     "A question with two answers, not a model of survival: does the event come within "
     "a time? Rows that were censored before that time have no answer and are not used; "
@@ -99,9 +102,7 @@ def _key(name: str, table: Dataset) -> str:
 
 def _event_columns(table: Dataset) -> list[str]:
     """Columns with few different values, two at least; those of two first."""
-    counts = session.remembered(
-        "value_counts", table.digest, lambda: table.frame.nunique().to_dict()
-    )
+    counts = _COUNTS.get_or_make(table.digest, lambda: table.frame.nunique().to_dict())
     few = [name for name, count in counts.items() if 2 <= count <= 10]
     return sorted(few, key=lambda name: counts[name] > 2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePath
 from typing import Any
 
@@ -14,10 +15,12 @@ import streamlit as st
 from pages.data import editor
 from pages.state import session, state_file, table_store
 from pages.state.choice import BUNDLED
+from pages.state.session import Slot
 from pages.ui import files
 from pages.ui.elements import problems_shown, table
 from pages.ui.files import read_file, stop_reading
 from pages.ui.text import escape_markdown, message, short_label
+from pages.work.tasks import Task
 from smpcore import Dataset, SmpcoreError, read_table
 from smpcore.datasets import (
     COMMENTS,
@@ -36,6 +39,13 @@ from smpcore.datasets import (
     read_matrices,
 )
 
+#: Of the table and its test part: what is wrong with the file; and reading it.
+_READ, _READ_TEST = Slot[str]("read"), Slot[str]("read_test")
+_READING, _READING_TEST = Slot[Task]("reading read"), Slot[Task]("reading read_test")
+_READING_NAMES, _NAMES = Slot[Task]("reading names"), Slot[list[str]]("long_names")
+#: Name of the file whose settings are here; which file was read last, with what was
+#: said of its columns.
+_FILE_NAME, _ADOPTED = Slot[bool]("read_name"), Slot[str]("read_file")
 _DETECT = "as detected"
 #: How a text table is read: name of each part -> what it may be.
 _PARTS: dict[str, Iterable[Any]] = {
@@ -99,21 +109,21 @@ def uploads() -> None:
         _forget_settings(file.name)
     if file is not None and _ends(file) == f".{_MATRICES}":
         ours = _of_matrices(number)
-        _once("read", file, ours, lambda _: _read(file, read_matrices, ours))
+        read = partial(_read, file, read_matrices, ours)
+        _once(_READ, _READING, file, ours, lambda _: read())
         return
     series = _series(file, number)
     if series is not None:
-        _once("read", file, series, lambda settings: _table(file, settings))
-    _once("read_test", test, {}, lambda settings: _with_test(test, settings))
+        _once(_READ, _READING, file, series, partial(_table, file))
+    _once(_READ_TEST, _READING_TEST, test, {}, partial(_with_test, test))
 
 
 def _forget_settings(name: str) -> None:
     """A file of another name is read as detected, whatever was chosen before."""
-    visit = session.get()
-    if visit.results.get("read_name") != (name, ""):
+    if not _FILE_NAME.get(name):
         st.session_state.update({f"reading_{part}": _DETECT for part in _PARTS})
-        visit.read_as = {}
-    visit.results["read_name"] = name, ""
+        session.get().read_as = {}
+    _FILE_NAME.put(name, True)
 
 
 def _of_matrices(number: int) -> dict[str, Any]:
@@ -147,7 +157,7 @@ def _read(
     file: Any, reader: Callable[..., Dataset], settings: Mapping[str, Any]
 ) -> Dataset | None:
     key = file.file_id, tuple(settings.items())
-    return read_file("read", key, reader, file, file.name, **settings)
+    return read_file(_READING, key, reader, file, file.name, **settings)
 
 
 def _ends(file: Any) -> str:
@@ -191,13 +201,15 @@ def _series(file: Any, number: int) -> dict[str, Any] | None:
 
 def _column_names(file: Any) -> list[str] | None:
     """The columns of a file; None while it is being read."""
-    key, results = (file.file_id, tuple(_chosen().items())), session.get().results
-    if results.get("long_names", (None, None))[0] != key:
-        read = read_file("names", key, read_frame, file, file.name, **_chosen())
+    key = file.file_id, tuple(_chosen().items())
+    names = _NAMES.get(key)
+    if names is None:
+        read = read_file(_READING_NAMES, key, read_frame, file, file.name, **_chosen())
         if read is None:
             return None
-        results["long_names"] = key, list(read[0])
-    return results["long_names"][1]
+        names = list(read[0])
+        _NAMES.put(key, names)
+    return names
 
 
 def _long_columns(places: list[Any], names: list[str], number: int) -> tuple[str, ...]:
@@ -243,37 +255,37 @@ def _with_test(file: Any, settings: Mapping[str, Any]) -> Dataset | None:
     dataset = editor.shown()[0]
     options = {**settings, **files.like(dataset)}
     key = file.file_id, tuple(options.items())
-    read = read_file("read_test", key, read_frame, file, file.name, **options)
+    read = read_file(_READING_TEST, key, read_frame, file, file.name, **options)
     return None if read is None else dataset.with_test(read[0], read[2])
 
 
 def _once(
-    name: str,
+    slot: Slot[str],
+    reading: Slot[Task],
     file: Any,
     series: Mapping[str, Any],
     read: Callable[[Mapping[str, Any]], Dataset | None],
 ) -> None:
     """Read a file when it or its settings are new, and say what is wrong with it."""
     if file is None:
-        stop_reading(name)
-        session.get().results.pop(name, None)
+        stop_reading(reading)
+        slot.pop()
         return
     settings = {**_chosen(), **series}
     key = (file.file_id, tuple(settings.items()))
-    results = session.get().results
-    done, problem = results.get(name, (None, ""))
-    if done != key:
+    problem = slot.get(key)
+    if problem is None:
         try:
             dataset = read(settings)
             if dataset is None:
                 return
-            editor.keep(dataset, brought=name == "read")
+            editor.keep(dataset, brought=slot is _READ)
             problem = ""
         except SmpcoreError as error:
             problem = str(error)
-        results[name] = key, problem
-        if name == "read":  # the test rows belong under the table as read now
-            results.pop("read_test", None)
+        slot.put(key, problem)
+        if slot is _READ:  # the test rows belong under the table as read now
+            _READ_TEST.pop()
     if problem:
         message(st.error, problem)
 
@@ -284,10 +296,10 @@ def _like_before(dataset: Dataset, file_id: str) -> Dataset:
     Not where the same file is read otherwise: then its columns are another matter.
     """
     visit, choice = session.get(), session.current()
-    before, _ = visit.results.get("read_file", ("", ""))
-    visit.results["read_file"] = file_id, ""
+    is_same_file = _ADOPTED.get(file_id) is not None
+    _ADOPTED.put(file_id, "")
     token = visit.draft or table_store.upload_of(choice)
-    if before == file_id or not token or visit.awaited is not None:
+    if is_same_file or not token or visit.awaited is not None:
         return dataset
     try:
         record = state_file.record_of(table_store.visit(token)[0])
@@ -298,16 +310,20 @@ def _like_before(dataset: Dataset, file_id: str) -> Dataset:
         return dataset
     words = "Roles, kinds and cleaning steps of your table before are applied"
     words += f"; this one differs: {'; '.join(differences)}." if differences else "."
-    visit.results["read_file"] = file_id, words
+    _ADOPTED.put(file_id, words)
     return adopted
 
 
 def same_columns() -> None:
     """Say that the open file was given roles and steps, and what differs."""
-    results = session.get().results
-    _, words = results.get("read_file", ("", ""))
-    if words and "read" in results:
+    words = _ADOPTED.last()
+    if words and _is_file_here():
         message(st.info, words)
+
+
+def _is_file_here() -> bool:
+    """Whether the file of the table is still in its picker."""
+    return _READ.last() is not None
 
 
 def reading_settings(dataset: Dataset) -> None:
@@ -315,7 +331,7 @@ def reading_settings(dataset: Dataset) -> None:
     source = dataset.reading
     if source is None or not source.words():
         return
-    file_is_here = "read" in session.get().results
+    file_is_here = _is_file_here()
     words = escape_markdown(f"Read with {source.words()}: change")
     with st.expander(words, key="how_it_is_read"):  # it stays open when words change
         left, right = st.columns(2)
@@ -419,7 +435,7 @@ def _offer(words: str, change: Callable[..., None], *args: Any) -> None:
         key=f"offer_{words}",
         on_click=change,
         args=args,
-        disabled="read" not in session.get().results,
+        disabled=not _is_file_here(),
     )
 
 

@@ -13,7 +13,7 @@ from pages.explore.canvas import UNEXPECTED, Message
 from pages.state import lesson_run, session, state_file, table_store, undo
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context, resolve
-from pages.state.session import Live
+from pages.state.session import Live, Slot
 from pages.ui.elements import moving, problems_shown
 from pages.ui.text import escape_markdown, short_label
 from pages.work import cache
@@ -32,6 +32,9 @@ STEPS = {
     "move": "the move",
     "erase": "the erased points",
 }
+#: The series that is drawn, by table and row; the key of one that is to be added.
+SERIES = Slot[np.ndarray]("drawn_series")
+_ADDED = Slot[tuple[str, int]]("series_wanted")
 GONE = "The point to change is no longer there."
 
 
@@ -235,8 +238,8 @@ def _pad(context: Context) -> None:
         "Channel", names, 0, lambda i: short_label(channels[i]), key="series_channel"
     )
     key = data.dataset.digest, row
-    series = session.remembered(
-        "drawn_series", key, lambda: data.X[row].reshape(len(channels), -1).copy()
+    series = SERIES.get_or_make(
+        key, lambda: data.X[row].reshape(len(channels), -1).copy()
     )
     _channel(context, series, channel, f"pad_{row}_{channel}")
     _prediction(context, series.ravel())
@@ -245,15 +248,14 @@ def _pad(context: Context) -> None:
         classes = data.dataset.classes.tolist()
         at = classes.index(label)
         label = places[2].selectbox("Class", classes, at, key=f"series_class_{row}")
-    results = session.get().results
     st.button(
         "Add to the training rows",
         key="add_series",
         icon=":material/add:",
-        on_click=results.update,
-        kwargs={"series_wanted": key},
+        on_click=_ADDED.put,
+        args=(None, key),
     )
-    if results.pop("series_wanted", None) == key:
+    if _ADDED.pop() == key:
         _add(context, series.ravel(), label)
         st.rerun()
 

@@ -283,15 +283,14 @@ def _resolved(before: Choice, message: Message) -> tuple[Context, list[str]]:
 
 def _applied(choice: Choice, message: Message) -> Choice:
     """Apply what the message changes."""
-    kind, values = message.kind, message.values
+    kind, values, live = message.kind, message.values, session.get().live
     if kind == "set":
-        if values and session.get().live.scene.header["view"]["far"] is not None:
+        if values and live.scene and live.scene.header["view"]["far"] is not None:
             # A map that a table opened with stays, and goes into the link.
             choice = replace(choice, view={"kind": "map", **choice.view})
         return controls.set_values(choice, values)
     if kind == "reset":
         return replace(choice, values={}, view={}, threshold=0.0, band=0.0)
-    live = session.get().live
     if kind == "edit" and message.seq != live.edit:
         # The browser repeats an edit whose answer got lost: it counts once.
         choice = edited(choice, message, live)

@@ -171,10 +171,9 @@ def scene_of(context: Context, live: Live) -> Scene:
     parts += (lesson_run.hides_numbers(), studies.view(data, context.view).note)
     key = cache.short_digest(*parts)
     scene = live.scene
-    if scene is None or scene.header["id"] != key:
-        scene = Scene(choice, data, _view(context, live))
+    if not isinstance(scene, Scene) or scene.header["id"] != key:
+        scene = live.scene = Scene(choice, data, _view(context, live))
         scene.header["id"] = key
-        live.scene = scene
     return scene
 
 

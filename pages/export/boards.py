@@ -10,10 +10,11 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from pages.ui.elements import is_waiting, kept_table, table, visit_task
+from pages.state.session import Slot
+from pages.ui.elements import is_waiting, persistent_data_editor, table, visit_task
 from pages.ui.exports import Export
 from pages.ui.text import escape_markdown, message
-from pages.work import tasks
+from pages.work.tasks import STUDIES, Task
 from smpcore import quantise
 from smpcore.chips import (
     CHIPS,
@@ -30,6 +31,7 @@ from smpcore.errors import ExportError
 from smpcore.evaluation import ComparedFormat
 from smpcore.readouts import READOUTS, number_text
 
+_COSTS, EDITED = Slot[Task]("measured"), Slot[pd.DataFrame]("export_boards")
 _NUMBERS = ("flash, kB", "RAM, kB", "MHz", "mA per MHz")
 #: Boards to begin with. The currents are rough: a data sheet is more accurate.
 _START = pd.DataFrame(
@@ -99,7 +101,7 @@ def _costs(
         )
         return costs, words, set()
     work = partial(_measured, models, stream)
-    task = visit_task("measured", key, work, line=tasks.STUDIES)
+    task = visit_task(_COSTS, key, work, line=STUDIES)
     words = "Estimated; compiling and running it on simulated chips"
     if is_waiting(task, 0.0, words, stoppable=False):
         return costs, "Estimated until it is measured.", set()
@@ -261,8 +263,8 @@ def editor() -> list[dict[str, Any]]:
             "estimate, for which the data sheet of your chip should give the current."
         )
         number = st.column_config.NumberColumn
-        edited = kept_table(
-            "export_boards",
+        edited = persistent_data_editor(
+            EDITED,
             "",
             _START,
             hide_index=True,

@@ -7,13 +7,15 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.state.session import Slot
 from pages.ui import exports
-from pages.ui.elements import kept_table
+from pages.ui.elements import persistent_data_editor
 from pages.ui.text import message
 from smpcore.codegen import Counts
 from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 
+EDITED = Slot[pd.DataFrame]("export_counts")
 _SCALE, _OFFSET = "value of one count", "value at count 0"
 _LOW, _HIGH = "lowest count", "highest count"
 _HELP = (
@@ -34,8 +36,8 @@ def editor(made: exports.Export) -> exports.Export:
         "Inputs as counts of a converter", key="counts", icon=":material/123:"
     ):
         st.caption(_HELP)
-        edited = kept_table(
-            "export_counts",
+        edited = persistent_data_editor(
+            EDITED,
             made.context.key,
             start,
             hide_index=True,

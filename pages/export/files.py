@@ -11,13 +11,14 @@ from typing import Any
 import streamlit as st
 
 from pages.export import formats, settings
-from pages.state import session
+from pages.state.session import Slot
 from pages.ui import exports, readouts
 from pages.ui.elements import download
 from pages.ui.text import as_written
-from smpcore.codegen import TARGETS, SensorRange, Stream
+from smpcore.codegen import TARGETS, SensorRange, Stream, TestVectors
 from smpcore.evaluation import ComparedFormat
 
+_VECTORS, _ZIP = Slot[TestVectors]("vectors"), Slot[bytes]("files")
 _TABLE_HELP = (
     "The code gives calibrated probabilities, of two classes that of the second one, "
     "by a table of 16 segments at most. The README says how far they can be off. Flash "
@@ -49,12 +50,11 @@ def section(
     )
     made, calibrated = _with_calibration(made, chosen.target)
     vectors_key = key, form.name, real
-    vectors = session.remembered(
-        "vectors", vectors_key, partial(made.vectors, form.model, real)
-    )
+    make_vectors = partial(made.vectors, form.model, real)
+    vectors = _VECTORS.get_or_make(vectors_key, make_vectors)
     choice = chosen.target, form.name, chosen.name
     make = partial(made.zip, vectors, *choice, *given, formats.as_exported(form, made))
-    packed = session.remembered("files", (vectors_key, choice, calibrated), make)
+    packed = _ZIP.get_or_make((vectors_key, choice, calibrated), make)
     with place:
         download(
             "Download the zip",

@@ -8,14 +8,16 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
+from pages.state.session import Slot
 from pages.ui import exports
-from pages.ui.elements import kept_table
+from pages.ui.elements import persistent_data_editor
 from pages.ui.text import message
 from smpcore import quantise
 from smpcore.codegen import QuantModel, SensorRange
 from smpcore.datasets import plain_number
 from smpcore.errors import ExportError
 
+EDITED = Slot[pd.DataFrame]("export_ranges")
 _COLUMNS = ("low", "high", "whole numbers", "unit")
 _HELP = (
     "Integers are made so that they hold low to high: what your sensor can give. What "
@@ -38,8 +40,8 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
     ):
         st.caption(_HELP)
         number = st.column_config.NumberColumn
-        edited = kept_table(
-            "export_ranges",
+        edited = persistent_data_editor(
+            EDITED,
             f"{made.context.key}{sorted(made.counts)}",
             start,
             hide_index=True,

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.state import lesson_run, session
 from pages.state.context import resolve
 from pages.state.lesson_files import Lesson, Question, Readouts
+from pages.state.session import Slot
 from pages.ui import lesson_bar, qr
 from pages.ui.elements import download, problems_shown, table_popover
 from pages.ui.lesson_bar import as_markdown
@@ -21,6 +22,8 @@ from pages.work.slots import poll_interval
 from smpcore import SmpcoreError, figures
 from smpcore.datasets import as_csv, plain_number, plural
 
+#: Read-outs, what is right by them, and rows in the figure.
+_QUESTION = Slot[tuple[Readouts, Any, Any]]("class_question")
 #: Counts are read anew this often.
 POLL_SECONDS = 2.0
 
@@ -189,8 +192,8 @@ def _answers(classroom: Classroom, asked: list[int], counts: Counts) -> None:
     }
     right = rows = None
     with problems_shown():
-        values, right, rows = session.remembered(
-            "class_question", key, lambda: _fitted(classroom.lesson, step)
+        values, right, rows = _QUESTION.get_or_make(
+            key, lambda: _fitted(classroom.lesson, step)
         )
         text = as_markdown(lesson_run.filled(question.text, values, is_shown=False))
         sizes = (plural(len(sent), "answer") for sent in votes.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -25,8 +24,9 @@ from pages.state import (
 from pages.state.choice import MINE, Choice
 from pages.state.context import resolve
 from pages.state.lesson_files import FORMAT, Lesson, Step
+from pages.state.session import LessonDraft, Slot
 from pages.ui import workspace
-from pages.ui.elements import download, kept_table, problems_shown
+from pages.ui.elements import download, persistent_data_editor, problems_shown
 from pages.ui.lesson_bar import as_markdown
 from pages.ui.text import message
 from smpcore import SmpcoreError
@@ -73,16 +73,8 @@ _AS_LABELS = {
     "Expected str of length >= 1": "it is empty; fill it in",
 }
 _NEW = Lesson(FORMAT, "My lesson", 10, "What the class should see.", [])
-
-
-@dataclass
-class Draft:
-    """The step that is being written: a new one, or the one of a number."""
-
-    at: int | None = None
-    #: The state that the step begins with, if an answer leads away from it.
-    begin: Choice | None = None
-    is_ready: bool = False
+_ANSWERS = Slot[pd.DataFrame]("lesson_answers")
+_REACHED = Slot[pd.DataFrame]("lesson_reached")
 
 
 def show() -> None:
@@ -121,10 +113,10 @@ def show() -> None:
             on_click=_keep,
             args=(_NEW, name),
         )
-    made = visit.lesson_draft = visit.lesson_draft or Draft()
-    if made.at not in range(len(lesson.steps)):
-        made.at = None
-    _write(made, about, name)
+    draft = visit.lesson_draft
+    if draft.at not in range(len(lesson.steps)):
+        draft.at = None
+    _write(draft, about, name)
 
 
 def _about(lesson: Lesson, name: str) -> Lesson:
@@ -178,17 +170,17 @@ def _step(lesson: Lesson, name: str, at: int) -> None:
 
 def _edit(at: int | None = None) -> None:
     """Begin to write a step, with what is in it already."""
-    session.get().lesson_draft = Draft(at)
+    session.get().lesson_draft = LessonDraft(at)
     session.get().editions["lesson_step"] += 1
 
 
-def _write(made: Draft, lesson: Lesson, name: str) -> None:
+def _write(draft: LessonDraft, lesson: Lesson, name: str) -> None:
     """The fields of a step, and the button that keeps it."""
     steps, visit = lesson.steps, session.get()
-    choice = visit.choice
-    before = None if made.at is None else steps[made.at]
+    choice, at = visit.choice, len(steps) if draft.at is None else draft.at
+    before = None if draft.at is None else steps[draft.at]
     old = msgspec.to_builtins(before) or {}
-    st.markdown(f"**Step {made.at + 1}**" if old else "**A new step**")
+    st.markdown(f"**Step {at + 1}**" if old else "**A new step**")
     st.caption(
         "It begins with what Explore shows now. If an answer is to change the "
         "settings, choose Begin first, change them on Explore, and come back."
@@ -198,7 +190,7 @@ def _write(made: Draft, lesson: Lesson, name: str) -> None:
         "Keep the settings that this step has", True, **_kept(key, "kept")
     )
     if not is_kept:
-        _beginning(made, choice)
+        _beginning(draft, choice)
     entry = _fields(old, key, _controls(before if is_kept else None, choice))
     row = st.container(horizontal=True)
     row.button(
@@ -206,22 +198,21 @@ def _write(made: Draft, lesson: Lesson, name: str) -> None:
         key="lesson_save",
         type="primary",
         on_click=setattr,
-        args=(made, "is_ready", True),
+        args=(draft, "is_ready", True),
     )
     if old:
         row.button("Cancel", key="lesson_cancel", on_click=_edit)
-    if not made.is_ready:
+    if not draft.is_ready:
         return
-    made.is_ready = False
+    draft.is_ready = False
     with problems_shown(st.error):
         if not is_kept:
-            _add_state(entry, made.begin or choice, choice)
+            _add_state(entry, draft.begin or choice, choice)
         else:
             entry |= {name: old[name] for name in ("state", "points") if name in old}
             then = old.get("question", {}).get("then")
             if then and "question" in entry:
                 entry["question"]["then"] = then
-        at = len(steps) if made.at is None else made.at
         _keep(replace(lesson, steps=[*steps[:at], entry, *steps[at + 1 :]]), name)
         st.rerun()
 
@@ -237,17 +228,17 @@ def _keep(lesson: Lesson, name: str) -> None:
     _edit()
 
 
-def _beginning(made: Draft, choice: Choice) -> None:
+def _beginning(draft: LessonDraft, choice: Choice) -> None:
     """Begin a step, and what it begins with."""
     st.button(
         "Begin a step with this state",
         key="lesson_begin",
         on_click=setattr,
-        args=(made, "begin", choice),
+        args=(draft, "begin", choice),
         help="What you change on Explore from now on is what the answer shows.",
     )
-    if made.begin is not None:
-        shown = ", ".join(map("=".join, links.write_url(made.begin).items()))
+    if draft.begin is not None:
+        shown = ", ".join(map("=".join, links.write_url(draft.begin).items()))
         message(st.caption, f"The step begins with: {shown}.")
 
 
@@ -284,12 +275,14 @@ def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
         return entry
     ask = {"text": _text("Question or task", asked.get("text"), key)}
     if kind == "task":
-        reach = _conditions(asked.get("reach", []), key, ["measure", *_LIMITS])
+        reach = _conditions(
+            asked.get("reach", []), key, _REACHED, ["measure", *_LIMITS]
+        )
         return entry | {"task": ask | {"reach": _records(reach)}}
     if kind == "choices":
         choices = asked.get("choices", [])
         rows = [one | when for one in choices for when in one.get("when", [{}])]
-        table = _conditions(rows, key, [*_CONDITION])
+        table = _conditions(rows, key, _ANSWERS, [*_CONDITION])
         rows = table.dropna(how="all").fillna({"text": ""})
         ask["choices"] = [
             _filled({"text": text, "when": _records(lines)})
@@ -350,14 +343,16 @@ def _place(asked: Mapping[str, Any], kind: str, key: str) -> dict[str, Any]:
     return answer
 
 
-def _conditions(rows: list[dict], key: str, columns: list[str]) -> pd.DataFrame:
+def _conditions(
+    rows: list[dict], key: str, slot: Slot[pd.DataFrame], columns: list[str]
+) -> pd.DataFrame:
     """A table of conditions, of answers to choose or of a task."""
     kinds = {name: float if name in _LIMITS else "string" for name in _CONDITION}
     start = pd.DataFrame(rows or [{}, {}], columns=[*kinds]).astype(kinds)
     words = "An answer is right if all of its lines hold; without a read-out, never."
     st.caption(words if "text" in columns else "The task is done if all lines hold.")
-    return kept_table(
-        f"lesson_conditions_{len(columns)}",
+    return persistent_data_editor(
+        slot,
         key,
         start,
         column_order=columns,

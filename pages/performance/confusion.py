@@ -12,7 +12,8 @@ import streamlit as st
 
 from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
-from pages.state import session, widget_state
+from pages.state import widget_state
+from pages.state.session import Slot
 from pages.ui.elements import table
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import define, short_label
@@ -25,6 +26,7 @@ from smpcore.report import class_lines
 #: Of more classes those with the most wrong answers are shown.
 MOST_CLASSES = 30
 OTHER_CLASS = "another class"
+_PREVALENCE = Slot[float | None]("prevalence")
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,17 +137,17 @@ def _prevalence(rows: EvaluatedRows, truth: np.ndarray, place: Any) -> float:
     """Share of the outcome that is asked for; at first that of the rows."""
     known = rows.truth >= 0
     share = rate(truth, **rows.dependence(known)).share
-    digest, kept = rows.data.dataset.digest, session.get().results
+    digest = rows.data.dataset.digest
     prevalence = place.number_input(
         "Prevalence, %",
         0.01,
         99.99,
-        value=session.remembered("prevalence", digest, lambda: None),
+        value=_PREVALENCE.get(digest),
         placeholder=f"{plain_number(100 * share, 3)} (in these rows)",
         key="prevalence",
         help=define("Prevalence"),
     )
-    kept["prevalence"] = digest, prevalence
+    _PREVALENCE.put(digest, prevalence)
     return share if prevalence is None else prevalence / 100
 
 

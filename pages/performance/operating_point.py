@@ -14,6 +14,7 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.context import Context, resolve
+from pages.state.session import Slot
 from pages.ui.elements import live_slider, number_columns
 from pages.ui.readouts import TITLES
 from pages.ui.text import define, message, short_label
@@ -117,6 +118,10 @@ class OperatingPoint:
     words: str = ""
 
 
+#: By `key_of`; and that a row is to be opened on another page.
+TRIED, _OPEN_CASE = Slot[OperatingPoint]("operating_point"), Slot[bool]("open_case")
+
+
 def current(rows: EvaluatedRows) -> OperatingPoint:
     """The point that is tried; at first the one that every page uses."""
     choice = rows.choice
@@ -124,17 +129,12 @@ def current(rows: EvaluatedRows) -> OperatingPoint:
     if rows.operating:
         threshold = rows.turned(choice.threshold)
         start = OperatingPoint(threshold, choice.band, choice.set_by)
-    return session.remembered("operating_point", key_of(rows), lambda: start)
+    return TRIED.get_or_make(key_of(rows), lambda: start)
 
 
 def key_of(context: Context) -> tuple[str, int]:
     """Which model is tried, and which class its threshold is of."""
     return context.key, context.outcome
-
-
-def set_current(key: tuple[str, int], point: OperatingPoint) -> None:
-    """Try another point for the model of this key."""
-    session.get().results["operating_point"] = key, point
 
 
 def slider(place: Any, rows: EvaluatedRows) -> None:
@@ -164,7 +164,7 @@ def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
 
 def _move(rows: EvaluatedRows, threshold: float) -> None:
     words = f"Threshold: set by hand, on the {rows.title}."
-    set_current(key_of(rows), replace(current(rows), threshold=threshold, words=words))
+    TRIED.put(key_of(rows), replace(current(rows), threshold=threshold, words=words))
     widget_state.set_value("way", "set by hand")
 
 
@@ -194,16 +194,21 @@ def tried_model(rows: EvaluatedRows) -> PrototypeModel:
 def _set(key: tuple[str, int]) -> None:
     """Set the point for the model of this key, unless another was chosen since."""
     context = resolve(session.get().choice)  # a callback cannot run the page anew
-    known, point = session.get().results.get("operating_point", ("", None))
-    if key_of(context) == known == key:
-        moved = {"threshold": context.turned(point.threshold), "band": point.band}
-        moved |= {"set_for": context.key, "set_by": point.words}
-        session.choose(replace(context.choice, **moved))
+    point = TRIED.get(key)
+    if point is not None and key_of(context) == key:
+        choice = replace(
+            context.choice,
+            threshold=context.turned(point.threshold),
+            band=point.band,
+            set_for=context.key,
+            set_by=point.words,
+        )
+        session.choose(choice)
 
 
 def _reset(key: tuple[str, int]) -> None:
     """Try the model as it was fitted; every page goes on as before."""
-    set_current(key, OperatingPoint())
+    TRIED.put(key, OperatingPoint())
     widget_state.set_value("way", "set by hand")
 
 
@@ -257,7 +262,7 @@ def _open_case(rows: EvaluatedRows, numbers: list[int]) -> None:
         args=(rows, number),
     )
     # A callback cannot leave the page.
-    if session.get().results.pop("open_case", None):
+    if _OPEN_CASE.pop():
         st.switch_page("pages/prototypes.py")
 
 
@@ -266,4 +271,4 @@ def _choose(rows: EvaluatedRows, number: int) -> None:
     widget_state.set_value("prototypes_section", "Why this prediction")
     widget_state.set_value("why_part", rows.part)
     widget_state.set_value(f"why_row_{rows.data.split.key}_{rows.part}", number)
-    session.get().results["open_case"] = rows.key, number
+    _OPEN_CASE.put(rows.key, True)

@@ -10,7 +10,8 @@ import streamlit as st
 
 from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
-from pages.state import session, widget_state
+from pages.state import widget_state
+from pages.state.session import Slot
 from pages.ui.elements import download, problems_shown, table
 from pages.ui.readouts import BAND_NOTE, of_part
 from pages.ui.text import define, escape_markdown, message, short_label
@@ -58,6 +59,7 @@ def _clicked(rows: EvaluatedRows) -> None:
         widget_state.set_value("case", int(picked[0]["customdata"]))
 
 
+_FIRST_COLUMN = Slot[str]("first_column")
 #: Roles in the order in which a column is offered at first.
 _FIRST = ("group", "ignore", "feature", "time", "target")
 
@@ -68,7 +70,7 @@ def section(rows: EvaluatedRows) -> None:
     left, right = st.columns(2)
     names = _columns(rows)
     digest = rows.data.dataset.digest
-    first = session.remembered("first_column", digest, lambda: _default(rows, names))
+    first = _FIRST_COLUMN.get_or_make(digest, lambda: _default(rows, names))
     column = widget_state.choose_one(
         *(left, "Column", names, "subgroup_column"),
         default=first,

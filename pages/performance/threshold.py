@@ -12,7 +12,8 @@ import streamlit as st
 
 from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows, OperatingPoint
-from pages.state import session, widget_state
+from pages.state import widget_state
+from pages.state.session import Slot
 from pages.ui import readouts
 from pages.ui.elements import problems_shown, table
 from pages.ui.outcome import outcome_picker
@@ -140,6 +141,7 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     )
 
 
+_WANTED_ERROR = Slot[float]("wanted_error")
 _INSIDE = ", with those within the band"
 WAYS = ("set by hand", "target sensitivity", "cost ratio")
 
@@ -166,11 +168,11 @@ def _curves(rows: EvaluatedRows) -> None:
         "Maximum error rate, %",
         0.0,
         100.0,
-        session.remembered("wanted_error", rows.key, lambda: 100.0),
+        _WANTED_ERROR.get_or_make(rows.key, lambda: 100.0),
         key="wanted_error",
         help=define("Reject band"),
     )
-    session.get().results["wanted_error"] = rows.key, wanted
+    _WANTED_ERROR.put(rows.key, wanted)
     threshold = operating_point.current(rows).threshold
     band, n_scored = 0.0, 0
     if rule is not None or wanted < 100:
@@ -184,7 +186,7 @@ def _curves(rows: EvaluatedRows) -> None:
         threshold, band = _chosen(lead, truths, of_train, of_rule, wanted / 100)
     words = _chosen_by(rows.names[outcome], way, wanted, n_scored)
     point = OperatingPoint(threshold, band, words)
-    operating_point.set_current(operating_point.key_of(rows), point)
+    operating_point.TRIED.put(operating_point.key_of(rows), point)
     _rates(rows, margin, truth, (threshold, band), of_rows)
     st.caption(_source(n_scored, rows, rule is not None))
     curve = evaluation.reject_curve(margin, truth, threshold, weights)

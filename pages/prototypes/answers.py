@@ -12,6 +12,7 @@ import streamlit as st
 from pages.prototypes.detail import draw
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, widget_state
+from pages.state.session import Cell, Slot
 from pages.ui import explanation_sheet, readouts
 from pages.ui.elements import data_editor, number_columns, signed_bars, table
 from pages.ui.readouts import TITLES
@@ -68,7 +69,9 @@ def _offer_sheet(
 MOST_EDITED = 400
 
 #: Column -> value, and whether it is fixed.
-Typed = dict[str, tuple[Any, bool]]
+Typed = dict[str, tuple[Cell, bool]]
+#: The table of numbers of a row, to be typed over.
+_NUMBERS = Slot[pd.DataFrame]("typed")
 
 
 def _edited(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int], bool]:
@@ -198,7 +201,7 @@ def _numbers(
 
     widget = f"edit_{key}_{hash(tuple(sorted(forbidden)))}"
     table = data_editor(
-        "typed",
+        _NUMBERS,
         widget,
         start,
         hide_index=True,

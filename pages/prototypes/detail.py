@@ -15,6 +15,7 @@ from pages.prototypes import model_context
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo, widget_state
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.state.state_file import NAME, NOTE
 from pages.ui import readouts
 from pages.ui.elements import signed_bars, table_popover
@@ -32,6 +33,12 @@ from smpcore.datasets import (
 )
 from smpcore.explain import embedding, prototype_table, score_leads
 from smpcore.model import value_range
+
+#: Method and data -> number of the prototype that was shown last.
+_SHOWN_LAST = Slot[dict[str, int]]("shown_prototypes")
+_TYPICAL = Slot[tuple[np.ndarray, np.ndarray]]("typical_rows")
+#: Column, row with another value of it, and the prototype that wins it then.
+_WINNERS = Slot[list[tuple[int, np.ndarray, int]]]("other_winners")
 
 #: Prototypes drawn beside each other; of series, whose lines share their axes, fewer.
 MOST_DRAWN, MOST_LINES = 20, 8
@@ -324,11 +331,11 @@ def _picked(context: ModelContext) -> int:
     numbers = range(context.model.n_prototypes)
     key = f"one_prototype_{context.choice.method}_{context.data.dataset.digest}"
     names = [context.name(j) for j in numbers]
-    results = session.get().results
-    start = min(results.get(key, (key, 0))[1], len(names) - 1)
+    shown_last = _SHOWN_LAST.get_or_make(None, dict)
+    start = min(shown_last.get(key, 0), len(names) - 1)
     widget = f"{key}_{hash(tuple(names))}"
     j = st.selectbox("Prototype", numbers, start, context.name, key=widget)
-    results[key] = key, j
+    shown_last[key] = j
     return j
 
 
@@ -488,16 +495,16 @@ def _columns(context: ModelContext, j: int, won: np.ndarray) -> None:
 def _typical(context: ModelContext, j: int, won: np.ndarray) -> None:
     """Medoids of the rows that it wins, and what would make them another's."""
     X, key = context.rows[0], (context.key, context.operating, j)
-    make = partial(explain.typical_rows, context.model, X[won])
-    places, shares = session.remembered("typical_rows", key, make)
+    typical = partial(explain.typical_rows, context.model, X[won])
+    places, shares = _TYPICAL.get_or_make(key, typical)
     about = {"stands for % of the rows won": 100 * shares}
     title = "**Typical rows that it wins**: the others lie near one of these"
     _rows(context, title, won[places], about, "typical")
     if len(context.shape) > 1 or context.texts or only_compared(context.data.dataset):
         return
     x, preparation = X[won[places[0]]], context.data.preparation
-    make = partial(explain.other_winners, context.model, preparation, x, X)
-    changes = session.remembered("other_winners", key, make)[:_COLUMNS]
+    winners = partial(explain.other_winners, context.model, preparation, x, X)
+    changes = _WINNERS.get_or_make(key, winners)[:_COLUMNS]
     lines = [
         {
             "column": preparation.inputs[place].name,

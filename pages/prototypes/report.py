@@ -12,7 +12,7 @@ import streamlit as st
 
 from pages.prototypes.detail import lines, oddities
 from pages.prototypes.model_context import ModelContext
-from pages.state import session
+from pages.state.session import Slot
 from pages.ui import elements, explanation_sheet, readouts
 from pages.ui.elements import download
 from pages.ui.explanation_sheet import holds_rows, include_rows, rows_of_parts
@@ -34,6 +34,8 @@ from smpcore.report import (
     typical_row,
     versions_section,
 )
+
+_RULE, _SCORE_CARD = Slot[Section]("rule"), Slot[Section]("score_card")
 
 
 def _threshold(context: ModelContext) -> Section | None:
@@ -215,7 +217,7 @@ def rule(context: ModelContext) -> None:
     seen = tuple(context.names), tuple(context.open_parts), context.outcome
     key, of = (context.key, context.operating, seen), (context, context.model)
     make = partial(explanation_sheet.rule, *of, context.names)
-    elements.show_section(session.remembered("rule", key, make))
+    elements.show_section(_RULE.get_or_make(key, make))
     numbers = replace(numbers_section(context.model), folded=True)
     elements.show_section(Section("", (numbers,)))
     if context.model.classes is None:
@@ -223,6 +225,6 @@ def rule(context: ModelContext) -> None:
     st.markdown("**Score card**")
     make = partial(explanation_sheet.card, *of)
     try:
-        elements.show_section(session.remembered("score_card", key, make))
+        elements.show_section(_SCORE_CARD.get_or_make(key, make))
     except SmpcoreError as problem:
         message(st.caption, str(problem))

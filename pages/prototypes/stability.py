@@ -14,6 +14,7 @@ import streamlit as st
 from pages.prototypes.model_context import ModelContext
 from pages.state import session, undo
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.ui.elements import is_waiting, problems_shown, table, table_popover
 from pages.work import study_pool
 from pages.work.cache import pairs
@@ -23,6 +24,11 @@ from smpcore.datasets import list_names, only_compared, plain_number
 from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
 from smpcore.methods import Alternatives
 from smpcore.readouts import READOUTS
+
+_STABILITY, _ALTERNATIVES = Slot[Task]("stability"), Slot[Task]("alternatives")
+#: Tables of the alternatives: their features, and the choices.
+_FEATURES = Slot[pd.DataFrame]("alternatives_features")
+_CHOICES = Slot[pd.DataFrame]("alternatives_choices")
 
 N_REFITS = 100
 _MOST_LINES = 50
@@ -45,7 +51,7 @@ def section(context: ModelContext) -> None:
         f"is random. {pairs} are matched to the most similar prototype of each refit; "
         "similarity is the cosine, 1 where both are the same direction."
     )
-    task = _begun("stability", context.key)
+    task = _STABILITY.get(context.key)
     if task is not None and is_waiting(task, 0.0, "Refits"):
         return
     icon = ":material/replay:"
@@ -59,14 +65,8 @@ def section(context: ModelContext) -> None:
             st.info("Stopped before the first refit finished.")
 
 
-def _begun(name: str, key: Any) -> Task | None:
-    """The visit's task of this name, unless it is about something else."""
-    before, task = session.get().results.get(name, (None, None))
-    return task if before == key else None
-
-
 def _start(context: ModelContext) -> None:
-    session.get().results["stability"] = context.key, _job(context)
+    _STABILITY.put(context.key, _job(context))
 
 
 def _job(context: ModelContext) -> Task:
@@ -205,7 +205,7 @@ def alternatives(context: ModelContext) -> None:
     )
     values = {**context.values, name: None}
     key = context.data.dataset.digest, context.data.split.key, pairs(values), within
-    task = _begun("alternatives", key)
+    task = _ALTERNATIVES.get(key)
     if task is not None and is_waiting(task, 0.0, "Alternatives"):
         return
     right.button(
@@ -224,7 +224,7 @@ def _search(context: ModelContext, values: dict[str, Any], key: tuple) -> None:
     estimator = context.method.estimator(values, context.task)
     limits = key[-1], _LIMIT, _SECONDS
     work = partial(estimator.alternatives, context.problem(), *limits)
-    session.get().results["alternatives"] = key, Task(work, study=context.data.dataset)
+    _ALTERNATIVES.put(key, Task(work, study=context.data.dataset))
 
 
 def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
@@ -242,7 +242,7 @@ def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
         f"{plain_number(found.objectives[0])}. {rest}"
     )
     make = partial(_features, context, found)
-    lines = session.remembered("alternatives_features", (key, n), make)
+    lines = _FEATURES.get_or_make((key, n), make)
     shown = lines[:_DRAWN]
     title = "weight per standard deviation"
     figure = figures.intervals(shown, _KINDS, title, 0.0)
@@ -254,7 +254,7 @@ def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
     )
     table_popover(lines.drop(columns=["group", "kind"]), key="stability")
     make = partial(_choices, context, found)
-    choices = session.remembered("alternatives_choices", (key, n), make)
+    choices = _CHOICES.get_or_make((key, n), make)
     if n > len(choices):
         st.caption(f"The {len(choices)} best, of {n:,}:")
     table(choices)

@@ -6,9 +6,9 @@ The address bar has the choice and the controls, and Back leads to older ones.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import streamlit as st
 
@@ -20,9 +20,64 @@ from pages.work import visitors
 from pages.work.tasks import Task
 from smpcore import SmpcoreError
 
+if TYPE_CHECKING:  # these modules import this one
+    from pages.state.lesson_run import Run
+    from pages.state.state_file import Notes, Saved
+    from pages.state.undo import Step
+    from pages.work.classes import Classroom
+    from pages.work.openml_sets import Download
+    from pages.work.studies import Entry
+    from smpcore.figures import View
+
+Result = TypeVar("Result")
+#: What a control of a page can be set to, and a cell of a table that is typed over.
+Setting = str | float | list[str] | None
+Cell = str | float | None
+
 #: What an address without settings opens: validation accuracy is below training on
 #: average, and the table of seed 0 is typical (`python -m tests.bench.first_screen`).
 FIRST = {"data": "moons", "d.n_samples": "100", "d.noise": "0.3"}
+
+
+@dataclass(frozen=True)
+class Slot(Generic[Result]):
+    """Where a visit remembers one result, the last one, with a key of what it is of.
+
+    It is declared once, beside the page that uses it, with a name of its own.
+    """
+
+    name: str
+
+    def get(self, key: Hashable) -> Result | None:
+        """The result, if it is of this key."""
+        known = get().results.get(self)
+        return known[1] if known and known[0] == key else None
+
+    def last(self) -> Result | None:
+        """The result, whatever it is of."""
+        return get().results.get(self, (None, None))[1]
+
+    def put(self, key: Hashable, result: Result) -> None:
+        """Remember this result in place of the last one."""
+        get().results[self] = key, result
+
+    def pop(self) -> Result | None:
+        """Forget the result and return it, whatever it is of."""
+        return get().results.pop(self, (None, None))[1]
+
+    def get_or_make(self, key: Hashable, make: Callable[[], Result]) -> Result:
+        """The result, made anew if the last one is of another key."""
+        results = get().results
+        if self not in results or results[self][0] != key:
+            results[self] = key, make()
+        return results[self][1]
+
+
+class Scene(Protocol):
+    """What stands still in the live figure (`pages/explore/scene.py`)."""
+
+    header: dict[str, Any]
+    view: View
 
 
 @dataclass
@@ -50,24 +105,24 @@ class Live:
         Whether the last canonical fit was no job, and took `seconds`.
     """
 
-    undo: list[Any] = field(default_factory=list)
+    undo: list[Step] = field(default_factory=list)
     drag_from: Choice | None = None
     edited: str = ""
     gesture: int | None = None
     edit: int | None = None
     released: Choice | None = None
     drag: Context | None = None
-    scene: Any = None
-    state: Any = None
+    scene: Scene | None = None
+    state: object = None
     bounds: dict[str, SliderRanges] = field(default_factory=dict)
     quick: bool = True
     seconds: float = float("inf")
-    waits_for: Any = None
+    waits_for: Task | None = None
     cautions: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     present: bool = False
 
-    def wait_for(self, fit: Any) -> None:
+    def wait_for(self, fit: Task) -> None:
         """Wait for this fit and for no older one, which may end then."""
         fit.want()
         older = self.waits_for or fit
@@ -83,6 +138,16 @@ class OutgoingFile:
     key: str = ""
     number: str = ""
     content: bytes = b""
+
+
+@dataclass
+class LessonDraft:
+    """The step of a lesson that is being written: a new one, or the one of a number."""
+
+    at: int | None = None
+    #: The state that the step begins with, if an answer leads away from it.
+    begin: Choice | None = None
+    is_ready: bool = False
 
 
 @dataclass
@@ -113,7 +178,7 @@ class Session:
     awaited : Saved or None
         The opened state whose table is not here yet.
     results : dict
-        What a page found last: name -> what it is of, and what it is.
+        Slot -> what its result is of, and the result.
     lesson_link : dict
         Class, or lesson and step, that the link names, until it is begun.
     """
@@ -121,19 +186,19 @@ class Session:
     choice: Choice = field(default_factory=Choice)
     notices: list[str] = field(default_factory=list)
     widget_texts: dict[str, str] = field(default_factory=dict)
-    defaults: dict[str, Any] = field(default_factory=dict)
-    widget_starts: dict[str, Any] = field(default_factory=dict)
-    message: Any = None
+    defaults: dict[str, Setting] = field(default_factory=dict)
+    widget_starts: dict[str, Setting] = field(default_factory=dict)
+    message: object = None
     address: dict[str, str] = field(default_factory=dict)
     has_address: bool = False
     live: Live = field(default_factory=Live)
     draft: str = ""
     fetched: set[str] = field(default_factory=set)
-    pinned: Any = None
-    notes: dict[Any, dict[int, dict[str, Any]]] = field(default_factory=dict)
-    typed: dict[str, dict[str, tuple[Any, bool]]] = field(default_factory=dict)
-    refined: set[Any] = field(default_factory=set)
-    met: set[Any] = field(default_factory=set)
+    pinned: Entry | None = None
+    notes: Notes = field(default_factory=dict)
+    typed: dict[str, dict[str, tuple[Cell, bool]]] = field(default_factory=dict)
+    refined: set[Hashable] = field(default_factory=set)
+    met: set[Hashable] = field(default_factory=set)
     editions: Counter[str] = field(default_factory=Counter)
     table_here: str = ""
     copy_wanted: bool = False
@@ -141,15 +206,15 @@ class Session:
     read_as: dict[str, Any] = field(default_factory=dict)
     dialog: str = ""
     workspace_message: tuple[str, str] = ("", "")
-    awaited: Any = None
-    openml_search: Any = None
+    awaited: Saved | None = None
+    openml_search: Download | None = None
     openml_wanted: int | None = None
-    results: dict[str, tuple[Any, Any]] = field(default_factory=dict)
-    lesson: Any = None
+    results: dict[Slot[Any], tuple[Hashable, Any]] = field(default_factory=dict)
+    lesson: Run | None = None
     lesson_link: dict[str, str] = field(default_factory=dict)
-    classroom: Any = None
+    classroom: Classroom | None = None
     lessons: dict[str, bytes] = field(default_factory=dict)
-    lesson_draft: Any = None
+    lesson_draft: LessonDraft = field(default_factory=LessonDraft)
     page: str = ""
     file: OutgoingFile = field(default_factory=OutgoingFile)
 
@@ -205,7 +270,8 @@ def released() -> Choice:
 def _notify(notice: str) -> None:
     """Show a sentence once, whoever says it."""
     notices = get().notices
-    notices += [notice] * (notice not in notices)
+    if notice not in notices:
+        notices.append(notice)
 
 
 def choose(choice: Choice) -> bool:
@@ -266,22 +332,14 @@ def take_notices() -> list[str]:
     return notices
 
 
-def remembered(name: str, key: Any, compute: Callable[[], Any]) -> Any:
-    """Return the last result of this name, computed anew for another key."""
-    results = get().results
-    if results.get(name, (None, None))[0] != key:
-        results[name] = key, compute()
-    return results[name][1]
-
-
 def forget_results() -> None:
     """Leave what still runs for this visit, and forget what was found."""
-    results = get().results
-    for _, context in results.values():
-        if isinstance(context, Task):
-            context.leave()
-    results.clear()
-    get().file = OutgoingFile()
+    visit = get()
+    for _, result in visit.results.values():
+        if isinstance(result, Task):
+            result.leave()
+    visit.results.clear()
+    visit.file = OutgoingFile()
 
 
 def show_address(choice: Choice) -> None:

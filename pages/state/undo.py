@@ -93,8 +93,8 @@ def back(choice: Choice, live: Live) -> Choice:
         choice = replace(choice, token="", others=tuple(left))
         live.edited = ""
     if step.moved and before.data != MINE:
-        was = {"data": before.data, "data_values": before.data_values}
-        return replace(choice, **was, **table_store.with_first(choice, before.token))
+        choice = replace(choice, data=before.data, data_values=before.data_values)
+        return replace(choice, **table_store.with_first(choice, before.token))
     if step.points is not None:
         token = table_store.keep(*step.points, before.token)
         live.edited = token
@@ -103,11 +103,14 @@ def back(choice: Choice, live: Live) -> Choice:
         start = replace(start, data_values={}, opened=choice.opened)
         return table_store.show(start, token)
     same = step.moved or choice.source == before.source
-    view = choice.view if same else before.view
-    seen = {"view": view, "open_test": same and choice.open_test}
-    # How often a test part was opened is never taken back.
-    seen |= table_store.with_first(choice, before.token) | {"opened": choice.opened}
-    return replace(before, **seen)
+    return replace(
+        before,
+        view=choice.view if same else before.view,
+        open_test=same and choice.open_test,
+        # How often a test part was opened is never taken back.
+        opened=choice.opened,
+        **table_store.with_first(choice, before.token),
+    )
 
 
 def _check_table(step: Step) -> None:

@@ -13,8 +13,9 @@ import streamlit as st
 
 from pages.state import session, widget_state
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.ui.elements import download, problems_shown, table
-from pages.ui.files import open_file
+from pages.ui.files import OpenFile, open_file
 from pages.ui.text import MEANINGS, define, message, short_label
 from pages.work import cache, slots, studies
 from pages.work.cache import pairs
@@ -31,6 +32,9 @@ from smpcore.evaluation import (
     title_of,
 )
 from smpcore.readouts import READOUTS
+
+_FILE = Slot[OpenFile | None]("batch")
+_MAJORITY_RECALL = Slot[float]("majority_recall")
 
 #: Bytes of a file: a million fits take less.
 MOST_BYTES = 200_000_000
@@ -72,7 +76,7 @@ def section(data: cache.Parts) -> Opened | None:
     ):
         with problems_shown(st.error):
             file = open_file(
-                "batch",
+                _FILE,
                 "file",
                 _read,
                 "A file that python -m smpcore.evaluation has written",
@@ -402,7 +406,7 @@ def baseline_score(request: SweepRequest) -> float:
         return float(np.mean([(labels[sums.argmax()] in h) / len(h) for h in held]))
 
     key = dataset.digest, division.key, request.n_folds
-    return session.remembered("majority_recall", key, recall)
+    return _MAJORITY_RECALL.get_or_make(key, recall)
 
 
 def baseline_name(request: SweepRequest) -> str:

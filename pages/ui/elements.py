@@ -7,7 +7,7 @@ import logging
 import math
 import mimetypes
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
@@ -19,7 +19,7 @@ import streamlit as st
 
 from pages.state import session
 from pages.state.context import Context
-from pages.state.session import OutgoingFile
+from pages.state.session import OutgoingFile, Slot
 from pages.ui.text import escape_markdown, help_of, message
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures
@@ -151,32 +151,35 @@ def signed_bars(
 
 
 def data_editor(
-    name: str, widget: str, start: Callable[[], pd.DataFrame], **options: Any
+    slot: Slot[pd.DataFrame],
+    widget: str,
+    start: Callable[[], pd.DataFrame],
+    **options: Any,
 ) -> pd.DataFrame:
     """A table to edit; what it starts from stays the same while it is on the page."""
-    results = session.get().results
-    if widget not in st.session_state or results.get(name, ("",))[0] != widget:
-        results[name] = widget, start()
-    table = results[name][1]
+    if widget not in st.session_state:
+        slot.pop()
+    table = slot.get_or_make(widget, start)
     if callable(configure := options.get("column_config")):
         options["column_config"] = configure(table)
     return st.data_editor(table, key=widget, **{"placeholder": ""} | options)
 
 
-def kept_table(name: str, key: str, start: pd.DataFrame, **options: Any) -> Any:
+def persistent_data_editor(
+    slot: Slot[pd.DataFrame], key: str, start: pd.DataFrame, **options: Any
+) -> pd.DataFrame:
     """A table to edit that is still as edited after a visit to another page."""
-    results = session.get().results
-    known, edited = results.get(f"{name}.edited", ("", start))
-    start = edited if known == key else start
-    edited = data_editor(f"{name}.base", f"{name}.{key}", lambda: start, **options)
-    results[f"{name}.edited"] = key, edited
+    edited = slot.get(key)
+    start = start if edited is None else edited
+    base, widget = Slot[pd.DataFrame](f"{slot.name}.base"), f"{slot.name}.{key}"
+    edited = data_editor(base, widget, lambda: start, **options)
+    slot.put(key, edited)
     return edited
 
 
-def noted(show: Callable[..., Any], name: str, key: str) -> None:
+def noted(show: Callable[..., Any], slot: Slot[str], key: str) -> None:
     """Show what was noted about the table of this key, while it is still here."""
-    known, words = session.get().results.get(name, ("", ""))
-    if words and known == key:
+    if words := slot.get(key):
         message(show, words)
 
 
@@ -186,15 +189,16 @@ POLL_SECONDS = 0.5
 FIT_SECONDS = 1.0
 
 
-def visit_task(name: str, key: Any, work: Callable[..., Any], **options: Any) -> Task:
-    """The visit's task of this name; one for another key is left and this one begun."""
-    results = session.get().results
-    before, task = results.get(name, (key, None))
-    if before != key:
-        task.leave()
-    if before != key or task is None:
+def visit_task(
+    slot: Slot[Task], key: Hashable, work: Callable[..., Any], **options: Any
+) -> Task:
+    """The visit's task of this slot; one for another key is left and this one begun."""
+    task = slot.get(key)
+    if task is None:
+        if older := slot.pop():
+            older.leave()
         task = Task(work, **options)
-        results[name] = key, task
+        slot.put(key, task)
     return task
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state import session
+from pages.state.session import Slot
 from pages.ui.elements import POLL_SECONDS, progress_bar, visit_task
 from pages.ui.text import message, short_label
 from pages.work import file_process, visitors
@@ -26,7 +27,7 @@ _files = Store(
     BUDGET_BYTES,
     VISITOR_BYTES,
     KEEP_SECONDS,
-    size=lambda kept: float(kept[1].content.memory_usage(deep=True).sum()),
+    size=lambda entry: float(entry[1].content.memory_usage(deep=True).sum()),
 )
 ENDINGS = [end[1:] for row in reversed(TABLE_FORMATS.values()) for end in row.endings]
 
@@ -52,7 +53,7 @@ class OpenFile:
 
 
 def open_file(
-    name: str,
+    slot: Slot[OpenFile | None],
     about: str,
     read: Callable[[Any], Any],
     label: str,
@@ -63,16 +64,17 @@ def open_file(
 
     A table is there again after a reload, for this browser only.
     """
-    visit, browser = session.get(), visitors.browser()
-    kept = _files.get(name, browser) if browser else None
-    before, opened = visit.results.setdefault(name, kept or (about, None))
-    opened = opened if before == about else None
+    visit, browser, name = session.get(), visitors.browser(), slot.name
+    if slot not in visit.results:
+        open_before = _files.get(name, browser) if browser else None
+        slot.put(*(open_before or (about, None)))
+    opened = slot.get(about)
     file = st.file_uploader(
         label,
         types,
         key=f"{name}_{about}_{visit.editions[name]}",
         on_change=_forget,
-        args=(name,),
+        args=(slot,),
         help=help,
     )
     if file is not None and (opened is None or opened.id != file.file_id):
@@ -83,7 +85,7 @@ def open_file(
         opened = None
         if content is not None:
             opened = OpenFile(file.file_id, file.name, content)
-        visit.results[name] = about, opened
+        slot.put(about, opened)
         if browser and isinstance(content, pd.DataFrame):
             _files.put(name, (about, opened), browser)
     if opened is None:
@@ -97,19 +99,19 @@ def open_file(
         left.caption,
         f"Open: {short_label(opened.name)}. Stays in memory, also over a reload.",
     )
-    right.button("Close", key=f"close_{name}", on_click=_close, args=(name,))
+    right.button("Close", key=f"close_{name}", on_click=_close, args=(slot,))
     return opened
 
 
-def _forget(name: str) -> None:
-    session.get().results[name] = "", None
-    _files.pop(name, visitors.browser())
+def _forget(slot: Slot[OpenFile | None]) -> None:
+    slot.put("", None)
+    _files.pop(slot.name, visitors.browser())
 
 
-def _close(name: str) -> None:
+def _close(slot: Slot[OpenFile | None]) -> None:
     """Forget the file; a picker of another name has none."""
-    _forget(name)
-    session.get().editions[name] += 1
+    _forget(slot)
+    session.get().editions[slot.name] += 1
 
 
 def delete() -> None:
@@ -141,19 +143,22 @@ QUICK_SECONDS = 1.0
 
 
 def read_file(
-    name: str, key: Any, reader: Callable[..., Any], *args: Any, **options: Any
+    slot: Slot[Task],
+    key: Hashable,
+    reader: Callable[..., Any],
+    *args: Any,
+    **options: Any,
 ) -> Any | None:
     """What a function reads from a visitor's file; None while it is being read.
 
     Then the page shows how far it is, and runs again when it is done.
     """
-    name = f"reading {name}"
     work = file_process.reading_of(reader, *args, **options)
-    task = visit_task(name, key, work, line=file_process.LINE)
+    task = visit_task(slot, key, work, line=file_process.LINE)
     if not task.wait(max(0.0, QUICK_SECONDS - task.seconds)) and not task.was_left:
-        _show_reading(task, name)
+        _show_reading(task, slot)
         return None
-    session.get().results.pop(name, None)  # what was read is kept elsewhere, or not
+    slot.pop()  # what was read is kept elsewhere, or not
     if task.was_left:
         raise SmpcoreError(
             "Reading the file was cancelled; choose it again to read it."
@@ -161,15 +166,14 @@ def read_file(
     return task.result()
 
 
-def stop_reading(name: str) -> None:
-    """Read the file of this place no longer, if it is being read."""
-    _, task = session.get().results.pop(f"reading {name}", (None, None))
-    if task is not None:
+def stop_reading(slot: Slot[Task]) -> None:
+    """Read the file of this slot no longer, if it is being read."""
+    if task := slot.pop():
         task.leave()
 
 
 @st.fragment(run_every=POLL_SECONDS)
-def _show_reading(task: Task, name: str) -> None:
+def _show_reading(task: Task, slot: Slot[Task]) -> None:
     if task.wait(0.0) or task.was_left:
         st.rerun()
     share = float(task.progress[0])
@@ -177,11 +181,10 @@ def _show_reading(task: Task, name: str) -> None:
     if not share:
         words = "The file waits until others have been read"
     # Streamlit keeps what a callback holds as long as the visit lasts: no task, then.
-    cancel = {"key": name, "on_click": _cancel, "args": (name,)}
+    cancel = {"key": slot.name, "on_click": _cancel, "args": (slot,)}
     progress_bar(min(share, 0.99), words, "Cancel", **cancel)
 
 
-def _cancel(name: str) -> None:
-    _, task = session.get().results.get(name, (None, None))
-    if task is not None:
+def _cancel(slot: Slot[Task]) -> None:
+    if task := slot.last():
         task.leave()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from pages.state import session
 from pages.state.context import Context
+from pages.state.session import Slot
 from pages.ui.elements import is_waiting, problems_shown, visit_task
 from pages.ui.text import MEANINGS, define, message
 from pages.work.cache import Parts
@@ -28,8 +28,8 @@ from smpcore.readouts import COVERAGE, READOUTS, Shown, interval_text, number_te
 
 #: A page waits so long for the fits on folds, then shows how far they are.
 WAIT_SECONDS = 2.0
-#: Name of the task among the visit's.
-_TASK = "out_of_fold"
+#: The fits on folds.
+_FOLDS = Slot[Task]("out_of_fold")
 #: What is calibrated, and its term in the glossary.
 _CALIBRATED = {
     "classification": ("probabilities", "Calibration"),
@@ -40,7 +40,7 @@ _CALIBRATED = {
 def _begin(context: Context) -> Task:
     """The visit's task of the fits on folds."""
     training, study = context.training_scores, context.data.dataset
-    return visit_task(_TASK, training, training.compute, study=study)
+    return visit_task(_FOLDS, training, training.compute, study=study)
 
 
 def training_scores(context: Context) -> np.ndarray | None:
@@ -64,7 +64,7 @@ def offer_calibration(context: Context) -> None:
         if training.problem:
             message(st.info, training.problem)
         return
-    if session.get().results.get(_TASK, (None,))[0] is training:
+    if _FOLDS.get(training):
         if training_scores(context) is not None:
             st.rerun()
         return

@@ -18,12 +18,13 @@ from pages.state import (
 )
 from pages.state.choice import MINE, Choice
 from pages.state.context import Context
-from pages.state.session import Live
+from pages.state.session import Live, Slot
 from pages.state.state_file import Pin, Saved
 from pages.ui.elements import (
     close_dialog,
     download,
     is_dialog_wanted,
+    noted,
     problems_shown,
     want_dialog,
 )
@@ -39,6 +40,8 @@ from smpcore.datasets import check_fit
 BUDGET_BYTES = 50_000_000
 
 
+#: What was said when the state of this table was opened.
+_OPENED_STATE = Slot[str]("opened_state")
 #: Browser -> its state file.
 _files = Store(BUDGET_BYTES, seconds=KEEP_SECONDS, size=len)
 
@@ -108,7 +111,7 @@ def _lay_out(saved: Saved) -> None:
     visit = session.get()
     visit.notes.update(state_file.read_notes(saved.notes))
     pin = saved.pinned
-    visit.pinned = pin and Entry(pin.key, pairs(pin.values))
+    visit.pinned = None if pin is None else Entry(pin.key, pairs(pin.values))
 
 
 def gather(choice: Choice, with_points: bool) -> Saved:
@@ -190,14 +193,12 @@ def await_table(choice: Choice) -> None:
         name = saved.table.name[:60]
         message(st.info, f"The state file waits for {name}. {problem}")
         return
-    visit.results["opened_state"] = session.current().token, words
+    _OPENED_STATE.put(session.current().token, words)
 
 
 def opened_state() -> None:
     """Say that the state of this table was opened, and what differs from then."""
-    token, words = session.get().results.get("opened_state", ("", ""))
-    if words and token == session.current().token:
-        message(st.success, words)
+    noted(st.success, _OPENED_STATE, session.current().token)
 
 
 def _open_for(saved: Saved, here: Dataset, token: str, choice: Choice) -> str:

@@ -3,6 +3,7 @@
 from smpcore.datasets.bundled import list_datasets, load_dataset
 from smpcore.datasets.cleaning import (
     CleaningStep,
+    Effect,
     Imputation,
     Pair,
     added_columns,
