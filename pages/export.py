@@ -76,7 +76,7 @@ with problems_shown():  # the Python below can be had all the same
         with place:
             peers.section(made, form, chosen.chip, known.get(chosen.chip))
         with problems_shown(st.error):
-            files.section(made, form, chosen, (sensors, stream), key, decision)
+            files.section(made, form, chosen, sensors, stream, key, decision)
 with st.expander("The same model in Python", key="export_python"):
     with problems_shown():
         st.code(python_lines.python_of_choice(context), language="python")

@@ -56,7 +56,7 @@ if (run := lesson_run.current()) is not None:
 
 with st.expander(
     "For teachers: open or make a lesson",
-    bool(files.own()),
+    bool(files.of_browser()),
     key="lessons_teachers",
     icon=":material/edit:",
 ):

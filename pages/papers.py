@@ -32,8 +32,9 @@ lines = lines.assign(title=[one.title for one in chosen])
 shown = lines[["title", "where", "conclusions", "numbers", "status"]]
 table(shown.loc[:, (shown != "").any()])
 names = {one.name: f"{one.where}: {one.title}" for one in chosen}
-of = st, "Experiment", names, "papers_experiment"
-name = widget_state.choose_one(*of, format_func=names.get)
+name = widget_state.choose_one(
+    st, "Experiment", names, "papers_experiment", format_func=names.get
+)
 experiment = by_name(EXPERIMENTS, name)
 st.markdown(f"**{experiment.where}: {experiment.title}**")
 experiments.of_one(experiment)

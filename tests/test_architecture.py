@@ -464,12 +464,12 @@ def test_shares_and_intervals_are_written_in_one_place():
 #: How a class of two is named by its place, in what shows things.
 _BY_PLACE = re.compile(
     r"(?:classes_?|labels|names)\[(?:0|1|-1)\]|\[:, ?[01]\]"
-    r"|\b(?:y|y_encoded|truth|codes|answers|said|positive|outcome) == [01]\b"
+    r"|\b(?:y|y_encoded|truth|codes|answers|predicted|positive|outcome) == [01]\b"
 )
 #: File and a part of the line -> why the outcome does not decide there.
 _PLACES = {
-    ("state/links.py", "own = {"): "a link of before has the second class",
-    ("ui/outcome.py", "of is None"): "an estimator's own default",
+    ("state/links.py", "classes, context"): "a link of before has the second class",
+    ("ui/outcome.py", "label is None"): "an estimator's own default",
     ("performance/confusion.py", "matrix.names[0]"): "the outcome is first",
     ("performance/confusion.py", "matrix.truth == 0"): "the outcome is first",
     ("prototypes/detail.py", "score of {names[1]}"): "the outcome is last",

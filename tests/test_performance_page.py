@@ -165,11 +165,11 @@ def test_a_threshold_of_an_earlier_model_does_not_bring_that_model_back(monkeypa
     visit = Session(now)
     monkeypatch.setattr(st, "session_state", {"session": visit})
     half = operating_point.OperatingPoint(0.5)
-    operating_point.set_current(operating_point.key_of(resolve(before)), half)
+    operating_point.TRIED.put(operating_point.key_of(resolve(before)), half)
     operating_point._set(operating_point.key_of(resolve(before)))
     used = resolve(visit.choice)
     assert used.key == resolve(now).key and not used.operating
-    operating_point.set_current(operating_point.key_of(resolve(now)), half)
+    operating_point.TRIED.put(operating_point.key_of(resolve(now)), half)
     operating_point._set(operating_point.key_of(resolve(now)))
     used = resolve(visit.choice)
     assert used.key == resolve(now).key and "0.5" in used.operating

@@ -43,8 +43,8 @@ _HOLDS = {"number": "numbers", "category": "a category", "text": "texts"}
 def _seen(column: Input) -> str:
     """What the training rows have in a column."""
     if column.kind == "number":
-        ends = plain_number(column.low, 6), plain_number(column.high, 6)
-        return f"{' to '.join(ends)} {column.unit}"
+        low, high = plain_number(column.low, 6), plain_number(column.high, 6)
+        return f"{low} to {high} {column.unit}"
     if column.kind == "text":
         return f"letters {', '.join(column.levels)}; at most {column.width} of them"
     return ", ".join(column.levels[:6])
@@ -248,8 +248,8 @@ def summary(model: PrototypeModel, table: pd.DataFrame) -> None:
     with st.container(horizontal=True):
         metric("Rows", f"{len(table):,}", width=130)
         if model.classes is None:
-            ends = table["answer"].min(), table["answer"].max()
-            limits = " to ".join(map(plain_number, ends))
+            low, high = table["answer"].min(), table["answer"].max()
+            limits = f"{plain_number(low)} to {plain_number(high)}"
             metric("Predictions", limits, width=220)
         for name in off:
             width = 160 if len(name) < 15 else 230

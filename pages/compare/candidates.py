@@ -55,8 +55,9 @@ class Scored:
 
     def title(self, data: cache.Parts) -> str:
         """Its title in tables, with the number of rows in its sample."""
-        rows = f" ({self.candidate.n_rows:,} rows)"
-        return self.entry.title + rows * self.is_sampled(data)
+        if not self.is_sampled(data):
+            return self.entry.title
+        return f"{self.entry.title} ({self.candidate.n_rows:,} rows)"
 
 
 def controls(context: Context) -> tuple[list[Entry], bool]:
@@ -214,7 +215,7 @@ def summary(one: Scored, data: cache.Parts) -> str:
 def _signed(value: float, data: cache.Parts) -> str:
     """A difference of scores: of numbers in their unit, else in percentage points."""
     if data.dataset.task == "regression":
-        return "+" * (value > 0) + plain_number(value)
+        return f"+{plain_number(value)}" if value > 0 else plain_number(value)
     return f"{100 * value:+.1f} points"
 
 

@@ -34,16 +34,16 @@ def chain(context: Context, scene: Scene, bounds: SliderRanges) -> str:
 
 def grid(context: Context, bounds: SliderRanges) -> dict[str, Any]:
     """The path as the figure needs it."""
-    ends = bounds[context.method.path]
-    return context.cached(("grid", ends), lambda: _grid(context, ends))
+    limits = bounds[context.method.path]
+    return context.cached(("grid", limits), lambda: _grid(context, limits))
 
 
-def _grid(context: Context, ends: tuple[float, float]) -> dict[str, Any]:
+def _grid(context: Context, limits: tuple[float, float]) -> dict[str, Any]:
     method = context.method
     score = "mae" if context.task == "regression" else "accuracy"
     return {
         "param": method.path,
-        "values": method.grid(ends).tolist(),
+        "values": method.grid(limits).tolist(),
         "from_right": method.from_right,
         "score": READOUTS[score].label,
         "count": READOUTS["n_nonzeros"].column,
@@ -193,8 +193,8 @@ def _step(context: Context, states: States, index: int) -> tuple[Any, dict[str, 
     before = states.at(index - 1) if index else None
     at_step = estimator if is_last else estimator.at_step(state)
     # A threshold is set for our model.
-    of = context.of_outcome if states.is_printed else context.with_threshold
-    at_step = of(at_step)
+    adjust = context.of_outcome if states.is_printed else context.with_threshold
+    at_step = adjust(at_step)
     name, sentence = f"Step {state.number}", state.sentence(before)
     if states.is_printed:
         name = f"As printed, {name.lower()}"

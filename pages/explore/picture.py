@@ -241,17 +241,17 @@ def _values(
     model: PrototypeModel, image: list[int] | None, caption: str
 ) -> dict[str, Any]:
     """Values of invented cases; those of pictures in the data's own units."""
-    weights, ends = model.anchors, {}
+    weights, limits = model.anchors, {}
     more = "Values are in standard deviations from the training mean."
     if image:
         low, high = value_range(model)
-        weights, ends = model.prototypes, {"range": [low, high]}
+        weights, limits = model.prototypes, {"range": [low, high]}
         more = (
             f"Pictures show the values of the training rows, {low:g} (white) to "
             f"{high:g} (black); a case may go below (orange) or above (blue)."
         )
     weights, caption = weights.astype(np.float32), f"{caption} {more}"
-    return {"weights": weights, "noun": "value", "caption": caption} | ends
+    return {"weights": weights, "noun": "value", "caption": caption} | limits
 
 
 def _stars(estimator: Any, view: figures.View, owner: np.ndarray) -> dict[str, Any]:

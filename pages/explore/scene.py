@@ -166,8 +166,8 @@ def _image_shape(data: cache.Parts) -> list[int] | None:
 def scene_of(context: Context, live: Live) -> Scene:
     """Rows and window of a choice: those on the screen where they are the same."""
     choice, data = context.choice, context.data
-    asked = sorted(context.view.items())
-    parts = (data.dataset.digest, data.split.key, choice.open_test, asked)
+    window = sorted(context.view.items())
+    parts = (data.dataset.digest, data.split.key, choice.open_test, window)
     parts += (lesson_run.hides_numbers(), studies.view(data, context.view).note)
     key = cache.short_digest(*parts)
     scene = live.scene

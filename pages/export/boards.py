@@ -245,7 +245,7 @@ def verdict(rows: list[dict[str, str]], chip: str) -> str:
     for row in rows:
         if row["chip"] == chip:
             answer, _, why = row["fits"].partition(": ")
-            board, why = escape_markdown(row["board"]), f", {why}" * bool(why)
+            board, why = escape_markdown(row["board"]), f", {why}" if why else ""
             sentences.append(
                 f"{_VERDICTS[answer]} on **{board}** ({chip}){why}: "
                 f"{row['of its memory']}."
@@ -311,7 +311,7 @@ def _line(
         fits = "no: the measurement failed"
     elif cost.lacks_stream:
         fits = "unknown: the code of the stream is not measured"
-    more = "≥ " * cost.lacks_stream
+    more = "≥ " if cost.lacks_stream else ""
     shares = ", ".join(
         f"{m} {more}{number_text(getattr(cost, m.lower()) / room[m])}" for m in room
     )

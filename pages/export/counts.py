@@ -95,10 +95,10 @@ def _counts(line: dict[str, Any]) -> Counts:
             f"The {gaps[0]} of {column} is empty; fill it in, or undo the change of "
             "its line."
         )
-    ends = line[_LOW], line[_HIGH]
-    if any(end != round(end) for end in ends):
+    low, high = line[_LOW], line[_HIGH]
+    if low != round(low) or high != round(high):
         raise ExportError(
-            f"The counts of {column} go from {ends[0]:g} to {ends[1]:g}; both ends "
+            f"The counts of {column} go from {low:g} to {high:g}; both ends "
             "should be whole numbers."
         )
-    return Counts(float(line[_SCALE]), float(line[_OFFSET]), *map(int, ends))
+    return Counts(float(line[_SCALE]), float(line[_OFFSET]), int(low), int(high))

@@ -38,7 +38,8 @@ def section(
     made: exports.Export,
     form: ComparedFormat,
     chosen: settings.Settings,
-    given: tuple[dict[str, SensorRange], Stream | None],
+    ranges: dict[str, SensorRange],
+    stream: Stream | None,
     key: Any,
     place: Any,
 ) -> None:
@@ -53,7 +54,8 @@ def section(
     make_vectors = partial(made.vectors, form.model, real)
     vectors = _VECTORS.get_or_make(vectors_key, make_vectors)
     choice = chosen.target, form.name, chosen.name
-    make = partial(made.zip, vectors, *choice, *given, formats.as_exported(form, made))
+    about = formats.as_exported(form, made)
+    make = partial(made.zip, vectors, *choice, ranges, stream, about)
     packed = _ZIP.get_or_make((vectors_key, choice, calibrated), make)
     with place:
         download(
@@ -73,13 +75,14 @@ def section(
 
 def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export, bool]:
     """The model with or without its calibration, as asked, and whether it has one."""
-    classes, found = made.compiled.classes, made.context.model().calibration
+    classes, calibration = made.compiled.classes, made.context.model().calibration
     if not TARGETS[target].has_probabilities:
         return made, False
-    if found is None:
+    if calibration is None:
         readouts.offer_calibration(made.context)
         return made, False
-    if classes and len(classes) > 2 and (found.curves or not found.slope):
+    is_softmax = calibration.slope and not calibration.curves
+    if classes and len(classes) > 2 and not is_softmax:
         st.caption("Probabilities that are no softmax of the scores are not exported.")
         return made, False
     wanted = st.toggle(
@@ -88,19 +91,19 @@ def _with_calibration(made: exports.Export, target: str) -> tuple[exports.Export
         key="export_calibration",
         help=_TABLE_HELP if classes else _INTERVAL_HELP,
     )
-    return made.with_calibration(found if wanted else None), wanted
+    return made.with_calibration(calibration if wanted else None), wanted
 
 
 def _texts(packed: bytes) -> dict[str, str]:
     """Path inside the zip's folder -> text, the README first; no binary files."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
-    found = {
+    texts = {
         name.partition("/")[2]: content.decode()
         for name, content in files.items()
         if not name.endswith(".onnx")
     }
-    return dict(sorted(found.items(), key=lambda one: one[0] != "README.md"))
+    return dict(sorted(texts.items(), key=lambda one: one[0] != "README.md"))
 
 
 def _show(files: dict[str, str]) -> None:

@@ -43,8 +43,9 @@ def forms(
         truth = data.y[getattr(data.split, part)]
         of_rows = data.clusters(part), data.weights(part)
         parts[part] = Rows(made.frame(part), truth, *of_rows)
-    of = made.compiled, made.model, made.preparation, parts
-    return compare_number_formats(*of, ranges, stop, progress)
+    return compare_number_formats(
+        made.compiled, made.model, made.preparation, parts, ranges, stop, progress
+    )
 
 
 def shown(results: Mapping[str, ComparedFormat], name: str) -> ComparedFormat:
@@ -150,8 +151,8 @@ def _apart(form: ComparedFormat) -> dict[str, str]:
 def form_quality(form: ComparedFormat, made: exports.Export) -> str:
     """How good a format is beside one answer to all rows, in sentences."""
     scores = form.parts[made.data.scored_part].scores
-    of = scores, made.data, form.model.source.band
-    return escape_markdown(f"{form.name}: {quality(*of)}")
+    words = quality(scores, made.data, form.model.source.band)
+    return escape_markdown(f"{form.name}: {words}")
 
 
 def proved(form: ComparedFormat) -> str:

@@ -59,14 +59,14 @@ def _pictures(
     points = pd.DataFrame(points_of(entry["chips"][chip]))
     part, counted = made.data.scored_part, CHIPS[chip].counted
     scores, name = form.parts[part].scores, f"your model, {form.name}"
-    own = {"model": name, "accuracy": number_text(scores.accuracy)}
+    yours = {"model": name, "accuracy": number_text(scores.accuracy)}
     costs = {"flash": "flash, bytes", "cycles": f"{counted} per prediction"}
     for place, (cost, title) in zip(st.columns(2), costs.items(), strict=True):
-        mark, own[title] = None, "no estimate"
+        mark, yours[title] = None, "no estimate"
         if both is not None:
             taken = both.alone.flash if cost == "flash" else both.alone.count
             mark = figures.MarkedModel(name, taken, scores.estimate)
-            own[title] = f"{taken:,}"
+            yours[title] = f"{taken:,}"
         titles = f"{title}, {chip}", "accuracy"
         alt = (
             f"Accuracy against {title} of {len(points)} measured models"
@@ -78,19 +78,19 @@ def _pictures(
     if both is not None:
         st.markdown(better(points, scores.accuracy, both.alone.flash))
     lines = [_line(point, costs) for point in points.to_dict("records")]
-    table_popover([own, *lines], key="peers_chart")
+    table_popover([yours, *lines], key="peers_chart")
 
 
 def better(points: pd.DataFrame, accuracy: float, flash: int) -> str:
     """Models of others that are more accurate than a model and no larger; Markdown."""
-    found = points[
+    rivals = points[
         (points.group != "ours")
         & (points.accuracy > accuracy)
         & (points.flash_most <= flash)
     ]
-    if found.empty:
+    if rivals.empty:
         return "No model of others is more accurate than yours in as little flash."
-    best = found.sort_values("accuracy", ascending=False).itertuples()
+    best = rivals.sort_values("accuracy", ascending=False).itertuples()
     names = (
         f"{escape_markdown(one.model)} ({number_text(one.accuracy)}, "
         f"{one.flash_most:,.0f} B)"
@@ -108,14 +108,14 @@ def _words(
 ) -> str:
     """What the marks are, and what of it can be compared."""
     versions = ", ".join(f"{name} {v}" for name, v in entry["versions"].items())
-    own = "Your model has no cost estimate and is not drawn. "
+    yours = "Your model has no cost estimate and is not drawn. "
     if both is not None:
-        own = (
+        yours = (
             f"Star: your model, its accuracy on the {TITLES[part].lower()} rows (bar: "
             f"95 % interval), its costs {both.alone.origin}. "
         )
     return escape_markdown(
-        f"{own}Others: measured on {entry['date']} on a simulated {chip} "
+        f"{yours}Others: measured on {entry['date']} on a simulated {chip} "
         f"({versions}); mean accuracy of {entry['test']:,} test rows over "
         f"{points.splits.max()} splits with {entry['training']:,} training rows each "
         "(bar: 95 % interval of the mean), settings chosen by cross-validation. Costs "
@@ -125,8 +125,8 @@ def _words(
 
 
 def _line(point: dict[str, Any], costs: Mapping[str, str]) -> dict[str, str]:
-    ends = (point[name] for name in ("accuracy", "low", "high"))
-    shown = Shown("accuracy", Estimate(*ends, STUDENT))
+    estimate = Estimate(point["accuracy"], point["low"], point["high"], STUDENT)
+    shown = Shown("accuracy", estimate)
     line = {"model": point["model"], "accuracy": f"{shown.text} ({shown.interval})"}
     for cost, title in costs.items():
         least, most = point[f"{cost}_least"], point[f"{cost}_most"]

@@ -47,7 +47,7 @@ _MOMENTS = {
 _PLACES = {"after": "of any prototype", "change": "of the one that moved farthest"}
 _LIMITS = ["at_least", "at_most"]
 _MEASURES = {
-    name: row.label + " (%)" * (row.unit == "%")
+    name: f"{row.label} (%)" if row.unit == "%" else row.label
     for name, row in READOUTS.items()
     if row.value
 }
@@ -80,7 +80,9 @@ _REACHED = Slot[pd.DataFrame]("lesson_reached")
 def show() -> None:
     """Choose a lesson, arrange its steps, and write one."""
     st.markdown("**Make a lesson**")
-    lessons = {name: lesson_files.read(data) for name, data in files.own().items()}
+    lessons = {
+        name: lesson_files.read(data) for name, data in files.of_browser().items()
+    }
     visit = session.get()
     name = st.selectbox(
         "Lesson to edit",
@@ -123,19 +125,22 @@ def _about(lesson: Lesson, name: str) -> Lesson:
     """Title, minutes and aim of the lesson as they are typed."""
     (first, second), key = st.columns([3, 1]), f"about_{name}"
     title = first.text_input(
-        "Title of the lesson", lesson.title, max_chars=100, **_kept(key, "title")
+        "Title of the lesson", lesson.title, max_chars=100, **_persistent(key, "title")
     )
     minutes = second.number_input(
-        "Minutes", 1, 240, lesson.minutes, **_kept(key, "minutes")
+        "Minutes", 1, 240, lesson.minutes, **_persistent(key, "minutes")
     )
-    aim = st.text_input("Aim", lesson.aim, max_chars=2000, **_kept(key, "aim"))
+    aim = st.text_input("Aim", lesson.aim, max_chars=2000, **_persistent(key, "aim"))
     story = st.text_input(
-        "One line for the list", lesson.story, max_chars=100, **_kept(key, "story")
+        "One line for the list",
+        lesson.story,
+        max_chars=100,
+        **_persistent(key, "story"),
     )
     return replace(lesson, title=title, minutes=minutes, aim=aim, story=story)
 
 
-def _kept(key: str, name: str) -> dict[str, str]:
+def _persistent(key: str, name: str) -> dict[str, str]:
     """Arguments of a control whose value stays while another page is open."""
     return {"key": f"{key}_{name}", "persist_state": "session"}
 
@@ -187,7 +192,7 @@ def _write(draft: LessonDraft, lesson: Lesson, name: str) -> None:
     )
     key = f"step_{visit.editions['lesson_step']}"
     is_kept = bool(old) and st.toggle(
-        "Keep the settings that this step has", True, **_kept(key, "kept")
+        "Keep the settings that this step has", True, **_persistent(key, "kept")
     )
     if not is_kept:
         _beginning(draft, choice)
@@ -222,7 +227,7 @@ def _keep(lesson: Lesson, name: str) -> None:
     data = _written(lesson) if lesson.steps else b""
     if not name:
         names = (f"my-lesson-{i}.json" for i in itertools.count(1))
-        name = next(one for one in names if one not in files.own())
+        name = next(one for one in names if one not in files.of_browser())
         session.get().editions["lesson_edited"] += 1
     files.keep(name, data)
     _edit()
@@ -263,11 +268,13 @@ def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
             "Title of the step",
             old.get("title", ""),
             max_chars=100,
-            **_kept(key, "title"),
+            **_persistent(key, "title"),
         ),
         "text": _text("Text; formulas between $ signs", old.get("text"), key),
     }
-    if st.toggle("Lock all controls but some", "free" in old, **_kept(key, "locks")):
+    if st.toggle(
+        "Lock all controls but some", "free" in old, **_persistent(key, "locks")
+    ):
         label = "Controls that can be changed"
         entry["free"] = _several(label, controls, old.get("free"), key)
     kind = _one(st.radio, "The step has", _KINDS, now, key, horizontal=True)
@@ -299,27 +306,24 @@ def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
 
 def _text(label: str, start: str | None, key: str) -> str:
     """A text of some lines."""
-    kept = _kept(key, label[:9])
-    return st.text_area(label, start or "", max_chars=2000, height=68, **kept)
+    options = {"max_chars": 2000, "height": 68} | _persistent(key, label[:9])
+    return st.text_area(label, start or "", **options)
 
 
 def _one(
     choose: Any, label: str, options: dict[str, str], now: str, key: str, **more: Any
 ) -> str:
     """One of the options, shown by its label."""
-    kept = _kept(key, label[:9])
-    place = [*options].index(now)
-    return choose(label, options, place, format_func=options.get, **kept, **more)
+    more |= {"format_func": options.get} | _persistent(key, label[:9])
+    return choose(label, options, [*options].index(now), **more)
 
 
 def _several(
     label: str, options: dict[str, str], start: Any, key: str, **more: Any
 ) -> list[str]:
     """Some of the options, shown by their labels."""
-    kept = _kept(key, label[:9])
-    return st.multiselect(
-        label, options, start, format_func=options.get, **kept, **more
-    )
+    more |= {"format_func": options.get} | _persistent(key, label[:9])
+    return st.multiselect(label, options, start, **more)
 
 
 def _place(asked: Mapping[str, Any], kind: str, key: str) -> dict[str, Any]:
@@ -338,7 +342,7 @@ def _place(asked: Mapping[str, Any], kind: str, key: str) -> dict[str, Any]:
         min_value=0.0,
         value=float(asked.get("within", 0.0 if asked else 1.0)),
         help="Distance of a number, or of a place in the units of the axes.",
-        **_kept(key, "within"),
+        **_persistent(key, "within"),
     )
     return answer
 
@@ -426,7 +430,7 @@ def _written(lesson: Lesson) -> bytes:
     try:
         lesson_files.read(data)
     except SmpcoreError as problem:
-        found = "|".join(_AS_LABELS)
-        words = re.sub(found, lambda word: _AS_LABELS[word[0]], str(problem))
+        terms = "|".join(_AS_LABELS)
+        words = re.sub(terms, lambda word: _AS_LABELS[word[0]], str(problem))
         raise SmpcoreError(words) from None
     return data

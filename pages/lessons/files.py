@@ -19,37 +19,37 @@ from smpcore.readouts import READOUTS, Section
 from smpcore.report import printed
 
 #: Lessons that a browser has; the oldest goes first.
-MOST_OWN = 20
+MOST_LESSONS = 20
 #: Browser -> its lesson files by name: all of them, and those of one.
-_own = Store(
+_files = Store(
     100_000_000,
-    MOST_OWN * lesson_files.MOST_BYTES,
+    MOST_LESSONS * lesson_files.MOST_BYTES,
     KEEP_SECONDS,
     size=lambda files: sum(map(len, files.values())),
 )
 
 
-def own() -> dict[str, bytes]:
+def of_browser() -> dict[str, bytes]:
     """Lesson files that this browser has made or opened, by name."""
     browser = visitors.browser()
-    files = _own.get(browser) if browser else None
+    files = _files.get(browser) if browser else None
     return session.get().lessons if files is None else files
 
 
 def keep(name: str, data: bytes) -> None:
     """Keep a lesson file for this browser, also over a reload; empty: forget it."""
-    files = {one: content for one, content in own().items() if one != name}
+    files = {one: content for one, content in of_browser().items() if one != name}
     files |= {name: data} if data else {}
-    files = dict(list(files.items())[-MOST_OWN:])
+    files = dict(list(files.items())[-MOST_LESSONS:])
     session.get().lessons = files
     if browser := visitors.browser():
-        _own.put(browser, files)
+        _files.put(browser, files)
 
 
 def all_lessons() -> dict[str, Lesson | str]:
     """Lessons by the names of their files, or what is wrong with one."""
     return lesson_files.listed() | {
-        f"Yours: {name}": lesson_files.read(data) for name, data in own().items()
+        f"Yours: {name}": lesson_files.read(data) for name, data in of_browser().items()
     }
 
 
@@ -159,15 +159,15 @@ def _step(run: Run, at: int) -> Section:
     if question.choices:
         blocks.append(
             [
-                {"answer": one.text, "right": "yes" * (i in right)}
+                {"answer": one.text, "right": "yes" if i in right else ""}
                 | {"vote 1": "", "vote 2": ""}
                 for i, one in enumerate(question.choices)
             ]
         )
     elif run.asks_place:
-        found = (f"({x:.2f}, {y:.2f})" for x, y in right)
+        places = (f"({x:.2f}, {y:.2f})" for x, y in right)
         within = plain_number(question.point.within)
-        blocks.append(f"Right: within {within} of {' or '.join(found)}.")
+        blocks.append(f"Right: within {within} of {' or '.join(places)}.")
     else:
         within = plain_number(question.number.within)
         right = READOUTS[question.number.measure].text(right)

@@ -81,7 +81,7 @@ def start(experiment: Experiment) -> None:
 def table_of_experiment(experiment: Experiment) -> pd.DataFrame:
     """The numbers of an experiment: read anew where its files have changed."""
     make = partial(table_of, experiment, place())
-    return _kept(experiment.name, [experiment], make)
+    return _cached(experiment.name, [experiment], make)
 
 
 def from_tables(
@@ -90,12 +90,12 @@ def from_tables(
     """``function(experiments, table, *more)``: anew where a file has changed."""
     names = (one.name for one in experiments)
     key = function.__name__, *names, *more
-    return _kept(
+    return _cached(
         key, experiments, lambda: function(experiments, table_of_experiment, *more)
     )
 
 
-def _kept(
+def _cached(
     key: Hashable, experiments: Sequence[Experiment], make: Callable[[], Any]
 ) -> Any:
     where = place()
@@ -115,9 +115,10 @@ def _kept(
 def _ranks(experiment: Experiment, numbers: pd.DataFrame) -> None:
     """Critical difference, accuracy against size, and what follows from them."""
     with problems_shown():
-        found = compared(experiment, numbers)
-        message(st.markdown, found.conclusion)
-        names, ranks = list(found.ranks.mean.index), found.ranks
+        comparison = compared(experiment, numbers)
+        message(st.markdown, comparison.conclusion)
+        ranks = comparison.ranks
+        names = list(ranks.mean.index)
         st.plotly_chart(
             figures.critical_difference(
                 names, list(ranks.mean), ranks.groups, ranks.critical
@@ -126,19 +127,18 @@ def _ranks(experiment: Experiment, numbers: pd.DataFrame) -> None:
             alt=f"Mean ranks by {experiment.ranked}: {', '.join(names)}",
         )
         if experiment.sizes:
-            _against_size(experiment, found)
-        table_popover(found.means.reset_index(), key="papers_ranks")
+            _against_size(experiment, comparison)
+        table_popover(comparison.means.reset_index(), key="papers_ranks")
 
 
-def _against_size(experiment: Experiment, found: Comparison) -> None:
+def _against_size(experiment: Experiment, comparison: Comparison) -> None:
     """Mean scores against a size that can be chosen."""
-    score, of = experiment.ranked, (st, "Size", experiment.sizes, "papers_size")
-    size = widget_state.choose_one(*of, buttons=True)
+    score, sizes, means = experiment.ranked, experiment.sizes, comparison.means
+    size = widget_state.choose_one(st, "Size", sizes, "papers_size", buttons=True)
     st.plotly_chart(
-        figures.accuracy_size(found.means, score, size, found.ours),
+        figures.accuracy_size(means, score, size, comparison.ours),
         key="papers_sizes",
-        alt=f"Mean {score} against {size} of {len(found.means)} models; the table has "
-        "both",
+        alt=f"Mean {score} against {size} of {len(means)} models; the table has both",
     )
 
 

@@ -34,7 +34,7 @@ class Matrix:
     """Rows by true class and by what is predicted."""
 
     truth: np.ndarray
-    said: np.ndarray
+    predicted: np.ndarray
     names: list[str]
     margin: np.ndarray
     threshold: float = 0.0
@@ -43,20 +43,20 @@ class Matrix:
     @property
     def predictions(self) -> list[str]:
         """Names of the columns."""
-        others = [self.other] * bool((self.said >= len(self.names)).any())
-        return self.names + others
+        has_others = (self.predicted >= len(self.names)).any()
+        return [*self.names, self.other] if has_others else self.names
 
     @property
     def counts(self) -> np.ndarray:
         """Rows of each cell; what is no class of the model is in none."""
         shape = len(self.names), len(self.predictions)
         known = self.truth >= 0
-        cells = self.truth[known] * shape[1] + self.said[known]
+        cells = self.truth[known] * shape[1] + self.predicted[known]
         return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
     def inside(self, cell: tuple[int, int]) -> np.ndarray:
         """Places of the rows of a cell; the least sure, which change first, first."""
-        places = np.flatnonzero((self.truth == cell[0]) & (self.said == cell[1]))
+        places = np.flatnonzero((self.truth == cell[0]) & (self.predicted == cell[1]))
         distance = np.abs(self.margin[places] - self.threshold)
         return places[np.argsort(distance, kind="stable")]
 
@@ -64,11 +64,13 @@ class Matrix:
 def of_two_classes(rows: EvaluatedRows) -> Matrix:
     """The matrix at the threshold that is tried; the outcome is first."""
     point, margin, outcome = operating_point.current(rows), rows.margin, rows.outcome
-    said = np.where(margin > point.threshold, 0, 1)
+    predicted = np.where(margin > point.threshold, 0, 1)
     if point.band:
-        said[np.abs(margin - point.threshold) <= point.band] = 2
+        predicted[np.abs(margin - point.threshold) <= point.band] = 2
     names = [rows.names[outcome], rows.names[1 - outcome]]
-    return Matrix(_against_rest(rows, outcome), said, names, margin, point.threshold)
+    return Matrix(
+        _against_rest(rows, outcome), predicted, names, margin, point.threshold
+    )
 
 
 def of_classes(rows: EvaluatedRows, one: int | None) -> Matrix:
@@ -77,10 +79,10 @@ def of_classes(rows: EvaluatedRows, one: int | None) -> Matrix:
         scores = np.sort(rows.scores, axis=1)
         return _largest(rows, scores[:, -1] - scores[:, -2])
     others = np.delete(rows.scores, one, axis=1).max(axis=1)
-    said = (rows.answers != one) * 1
+    predicted = (rows.answers != one) * 1
     names = [rows.names[one], "all other classes"]
     margin = rows.scores[:, one] - others
-    return Matrix(_against_rest(rows, one), said, names, margin)
+    return Matrix(_against_rest(rows, one), predicted, names, margin)
 
 
 def _largest(rows: EvaluatedRows, lead: np.ndarray) -> Matrix:
@@ -93,9 +95,9 @@ def _largest(rows: EvaluatedRows, lead: np.ndarray) -> Matrix:
     shown = np.sort(np.argsort(-counts, kind="stable")[:MOST_CLASSES])
     place = np.full(n_classes + 1, -1)  # the last one is of an unknown class
     place[shown] = np.arange(len(shown))
-    said = np.where(place[rows.answers] < 0, MOST_CLASSES, place[rows.answers])
+    predicted = np.where(place[rows.answers] < 0, MOST_CLASSES, place[rows.answers])
     names = [rows.names[number] for number in shown]
-    return Matrix(place[rows.truth], said, names, lead, other=OTHER_CLASS)
+    return Matrix(place[rows.truth], predicted, names, lead, other=OTHER_CLASS)
 
 
 def _against_rest(rows: EvaluatedRows, one: int) -> np.ndarray:
@@ -108,8 +110,8 @@ def class_table(rows: EvaluatedRows) -> None:
     classes = rows.fitted.classes
     table(class_lines(rows.truth, rows.answers, classes, **rows.dependence()))
     hits = rate(rows.truth == rows.answers, **rows.dependence())
-    of = f"{hits.hits:,} of {hits.n:,} rows"
-    shown = Shown(READOUTS["accuracy"].label, hits.estimate, of)
+    basis = f"{hits.hits:,} of {hits.n:,} rows"
+    shown = Shown(READOUTS["accuracy"].label, hits.estimate, basis)
     st.caption(
         f"{shown.in_words}. Intervals of the table: "
         f"{WILSON}{rows.data.cluster_note}{rows.data.weight_note}."
@@ -120,12 +122,18 @@ def rate_table(rows: EvaluatedRows, matrix: Matrix, place: Any) -> None:
     """Sensitivity, specificity, predictive values and AUC with their intervals."""
     known = matrix.truth >= 0
     prevalence = _prevalence(rows, (matrix.truth == 0)[known], place)
-    of = matrix.truth, matrix.said, matrix.margin
-    names = [short_label(name) for name in matrix.names]
-    measures = two_class_measures(*of, names, prevalence, **rows.dependence())
+    measures = two_class_measures(
+        matrix.truth,
+        matrix.predicted,
+        matrix.margin,
+        [short_label(name) for name in matrix.names],
+        prevalence,
+        **rows.dependence(),
+    )
     table([measure.line for measure in measures])
-    outside = ", which is that of all rows, with those within the band,"
-    outside *= bool((matrix.said > 1).any())
+    outside = ""
+    if (matrix.predicted > 1).any():
+        outside = ", which is that of all rows, with those within the band,"
     st.caption(
         f"Predictive values by Bayes' rule with the prevalence{outside} taken as known"
         f"{rows.data.cluster_note}{rows.data.weight_note}.",
@@ -171,8 +179,10 @@ def section(rows: EvaluatedRows) -> None:
         operating_point.slider(controls[1], rows)
         one, matrix = rows.outcome, of_two_classes(rows)
     else:
-        of = controls[0], "Classes", [ALL, *rows.names], "one_class"
-        chosen = widget_state.choose_one(*of, format_func=short_label)
+        options, place = [ALL, *rows.names], controls[0]
+        chosen = widget_state.choose_one(
+            place, "Classes", options, "one_class", format_func=short_label
+        )
         one = None if chosen == ALL else rows.names.index(chosen)
         matrix = of_classes(rows, one)
     left, right = st.columns([5, 6])
@@ -207,15 +217,16 @@ def _draw(rows: EvaluatedRows, matrix: Matrix) -> None:
     )
     n = int(counts.sum())
     unknown = int((rows.truth < 0).sum())
-    left_out = f" Without {plural(unknown, 'row')} of classes that training lacks."
-    weighted = " Rows are counted here; shares beside are weighted."
-    more = weighted * (rows.weights is not None) + left_out * bool(unknown)
-    fewer = f" The {len(frame)} classes with the most wrong answers."
     percent_of = "per cent" if is_small else "colour: share"
-    st.caption(
-        f"{plural(n, 'row')} by true class; {percent_of} of the true class. Click a "
-        f"cell to list its rows below.{fewer * (matrix.other == OTHER_CLASS)}{more}"
-    )
+    words = f"{plural(n, 'row')} by true class; {percent_of} of the true class. Click "
+    words += "a cell to list its rows below."
+    if matrix.other == OTHER_CLASS:
+        words += f" The {len(frame)} classes with the most wrong answers."
+    if rows.weights is not None:
+        words += " Rows are counted here; shares beside are weighted."
+    if unknown:
+        words += f" Without {plural(unknown, 'row')} of classes that training lacks."
+    st.caption(words)
 
 
 def _cells(
@@ -276,19 +287,24 @@ def _cell(rows: EvaluatedRows, matrix: Matrix) -> None:
 
     def label(option: str) -> str:
         i, j = cells[option]
-        truth, said = matrix.names[i], matrix.predictions[j]
-        return f"true {short_label(truth)}, predicted {short_label(said)}"
+        truth, answer = map(short_label, (matrix.names[i], matrix.predictions[j]))
+        return f"true {truth}, predicted {answer}"
 
     left, right = st.columns([3, 5], vertical_alignment="bottom")
-    of = left, "Rows of the cell", cells, "confusion_cell"
-    chosen = widget_state.choose_one(*of, format_func=label)
+    chosen = widget_state.choose_one(
+        left, "Rows of the cell", cells, "confusion_cell", format_func=label
+    )
     inside = matrix.inside(cells[chosen])
     right.caption(f"{plural(len(inside), 'row')}, the least sure first.")
-    said = np.array(rows.names)[rows.answers[inside]]
+    predicted = np.array(rows.names)[rows.answers[inside]]
     if len(matrix.names) == 2 and rows.is_binary:
-        said = np.array(matrix.predictions)[matrix.said[inside]]
+        predicted = np.array(matrix.predictions)[matrix.predicted[inside]]
     name = f"margin of {matrix.names[0]}" if len(matrix.names) == 2 else "lead"
-    columns = {"true": rows.y[inside], "predicted": said, name: matrix.margin[inside]}
+    columns = {
+        "true": rows.y[inside],
+        "predicted": predicted,
+        name: matrix.margin[inside],
+    }
     doubt = doubts(operating_point.tried_model(rows), rows.X[inside])
     columns |= {"doubt": np.array(doubt)} if any(doubt) else {}
     operating_point.cases(rows, inside, columns)

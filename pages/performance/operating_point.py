@@ -62,7 +62,7 @@ class EvaluatedRows(Context):
     def dependence(self, chosen: Any = slice(None)) -> dict[str, np.ndarray | None]:
         """Clusters and weights of some of them, as measures take them."""
         of_rows = {"clusters": self.clusters, "weights": self.weights}
-        return {k: None if of is None else of[chosen] for k, of in of_rows.items()}
+        return {k: None if v is None else v[chosen] for k, v in of_rows.items()}
 
     @property
     def title(self) -> str:
@@ -155,11 +155,11 @@ def slider(place: Any, rows: EvaluatedRows) -> None:
 
 def _range(margin: np.ndarray, threshold: float) -> tuple[float, float, float]:
     """Ends and step of the slider, of which 0 is one of the steps."""
-    ends = margin.min(), margin.max(), threshold, 0.0
-    spread = max(ends) - min(ends)
-    step = 10.0 ** math.floor(math.log10(max(spread, 1e-9) / _STEPS) + 0.5)
-    low = (math.floor(min(ends) / step) - 1) * step
-    return round(low, 12), round((math.ceil(max(ends) / step) + 1) * step, 12), step
+    least = min(margin.min(), threshold, 0.0)
+    most = max(margin.max(), threshold, 0.0)
+    step = 10.0 ** math.floor(math.log10(max(most - least, 1e-9) / _STEPS) + 0.5)
+    low, high = math.floor(least / step) - 1, math.ceil(most / step) + 1
+    return round(low * step, 12), round(high * step, 12), step
 
 
 def _move(rows: EvaluatedRows, threshold: float) -> None:

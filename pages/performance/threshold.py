@@ -101,8 +101,8 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
         )
         figure = figures.decision_curve(curve)
         drawn.append(("Decision curve", figure, "Decision curve"))
-    of = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
-    _side_by_side([(*one, "") for one in drawn], of, tables)
+    subject = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
+    _side_by_side([(*one, "") for one in drawn], subject, tables)
     _basis(model, rows)
 
 
@@ -142,7 +142,6 @@ def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
 
 
 _WANTED_ERROR = Slot[float]("wanted_error")
-_INSIDE = ", with those within the band"
 WAYS = ("set by hand", "target sensitivity", "cost ratio")
 
 
@@ -192,7 +191,8 @@ def _curves(rows: EvaluatedRows) -> None:
     curve = evaluation.reject_curve(margin, truth, threshold, weights)
     area = area_in_words(margin, truth, **of_rows)
     drawn = _figures(points, curve, (threshold, band), area)
-    subject = f" on {len(truth)} {rows.title}{_INSIDE * bool(band)}"
+    subject = f" on {len(truth)} {rows.title}"
+    subject += ", with those within the band" if band else ""
     _side_by_side(drawn, subject, {"Thresholds": points, "Reject bands": curve})
     operating_point.use(rows)
 
@@ -290,8 +290,9 @@ def _rates(
     )
     for name, rate in evaluation.rates_at(margin, truth, *moved, **of_rows).items():
         label = f"{name.capitalize()}{' of these' if band else ''}:"
-        absent, of = "no row of that class is predicted", f"{rate.hits} of {rate.n}"
-        shown = Shown(label, rate.estimate, of if rate.n else "", absent=absent)
+        basis = f"{rate.hits} of {rate.n}" if rate.n else ""
+        absent = "no row of that class is predicted"
+        shown = Shown(label, rate.estimate, basis, absent=absent)
         words += f" {shown.in_words}."
     if rows.data.weight_summary:
         words += f" {rows.data.weight_summary.capitalize()}."
@@ -303,11 +304,10 @@ def _source(n_scored: int, rows: EvaluatedRows, by_rule: bool) -> str:
     chosen = ""
     if n_scored:
         settings = "Threshold and band are" if by_rule else "The band is"
+        unused = f"; the {rows.title} are not used" if rows.part != "train" else ""
         chosen = (
             f"{settings} chosen on out-of-fold scores of {n_scored} of "
-            f"{len(rows.data.split.train)} training rows"
-            + f"; the {rows.title} are not used" * (rows.part != "train")
-            + ". "
+            f"{len(rows.data.split.train)} training rows{unused}. "
         )
     if not by_rule:
         chosen += f"A threshold that is set by hand is chosen on the {rows.title}. "

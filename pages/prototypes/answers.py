@@ -61,8 +61,8 @@ def _offer_sheet(
         frozen,
         amount,
     )
-    of = context, context.model, "why", rows, shown
-    explanation_sheet.offer(*of, context.names)
+    names = context.names
+    explanation_sheet.offer(context, context.model, "why", rows, shown, names)
 
 
 #: Tables with more columns are not edited by hand.
@@ -350,8 +350,9 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
     division, opened = context.data.split, context.open_test
     parts = context.open_parts
     left, right, about = st.columns([1, 1, 3], vertical_alignment="bottom")
-    of = left, "Rows", parts, "why_part"
-    part = widget_state.choose_one(*of, format_func=TITLES.get)
+    part = widget_state.choose_one(
+        left, "Rows", parts, "why_part", format_func=TITLES.get
+    )
     rows = np.sort(getattr(division, part))
     numbers = context.data.dataset.row_numbers(rows)
     first, last = int(numbers[0]), int(numbers[-1])
@@ -363,7 +364,7 @@ def _picked(context: ModelContext) -> tuple[int, Any, str]:
     if numbers[place] != number:
         other = f"Row {number} is not a {TITLES[part].lower()} row"
         words = f"{other}; row {numbers[place]} is shown. {{}}"
-    words += " The test set is closed." * (not opened)
+    words += "" if opened else " The test set is closed."
     return int(rows[place]), about.empty(), words
 
 

@@ -104,7 +104,7 @@ def draw(
 def _bars(context: ModelContext, drawn: np.ndarray) -> None:
     """What is largest in each of some prototypes of a table, beside each other."""
     values, model = context.portraits.values, context.model
-    title = "weights" + " per standard deviation" * model.is_scaled
+    title = "weights per standard deviation" if model.is_scaled else "weights"
     if not context.portraits.signed:
         values = (values - model.center) / model.scale
         title = "standard deviations from the training mean"
@@ -147,10 +147,10 @@ def of_every_class(labels: np.ndarray, most: int) -> np.ndarray:
     return np.sort(np.lexsort((np.arange(len(labels)), turn))[:most])
 
 
-def _classes(context: ModelContext, of: Sequence[int]) -> np.ndarray | None:
+def _classes(context: ModelContext, numbers: Sequence[int]) -> np.ndarray | None:
     """Class numbers of some prototypes; None of a regression."""
     model = context.model
-    return None if model.classes is None else model.prototype_labels[of]
+    return None if model.classes is None else model.prototype_labels[numbers]
 
 
 def gallery(context: ModelContext) -> None:
@@ -160,8 +160,8 @@ def gallery(context: ModelContext) -> None:
     most = max(MOST_LINES, len(np.unique(labels))) if context.channels else MOST_DRAWN
     drawn = of_every_class(labels, min(most, MOST_DRAWN))
     names = [context.name(j) for j in drawn]
-    of = shown.values[drawn], names, "gallery", shown.signed, _classes(context, drawn)
-    draw(context, *of)
+    classes = _classes(context, drawn)
+    draw(context, shown.values[drawn], names, "gallery", shown.signed, classes)
     if len(context.shape) == 1 and not context.texts:
         _bars(context, drawn)
     if len(context.shape) > 1:
@@ -302,14 +302,16 @@ def single(context: ModelContext) -> None:
         won = _won(context, j)
     _oddities(context, j)
     if signed and not shown.values[j].any():
-        more = ", and it wins where no other prototype has a higher one"
-        st.info(
+        words = (
             f"All its weights are 0: its activation is {plain_number(model.bias[j])} "
-            f"for every input{more * (model.classes is not None)}."
         )
+        words += "for every input"
+        if model.classes is not None:
+            words += ", and it wins where no other prototype has a higher one"
+        st.info(f"{words}.")
     else:
-        of = shown.values[[j]], [context.name(j)], "portrait", signed
-        draw(context, *of, _classes(context, [j]))
+        names, classes = [context.name(j)], _classes(context, [j])
+        draw(context, shown.values[[j]], names, "portrait", signed, classes)
         if context.texts:
             message(st.markdown, f"Text: **{context.texts[j]}**")
         elif len(context.shape) == 1:
@@ -460,9 +462,9 @@ def _won(context: ModelContext, j: int) -> np.ndarray:
     won = np.flatnonzero(winners == j)
     counts = np.bincount(codes[won], minlength=len(context.outputs))
     pairs = zip(context.outputs, counts, strict=True)
-    of = [f"{n:,} of {short_label(output)}" for output, n in pairs if n]
+    parts = [f"{n:,} of {short_label(output)}" for output, n in pairs if n]
     words = f"Wins **{len(won):,}** of {len(X):,} training rows"
-    words += f": {escape_markdown(list_names(of, 8, 99))}"
+    words += f": {escape_markdown(list_names(parts, 8, 99))}"
     if not len(won):
         words = "Wins no training row: another prototype always has a higher score"
     side = escape_markdown(short_label(context.side(j)))

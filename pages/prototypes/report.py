@@ -138,9 +138,10 @@ def html(context: ModelContext, real: bool) -> str:
     model, notes, shown = context.model, context.notes, context.portraits
     hidden = holds_rows(model, real)
     title = f"Prototypes of {context.data.dataset.name}"
-    of = context, model, real, title, facts_of(context)
-    examples = _examples(context) if real else None
-    page = explanation_sheet.page(*of, context.names, examples)
+    examples, facts = _examples(context) if real else None, facts_of(context)
+    page = explanation_sheet.page(
+        context, model, real, title, facts, context.names, examples
+    )
     page = replace(
         page,
         portraits=context.in_place(shown.values * (not hidden)),
@@ -215,15 +216,15 @@ def rule(context: ModelContext) -> None:
         elements.show_section(section)
         return
     seen = tuple(context.names), tuple(context.open_parts), context.outcome
-    key, of = (context.key, context.operating, seen), (context, context.model)
-    make = partial(explanation_sheet.rule, *of, context.names)
+    key = context.key, context.operating, seen
+    make = partial(explanation_sheet.rule, context, context.model, context.names)
     elements.show_section(_RULE.get_or_make(key, make))
     numbers = replace(numbers_section(context.model), folded=True)
     elements.show_section(Section("", (numbers,)))
     if context.model.classes is None:
         return
     st.markdown("**Score card**")
-    make = partial(explanation_sheet.card, *of)
+    make = partial(explanation_sheet.card, context, context.model)
     try:
         elements.show_section(_SCORE_CARD.get_or_make(key, make))
     except SmpcoreError as problem:

@@ -217,7 +217,7 @@ def alternatives(context: ModelContext) -> None:
     )
     if task is not None:
         with problems_shown(st.error):
-            _found(context, task.result(), key)
+            _show_alternatives(context, task.result(), key)
 
 
 def _search(context: ModelContext, values: dict[str, Any], key: tuple) -> None:
@@ -227,21 +227,22 @@ def _search(context: ModelContext, values: dict[str, Any], key: tuple) -> None:
     _ALTERNATIVES.put(key, Task(work, study=context.data.dataset))
 
 
-def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
+def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) -> None:
     """How many there are, the features in them, and one of them to be used."""
-    n, within = len(found.supports), key[-1]
+    n, within = len(result.supports), key[-1]
+    at_least = "" if result.complete else "At least "
     if not n:
         st.info("Stopped before the first choice was certified.")
         return
     rest = "There are no others: all that is left out is certified to be worse."
-    if not found.complete:
+    if not result.complete:
         rest = "There may be more: the search was ended. These are the best."
     st.markdown(
-        f"**{'' if found.complete else 'At least '}{n:,} choices of features** have an "
-        f"objective within {100 * within:g} % of the best, "
-        f"{plain_number(found.objectives[0])}. {rest}"
+        f"**{at_least}{n:,} choices of features** have an objective within "
+        f"{100 * within:g} % of the best, "
+        f"{plain_number(result.objectives[0])}. {rest}"
     )
-    make = partial(_features, context, found)
+    make = partial(_features, context, result)
     lines = _FEATURES.get_or_make((key, n), make)
     shown = lines[:_DRAWN]
     title = "weight per standard deviation"
@@ -253,7 +254,7 @@ def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
         "range of its weight over their refits."
     )
     table_popover(lines.drop(columns=["group", "kind"]), key="stability")
-    make = partial(_choices, context, found)
+    make = partial(_choices, context, result)
     choices = _CHOICES.get_or_make((key, n), make)
     if n > len(choices):
         st.caption(f"The {len(choices)} best, of {n:,}:")
@@ -261,7 +262,7 @@ def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     place = left.selectbox("Choice", choices["choice"], key="alternative") - 1
     names = context.model.feature_names
-    lists = tuple(tuple(names[f] for f in row) for row in found.supports[place])
+    lists = tuple(tuple(names[f] for f in row) for row in result.supports[place])
     right.button(
         "Use this model on every page",
         key="use_alternative",
@@ -274,17 +275,17 @@ def _found(context: ModelContext, found: Alternatives, key: tuple) -> None:
 _KINDS = "in all choices (core)", "in some, exchangeable"
 
 
-def _prototypes(found: Alternatives) -> list[int]:
+def _prototypes(result: Alternatives) -> list[int]:
     """Prototypes of the model that choose features, in the order of the weights."""
-    return np.flatnonzero(found.build(0).weights.any(axis=1)).tolist()
+    return np.flatnonzero(result.build(0).weights.any(axis=1)).tolist()
 
 
-def _features(context: ModelContext, found: Alternatives) -> pd.DataFrame:
+def _features(context: ModelContext, result: Alternatives) -> pd.DataFrame:
     """A line for each feature of a prototype: how often, how much, in place of what."""
     names, lines = context.model.feature_names, []
-    instead = _exchanges(found.supports)
-    for j, number in enumerate(_prototypes(found)):
-        weights = found.weights[:, j]
+    instead = _exchanges(result.supports)
+    for j, number in enumerate(_prototypes(result)):
+        weights = result.weights[:, j]
         counts = np.count_nonzero(weights, axis=0)
         for f in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]:
             values = weights[weights[:, f] != 0, f]
@@ -315,16 +316,16 @@ def _exchanges(supports: list[tuple[tuple[int, ...], ...]]) -> dict[Any, set[int
     return instead
 
 
-def _choices(context: ModelContext, found: Alternatives) -> pd.DataFrame:
+def _choices(context: ModelContext, result: Alternatives) -> pd.DataFrame:
     """A line for each of the best choices."""
     names = context.model.feature_names
-    titles = [context.name(number) for number in _prototypes(found)]
+    titles = [context.name(number) for number in _prototypes(result)]
     lines = []
-    for place, rows in enumerate(found.supports[:_LISTED]):
-        above = found.objectives[place] / found.objectives[0] - 1.0
+    for place, rows in enumerate(result.supports[:_LISTED]):
+        above = result.objectives[place] / result.objectives[0] - 1.0
         line = {"choice": place + 1, "objective above the best, %": 100 * above}
         if len(context.data.split.validation):
-            scores = context.data.evaluate(found.build(place), "validation")
+            scores = context.data.evaluate(result.build(place), "validation")
             line[_SCORE] = 100 * scores.accuracy
         for title, row in zip(titles, rows, strict=True):
             line[title] = list_names([names[f] for f in row], 10)

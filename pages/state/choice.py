@@ -83,8 +83,9 @@ class Choice:
 
     def with_outcome(self, label: str | None) -> Choice:
         """The choice with this class as the event, which methods take over."""
-        own = {p.name for p in METHODS[self.method].params if p.scale == "class"}
-        values = {name: v for name, v in self.values.items() if name not in own}
+        params = METHODS[self.method].params
+        classes = {param.name for param in params if param.scale == "class"}
+        values = {name: v for name, v in self.values.items() if name not in classes}
         return replace(self, outcome=label, values=values)
 
     @property

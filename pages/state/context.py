@@ -109,7 +109,7 @@ class Context:
         chosen = self.choice
         source = chosen.data, sorted(chosen.data_values.items()), chosen.token
         data = (*source, chosen.two_classes, *chosen.forbidden)
-        data += (chosen.follow_up,) * (chosen.follow_up is not None)
+        data += () if chosen.follow_up is None else (chosen.follow_up,)
         parts = chosen.validation, chosen.test, chosen.seed
         model = chosen.method, sorted(self.values.items())
         return cache.short_digest(data, parts, model)
@@ -178,7 +178,7 @@ class Context:
     @property
     def open_parts(self) -> list[str]:
         """Parts whose rows may be looked at, as far as they have rows."""
-        parts = ["train", "validation"] + ["test"] * self.open_test
+        parts = cache.PARTS if self.open_test else cache.PARTS[:2]
         return [part for part in parts if getattr(self.data.split, part).size]
 
     @property
@@ -299,7 +299,7 @@ class Context:
             values[name] = new = int(high) if is_count else middle
             if not (is_count and is_default):
                 text = f"{param.label} was out of range; reset to {new:g}"
-                messages.append(f"{text}{', the maximum' * is_count}.")
+                messages.append(f"{text}, the maximum." if is_count else f"{text}.")
         return self.with_values(values), messages
 
     def holding(self, ranges: SliderRanges | None) -> dict[str, tuple[float, float]]:

@@ -134,8 +134,8 @@ class Question(Record):
         when = [one for choice in self.choices or () for one in choice.when or ()]
         asks: dict[str, set[str]] = {}
         for one in [self.number] if self.number else when:
-            of = "before" if one.of == "before" else "after"
-            asks.setdefault(of, set()).add(one.measure)
+            moment = "before" if one.of == "before" else "after"
+            asks.setdefault(moment, set()).add(one.measure)
         return asks
 
 

@@ -185,9 +185,11 @@ class Run:
         coming = range(self.at + 1, len(self.lesson.steps)) if self.question else ()
         here, later = self._settings(self.at, moment), []
         for at in coming:
-            asks = question.asks if (question := self.lesson.steps[at].question) else {}
-            for of, asked in asks.items() if self._stage_of(at) < classes.SHOWN else ():
-                there = self._settings(at, of)
+            question = self.lesson.steps[at].question
+            if question is None or self._stage_of(at) >= classes.SHOWN:
+                continue
+            for when, asked in question.asks.items():
+                there = self._settings(at, when)
                 names = here.keys() | there.keys()
                 differing = {n for n in names if here.get(n) != there.get(n)}
                 later.append((asked, differing))

@@ -116,9 +116,9 @@ def _with_detected(
     number = numbers.get(f"positive {context.dataset.digest}", "")
     if number not in ("0", "1") or len(context.labels) != 2:
         return choice
-    own = {p.name: context.labels[1] for p in context.params if p.scale == "class"}
-    outcome = context.labels[int(number)]
-    return replace(choice, outcome=outcome, values=own | choice.values)
+    classes = (param.name for param in context.params if param.scale == "class")
+    values = dict.fromkeys(classes, context.labels[1]) | choice.values
+    return replace(choice, outcome=context.labels[int(number)], values=values)
 
 
 def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
@@ -127,18 +127,18 @@ def _wish(query: Mapping[str, str], notices: list[str]) -> tuple[Choice, int]:
     data = left.pop("data", Choice.data)
     opened = left.get("opened", "")
     times = int(opened) if opened.isdecimal() and len(opened) < 4 else 0
-    flags = ("two",) + ("open",) * bool(times)
+    flags = ("two", "open") if times else ("two",)
     is_set = {name: left.get(name) == "1" and bool(left.pop(name)) for name in flags}
     view = {n[2:]: left.pop(n) for n in [*left] if n[:2] == "v." and view_param(n[2:])}
     numbers = [p.name for p in (*PARTS, *OPERATING) if p.name in left]
-    asked = _from_json(left, "within", tuple[str, str, str, float], _ASK, notices)
+    question = _from_json(left, "within", tuple[str, str, str, float], _ASK, notices)
     forbidden = _from_json(left, "without", tuple[str, ...], _FORBID, notices)
     wish = Choice(
         data=data,
         token=left.pop("mine", "")[:64] if data == MINE else "",
         two_classes=is_set["two"],
         outcome=left.pop("outcome", "")[:LONGEST],
-        follow_up=asked and FollowUp(*asked),
+        follow_up=question and FollowUp(*question),
         forbidden=forbidden or (),
         method=left.pop("method", ""),
         data_values={n[2:]: left.pop(n) for n in [*left] if n[:2] == "d."},
@@ -171,13 +171,13 @@ def _from_json(
 
 
 def read_all(
-    query: Mapping[str, str], name: str, *of: Any, **tables: Any
+    query: Mapping[str, str], name: str, drawing: Drawing = None, **tables: Any
 ) -> tuple[Choice, list[str]]:
     """The choice of saved URL parameters, all of them, as `read_url`.
 
     The sentences are about settings that are no longer there.
     """
-    choice, notices = read_url(query, *of, **tables)
+    choice, notices = read_url(query, drawing, **tables)
     removed = METHODS[choice.method].removed.values()
     if left_out := [words for words in notices if words not in removed]:
         words = f"The {name} was not understood: {left_out[0]} Nothing was changed."

@@ -139,6 +139,6 @@ def upload_of(choice: Choice) -> str:
 
 def with_first(choice: Choice, token: str) -> dict[str, Any]:
     """The visitor's own tables as a choice holds them, this one first if it is one."""
-    tokens = [token] * bool(token) + [t for t in choice.user_tables if t != token]
-    first, *others = tokens or [""]
+    others = [one for one in choice.user_tables if one != token]
+    first = token or (others.pop(0) if others else "")
     return {"token": first, "others": tuple(others)}

@@ -121,7 +121,8 @@ def _mismatch(subject: evaluation.Subject, data: cache.Parts) -> str:
 
 def _summary(opened: Opened) -> str:
     methods = [evaluation.title_of(key) for key in METHODS if key in opened.keys]
-    methods += ["baselines"] * any(key in opened.keys for key in BASELINES)
+    if any(key in opened.keys for key in BASELINES):
+        methods.append("baselines")
     words = (
         f"From {short_label(opened.name)}: {opened.n_fits:,} fits of "
         f"{', '.join(methods)} on {opened.subject.n_folds} folds, other "
@@ -201,9 +202,9 @@ class SweepRequest:
         wanted = {key: v for key, v in wanted.items() if key not in there}
         for group in {BASELINES[key].group for key in there.intersection(BASELINES)}:
             wanted.pop(group, None)
-        of = self.data.dataset.digest, self.data.split.key, self.n_folds
+        rows = self.data.dataset.digest, self.data.split.key, self.n_folds
         return {
-            (*of, key, pairs(values)): (self.data, key, pairs(values), self.n_folds)
+            (*rows, key, pairs(values)): (self.data, key, pairs(values), self.n_folds)
             for key, values in wanted.items()
         }
 
@@ -301,8 +302,9 @@ def in_use(context: Context, result: SweepResult, request: SweepRequest) -> str:
             near = points[near.all(axis=1)].drop(place)
             same = "; ".join(label(other) for other in near.itertuples())
             text = f"Used on every page: {label(point)}, fitted on all training rows."
-            also = f" At the same position in the chart: {same}."
-            return text + also * bool(same)
+            if same:
+                text += f" At the same position in the chart: {same}."
+            return text
     return ""
 
 
@@ -398,11 +400,11 @@ def baseline_score(request: SweepRequest) -> float:
     depend = dataset.groups is not None or dataset.times is not None
     if np.bincount(codes).min() >= request.n_folds and not depend:
         return 1 / sums.size
-    of = dataset, division.with_censored, request.n_folds
 
     def recall() -> float:
         """Mean over folds that lack a class, as of the models beside it."""
-        held = [set(dataset.y[fold.held_out]) for fold in evaluation.folds(*of)]
+        drawn = evaluation.folds(dataset, division.with_censored, request.n_folds)
+        held = [set(dataset.y[fold.held_out]) for fold in drawn]
         return float(np.mean([(labels[sums.argmax()] in h) / len(h) for h in held]))
 
     key = dataset.digest, division.key, request.n_folds
@@ -433,7 +435,7 @@ def as_table(result: SweepResult, request: SweepRequest) -> pd.DataFrame:
     remarks = [
         ", ".join(
             [words for name, words in marks.items() if getattr(point, name)]
-            + [f"dominated by baseline {point.rival}"] * bool(point.rival)
+            + ([f"dominated by baseline {point.rival}"] if point.rival else [])
         )
         for point in points.itertuples()
     ]
@@ -453,8 +455,9 @@ def _axis(size: str) -> str:
     title = READOUTS[size].label
     if size not in CHIP_SIZES:
         return title
-    alone = "without input conversion, " * size.endswith(("int8", "int16"))
-    return f"{title}, {alone}estimated on one fold"
+    if size.endswith(("int8", "int16")):
+        title += ", without input conversion"
+    return f"{title}, estimated on one fold"
 
 
 @slots.interactive_slot()
@@ -494,7 +497,7 @@ def _legend(result: SweepResult, request: SweepRequest) -> None:
         "Bars: one standard error (SE), corrected for overlapping training sets. Grey: "
         "baselines at default settings. "
         + rivals(points)
-        + (request.data.dataset.times is not None) * IN_TIME,
+        + ("" if request.data.dataset.times is None else IN_TIME),
         help=define("Pareto front"),
     )
     st.caption(
@@ -558,10 +561,11 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
     if filed <= set(METHODS):
         paths = baseline_paths(request.task, request.groups)
         late += [title_of(path.key) for path in paths if path.key not in remarks]
-    words = (
+    if not late:
+        return ""
+    return (
         f"No points yet for {', '.join(late)}: the sweep was stopped; Refine goes on."
     )
-    return words * bool(late)
 
 
 @slots.interactive_slot()

@@ -41,9 +41,9 @@ def _set(choice: Choice, name: str, value: Any) -> Choice:
         if value not in dict(_data_options(choice)):
             raise SmpcoreError("data should be one of the listed data sets.")
         _, mine, token = str(value).partition(f"{MINE}:")
-        of = table_store.show(choice, token) if mine else replace(choice, data=value)
         afresh = {"data_values": {}, "view": {}, "open_test": False, "forbidden": ()}
-        return replace(of, **afresh, **NO_QUESTION)
+        choice = replace(choice, data=value, **afresh, **NO_QUESTION)
+        return table_store.show(choice, token) if mine else choice
     if name == "method":
         if value not in resolve(choice).methods:
             raise SmpcoreError("method should be one of the listed methods.")

@@ -136,17 +136,17 @@ def signed_bars(
     values: np.ndarray,
     names: Sequence[str],
     title: str,
-    of: str,
+    noun: str,
     *,
     key: str,
     alt: str,
     marked: Sequence[int] = (),
 ) -> None:
     """Bars of weights, the largest first, and all of them as a table."""
-    figure = figures.signed_bars(values, names, title, marked, y_title=of)
+    figure = figures.signed_bars(values, names, title, marked, y_title=noun)
     st.plotly_chart(figure, key=key, alt=alt)
     order = np.argsort(-np.abs(values), kind="stable")
-    lines = [{of: names[i], title: float(values[i])} for i in order]
+    lines = [{noun: names[i], title: float(values[i])} for i in order]
     table_popover(lines, key=key)
 
 
@@ -346,13 +346,13 @@ def show_section(section: Section) -> None:
 
 def live_slider(
     label: str,
-    ends: tuple[float, float, float],
+    slider_range: tuple[float, float, float],
     value: float,
     key: str,
     on_change: Callable[[float], None],
 ) -> None:
     """Draw the slider; in a fragment, which runs again while it moves."""
-    low, high, step = ends
+    low, high, step = slider_range
 
     def moved(sent: Any) -> None:
         if type(sent) in (int, float) and math.isfinite(sent):

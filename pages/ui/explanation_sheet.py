@@ -136,7 +136,7 @@ def offer(
             chosen = chosen_rows(text, rows.numbers)
             if not chosen and shown:
                 rows, chosen = shown, [0]
-            words = f"{_CONTENT}{_MODEL * (not holds_rows(model, real))}."
+            words = f"{_CONTENT}{'' if holds_rows(model, real) else _MODEL}."
             if not chosen:
                 st.caption(words)
                 return
@@ -159,7 +159,7 @@ def include_rows(context: Context, what: str, key: str) -> bool:
 
 def contents(context: Context, model: PrototypeModel, real: bool, what: str) -> str:
     """What of the data is in the file, in a sentence."""
-    has_model = "the model itself, " * (not holds_rows(model, real))
+    has_model = "" if holds_rows(model, real) else "the model itself, "
     rows = f"the {what}" if real else "no training rows"
     return (
         f"One HTML file that needs no network. It contains {has_model}the range, the "
@@ -228,13 +228,12 @@ def _sheet(
     real: bool,
     names: Sequence[str],
 ) -> str:
-    of = explainer(context, model, real)
     titles = [rows.title(i) for i in chosen]
     frame = rows.frame.iloc[rows.places[chosen]].set_axis(titles)
-    about = f"Predictions for {rows.table}"
-    of_page = context, model, real, about, _facts(context, model)
-    sheet = page(*of_page, names, frame)
-    cases = [rows.explained(of, i) for i in chosen]
+    title, facts = f"Predictions for {rows.table}", _facts(context, model)
+    sheet = page(context, model, real, title, facts, names, frame)
+    case_explainer = explainer(context, model, real)
+    cases = [rows.explained(case_explainer, i) for i in chosen]
     sections = [*sheet.sections, numbers(model, real)]
     return report(model, replace(sheet, cases=cases, sections=sections))
 

@@ -132,8 +132,10 @@ class Export:
 def with_counts(made: Export, counts: Mapping[str, codegen.Counts]) -> Export:
     """Compile a model for inputs that come as counts."""
     made = replace(made, counts=counts)
-    of = made.model, made.preparation, made.provenance
-    return replace(made, compiled=compile_model(*of)) if counts else made
+    if not counts:
+        return made
+    compiled = compile_model(made.model, made.preparation, made.provenance)
+    return replace(made, compiled=compiled)
 
 
 def usual_name(context: Context) -> str:

@@ -45,11 +45,11 @@ def _remarks(context: Context, chosen: str) -> list[str]:
     for param in context.params:
         if param.scale != "class":
             continue
-        of = context.values[param.name]
-        of = context.labels[1] if of is None else str(of)
-        if of != chosen:
+        label = context.values[param.name]
+        label = context.labels[1] if label is None else str(label)
+        if label != chosen:
             words.append(
-                f"{context.method.title} has prototypes of {short_label(of)}, as its "
-                "link says."
+                f"{context.method.title} has prototypes of {short_label(label)}, as "
+                "its link says."
             )
     return words

@@ -214,15 +214,15 @@ def of_part(
         f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
         f"{interval_text(scores.estimate)}{data.cluster_note}; balanced accuracy "
         f"{number_text(scores.balanced_accuracy)}; majority-class baseline: "
-        f"{number_text(scores.majority)}{f'. {BAND_NOTE[:-1]}' * bool(band)}"
+        f"{number_text(scores.majority)}{f'. {BAND_NOTE[:-1]}' if band else ''}"
     )
     return [_text(f"{NAMES[part]}_accuracy", number_text(scores.accuracy), detail)]
 
 
 def _errors(part: str, scores: RegressionScores, data: Parts) -> list[dict[str, str]]:
     """Mean error with its interval beside the training median's, and R²."""
-    ends = interval_text(scores.estimate, "target")
-    sure = f"95 % interval {ends}{data.cluster_note}; " if ends else ""
+    interval = interval_text(scores.estimate, "target")
+    sure = f"95 % interval {interval}{data.cluster_note}; " if interval else ""
     detail = (
         f"mean absolute error of {plural(scores.rows, 'row')}, in units of "
         f"{data.dataset.target:.24}; {sure}{data.median_baselines[part]}"
@@ -362,9 +362,10 @@ def shortcomings(scores: Scores | RegressionScores, train: np.ndarray) -> list[s
     """What a model does no better than one answer to all rows, in sentences."""
     if isinstance(scores, RegressionScores):
         dead = scores.mae >= scores.always(float(np.median(train)))
-        return ["Not better than the training-median baseline."] * bool(dead)
-    sentences = ["Not better than the majority-class baseline."]
-    sentences *= scores.accuracy <= scores.majority
+        return ["Not better than the training-median baseline."] if dead else []
+    sentences = []
+    if scores.accuracy <= scores.majority:
+        sentences.append("Not better than the majority-class baseline.")
     if len(scores.never_answered):
         names = list_names(scores.never_answered, longest=24)
         sentences.append(f"{READOUTS['never_predicted'].label}: {names}.")

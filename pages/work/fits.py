@@ -200,8 +200,8 @@ printed_run = memo(8)(PrintedRun)
 
 def difference(printed: Step, ours: float, other: str = "") -> str:
     """How far the last state of the printed algorithm is from our objective."""
-    n = plain_number(printed.iteration)
-    start = f"After {n} iteration{'s' * (printed.iteration != 1)} the printed steps are"
+    noun = "iteration" if printed.iteration == 1 else "iterations"
+    start = f"After {plain_number(printed.iteration)} {noun} the printed steps are"
     if other:
         return f"{start} at {plain_number(printed.objective)}. {other}"
     share = (printed.objective - ours) / max(abs(ours), 1e-300)

@@ -37,7 +37,8 @@ def decode(data: bytes, kind: type[Content], name: str, most_bytes: int) -> Cont
         return msgspec.json.decode(data.removeprefix(codecs.BOM_UTF8), type=kind)
     except msgspec.ValidationError as error:
         why, _, path = str(error).partition(" - at ")
-        why += "; remove it" * why.startswith("Object contains unknown")
+        if why.startswith("Object contains unknown"):
+            why += "; remove it"
         path = path.replace("[...]", "").split("$")[-1].strip("`.").replace(".", ": ")
         where = re.sub(r"\[(\d+)\]", lambda row: f": {int(row[1]) + 1}", path)[:60]
         why, where = why.replace("`", "")[:150], where or "its top level"

@@ -43,10 +43,11 @@ class TrainingScores:
         if self.scores is None:
             data = self._data
             unfitted = METHODS[self._method].estimator_for(data.dataset, self._values)
-            of = unfitted, data.dataset, data.split
             with study_pool.executor_for(data.dataset) as executor:
                 options = {"stop": stop, "progress": progress, "executor": executor}
-                scores = evaluation.out_of_fold(*of, **options)
+                scores = evaluation.out_of_fold(
+                    unfitted, data.dataset, data.split, **options
+                )
             try:
                 self.calibration = self._calibrated(scores)
             except SmpcoreError as error:
@@ -111,12 +112,13 @@ class CandidateJob(Task):
         make_ready(entry.key)
         dataset, rows = self._data.dataset, self._data.split.with_censored
         drawn = _folds(dataset, rows) if self._search else ()
-        of = entry.key, dataset, rows, dict(entry.values), drawn, stop
         with study_pool.executor_for(dataset) as executor:
-            fitted = evaluation.fit_compared(*of, executor)
+            fitted = evaluation.fit_compared(
+                entry.key, dataset, rows, dict(entry.values), drawn, stop, executor
+            )
             part = self._data.scored_part
-            asked = fitted, self._data.of(part)[0]
-            answers = evaluation.run_one(_answers, asked, stop, executor)
+            shared = fitted, self._data.of(part)[0]
+            answers = evaluation.run_one(_answers, shared, stop, executor)
             self._answers, self.candidate = {part: answers}, fitted
 
     def answers(self, part: str) -> np.ndarray:
@@ -128,8 +130,8 @@ class CandidateJob(Task):
     @property
     def missing(self) -> str:
         """Why there is no candidate; empty if there is one, or may still be."""
-        gone = self.candidate is None and not self.running
-        return self.problem or "Stopped." * gone
+        is_stopped = self.candidate is None and not self.running
+        return self.problem or ("Stopped." if is_stopped else "")
 
 
 def _answers(shared: tuple[evaluation.ComparedModel, np.ndarray], _: tuple) -> Any:
@@ -344,8 +346,8 @@ class MapJob(Task):
         values = method.defaults(dataset.task)
         values |= method.data_params(dataset, values)
         unfitted = method.estimator_for(dataset, values)
-        of = self._data.X[train], self._data.y[train]
-        return unfitted.fit(*of, **dataset.metadata(train)).model_
+        X, y = self._data.X[train], self._data.y[train]
+        return unfitted.fit(X, y, **dataset.metadata(train)).model_
 
 
 _map = memo(16)(MapJob)

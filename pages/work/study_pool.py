@@ -63,9 +63,9 @@ class _Recording:
     def __getattr__(self, name: str) -> Any:
         return getattr(_context, name)
 
-    def Process(self, *of: Any, **options: Any) -> BaseProcess:
+    def Process(self, *args: Any, **options: Any) -> BaseProcess:
         """Make a process, as every context does."""
-        self.started.append(_context.Process(*of, **options))
+        self.started.append(_context.Process(*args, **options))
         return self.started[-1]
 
 

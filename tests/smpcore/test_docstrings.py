@@ -161,8 +161,8 @@ def test_an_estimator_says_what_it_learns_where_it_is_from_and_how_it_is_used(
 #: such words elsewhere: codes of pandas and of a sparse code, owner of a descriptor,
 #: tell of a file.
 INVENTED = {*Path(__file__).with_name("invented_names.txt").read_text("utf-8").split()}
-#: Of these, what pandas and the pages name so.
-OF_PAGES = {"how", "lesson", "owners"}
+#: Of these, and of the next, what pandas and the pages name so, or what they are given.
+OF_PAGES = {"how", "lesson", "owners", "asked", "given"}
 #: Names that only these rooms still have.
 LEFT = {
     "smpcore/chips": {"told", "said", "given", "asked"},
@@ -184,8 +184,10 @@ def room(path):
 
 def banned(path):
     """Names that a file may not use."""
-    if path.relative_to(ROOT).parts[0] != "smpcore":
+    if path.relative_to(ROOT).parts[:2] == ("pages", "data"):
         return INVENTED - OF_PAGES
+    if path.relative_to(ROOT).parts[0] != "smpcore":
+        return INVENTED.union(*LEFT.values()) - OF_PAGES
     return INVENTED.union(*LEFT.values()) - LEFT.get(room(path), set())
 
 
@@ -201,3 +203,28 @@ def identifiers(tree):
 def test_a_name_is_one_that_the_field_has():
     used = {path: {*identifiers(ast.parse(path.read_text()))} for path in SOURCES}
     assert {path: bad for path in SOURCES if (bad := banned(path) & used[path])} == {}
+
+
+def variables(tree):
+    """Every variable and parameter of the functions of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.Lambda):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.arg):
+                    yield inner.arg
+                elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                    yield inner.id
+
+
+#: Names that say nothing of what a variable holds.
+EMPTY = {"own", "found", "kept", "told", "said", "came", "given", "ends", "how", "of"}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in SOURCES if path.relative_to(ROOT).parts[0] != "smpcore"],
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_a_variable_of_a_page_is_named_after_what_it_holds(path):
+    if path.parent.name != "data":
+        assert not EMPTY.intersection(variables(ast.parse(path.read_text())))
