@@ -5,7 +5,7 @@ import streamlit as st
 from pages.data import editor, openml, tabs, uploads
 from pages.state import session
 from pages.ui import workspace
-from pages.ui.elements import problems_shown
+from pages.ui.elements import expander, problems_shown
 from pages.ui.text import message
 from pages.work import cache
 from smpcore import Dataset
@@ -32,11 +32,9 @@ def _facts(dataset: Dataset, division: Split) -> None:
 
 session.current()
 picker = st.container()
-with st.expander("Upload data", key="data_upload", icon=":material/upload:"):
+with expander("Upload data", "data_upload", "upload"):
     uploads.uploads()
-with st.expander(
-    "Fetch from OpenML", key="data_openml", icon=":material/cloud_download:"
-):
+with expander("Fetch from OpenML", "data_openml", "cloud_download"):
     openml.controls()
 workspace.await_table(session.current())
 workspace.opened_state()

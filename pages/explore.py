@@ -9,7 +9,7 @@ from pages.explore.canvas import figure_script, live_figure
 from pages.state import lesson_files, lesson_run, session
 from pages.state.context import resolve
 from pages.ui import exports, lesson_bar, navigation, qr, workspace
-from pages.ui.elements import download
+from pages.ui.elements import download, expander
 from pages.work import visitors, warmup
 from smpcore import METHODS
 from smpcore.datasets import plural
@@ -59,7 +59,7 @@ def _about_model() -> None:
     if not lesson_run.hides_numbers():
         _downloads()
     method = METHODS[session.current().method]
-    with st.expander("How it works", key="how", icon=":material/menu_book:"):
+    with expander("How it works", "how", "menu_book"):
         st.markdown(f"**{method.title}**")
         st.markdown(method.story)
         st.caption(method.reference)

@@ -11,7 +11,13 @@ import pandas as pd
 import streamlit as st
 
 from pages.state.session import Slot
-from pages.ui.elements import is_waiting, persistent_data_editor, table, visit_task
+from pages.ui.elements import (
+    expander,
+    is_waiting,
+    persistent_data_editor,
+    table,
+    visit_task,
+)
 from pages.ui.exports import Export
 from pages.ui.text import escape_markdown, message
 from pages.work.tasks import STUDIES, Task
@@ -255,9 +261,7 @@ def verdict(rows: list[dict[str, str]], chip: str) -> str:
 
 def editor() -> list[dict[str, Any]]:
     """Let the visitor say which boards there are; those without a gap."""
-    with st.expander(
-        "Boards, clock and current", key="boards", icon=":material/developer_board:"
-    ):
+    with expander("Boards, clock and current", "boards", "developer_board"):
         st.caption(
             "Change or add boards. Charge per prediction = cycles times mA per MHz: an "
             "estimate, for which the data sheet of your chip should give the current."

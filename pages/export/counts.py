@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.state.session import Slot
 from pages.ui import exports
-from pages.ui.elements import persistent_data_editor
+from pages.ui.elements import expander, persistent_data_editor
 from pages.ui.text import message
 from smpcore.codegen import Counts
 from smpcore.datasets import plain_number
@@ -32,9 +32,7 @@ def editor(made: exports.Export) -> exports.Export:
     if start.empty:
         return made
     number = st.column_config.NumberColumn
-    with st.expander(
-        "Inputs as counts of a converter", key="counts", icon=":material/123:"
-    ):
+    with expander("Inputs as counts of a converter", "counts", "123"):
         st.caption(_HELP)
         edited = persistent_data_editor(
             EDITED,

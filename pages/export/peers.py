@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from pages.ui.elements import table_popover
+from pages.ui.elements import expander, table_popover
 from pages.ui.exports import Export
 from pages.ui.readouts import TITLES
 from pages.ui.text import escape_markdown
@@ -30,9 +30,7 @@ def section(
     """Show how other libraries' models compare, where they were measured."""
     if made.compiled.is_regression:
         return
-    with st.expander(
-        "Compared with other libraries", key="peers", icon=":material/compare:"
-    ):
+    with expander("Compared with other libraries", "peers", "compare"):
         entry = measured_peers(made.data.dataset.digest)
         if entry is None:
             st.caption(

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.state.session import Slot
 from pages.ui import exports
-from pages.ui.elements import persistent_data_editor
+from pages.ui.elements import expander, persistent_data_editor
 from pages.ui.text import message
 from smpcore import quantise
 from smpcore.codegen import QuantModel, SensorRange
@@ -35,9 +35,7 @@ def editor(made: exports.Export) -> dict[str, SensorRange]:
     start = _start(usual, made.ranges)
     if start.empty:
         return made.ranges
-    with st.expander(
-        "Ranges and units of the inputs", key="ranges", icon=":material/straighten:"
-    ):
+    with expander("Ranges and units of the inputs", "ranges", "straighten"):
         st.caption(_HELP)
         number = st.column_config.NumberColumn
         edited = persistent_data_editor(

@@ -282,14 +282,12 @@ def _fields(old: Mapping[str, Any], key: str, controls: dict[str, str]) -> dict:
         return entry
     ask = {"text": _text("Question or task", asked.get("text"), key)}
     if kind == "task":
-        reach = _conditions(
-            asked.get("reach", []), key, _REACHED, ["measure", *_LIMITS]
-        )
+        reach = _conditions(asked.get("reach", []), key, _REACHED)
         return entry | {"task": ask | {"reach": _records(reach)}}
     if kind == "choices":
         choices = asked.get("choices", [])
         rows = [one | when for one in choices for when in one.get("when", [{}])]
-        table = _conditions(rows, key, _ANSWERS, [*_CONDITION])
+        table = _conditions(rows, key, _ANSWERS)
         rows = table.dropna(how="all").fillna({"text": ""})
         ask["choices"] = [
             _filled({"text": text, "when": _records(lines)})
@@ -347,14 +345,17 @@ def _place(asked: Mapping[str, Any], kind: str, key: str) -> dict[str, Any]:
     return answer
 
 
-def _conditions(
-    rows: list[dict], key: str, slot: Slot[pd.DataFrame], columns: list[str]
-) -> pd.DataFrame:
+def _conditions(rows: list[dict], key: str, slot: Slot[pd.DataFrame]) -> pd.DataFrame:
     """A table of conditions, of answers to choose or of a task."""
     kinds = {name: float if name in _LIMITS else "string" for name in _CONDITION}
     start = pd.DataFrame(rows or [{}, {}], columns=[*kinds]).astype(kinds)
-    words = "An answer is right if all of its lines hold; without a read-out, never."
-    st.caption(words if "text" in columns else "The task is done if all lines hold.")
+    columns, words = ["measure", *_LIMITS], "The task is done if all lines hold."
+    if slot is _ANSWERS:
+        columns = [*_CONDITION]
+        words = (
+            "An answer is right if all of its lines hold; without a read-out, never."
+        )
+    st.caption(words)
     return persistent_data_editor(
         slot,
         key,

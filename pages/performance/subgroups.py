@@ -12,7 +12,7 @@ from pages.performance import operating_point
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import widget_state
 from pages.state.session import Slot
-from pages.ui.elements import download, problems_shown, table
+from pages.ui.elements import download, expander, problems_shown, table
 from pages.ui.readouts import BAND_NOTE, of_part
 from pages.ui.text import define, escape_markdown, message, short_label
 from smpcore import figures
@@ -156,7 +156,7 @@ def _show(rows: EvaluatedRows, measure: RowMeasure, lines: pd.DataFrame) -> None
         f"corrected for the number of groups (Holm).{moved}",
         help=define("Simultaneous interval", "p (Holm)"),
     )
-    with st.expander("Show as a table", key="groups", icon=":material/table:"):
+    with expander("Show as a table", "groups", "table"):
         table(lines.drop(columns="measure"))
 
 

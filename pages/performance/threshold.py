@@ -15,7 +15,7 @@ from pages.performance.operating_point import EvaluatedRows, OperatingPoint
 from pages.state import widget_state
 from pages.state.session import Slot
 from pages.ui import readouts
-from pages.ui.elements import problems_shown, table
+from pages.ui.elements import expander, problems_shown, table
 from pages.ui.outcome import outcome_picker
 from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
@@ -35,7 +35,7 @@ def _side_by_side(
         alt = f"{title}{subject}"
         column.plotly_chart(figure, key=f"performance_{title}", alt=alt)
         column.caption(f"{alt}.{more}", help=define(term))
-    with st.expander("Show as tables", key="curves", icon=":material/table:"):
+    with expander("Show as tables", "curves", "table"):
         for name, lines in tables.items():
             st.caption(f"{name}.")
             table(lines)

@@ -14,7 +14,7 @@ from pages.prototypes.model_context import ModelContext
 from pages.state import session, widget_state
 from pages.state.session import Cell, Slot
 from pages.ui import explanation_sheet, readouts
-from pages.ui.elements import data_editor, number_columns, signed_bars, table
+from pages.ui.elements import data_editor, expander, number_columns, signed_bars, table
 from pages.ui.readouts import TITLES
 from pages.ui.text import define, escape_markdown, message, short_label
 from pages.work import studies
@@ -92,9 +92,7 @@ def _edited(context: ModelContext, place: int) -> tuple[pd.DataFrame, list[int],
     typed = session.get().typed.setdefault(key, {})
     forbidden = {column.name for column in context.forbidden}
     values = {column.name: _value(row, column) for column in inputs}
-    with st.expander(
-        "Edit the row, or fix columns", key="answer_edit", icon=":material/edit:"
-    ):
+    with expander("Edit the row, or fix columns", "answer_edit", "edit"):
         _widgets(inputs, values, typed, key, forbidden)
     changed = False
     for column in inputs:
@@ -317,9 +315,7 @@ def _change(
         table(case.changes)
     if case.others:  # a change is long: it takes lines
         table(case.others, row_height=_OTHER_HEIGHT)
-    with st.expander(
-        "Nearest training rows", key="answer_nearest", icon=":material/table_rows:"
-    ):
+    with expander("Nearest training rows", "answer_nearest", "table_rows"):
         table(case.nearest)
         st.caption(case.nearest_note)
     return amount
@@ -396,9 +392,7 @@ def _activations(context: ModelContext, x: np.ndarray) -> None:
         "activation": activation[order],
         "weight": model.votes[order, model.prototype_labels[order]],
     }
-    with st.expander(
-        "Activation of each prototype", key="answer_activations", icon=":material/list:"
-    ):
+    with expander("Activation of each prototype", "answer_activations", "list"):
         table(prototypes)
         if model.classes is not None:
             scores = model.scores(x[None])[0]

@@ -18,7 +18,7 @@ from pages.state.context import Context
 from pages.state.session import Slot
 from pages.state.state_file import NAME, NOTE
 from pages.ui import readouts
-from pages.ui.elements import signed_bars, table_popover
+from pages.ui.elements import expander, signed_bars, table_popover
 from pages.ui.elements import table as show_table
 from pages.ui.text import define, escape_markdown, message, short_label
 from pages.work import slots
@@ -232,7 +232,7 @@ def forbidden(context: Context) -> None:
     label = "Forbid features"
     if n := len(choice.forbidden):
         label = f"{plural(n, 'feature')} forbidden"
-    with st.expander(label, key="forbid", icon=":material/block:"):
+    with expander(label, "forbid", "block"):
         st.multiselect(
             "Features that must not be used",
             list(known),

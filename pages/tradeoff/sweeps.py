@@ -14,7 +14,7 @@ import streamlit as st
 from pages.state import session, widget_state
 from pages.state.context import Context
 from pages.state.session import Slot
-from pages.ui.elements import download, problems_shown, table
+from pages.ui.elements import download, expander, problems_shown, table
 from pages.ui.files import OpenFile, open_file
 from pages.ui.text import MEANINGS, define, message, short_label
 from pages.work import cache, slots, studies
@@ -71,9 +71,7 @@ class Opened:
 def section(data: cache.Parts) -> Opened | None:
     """The file picker, and what it has opened if that is of these data."""
     file = None
-    with st.expander(
-        "Results of a batch run", key="sweep_batch", icon=":material/folder_open:"
-    ):
+    with expander("Results of a batch run", "sweep_batch", "folder_open"):
         with problems_shown(st.error):
             file = open_file(
                 _FILE,
@@ -571,7 +569,7 @@ def unfinished(result: SweepResult, request: SweepRequest) -> str:
 @slots.interactive_slot()
 def points_table(result: SweepResult, request: SweepRequest) -> None:
     """The same numbers as a table, and every fit as CSV."""
-    with st.expander("Show as a table", key="sweep_table", icon=":material/table:"):
+    with expander("Show as a table", "sweep_table", "table"):
         table(as_table(result, request))
     csv = partial(as_csv, result.table)
     download("Download every fit as CSV", csv, "sweep.csv", key="sweep_csv")

@@ -100,6 +100,11 @@ def table(rows: Any, *, hide_index: bool = True, **options: Any) -> None:
     st.dataframe(rows, column_config=columns, **options)
 
 
+def expander(title: str, key: str, icon: str) -> st.delta_generator.DeltaGenerator:
+    """A part that opens; by its key it stays open when something above it comes."""
+    return st.expander(title, key=key, icon=f":material/{icon}:")
+
+
 def metric(label: str, value: Any, width: int | str) -> None:
     """A number with its label, which the glossary explains where it can."""
     st.metric(label, value, help=help_of(label), width=width)

@@ -13,7 +13,7 @@ import pandas as pd
 import streamlit as st
 
 from pages.state.context import Context
-from pages.ui.elements import download, problems_shown
+from pages.ui.elements import download, expander, problems_shown
 from pages.ui.readouts import TITLES
 from pages.work import cache
 from smpcore import PrototypeModel, SmpcoreError, compile_model, explain, report
@@ -120,9 +120,7 @@ def offer(
     names: Sequence[str] = (),
 ) -> None:
     """Let the visitor choose rows, and download their sheet."""
-    with st.expander(
-        "Explanation sheet to print", key="sheet", icon=":material/print:"
-    ):
+    with expander("Explanation sheet to print", "sheet", "print"):
         text = st.text_input(
             "Rows",
             key=f"{key}_cases",
