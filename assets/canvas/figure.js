@@ -1,8 +1,6 @@
 /**
- * The live figure of Streamlit's component (v2): mounted once, updated in place.
- *
- * The server's answers are payloads of bytes; what the visitor does becomes messages of
- * the trigger "msg". Knots of a solved path are kept here and painted without a message.
+ * The live figure. The engine's answers come as payloads of bytes; what the visitor does becomes
+ * messages to it. Knots of a solved path are kept here and painted without a message.
  */
 
 import { Behind } from "./behind.js";
@@ -30,13 +28,17 @@ const CHUNK = 8; // knots asked for at a time
 const NARROW = 640; // px: less is one column, as in figure.css
 /** Fewer settings than this stand below the picture, as in a lesson that frees one. */
 const FEW = 4;
-const LEAVING_MS = 20_000; // that a page takes at most to begin
 const POLL = 400; // ms between two looks at a fit that takes long
 
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
-class LiveFigure {
-  constructor(host, style) {
-    this.leaving = 0; // until when nothing is sent
+export class Figure {
+  /**
+   * @param {Element} host @param {string} style sheet
+   * @param {{post: (message: object) => void, begin: () => void, tour: (seq: number) => void}} transport
+   * takes messages to the engine, whose answers go to `receive`; `begin`: the engine began anew
+   */
+  constructor(host, style, transport) {
+    this.transport = transport;
     ({ signal: this.signal } = this.stopper = new AbortController());
     this.knots = new Map(); // index on the path -> picture
     this.touched = new Map(); // control -> number of the message that carries its value
@@ -89,20 +91,7 @@ class LiveFigure {
     this.resized.observe(plot.box);
     this.resized.observe(strip.canvas);
     this.resized.observe(stepper.curve);
-    this.grown = new ResizeObserver(([{ target }]) => target.scrollIntoView({ block: "nearest" }));
-    this.drawn = new MutationObserver(() => (this.keepFocus(), this.showAsked()));
-    document.addEventListener("focusin", ({ target }) => (this.focused = target), { signal: this.signal });
-    this.drawn.observe(document.body, { childList: true, subtree: true });
-    // A message behind a click on a page's link would name this page: Streamlit draws the
-    // other one and then an empty one. Behind Back it would take its place: Streamlit then
-    // forgets that it was Back.
-    const leave = () => (this.leaving = performance.now() + LEAVING_MS);
-    const { signal } = this;
-    document.addEventListener("click", (event) => {
-      if (event.defaultPrevented && event.target.closest?.("a[href]")) leave();
-    }, { signal });
-    window.addEventListener("popstate", () => location.hash || leave(), { signal });
-    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.present.on && this.present.button.click(), { signal });
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.present.on && this.present.button.click(), { signal: this.signal });
     // A button that keeps the focus though it is not offered: `offer`.
     this.root.addEventListener("click", (event) => event.target.closest("[aria-disabled=true]") && event.stopPropagation(), true);
     this.root.addEventListener("keydown", (event) => {
@@ -125,37 +114,17 @@ class LiveFigure {
     if (this.scene) this.report.idle();
   }
 
-  /** Streamlit makes a lesson's buttons anew: its text takes the focus that is lost with them. */
-  keepFocus() {
-    if (document.activeElement !== document.body || this.focused?.isConnected || !navigator.userActivation?.hasBeenActive) return;
-    const lesson = document.querySelector(".st-key-lesson");
-    if (!lesson) return;
-    lesson.tabIndex = -1;
-    lesson.focus({ preventScroll: true });
-  }
-
-  /** A lesson's question has been opened, or its answer is there: it comes into sight. */
-  showAsked() {
-    const asked = document.querySelector("[class*=st-key-lesson_asked]");
-    if (asked?.className === this.asked) return;
-    this.asked = asked?.className;
-    this.grown.disconnect(); // what is in it comes piece by piece
-    if (asked) this.grown.observe(asked);
-  }
-
   /* -- what the server says -- */
 
   /** A payload has come, or the same one again (after a change of theme, say). */
-  receive(bytes, trigger) {
-    this.trigger = trigger;
-    this.keepFocus();
+  receive(bytes) {
     const { guard, plot } = this;
     guard.draw("the colours", plot.box, () => this.readTheme());
     if (!bytes?.length) return;
     let { seq } = this.messenger; // of an answer that cannot be read
     guard.draw("the answer", plot.box, () => {
       const header = decode(bytes);
-      if (header.seq === 0) this.leaving = 0; // the page has begun anew
+      if (header.seq === 0) this.transport.begin();
       const known = sameBytes(bytes, this.bytes);
       seq = known ? this.answered : header.seq;
       this.bytes = bytes;
@@ -306,7 +275,6 @@ class LiveFigure {
 
   send(message) {
     this.stepper.close(); // its states are those of the fit before
-    this.asked = null; // the server drops a request for knots when something else comes
     for (const name of Object.keys(message.values ?? {})) this.touched.set(name, Infinity);
     if (message.kind !== "set" || Object.keys(message.values).length) this.plot.lesson.clear();
     this.messenger.send(message);
@@ -314,14 +282,14 @@ class LiveFigure {
 
   /** Hand a message over; its values are the server's until the visitor changes them again. */
   post(message) {
-    if (performance.now() < this.leaving) return; // it goes again if the page stays
+    if (message.kind !== "knots") this.asked = null; // the server drops a request for them when something else comes
     for (const name of Object.keys(message.values ?? {})) {
       const waits = this.messenger.queue.some((other) => name in (other.values ?? {}));
       if (!waits) this.touched.set(name, message.seq);
     }
     const layer = this.plot.show.assignments ? { assignments: true } : {};
     const present = this.present.on ? { present: true } : {};
-    this.trigger("msg", { ...message, ...layer, ...present, have: this.scene?.id ?? "" });
+    this.transport.post({ ...message, ...layer, ...present, have: this.scene?.id ?? "" });
   }
 
   change(name, value, dragging) {
@@ -451,8 +419,6 @@ class LiveFigure {
   stop() {
     this.stopper.abort();
     this.resized.disconnect();
-    this.drawn.disconnect();
-    this.grown.disconnect();
     this.messenger.stop();
     this.controls.stop();
     this.stepper.stop();
@@ -461,30 +427,4 @@ class LiveFigure {
     cancelAnimationFrame(this.frame);
     this.root.remove();
   }
-}
-
-const figures = new WeakMap();
-
-/** The figure at its place, at the mount and again with every new payload. */
-function receive({ data, parentElement, setTriggerValue }, style) {
-  let figure = figures.get(parentElement);
-  if (!figure) {
-    parentElement.querySelectorAll(".spe").forEach((old) => old.remove());
-    figure = new LiveFigure(parentElement, style);
-    figures.set(parentElement, figure);
-  }
-  figure.receive(data, setTriggerValue);
-  // Streamlit also cleans up a call that a newer one has overtaken: only a figure that has
-  // left the page is really over.
-  return () => setTimeout(() => {
-    if (parentElement.isConnected) return;
-    figure.stop();
-    figures.delete(parentElement);
-  });
-}
-
-/** Streamlit calls this where the script is mounted, with the figure's style sheet. */
-export default function ({ data: style }) {
-  globalThis.spe = (call) => receive(call, style);
-  dispatchEvent(new Event("spe"));
 }

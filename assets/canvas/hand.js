@@ -64,7 +64,7 @@ export class Hand {
       this.app.reset();
     }, "M4 4v6h6M4.6 10a8 8 0 1 1-.4 5");
     this.ends = el("span", { class: "group" }, this.undo, reset);
-    const begin = () => this.app.trigger("msg", { kind: "tour", seq: this.app.messenger.seq });
+    const begin = () => this.app.transport.tour(this.app.messenger.seq);
     this.tour = button("Take the tour", "Take the tour", begin, "M5 22V3l14 5-14 5");
     this.tour.className = "tour";
     this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, this.tour, zoom);
