@@ -21,6 +21,7 @@ import { Prototypes } from "./prototypes.js";
 import { Report } from "./report.js";
 import { WAITING, pictureIn } from "./scene.js";
 import { Share } from "./share.js";
+import { beginState } from "./state.js";
 import { Stepper } from "./stepper.js";
 import { Strip } from "./strip.js";
 
@@ -40,12 +41,13 @@ export class Figure {
   constructor(host, style, transport) {
     this.transport = transport;
     ({ signal: this.signal } = this.stopper = new AbortController());
-    this.knots = new Map(); // index on the path -> picture
     this.touched = new Map(); // control -> number of the message that carries its value
     this.dirty = new Set();
-    Object.assign(this, { answered: 0, paints: 0 });
+    Object.assign(this, { answered: 0, paints: 0, chain: null });
+    [this.state, this.set] = beginState((what) => this.schedule(what));
+    for (const name in this.state) Object.defineProperty(this, name, { get: () => this.state[name] });
     host.append((this.root = el("div", { class: "spe" }, el("style", {}, style))));
-    this.theme = readTheme(this.root);
+    this.set({ theme: readTheme(this.root) });
     const stale = (yes) => this.root.classList.toggle("stale", yes);
     const askAgain = () => {
       this.asked = null;
@@ -84,7 +86,7 @@ export class Figure {
     this.arrange();
     this.resized = new ResizeObserver(() => {
       this.arrange();
-      if (this.scene) plot.resize();
+      if (this.state.scene) plot.resize();
       this.schedule("view");
     });
     this.resized.observe(this.root);
@@ -102,16 +104,16 @@ export class Figure {
 
   /** On a narrow page, or where there are few, settings stand below the picture. */
   arrange() {
-    const few = this.list?.filter((control) => control.group !== "view").length < FEW;
-    this.phone = this.root.clientWidth < NARROW;
-    const narrow = few || this.phone;
+    const few = this.state.list?.filter((control) => control.group !== "view").length < FEW;
+    this.set({ phone: this.root.clientWidth < NARROW });
+    const narrow = few || this.state.phone;
     this.root.classList.toggle("few", few);
     if (narrow === this.narrow) return;
     this.narrow = narrow;
     this.controls.arrange(narrow);
     (narrow ? this.controls.methodPlace : this.plot.box).after(this.report.legend);
     this.stage[narrow ? "append" : "after"](this.controls.node);
-    if (this.scene) this.report.idle();
+    if (this.state.scene) this.report.idle();
   }
 
   /* -- what the server says -- */
@@ -139,55 +141,55 @@ export class Figure {
     this.messenger.seq = Math.max(this.messenger.seq, header.seq);
     for (const [name, seq] of this.touched) if (seq <= header.seq) this.touched.delete(name);
     const path = header.path === undefined ? header.scene?.path : header.path;
-    if (path !== undefined) this.path = path;
+    if (path !== undefined) this.set({ path });
     if (header.scene) this.setScene(header.scene, header.seq);
     // What the answer to the visitor said stays while knots come in.
     if (!BACKGROUND.has(header.kind) || header.notices.length)
       guard.draw("notices", report.news, () => report.notify(header.notices, header.busy));
     hand.answered(header.seq);
     if (header.undo !== undefined) hand.setUndo(header.undo);
-    if (this.scene) this.take(header);
+    if (this.state.scene) this.take(header);
     // What came is of a figure that stood here before: ask for everything.
-    else setTimeout(() => this.scene || this.messenger.busy || this.send({ kind: "set", values: {}, dragging: false }), POLL);
+    else setTimeout(() => this.state.scene || this.messenger.busy || this.send({ kind: "set", values: {}, dragging: false }), POLL);
   }
 
   take(header) {
     const { guard, formula, controls, report, stepper } = this;
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
     if ("headline" in header) report.lead(header.headline);
-    this.list = header.controls ?? this.list; // a refusal brings none: what was valid stands again
+    this.set({ list: header.controls ?? this.state.list }); // a refusal brings none: what was valid stands again
     this.arrange();
-    header.knots?.forEach((knot) => this.keep(knot, knot.knot));
-    if (this.list) guard.draw("settings", controls.node, () => controls.update(this.list, (name) => this.touched.has(name)));
+    if (header.knots) this.keep(header.knots.map((knot) => [knot.knot, knot]));
+    if (this.state.list) guard.draw("settings", controls.node, () => controls.update(this.state.list, (name) => this.touched.has(name)));
     this.play.show();
     if (header.kind === "steps") return guard.draw("the steps", stepper.panel, () => stepper.receive(header));
     const replays = header.picture && stepper.isOpen; // a map came, or what was changed just before
     if (header.picture || header.kind === "notice") stepper.close();
-    if (header.kind === "notice") this.chain = this.shown?.chain;
+    if (header.kind === "notice") this.chain = this.state.shown?.chain;
     if (header.picture) this.accept(header.picture, header.mark);
-    const method = this.list?.find(({ name }) => name === "method")?.value;
+    const method = this.state.list?.find(({ name }) => name === "method")?.value;
     if (method !== this.method) this.ruler.reset();
     if (method !== this.method) this.strip.past = []; // another method's curve says nothing here
     this.method = method; // too large a table for previews: a drag is answered with the controls alone
     if (header.kind !== "knots") this.delay(header.kind !== "notice" && !header.picture && !header.job);
     // Knots of another scene: the server has one that is not here yet, and a look at it brings it.
     if (header.kind === "knots") this.asked = header.knots.some(({ chain }) => chain === this.chain) ? null : this.asked;
-    else this.job = header.job;
-    if ("laying_out" in header) this.layingOut = header.laying_out;
-    this.report.progress(this.job);
+    else this.set({ job: header.job });
+    if ("laying_out" in header) this.set({ layingOut: header.laying_out });
+    this.report.progress(this.state.job);
     this.schedule(header.kind === "knots" ? "strip" : "picture");
     if (replays) stepper.open();
   }
 
   setScene(scene, seq) {
-    const previous = this.scene;
-    this.scene = scene;
+    const previous = this.state.scene;
+    this.set({ scene });
     if (!previous && scene.present) this.present.set(true);
     // Whatever belongs to another scene goes at once, before its own picture is here.
     const edited = this.messenger.flight?.kind === "edit";
     if (previous?.id !== scene.id) {
       this.stepper.close();
-      this.shown = pictureIn(this.shown, previous, scene, this.messenger.flight);
+      this.set({ shown: pictureIn(this.state.shown, previous, scene, this.messenger.flight) });
       this.forget();
     }
     if (previous?.title !== scene.title) {
@@ -206,7 +208,7 @@ export class Figure {
     guard.draw("the legend", report.legend, () => report.setScene(scene));
     // What was pointed at may have another number now, or be gone.
     if (previous && previous.id !== scene.id) report.last = [plot.cursor, plot.underCursor()];
-    if (this.shown) return;
+    if (this.state.shown) return;
     plot.lesson.clear();
     codes.show(-1);
     hand.dragged = null;
@@ -217,43 +219,44 @@ export class Figure {
   accept(picture, mark) {
     const { scrub } = this.controls;
     if (picture.chain !== this.chain) this.forget(picture.chain);
-    const index = this.path ? nearestIndex(this.path.values, picture.value) : -1;
-    if (picture.canonical && this.path?.values[index] === picture.value) this.keep(picture, index);
-    this.plot.lesson.follow(this.scene, this.latest, picture, mark);
+    const index = this.state.path ? nearestIndex(this.state.path.values, picture.value) : -1;
+    if (picture.canonical && this.state.path?.values[index] === picture.value) this.keep([[index, picture]]);
+    this.plot.lesson.follow(this.state.scene, this.latest, picture, mark);
     this.latest = picture;
-    const local = scrub?.active && this.knots.get(Number(scrub.range.value));
-    this.shown = local || picture;
-    this.settled = picture.canonical && !scrub?.active;
+    const local = scrub?.active && this.state.knots.get(Number(scrub.range.value));
+    this.set({ shown: local || picture, settled: picture.canonical && !scrub?.active });
   }
 
   /** Say beside what is being dragged that its picture comes when it is let go. */
   delay(waits) {
-    this.waits = waits;
+    this.set({ waits });
     this.root.classList.toggle("waiting", waits);
     this.controls.wait(waits);
-    this.plot.mark(this.shown ?? WAITING, waits);
+    this.plot.mark(this.state.shown ?? WAITING, waits);
   }
 
-  keep(knot, index) {
-    if (knot.chain === this.chain && !this.lacksTies(knot)) this.knots.set(index, knot);
+  /** Take pairs of an index on the path and its picture. */
+  keep(knots) {
+    const fresh = knots.filter(([, knot]) => knot.chain === this.chain && !this.lacksTies(knot));
+    if (fresh.length) this.set({ knots: new Map([...this.state.knots, ...fresh]) });
   }
 
   forget(chain = null) {
-    this.strip.fade(this.knots);
-    this.knots.clear();
+    this.strip.fade(this.state.knots);
+    this.set({ knots: new Map() });
     this.chain = chain;
     this.asked = null;
   }
 
   /** Is the layer of assignments on, and this picture without what it draws? */
   lacksTies(picture) {
-    return this.plot.show.assignments && !this.scene?.target && picture?.assignments === undefined;
+    return this.plot.show.assignments && !this.state.scene?.target && picture?.assignments === undefined;
   }
 
   /** Ask for what the layer of assignments draws, once the pictures here lack it. */
   fetchTies() {
     const { messenger, stepper } = this;
-    if (!this.shown || !this.lacksTies(this.shown) || messenger.busy || messenger.flight || this.job || this.controls.scrub?.active) return;
+    if (!this.state.shown || !this.lacksTies(this.state.shown) || messenger.busy || messenger.flight || this.state.job || this.controls.scrub?.active) return;
     if (stepper.isOpen) return stepper.refresh();
     this.forget();
     messenger.send({ kind: "set", values: {}, dragging: false });
@@ -261,13 +264,13 @@ export class Figure {
 
   readTheme() {
     const theme = readTheme(this.root);
-    if (JSON.stringify(theme) === JSON.stringify(this.theme) && this.prototypes.map) return;
-    this.theme = theme;
+    if (JSON.stringify(theme) === JSON.stringify(this.state.theme) && this.prototypes.map) return;
+    this.set({ theme });
     this.root.classList.toggle("dark", theme.dark);
     this.prototypes.reset();
-    if (!this.scene) return;
+    if (!this.state.scene) return;
     this.plot.resize();
-    this.report.setScene(this.scene);
+    this.report.setScene(this.state.scene);
     this.schedule("picture");
   }
 
@@ -289,11 +292,11 @@ export class Figure {
     }
     const layer = this.plot.show.assignments ? { assignments: true } : {};
     const present = this.present.on ? { present: true } : {};
-    this.transport.post({ ...message, ...layer, ...present, have: this.scene?.id ?? "" });
+    this.transport.post({ ...message, ...layer, ...present, have: this.state.scene?.id ?? "" });
   }
 
   change(name, value, dragging) {
-    if (name !== this.path?.param) this.forget();
+    if (name !== this.state.path?.param) this.forget();
     this.formula.touch(name);
     this.send({ kind: "set", values: { [name]: value }, dragging });
   }
@@ -313,25 +316,23 @@ export class Figure {
 
   /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
   scrub(value, dragging) {
-    const knot = this.knots.get(nearestIndex(this.path.values, value));
+    const knot = this.state.knots.get(nearestIndex(this.state.path.values, value));
     this.stepper.close();
-    this.formula.touch(this.path.param);
+    this.formula.touch(this.state.path.param);
     if (knot) {
-      this.shown = knot;
-      this.settled = !dragging;
-      this.schedule("picture");
+      this.set({ shown: knot, settled: !dragging }, "picture");
     }
-    if (!knot || !dragging) this.change(this.path.param, value, dragging);
+    if (!knot || !dragging) this.change(this.state.path.param, value, dragging);
   }
 
   /** Ask for the nearest missing knots while nothing else is going on. */
   fetchKnots() {
-    const { path, shown, messenger, controls: { scrub } } = this;
-    if (!path || !this.chain || this.job || this.stepper.isOpen || messenger.flight || messenger.busy) return;
+    const { messenger, controls: { scrub }, state: { path, shown } } = this;
+    if (!path || !this.chain || this.state.job || this.stepper.isOpen || messenger.flight || messenger.busy) return;
     if (!shown?.canonical || scrub?.active) return;
     if (this.asked?.length) return; // the server did not give these: it will not give them now
     const here = Number(scrub?.range.value ?? 0);
-    const missing = path.values.map((_, i) => i).filter((i) => !this.knots.has(i));
+    const missing = path.values.map((_, i) => i).filter((i) => !this.state.knots.has(i));
     this.asked = missing.sort((a, b) => Math.abs(a - here) - Math.abs(b - here)).slice(0, CHUNK);
     if (this.asked.length) messenger.send({ kind: "knots", want: this.asked });
   }
@@ -352,7 +353,7 @@ export class Figure {
 
   render() {
     this.frame = null;
-    if (this.scene) this.guard.draw("the figure", this.plot.box, () => this.draw(this.shown ?? WAITING, this.dirty));
+    if (this.state.scene) this.guard.draw("the figure", this.plot.box, () => this.draw(this.state.shown ?? WAITING, this.dirty));
     this.dirty.clear();
     if (this.done === undefined) return;
     const seq = this.done;
@@ -371,10 +372,10 @@ export class Figure {
     guard.draw("the strip", strip.canvas, () => strip.paint(shown));
     guard.draw("the curves of the steps", stepper.panel, () => stepper.paint());
     if (dirty.has("picture")) {
-      guard.draw("prototypes", prototypes.node, () => prototypes.update(shown, this.settled));
+      guard.draw("prototypes", prototypes.node, () => prototypes.update(shown, this.state.settled));
       guard.draw("metrics", report.numbers, () => report.update(shown));
     } else if (dirty.has("view")) guard.draw("the legend", report.legend, () => report.key(shown));
-    this.share.offer(this.shown);
+    this.share.offer(this.state.shown);
     this.trace(shown);
   }
 
@@ -391,7 +392,7 @@ export class Figure {
   /** At a long fit, or a map that is laid out; what came would close the steps. */
   lookAgain() {
     clearTimeout(this.poll);
-    const looksAgain = this.job || (this.layingOut?.share ?? null) !== null;
+    const looksAgain = this.state.job || (this.state.layingOut?.share ?? null) !== null;
     if (looksAgain) this.poll = setTimeout(() => this.messenger.busy || this.stepper.isOpen || this.messenger.send({ kind: "poll" }), POLL);
   }
 
@@ -400,8 +401,8 @@ export class Figure {
     const state = {
       seq: this.answered,
       knot: picture.knot ?? "",
-      knots: this.knots.size,
-      wanted: this.path?.values.length ?? 0,
+      knots: this.state.knots.size,
+      wanted: this.state.path?.values.length ?? 0,
       zoom: this.plot.zoomFactor,
       paintCount: ++this.paints,
       lastValue: picture.value ?? "",

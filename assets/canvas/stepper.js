@@ -81,9 +81,7 @@ export class Stepper {
     this.reveal();
     this.forget();
     if (focused) this.opener.focus();
-    this.app.shown = this.fitted;
-    this.app.settled = Boolean(this.fitted?.canonical);
-    this.app.schedule("picture");
+    this.app.set({ shown: this.fitted, settled: Boolean(this.fitted?.canonical) }, "picture");
     this.app.lookAgain();
   }
 
@@ -235,9 +233,7 @@ export class Stepper {
     offer(this.next, this.at === this.count - 1 && "This is the last state", "Step");
     this.paint();
     if (!picture) return;
-    this.app.shown = picture;
-    this.app.settled = !this.playing;
-    this.app.schedule("picture");
+    this.app.set({ shown: picture, settled: !this.playing }, "picture");
   }
 
   play(yes) {
