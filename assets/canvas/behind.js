@@ -1,6 +1,7 @@
 /** The input that stands behind a place of a map: a picture in the figure's corner, or a line of words. */
 
 import { brief, el, say } from "./elements.js";
+import { paintGrey } from "./marks.js";
 import { nodeAt } from "./regions.js";
 
 /** In what a place differs most from the nearest row; "" where that is a picture, or no map. */
@@ -15,19 +16,20 @@ export function differences({ behind, view, features }, place) {
 }
 
 export class Behind {
-  constructor(app) {
-    this.app = app;
+  /** @param {object} state of the figure */
+  constructor(state) {
+    this.state = state;
     this.canvas = el("canvas", { class: "behind", hidden: true, role: "img", "aria-label": "The input behind this place" });
   }
 
   /** @param {{x: number, y: number} | null} place what the pointer or the crosshair is at */
   show(place) {
-    const { scene, prototypes } = this.app;
+    const { scene } = this.state;
     const pixels = scene?.behind?.pixels;
     this.canvas.hidden = !pixels || !place;
     if (this.canvas.hidden) return;
     const [at, size, [h, w]] = [nodeAt(pixels.shape, place, scene.view), pixels.shape[2], scene.image];
     Object.assign(this.canvas, { width: w, height: h });
-    prototypes.face(this.canvas, pixels.subarray(at * size, (at + 1) * size), [h, w]);
+    paintGrey(this.canvas, pixels.subarray(at * size, (at + 1) * size));
   }
 }

@@ -59,7 +59,7 @@ export class Figure {
     this.ruler = new Ruler();
     this.plot = new Plot(this);
     this.codes = new Codes(this);
-    this.behind = new Behind(this);
+    this.behind = new Behind(this.state);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
     this.controls = new Controls(this);

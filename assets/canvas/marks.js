@@ -312,3 +312,11 @@ export function divergingMap(theme) {
     return word(mix(zero, t < 0 ? low : high, Math.abs(t)));
   });
 }
+
+/** A row of an image as a grey picture that fills a canvas. */
+export function paintGrey(canvas, pixels) {
+  canvas.drawn = String(pixels);
+  const grey = new ImageData(canvas.width, canvas.height);
+  pixels.forEach((value, i) => grey.data.set([255 - value, 255 - value, 255 - value, 255], 4 * i));
+  canvas.getContext("2d").putImageData(grey, 0, 0);
+}

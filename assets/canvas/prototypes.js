@@ -1,7 +1,7 @@
 /** The panel of prototypes. */
 
 import { el, keepChildren, percent, say, setText, signed } from "./elements.js";
-import { classColour, css, divergingMap, markIcon, mix, word } from "./marks.js";
+import { classColour, css, divergingMap, markIcon, mix, paintGrey, word } from "./marks.js";
 
 const MOST_TILES = 60;
 const MOST_BARS = 12;
@@ -160,20 +160,12 @@ export class Prototypes {
     own.forEach((one, r) => {
       const [canvas, small] = faces[r].children;
       const pixels = cases.pixels.subarray(one.at * h * w, (one.at + 1) * h * w);
-      if (String(pixels) !== canvas.drawn) this.face(canvas, pixels, [h, w]);
+      if (String(pixels) !== canvas.drawn) paintGrey(canvas, pixels); // hundreds stay as they are from step to step
       const words = `${name(one)}, ${percent(one.share)}`;
       canvas.setAttribute("aria-label", words);
       faces[r].title = words;
       setText(small, `${Math.round(100 * one.share)} %`);
     });
-  }
-
-  /** A training row as a grey picture; hundreds stay as they are from step to step. */
-  face(canvas, pixels, [h, w]) {
-    canvas.drawn = String(pixels);
-    const grey = new ImageData(w, h);
-    pixels.forEach((value, i) => grey.data.set([255 - value, 255 - value, 255 - value, 255], 4 * i));
-    canvas.getContext("2d").putImageData(grey, 0, 0);
   }
 
   card(image) {
