@@ -40,16 +40,17 @@ function beyond([fx, fy], { px, py }) {
 
 /** Draws the code of the row that is pointed at, above the figure, which is not painted anew. */
 export class Codes {
-  constructor(app) {
-    this.app = app;
+  /** @param {object} state of the figure @param {object} plot that it is drawn on */
+  constructor(state, plot) {
+    Object.assign(this, { state, plot });
     this.index = -1;
     this.node = el("canvas", { class: "code", "aria-hidden": "true" });
-    app.plot.canvas.after(this.node);
+    plot.canvas.after(this.node);
   }
 
   /** Training rows of the code of the row that is pointed at; none while a control is dragged. */
   get cases() {
-    const { codes, prototypes } = this.app.shown ?? {};
+    const { codes, prototypes } = this.state.shown ?? {};
     if (this.index < 0 || !codes || this.index >= codes.prototype.shape[0]) return [];
     return casesOfCode(codes, prototypes.marks, this.index);
   }
@@ -62,7 +63,7 @@ export class Codes {
   }
 
   paint() {
-    const { plot, theme } = this.app;
+    const { plot, state: { theme } } = this;
     const { area, points } = plot;
     const cases = area ? this.cases : [];
     this.node.dataset.lines = cases.length;
@@ -108,7 +109,7 @@ export class Codes {
 
   /** Cells of a table, a line for each training row. */
   get table() {
-    const { classes, points } = this.app.scene;
+    const { classes, points } = this.state.scene;
     const rows = this.cases.map(({ row, label, share, of }) => [String(row), brief(classes[label] ?? "unknown"), percent(share), of.join(", ")]);
     return [`Code of row ${points.number[this.index]}`, ["Training row", "Class", "Weight", "In prototypes"], rows];
   }

@@ -122,6 +122,14 @@ class SliderRow extends Row {
     this.emit(true);
   }
 
+  get position() {
+    return Number(this.range.value);
+  }
+
+  get end() {
+    return this.scale.end;
+  }
+
   release() {
     clearTimeout(this.timer);
     const moved = this.moved;

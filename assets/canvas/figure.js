@@ -58,16 +58,21 @@ export class Figure {
     this.guard = new Guard();
     this.ruler = new Ruler();
     this.plot = new Plot(this);
-    this.codes = new Codes(this);
+    this.codes = new Codes(this.state, this.plot);
     this.behind = new Behind(this.state);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
     this.controls = new Controls(this);
-    this.play = new Play(this);
+    this.play = new Play(() => this.controls.scrub);
     this.strip = new Strip(this);
     this.stepper = new Stepper(this);
     this.prototypes = new Prototypes(this);
-    Object.assign(this, { present: new Present(this), share: new Share(this), formula: new Formula(this) });
+    this.present = new Present(this.root, (on) => {
+      this.turn(on);
+      this.messenger.send({ kind: "set", values: {}, dragging: false });
+    });
+    this.share = new Share(this);
+    this.formula = new Formula((term, colour) => this.light(term, colour));
     this.build();
   }
 
@@ -184,7 +189,7 @@ export class Figure {
   setScene(scene, seq) {
     const previous = this.state.scene;
     this.set({ scene });
-    if (!previous && scene.present) this.present.set(true);
+    if (!previous && scene.present) this.turn(true);
     // Whatever belongs to another scene goes at once, before its own picture is here.
     const edited = this.messenger.flight?.kind === "edit";
     if (previous?.id !== scene.id) {
@@ -272,6 +277,18 @@ export class Figure {
     this.plot.resize();
     this.report.setScene(this.state.scene);
     this.schedule("picture");
+  }
+
+  /** Present, or leave it: type has another size. */
+  turn(on) {
+    this.present.set(on);
+    this.readTheme();
+  }
+
+  /** Mark what a term of the formula moves. */
+  light(term, colour) {
+    Object.assign(this.root.dataset, { term, colour });
+    if (this.state.lit !== term) this.set({ lit: term }, "view");
   }
 
   /* -- what the visitor does -- */

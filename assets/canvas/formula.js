@@ -58,8 +58,9 @@ function draw({ tag, text, below, above }) {
 
 /** The formula below the figure. */
 export class Formula {
-  constructor(app) {
-    this.app = app;
+  /** @param {(marks: string, colour: string) => void} onMark what a term moves is to be seen; "": nothing */
+  constructor(onMark) {
+    this.onMark = onMark;
     this.row = el("div", { class: "terms", role: "group", "aria-label": "What is minimised: the sum of these terms" });
     this.node = el("details", { class: "formula", open: window.innerWidth >= 640 }, el("summary", {}, "What is minimised"), this.row);
   }
@@ -90,12 +91,8 @@ export class Formula {
   /** Mark a term and what it moves; -1: none. */
   mark(index) {
     this.light(index);
-    const { root, plot } = this.app;
     const marks = this.terms[index]?.marks ?? "";
-    Object.assign(root.dataset, { term: marks, colour: marks && String(index % COLOURS) });
-    if (plot.lit === marks) return;
-    plot.lit = marks;
-    this.app.schedule("view");
+    this.onMark(marks, marks && String(index % COLOURS));
   }
 
   /** A control moves: its term is marked for a moment, the figure stays as it is. */

@@ -57,8 +57,7 @@ export class LessonLayer {
     return [this.lines && "dashed: border before the answer", this.mark?.at && "your mark; ring: where it was"];
   }
 
-  paint(pen, plot) {
-    const { theme } = plot.app;
+  paint(pen, theme, plot) {
     if (this.lines) {
       plot.tracePath(pen, this.lines, this.grid);
       pen.lineCap = "butt";

@@ -12,43 +12,41 @@ export function wayOf(from, end) {
 
 /** The button. Space pauses and goes on: it is pressed again. */
 export class Play {
-  constructor(app) {
-    this.app = app;
+  /** @param {() => object} slider of the path, if there is one */
+  constructor(slider) {
+    this.slider = slider;
     this.button = el("button", { type: "button", class: "play", title: "Move the slider from end to end and back. Space pauses." });
     this.button.addEventListener("click", () => (this.timer ? this.pause() : this.start()));
     this.pause();
   }
 
   start() {
-    const { controls: { scrub }, path } = this.app;
-    if (!scrub || !path) return;
-    this.scrub = scrub;
-    const at = Number(scrub.range.value);
-    if (!this.way?.length || this.at !== at) this.way = wayOf(at, path.values.length - 1);
-    scrub.held = true;
+    this.played = this.slider();
+    if (!this.played) return;
+    const { position, end } = this.played;
+    if (!this.way?.length || this.at !== position) this.way = wayOf(position, end);
+    this.played.held = true;
     setText(this.button, "‖ Pause");
     this.timer = setInterval(() => this.step(), STEP_MS);
   }
 
   step() {
-    const { controls: { scrub } } = this.app;
-    const gone = scrub !== this.scrub || !this.button.isConnected; // another path, another page
+    const gone = this.slider() !== this.played || !this.button.isConnected; // another path, another page
     if (gone || !this.way.length) return this.pause();
     this.at = this.way.shift();
-    scrub.slide(this.at);
+    this.played.slide(this.at);
   }
 
   pause() {
     clearInterval(this.timer);
     this.timer = undefined;
-    if (this.scrub) this.scrub.release();
-    this.scrub = undefined;
+    this.played?.release();
+    this.played = undefined;
     setText(this.button, "▶ Play");
   }
 
   /** It is there as long as the slider is, and nobody has locked it. */
   show() {
-    const { scrub } = this.app.controls;
-    this.button.hidden = !scrub || scrub.range.disabled;
+    this.button.hidden = this.slider()?.range.disabled ?? true;
   }
 }

@@ -254,7 +254,7 @@ export class Plot {
 
   /** Draw fainter while a term of the formula shows what it moves, and it is not this. */
   dim(pen, kind, draw) {
-    pen.globalAlpha = this.lit && this.lit !== kind ? 0.2 : 1;
+    pen.globalAlpha = this.app.state.lit && this.app.state.lit !== kind ? 0.2 : 1;
     draw();
     pen.globalAlpha = 1;
   }
@@ -289,7 +289,7 @@ export class Plot {
     if (picture.surface) this.paintPrediction(pen, theme, picture, false);
     if (this.show.arrows) this.dim(pen, "prototypes", () => this.paintPrototypes(pen, theme, picture));
     if (tied) drawHubs(pen, theme, this, picture);
-    this.lesson.paint(pen, this);
+    this.lesson.paint(pen, theme, this);
     pen.restore();
     Object.assign(pen, { strokeStyle: css(theme.text, 0.45), lineWidth: 1 });
     pen.strokeRect(x - 0.5, y - 0.5, w + 1, h + 1);

@@ -16,13 +16,10 @@ export function fourOf(keys) {
 
 /** The switch, and what it hides. The server keeps it in the link. */
 export class Present {
-  constructor(app) {
-    this.app = app;
-    this.on = false;
-    this.button = button("Present", "Present", () => {
-      this.set(!this.on);
-      app.messenger.send({ kind: "set", values: {}, dragging: false });
-    }, "M3 4h18v12H3zM12 16v4M8 20h8");
+  /** @param {Element} root of the figure @param {(on: boolean) => void} onPress */
+  constructor(root, onPress) {
+    this.root = root;
+    this.button = button("Present", "Present", () => onPress(!this.on), "M3 4h18v12H3zM12 16v4M8 20h8");
     this.set(false);
   }
 
@@ -32,9 +29,8 @@ export class Present {
     setText(this.button.lastElementChild, on ? "Leave" : "Present");
     this.button.setAttribute("aria-label", on ? "Leave" : "Present");
     this.button.title = on ? "Leave present mode (Esc)" : "Show figure, strip and four numbers on one screen, in large type";
-    this.app.root.classList.toggle("present", on);
+    this.root.classList.toggle("present", on);
     document.documentElement.classList.toggle(PAGE, on);
-    this.app.readTheme(); // the size of its type
   }
 
   /** Another page is not presented. */

@@ -42,15 +42,16 @@ test("the nearest of several places, or none", () => {
 });
 
 test("a mark is drawn where it was made, with a line to where it was", () => {
-  const plot = { px: (x) => 10 * x, py: (y) => 10 * y, app: { theme: { back: [0, 0, 0], text: [255, 255, 255] } } };
+  const plot = { px: (x) => 10 * x, py: (y) => 10 * y };
+  const theme = { back: [0, 0, 0], text: [255, 255, 255] };
   const layer = new LessonLayer();
   layer.follow(scene(0), null, ANSWERED, { open: true, at: null, found: [] });
   const empty = new SvgPen();
-  layer.paint(empty, plot);
+  layer.paint(empty, theme, plot);
   assert.ok(layer.mark.open && empty.content() === "");
   layer.follow(scene(0), null, ANSWERED, { open: false, at: [2, 3], found: [[4, 3]] });
   const pen = new SvgPen();
-  layer.paint(pen, plot);
+  layer.paint(pen, theme, plot);
   assert.ok(pen.content().includes("M12 22L28 38") && pen.content().includes("M20 30L40 30"));
   layer.follow(scene(0), null, ANSWERED);
   assert.equal(layer.mark, null);
