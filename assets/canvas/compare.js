@@ -42,14 +42,18 @@ function colourOf(side, theme) {
 
 /** Switch, legend and small picture; the stepper has the states. */
 export class Comparison {
-  constructor(stepper) {
-    Object.assign(this, { stepper, app: stepper.app, isOn: false });
+  /**
+   * @param {object} state of the figure @param {(theme: object, n: number) => Uint32Array} colours of n classes
+   * @param {(isOn: boolean) => void} onSwitch @param {(side: string) => void} onChoose
+   */
+  constructor(state, colours, onSwitch, onChoose) {
+    Object.assign(this, { state, colours, isOn: false });
     this.switch = el("button", { type: "button", "aria-pressed": "false", hidden: true }, "Algorithm as printed");
-    this.switch.addEventListener("click", () => stepper.compare(!this.isOn));
+    this.switch.addEventListener("click", () => onSwitch(!this.isOn));
     this.buttons = Object.entries(SIDES).map(([side, name]) => {
       const sample = el("canvas", { class: "sample", "aria-hidden": "true" });
       const node = el("button", { type: "button", "data-side": side, "aria-keyshortcuts": "p" }, sample, name);
-      node.addEventListener("click", () => stepper.choose(side));
+      node.addEventListener("click", () => onChoose(side));
       return node;
     });
     this.sides = el("span", { class: "group", role: "group", "aria-label": "States shown (key P changes)", hidden: true }, ...this.buttons);
@@ -72,16 +76,16 @@ export class Comparison {
     setText(this.difference, text);
   }
 
-  mark(side) {
+  mark(side, sets) {
     for (const node of this.buttons) {
       node.setAttribute("aria-pressed", String(node.dataset.side === side));
-      offer(node, !this.stepper.sets[node.dataset.side].trace && "The states are on their way");
+      offer(node, !sets[node.dataset.side].trace && "The states are on their way");
     }
   }
 
   /** The other side at the same moment, whole window, without a control of its own. */
   paintBeside(side, picture) {
-    const { scene, theme, plot } = this.app;
+    const { scene, theme } = this.state;
     this.beside.hidden = !picture?.winner || Boolean(scene.target);
     if (this.beside.hidden || this.small.clientWidth < 10) return;
     setText(this.caption, picture.canonical ? SIDES[side] : `${SIDES[side]}, ${picture.coarse.split(", ").at(-1).toLowerCase()}`);
@@ -91,7 +95,7 @@ export class Comparison {
     const [gx, gy] = picture.grid;
     const cols = locate(image.width, gx, 0, gx - 1);
     const rows = locate(image.height, gy, gy - 1, 0);
-    paintRegions(new Uint32Array(image.data.buffer), picture, cols, rows, plot.colours(theme, scene.classes.length));
+    paintRegions(new Uint32Array(image.data.buffer), picture, cols, rows, this.colours(theme, scene.classes.length));
     pen.putImageData(image, 0, 0);
     const { x, y, label } = scene.points;
     const place = (value, [low, high]) => (value - low) / (high - low);

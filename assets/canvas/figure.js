@@ -64,9 +64,18 @@ export class Figure {
     this.report = new Report(this);
     this.controls = new Controls(this);
     this.play = new Play(() => this.controls.scrub);
-    this.strip = new Strip(this);
-    this.stepper = new Stepper(this);
-    this.prototypes = new Prototypes(this);
+    this.strip = new Strip(this.state, () => this.controls.scrub);
+    this.stepper = new Stepper(this.state, {
+      set: this.set,
+      colours: (...theme) => this.plot.colours(...theme),
+      ask: (message) => this.messenger.send(message),
+      isFree: () => !this.messenger.flight && !this.messenger.busy,
+      onTurn: (isOpen) => {
+        this.root.classList.toggle("stepping", isOpen);
+        if (!isOpen) this.lookAgain();
+      },
+    });
+    this.prototypes = new Prototypes(this.state, this.ruler);
     this.present = new Present(this.root, (on) => {
       this.turn(on);
       this.messenger.send({ kind: "set", values: {}, dragging: false });

@@ -51,8 +51,9 @@ function fill(row, name, text, share, zero = 0.5) {
 
 /** Every prototype: a picture of signed weights, sorted bars, or in words where it has no weights. */
 export class Prototypes {
-  constructor(app) {
-    this.app = app;
+  /** @param {object} state of the figure @param {import("./chart.js").Ruler} ruler */
+  constructor(state, ruler) {
+    Object.assign(this, { state, ruler });
     this.title = el("h3", {}, "Prototypes");
     this.caption = el("p", { class: "caption" });
     this.list = el("div", { tabindex: 0, role: "group", "aria-label": "Prototypes" });
@@ -73,7 +74,7 @@ export class Prototypes {
   reset() {
     this.list.replaceChildren();
     this.orders = [];
-    this.map = divergingMap(this.app.theme);
+    this.map = divergingMap(this.state.theme);
     this.ranged = null;
   }
 
@@ -101,9 +102,9 @@ export class Prototypes {
     setText(this.caption, prototypes.caption ?? "");
     let most = 0;
     for (const w of weights ?? []) most = Math.max(most, Math.abs(w));
-    most = this.app.ruler.of("weights", most, settled && !picture.step);
-    const image = weights ? this.app.scene.image : null;
-    const way = `${Boolean(weights)} ${image} ${Boolean(cases)} ${this.app.scene.image}`;
+    most = this.ruler.of("weights", most, settled && !picture.step);
+    const image = weights ? this.state.scene.image : null;
+    const way = `${Boolean(weights)} ${image} ${Boolean(cases)} ${this.state.scene.image}`;
     if (way !== this.way) this.list.replaceChildren();
     this.way = way;
     this.legend.hidden = !image;
@@ -131,21 +132,21 @@ export class Prototypes {
     const kept = this.names.map((name) => (names.includes(name) ? name : fresh.shift())).filter((name) => name !== undefined);
     this.names = settled ? [...names] : [...kept, ...fresh];
     const largest = values.reduce((big, value) => Math.max(big, Math.abs(value)), 0);
-    const most = this.app.ruler.of("bars", largest, rests);
+    const most = this.ruler.of("bars", largest, rests);
     const zero = values.some((value) => value < 0) ? 0.5 : 0;
     const rows = keepChildren(this.rows, names.length, line);
     this.names.forEach((name, r) => {
       const i = names.indexOf(name);
       fill(rows[r], name, zero ? signed(values[i]) : say(values[i]), most > 0 ? values[i] / most : 0, zero);
       rows[r].className = values[i] === 0 ? "weight zero" : "weight";
-      const colour = owner ? css(classColour(owner[i], this.app.theme)) : "";
+      const colour = owner ? css(classColour(owner[i], this.state.theme)) : "";
       rows[r].children[1].firstElementChild.style.background = colour;
     });
   }
 
   /** The heaviest cases of a mix: small pictures of images, else lines with bars. */
   mix(card, cases, j) {
-    const { image, classes } = this.app.scene;
+    const { image, classes } = this.state.scene;
     const own = casesOf(cases, j);
     const body = card.querySelector(".bars");
     const name = ({ row, label }) => `row ${row} · ${classes[label] ?? "unknown"}`;
@@ -201,12 +202,12 @@ export class Prototypes {
   head(card, prototypes, j) {
     const { owner, count, mark_off: off, words } = prototypes;
     const away = off?.[j] ? ", far from all data" : "";
-    const name = words?.[j] ?? this.app.scene.classes[owner[j]] ?? String(owner[j]);
+    const name = words?.[j] ?? this.state.scene.classes[owner[j]] ?? String(owner[j]);
     const [short, long] = this.facts(prototypes, j);
     const [icon, title, facts] = card.querySelector(".name").children;
     if (card.owner !== owner[j]) {
       card.owner = owner[j];
-      icon.replaceChildren(markIcon(this.app.theme, words ? { star: true } : { label: owner[j] }, 14));
+      icon.replaceChildren(markIcon(this.state.theme, words ? { star: true } : { label: owner[j] }, 14));
     }
     setText(title, `Prototype ${j + 1} (${words ? "" : "class\u00a0"}${name})`);
     title.title = name;
@@ -217,7 +218,7 @@ export class Prototypes {
 
   tile(card, { weights, range }, j, most) {
     const canvas = card.querySelector(".tile");
-    const [h, w] = this.app.scene.image;
+    const [h, w] = this.state.scene.image;
     card.image ??= new ImageData(w, h);
     const words = new Uint32Array(card.image.data.buffer);
     const scale = most > 0 ? 127 / most : 0;
@@ -254,7 +255,7 @@ export class Prototypes {
 
   bars(card, { weights, bias }, j, most, settled) {
     const d = weights.shape[1];
-    const { features } = this.app.scene;
+    const { features } = this.state.scene;
     const order = this.order(weights, j, settled);
     const rows = keepChildren(card.querySelector(".bars"), order.length + 1, line);
     order.forEach((i, r) => {

@@ -30,10 +30,15 @@ const nothing = () => ({ trace: null, states: new Map(), at: 0 });
 
 /** The states of the fit on the screen, a player for them, and their curves. */
 export class Stepper {
-  constructor(app) {
-    Object.assign(this, { app, isOpen: false });
+  /**
+   * @param {object} state of the figure
+   * @param {object} figure `set` changes the state, `colours` of its classes, `ask` sends a message,
+   * `isFree` whether one may be sent, `onTurn` says that the steps are open or closed
+   */
+  constructor(state, { set, colours, ask, isFree, onTurn }) {
+    Object.assign(this, { state, set, ask, isFree, onTurn, isOpen: false });
     this.forget();
-    this.comparison = new Comparison(this);
+    this.comparison = new Comparison(state, colours, (isOn) => this.compare(isOn), (side) => this.choose(side));
     this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true }, PLAY);
     this.opener.addEventListener("click", () => (this.isOpen ? this.play(!this.playing) : this.open()));
     this.back = button("‹", "Step back", () => this.move(-1));
@@ -58,7 +63,7 @@ export class Stepper {
   /* -- open and closed -- */
 
   open() {
-    this.fitted = this.app.shown;
+    this.fitted = this.state.shown;
     this.forget();
     Object.assign(this, { isOpen: true, asked: false });
     this.comparison.switch.hidden = true;
@@ -81,14 +86,13 @@ export class Stepper {
     this.reveal();
     this.forget();
     if (focused) this.opener.focus();
-    this.app.set({ shown: this.fitted, settled: Boolean(this.fitted?.canonical) }, "picture");
-    this.app.lookAgain();
+    this.set({ shown: this.fitted, settled: Boolean(this.fitted?.canonical) }, "picture");
   }
 
   reveal() {
     this.panel.hidden = !this.isOpen;
-    this.app.root.classList.toggle("stepping", this.isOpen);
     this.opener.setAttribute("aria-expanded", String(this.isOpen));
+    this.onTurn(this.isOpen);
   }
 
   /* -- what the server says -- */
@@ -108,7 +112,7 @@ export class Stepper {
     const first = set.trace === null;
     if (this.trace && trace.chain !== this.trace.chain) return this.close();
     set.trace = trace;
-    this.comparison.mark(this.side);
+    this.comparison.mark(this.side, this.sets);
     for (const picture of steps) set.states.set(picture.step.index, picture);
     this.comparison.switch.hidden = printed === null;
     if (printed && first) this.comparison.say(trace.difference);
@@ -119,14 +123,13 @@ export class Stepper {
 
   /** Ask for the states that are missing while nothing else is going on. */
   fetch() {
-    const { messenger } = this.app;
-    if (!this.isOpen || this.asked || messenger.flight || messenger.busy) return;
+    if (!this.isOpen || this.asked || !this.isFree()) return;
     for (const side of this.comparison.isOn ? ["printed", "ours"] : ["ours"]) {
       const { trace, states, at } = this.sets[side];
       const want = trace ? missingStates(trace.objective.length, states, at).slice(0, CHUNK) : [0];
       if (!want.length) continue;
       this.asked = true;
-      return messenger.send({ kind: "steps", want, printed: side === "printed" });
+      return this.ask({ kind: "steps", want, printed: side === "printed" });
     }
   }
 
@@ -152,7 +155,7 @@ export class Stepper {
     if (!isOn) this.choose("ours");
     else if (this.sets.printed.trace) this.comparison.say(this.sets.printed.trace.difference);
     else this.comparison.say("Running the algorithm as printed");
-    this.comparison.mark(this.side);
+    this.comparison.mark(this.side, this.sets);
     this.fetch();
     this.paint();
   }
@@ -161,7 +164,7 @@ export class Stepper {
   choose(side) {
     if (!this.sets[side].trace) return;
     this.side = side;
-    this.comparison.mark(side);
+    this.comparison.mark(side, this.sets);
     this.goTo(this.time);
   }
 
@@ -233,7 +236,7 @@ export class Stepper {
     offer(this.next, this.at === this.count - 1 && "This is the last state", "Step");
     this.paint();
     if (!picture) return;
-    this.app.set({ shown: picture, settled: !this.playing }, "picture");
+    this.set({ shown: picture, settled: !this.playing }, "picture");
   }
 
   play(yes) {
@@ -268,7 +271,7 @@ export class Stepper {
   }
 
   point(event) {
-    const share = shareAt(event, this.curve, this.app.theme);
+    const share = shareAt(event, this.curve, this.state.theme);
     this.play(false);
     if (this.isComparing) this.goTo(share * timeAxis([this.sets.ours.trace, this.sets.printed.trace], 0, 1).last);
     else this.seek(Math.round(share * (this.count - 1)));
@@ -278,12 +281,11 @@ export class Stepper {
 
   /** Objective and gap over the states, phases named, and a marker at the shown one. */
   paint() {
-    const { shown, job } = this.app;
+    const { shown, job, theme } = this.state;
     // Its curves and sentences would answer a lesson's question.
     const why = isAsked(shown) ? "Answer the question first" : this.isOpen || (shown?.canonical && !job) ? "" : "The fit is not done yet";
     offer(this.opener, why, "Show how the solver gets there, state by state. Space pauses.");
     if (!this.isOpen || !this.count || !this.curve.clientWidth) return;
-    const { theme } = this.app;
     const { em } = theme;
     const [width, height] = [this.curve.clientWidth, this.curve.clientHeight];
     const pen = sized(this.curve, width, height, window.devicePixelRatio);

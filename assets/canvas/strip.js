@@ -33,15 +33,16 @@ export function positionOf(values, value) {
 
 /** Accuracy and non-zeros along the solved path; a press there scrubs. */
 export class Strip {
-  constructor(app) {
-    this.app = app;
+  /** @param {object} state of the figure @param {() => object} slider of the path, if there is one */
+  constructor(state, slider) {
+    Object.assign(this, { state, slider });
     this.past = []; // the path of the model before the settings changed, drawn faintly
     this.canvas = el("canvas", { class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true });
     this.legend = el("p", { class: "strip-key", hidden: true });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.canvas.addEventListener("pointerdown", (event) => {
       this.canvas.setPointerCapture(event.pointerId);
-      this.held = app.controls.scrub;
+      this.held = slider();
       if (this.held) this.held.held = true;
       this.to(event);
     });
@@ -50,21 +51,20 @@ export class Strip {
   }
 
   to(event) {
-    const end = this.app.path.values.length - 1;
-    const index = Math.round(shareAt(event, this.canvas, this.app.theme) * end);
-    if (Number(this.held?.range.value) !== index || !this.held?.moved) this.held?.slide(index);
+    const { path, theme } = this.state;
+    const index = Math.round(shareAt(event, this.canvas, theme) * (path.values.length - 1));
+    if (this.held?.position !== index || !this.held?.moved) this.held?.slide(index);
   }
 
   /** The same keys as the slider's. */
   key(event) {
-    const { scrub } = this.app.controls;
-    const end = this.app.path ? this.app.path.values.length - 1 : 0;
+    const slider = this.slider();
+    const end = slider?.end ?? 0;
     const steps = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -5, PageUp: 5, Home: -end, End: end };
-    if (!scrub || !(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!slider || !(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const now = Number(scrub.range.value);
-    const next = clamp(now + steps[event.key], 0, end);
-    if (next !== now) scrub.slide(next);
+    const next = clamp(slider.position + steps[event.key], 0, end);
+    if (next !== slider.position) slider.slide(next);
   }
 
   /** Keep the path that is known, faintly: its knots are about to go. Nothing else is kept. */
@@ -73,11 +73,9 @@ export class Strip {
   }
 
   paint(picture) {
-    const { app } = this;
-    const { path } = app;
+    const { path, theme, scene, knots } = this.state;
     this.canvas.hidden = this.legend.hidden = !path;
     if (!path || !this.canvas.clientWidth) return;
-    const { theme } = app;
     const { em } = theme;
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     const pen = sized(this.canvas, width, height, window.devicePixelRatio);
@@ -85,12 +83,12 @@ export class Strip {
     const [top, bottom] = [0.9 * em, height - 1.6 * em];
     const end = Math.max(path.values.length - 1, 1);
     const x = (i) => left + (i / end) * span;
-    const known = path.values.map((_, i) => app.knots.get(i)?.strip);
+    const known = path.values.map((_, i) => knots.get(i)?.strip);
     const past = this.past.map(({ value, strip }) => [positionOf(path.values, value), strip]).filter(([at]) => at !== null);
     const now = [...known.entries()];
     const all = [...past, ...now].map(([, strip]) => strip);
     const shares = all.flatMap((s) => (s ? [s.training, s.validation] : [])).filter(isThere);
-    const errors = Boolean(app.scene.target); // of a regression: errors from 0 up, not shares of right answers
+    const errors = Boolean(scene.target); // of a regression: errors from 0 up, not shares of right answers
     const low = errors ? 0 : Math.min(0.9, Math.floor(Math.min(...shares, picture.strip?.training ?? 1) * 10) / 10);
     const high = errors ? Math.max(...shares, picture.strip?.training ?? 0, picture.strip?.validation ?? 0) || 1 : 1;
     const y = (share) => bottom - ((share - low) / (high - low)) * (bottom - top);
@@ -114,7 +112,7 @@ export class Strip {
   /** What the strip shows, as a slider says it. */
   speak({ strip, knot, value }, path) {
     const at = knot ?? nearestIndex(path.values, value);
-    const label = this.app.controls.scrub?.control?.label ?? path.param;
+    const label = this.slider()?.control?.label ?? path.param;
     const texts = strip ? this.texts(strip) : [];
     const said = {
       "aria-label": `Path of ${label}`,
@@ -128,7 +126,7 @@ export class Strip {
   texts({ training, validation, nonzeros, r2 }) {
     const fit = (name) => (isThere(r2?.[name]) ? `, R² ${say(r2[name], 2)}` : "");
     const share = (name, v) => (isThere(v) ? [r2 ? `${name} error ${say(v)}${fit(name)}` : `${name} ${percent(v)}`] : []);
-    return [...share("training", training), ...share("validation", validation), `${this.app.path.count} ${nonzeros}`];
+    return [...share("training", training), ...share("validation", validation), `${this.state.path.count} ${nonzeros}`];
   }
 
   paintFrame(pen, theme, { x, y, left, span, bottom, ends, path, known }) {
@@ -142,7 +140,7 @@ export class Strip {
     pen.fillStyle = css(theme.muted);
     pen.textAlign = "right";
     pen.textBaseline = "middle";
-    const errors = Boolean(this.app.scene.target);
+    const errors = Boolean(this.state.scene.target);
     for (const share of ends) {
       pen.beginPath();
       pen.moveTo(left, Math.round(y(share)) + 0.5);
@@ -152,7 +150,7 @@ export class Strip {
     }
     if (errors) {
       pen.textAlign = "left";
-      pen.fillText(this.app.path.score.toLowerCase(), left + 0.4 * em, y(ends[0]) - 0.7 * em);
+      pen.fillText(path.score.toLowerCase(), left + 0.4 * em, y(ends[0]) - 0.7 * em);
     }
     pen.textAlign = "center";
     pen.textBaseline = "top";
