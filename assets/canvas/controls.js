@@ -45,8 +45,9 @@ const GROUPS = { data: "Data", method: "Method", view: "View" };
 
 /** Label, help and the frame that every control has. */
 class Row {
-  constructor(app, control) {
-    Object.assign(this, { app, name: control.name, id: newId(), active: false });
+  /** @param {object} control of the payload; state and events are those of `Controls` */
+  constructor(control, state, events) {
+    Object.assign(this, { state, events, name: control.name, id: newId(), active: false });
     this.title = el("label", { for: this.id });
     this.tip = el("span", { class: "tip", role: "tooltip", id: `${this.id}-tip` });
     this.help = el("button", { type: "button", class: "help" }, "?");
@@ -73,8 +74,8 @@ class Row {
 
 /** A slider with an editable value; emits while it moves and once more when let go. */
 class SliderRow extends Row {
-  constructor(app, control) {
-    super(app, control);
+  constructor(...needs) {
+    super(...needs);
     const described = `${this.id}-tip ${this.id}-foot`;
     this.range = el("input", { type: "range", id: this.id, min: 0, step: 1, "aria-describedby": described });
     this.field = el("input", { type: "text", inputmode: "decimal", class: "value", autocomplete: "off" });
@@ -92,7 +93,7 @@ class SliderRow extends Row {
 
   update(control, keep) {
     this.describe(control);
-    const path = control.scrub ? this.app.path : null;
+    const path = control.scrub ? this.state.path : null;
     const shape = JSON.stringify([control.low, control.high, control.zero, control.marks, path?.values]);
     this.control = control;
     if (shape !== this.shape) {
@@ -138,8 +139,8 @@ class SliderRow extends Row {
   }
 
   emit(dragging) {
-    if (this.control.scrub && this.app.path) this.app.scrub(this.value, dragging);
-    else this.app.change(this.name, this.value, dragging);
+    if (this.control.scrub && this.state.path) this.events.onScrub(this.value, dragging);
+    else this.events.onChange(this.name, this.value, dragging);
   }
 
   /** A typed value is taken, or put right with the reason said. */
@@ -165,7 +166,7 @@ class SliderRow extends Row {
     if (reason) this.explain(reason);
     const changed = value !== this.value;
     this.show(value);
-    if (changed) this.app.change(this.name, value, false);
+    if (changed) this.events.onChange(this.name, value, false);
   }
 
   explain(reason) {
@@ -239,15 +240,15 @@ class ChoiceRow extends Row {
   }
 
   pick(index) {
-    this.app.change(this.name, this.options[index].value, false);
+    this.events.onChange(this.name, this.options[index].value, false);
   }
 }
 
 class FlagRow extends Row {
-  constructor(app, control) {
-    super(app, control);
+  constructor(...needs) {
+    super(...needs);
     this.box = el("input", { type: "checkbox", id: this.id, "aria-describedby": this.tip.id });
-    this.box.addEventListener("change", () => app.change(this.name, this.box.checked, false));
+    this.box.addEventListener("change", () => this.events.onChange(this.name, this.box.checked, false));
     this.head.prepend(this.box);
   }
 
@@ -261,8 +262,13 @@ const ROWS = { choice: ChoiceRow, flag: FlagRow };
 
 /** All controls, made from the payload; rows are reused, so that focus and drags survive. */
 export class Controls {
-  constructor(app) {
-    this.app = app;
+  /**
+   * @param {object} state of the figure
+   * @param {{onChange: (name: string, value: any, dragging: boolean) => void, onScrub: (value: number, dragging: boolean) => void}} events
+   * a control was changed, or the slider of a solved path was moved @param {AbortSignal} signal
+   */
+  constructor(state, events, signal) {
+    Object.assign(this, { state, events });
     this.rows = new Map();
     this.groups = new Map();
     for (const [key, title] of Object.entries(GROUPS)) {
@@ -279,7 +285,7 @@ export class Controls {
     this.methodPlace = el("div", { class: "under" });
     // Wherever it is let go: a range whose pointer is captured cannot be dragged in WebKit.
     for (const end of ["pointerup", "pointercancel"])
-      window.addEventListener(end, () => setTimeout(() => this.release()), { signal: app.signal });
+      window.addEventListener(end, () => setTimeout(() => this.release()), { signal });
   }
 
   release() {
@@ -314,7 +320,7 @@ export class Controls {
       let row = this.rows.get(control.name);
       if (!(row instanceof Kind)) {
         row?.node.remove();
-        row = new Kind(this.app, control);
+        row = new Kind(control, this.state, this.events);
         this.rows.set(control.name, row);
       }
       row.update(control, keep(control.name));
@@ -339,7 +345,7 @@ export class Controls {
   }
 
   placeOf(control) {
-    if (control.scrub && this.app.path) return this.scrubPlace;
+    if (control.scrub && this.state.path) return this.scrubPlace;
     if (control.advanced) return this.more;
     if (control.group === "view" && !(control.scale in ROWS)) return this.slices;
     return this.groups.get(control.group) ?? this.groups.get("method");
@@ -347,7 +353,7 @@ export class Controls {
 
   /** The slider of the scrubbed path, if there is one. */
   get scrub() {
-    return this.rows.get(this.app.path?.param);
+    return this.rows.get(this.state.path?.param);
   }
 
   stop() {

@@ -62,7 +62,11 @@ export class Figure {
     this.behind = new Behind(this.state);
     this.hand = new Hand(this, this.plot);
     this.report = new Report(this);
-    this.controls = new Controls(this);
+    const changed = {
+      onChange: (name, value, dragging) => this.change(name, value, dragging),
+      onScrub: (value, dragging) => this.scrub(value, dragging),
+    };
+    this.controls = new Controls(this.state, changed, this.signal);
     this.play = new Play(() => this.controls.scrub);
     this.strip = new Strip(this.state, () => this.controls.scrub);
     this.stepper = new Stepper(this.state, {
@@ -80,7 +84,7 @@ export class Figure {
       this.turn(on);
       this.messenger.send({ kind: "set", values: {}, dragging: false });
     });
-    this.share = new Share(this);
+    this.share = new Share(this.state, this.plot, () => this.report.kinds.filter((kind) => kind.isConnected && !kind.hidden));
     this.formula = new Formula((term, colour) => this.light(term, colour));
     this.build();
   }
@@ -237,7 +241,7 @@ export class Figure {
     if (picture.canonical && this.state.path?.values[index] === picture.value) this.keep([[index, picture]]);
     this.plot.lesson.follow(this.state.scene, this.latest, picture, mark);
     this.latest = picture;
-    const local = scrub?.active && this.state.knots.get(Number(scrub.range.value));
+    const local = scrub?.active && this.state.knots.get(scrub.position);
     this.set({ shown: local || picture, settled: picture.canonical && !scrub?.active });
   }
 
@@ -357,7 +361,7 @@ export class Figure {
     if (!path || !this.chain || this.state.job || this.stepper.isOpen || messenger.flight || messenger.busy) return;
     if (!shown?.canonical || scrub?.active) return;
     if (this.asked?.length) return; // the server did not give these: it will not give them now
-    const here = Number(scrub?.range.value ?? 0);
+    const here = scrub?.position ?? 0;
     const missing = path.values.map((_, i) => i).filter((i) => !this.state.knots.has(i));
     this.asked = missing.sort((a, b) => Math.abs(a - here) - Math.abs(b - here)).slice(0, CHUNK);
     if (this.asked.length) messenger.send({ kind: "knots", want: this.asked });

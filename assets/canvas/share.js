@@ -33,8 +33,12 @@ export const fileName = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu,
 
 /** The buttons below the figure. */
 export class Share {
-  constructor(app) {
-    this.app = app;
+  /**
+   * @param {object} state of the figure @param {object} plot that is drawn anew
+   * @param {() => Element[]} kinds entries of the page's legend that are to be seen
+   */
+  constructor(state, plot, kinds) {
+    Object.assign(this, { state, plot, kinds });
     const button = (text, act) => {
       const node = el("button", { type: "button" }, text);
       node.addEventListener("click", act);
@@ -86,14 +90,14 @@ export class Share {
   keep(blob, ending) {
     const [button, usual] = ending === "png" ? [this.image, "Save as PNG"] : [this.svg, "Save as SVG"];
     const address = URL.createObjectURL(blob);
-    el("a", { href: address, download: `${fileName(this.app.scene.title)}.${ending}` }).click();
+    el("a", { href: address, download: `${fileName(this.state.scene.title)}.${ending}` }).click();
     setTimeout(() => URL.revokeObjectURL(address), SAID);
     this.say(button, "Saved", usual);
   }
 
   /** Legend and caption below the figure, and how high all of it is. */
   layout(font, share = 1) {
-    const { plot, theme } = this.app;
+    const { plot, state: { theme } } = this;
     const measure = el("canvas", {}).getContext("2d");
     measure.font = font;
     const width = share * (plot.width - theme.em);
@@ -105,7 +109,7 @@ export class Share {
 
   /** The figure painted anew for paper. */
   draw() {
-    const { plot, shown, theme } = this.app;
+    const { plot, state: { shown, theme } } = this;
     const layout = this.layout(theme.font);
     const canvas = el("canvas", { width: plot.width * SCALE, height: layout.height * SCALE });
     const pen = canvas.getContext("2d");
@@ -118,7 +122,7 @@ export class Share {
 
   /** The same as SVG: marks, borders and text as shapes, the regions as an image. */
   vector() {
-    const { plot, shown, scene, theme } = this.app;
+    const { plot, state: { shown, scene, theme } } = this;
     const layout = this.layout(plainFont(theme.font), 0.9); // another machine's may be wider
     const pen = new SvgPen();
     plot.resize(SCALE);
@@ -132,7 +136,7 @@ export class Share {
 
   /** Regions, what is above them, legend and caption; then the screen's own again. */
   compose(pen, { lines, legend, line, height }, drawMarks) {
-    const { plot, shown, theme } = this.app;
+    const { plot, state: { shown, theme } } = this;
     pen.fillStyle = css(theme.back);
     pen.fillRect(0, 0, plot.width, height);
     const { x, y, w, h } = plot.area;
@@ -150,12 +154,11 @@ export class Share {
 
   /** Classes, parts and whatever else the legend on the page names, in rows. */
   legend(pen, width) {
-    const { scene, report, theme } = this.app;
+    const { scene, theme } = this.state;
     const used = new Set(scene.points.part);
     const entries = scene.classes.map((text, k) => ({ text, mark: { label: k, fill: k } }));
     scene.parts.forEach((text, part) => used.has(part) && entries.push({ text, mark: { label: UNKNOWN, fill: UNKNOWN, part } }));
-    for (const kind of report.kinds)
-      if (kind.isConnected && !kind.hidden) entries.push({ text: kind.textContent, icon: kind.querySelector("canvas") });
+    for (const kind of this.kinds()) entries.push({ text: kind.textContent, icon: kind.querySelector("canvas") });
     let [x, row] = [0, 0];
     return entries.map((entry) => {
       const wide = pen.measureText(entry.text).width + 2.8 * theme.em;
@@ -166,7 +169,7 @@ export class Share {
   }
 
   drawLegend(pen, entries, top, line) {
-    const { theme } = this.app;
+    const { theme } = this.state;
     for (const { text, mark, icon, x, row } of entries) {
       const y = top + row * line;
       pen.save();
@@ -181,7 +184,7 @@ export class Share {
 
   /** What the picture shows, and with which settings. */
   caption() {
-    const { shown, list, scene } = this.app;
+    const { shown, list, scene } = this.state;
     const facts = shown.readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
     const what = shown.canonical ? "" : ` (${shown.coarse ?? "preview"})`;
     const view = scene.view.note ? ` ${scene.view.note}` : "";
