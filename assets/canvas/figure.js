@@ -39,13 +39,11 @@ export class Figure {
    * takes messages to the engine, whose answers go to `receive`; `begin`: the engine began anew
    */
   constructor(host, style, transport) {
-    this.transport = transport;
     ({ signal: this.signal } = this.stopper = new AbortController());
     this.touched = new Map(); // control -> number of the message that carries its value
     this.dirty = new Set();
-    Object.assign(this, { answered: 0, paints: 0, chain: null });
+    Object.assign(this, { transport, answered: 0, paints: 0, chain: null, pointed: [null, -1] });
     [this.state, this.set] = beginState((what) => this.schedule(what));
-    for (const name in this.state) Object.defineProperty(this, name, { get: () => this.state[name] });
     host.append((this.root = el("div", { class: "spe" }, el("style", {}, style))));
     this.set({ theme: readTheme(this.root) });
     const stale = (yes) => this.root.classList.toggle("stale", yes);
@@ -57,11 +55,21 @@ export class Figure {
     this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
     this.guard = new Guard();
     this.ruler = new Ruler();
-    this.plot = new Plot(this);
+    const onPoint = (...where) => this.point(...where);
+    this.plot = new Plot(this.state, this.guard, this.ruler, { onPoint, onMove: () => this.moved() });
     this.codes = new Codes(this.state, this.plot);
     this.behind = new Behind(this.state);
-    this.hand = new Hand(this, this.plot);
-    this.report = new Report(this);
+    const done = {
+      onPoint,
+      set: this.set,
+      isBusy: () => this.messenger.busy,
+      onEdit: (edit) => this.edit(edit),
+      onReset: () => this.reset(),
+      onTour: () => transport.tour(this.messenger.seq),
+      onAdvise: (line) => this.report.advise(line),
+    };
+    this.hand = new Hand(this.state, this.plot, done, this.signal);
+    this.report = new Report(this.state, this.codes, () => this.plot.lesson.words, () => this.send({ kind: "stop" }));
     const changed = {
       onChange: (name, value, dragging) => this.change(name, value, dragging),
       onScrub: (value, dragging) => this.scrub(value, dragging),
@@ -131,7 +139,7 @@ export class Figure {
     this.controls.arrange(narrow);
     (narrow ? this.controls.methodPlace : this.plot.box).after(this.report.legend);
     this.stage[narrow ? "append" : "after"](this.controls.node);
-    if (this.state.scene) this.report.idle();
+    if (this.state.scene) this.point(null, -1);
   }
 
   /* -- what the server says -- */
@@ -164,7 +172,7 @@ export class Figure {
     // What the answer to the visitor said stays while knots come in.
     if (!BACKGROUND.has(header.kind) || header.notices.length)
       guard.draw("notices", report.news, () => report.notify(header.notices, header.busy));
-    hand.answered(header.seq);
+    hand.answered(this.messenger.waiting("erase", header.seq));
     if (header.undo !== undefined) hand.setUndo(header.undo);
     if (this.state.scene) this.take(header);
     // What came is of a figure that stood here before: ask for everything.
@@ -172,9 +180,12 @@ export class Figure {
   }
 
   take(header) {
-    const { guard, formula, controls, report, stepper } = this;
+    const { guard, formula, controls, hand, report, stepper } = this;
     guard.draw("the formula", formula.node, () => formula.take(header.terms));
-    if ("headline" in header) report.lead(header.headline);
+    if ("headline" in header) {
+      report.lead(header.headline);
+      hand.tour.hidden = !header.headline; // in a lesson
+    }
     this.set({ list: header.controls ?? this.state.list }); // a refusal brings none: what was valid stands again
     this.arrange();
     if (header.knots) this.keep(header.knots.map((knot) => [knot.knot, knot]));
@@ -194,7 +205,8 @@ export class Figure {
     if (header.kind === "knots") this.asked = header.knots.some(({ chain }) => chain === this.chain) ? null : this.asked;
     else this.set({ job: header.job });
     if ("laying_out" in header) this.set({ layingOut: header.laying_out });
-    this.report.progress(this.state.job);
+    report.progress(this.state.job);
+    this.root.classList.toggle("working", Boolean(this.state.job));
     this.schedule(header.kind === "knots" ? "strip" : "picture");
     if (replays) stepper.open();
   }
@@ -221,11 +233,11 @@ export class Figure {
     const { guard, plot, hand, report, codes } = this;
     plot.setScene(scene, previous, edited);
     guard.draw("the tools", hand.bar, () => hand.setScene(scene, previous));
-    if (!previous || plot.show.equal || !previous.view.far !== !scene.view.far) plot.resize();
+    if (!previous || this.state.show.equal || !previous.view.far !== !scene.view.far) plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
     guard.draw("the legend", report.legend, () => report.setScene(scene));
     // What was pointed at may have another number now, or be gone.
-    if (previous && previous.id !== scene.id) report.last = [plot.cursor, plot.underCursor()];
+    if (previous && previous.id !== scene.id) this.pointed = [plot.cursor, plot.underCursor()];
     if (this.state.shown) return;
     plot.lesson.clear();
     codes.show(-1);
@@ -268,7 +280,7 @@ export class Figure {
 
   /** Is the layer of assignments on, and this picture without what it draws? */
   lacksTies(picture) {
-    return this.plot.show.assignments && !this.state.scene?.target && picture?.assignments === undefined;
+    return this.state.show.assignments && !this.state.scene?.target && picture?.assignments === undefined;
   }
 
   /** Ask for what the layer of assignments draws, once the pictures here lack it. */
@@ -320,7 +332,7 @@ export class Figure {
       const waits = this.messenger.queue.some((other) => name in (other.values ?? {}));
       if (!waits) this.touched.set(name, message.seq);
     }
-    const layer = this.plot.show.assignments ? { assignments: true } : {};
+    const layer = this.state.show.assignments ? { assignments: true } : {};
     const present = this.present.on ? { present: true } : {};
     this.transport.post({ ...message, ...layer, ...present, have: this.state.scene?.id ?? "" });
   }
@@ -367,6 +379,26 @@ export class Figure {
     if (this.asked.length) messenger.send({ kind: "knots", want: this.asked });
   }
 
+  /** The crosshair or the pointer has moved: say what is there, and show what stands behind it. */
+  point(place, index, speak = false) {
+    const { guard, plot, codes, behind, report } = this;
+    this.pointed = [place, index];
+    guard.draw("the text under the figure", report.here, () => {
+      const star = place ? plot.starAt(place, index) : -1;
+      codes.show(place && star < 0 && this.state.tool === "look" ? index : -1);
+      behind.show(place);
+      report.read(place, index, star, speak);
+      if (place === plot.cursor) report.tables(); // the table has the code of the row that is pinned
+    });
+  }
+
+  /** The window has moved. */
+  moved() {
+    this.hand.setTouch();
+    this.hand.setZooms(this.plot.zoomFactor);
+    this.schedule("view");
+  }
+
   /* -- painting -- */
 
   /** @param {"picture" | "view" | "strip"} what */
@@ -403,10 +435,17 @@ export class Figure {
     guard.draw("the curves of the steps", stepper.panel, () => stepper.paint());
     if (dirty.has("picture")) {
       guard.draw("prototypes", prototypes.node, () => prototypes.update(shown, this.state.settled));
-      guard.draw("metrics", report.numbers, () => report.update(shown));
+      guard.draw("metrics", report.numbers, () => this.say(shown));
     } else if (dirty.has("view")) guard.draw("the legend", report.legend, () => report.key(shown));
     this.share.offer(this.state.shown);
     this.trace(shown);
+  }
+
+  /** The picture in words and numbers. */
+  say(picture) {
+    this.plot.canvas.setAttribute("aria-label", this.report.describe(picture));
+    this.point(...this.pointed);
+    this.report.update(picture);
   }
 
   /** What comes after a painted answer: the next message, knots, another look at a long fit. */

@@ -21,11 +21,17 @@ export function isSquare({ features, view: { x, y, far }, target }) {
 
 /** Turns gestures and keys into movements of the window, edits and readings. */
 export class Hand {
-  constructor(app, plot) {
-    Object.assign(this, { app, plot, tool: "look", label: 0, dragged: null });
+  /**
+   * @param {object} state of the figure @param {object} plot that it moves
+   * @param {object} figure `set` changes the state; `isBusy`: is a message on its way; `onEdit`, `onReset`,
+   * `onTour`, `onPoint(place, index, speak)` and `onAdvise(line)` say what was done
+   * @param {AbortSignal} signal
+   */
+  constructor(state, plot, figure, signal) {
+    Object.assign(this, { state, plot, ...figure, label: 0, dragged: null });
     this.pointers = new Map();
     this.build();
-    this.listen();
+    this.listen(signal);
   }
 
   /* -- tools -- */
@@ -42,14 +48,14 @@ export class Hand {
     this.classes = el("select", { "aria-label": "Class of added points" });
     this.classes.addEventListener("change", () => {
       this.label = this.classes.selectedIndex;
-      if (!TOOLS[this.tool].adds) this.take("add");
+      if (!TOOLS[this.state.tool].adds) this.take("add");
     });
     this.value = el("input", { type: "text", inputmode: "decimal", class: "value", "aria-label": "Value of added points", hidden: true });
     this.value.addEventListener("change", () => {
       const value = Number(this.value.value.trim().replace(",", ".").replace("−", "-") || NaN);
       if (Number.isFinite(value)) this.given = value;
       this.value.value = say(this.given);
-      if (!TOOLS[this.tool].adds) this.take("add");
+      if (!TOOLS[this.state.tool].adds) this.take("add");
     });
     this.undo = button("Undo", "Nothing to undo", () => this.takeBack(), "M8 4L3 9l5 5M3 9h11a5 5 0 0 1 0 11H8");
     this.setUndo("");
@@ -61,11 +67,10 @@ export class Hand {
     const zoom = el("span", { class: "group" }, ...this.zooms);
     const reset = button("Reset", "Reset all settings, the view and the zoom", () => {
       plot.resetView();
-      this.app.reset();
+      this.onReset();
     }, "M4 4v6h6M4.6 10a8 8 0 1 1-.4 5");
     this.ends = el("span", { class: "group" }, this.undo, reset);
-    const begin = () => this.app.transport.tour(this.app.messenger.seq);
-    this.tour = button("Take the tour", "Take the tour", begin, "M5 22V3l14 5-14 5");
+    this.tour = button("Take the tour", "Take the tour", this.onTour, "M5 22V3l14 5-14 5");
     this.tour.className = "tour";
     this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, this.tour, zoom);
     this.bar.addEventListener("keydown", (event) => event.target.matches("button") && this.pick(event));
@@ -75,9 +80,8 @@ export class Hand {
     for (const [name, text] of Object.entries(layers)) {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => {
-        plot.show[name] = box.checked;
+        this.set({ show: { ...this.state.show, [name]: box.checked } }, "view");
         if (name === "equal") plot.resize();
-        this.app.schedule("view");
       });
       this.boxes[name] = box;
       this.flags.append(el("label", {}, box, el("span", {}, text)));
@@ -93,13 +97,13 @@ export class Hand {
 
   /** Undo. While a message is on its way nobody knows what is left to undo: then later. */
   takeBack() {
-    if (this.app.messenger.busy) this.undos = (this.undos ?? 0) + 1;
-    else if (this.undo.ariaDisabled !== "true") this.app.edit({ op: "undo" });
+    if (this.isBusy()) this.undos = (this.undos ?? 0) + 1;
+    else if (this.undo.ariaDisabled !== "true") this.onEdit({ op: "undo" });
   }
 
   /** An answer is painted: undo what was asked for meanwhile, if there is something. */
   goOn() {
-    if (!this.undos || this.app.messenger.busy) return;
+    if (!this.undos || this.isBusy()) return;
     this.undos = this.undo.ariaDisabled === "true" ? 0 : this.undos - 1;
     this.takeBack();
   }
@@ -122,11 +126,8 @@ export class Hand {
     this.classes.selectedIndex = this.label;
     this.measure(scene.target, previous?.title !== scene.title);
     // Pictures of prototypes say more than their directions in a plane.
-    if (previous?.title !== scene.title) {
-      this.plot.show.arrows = !scene.image;
-      this.plot.show.equal = isSquare(scene);
-    }
-    for (const [name, box] of Object.entries(this.boxes)) box.checked = this.plot.show[name];
+    if (previous?.title !== scene.title) this.set({ show: { ...this.state.show, arrows: !scene.image, equal: isSquare(scene) } });
+    for (const [name, box] of Object.entries(this.boxes)) box.checked = this.state.show[name];
     if (this.dragged) this.carry(this.dragged);
   }
 
@@ -153,10 +154,10 @@ export class Hand {
   }
 
   take(tool) {
-    this.tool = tool;
+    this.set({ tool });
     this.bar.classList.toggle("looks", tool === "look");
     this.dragged = null;
-    if (this.app.scene) this.app.report.idle();
+    if (this.state.scene) this.onPoint(null, -1);
     for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
     Object.assign(this.plot.canvas.style, { cursor: TOOLS[tool].cursor });
     this.setTouch();
@@ -164,7 +165,7 @@ export class Hand {
 
   /** Fingers scroll the page over an unzoomed figure that is only looked at. */
   setTouch() {
-    const page = this.tool === "look" && (!this.plot.view || this.plot.zoomFactor === 1);
+    const page = this.state.tool === "look" && (!this.plot.view || this.plot.zoomFactor === 1);
     this.plot.canvas.style.touchAction = page ? "pan-y" : "none";
   }
 
@@ -172,28 +173,28 @@ export class Hand {
 
   /** Class or value of a point that is added at a place. */
   answer(place) {
-    const { target } = this.app.scene;
+    const { target } = this.state.scene;
     return target ? { value: target.curve ? place.y : this.given } : { label: this.label };
   }
 
   add(place) {
     const what = this.answer(place);
     this.plot.ghosts.push({ ...place, ...what });
-    this.app.edit({ op: "add", ...place, ...what });
-    this.app.schedule("view");
+    this.onEdit({ op: "add", ...place, ...what });
+    this.set({}, "view");
   }
 
   /** Two training rows beside each other, far from others of their class: one step to undo. */
   outliers(place) {
     const { area, view } = this.plot;
-    this.app.edit({ op: "outliers", ...place, ...this.answer(place), dx: (BESIDE / area.w) * (view.x1 - view.x0) });
+    this.onEdit({ op: "outliers", ...place, ...this.answer(place), dx: (BESIDE / area.w) * (view.x1 - view.x0) });
   }
 
   /** Add several points around each place; a stroke is one step to undo. */
   spray(places, dragging) {
     const { area, view } = this.plot;
     const reach = { dx: (CLOUD / area.w) * (view.x1 - view.x0), dy: (CLOUD / area.h) * (view.y1 - view.y0) };
-    this.app.edit({ op: "spray", places, ...reach, ...this.answer({ y: 0 }), dragging });
+    this.onEdit({ op: "spray", places, ...reach, ...this.answer({ y: 0 }), dragging });
   }
 
   /** Spray along a stroke, as often as it has moved on by half a cloud. */
@@ -221,16 +222,16 @@ export class Hand {
       this.plot.gone.add(`${x} ${y}`);
     }
     this.plot.ringPoint(-1);
-    this.app.report.idle();
-    if (places.length) this.app.edit({ op: "erase", places: [...places], dragging });
-    this.app.schedule("view");
+    this.onPoint(null, -1);
+    if (places.length) this.onEdit({ op: "erase", places: [...places], dragging });
+    this.set({}, "view");
   }
 
-  /** What the server has not erased by the end of a sweep is there again. */
-  answered(seq) {
-    const { plot, app } = this;
-    if (this.gesture?.kind === "sweep" || app.messenger.waiting("erase", seq)) return;
-    if (plot.gone.size) app.schedule("view");
+  /** What the server has not erased by the end of a sweep, where none waits, is there again. */
+  answered(waiting) {
+    const { plot } = this;
+    if (this.gesture?.kind === "sweep" || waiting) return;
+    if (plot.gone.size) this.set({}, "view");
     plot.gone.clear();
   }
 
@@ -246,23 +247,23 @@ export class Hand {
     if (index < 0) return;
     points.x[index] = x;
     points.y[index] = y;
-    if (this.app.scene.target?.curve) points.value[index] = y;
-    this.app.schedule("view");
+    if (this.state.scene.target?.curve) points.value[index] = y;
+    this.set({}, "view");
   }
 
   /** Move the held point; let go of it at the end. */
   drag(place, dragging) {
     Object.assign(this.dragged, place);
     this.carry(this.dragged);
-    this.app.edit({ op: "move", ...this.dragged, dragging });
+    this.onEdit({ op: "move", ...this.dragged, dragging });
     if (!dragging) this.dragged = null;
   }
 
   /** What Enter or a click does at a place with the tool in hand. */
   act(place, index) {
-    if (this.plot.lesson.mark?.open) this.app.edit({ op: "mark", ...place });
+    if (this.plot.lesson.mark?.open) this.onEdit({ op: "mark", ...place });
     else if (this.dragged) this.drag(place, false);
-    else TOOLS[this.tool].act(this, place, index);
+    else TOOLS[this.state.tool].act(this, place, index);
   }
 
   /** Pick up a point; it follows the pointer or the arrow keys until the next click or Enter. */
@@ -272,7 +273,7 @@ export class Hand {
 
   /* -- pointer -- */
 
-  listen() {
+  listen(signal) {
     const { canvas } = this.plot;
     const on = (names, act, options) =>
       names.split(" ").forEach((name) => canvas.addEventListener(name, (event) => {
@@ -283,13 +284,12 @@ export class Hand {
     on("pointermove", (event, px, py) => this.moveTo(event, px, py));
     on("pointerup pointercancel", (event, px, py) => this.up(event, px, py));
     on("pointerleave", () => this.leave());
-    on("dblclick", () => this.tool === "look" && this.plot.resetView());
+    on("dblclick", () => this.state.tool === "look" && this.plot.resetView());
     on("wheel", (event, px, py) => this.wheel(event, px, py), { passive: false });
     on("keydown", (event) => this.key(event));
     on("focus", () => {
       if (!this.plot.cursor && canvas.matches(":focus-visible")) this.plot.setCursor(this.plot.middle, true);
     });
-    const { signal } = this.app;
     window.addEventListener("pointerdown", (event) => (this.entered &&= event.composedPath().includes(canvas)), { signal, capture: true });
   }
 
@@ -306,7 +306,7 @@ export class Hand {
     }
     const index = plot.nearest(px, py);
     this.gesture = { kind: "press", px, py, index, places: [] };
-    if (this.tool !== "move" || this.dragged || index < 0) return;
+    if (this.state.tool !== "move" || this.dragged || index < 0) return;
     this.hold(index);
     this.gesture.kind = "grip";
   }
@@ -341,7 +341,7 @@ export class Hand {
     }
     gesture.moved ||= Math.hypot(px - gesture.px, py - gesture.py) > 4;
     if (!gesture.moved) return;
-    TOOLS[this.tool].drag(this, gesture, px, py, px - lastX, py - lastY);
+    TOOLS[this.state.tool].drag(this, gesture, px, py, px - lastX, py - lastY);
   }
 
   /** Erase what the pointer has passed since it was here last. */
@@ -374,7 +374,7 @@ export class Hand {
     else if (gesture.kind !== "rest" && !gesture.moved && event.type === "pointerup") {
       const place = plot.place(px, py);
       if (gesture.kind === "press") this.act(place, gesture.index);
-      const known = gesture.index >= 0 && this.tool === "look";
+      const known = gesture.index >= 0 && this.state.tool === "look";
       plot.setCursor(known ? this.pointAt(gesture.index) : place);
     }
   }
@@ -385,19 +385,19 @@ export class Hand {
     const index = plot.nearest(px, py);
     const place = plot.place(px, py);
     plot.ringPoint(plot.starAt(place, index) < 0 ? index : -1);
-    this.app.report.read(place, index);
+    this.onPoint(place, index);
   }
 
   leave() {
     this.plot.ringPoint(-1);
-    this.app.report.read(this.plot.cursor, this.plot.underCursor());
+    this.onPoint(this.plot.cursor, this.plot.underCursor());
   }
 
   /** The wheel scrolls the page, until a click into the figure or with Ctrl: then it zooms. */
   wheel(event, px, py) {
     const { plot } = this;
     if (!plot.inside(px, py)) return;
-    if (!this.entered && !event.ctrlKey) return this.app.report.advise("To zoom with the wheel, click the figure first or hold Ctrl.");
+    if (!this.entered && !event.ctrlKey) return this.onAdvise("To zoom with the wheel, click the figure first or hold Ctrl.");
     if (event.deltaY > 0 && plot.zoomFactor === 1 && !event.ctrlKey) return;
     event.preventDefault();
     const turn = clamp(event.deltaY * (event.deltaMode === 1 ? 33 : 1), -300, 300);
@@ -409,7 +409,7 @@ export class Hand {
   key(event) {
     const { plot } = this;
     const { key } = event;
-    const { editable } = this.app.scene;
+    const { editable } = this.state.scene;
     const command = event.ctrlKey || event.metaKey;
     if (event.altKey || (command && key !== "z")) return;
     if (command) this.takeBack();

@@ -238,17 +238,17 @@ function origin(plot) {
 
 /**
  * Each linear prototype as an arrow from the mean of the training rows, along the steepest
- * rise of its score; how long they are is compared with what was longest at rest.
+ * rise of its score; `longestOf` says with how steep a one their length is compared.
  */
-export function drawArrows(pen, theme, plot, { lines: { coef, owner }, prototypes, step }) {
-  const { area, view, app } = plot;
+export function drawArrows(pen, theme, plot, { lines: { coef, owner }, prototypes }, longestOf) {
+  const { area, view } = plot;
   const [cx, cy] = origin(plot);
   const slopes = Array.from(owner, (_, j) => [
     (coef[3 * j] * (view.x1 - view.x0)) / area.w,
     (-coef[3 * j + 1] * (view.y1 - view.y0)) / area.h,
   ]);
   const steepest = Math.max(...slopes.map(([a, b]) => Math.hypot(a, b)), 1e-30);
-  const longest = app.ruler.of("arrows", steepest, app.settled && !step);
+  const longest = longestOf(steepest);
   const size = Math.min(area.w, area.h);
   // None leaves the window, with room for its number; the mean may lie near an edge.
   const room = Math.min(cx - area.x, area.x + area.w - cx, cy - area.y, area.y + area.h - cy) - 30;

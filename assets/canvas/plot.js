@@ -35,7 +35,7 @@ function maskOf(far) {
 
 /** Hatch the regions where a map has no row near: what is painted there, no data speak for. */
 function drawFar(pen, theme, plot) {
-  const { area: { x, y, w, h }, app: { scene: { view } } } = plot;
+  const { area: { x, y, w, h }, extent: view } = plot;
   if (!view.far) return;
   if (plot.farOf !== view.far) [plot.farOf, plot.farMask] = [view.far, maskOf(view.far)];
   const [left, top] = [plot.px(view.x[0]) - x, plot.py(view.y[1]) - y];
@@ -66,14 +66,18 @@ function hatchedArea(theme, { area: { w, h }, farMask }, place) {
 
 /** Owns the window (zoom), the canvases, the crosshair; `Hand` moves them. */
 export class Plot {
-  constructor(app) {
-    this.app = app;
+  /**
+   * @param {object} state of the figure @param {object} guard of what is painted @param {object} ruler
+   * @param {{onMove: () => void, onPoint: (place: object, index: number, speak: boolean) => void}} events
+   * the window was moved, the crosshair was
+   */
+  constructor(state, guard, ruler, events) {
+    Object.assign(this, { state, guard, ruler, ...events });
     this.sprites = new Map();
     this.lesson = new LessonLayer();
     this.ghosts = []; // added points that the server has not confirmed
     this.gone = new Set(); // places of erased points that the server has not confirmed
     this.cursor = null;
-    this.show = { bands: true, arrows: true, points: true, assignments: false, equal: false };
     this.raster = el("canvas", { class: "raster", "aria-hidden": "true" });
     this.keys = el("p", { class: "unseen", id: newId() });
     this.canvas = el("canvas", { class: "marks", tabindex: 0, role: "application", "aria-roledescription": "figure", "aria-describedby": this.keys.id });
@@ -98,22 +102,25 @@ export class Plot {
 
   /* -- the window -- */
 
+  /** The whole window of the scene. */
+  get extent() {
+    return this.state.scene.view;
+  }
+
   get zoomFactor() {
-    const { x } = this.app.scene.view;
+    const { x } = this.extent;
     return Math.round(((x[1] - x[0]) / (this.view.x1 - this.view.x0)) * 1000) / 1000;
   }
 
   clampView() {
-    const { x, y } = this.app.scene.view;
+    const { x, y } = this.extent;
     const v = this.view;
     for (const [a, b, low, high] of [["x0", "x1", ...x], ["y0", "y1", ...y]]) {
       const span = clamp(v[b] - v[a], (high - low) / MAX_ZOOM, high - low);
       v[a] = clamp(v[a], low, high - span);
       v[b] = v[a] + span;
     }
-    this.app.hand.setTouch();
-    this.app.hand.setZooms(this.zoomFactor);
-    this.app.schedule("view");
+    this.onMove();
   }
 
   resetView() {
@@ -123,7 +130,7 @@ export class Plot {
   /** Zoom about a place (the crosshair, or the middle), which keeps its position. */
   zoom(factor, at = this.cursor ?? this.middle) {
     const v = this.view;
-    const { x, y } = this.app.scene.view;
+    const { x, y } = this.extent;
     const now = (x[1] - x[0]) / (v.x1 - v.x0);
     const wanted = clamp(now * factor, 1, MAX_ZOOM);
     const by = wanted / now;
@@ -157,7 +164,7 @@ export class Plot {
   /** The place in data units under a position in the box, inside the raster. */
   place(px, py) {
     const { x0, x1, y0, y1 } = this.view;
-    const { x, y } = this.app.scene.view;
+    const { x, y } = this.extent;
     return {
       x: clamp(x0 + ((px - this.area.x) / this.area.w) * (x1 - x0), ...x),
       y: clamp(y1 - ((py - this.area.y) / this.area.h) * (y1 - y0), ...y),
@@ -171,7 +178,7 @@ export class Plot {
 
   /** Index of the point nearest to a position in the box, or -1. */
   nearest(px, py, reach = REACH) {
-    if (!this.show.points) return -1;
+    if (!this.state.show.points) return -1;
     const { x, y } = this.points;
     let found = -1;
     let least = reach * reach;
@@ -184,8 +191,8 @@ export class Plot {
 
   /** Number of the star at a place, or -1; a point that is nearer (`index`) comes first. */
   starAt({ x, y }, index) {
-    const { marks, mark_size: size } = this.app.shown?.prototypes ?? {};
-    if (!size || !this.show.arrows || this.app.hand.tool !== "look") return -1;
+    const { marks, mark_size: size } = this.state.shown?.prototypes ?? {};
+    if (!size || !this.state.show.arrows || this.state.tool !== "look") return -1;
     const far = (ax, ay) => Math.hypot(this.px(ax) - this.px(x), this.py(ay) - this.py(y));
     let found = -1;
     let least = index >= 0 ? far(this.points.x[index], this.points.y[index]) : Infinity;
@@ -205,7 +212,7 @@ export class Plot {
   /** Put the crosshair on a place; the window follows it when it leaves. */
   setCursor(place, speak = false) {
     const v = this.view;
-    const { x, y } = this.app.scene.view;
+    const { x, y } = this.extent;
     this.cursor = { x: clamp(place.x, ...x), y: clamp(place.y, ...y) };
     const { x: cx, y: cy } = this.cursor;
     if (cx < v.x0 || cx > v.x1 || cy < v.y0 || cy > v.y1) {
@@ -214,7 +221,7 @@ export class Plot {
       this.clampView();
     }
     this.placeCursor();
-    this.app.report.read(this.cursor, this.underCursor(), speak);
+    this.onPoint(this.cursor, this.underCursor(), speak);
   }
 
   underCursor(reach = REACH) {
@@ -238,15 +245,15 @@ export class Plot {
 
   /** Fit the canvases to the box; every pixel of the plot area is a device pixel. */
   resize(dpr = window.devicePixelRatio) {
-    const { em } = this.app.theme;
+    const { em } = this.state.theme;
     this.dpr = dpr;
     const snap = (v) => Math.round(v * this.dpr) / this.dpr;
     this.width = this.box.clientWidth;
     this.height = this.box.clientHeight;
-    const [above, below] = this.app.scene.view.far ? [0.3, 1.8] : [1.5, 2.9]; // a map has no numbers beside it
+    const [above, below] = this.extent.far ? [0.3, 1.8] : [1.5, 2.9]; // a map has no numbers beside it
     let [x, y] = [snap(2.9 * em), snap(above * em)];
     let [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - below * em)];
-    this.area = this.show.equal ? equalArea({ x, y, w, h }, this.app.scene.view, snap) : { x, y, w, h };
+    this.area = this.state.show.equal ? equalArea({ x, y, w, h }, this.extent, snap) : { x, y, w, h };
     ({ x, y, w, h } = this.area);
     Object.assign(this.raster.style, { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${h}px` });
     this.sprites.clear();
@@ -254,14 +261,15 @@ export class Plot {
 
   /** Draw fainter while a term of the formula shows what it moves, and it is not this. */
   dim(pen, kind, draw) {
-    pen.globalAlpha = this.app.state.lit && this.app.state.lit !== kind ? 0.2 : 1;
+    const { lit } = this.state;
+    pen.globalAlpha = lit && lit !== kind ? 0.2 : 1;
     draw();
     pen.globalAlpha = 1;
   }
 
   paint(picture, coarse) {
     if (!this.area || this.area.w < 20) return;
-    const { guard, waits } = this.app;
+    const { guard, state: { waits } } = this;
     guard.draw("regions", this.box, () => this.paintRaster(picture, coarse));
     const pen = sized(this.canvas, this.width, this.height, this.dpr);
     // An interrupted drawing leaves its pen in any state: a new size resets it.
@@ -272,22 +280,22 @@ export class Plot {
 
   /** Everything above the regions, with the pen of a canvas or of another kind. */
   paintMarks(pen, picture) {
-    const [{ theme }, { x, y, w, h }] = [this.app, this.area];
+    const { area: { x, y, w, h }, state: { theme, show } } = this;
     pen.font = theme.font;
     this.paintAxes(pen, theme);
     pen.save();
     pen.beginPath();
     pen.rect(x, y, w, h);
     pen.clip();
-    const tied = this.show.assignments && picture.assignments;
+    const tied = show.assignments && picture.assignments;
     if (tied) drawInnerBorders(pen, theme, this, picture);
     if (picture.surface) this.paintPrediction(pen, theme, picture, true);
     else this.paintBoundaries(pen, theme, picture);
     drawFar(pen, theme, this);
     if (tied) drawTies(pen, theme, this, picture);
-    if (this.show.points) this.dim(pen, "rows", () => this.paintPoints(pen, picture));
+    if (show.points) this.dim(pen, "rows", () => this.paintPoints(pen, picture));
     if (picture.surface) this.paintPrediction(pen, theme, picture, false);
-    if (this.show.arrows) this.dim(pen, "prototypes", () => this.paintPrototypes(pen, theme, picture));
+    if (show.arrows) this.dim(pen, "prototypes", () => this.paintPrototypes(pen, theme, picture));
     if (tied) drawHubs(pen, theme, this, picture);
     this.lesson.paint(pen, theme, this);
     pen.restore();
@@ -296,7 +304,8 @@ export class Plot {
   }
 
   paintPrototypes(pen, theme, picture) {
-    if (picture.lines) drawArrows(pen, theme, this, picture);
+    const rests = this.state.settled && !picture.step;
+    if (picture.lines) drawArrows(pen, theme, this, picture, (steepest) => this.ruler.of("arrows", steepest, rests));
     if (picture.prototypes?.mark_size) drawStars(pen, theme, this, picture);
     else drawTargets(pen, theme, this, picture.prototypes?.marks ?? []);
   }
@@ -309,7 +318,7 @@ export class Plot {
 
   paintRaster(picture, coarse) {
     const start = performance.now();
-    const { theme, scene } = this.app;
+    const { theme, scene } = this.state;
     const scale = coarse && this.slow ? 2 : 1; // half resolution only while a slow machine scrubs
     const [w, h] = [this.area.w, this.area.h].map((v) => Math.max(1, Math.round((v * this.dpr) / scale)));
     const [gx, gy] = picture.grid;
@@ -337,14 +346,14 @@ export class Plot {
 
   /** Tints by class * 4 + band, kept until theme, switch or number of classes change. */
   colours(theme, n) {
-    const key = [n, this.show.bands, ...theme.back].join();
+    const key = [n, this.state.show.bands, ...theme.back].join();
     if (key === this.tinted) return this.table;
     this.tinted = key;
     this.table = new Uint32Array(1024).fill(word(theme.back));
     const tints = TINTS[theme.dark ? "dark" : "light"];
     for (let k = 0; k < n; k++)
       for (let band = 0; band < 4; band++) {
-        const share = this.show.bands ? tints[band] : FLAT;
+        const share = this.state.show.bands ? tints[band] : FLAT;
         this.table[k * 4 + band] = word(mix(theme.back, classColour(k, theme), share));
       }
     return this.table;
@@ -352,7 +361,7 @@ export class Plot {
 
   paintAxes(pen, theme) {
     const { x, y, w, h } = this.area;
-    const { view } = this.app.scene;
+    const { view } = this.state.scene;
     const [v, { em }] = [this.view, theme];
     pen.fillStyle = pen.strokeStyle = css(theme.muted);
     pen.lineWidth = 1;
@@ -382,10 +391,10 @@ export class Plot {
 
   /** What a regression says below the rows and above them: contour lines, or a curve. */
   paintPrediction(pen, theme, picture, below) {
-    const { target } = this.app.scene;
+    const { target } = this.state.scene;
     if (target.curve && !below) drawCurve(pen, theme, this, picture);
-    else if (target.curve && this.show.points) drawSticks(pen, theme, this, picture);
-    else if (!target.curve && this.show.bands)
+    else if (target.curve && this.state.show.points) drawSticks(pen, theme, this, picture);
+    else if (!target.curve && this.state.show.bands)
       (below ? drawContours(pen, this, picture, target) : drawLevels(pen, theme, this, picture, target));
   }
 
@@ -397,7 +406,7 @@ export class Plot {
 
   /** Begin a path of segments that are given in grid units. */
   tracePath(pen, lines, [gx, gy]) {
-    const { x, y } = this.app.scene.view;
+    const { x, y } = this.extent;
     const [ax, ay] = [this.px(x[0]), this.py(y[0])];
     const [bx, by] = [(this.px(x[1]) - ax) / (gx - 1), (this.py(y[1]) - ay) / (gy - 1)];
     pen.beginPath();
@@ -410,16 +419,16 @@ export class Plot {
   /** A mark, drawn once per kind and then copied. */
   sprite(label, fill, part, hollow, radius) {
     const key = (((label * 256 + fill) * 4 + part) * 2 + hollow) * 16 + radius;
-    return this.stamp(key, radius, (pen) => drawMark(pen, this.app.theme, { label, fill, part, hollow: Boolean(hollow), radius }));
+    return this.stamp(key, radius, (pen) => drawMark(pen, this.state.theme, { label, fill, part, hollow: Boolean(hollow), radius }));
   }
 
   /** The mark of a row of a regression: 64 tones are enough for a disc. */
   valueSprite(value, predicted, part, hollow, radius) {
-    const { target } = this.app.scene;
+    const { target } = this.state.scene;
     const tone = toneOf(value, target) & ~3;
     const thick = thickness(value, predicted, target);
     const kind = { tone, thick, part, hollow: Boolean(hollow), radius };
-    return this.stamp(`v${Object.values(kind)}`, radius + 5, (pen) => drawValue(pen, this.app.theme, kind));
+    return this.stamp(`v${Object.values(kind)}`, radius + 5, (pen) => drawValue(pen, this.state.theme, kind));
   }
 
   stamp(key, radius, draw) {

@@ -25,10 +25,17 @@ const under = (view, { x, y }, index, { hollow }, curve) =>
 /** Why a row's or a node's prediction is in doubt; "" where it is not. */
 const doubtOf = ({ doubts }, kind, i) => doubts?.words[doubts[kind][i]] ?? "";
 
+/** The main read-outs in words. */
+export const factsOf = ({ readouts }) => readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
+
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
-  constructor(app) {
-    this.app = app;
+  /**
+   * @param {object} state of the figure @param {object} codes of the row that is pointed at
+   * @param {() => string[]} lesson what it draws, in the order of `KINDS` @param {() => void} onStop
+   */
+  constructor(state, codes, lesson, onStop) {
+    Object.assign(this, { state, codes, lesson });
     this.headline = el("p", { class: "headline" });
     this.four = el("dl", { class: "four", "aria-label": "Main metrics" });
     this.numbers = el("dl", { class: "numbers", "aria-label": "Metrics" });
@@ -52,7 +59,7 @@ export class Report {
     this.stop = el("button", { type: "button" }, "Stop");
     this.stop.addEventListener("click", () => {
       this.stop.disabled = true; // until the next fit
-      app.send({ kind: "stop" });
+      onStop();
     });
     this.job = el("div", { class: "job", role: "status", hidden: true }, this.work, this.bar, this.stop);
     this.table = el("div", { class: "tables" });
@@ -61,7 +68,7 @@ export class Report {
   }
 
   setScene(scene) {
-    const { theme } = this.app;
+    const { theme } = this.state;
     const { points, parts, classes } = scene;
     const [shown, total] = scene.shown_of ?? [points.x.length, points.x.length];
     this.sampled = shown < total ? `${shown} of ${total} rows are drawn.` : "";
@@ -101,13 +108,14 @@ export class Report {
   /** The marks of what prototypes are made of, where they are drawn, and the bands. */
   key(picture) {
     this.margins(picture);
+    const { show } = this.state;
     const { marks, marks_label: label = "training row used in prototypes", mark_size: stars, mark_off: off, mark_start: start } =
-      (this.app.plot.show.arrows && picture.prototypes) || {};
+      (show.arrows && picture.prototypes) || {};
     const words = [!stars && marks && label, stars && label, stars && off && "invented case far from all data", start && "path from its starting position",
-      this.app.plot.show.arrows && picture.lines && "prototype: its score rises along the arrow",
-      this.app.plot.show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class",
+      show.arrows && picture.lines && "prototype: its score rises along the arrow",
+      show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class",
       picture.codes && "on pointing at a row: line to each training row of its code, as wide as its weight",
-      ...this.app.plot.lesson.words];
+      ...this.lesson()];
     this.kinds.forEach((kind, i) => {
       if (words[i] && !kind.isConnected) this.marks.append(kind);
       kind.hidden = !words[i];
@@ -118,7 +126,7 @@ export class Report {
   }
 
   update(picture) {
-    this.describe(picture);
+    if (picture.canonical) this.speak(factsOf(picture).join(". "));
     const found = new Map(picture.readouts.map((readout) => [readout.key, readout]));
     const shown = this.placesOf(picture.readouts);
     const four = fourOf(shown.map(({ key }) => key));
@@ -133,7 +141,7 @@ export class Report {
   lead(words) {
     if (words === this.led) return; // it comes with every picture of a drag
     this.led = words;
-    this.headline.hidden = this.app.hand.tour.hidden = !words; // in a lesson
+    this.headline.hidden = !words; // in a lesson
     const [first, ...rest] = words.split(/(?<=\.) /u);
     this.headline.replaceChildren(el("b", {}, first), ` ${rest.join(" ")}`);
   }
@@ -155,15 +163,15 @@ export class Report {
 
   /** A read-out keeps its place, with a dash while there is nothing to say, so that none jumps. */
   placesOf(readouts) {
-    const placed = `${this.app.scene.title} ${this.app.path?.param}`;
+    const placed = `${this.state.scene.title} ${this.state.path?.param}`;
     if (placed !== this.placed) [this.placed, this.places] = [placed, []];
     this.places.push(...readouts.filter(({ key }) => !this.places.some((place) => place.key === key)));
     return this.places;
   }
 
   margins({ margin_max: most }) {
-    const { theme, plot, scene } = this.app;
-    this.bandScale.hidden = !plot.show.bands || Boolean(scene.target) || !most;
+    const { theme, show, scene } = this.state;
+    this.bandScale.hidden = !show.bands || Boolean(scene.target) || !most;
     if (this.bandScale.hidden) return;
     const tints = TINTS[theme.dark ? "dark" : "light"];
     const edges = [0, ...BANDS, 1].map((share) => say(share * most, 2));
@@ -179,13 +187,13 @@ export class Report {
 
   /** What the picture does not show: rows that are not drawn, and hollow ones. */
   remarks({ own_share: own }) {
-    const { view: { note, alone, far }, target } = this.app.scene;
+    const { scene: { view: { note, alone, far }, target }, layingOut } = this.state;
     const what = target ? "is within 5 % of the range of the model's prediction" : "matches the model's prediction";
     const whose = far ? `${percent(own)} of rows that the map did not know; hollow rows are shown otherwise.`
       : `${percent(own)} of the rows; the others are hollow.`;
     const hollow = `The picture ${what} for ${whose}`;
     const other = `For the whole model, see the prototypes${alone ? "" : " or choose another picture under View"}.`;
-    setText(this.note, [this.app.layingOut?.words, note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
+    setText(this.note, [layingOut?.words, note, this.sampled, own < 1 ? hollow : "", own < 0.8 ? other : ""].filter(Boolean).join(" "));
     this.note.title = this.note.textContent;
   }
 
@@ -204,54 +212,40 @@ export class Report {
   /** A fit that takes long: what is being done, how far it is, and a way to stop it. */
   progress(job) {
     this.job.hidden = !job;
-    this.app.root.classList.toggle("working", Boolean(job));
     if (!job) return (this.stop.disabled = false);
     setText(this.work, `${job.text}, ${say(Math.round(job.seconds))} s`);
     this.bar.value = job.progress;
   }
 
   /** The figure in words, for those who do not see it. */
-  describe({ readouts, canonical, coarse }) {
-    const facts = readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
-    const text = [this.app.scene.alt, ...facts, canonical ? "" : coarse ?? "Preview"].filter(Boolean).join(". ");
-    this.app.plot.canvas.setAttribute("aria-label", text);
-    this.read(...(this.last ?? [null, -1]));
-    if (canonical) this.timer = setTimeout(() => setText(this.spoken, facts.join(". ")), 300);
+  describe(picture) {
+    const { canonical, coarse } = picture;
+    return [this.state.scene.alt, ...factsOf(picture), canonical ? "" : coarse ?? "Preview"].filter(Boolean).join(". ");
   }
 
-  /** Say what is at a place: a point, or the scores. */
-  read(place, index, speak = false) {
-    this.last = [place, index];
-    this.app.guard.draw("the text under the figure", this.here, () => this.write(place, index, speak));
-  }
-
-  write(place, index, speak) {
-    const { shown, scene } = this.app;
-    const hint = hintOf(this.app.hand.tool, scene?.target);
-    let lines = this.app.phone ? [hint[0].replace(/^(Point at|Click)/u, "Tap"), ""] : hint; // no keyboard there
-    const star = place ? this.app.plot.starAt(place, index) : -1;
-    this.app.codes.show(place && star < 0 && this.app.hand.tool === "look" ? index : -1);
+  /** Say what is at a place: a star, a point, or the scores; without a place what the tool does. */
+  read(place, index, star, speak) {
+    const { shown, scene, tool, phone } = this.state;
+    const hint = hintOf(tool, scene?.target);
+    let lines = phone ? [hint[0].replace(/^(Point at|Click)/u, "Tap"), ""] : hint; // no keyboard there
     if (star >= 0) lines = this.starText(star, shown, scene);
     else if (place && shown) lines = index >= 0 ? this.pointText(index, shown, scene) : this.scoreText(place, shown, scene);
-    this.app.behind.show(place);
     setText(this.first, lines[0]);
     setText(this.second, lines[1]);
     this.here.title = lines.join("\n");
     this.here.classList.toggle("idle", !place);
     clearTimeout(this.timer);
-    if (place === this.app.plot.cursor) this.tables(); // the table has the code of the row that is pinned
-    if (speak) this.timer = setTimeout(() => setText(this.spoken, lines.join(" ")), 300);
+    if (speak) this.speak(lines.join(" "));
+  }
+
+  speak(text) {
+    this.timer = setTimeout(() => setText(this.spoken, text), 300);
   }
 
   /** A line in place of what is under the pointer, until the pointer moves. */
   advise(line) {
     setText(this.first, line);
     setText(this.second, "");
-  }
-
-  /** What the tool in hand does, until something is pointed at. */
-  idle() {
-    this.read(null, -1);
   }
 
   pointText(index, picture, scene) {
@@ -262,7 +256,7 @@ export class Report {
     const right = predicted === points.label[index] ? "right" : "wrong";
     return [
       `Row ${points.number[index]}, ${parts[points.part[index]] ?? "drawn"} · true ${name(points.label[index])} · predicted ${name(predicted)} (${right})`,
-      [doubtOf(picture, "rows", index), this.app.codes.text, ...under(view, points, index, picture)].filter(Boolean).join(" · "),
+      [doubtOf(picture, "rows", index), this.codes.text, ...under(view, points, index, picture)].filter(Boolean).join(" · "),
     ];
   }
 
@@ -319,7 +313,7 @@ export class Report {
 
   /** The figure's content as tables, made only while they are open. */
   tables() {
-    const { scene, shown } = this.app;
+    const { scene, shown } = this.state;
     if (!this.twin.open) return;
     if (!shown) return this.table.replaceChildren();
     const { points, classes, parts } = scene;
@@ -333,12 +327,12 @@ export class Report {
       this.grid("Metrics", ["Name", "Value", "Detail"], shown.readouts.map((r) => [r.name, String(r.value), r.detail ?? ""])),
       ...(shown.prototypes ? [this.prototypes(shown.prototypes)] : []),
       ...(shown.bars ? [this.bars(shown.bars)] : []),
-      ...(this.app.codes.cases.length ? [this.grid(...this.app.codes.table)] : []));
+      ...(this.codes.cases.length ? [this.grid(...this.codes.table)] : []));
   }
 
   /** Errors of the drawn rows, by part. */
   errorRows() {
-    const { scene: { points, parts }, shown } = this.app;
+    const { scene: { points, parts }, shown } = this.state;
     return parts.map((name, part) => {
       const own = Array.from(points.value.keys()).filter((i) => points.part[i] === part);
       const errors = own.map((i) => Math.abs(shown.predicted[i] - points.value[i]));
@@ -354,7 +348,7 @@ export class Report {
   }
 
   prototypes({ weights, owner, count, bias, size, cases, mark_off: off, words, noun }) {
-    const { classes, features } = this.app.scene;
+    const { classes, features } = this.state.scene;
     const d = weights?.shape[1] ?? 0;
     const rows = Array.from(owner, (k, j) => {
       const own = Array.from({ length: d }, (_, i) => [features?.[i] ?? i + 1, weights[j * d + i]]);

@@ -2,6 +2,7 @@
 
 import { el, newId, offer, say, setText } from "./elements.js";
 import { UNKNOWN, css, drawMark } from "./marks.js";
+import { factsOf } from "./report.js";
 import { SvgPen, plainFont } from "./svg.js";
 
 const SCALE = 3; // pixels of the image for each of the screen
@@ -185,9 +186,8 @@ export class Share {
   /** What the picture shows, and with which settings. */
   caption() {
     const { shown, list, scene } = this.state;
-    const facts = shown.readouts.slice(0, 4).map(({ name, value }) => `${name} ${value}`);
     const what = shown.canonical ? "" : ` (${shown.coarse ?? "preview"})`;
     const view = scene.view.note ? ` ${scene.view.note}` : "";
-    return `${settings(list ?? []).join(", ")}${what}. ${facts.join(", ")}.${view}`;
+    return `${settings(list ?? []).join(", ")}${what}. ${factsOf(shown).join(", ")}.${view}`;
   }
 }

@@ -85,7 +85,7 @@ function isolines(surface, gx, gy, level) {
 
 /** Where a place in grid units lies in the box. */
 function placed(plot, { grid: [gx, gy] }) {
-  const { x, y } = plot.app.scene.view;
+  const { x, y } = plot.extent;
   return (i, j) => [plot.px(x[0] + (i / (gx - 1)) * (x[1] - x[0])), plot.py(y[0] + (j / (gy - 1)) * (y[1] - y[0]))];
 }
 
@@ -119,7 +119,7 @@ function farthestInside({ area }, lines, at) {
 
 /** Prediction against the feature. */
 export function drawCurve(pen, theme, plot, { surface }) {
-  const { x } = plot.app.scene.view;
+  const { x } = plot.extent;
   pen.beginPath();
   surface.forEach((value, i) =>
     pen[i ? "lineTo" : "moveTo"](plot.px(x[0] + (i / (surface.length - 1)) * (x[1] - x[0])), plot.py(value)));
