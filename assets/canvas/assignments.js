@@ -30,7 +30,6 @@ const fits = (picture, points) => picture.assignments?.rows.length === points.x.
 
 /** Thin borders between the prototypes of one class. */
 export function drawInnerBorders(pen, theme, plot, picture) {
-  if (!picture.assignments) return;
   plot.tracePath(pen, innerBorders(picture), picture.grid);
   strokes(pen, [2.4, css(theme.back, 0.6)], [0.9, css(theme.text, 0.85)]);
 }

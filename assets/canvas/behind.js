@@ -16,7 +16,6 @@ export function differences({ behind, view, features }, place) {
 }
 
 export class Behind {
-  /** @param {object} state of the figure */
   constructor(state) {
     this.state = state;
     this.canvas = el("canvas", { class: "behind", hidden: true, role: "img", "aria-label": "The input behind this place" });

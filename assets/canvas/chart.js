@@ -42,9 +42,7 @@ export function drawNumbers(pen, numbers, { top, bottom, end, em }) {
 
 /** Scales that rest while a control moves, so that what shrinks is seen to shrink. */
 export class Ruler {
-  constructor() {
-    this.held = new Map();
-  }
+  held = new Map();
 
   /**
    * Size that fills a scale: the largest now, or at rest before, while something moves.

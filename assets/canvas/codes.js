@@ -40,7 +40,6 @@ function beyond([fx, fy], { px, py }) {
 
 /** Draws the code of the row that is pointed at, above the figure, which is not painted anew. */
 export class Codes {
-  /** @param {object} state of the figure @param {object} plot that it is drawn on */
   constructor(state, plot) {
     Object.assign(this, { state, plot });
     this.index = -1;

@@ -2,7 +2,7 @@
 
 import { drawLine, heightsOf } from "./chart.js";
 import { clamp, el, offer, say, setText, sized } from "./elements.js";
-import { classColour, css, disc } from "./marks.js";
+import { classColour, css, disc, tintsOf } from "./marks.js";
 import { locate, paintRegions } from "./regions.js";
 
 const SIDES = { ours: "Ours", printed: "As printed" };
@@ -42,19 +42,13 @@ function colourOf(side, theme) {
 
 /** Switch, legend and small picture; the stepper has the states. */
 export class Comparison {
-  /**
-   * @param {object} state of the figure @param {(theme: object, n: number) => Uint32Array} colours of n classes
-   * @param {(isOn: boolean) => void} onSwitch @param {(side: string) => void} onChoose
-   */
-  constructor(state, colours, onSwitch, onChoose) {
-    Object.assign(this, { state, colours, isOn: false });
-    this.switch = el("button", { type: "button", "aria-pressed": "false", hidden: true }, "Algorithm as printed");
-    this.switch.addEventListener("click", () => onSwitch(!this.isOn));
+  /** @param {(isOn: boolean) => void} onSwitch @param {(side: string) => void} onChoose */
+  constructor(state, onSwitch, onChoose) {
+    Object.assign(this, { state, isOn: false });
+    this.switch = el("button", { type: "button", "aria-pressed": "false", hidden: true, click: () => onSwitch(!this.isOn) }, "Algorithm as printed");
     this.buttons = Object.entries(SIDES).map(([side, name]) => {
       const sample = el("canvas", { class: "sample", "aria-hidden": "true" });
-      const node = el("button", { type: "button", "data-side": side, "aria-keyshortcuts": "p" }, sample, name);
-      node.addEventListener("click", () => onChoose(side));
-      return node;
+      return el("button", { type: "button", "data-side": side, "aria-keyshortcuts": "p", click: () => onChoose(side) }, sample, name);
     });
     this.sides = el("span", { class: "group", role: "group", "aria-label": "States shown (key P changes)", hidden: true }, ...this.buttons);
     this.small = el("canvas", { "aria-hidden": "true" });
@@ -72,10 +66,6 @@ export class Comparison {
     this.beside.hidden = true;
   }
 
-  say(text) {
-    setText(this.difference, text);
-  }
-
   mark(side, sets) {
     for (const node of this.buttons) {
       node.setAttribute("aria-pressed", String(node.dataset.side === side));
@@ -85,7 +75,7 @@ export class Comparison {
 
   /** The other side at the same moment, whole window, without a control of its own. */
   paintBeside(side, picture) {
-    const { scene, theme } = this.state;
+    const { scene, theme, show } = this.state;
     this.beside.hidden = !picture?.winner || Boolean(scene.target);
     if (this.beside.hidden || this.small.clientWidth < 10) return;
     setText(this.caption, picture.canonical ? SIDES[side] : `${SIDES[side]}, ${picture.coarse.split(", ").at(-1).toLowerCase()}`);
@@ -95,7 +85,7 @@ export class Comparison {
     const [gx, gy] = picture.grid;
     const cols = locate(image.width, gx, 0, gx - 1);
     const rows = locate(image.height, gy, gy - 1, 0);
-    paintRegions(new Uint32Array(image.data.buffer), picture, cols, rows, this.colours(theme, scene.classes.length));
+    paintRegions(new Uint32Array(image.data.buffer), picture, cols, rows, tintsOf(theme, scene.classes.length, show.bands));
     pen.putImageData(image, 0, 0);
     const { x, y, label } = scene.points;
     const place = (value, [low, high]) => (value - low) / (high - low);

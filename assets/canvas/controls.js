@@ -45,7 +45,6 @@ const GROUPS = { data: "Data", method: "Method", view: "View" };
 
 /** Label, help and the frame that every control has. */
 class Row {
-  /** @param {object} control of the payload; state and events are those of `Controls` */
   constructor(control, state, events) {
     Object.assign(this, { state, events, name: control.name, id: newId(), active: false });
     this.title = el("label", { for: this.id });
@@ -77,18 +76,18 @@ class SliderRow extends Row {
   constructor(...needs) {
     super(...needs);
     const described = `${this.id}-tip ${this.id}-foot`;
-    this.range = el("input", { type: "range", id: this.id, min: 0, step: 1, "aria-describedby": described });
-    this.field = el("input", { type: "text", inputmode: "decimal", class: "value", autocomplete: "off" });
-    this.field.setAttribute("aria-describedby", `${this.id}-foot`);
+    const type = () => this.type();
+    this.range = el("input", {
+      type: "range", id: this.id, min: 0, step: 1, "aria-describedby": described,
+      input: () => this.slide(this.position), pointerdown: () => (this.held = true),
+    });
+    this.field = el("input", {
+      type: "text", inputmode: "decimal", class: "value", autocomplete: "off", "aria-describedby": `${this.id}-foot`,
+      input: () => (this.typing = true), change: type, blur: type, keydown: ({ key }) => key === "Enter" && type(),
+    });
     this.foot = el("div", { class: "foot", id: `${this.id}-foot` });
     this.head.append(this.field);
     this.node.append(this.range, this.foot);
-    this.range.addEventListener("input", () => this.slide(Number(this.range.value)));
-    this.range.addEventListener("pointerdown", () => (this.held = true));
-    this.field.addEventListener("input", () => (this.typing = true));
-    this.field.addEventListener("change", () => this.type());
-    this.field.addEventListener("keydown", (event) => event.key === "Enter" && this.type());
-    this.field.addEventListener("blur", () => this.type());
   }
 
   update(control, keep) {
@@ -99,7 +98,7 @@ class SliderRow extends Row {
     if (shape !== this.shape) {
       this.shape = shape;
       this.scale = scaleOf(control, path);
-      this.range.max = this.scale.end;
+      this.range.max = this.end = this.scale.end;
       this.rest();
     }
     this.field.setAttribute("aria-label", `${control.label}, value`);
@@ -109,7 +108,7 @@ class SliderRow extends Row {
   show(value) {
     this.value = value;
     this.range.value = this.scale.at(value);
-    this.range.style.setProperty("--share", Number(this.range.value) / (this.scale.end || 1));
+    this.range.style.setProperty("--share", Number(this.range.value) / (this.end || 1));
     this.range.setAttribute("aria-valuetext", say(value));
     if (!this.typing) this.field.value = say(value);
   }
@@ -125,10 +124,6 @@ class SliderRow extends Row {
 
   get position() {
     return Number(this.range.value);
-  }
-
-  get end() {
-    return this.scale.end;
   }
 
   release() {
@@ -186,7 +181,7 @@ class SliderRow extends Row {
   /** The foot in its usual state: named places on the slider. */
   rest() {
     const marks = (this.control?.marks ?? []).map((mark) => {
-      const share = this.scale.at(mark.value) / (this.scale.end || 1);
+      const share = this.scale.at(mark.value) / (this.end || 1);
       const node = el("span", { class: "tick", title: mark.text }, mark.text);
       node.style.setProperty("--share", share);
       return node;
@@ -223,16 +218,14 @@ class ChoiceRow extends Row {
 
   select() {
     const options = this.options.map((option, i) => el("option", { value: i }, option.label));
-    const node = el("select", { id: this.id, "aria-describedby": this.tip.id }, ...options);
-    node.addEventListener("change", () => this.pick(node.selectedIndex));
-    return node;
+    const pick = ({ target }) => this.pick(target.selectedIndex);
+    return el("select", { id: this.id, "aria-describedby": this.tip.id, change: pick }, ...options);
   }
 
   segments(label) {
     const group = newId();
     const buttons = this.options.map((option, i) => {
-      const input = el("input", { type: "radio", name: group });
-      input.addEventListener("change", () => this.pick(i));
+      const input = el("input", { type: "radio", name: group, change: () => this.pick(i) });
       return el("label", {}, input, el("span", { title: option.label }, option.label));
     });
     this.title.removeAttribute("for");
@@ -247,8 +240,8 @@ class ChoiceRow extends Row {
 class FlagRow extends Row {
   constructor(...needs) {
     super(...needs);
-    this.box = el("input", { type: "checkbox", id: this.id, "aria-describedby": this.tip.id });
-    this.box.addEventListener("change", () => this.events.onChange(this.name, this.box.checked, false));
+    const change = () => this.events.onChange(this.name, this.box.checked, false);
+    this.box = el("input", { type: "checkbox", id: this.id, "aria-describedby": this.tip.id, change });
     this.head.prepend(this.box);
   }
 
@@ -262,11 +255,7 @@ const ROWS = { choice: ChoiceRow, flag: FlagRow };
 
 /** All controls, made from the payload; rows are reused, so that focus and drags survive. */
 export class Controls {
-  /**
-   * @param {object} state of the figure
-   * @param {{onChange: (name: string, value: any, dragging: boolean) => void, onScrub: (value: number, dragging: boolean) => void}} events
-   * a control was changed, or the slider of a solved path was moved @param {AbortSignal} signal
-   */
+  /** @param {object} events `onChange(name, value, dragging)` and, on a solved path, `onScrub(value, dragging)` */
   constructor(state, events, signal) {
     Object.assign(this, { state, events });
     this.rows = new Map();

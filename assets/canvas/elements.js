@@ -35,11 +35,12 @@ export function ticks(low, high, count) {
   return found;
 }
 
-/** Make an element. Attributes are set as text, children are nodes or text: never HTML. */
+/** Make an element. Attributes are set as text, functions listen; children are nodes or text: never HTML. */
 export function el(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (value === true) node.setAttribute(name, "");
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== null) node.setAttribute(name, value);
   }
   node.append(...children);
@@ -57,9 +58,8 @@ function icon(lines) {
 
 /** A button with a name that says more than its text, below an icon if it has one. */
 export function button(text, name, act, lines = "") {
-  const node = el("button", { type: "button", "aria-label": name, title: name }, ...(lines ? [icon(lines), el("span", {}, text)] : [text]));
-  node.addEventListener("click", act);
-  return node;
+  const inside = lines ? [icon(lines), el("span", {}, text)] : [text];
+  return el("button", { type: "button", "aria-label": name, title: name, click: act }, ...inside);
 }
 
 /** Offer a button, or say in its title why it does nothing now. With the focus it keeps that. */

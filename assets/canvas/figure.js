@@ -34,67 +34,48 @@ const POLL = 400; // ms between two looks at a fit that takes long
 /** Owns the state; a payload or a scrub step changes it, one animation frame paints it. */
 export class Figure {
   /**
-   * @param {Element} host @param {string} style sheet
-   * @param {{post: (message: object) => void, begin: () => void, tour: (seq: number) => void}} transport
-   * takes messages to the engine, whose answers go to `receive`; `begin`: the engine began anew
+   * @param {Element} host @param {string} style sheet @param {{post: (message: object) => void, begin: () => void}} transport
+   * takes messages to the engine, whose answers go to `receive`, and hears that it began anew
    */
   constructor(host, style, transport) {
-    ({ signal: this.signal } = this.stopper = new AbortController());
+    const { signal } = (this.stopper = new AbortController());
     this.touched = new Map(); // control -> number of the message that carries its value
     this.dirty = new Set();
     Object.assign(this, { transport, answered: 0, paints: 0, chain: null, pointed: [null, -1] });
-    [this.state, this.set] = beginState((what) => this.schedule(what));
-    host.append((this.root = el("div", { class: "spe" }, el("style", {}, style))));
-    this.set({ theme: readTheme(this.root) });
-    const stale = (yes) => this.root.classList.toggle("stale", yes);
+    const [state, set] = ([this.state, this.set] = beginState((what) => this.schedule(what)));
+    const root = (this.root = el("div", { class: "spe" }, el("style", {}, style)));
+    host.append(root);
+    set({ theme: readTheme(root) });
+    const stale = (yes) => root.classList.toggle("stale", yes);
     const askAgain = () => {
       this.asked = null;
       this.stepper.again();
       this.fetchKnots();
     };
-    this.messenger = new Messenger((message) => this.post(message), stale, askAgain);
+    const messenger = (this.messenger = new Messenger((message) => this.post(message), stale, askAgain));
     this.guard = new Guard();
     this.ruler = new Ruler();
-    const onPoint = (...where) => this.point(...where);
-    this.plot = new Plot(this.state, this.guard, this.ruler, { onPoint, onMove: () => this.moved() });
-    this.codes = new Codes(this.state, this.plot);
-    this.behind = new Behind(this.state);
-    const done = {
-      onPoint,
-      set: this.set,
-      isBusy: () => this.messenger.busy,
+    this.plot = new Plot(state, this.guard, this.ruler, { onMove: () => this.hand.follow(), onPoint: (...where) => this.point(...where) });
+    this.codes = new Codes(state, this.plot);
+    this.behind = new Behind(state);
+    this.hand = new Hand(state, set, this.plot, messenger, {
       onEdit: (edit) => this.edit(edit),
       onReset: () => this.reset(),
-      onTour: () => transport.tour(this.messenger.seq),
+      onTour: () => transport.post({ kind: "tour", seq: messenger.seq }),
       onAdvise: (line) => this.report.advise(line),
-    };
-    this.hand = new Hand(this.state, this.plot, done, this.signal);
-    this.report = new Report(this.state, this.codes, () => this.plot.lesson.words, () => this.send({ kind: "stop" }));
-    const changed = {
-      onChange: (name, value, dragging) => this.change(name, value, dragging),
-      onScrub: (value, dragging) => this.scrub(value, dragging),
-    };
-    this.controls = new Controls(this.state, changed, this.signal);
-    this.play = new Play(() => this.controls.scrub);
-    this.strip = new Strip(this.state, () => this.controls.scrub);
-    this.stepper = new Stepper(this.state, {
-      set: this.set,
-      colours: (...theme) => this.plot.colours(...theme),
-      ask: (message) => this.messenger.send(message),
-      isFree: () => !this.messenger.flight && !this.messenger.busy,
-      onTurn: (isOpen) => {
-        this.root.classList.toggle("stepping", isOpen);
-        if (!isOpen) this.lookAgain();
-      },
-    });
-    this.prototypes = new Prototypes(this.state, this.ruler);
-    this.present = new Present(this.root, (on) => {
-      this.turn(on);
-      this.messenger.send({ kind: "set", values: {}, dragging: false });
-    });
-    this.share = new Share(this.state, this.plot, () => this.report.kinds.filter((kind) => kind.isConnected && !kind.hidden));
-    this.formula = new Formula((term, colour) => this.light(term, colour));
+    }, signal);
+    this.report = new Report(state, this.plot.canvas, this.codes, this.plot.lesson, () => this.send({ kind: "stop" }));
+    this.controls = new Controls(state, { onChange: (...what) => this.change(...what), onScrub: (...what) => this.scrub(...what) }, signal);
+    const slider = () => this.controls.scrub;
+    this.play = new Play(slider);
+    this.strip = new Strip(state, slider);
+    this.stepper = new Stepper(root, state, set, messenger, () => this.lookAgain());
+    this.prototypes = new Prototypes(state, this.ruler);
+    this.present = new Present(root, () => this.readTheme(), () => messenger.send({ kind: "set", values: {}, dragging: false }));
+    this.share = new Share(state, this.plot, () => this.report.kinds.filter((kind) => kind.isConnected && !kind.hidden));
+    this.formula = new Formula(root, state, set);
     this.build();
+    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.present.on && this.present.button.click(), { signal });
   }
 
   build() {
@@ -102,9 +83,8 @@ export class Figure {
     plot.box.append(report.news, report.job, this.behind.canvas);
     plot.canvas.setAttribute("aria-details", report.twin.id);
     hand.ends.append(this.present.button);
-    this.view = el("div", { class: "view" }, plot.box);
     this.stage = el("section", { class: "stage", "aria-label": "Figure" },
-      report.headline, hand.bar, this.view, plot.keys, report.here, report.spoken,
+      report.headline, hand.bar, el("div", { class: "view" }, plot.box), plot.keys, report.here, report.spoken,
       el("div", { class: "path" }, controls.scrubPlace, el("div", { class: "plays" }, this.play.button, stepper.opener)),
       strip.canvas, stepper.panel, controls.methodPlace, report.note, strip.legend, this.formula.node,
       hand.flags, this.share.node);
@@ -115,11 +95,7 @@ export class Figure {
       if (this.state.scene) plot.resize();
       this.schedule("view");
     });
-    this.resized.observe(this.root);
-    this.resized.observe(plot.box);
-    this.resized.observe(strip.canvas);
-    this.resized.observe(stepper.curve);
-    document.addEventListener("keydown", ({ key }) => key === "Escape" && this.present.on && this.present.button.click(), { signal: this.signal });
+    for (const node of [this.root, plot.box, strip.canvas, stepper.curve]) this.resized.observe(node);
     // A button that keeps the focus though it is not offered: `offer`.
     this.root.addEventListener("click", (event) => event.target.closest("[aria-disabled=true]") && event.stopPropagation(), true);
     this.root.addEventListener("keydown", (event) => {
@@ -158,7 +134,8 @@ export class Figure {
       this.bytes = bytes;
       if (!known) this.follow(header);
     });
-    this.paintAnswer(seq); // whatever failed, so that the next message goes
+    this.done = seq; // whatever failed, so that the next message goes
+    this.schedule("strip");
   }
 
   follow(header) {
@@ -172,7 +149,7 @@ export class Figure {
     // What the answer to the visitor said stays while knots come in.
     if (!BACKGROUND.has(header.kind) || header.notices.length)
       guard.draw("notices", report.news, () => report.notify(header.notices, header.busy));
-    hand.answered(this.messenger.waiting("erase", header.seq));
+    hand.answered(header.seq);
     if (header.undo !== undefined) hand.setUndo(header.undo);
     if (this.state.scene) this.take(header);
     // What came is of a figure that stood here before: ask for everything.
@@ -214,7 +191,6 @@ export class Figure {
   setScene(scene, seq) {
     const previous = this.state.scene;
     this.set({ scene });
-    if (!previous && scene.present) this.turn(true);
     // Whatever belongs to another scene goes at once, before its own picture is here.
     const edited = this.messenger.flight?.kind === "edit";
     if (previous?.id !== scene.id) {
@@ -232,6 +208,7 @@ export class Figure {
     this.plot.ghosts = adding ? this.plot.ghosts.slice(-adding) : [];
     const { guard, plot, hand, report, codes } = this;
     plot.setScene(scene, previous, edited);
+    if (!previous && scene.present) this.present.set(true);
     guard.draw("the tools", hand.bar, () => hand.setScene(scene, previous));
     if (!previous || this.state.show.equal || !previous.view.far !== !scene.view.far) plot.resize();
     if (String(previous?.image) !== String(scene.image)) this.prototypes.reset();
@@ -262,7 +239,7 @@ export class Figure {
     this.set({ waits });
     this.root.classList.toggle("waiting", waits);
     this.controls.wait(waits);
-    this.plot.mark(this.state.shown ?? WAITING, waits);
+    this.plot.mark(this.state.shown ?? WAITING);
   }
 
   /** Take pairs of an index on the path and its picture. */
@@ -304,18 +281,6 @@ export class Figure {
     this.schedule("picture");
   }
 
-  /** Present, or leave it: type has another size. */
-  turn(on) {
-    this.present.set(on);
-    this.readTheme();
-  }
-
-  /** Mark what a term of the formula moves. */
-  light(term, colour) {
-    Object.assign(this.root.dataset, { term, colour });
-    if (this.state.lit !== term) this.set({ lit: term }, "view");
-  }
-
   /* -- what the visitor does -- */
 
   send(message) {
@@ -327,14 +292,13 @@ export class Figure {
 
   /** Hand a message over; its values are the server's until the visitor changes them again. */
   post(message) {
-    if (message.kind !== "knots") this.asked = null; // the server drops a request for them when something else comes
+    if (message.kind !== "knots") this.asked = null; // something else drops a request for them
     for (const name of Object.keys(message.values ?? {})) {
       const waits = this.messenger.queue.some((other) => name in (other.values ?? {}));
       if (!waits) this.touched.set(name, message.seq);
     }
-    const layer = this.state.show.assignments ? { assignments: true } : {};
-    const present = this.present.on ? { present: true } : {};
-    this.transport.post({ ...message, ...layer, ...present, have: this.state.scene?.id ?? "" });
+    const shown = { ...(this.state.show.assignments && { assignments: true }), ...(this.present.on && { present: true }) };
+    this.transport.post({ ...message, ...shown, have: this.state.scene?.id ?? "" });
   }
 
   change(name, value, dragging) {
@@ -345,15 +309,14 @@ export class Figure {
 
   /** All settings of the method as they were before the first was changed, and the view. */
   reset() {
+    this.plot.zoom(0);
     this.forget();
     this.send({ kind: "reset", dragging: false });
   }
 
-  /** What does not go with an edit is undefined, and left out of the message. */
-  edit({ op, x = null, y = null, label = null, row = null, places = null, value, dx, dy, dragging = false }) {
+  edit(edit) {
     this.forget();
-    const more = Object.entries({ value, dx, dy }).filter(([, entry]) => entry !== undefined);
-    this.send({ kind: "edit", op, x, y, label, row, places, ...Object.fromEntries(more), dragging });
+    this.send({ kind: "edit", x: null, y: null, label: null, row: null, places: null, dragging: false, ...edit });
   }
 
   /** A step along the path: painted here when its knot is known; sent when not, or when let go. */
@@ -392,13 +355,6 @@ export class Figure {
     });
   }
 
-  /** The window has moved. */
-  moved() {
-    this.hand.setTouch();
-    this.hand.setZooms(this.plot.zoomFactor);
-    this.schedule("view");
-  }
-
   /* -- painting -- */
 
   /** @param {"picture" | "view" | "strip"} what */
@@ -407,17 +363,11 @@ export class Figure {
     this.frame ??= requestAnimationFrame(() => this.render());
   }
 
-  /** Paint, and then count the message as answered. */
-  paintAnswer(seq) {
-    this.done = seq;
-    this.schedule("strip");
-  }
-
   render() {
     this.frame = null;
     if (this.state.scene) this.guard.draw("the figure", this.plot.box, () => this.draw(this.state.shown ?? WAITING, this.dirty));
     this.dirty.clear();
-    if (this.done === undefined) return;
+    if (this.done === undefined) return; // no answer waits to be counted as painted
     const seq = this.done;
     this.done = undefined;
     requestAnimationFrame(() => this.goOn(seq));
@@ -435,17 +385,11 @@ export class Figure {
     guard.draw("the curves of the steps", stepper.panel, () => stepper.paint());
     if (dirty.has("picture")) {
       guard.draw("prototypes", prototypes.node, () => prototypes.update(shown, this.state.settled));
-      guard.draw("metrics", report.numbers, () => this.say(shown));
+      this.point(...this.pointed);
+      guard.draw("metrics", report.numbers, () => report.update(shown));
     } else if (dirty.has("view")) guard.draw("the legend", report.legend, () => report.key(shown));
     this.share.offer(this.state.shown);
     this.trace(shown);
-  }
-
-  /** The picture in words and numbers. */
-  say(picture) {
-    this.plot.canvas.setAttribute("aria-label", this.report.describe(picture));
-    this.point(...this.pointed);
-    this.report.update(picture);
   }
 
   /** What comes after a painted answer: the next message, knots, another look at a long fit. */
@@ -489,10 +433,7 @@ export class Figure {
   stop() {
     this.stopper.abort();
     this.resized.disconnect();
-    this.messenger.stop();
-    this.controls.stop();
-    this.stepper.stop();
-    this.present.stop();
+    for (const part of [this.messenger, this.controls, this.stepper, this.present]) part.stop();
     clearTimeout(this.poll);
     cancelAnimationFrame(this.frame);
     this.root.remove();

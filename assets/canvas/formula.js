@@ -58,9 +58,8 @@ function draw({ tag, text, below, above }) {
 
 /** The formula below the figure. */
 export class Formula {
-  /** @param {(marks: string, colour: string) => void} onMark what a term moves is to be seen; "": nothing */
-  constructor(onMark) {
-    this.onMark = onMark;
+  constructor(root, state, set) {
+    Object.assign(this, { root, state, set });
     this.row = el("div", { class: "terms", role: "group", "aria-label": "What is minimised: the sum of these terms" });
     this.node = el("details", { class: "formula", open: window.innerWidth >= 640 }, el("summary", {}, "What is minimised"), this.row);
   }
@@ -77,11 +76,10 @@ export class Formula {
 
   button({ formula, words, marks }, index) {
     const math = node("math", ...tokens(formula).map(draw));
-    const made = el("button", { type: "button", class: `term term${index % COLOURS}`, title: MARKS[marks], "aria-label": `${words}: ${MARKS[marks]}` });
-    made.append(math, el("small", {}, words));
+    const name = { title: MARKS[marks], "aria-label": `${words}: ${MARKS[marks]}` };
     const [on, off] = [() => this.mark(index), () => this.mark(-1)];
-    Object.entries({ pointerenter: on, focus: on, pointerleave: off, blur: off }).forEach((pair) => made.addEventListener(...pair));
-    return made;
+    const pointed = { pointerenter: on, focus: on, pointerleave: off, blur: off };
+    return el("button", { type: "button", class: `term term${index % COLOURS}`, ...name, ...pointed }, math, el("small", {}, words));
   }
 
   light(index) {
@@ -92,7 +90,8 @@ export class Formula {
   mark(index) {
     this.light(index);
     const marks = this.terms[index]?.marks ?? "";
-    this.onMark(marks, marks && String(index % COLOURS));
+    Object.assign(this.root.dataset, { term: marks, colour: marks && String(index % COLOURS) });
+    if (this.state.lit !== marks) this.set({ lit: marks }, "view");
   }
 
   /** A control moves: its term is marked for a moment, the figure stays as it is. */

@@ -3,10 +3,8 @@
 import { el, setText } from "./elements.js";
 
 export class Guard {
-  constructor() {
-    this.lines = new Map(); // name of a part -> the sentence in its place
-    this.logged = new Set();
-  }
+  lines = new Map(); // name of a part -> the sentence in its place
+  logged = new Set();
 
   /**
    * Draw a part. What it throws is logged once and said beside it until it is drawn again.

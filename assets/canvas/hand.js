@@ -21,14 +21,9 @@ export function isSquare({ features, view: { x, y, far }, target }) {
 
 /** Turns gestures and keys into movements of the window, edits and readings. */
 export class Hand {
-  /**
-   * @param {object} state of the figure @param {object} plot that it moves
-   * @param {object} figure `set` changes the state; `isBusy`: is a message on its way; `onEdit`, `onReset`,
-   * `onTour`, `onPoint(place, index, speak)` and `onAdvise(line)` say what was done
-   * @param {AbortSignal} signal
-   */
-  constructor(state, plot, figure, signal) {
-    Object.assign(this, { state, plot, ...figure, label: 0, dragged: null });
+  /** @param {object} events `onEdit`, `onReset`, `onTour`, and `onAdvise` with a line to be shown */
+  constructor(state, set, plot, messenger, events, signal) {
+    Object.assign(this, { state, set, plot, messenger, ...events, label: 0, dragged: null });
     this.pointers = new Map();
     this.build();
     this.listen(signal);
@@ -45,45 +40,41 @@ export class Hand {
       node.setAttribute("aria-keyshortcuts", label[0]);
       return node;
     });
-    this.classes = el("select", { "aria-label": "Class of added points" });
-    this.classes.addEventListener("change", () => {
+    const choose = () => {
       this.label = this.classes.selectedIndex;
       if (!TOOLS[this.state.tool].adds) this.take("add");
-    });
-    this.value = el("input", { type: "text", inputmode: "decimal", class: "value", "aria-label": "Value of added points", hidden: true });
-    this.value.addEventListener("change", () => {
+    };
+    const type = () => {
       const value = Number(this.value.value.trim().replace(",", ".").replace("−", "-") || NaN);
       if (Number.isFinite(value)) this.given = value;
       this.value.value = say(this.given);
       if (!TOOLS[this.state.tool].adds) this.take("add");
-    });
+    };
+    this.classes = el("select", { "aria-label": "Class of added points", change: choose });
+    this.value = el("input", { type: "text", inputmode: "decimal", class: "value", "aria-label": "Value of added points", hidden: true, change: type });
     this.undo = button("Undo", "Nothing to undo", () => this.takeBack(), "M8 4L3 9l5 5M3 9h11a5 5 0 0 1 0 11H8");
     this.setUndo("");
     this.editing = el("span", { class: "group" }, ...this.tools, this.classes, this.value);
     this.zooms = [
       button("Out", "Zoom out", () => plot.zoom(1 / 1.5), `${LENS}M7 10h6`),
       button("In", "Zoom in", () => plot.zoom(1.5), `${LENS}M7 10h6M10 7v6`),
-      button("Fit", "Reset the zoom and show everything", () => plot.resetView(), "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5")];
-    const zoom = el("span", { class: "group" }, ...this.zooms);
-    const reset = button("Reset", "Reset all settings, the view and the zoom", () => {
-      plot.resetView();
-      this.onReset();
-    }, "M4 4v6h6M4.6 10a8 8 0 1 1-.4 5");
+      button("Fit", "Reset the zoom and show everything", () => plot.zoom(0), "M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5")];
+    const reset = button("Reset", "Reset all settings, the view and the zoom", this.onReset, "M4 4v6h6M4.6 10a8 8 0 1 1-.4 5");
     this.ends = el("span", { class: "group" }, this.undo, reset);
     this.tour = button("Take the tour", "Take the tour", this.onTour, "M5 22V3l14 5-14 5");
     this.tour.className = "tour";
-    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools" }, this.editing, this.ends, this.tour, zoom);
-    this.bar.addEventListener("keydown", (event) => event.target.matches("button") && this.pick(event));
+    const keydown = (event) => event.target.matches("button") && this.pick(event);
+    this.bar = el("div", { class: "bar", role: "group", "aria-label": "Figure tools", keydown },
+      this.editing, this.ends, this.tour, el("span", { class: "group" }, ...this.zooms));
     this.flags = el("div", { class: "flags" });
     this.boxes = {};
     const layers = { bands: "Lead bands", arrows: "Prototypes", points: "Points", assignments: "Assignments", equal: "Equal axes" };
     for (const [name, text] of Object.entries(layers)) {
-      const box = el("input", { type: "checkbox" });
-      box.addEventListener("change", () => {
-        this.set({ show: { ...this.state.show, [name]: box.checked } }, "view");
+      const change = ({ target }) => {
+        this.set({ show: { ...this.state.show, [name]: target.checked } }, "view");
         if (name === "equal") plot.resize();
-      });
-      this.boxes[name] = box;
+      };
+      const box = (this.boxes[name] = el("input", { type: "checkbox", change }));
       this.flags.append(el("label", {}, box, el("span", {}, text)));
     }
   }
@@ -97,24 +88,26 @@ export class Hand {
 
   /** Undo. While a message is on its way nobody knows what is left to undo: then later. */
   takeBack() {
-    if (this.isBusy()) this.undos = (this.undos ?? 0) + 1;
+    if (this.messenger.busy) this.undos = (this.undos ?? 0) + 1;
     else if (this.undo.ariaDisabled !== "true") this.onEdit({ op: "undo" });
   }
 
   /** An answer is painted: undo what was asked for meanwhile, if there is something. */
   goOn() {
-    if (!this.undos || this.isBusy()) return;
+    if (!this.undos || this.messenger.busy) return;
     this.undos = this.undo.ariaDisabled === "true" ? 0 : this.undos - 1;
     this.takeBack();
   }
 
-  /** Zoom is offered as far as it goes. */
-  setZooms(factor) {
-    const [out, closer, fit] = this.zooms;
+  /** The window has moved: zoom is offered as far as it goes. */
+  follow() {
+    const [[out, closer, fit], factor] = [this.zooms, this.plot.zoomFactor];
     const whole = factor <= 1 && "Everything is shown";
     offer(out, whole, "Zoom out; key −");
     offer(closer, factor >= MAX_ZOOM && "This is the closest zoom", "Zoom in; key +");
     offer(fit, whole, "Reset the zoom and show everything; key 0");
+    this.setTouch();
+    this.set({}, "view");
   }
 
   setScene(scene, previous) {
@@ -157,7 +150,7 @@ export class Hand {
     this.set({ tool });
     this.bar.classList.toggle("looks", tool === "look");
     this.dragged = null;
-    if (this.state.scene) this.onPoint(null, -1);
+    if (this.state.scene) this.plot.onPoint(null, -1);
     for (const node of this.tools) node.setAttribute("aria-pressed", node.dataset.tool === tool);
     Object.assign(this.plot.canvas.style, { cursor: TOOLS[tool].cursor });
     this.setTouch();
@@ -222,15 +215,15 @@ export class Hand {
       this.plot.gone.add(`${x} ${y}`);
     }
     this.plot.ringPoint(-1);
-    this.onPoint(null, -1);
+    this.plot.onPoint(null, -1);
     if (places.length) this.onEdit({ op: "erase", places: [...places], dragging });
     this.set({}, "view");
   }
 
-  /** What the server has not erased by the end of a sweep, where none waits, is there again. */
-  answered(waiting) {
-    const { plot } = this;
-    if (this.gesture?.kind === "sweep" || waiting) return;
+  /** What the server has not erased by the end of a sweep is there again. */
+  answered(seq) {
+    const { plot, messenger } = this;
+    if (this.gesture?.kind === "sweep" || messenger.waiting("erase", seq)) return;
     if (plot.gone.size) this.set({}, "view");
     plot.gone.clear();
   }
@@ -284,7 +277,7 @@ export class Hand {
     on("pointermove", (event, px, py) => this.moveTo(event, px, py));
     on("pointerup pointercancel", (event, px, py) => this.up(event, px, py));
     on("pointerleave", () => this.leave());
-    on("dblclick", () => this.state.tool === "look" && this.plot.resetView());
+    on("dblclick", () => this.state.tool === "look" && this.plot.zoom(0));
     on("wheel", (event, px, py) => this.wheel(event, px, py), { passive: false });
     on("keydown", (event) => this.key(event));
     on("focus", () => {
@@ -385,12 +378,12 @@ export class Hand {
     const index = plot.nearest(px, py);
     const place = plot.place(px, py);
     plot.ringPoint(plot.starAt(place, index) < 0 ? index : -1);
-    this.onPoint(place, index);
+    this.plot.onPoint(place, index);
   }
 
   leave() {
     this.plot.ringPoint(-1);
-    this.onPoint(this.plot.cursor, this.plot.underCursor());
+    this.plot.onPoint(this.plot.cursor, this.plot.underCursor());
   }
 
   /** The wheel scrolls the page, until a click into the figure or with Ctrl: then it zooms. */
@@ -417,7 +410,7 @@ export class Hand {
     else if (key === "[" || key === "]") this.jump(key === "]" ? 1 : -1);
     else if (key === "+" || key === "=") plot.zoom(1.5);
     else if (key === "-") plot.zoom(1 / 1.5);
-    else if (key === "0") plot.resetView();
+    else if (key === "0") plot.zoom(0);
     else if (this.pick(event)) event.stopPropagation();
     else if (!editable && !plot.lesson.mark?.open) return;
     else if (key === "Enter" || key === " ") this.act(plot.cursor ?? plot.middle, plot.underCursor(40));

@@ -31,9 +31,8 @@ export function nearestOf([x, y], places) {
 
 /** The border that an answer has changed, until the visitor changes something; the visitor's mark. */
 export class LessonLayer {
-  constructor() {
-    Object.assign(this, { lines: null, mark: null });
-  }
+  lines = null;
+  mark = null;
 
   /** A picture comes in the place of another one, maybe with what the server says of the question. */
   follow(scene, before, after, mark = null) {

@@ -8,7 +8,7 @@ const PALETTE = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00
 export const UNKNOWN = 255;
 export const BANDS = [1 / 16, 1 / 4, 9 / 16]; // of margin_max: quarters of the stored square root
 export const TINTS = { light: [0.13, 0.25, 0.38, 0.52], dark: [0.2, 0.34, 0.48, 0.62] };
-export const FLAT = 0.42;
+const FLAT = 0.42;
 const LABELLED_ARROWS = 12; // more prototypes than this are drawn faintly and without numbers
 
 let probe;
@@ -58,6 +58,15 @@ export function classColour(k, theme) {
   if (turn === 0) return theme.dark && luminance(base) < 0.3 ? mix(base, [255, 255, 255], 0.3) : base;
   const away = (turn % 2 === 1) !== theme.dark ? [0, 0, 0] : [255, 255, 255];
   return mix(base, away, clamp(turn % 2 ? 0.3 + 0.15 * turn : 0.15 + 0.1 * turn, 0, 0.8));
+}
+
+/** Tints of regions, by class * 4 + band. */
+export function tintsOf(theme, n, bands) {
+  const table = new Uint32Array(1024).fill(word(theme.back));
+  const tints = TINTS[theme.dark ? "dark" : "light"];
+  for (let at = 0; at < 4 * n; at++)
+    table[at] = word(mix(theme.back, classColour(at >> 2, theme), bands ? tints[at & 3] : FLAT));
+  return table;
 }
 
 const ring = (n, radius, turn = -Math.PI / 2) =>

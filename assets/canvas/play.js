@@ -15,8 +15,8 @@ export class Play {
   /** @param {() => object} slider of the path, if there is one */
   constructor(slider) {
     this.slider = slider;
-    this.button = el("button", { type: "button", class: "play", title: "Move the slider from end to end and back. Space pauses." });
-    this.button.addEventListener("click", () => (this.timer ? this.pause() : this.start()));
+    const title = "Move the slider from end to end and back. Space pauses.";
+    this.button = el("button", { type: "button", class: "play", title, click: () => (this.timer ? this.pause() : this.start()) });
     this.pause();
   }
 

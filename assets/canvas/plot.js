@@ -3,7 +3,7 @@
 import { drawHubs, drawInnerBorders, drawTies } from "./assignments.js";
 import { clamp, el, newId, say, setText, sized, ticks } from "./elements.js";
 import { LessonLayer } from "./lesson.js";
-import { FLAT, TINTS, classColour, css, drawArrows, drawMark, drawStars, drawTargets, mix, starRadius, strokes, word } from "./marks.js";
+import { css, drawArrows, drawMark, drawStars, drawTargets, starRadius, strokes, tintsOf, word } from "./marks.js";
 import { boundaries, locate, paintRegions } from "./regions.js";
 import { WAITING, frameOf } from "./scene.js";
 import { drawContours, drawCurve, drawLevels, drawSticks, drawValue, paintSurface, thickness, toneOf } from "./surface.js";
@@ -66,11 +66,7 @@ function hatchedArea(theme, { area: { w, h }, farMask }, place) {
 
 /** Owns the window (zoom), the canvases, the crosshair; `Hand` moves them. */
 export class Plot {
-  /**
-   * @param {object} state of the figure @param {object} guard of what is painted @param {object} ruler
-   * @param {{onMove: () => void, onPoint: (place: object, index: number, speak: boolean) => void}} events
-   * the window was moved, the crosshair was
-   */
+  /** @param {object} events `onMove`: the window was moved; `onPoint`: a place is pointed at, with the row there */
   constructor(state, guard, ruler, events) {
     Object.assign(this, { state, guard, ruler, ...events });
     this.sprites = new Map();
@@ -90,7 +86,7 @@ export class Plot {
   /** @param {object} scene @param {object} [previous] @param {boolean} edited by the visitor's hand */
   setScene(scene, previous, edited) {
     const { view } = scene;
-    this.points = scene.points;
+    [this.points, this.extent] = [scene.points, view]; // the whole window
     if (!previous || (frameOf(previous) !== frameOf(scene) && !edited)) {
       this.view = { x0: view.x[0], x1: view.x[1], y0: view.y[0], y1: view.y[1] };
       this.cursor = null;
@@ -101,11 +97,6 @@ export class Plot {
   }
 
   /* -- the window -- */
-
-  /** The whole window of the scene. */
-  get extent() {
-    return this.state.scene.view;
-  }
 
   get zoomFactor() {
     const { x } = this.extent;
@@ -121,10 +112,6 @@ export class Plot {
       v[b] = v[a] + span;
     }
     this.onMove();
-  }
-
-  resetView() {
-    this.zoom(0);
   }
 
   /** Zoom about a place (the crosshair, or the middle), which keeps its position. */
@@ -246,10 +233,8 @@ export class Plot {
   /** Fit the canvases to the box; every pixel of the plot area is a device pixel. */
   resize(dpr = window.devicePixelRatio) {
     const { em } = this.state.theme;
-    this.dpr = dpr;
-    const snap = (v) => Math.round(v * this.dpr) / this.dpr;
-    this.width = this.box.clientWidth;
-    this.height = this.box.clientHeight;
+    Object.assign(this, { dpr, width: this.box.clientWidth, height: this.box.clientHeight });
+    const snap = (v) => Math.round(v * dpr) / dpr;
     const [above, below] = this.extent.far ? [0.3, 1.8] : [1.5, 2.9]; // a map has no numbers beside it
     let [x, y] = [snap(2.9 * em), snap(above * em)];
     let [w, h] = [snap(this.width - x - 0.6 * em), snap(this.height - y - below * em)];
@@ -269,12 +254,12 @@ export class Plot {
 
   paint(picture, coarse) {
     if (!this.area || this.area.w < 20) return;
-    const { guard, state: { waits } } = this;
+    const { guard } = this;
     guard.draw("regions", this.box, () => this.paintRaster(picture, coarse));
     const pen = sized(this.canvas, this.width, this.height, this.dpr);
     // An interrupted drawing leaves its pen in any state: a new size resets it.
     if (!guard.draw("points and borders", this.box, () => this.paintMarks(pen, picture))) this.canvas.width = 0;
-    this.mark(picture, waits);
+    this.mark(picture);
     this.placeCursor();
   }
 
@@ -311,7 +296,8 @@ export class Plot {
   }
 
   /** What the picture is, where it is not the fit of what the controls say. */
-  mark(picture, waits) {
+  mark(picture) {
+    const { waits } = this.state;
     setText(this.badge, waits ? "Release to refit" : picture?.coarse ?? "Preview");
     this.badge.hidden = !waits && (!picture || picture.canonical || picture.knot !== null);
   }
@@ -339,24 +325,9 @@ export class Plot {
     }
     if (scene.target?.curve || picture === WAITING) this.words.fill(word(theme.back));
     else if (scene.target) paintSurface(this.words, picture, this.cols, this.rows, scene.target);
-    else paintRegions(this.words, picture, this.cols, this.rows, this.colours(theme, scene.classes.length));
+    else paintRegions(this.words, picture, this.cols, this.rows, tintsOf(theme, scene.classes.length, this.state.show.bands));
     this.raster.getContext("2d").putImageData(this.image, 0, 0);
     if (scale === 1) this.slow = performance.now() - start > 14;
-  }
-
-  /** Tints by class * 4 + band, kept until theme, switch or number of classes change. */
-  colours(theme, n) {
-    const key = [n, this.state.show.bands, ...theme.back].join();
-    if (key === this.tinted) return this.table;
-    this.tinted = key;
-    this.table = new Uint32Array(1024).fill(word(theme.back));
-    const tints = TINTS[theme.dark ? "dark" : "light"];
-    for (let k = 0; k < n; k++)
-      for (let band = 0; band < 4; band++) {
-        const share = this.state.show.bands ? tints[band] : FLAT;
-        this.table[k * 4 + band] = word(mix(theme.back, classColour(k, theme), share));
-      }
-    return this.table;
   }
 
   paintAxes(pen, theme) {

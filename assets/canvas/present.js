@@ -16,21 +16,24 @@ export function fourOf(keys) {
 
 /** The switch, and what it hides. The server keeps it in the link. */
 export class Present {
-  /** @param {Element} root of the figure @param {(on: boolean) => void} onPress */
-  constructor(root, onPress) {
-    this.root = root;
-    this.button = button("Present", "Present", () => onPress(!this.on), "M3 4h18v12H3zM12 16v4M8 20h8");
+  /** @param {() => void} onTurn type has another size @param {() => void} onPress by the visitor */
+  constructor(root, onTurn, onPress) {
+    Object.assign(this, { root, onTurn });
+    this.button = button("Present", "Present", () => {
+      this.set(!this.on);
+      onPress();
+    }, "M3 4h18v12H3zM12 16v4M8 20h8");
     this.set(false);
   }
 
   set(on) {
     this.on = on;
-    this.button.setAttribute("aria-pressed", String(on));
-    setText(this.button.lastElementChild, on ? "Leave" : "Present");
-    this.button.setAttribute("aria-label", on ? "Leave" : "Present");
-    this.button.title = on ? "Leave present mode (Esc)" : "Show figure, strip and four numbers on one screen, in large type";
+    const [label, title] = on ? ["Leave", "Leave present mode (Esc)"] : ["Present", "Show figure, strip and four numbers on one screen, in large type"];
+    Object.assign(this.button, { ariaPressed: on, ariaLabel: label, title });
+    setText(this.button.lastElementChild, label);
     this.root.classList.toggle("present", on);
     document.documentElement.classList.toggle(PAGE, on);
+    this.onTurn();
   }
 
   /** Another page is not presented. */

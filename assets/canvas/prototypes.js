@@ -51,7 +51,6 @@ function fill(row, name, text, share, zero = 0.5) {
 
 /** Every prototype: a picture of signed weights, sorted bars, or in words where it has no weights. */
 export class Prototypes {
-  /** @param {object} state of the figure @param {import("./chart.js").Ruler} ruler */
   constructor(state, ruler) {
     Object.assign(this, { state, ruler });
     this.title = el("h3", {}, "Prototypes");
@@ -139,8 +138,7 @@ export class Prototypes {
       const i = names.indexOf(name);
       fill(rows[r], name, zero ? signed(values[i]) : say(values[i]), most > 0 ? values[i] / most : 0, zero);
       rows[r].className = values[i] === 0 ? "weight zero" : "weight";
-      const colour = owner ? css(classColour(owner[i], this.state.theme)) : "";
-      rows[r].children[1].firstElementChild.style.background = colour;
+      rows[r].children[1].firstElementChild.style.background = owner ? css(classColour(owner[i], this.state.theme)) : "";
     });
   }
 

@@ -30,12 +30,9 @@ export const factsOf = ({ readouts }) => readouts.slice(0, 4).map(({ name, value
 
 /** Everything said in words: read-outs, what is under the pointer, legend, notices, the table twin. */
 export class Report {
-  /**
-   * @param {object} state of the figure @param {object} codes of the row that is pointed at
-   * @param {() => string[]} lesson what it draws, in the order of `KINDS` @param {() => void} onStop
-   */
-  constructor(state, codes, lesson, onStop) {
-    Object.assign(this, { state, codes, lesson });
+  /** @param {Element} canvas that it describes @param {() => void} onStop of a long fit */
+  constructor(state, canvas, codes, lesson, onStop) {
+    Object.assign(this, { state, canvas, codes, lesson });
     this.headline = el("p", { class: "headline" });
     this.four = el("dl", { class: "four", "aria-label": "Main metrics" });
     this.numbers = el("dl", { class: "numbers", "aria-label": "Metrics" });
@@ -56,15 +53,14 @@ export class Report {
     this.news = el("div", { class: "news", "aria-live": "polite" }, this.notices, this.busy);
     this.work = el("span");
     this.bar = el("progress", { max: 1 });
-    this.stop = el("button", { type: "button" }, "Stop");
-    this.stop.addEventListener("click", () => {
+    const stop = () => {
       this.stop.disabled = true; // until the next fit
       onStop();
-    });
+    };
+    this.stop = el("button", { type: "button", click: stop }, "Stop");
     this.job = el("div", { class: "job", role: "status", hidden: true }, this.work, this.bar, this.stop);
     this.table = el("div", { class: "tables" });
-    this.twin = el("details", { class: "twin", id: newId() }, el("summary", {}, "Show as a table"), this.table);
-    this.twin.addEventListener("toggle", () => this.tables());
+    this.twin = el("details", { class: "twin", id: newId(), toggle: () => this.tables() }, el("summary", {}, "Show as a table"), this.table);
   }
 
   setScene(scene) {
@@ -115,7 +111,7 @@ export class Report {
       show.arrows && picture.lines && "prototype: its score rises along the arrow",
       show.assignments && picture.assignments && "row tied to its prototype; thin border: prototypes of one class",
       picture.codes && "on pointing at a row: line to each training row of its code, as wide as its weight",
-      ...this.lesson()];
+      ...this.lesson.words];
     this.kinds.forEach((kind, i) => {
       if (words[i] && !kind.isConnected) this.marks.append(kind);
       kind.hidden = !words[i];
@@ -126,7 +122,7 @@ export class Report {
   }
 
   update(picture) {
-    if (picture.canonical) this.speak(factsOf(picture).join(". "));
+    this.describe(picture);
     const found = new Map(picture.readouts.map((readout) => [readout.key, readout]));
     const shown = this.placesOf(picture.readouts);
     const four = fourOf(shown.map(({ key }) => key));
@@ -219,8 +215,9 @@ export class Report {
 
   /** The figure in words, for those who do not see it. */
   describe(picture) {
-    const { canonical, coarse } = picture;
-    return [this.state.scene.alt, ...factsOf(picture), canonical ? "" : coarse ?? "Preview"].filter(Boolean).join(". ");
+    const [facts, kind] = [factsOf(picture), picture.canonical ? "" : picture.coarse ?? "Preview"];
+    this.canvas.setAttribute("aria-label", [this.state.scene.alt, ...facts, kind].filter(Boolean).join(". "));
+    if (picture.canonical) this.speak(facts.join(". "));
   }
 
   /** Say what is at a place: a star, a point, or the scores; without a place what the tool does. */

@@ -34,19 +34,12 @@ export const fileName = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]+/gu,
 
 /** The buttons below the figure. */
 export class Share {
-  /**
-   * @param {object} state of the figure @param {object} plot that is drawn anew
-   * @param {() => Element[]} kinds entries of the page's legend that are to be seen
-   */
+  /** @param {() => Element[]} kinds entries of the page's legend that are to be seen */
   constructor(state, plot, kinds) {
     Object.assign(this, { state, plot, kinds });
-    const button = (text, act) => {
-      const node = el("button", { type: "button" }, text);
-      node.addEventListener("click", act);
-      return node;
-    };
-    this.image = button("Save as PNG", () => this.save());
-    this.svg = button("Save as SVG", () => this.saveVector());
+    const button = (text, click) => el("button", { type: "button", click }, text);
+    this.image = button("Save as PNG", () => this.draw().toBlob((blob) => this.keep(blob, "png")));
+    this.svg = button("Save as SVG", () => this.keep(new Blob([this.vector()], { type: "image/svg+xml" }), "svg"));
     this.copy = button("Copy link", () => this.copyLink());
     this.link = el("input", { type: "text", class: "value link", readonly: true, hidden: true, "aria-label": "Link to this figure", id: newId() });
     this.said = el("span", { class: "unseen", role: "status" });
@@ -77,14 +70,6 @@ export class Share {
   /** An image is offered once there is a picture. */
   offer(shown) {
     for (const node of [this.image, this.svg]) offer(node, !shown && "Waiting for the model");
-  }
-
-  save() {
-    this.draw().toBlob((blob) => this.keep(blob, "png"), "image/png");
-  }
-
-  saveVector() {
-    this.keep(new Blob([this.vector()], { type: "image/svg+xml" }), "svg");
   }
 
   /** Hand a file to the browser. */

@@ -1,26 +1,23 @@
 /** The state of a figure: one plain object, which all parts read, and one way to change it. */
 
-/** All that is in it, as it stands before the first answer. */
-const BEGINNING = {
-  theme: null, // colours and type of the place
-  scene: null, // rows, classes and window
-  path: null, // of solved values, if the method has one
-  knots: new Map(), // index on the path -> its picture
-  list: null, // controls
-  shown: null, // the picture on the screen
-  settled: false, // nothing moves: what is shown is the fit of what the controls say
-  waits: false, // the table is too large for previews: a drag is answered when it ends
-  job: null, // a fit that takes long
-  layingOut: null, // a map that takes long
-  tool: "look", // in the hand
-  show: { bands: true, arrows: true, points: true, assignments: false, equal: false },
-  lit: "", // the marks that a term of the formula moves, while it is pointed at
-  phone: false, // a narrow place
-};
-
 /** @param {(what: string) => void} schedule painting @returns the state, to be read, and what changes it */
 export function beginState(schedule) {
-  const values = { ...BEGINNING };
+  const values = {
+    theme: null, // colours and type of the place
+    scene: null, // rows, classes and window
+    path: null, // of solved values, if the method has one
+    knots: new Map(), // index on the path -> its picture
+    list: null, // controls
+    shown: null, // the picture on the screen
+    settled: false, // nothing moves: what is shown is the fit of what the controls say
+    waits: false, // the table is too large for previews: a drag is answered when it ends
+    job: null, // a fit that takes long
+    layingOut: null, // a map that takes long
+    tool: "look", // in the hand
+    show: { bands: true, arrows: true, points: true, assignments: false, equal: false },
+    lit: "", // the marks that a term of the formula moves, while it is pointed at
+    phone: false, // a narrow place
+  };
   const set = (changes, what) => {
     Object.assign(values, changes);
     if (what) schedule(what);

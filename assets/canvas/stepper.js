@@ -30,33 +30,28 @@ const nothing = () => ({ trace: null, states: new Map(), at: 0 });
 
 /** The states of the fit on the screen, a player for them, and their curves. */
 export class Stepper {
-  /**
-   * @param {object} state of the figure
-   * @param {object} figure `set` changes the state, `colours` of its classes, `ask` sends a message,
-   * `isFree` whether one may be sent, `onTurn` says that the steps are open or closed
-   */
-  constructor(state, { set, colours, ask, isFree, onTurn }) {
-    Object.assign(this, { state, set, ask, isFree, onTurn, isOpen: false });
+  /** @param {Element} root of the figure @param {() => void} onClose @param {Messenger} messenger */
+  constructor(root, state, set, messenger, onClose) {
+    Object.assign(this, { root, state, set, messenger, onClose, isOpen: false });
     this.forget();
-    this.comparison = new Comparison(state, colours, (isOn) => this.compare(isOn), (side) => this.choose(side));
-    this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true }, PLAY);
-    this.opener.addEventListener("click", () => (this.isOpen ? this.play(!this.playing) : this.open()));
+    this.comparison = new Comparison(state, (isOn) => this.compare(isOn), (side) => this.choose(side));
+    const press = () => (this.isOpen ? this.play(!this.playing) : this.open());
+    this.opener = el("button", { type: "button", "aria-expanded": "false", disabled: true, click: press }, PLAY);
     this.back = button("‹", "Step back", () => this.move(-1));
     this.next = button("›", "Step", () => this.move(1));
-    this.range = el("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "State of the fit" });
-    this.range.addEventListener("input", () => this.move(Number(this.range.value) - this.at));
+    const slide = () => this.move(Number(this.range.value) - this.at);
+    this.range = el("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "State of the fit", input: slide });
     this.speed = el("select", { "aria-label": "Speed" }, ...SPEEDS.map((n) => el("option", { value: n }, `${n} per second`)));
     this.speed.selectedIndex = 1;
     this.words = el("p", { class: "sentence", "aria-live": "polite" });
     this.where = el("p", { class: "where" });
-    this.curve = el("canvas", { class: "curve", "aria-hidden": "true" });
-    for (const kind of ["pointerdown", "pointermove"])
-      this.curve.addEventListener(kind, (event) => event.buttons & 1 && this.point(event));
+    const point = (event) => event.buttons & 1 && this.point(event);
+    this.curve = el("canvas", { class: "curve", "aria-hidden": "true", pointerdown: point, pointermove: point });
     const bar = el("div", { class: "group" }, this.back, this.next, this.speed, this.comparison.switch, this.comparison.sides,
       button("Close", "Close the steps", () => this.close()));
-    this.panel = el("div", { class: "steps", id: newId(), role: "group", "aria-label": "Steps of the fit", tabindex: -1, hidden: true },
+    const panel = { class: "steps", id: newId(), role: "group", "aria-label": "Steps of the fit", tabindex: -1, hidden: true };
+    this.panel = el("div", { ...panel, keydown: (event) => this.key(event) },
       bar, this.range, this.comparison.beside, this.words, this.comparison.difference, this.where, this.curve, this.comparison.axes);
-    this.panel.addEventListener("keydown", (event) => this.key(event));
     this.opener.setAttribute("aria-controls", this.panel.id);
   }
 
@@ -87,12 +82,13 @@ export class Stepper {
     this.forget();
     if (focused) this.opener.focus();
     this.set({ shown: this.fitted, settled: Boolean(this.fitted?.canonical) }, "picture");
+    this.onClose();
   }
 
   reveal() {
     this.panel.hidden = !this.isOpen;
     this.opener.setAttribute("aria-expanded", String(this.isOpen));
-    this.onTurn(this.isOpen);
+    this.root.classList.toggle("stepping", this.isOpen);
   }
 
   /* -- what the server says -- */
@@ -101,7 +97,7 @@ export class Stepper {
     if (!this.isOpen) return;
     this.asked = false;
     if (job) {
-      if (printed) this.comparison.say(job.text);
+      if (printed) setText(this.comparison.difference, job.text);
       else setText(this.words, `${job.text}: ${Math.round(100 * job.progress)} %`);
       this.asked = true; // until then
       clearTimeout(this.poll);
@@ -115,7 +111,7 @@ export class Stepper {
     this.comparison.mark(this.side, this.sets);
     for (const picture of steps) set.states.set(picture.step.index, picture);
     this.comparison.switch.hidden = printed === null;
-    if (printed && first) this.comparison.say(trace.difference);
+    if (printed && first) setText(this.comparison.difference, trace.difference);
     if (set !== this.chosen) return first ? this.goTo(this.time) : this.paint();
     if (first || !this.shows) this.seek(this.at);
     if (first && set === this.chosen) this.play(true);
@@ -123,13 +119,14 @@ export class Stepper {
 
   /** Ask for the states that are missing while nothing else is going on. */
   fetch() {
-    if (!this.isOpen || this.asked || !this.isFree()) return;
+    const { messenger } = this;
+    if (!this.isOpen || this.asked || messenger.flight || messenger.busy) return;
     for (const side of this.comparison.isOn ? ["printed", "ours"] : ["ours"]) {
       const { trace, states, at } = this.sets[side];
       const want = trace ? missingStates(trace.objective.length, states, at).slice(0, CHUNK) : [0];
       if (!want.length) continue;
       this.asked = true;
-      return this.ask({ kind: "steps", want, printed: side === "printed" });
+      return messenger.send({ kind: "steps", want, printed: side === "printed" });
     }
   }
 
@@ -153,8 +150,8 @@ export class Stepper {
   compare(isOn) {
     this.comparison.turn(isOn);
     if (!isOn) this.choose("ours");
-    else if (this.sets.printed.trace) this.comparison.say(this.sets.printed.trace.difference);
-    else this.comparison.say("Running the algorithm as printed");
+    else if (this.sets.printed.trace) setText(this.comparison.difference, this.sets.printed.trace.difference);
+    else setText(this.comparison.difference, "Running the algorithm as printed");
     this.comparison.mark(this.side, this.sets);
     this.fetch();
     this.paint();

@@ -1,7 +1,4 @@
-/**
- * The live figure as Streamlit's component (v2): mounted once, updated in place. Its way to the
- * server, and what only a page of the app has around it: links, and a lesson.
- */
+/** The figure as Streamlit's component (v2), mounted once, and what a page of the app has around it. */
 
 import { Figure } from "./figure.js";
 
@@ -27,25 +24,14 @@ class Place {
     this.figure = new Figure(host, style, this);
   }
 
-  /** While the page is being left nothing goes: if it stays, the figure sends it again. */
+  /** While the page is being left nothing else goes: if it stays, the figure sends it again. */
   post(message) {
-    if (performance.now() >= this.leaving) this.trigger("msg", message);
+    if (message.kind === "tour" || performance.now() >= this.leaving) this.trigger("msg", message);
   }
 
   /** The page has begun anew. */
   begin() {
     this.leaving = 0;
-  }
-
-  tour(seq) {
-    this.trigger("msg", { kind: "tour", seq });
-  }
-
-  /** A payload has come, or the same one again (after a change of theme, say). */
-  receive(bytes, trigger) {
-    this.trigger = trigger;
-    this.keepFocus();
-    this.figure.receive(bytes);
   }
 
   /** Streamlit makes a lesson's buttons anew: its text takes the focus that is lost with them. */
@@ -84,7 +70,9 @@ function receive({ data, parentElement, setTriggerValue }, style) {
     place = new Place(parentElement, style);
     places.set(parentElement, place);
   }
-  place.receive(data, setTriggerValue);
+  place.trigger = setTriggerValue;
+  place.keepFocus();
+  place.figure.receive(data);
   // Streamlit also cleans up a call that a newer one has overtaken: only a figure that has
   // left the page is really over.
   return () => setTimeout(() => {

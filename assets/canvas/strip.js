@@ -33,21 +33,22 @@ export function positionOf(values, value) {
 
 /** Accuracy and non-zeros along the solved path; a press there scrubs. */
 export class Strip {
-  /** @param {object} state of the figure @param {() => object} slider of the path, if there is one */
+  /** @param {() => object} slider of the path, if there is one */
   constructor(state, slider) {
     Object.assign(this, { state, slider });
     this.past = []; // the path of the model before the settings changed, drawn faintly
-    this.canvas = el("canvas", { class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true });
-    this.legend = el("p", { class: "strip-key", hidden: true });
-    this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.canvas.addEventListener("pointerdown", (event) => {
+    const hold = (event) => {
       this.canvas.setPointerCapture(event.pointerId);
       this.held = slider();
       if (this.held) this.held.held = true;
       this.to(event);
+    };
+    this.canvas = el("canvas", {
+      class: "strip", role: "slider", tabindex: 0, "aria-valuemin": 0, hidden: true,
+      keydown: (event) => this.key(event), pointerdown: hold, pointermove: (event) => this.held && this.to(event),
+      lostpointercapture: () => (this.held = null),
     });
-    this.canvas.addEventListener("pointermove", (event) => this.held && this.to(event));
-    this.canvas.addEventListener("lostpointercapture", () => (this.held = null));
+    this.legend = el("p", { class: "strip-key", hidden: true });
   }
 
   to(event) {
