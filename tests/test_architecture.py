@@ -277,6 +277,18 @@ def test_no_page_or_figure_names_a_method():
                 assert not named, f"{name}:{node.lineno}"
 
 
+def test_the_parts_of_the_figure_do_not_hold_it():
+    """They take what they need; only the transport knows Streamlit."""
+    scripts = {path.name: path.read_text() for path in ROOT.glob("assets/canvas/*.js")}
+    page = scripts.pop("streamlit.js")
+    assert "setTriggerValue" in page and "st-key-" in page
+    held = re.compile(r"setTriggerValue|st-key-|globalThis\.spe|\./streamlit\.js")
+    assert [name for name, text in scripts.items() if held.search(text)] == []
+    assert not re.search(r"new \w+\((.*, )?this[,)]", scripts.pop("figure.js"))
+    held = re.compile(r"\bapp\b|\./figure\.js|\bstate(\.\w+)+ \W?=[^=]")
+    assert [name for name, text in scripts.items() if held.search(text)] == []
+
+
 def test_functions_stay_small():
     """A file may have any length, as long as it holds one idea."""
     for name in TEXTS:
