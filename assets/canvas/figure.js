@@ -314,6 +314,7 @@ export class Figure {
     this.send({ kind: "reset", dragging: false });
   }
 
+  /** What an edit does not say is null in its message, or not there. */
   edit(edit) {
     this.forget();
     this.send({ kind: "edit", x: null, y: null, label: null, row: null, places: null, dragging: false, ...edit });
@@ -324,9 +325,7 @@ export class Figure {
     const knot = this.state.knots.get(nearestIndex(this.state.path.values, value));
     this.stepper.close();
     this.formula.touch(this.state.path.param);
-    if (knot) {
-      this.set({ shown: knot, settled: !dragging }, "picture");
-    }
+    if (knot) this.set({ shown: knot, settled: !dragging }, "picture");
     if (!knot || !dragging) this.change(this.state.path.param, value, dragging);
   }
 
