@@ -8,6 +8,7 @@ even rows of the most telling cells is taken.
 
 import csv
 import io
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -49,6 +50,17 @@ _DATE = re.compile(
     r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ]\d{1,2}:\d{2}.*)?"
     r"|\d{1,2}[- ]?[A-Za-z]{3}[- ]?(\d{2,4})?"
     r"|\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[AP]M)?"
+)
+#: Evidence that a row is names, in logarithms of odds: from here on nobody is asked; a
+#: value that stands below again tells so much; numbers are names so rarely.
+_SURE, _LIKELY, _RARE = 3.0, 3.5, 2.0
+#: Columns that this is told by, and ranges that a number counts as beyond, at most.
+_MOST_WEIGHED, _FAR = 60, 10.0
+_USUAL_NAMES = re.compile(
+    "(.*[ _.-])?(id|nr|no|key|name|names|date|datum|time|zeit|year|jahr|month|monat"
+    "|country|land|state|region|city|stadt|station|patient|sample|probe|class|klasse"
+    "|label|target|type|typ|group|gruppe|sex|age|alter)",
+    re.IGNORECASE,
 )
 csv.field_size_limit(MAX_BYTES)  # a cell may be as long as a file
 _FOREIGN = re.compile(r"[,;\t|:^=]")
@@ -288,10 +300,11 @@ def _with_lines(layout: Layout, rows: list[_Row], options: ReadingOptions) -> La
     header = [row.cells for row in rows[first:body]]
     names, row_names = _names(header, rows[body:], layout.width)
     below = [row.cells for row in rows[max(body, first + 1) :]]
-    doubtful = options.header is None and body - first < 2
+    evidence = _names_evidence(rows[first].cells, below, layout)
+    asked = options.header is None and body - first < 2
+    asked = asked and len(rows[first].cells) == layout.width
     return layout._replace(
-        doubtful=doubtful
-        and _may_be_either(rows[first].cells, below, layout, body > first),
+        doubtful=bool(asked and (evidence if body > first else -evidence) < _SURE),
         skip=rows[first].before if options.skip is None else options.skip,
         header=body - first,
         body=rows[body - 1].end if body > first else rows[first].before,
@@ -397,15 +410,13 @@ def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, i
         )
         if words:
             return headers[-1], headers[-1] + 1
-        return headers[-1], _below_units(rows, headers[0] + 1, layout)
-    if {*layout.kinds} != {"text"}:
-        if not _counts_up(below, layout):
-            return body, body
-        return body, _below_units(rows, body + 1, layout)
-    columns = zip(*(row for row in below[1:] if len(row) == layout.width), strict=True)
-    pairs = zip(below[0], columns, strict=False)
-    again = (cell and cell in column for cell, column in pairs)
-    return body, body + (not any(again))
+    first, place = (headers[-1], headers[0] + 1) if headers else (body, body)
+    least = _RARE if headers else 0.0  # years may stand below names
+    if place == body and _names_evidence(below[0], below[1:], layout) > least:
+        place += 1
+    elif not headers:
+        return body, body
+    return first, _below_units(rows, place, layout)
 
 
 def _is_title(cells: list[str]) -> bool:
@@ -460,49 +471,107 @@ def _is_unlike(cells: Sequence[str], layout: Layout) -> bool:
     return others and not has_values(cells, layout)
 
 
-def _counts_up(rows: list[list[str]], layout: Layout) -> bool:
-    """Whether the first row names columns by years, or other numbers that count up."""
+def _names_evidence(cells: list[str], below: list[list[str]], layout: Layout) -> float:
+    """Logarithm of the odds that a row holds the names of those below, and no values.
 
-    def steps(cells: list[str]) -> set[float]:
-        pairs = zip(cells, layout.kinds, strict=False)
-        numbers = [parse_cell(cell) for cell, kind in pairs if kind != "text"]
-        few = len(numbers) < 3 and not all(map(str.isdigit, cells))
-        return set() if few else set(np.diff(numbers).round(9))
-
-    first = steps(rows[0])
-    even = len(first) == 1 and first != {0.0} and first == first
-    return even and all(steps(cells) != first for cells in rows[1:])
-
-
-def _may_be_either(
-    cells: list[str], below: list[list[str]], layout: Layout, is_header: bool
-) -> bool:
-    """Whether the first row may be names where it is data, or the other way."""
-    columns = [*zip(*(row for row in below if len(row) == layout.width), strict=True)]
-    if not columns or len(cells) != layout.width:
-        return False
-    pairs = zip(cells, columns, layout.kinds, strict=True)
-    words = [(one, column) for one, column, kind in pairs if kind == "text" and one]
-    again = any(one in column for one, column in words)
-    if is_header:  # words of which none is one of the levels below are names
-        levels = any(2 * len({*column}) <= len(column) for _, column in words)
-        return again or not (levels or _is_unlike(cells, layout))
-    if words or any(kind not in ("", one) for kind, one in typed_kinds(cells, layout)):
-        return not again
-    return _stand_out([*map(parse_cell, cells)], [*zip(*columns, strict=True)])
+    How likely a value is that no row below has is estimated as by Good and Turing: by
+    the share of values that stand there once.
+    """
+    full = [row for row in below if len(row) == layout.width]
+    if not full or len(cells) != layout.width:
+        return math.inf if {*layout.kinds} == {"text"} else -math.inf
+    places = range(0, layout.width, -(-layout.width // _MOST_WEIGHED))
+    numbers, evidence = [], 0.0
+    for place in places:
+        cell, column = cells[place], [row[place] for row in full]
+        if layout.kinds[place] == kind_of(cell) == "number":
+            numbers.append(place)
+        elif not cell:
+            usual = 0.03 if place else 2.0  # tables of pandas have no first name
+            evidence += math.log(usual / _chance(cell, column))
+        else:
+            evidence += _of_word(cell, column, layout.kinds[place])
+    filled = [cell for cell in cells if cell]
+    evidence -= _LIKELY * (len({*filled}) < len(filled))  # names differ
+    if not numbers:
+        return evidence
+    words = [[row[place] for place in numbers] for row in (cells, *full)]
+    return evidence + _of_numbers(words)
 
 
-def _stand_out(numbers: list[float], below: list[tuple[str, ...]]) -> bool:
-    """Whether numbers are beyond those below, or the only ones that rise or fall."""
-    values = np.array([[*map(parse_cell, row)] for row in below])
-    values = np.where(np.isinf(values), np.nan, values)
-    if not np.all(np.isfinite(numbers)):
-        return False
-    outside = (numbers < np.fmin.reduce(values)) | (numbers > np.fmax.reduce(values))
-    steps = np.sign(np.diff(numbers))
-    alone = len(steps) > 1 and not np.any(np.all(np.sign(np.diff(values)) == steps, 1))
-    in_order = len({*steps.tolist()}) == 1 and (alone or 2 * outside.sum() > len(steps))
-    return bool(outside.all() or in_order)
+def _chance(cell: str, column: list[str]) -> float:
+    """How likely a cell of this column holds such a value."""
+    counts = Counter(column)
+    n = counts[cell] or sum(count == 1 for count in counts.values())
+    return (n + 1) / (len(column) + 2)
+
+
+def _of_word(cell: str, column: list[str], kind: str) -> float:
+    """Evidence that a cell is a name, and no value of a column of words or dates."""
+    if cell in MISSING_WORDS:
+        return -1.0
+    if cell in column:
+        return -_LIKELY
+    usual = 2.5 if _USUAL_NAMES.fullmatch(cell) else 0.0
+    if kind != "text":
+        found = kind_of(cell)
+        if found == kind:
+            return -1.0
+        chance = _chance(found, [kind_of(one) for one in column])
+        return usual - math.log(chance) + 2.5
+    chances = _chance(cell, column), _chance(_shape(cell), [*map(_shape, column)])
+    return usual - math.log(min(chances))
+
+
+def _shape(cell: str) -> str:
+    """What a text is made of, as Aa 9 for Room 12."""
+    for letters, sign in (("[A-Z]+", "A"), ("[^\\W\\d_A]+", "a"), (r"\d+", "9")):
+        cell = re.sub(letters, sign, cell)
+    return cell
+
+
+def _of_numbers(rows: list[list[str]]) -> float:
+    """Evidence that numbers in the first row are names: that they are unlike values.
+
+    What the first row has more of is compared with what each other row has, for the
+    values of a row depend on each other.
+    """
+    rows = [[cell.replace(",", ".") for cell in row] for row in rows]
+    values = np.array([[parse_cell(cell) for cell in row] for row in rows])
+    values[np.isinf(values)] = np.nan
+    digits = np.array([[len(cell.partition(".")[2]) for cell in row] for row in rows])
+    steps, beyond = np.diff(values), _beyond(values)
+    in_order = (np.abs(np.sign(steps).sum(1)) == steps.shape[1]) & (steps.shape[1] > 1)
+    even = in_order & np.all(np.abs(steps - steps[:, :1]) < 1e-9, axis=1)
+    unusual = [(beyond > 0).mean(1), _alone(digits).mean(1), in_order, even]
+    evidence = math.log1p(np.median(beyond[0])) - _RARE
+    for one in unusual[: 4 if steps.shape[1] > 1 else 2]:
+        odds = len(rows) / 2 / (1 + np.sum(one[1:] >= one[0]))
+        evidence += min(math.log(odds), _SURE)
+    years = (values >= 1800) & (values <= 2100) & (values % 1 == 0)
+    evidence += 3.0 * (years[0].all() and years[1:].mean() < 0.1)
+    evidence -= 3.0 * any("-" in cell or "e" in cell.lower() for cell in rows[0])
+    evidence -= 1.0 * digits[0].any() + 2.0 * (digits[0].max() > 2)
+    return evidence + (1.5 * even[0] if in_order[0] else -1.0)
+
+
+def _beyond(values: np.ndarray) -> np.ndarray:
+    """How far numbers are beyond all others of their column, in ranges of these.
+
+    None is where the column is in order: there the first is beyond the others.
+    """
+    low, high = (np.where(np.isnan(values), far, values) for far in (np.inf, -np.inf))
+    low.sort(axis=0)
+    high.sort(axis=0)
+    far = np.fmax(low[1] - values, values - high[-2])
+    far = np.clip(far / np.maximum(high[-2] - low[1], 1e-9), 0.0, _FAR)
+    ordered = np.abs(np.sign(np.diff(values, axis=0)).sum(0)) == len(values) - 1
+    return np.where(ordered, 0.0, np.nan_to_num(far))
+
+
+def _alone(values: np.ndarray) -> np.ndarray:
+    """Which numbers no other row has in their column."""
+    return np.array([np.sum(values == row, axis=0) == 1 for row in values])
 
 
 def _names(

@@ -3,6 +3,7 @@
 from collections import Counter
 from io import BytesIO
 
+import numpy as np
 import pandas as pd
 import pytest
 from openpyxl import Workbook
@@ -10,6 +11,7 @@ from openpyxl import Workbook
 from smpcore.datasets import read_frame, read_table
 from tests.smpcore.datasets.cases import refused, said
 from tests.smpcore.datasets.dirty_files import KINDS, drawn, verdict
+from tests.smpcore.datasets.first_rows import named_by_numbers, nameless
 
 
 def read(text, encoding="utf-8", **options):
@@ -108,11 +110,39 @@ def test_names_that_are_numbers_are_not_lost_in_silence(names, n_rows, excel):
     rows = [names, *below(names, n_rows)]
     text = "".join(",".join(row) + "\n" for row in rows).encode()
     file = as_workbook(rows) if excel else (text, "t.csv")
-    _, reading, notices = read_frame(*file)
-    assert reading.doubtful_names and "though it may be" in " ".join(notices)
+    frame, reading, notices = read_frame(*file)
+    assert reading.doubtful_names == ("though it may be" in " ".join(notices))
+    assert list(frame) == names or reading.doubtful_names
     frame, reading, notices = read_frame(*file, header=1)
     assert list(frame) == names and len(frame) == n_rows
     assert not reading.doubtful_names and not notices
+
+
+def read_first_row(rows):
+    text = "".join(",".join(row) + "\n" for row in rows).encode()
+    _, reading, notices = read_frame(text, "t.csv")
+    assert reading.doubtful_names == ("though it may be" in " ".join(notices))
+    return reading.header, reading.doubtful_names
+
+
+def test_a_row_of_numbers_is_taken_as_names_by_all_its_columns():
+    drawn = [named_by_numbers(np.random.default_rng([56, i])) for i in range(200)]
+    read = Counter(read_first_row([names, *rows]) for names, rows in drawn)
+    assert not read[0, False] and read[0, True] <= 8 and read[1, False] >= 170, read
+
+
+def test_rows_without_names_stay_data():
+    drawn = [nameless(np.random.default_rng([56, i])) for i in range(200)]
+    read = Counter(map(read_first_row, drawn))
+    assert not read[1, False] and read[1, True] <= 4 and read[0, False] >= 180, read
+
+
+@pytest.mark.parametrize("first", [",2019,2020,2021", "nr,2019,2020,2021"])
+def test_years_below_names_are_names_too(first):
+    rows = "".join(f"{c},{i}.5,{9 - i},{i % 3}\n" for i, c in enumerate("abcdef"))
+    text = f"Region,People,,\n{first}\n{rows}"
+    frame, *_ = read_frame(text.encode(), "t.csv")
+    assert list(frame.columns[1:]) == [f"People {year}" for year in (2019, 2020, 2021)]
 
 
 FIRST_ROWS = ["5,6,7\n1,9,2\n8,3,3\n4,4,9\n", "ann,rome\nbob,oslo\ncy,bonn\n"]
