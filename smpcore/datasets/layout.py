@@ -410,13 +410,10 @@ def _names_and_body(rows: list[_Row], body: int, layout: Layout) -> tuple[int, i
         )
         if words:
             return headers[-1], headers[-1] + 1
-    first, place = (headers[-1], headers[0] + 1) if headers else (body, body)
-    least = _RARE if headers else 0.0  # years may stand below names
-    if place == body and _names_evidence(below[0], below[1:], layout) > least:
-        place += 1
-    elif not headers:
+        return headers[-1], _below_units(rows, headers[0] + 1, layout)
+    if _names_evidence(below[0], below[1:], layout) <= 0:
         return body, body
-    return first, _below_units(rows, place, layout)
+    return body, _below_units(rows, body + 1, layout)
 
 
 def _is_title(cells: list[str]) -> bool:

@@ -19,7 +19,7 @@ from smpcore.datasets.dataset import Dataset, Matrix
 from smpcore.datasets.display_names import clean_names, plain_number, shown
 from smpcore.datasets.limits import check_expanded, read_bytes
 from smpcore.datasets.reading import damage_in_words
-from smpcore.datasets.roles import guess_task
+from smpcore.datasets.targets import guess_task
 from smpcore.errors import DatasetError
 
 #: Memory that the arrays of one file may take, in bytes.

@@ -21,7 +21,8 @@ from smpcore.datasets import limits, reading
 from smpcore.datasets.columns import canonical, framed, is_numeric
 from smpcore.datasets.display_names import listed, shown
 from smpcore.datasets.reading import FileTable, Reading
-from smpcore.datasets.roles import guess_kinds, guess_roles, guess_task
+from smpcore.datasets.roles import guess_kinds, guess_roles
+from smpcore.datasets.targets import guess_task
 from smpcore.errors import DatasetError
 
 # The directory at the file's end is taken apart as a whole.
@@ -400,7 +401,7 @@ def _classes_column(frame: pd.DataFrame) -> str | None:
     """Column that is the target of such a table, if it holds few classes."""
     fixed = {name: "category" for name in frame if not is_numeric(frame[name])}
     kinds, _ = guess_kinds(frame, fixed)
-    roles, _ = guess_roles(frame, kinds, {})
+    roles, *_ = guess_roles(frame, kinds, {})
     target = next((name for name, role in roles.items() if role == "target"), None)
     if target is None or frame[target].nunique() > MOST_CLASSES:
         return None

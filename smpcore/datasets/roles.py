@@ -27,17 +27,22 @@ from smpcore.datasets.columns import (
 )
 from smpcore.datasets.display_names import clean_names, listed, shown
 from smpcore.datasets.notation import are_dressed, is_value
+from smpcore.datasets.targets import (
+    MORE_VALUES,
+    N_NAMED,
+    Candidate,
+    class_like,
+    doubt_in_words,
+    guess_task,
+    is_named_so,
+    rank_targets,
+)
 from smpcore.errors import DatasetError
 
 #: A column, the role or kind that is proposed for it, and the sentence that says why.
 Proposal = tuple[str, str, str]
 
 MAX_LEVELS = 100
-# Whole numbers may well name classes: with at most so many values, or with more if each
-# has enough rows.
-FEW_VALUES = 10
-MORE_VALUES = 30
-ROWS_PER_VALUE = 20
 # A text column is read as numbers when at least this share of its values are numbers.
 MOSTLY = 0.8
 # No advice loses more of a column's values, and no number is lost unasked.
@@ -47,9 +52,6 @@ _MOST_NOTICES = 12
 # Below this many rows "all different" and "in sequence" happen by chance.
 ENOUGH_ROWS = 10
 
-_TARGET_NAMES = re.compile(
-    r"(class|target|labels?|y|outcome|species|diagnosis)", re.IGNORECASE
-)
 _ID_NAMES = re.compile(
     r"(?i:(.*[ _.-])?(id|uuid|guid|nr)|.*nummer|index|row(names?)?|unnamed.*)"
     r"|.*[a-z]I[dD]"
@@ -105,16 +107,15 @@ def guess_kinds(
 
 def guess_roles(
     frame: pd.DataFrame, kinds: Mapping[str, Kind], fixed: Mapping[str, Role]
-) -> tuple[dict[str, Role], list[Proposal]]:
-    """Propose a role for every column; what is given stays."""
+) -> tuple[dict[str, Role], list[Proposal], tuple[Candidate, ...]]:
+    """Propose a role for every column, and targets; what is given stays."""
     reasons = {
         name: _reason_to_ignore(column, kinds[name])
         for name, column in frame.items()
         if name not in fixed
     }
-    if "target" not in fixed.values():
-        target = _guess_target(frame, kinds, reasons)
-        fixed = {**fixed, target: "target"} if target is not None else fixed
+    targets = [] if "target" in fixed.values() else _targets(frame, kinds, reasons)
+    fixed = {**fixed, **{one.name: "target" for one in targets[:1]}}
     roles = {
         name: fixed.get(name, "ignore" if reasons.get(name) else "feature")
         for name in frame
@@ -124,7 +125,9 @@ def guess_roles(
         for name, reason in reasons.items()
         if reason and roles[name] == "ignore"
     ]
-    return roles, proposals
+    if targets and (doubt := doubt_in_words(targets)):
+        proposals.insert(0, (targets[0].name, "target", doubt))
+    return roles, proposals, tuple(targets[:N_NAMED])
 
 
 def _reason_to_ignore(column: pd.Series, kind: Kind) -> str:
@@ -186,41 +189,21 @@ def names_groups(column: pd.Series) -> bool:
     return named and 1 < present.nunique() < present.size
 
 
-def _guess_target(
+def _targets(
     frame: pd.DataFrame, kinds: Mapping[str, Kind], reasons: Mapping[str, str]
-) -> str | None:
-    for name in reversed(reasons):
-        if _TARGET_NAMES.fullmatch(name) and frame[name].notna().any():
-            return name
-    # A table of nothing but names is still shown with a target, to be chosen anew.
-    usable = [name for name, reason in reasons.items() if not reason]
-    usable = usable or [name for name in reasons if frame[name].notna().any()]
+) -> list[Candidate]:
+    """Columns that may be the target, likeliest first."""
+    usable = [
+        name
+        for name, reason in reasons.items()
+        if not reason or (is_named_so(name) and kinds[name] == "number")
+    ]
+    usable = [name for name in usable if frame[name].notna().any()]
     if not usable:
-        return None
-    if class_like(frame[usable[-1]], kinds[usable[-1]]):
-        return usable[-1]
-    categories = [name for name in usable if kinds[name] == "category"]
-    return categories[-1] if categories else usable[-1]
-
-
-def class_like(column: pd.Series, kind: Kind) -> bool:
-    """Whether a column could name classes: a category, or few whole numbers."""
-    if kind == "category":
-        return True
-    if not is_numeric(column):
-        return False
-    present = column.dropna()
-    if not np.all(present == np.floor(present)):
-        return False
-    different = present.nunique()
-    if different > FEW_VALUES:
-        return different <= min(MORE_VALUES, present.size // ROWS_PER_VALUE)
-    return different <= max(2, present.size // 2)
-
-
-def guess_task(column: pd.Series, kind: Kind) -> Task:
-    """Return "classification" for a target that names classes, else "regression"."""
-    return "classification" if class_like(column, kind) else "regression"
+        # A table of nothing but names is still shown with a target, to be chosen anew.
+        filled = [name for name in reasons if frame[name].notna().any()][-1:]
+        return [Candidate(name, reasons[name], 0.0, True) for name in filled]
+    return rank_targets(frame[usable], kinds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,6 +222,8 @@ class Origin:
         Column, role or kind that was proposed for it, and why: said while it has it.
     numbers : ndarray of int, optional
         Number of each row in its file, from 1, where only some of them were read.
+    targets : tuple of Candidate
+        Columns that may be the target, likeliest first; empty: it was named.
     """
 
     frame: pd.DataFrame
@@ -246,6 +231,7 @@ class Origin:
     notices: tuple[str, ...] = ()
     proposals: tuple[tuple[str, str, str], ...] = ()
     numbers: np.ndarray | None = None
+    targets: tuple[Candidate, ...] = ()
 
 
 def check_roles(roles: Mapping[str, Role]) -> None:
@@ -400,7 +386,8 @@ def stack(
         else:
             columns[name] = pd.concat([rows[name], test])
     whole = pd.DataFrame(columns).reset_index(drop=True)
-    return Origin(whole, len(frame), tuple(notices), origin.proposals)
+    known = {"proposals": origin.proposals, "targets": origin.targets}
+    return Origin(whole, len(frame), tuple(notices), **known)
 
 
 def _new_levels(name: str, role: Role, rows: pd.Series, test: pd.Series) -> list[str]:

@@ -54,13 +54,9 @@ from smpcore.datasets.notation import (
     number_of,
     parse_pair,
 )
-from smpcore.datasets.roles import (
-    FEW_VALUES,
-    MOST_LOST,
-    looks_like_dates,
-    names_groups,
-)
+from smpcore.datasets.roles import MOST_LOST, looks_like_dates, names_groups
 from smpcore.datasets.splits import Split
+from smpcore.datasets.targets import FEW_VALUES
 from smpcore.errors import DatasetError
 
 MAX_CLASSES = 100

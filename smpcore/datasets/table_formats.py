@@ -543,10 +543,10 @@ def make_dataset(
     of_added = {name: roles[name] for name in added if name in roles}
     cleaned = apply_steps(frame, steps).drop(columns=list(added))
     kinds, kind_proposals = guess_kinds(cleaned, kinds)
-    roles, role_proposals = guess_roles(cleaned, kinds, roles)
+    roles, role_proposals, targets = guess_roles(cleaned, kinds, roles)
     roles |= of_added
     proposals = (*kind_proposals, *role_proposals)
     of_rows = about.pop("numbers", None)
-    origin = Origin(frame, 0, (*notices, *renamed), proposals, of_rows)
+    origin = Origin(frame, 0, (*notices, *renamed), proposals, of_rows, targets)
     applied = apply_roles(origin, roles, kinds, task, steps)
     return Dataset(name=name, **applied, **about)

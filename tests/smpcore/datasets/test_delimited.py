@@ -137,14 +137,6 @@ def test_rows_without_names_stay_data():
     assert not read[1, False] and read[1, True] <= 4 and read[0, False] >= 180, read
 
 
-@pytest.mark.parametrize("first", [",2019,2020,2021", "nr,2019,2020,2021"])
-def test_years_below_names_are_names_too(first):
-    rows = "".join(f"{c},{i}.5,{9 - i},{i % 3}\n" for i, c in enumerate("abcdef"))
-    text = f"Region,People,,\n{first}\n{rows}"
-    frame, *_ = read_frame(text.encode(), "t.csv")
-    assert list(frame.columns[1:]) == [f"People {year}" for year in (2019, 2020, 2021)]
-
-
 FIRST_ROWS = ["5,6,7\n1,9,2\n8,3,3\n4,4,9\n", "ann,rome\nbob,oslo\ncy,bonn\n"]
 FIRST_ROWS += ["unknown,red,?\n5,blue,2.5\n6,red,?\n7,red,1\n"]
 
