@@ -16,7 +16,7 @@ from pages.state.choice import BUNDLED
 from pages.state.session import Slot
 from pages.ui.elements import noted, problems_shown
 from pages.ui.outcome import outcome_picker
-from pages.ui.text import message
+from pages.ui.text import escape_markdown, message, short_label
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import CleaningStep, Split, feature_names, plain_number
 
@@ -92,6 +92,22 @@ def _overview(dataset: Dataset) -> pd.DataFrame:
             "missing": frame.isna().sum().to_numpy(),
         }
     )
+
+
+def likely_targets(dataset: Dataset) -> None:
+    """The likeliest targets, each with its reason, while nobody has chosen one."""
+    ranked = () if dataset.origin is None else dataset.origin.targets
+    if not (dataset.private and ranked and ranked[0].name == dataset.target):
+        return
+    for place, one in enumerate(ranked):
+        is_now = one.name == dataset.target
+        if st.button(
+            escape_markdown(f"Predict {short_label(one.name)}: {one.reason}"),
+            key=f"likely_target_{place}",
+            icon=":material/check:" if is_now else None,
+            disabled=is_now,
+        ):
+            change_roles(dataset, roles={one.name: "target"})
 
 
 def task(dataset: Dataset) -> None:

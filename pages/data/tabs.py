@@ -18,6 +18,7 @@ from smpcore.datasets import (
     Split,
     find_duplicates,
     find_structure,
+    late_columns,
     matrix_of,
     used_matrices,
 )
@@ -47,7 +48,7 @@ def remarks(dataset: Dataset, division: Split, table: Dataset) -> None:
             f"Rows of the validation and test parts that also stand in training: "
             f"{repeated:,}. The model may have memorised them."
         )
-    for proposal in proposals:
+    for proposal in [*proposals, *late_columns(dataset, proposals)]:
         _offer(table, proposal)
     notices = [*dataset.notices, *division.notices]
     if notices:
@@ -229,6 +230,7 @@ def _columns(dataset: Dataset, division: Split) -> None:
             'give another column the role "target". A column that says which '
             'rows belong together (a patient, a machine) gets the role "group".',
         )
+        roles.likely_targets(dataset)
     roles.task(dataset)
     roles.outcome(dataset)
     roles.features_of_series(dataset, division)

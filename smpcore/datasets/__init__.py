@@ -61,7 +61,13 @@ from smpcore.datasets.matrices import (
 )
 from smpcore.datasets.notation import DECIMALS, MISSING_WORDS
 from smpcore.datasets.openml_sets import fetch_openml, search_openml
-from smpcore.datasets.outcome import IN_DOUBT, Outcome, likely_outcome, rarer_class
+from smpcore.datasets.outcome import (
+    IN_DOUBT,
+    Outcome,
+    late_columns,
+    likely_outcome,
+    rarer_class,
+)
 from smpcore.datasets.parquet_rows import ParquetRows, file_statistics
 from smpcore.datasets.preparation import (
     Input,

@@ -166,7 +166,7 @@ def is_named_so(name: str) -> bool:
 
 def _of_name(name: str, kind: Kind, is_classes: bool) -> float:
     """How much a name is that of a target."""
-    words = _words(name)
+    words = name_words(name)
     text = "".join(words)
     if text == "y" or _TARGET.fullmatch(text):
         return _EXACT
@@ -179,8 +179,18 @@ def _of_name(name: str, kind: Kind, is_classes: bool) -> float:
     return -2.0 * any(map(_FEATURE.fullmatch, words))
 
 
-def _words(name: str) -> list[str]:
-    """Words of a name, without accents and in small letters."""
+def name_words(name: str) -> list[str]:
+    """Words of a name, without accents and in small letters.
+
+    Parameters
+    ----------
+    name : str
+        Of a column.
+
+    Returns
+    -------
+    list of str
+    """
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:200])
     plain = unicodedata.normalize("NFKD", name).casefold()
     return re.findall(r"[^\W\d_]+", re.sub("[\u0300-\u036f]", "", plain))
@@ -219,7 +229,7 @@ def class_like(column: pd.Series, kind: Kind) -> bool:
     if not np.all(present == np.floor(present)):
         return False
     different = present.nunique()
-    is_amount = any(map(_AMOUNT.fullmatch, _words(str(column.name))))
+    is_amount = any(map(_AMOUNT.fullmatch, name_words(str(column.name))))
     if is_amount and different > _MOST_OF_AMOUNT:
         return False
     if different > FEW_VALUES:

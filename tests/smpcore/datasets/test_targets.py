@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from smpcore.datasets import make_dataset
+from smpcore.datasets import late_columns, make_dataset
 from tests.smpcore.datasets.cases import said
 
 N = 120
@@ -104,3 +104,22 @@ def test_coordinates_are_no_target_and_a_y_beside_x_is_one():
     frame = pd.DataFrame({**values, "price": np.arange(N) ** 1.5})
     assert make_dataset(frame, "t").target == "price"
     assert make_dataset(frame[["x", "y"]], "t").target == "y"
+
+
+LATE = ["follow-up (days)", "discharge_ward", "Entlassungsart", "lab result", "futime"]
+LATE += ["date of death", "length of stay", "Untersuchungsergebnis", "survivalMonths"]
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_may_be_known_only_after_the_outcome_is_said(name):
+    for seed, kinds in enumerate([np.arange(N) ** 1.5, LEVELS]):
+        named = {"relapse": BINARY, name: kinds}
+        frame = table(named, [1, 2], seed).assign(remark="")
+        data = make_dataset(frame, "t", roles={"relapse": "target", name: "feature"})
+        if name == "futime" and seed:  # no time without numbers
+            continue
+        (proposal,) = late_columns(data)
+        assert name in proposal.words and proposal.roles == {name: "ignore"}
+        assert not late_columns(data, [proposal])
+        assert not late_columns(data.with_roles(proposal.roles))
+    assert not late_columns(make_dataset(table({"class": LEVELS}, [0], 1), "t"))
