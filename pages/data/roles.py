@@ -99,9 +99,10 @@ def likely_targets(dataset: Dataset) -> None:
     ranked = () if dataset.origin is None else dataset.origin.targets
     if not (dataset.private and ranked and ranked[0].name == dataset.target):
         return
+    row = st.container(horizontal=True)
     for place, one in enumerate(ranked):
         is_now = one.name == dataset.target
-        if st.button(
+        if row.button(
             escape_markdown(f"Predict {short_label(one.name)}: {one.reason}"),
             key=f"likely_target_{place}",
             icon=":material/check:" if is_now else None,

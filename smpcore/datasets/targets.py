@@ -51,10 +51,9 @@ _FEATURE = re.compile(
     r"sex|gender|age|name|region|city|country|state|colou?r|date|year|month|day"
     r"|geschlecht|alter|stadt|land|farbe|jahr|sexe|sexo|sesso|pays|pais"
 )
-
-
 #: Amounts with more values than this are numbers to predict, however few they are.
 _MOST_OF_AMOUNT = 4
+#: Scores of names, and what takes one whose rows would be lost behind all others.
 _EXACT, _LIKELY, _LOSS = 4.0, 2.0, 20.0
 
 
@@ -107,11 +106,15 @@ def rank_targets(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> list[Candida
         of_name = _of_name(name, kinds[name], is_classes)
         if name.casefold() == "y" and "x" in names and [name] != whole[-1:]:
             of_name = 0.0  # a place, beside x
-        score = of_name + _of_values(column, kinds[name], is_classes)
         end = ends.get(name, "")
+        is_amount = not is_classes and 0.0 < of_name < _EXACT
+        if is_amount and end != "last column":
+            of_name = 1.0
+        score = of_name + _of_values(column, kinds[name], is_classes)
         score += {"": 0.0, "first column": 0.5, "last column": 1.7}[end]
         score += 0.6 * (is_classes and bool(end))
-        reasons = ["named like a target"] * (of_name >= _LIKELY) + [end] * bool(end)
+        called = "a time or amount" if is_amount else "named like a target"
+        reasons = [called] * (of_name >= _LIKELY) + [end] * bool(end)
         reasons.append(f"{column.nunique():,} classes" if is_classes else "a number")
         is_lossy = bool(missing[name] > MOST_MISSING)
         reasons += [f"no value in {missing[name]:.0%} of the rows"] * is_lossy
@@ -193,7 +196,8 @@ def name_words(name: str) -> list[str]:
     """
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:200])
     plain = unicodedata.normalize("NFKD", name).casefold()
-    return re.findall(r"[^\W\d_]+", re.sub("[\u0300-\u036f]", "", plain))
+    plain = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", plain))
+    return re.findall(r"[^\W\d_]+", plain)
 
 
 def _of_values(column: pd.Series, kind: Kind, is_classes: bool) -> float:

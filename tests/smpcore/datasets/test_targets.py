@@ -15,7 +15,7 @@ def columns(seed=0):
     rng = np.random.default_rng([56, seed])
     gaps = np.where(rng.random(N) < 0.6, None, rng.choice(["seen", "new"], N))
     return {
-        "width": rng.normal(50, 10, N).round(2),
+        "length": rng.normal(50, 10, N).round(2),
         "blood pressure": rng.normal(120, 15, N).round(1),
         "colour": rng.choice(["red", "green", "blue"], N),
         "note": [f"{rng.integers(1000)} of {i}" for i in range(N)],
@@ -37,7 +37,7 @@ def table(named, places, seed):
 
 BINARY, LEVELS = np.resize([0, 1, 1], N), np.resize(["k", "l", "m"], N)
 CALLED = ["Survived", "Diagnose", "is_fraud", "HeartDisease", "Zielklasse", "Klasse"]
-CALLED += ["class", "y", "Diagnóstico", "класс", "Label", "esito"]
+CALLED += ["class", "y", "Diagnóstico", "класс", "Label", "ラベル"]
 CALLED += ["Outcome", "loan default", "species", "Ergebnis", "Überlebt", "diagnosis"]
 
 
