@@ -301,10 +301,10 @@ def _with_lines(layout: Layout, rows: list[_Row], options: ReadingOptions) -> La
     names, row_names = _names(header, rows[body:], layout.width)
     below = [row.cells for row in rows[max(body, first + 1) :]]
     evidence = _names_evidence(rows[first].cells, below, layout)
-    asked = options.header is None and body - first < 2
-    asked = asked and len(rows[first].cells) == layout.width
+    is_open = options.header is None and body - first < 2
+    is_open = is_open and len(rows[first].cells) == layout.width
     return layout._replace(
-        doubtful=bool(asked and (evidence if body > first else -evidence) < _SURE),
+        doubtful=bool(is_open and (evidence if body > first else -evidence) < _SURE),
         skip=rows[first].before if options.skip is None else options.skip,
         header=body - first,
         body=rows[body - 1].end if body > first else rows[first].before,
@@ -511,10 +511,10 @@ def _of_word(cell: str, column: list[str], kind: str) -> float:
         return -_LIKELY
     usual = 2.5 if _USUAL_NAMES.fullmatch(cell) else 0.0
     if kind != "text":
-        found = kind_of(cell)
-        if found == kind:
+        cell_kind = kind_of(cell)
+        if cell_kind == kind:
             return -1.0
-        chance = _chance(found, [kind_of(one) for one in column])
+        chance = _chance(cell_kind, [kind_of(one) for one in column])
         return usual - math.log(chance) + 2.5
     chances = _chance(cell, column), _chance(_shape(cell), [*map(_shape, column)])
     return usual - math.log(min(chances))

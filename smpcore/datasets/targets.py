@@ -98,15 +98,15 @@ def rank_targets(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> list[Candida
     """
     missing = frame.isna().mean()
     whole = list(frame.columns[missing <= MOST_MISSING])
-    ends = dict.fromkeys(whole[:1], "first column")
-    ends |= dict.fromkeys(whole[-1:], "last column")
+    edges = dict.fromkeys(whole[:1], "first column")
+    edges |= dict.fromkeys(whole[-1:], "last column")
     names, ranked = {name.casefold() for name in frame}, []
     for name, column in reversed([*frame.items()]):
         is_classes = class_like(column, kinds[name])
         of_name = _of_name(name, kinds[name], is_classes)
         if name.casefold() == "y" and "x" in names and [name] != whole[-1:]:
             of_name = 0.0  # a place, beside x
-        end = ends.get(name, "")
+        end = edges.get(name, "")
         is_amount = not is_classes and 0.0 < of_name < _EXACT
         if is_amount and end != "last column":
             of_name = 1.0
@@ -195,9 +195,9 @@ def name_words(name: str) -> list[str]:
     list of str
     """
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:200])
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    plain = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", plain))
-    return re.findall(r"[^\W\d_]+", plain)
+    folded = unicodedata.normalize("NFKD", name).casefold()
+    folded = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", folded))
+    return re.findall(r"[^\W\d_]+", folded)
 
 
 def _of_values(column: pd.Series, kind: Kind, is_classes: bool) -> float:
