@@ -45,6 +45,8 @@ REQUIRED |= {
     "threadpoolctl",
     "charset_normalizer",
     "openpyxl",
+    "python_calamine",
+    "pyreadstat",
 }
 #: Only who has a cluster installs it.
 REQUIRED |= {"dask", "distributed"}

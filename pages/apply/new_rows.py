@@ -15,7 +15,7 @@ from pages.state.session import Slot
 from pages.ui import explanation_sheet
 from pages.ui.elements import download, metric
 from pages.ui.elements import table as show_table
-from pages.ui.files import ENDINGS, OpenFile, like, open_file, read_file
+from pages.ui.files import OpenFile, like, open_file, read_file
 from pages.ui.readouts import BAND_NOTE, shortcomings
 from pages.ui.text import escape_markdown, message, short_label
 from pages.work import cache
@@ -121,7 +121,7 @@ def upload(data: cache.Parts) -> OpenFile | None:
         "New rows: their similarities to the samples of the data"
         if is_similarities
         else "New rows: a table with the same columns, with or without the target",
-        ["npz"] if is_similarities else ENDINGS,
+        ["npz"] if is_similarities else None,
         "They stay in memory until you close them, half an hour after your last visit "
         "at most, are visible in your browser only, and join neither the data set nor "
         "any export.",

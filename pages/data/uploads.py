@@ -62,7 +62,7 @@ _PARTS: dict[str, Iterable[Any]] = {
     "sheet": (),
 }
 #: Ending of a file of matrices, and what is done with their negative eigenvalues.
-_MATRICES = "npz"
+_MATRICES = ".npz"
 _INDEFINITE = {
     "refuse": "refuse the file",
     "shift": "raise the diagonal",
@@ -93,21 +93,21 @@ def uploads() -> None:
     number = session.get().editions["uploads"]
     left, right = st.columns(2)
     file = left.file_uploader(
-        "Your table: CSV, Excel, ARFF or Parquet; series: also .ts; matrices: .npz",
-        [*files.ENDINGS, _MATRICES],
+        "Your table: CSV, Excel, SPSS, Stata, SAS, JSON, Parquet, ...; series: also "
+        ".ts; matrices: .npz",
         key=f"upload_{number}",
         help="It stays in the memory of this server for 30 minutes after your last "
-        "visit, only your browser can see it, and Delete removes it at once.",
+        "visit, only your browser can see it, and Delete removes it at once. Read are "
+        f"{', '.join(TABLE_FORMATS)}, also packed as .zip, .gz, .bz2, .xz or .zst.",
     )
     test = right.file_uploader(
         "Separate test file (optional)",
-        files.ENDINGS,
         key=f"upload_test_{number}",
         help="The same columns. These rows become the test part and stay closed.",
     )
     if file is not None:
         _forget_settings(file.name)
-    if file is not None and _ends(file) == f".{_MATRICES}":
+    if file is not None and _ends(file) == _MATRICES:
         ours = _of_matrices(number)
         read = partial(_read, file, read_matrices, ours)
         _once(_READ, _READING, file, ours, lambda _: read())
@@ -415,7 +415,8 @@ def read_otherwise(dataset: Dataset) -> None:
         words = f"Read the table from line {source.next_table + 1:,} instead"
         _offer(words, put, "reading_skip", source.next_table)
     for title in source.other_sheets[:_MOST_SHEETS]:
-        _offer(f"Read the sheet {title} instead", put, "reading_sheet", title)
+        noun = "sheet" if source.format == "Excel" else "table"
+        _offer(f"Read the {noun} {title} instead", put, "reading_sheet", title)
     for name, text, read in dict.fromkeys(source.doubtful_points):
         other = text.replace(".", "") if read == text else text
         swapped = tuple({*source.points} ^ {name})

@@ -115,8 +115,10 @@ class TableRecord(Record):
 def record_of(dataset: Dataset) -> TableRecord:
     """What is noted of a table."""
     record = TableRecord(dataset.name[:WORD], dataset.digest, None)
-    if dataset.reading is not None and dataset.reading.format in ("CSV", "Excel"):
-        options, names = dataset.reading.options(), _Reading.__struct_fields__
+    reading = dataset.reading
+    if reading is not None and (reading.words() or reading.sheet):
+        options = {"skip": 0, "header": 1, "footer": 0, **reading.options()}
+        names = _Reading.__struct_fields__
         record.reading = _Reading(**{n: options[n] for n in names if n in options})
     if dataset.origin is None or len(dataset.roles) > MOST_COLUMNS:
         return record

@@ -17,7 +17,6 @@ from pages.work import file_process, visitors
 from pages.work.store import KEEP_SECONDS, Store
 from pages.work.tasks import Task
 from smpcore import Dataset, SmpcoreError
-from smpcore.datasets import TABLE_FORMATS
 from smpcore.evaluation import suggest_carried
 
 #: Of all open files, and of one visitor's.
@@ -29,7 +28,6 @@ _files = Store(
     KEEP_SECONDS,
     size=lambda entry: float(entry[1].content.memory_usage(deep=True).sum()),
 )
-ENDINGS = [end[1:] for row in reversed(TABLE_FORMATS.values()) for end in row.endings]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +55,7 @@ def open_file(
     about: str,
     read: Callable[[Any], Any],
     label: str,
-    types: list[str],
+    types: list[str] | None,
     help: str,
 ) -> OpenFile | None:
     """A file picker, and the file that is open: in memory only, also on other pages.

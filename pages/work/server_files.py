@@ -19,13 +19,12 @@ from pages.work.cache import memo
 from pages.work.store import Store
 from pages.work.tasks import FILES, Task
 from smpcore import Dataset, SmpcoreError, read_table
-from smpcore.datasets import TABLE_FORMATS, file_statistics
+from smpcore.datasets import TABLE_ENDINGS, file_statistics
 
 #: What the key of such a table begins with, in links as well.
 PREFIX = "file:"
-#: Texts of other kinds have the last two endings as well.
-ENDINGS = {end for row in TABLE_FORMATS.values() for end in row.endings}
-ENDINGS -= {".txt", ".data"}
+#: Other kinds of files have the last of these endings as well.
+ENDINGS = {*TABLE_ENDINGS} - {".txt", ".data", ".dat", ".test", ".db"}
 #: More would not fit into a list to choose from.
 MOST_FILES = 200
 #: Python 3.11 and 3.12 raise RuntimeError where a link leads to itself; a name that is

@@ -91,6 +91,7 @@ from smpcore.datasets.structure import (
     suggest_codes,
 )
 from smpcore.datasets.table_formats import (
+    TABLE_ENDINGS,
     TABLE_FORMATS,
     make_dataset,
     read_frame,

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.feather as feather
 import pyarrow.parquet as pq
 
 from smpcore.datasets import limits, reading
@@ -49,6 +50,39 @@ def read_parquet(source: bytes | Path) -> tuple[pd.DataFrame, list[str]]:
         file = opened(source, read_dictionary=coded)
         table = file.read(columns=flat_columns(fields), use_threads=False)
         return plain_frame(table, fields)
+
+
+def read_arrow(data: bytes) -> tuple[pd.DataFrame, list[str]]:
+    """Read a table of Arrow: a file, a stream, or Feather of either version."""
+    with reading.damage_in_words("The Arrow file", "fetch or save it again"):
+        try:
+            table = _arrow_table(data)
+        except MemoryError as error:  # it may say so of itself, and be damaged
+            raise DatasetError(
+                "The Arrow file needs more memory than there is, or is damaged; save "
+                "it again, or with fewer rows or columns."
+            ) from error
+        limits.check_size(table.num_rows, table.num_columns)
+        fields = list(table.schema)
+        flat = [place for place, field in enumerate(fields) if _is_flat(field.type)]
+        return plain_frame(table.select(flat), fields, "Arrow")
+
+
+def _arrow_table(data: bytes) -> pa.Table:
+    buffer = pa.BufferReader(data)
+    if data.startswith(b"FEA1"):
+        return feather.read_table(buffer, use_threads=False)
+    if data.startswith(b"ARROW1"):
+        file = pa.ipc.open_file(buffer)
+        parts = map(file.get_batch, range(file.num_record_batches))
+    else:
+        file = parts = pa.ipc.open_stream(buffer)
+    batches, size = [], 0
+    for batch in parts:
+        size += batch.nbytes
+        _check_bytes(size, "Arrow")
+        batches.append(batch)
+    return pa.Table.from_batches(batches, file.schema)
 
 
 class ParquetParts:
@@ -130,11 +164,11 @@ def flat_columns(fields: Iterable[pa.Field]) -> list[str]:
 
 
 def plain_frame(
-    table: pa.Table, fields: list[pa.Field]
+    table: pa.Table, fields: list[pa.Field], kind: str = "Parquet"
 ) -> tuple[pd.DataFrame, list[str]]:
     """Check what was read of a file, and store it as every table is."""
     table.validate(full=True)
-    _check_bytes(text_bytes(table))
+    _check_bytes(text_bytes(table), kind)
     columns, names = [], []
     left_out = [field.name for field in fields if not _is_flat(field.type)]
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -145,11 +179,11 @@ def plain_frame(
             left_out.append(name)
     if not columns:
         raise DatasetError(
-            "No column of the Parquet file holds numbers or text; save it with plain "
+            f"No column of the {kind} file holds numbers or text; save it with plain "
             "columns."
         )
     if not table.num_rows:
-        raise DatasetError("The Parquet file has no rows; choose a file with rows.")
+        raise DatasetError(f"The {kind} file has no rows; choose a file with rows.")
     words = f"Left out, because neither numbers nor text: {listed(left_out)}."
     durations = [field.name for field in fields if pa.types.is_duration(field.type)]
     notices = [f"Durations are read in seconds: {listed(durations)}."] * bool(durations)
@@ -199,9 +233,9 @@ def _check_directory(metadata: pq.FileMetaData) -> None:
     _check_bytes(size)
 
 
-def _check_bytes(size: int) -> None:
+def _check_bytes(size: int, kind: str = "Parquet") -> None:
     remedy = "take fewer rows or columns, or shorter texts"
-    limits.check_expanded("The Parquet file", size, limits.MAX_EXPANDED, remedy)
+    limits.check_expanded(f"The {kind} file", size, limits.MAX_EXPANDED, remedy)
 
 
 def is_text(kind: pa.DataType) -> bool:

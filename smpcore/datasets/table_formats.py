@@ -1,10 +1,7 @@
-"""Tables that a visitor brings: of each format, with a header of Orange, any frame."""
+"""Tables that a visitor brings: of each format, packed or not, and any frame."""
 
-import csv
-import io
 import re
-import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from io import BytesIO
 from pathlib import Path, PurePath
@@ -13,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
+from smpcore.datasets.archives import ENDINGS, is_archive, unpack
 from smpcore.datasets.arff_reader import read_arff
 from smpcore.datasets.cleaning import (
     CleaningStep,
@@ -26,12 +24,17 @@ from smpcore.datasets.columns import (
     Task,
     canonical_columns,
     check_words,
+    framed,
     is_numeric,
 )
 from smpcore.datasets.dataset import Dataset
-from smpcore.datasets.delimited import read_delimited
-from smpcore.datasets.display_names import clean_names, listed, shown
-from smpcore.datasets.limits import MAX_BYTES, MAX_EXPANDED, check_size, read_bytes
+from smpcore.datasets.display_names import clean_names, shown
+from smpcore.datasets.foreign import foreign_kind
+from smpcore.datasets.json_tables import is_json, read_json
+from smpcore.datasets.limits import MAX_BYTES, check_size, read_bytes
+from smpcore.datasets.matlab_files import is_matlab, read_matlab
+from smpcore.datasets.orange import read_text
+from smpcore.datasets.plain_rows import of_sheet
 from smpcore.datasets.reading import (
     FileTable,
     Reading,
@@ -47,149 +50,18 @@ from smpcore.datasets.series import (
     long_roles,
     read_ts,
 )
-from smpcore.datasets.text import HEAD_BYTES, as_utf8, first_word, lines
+from smpcore.datasets.sqlite_tables import MAGIC as SQLITE
+from smpcore.datasets.sqlite_tables import read_sqlite
+from smpcore.datasets.statistics_files import is_of, read_statistics_file
+from smpcore.datasets.text import as_utf8, first_word, lines
+from smpcore.datasets.workbooks import is_excel, is_open_document, read_workbook
 from smpcore.errors import DatasetError
 
-_KINDS: dict[str, Kind] = {
-    **dict.fromkeys(("c", "n", "continuous", "numeric"), "number"),
-    **dict.fromkeys(("d", "discrete", "categorical"), "category"),
-    **dict.fromkeys(("s", "string", "text"), "category"),
-}
-_TYPES = {*_KINDS, "t", "time", "u"}
-_ROLES: dict[str, Role] = {
-    **dict.fromkeys(("class", "c"), "target"),
-    **dict.fromkeys(("m", "meta", "i", "ignore", "w", "weight"), "ignore"),
-}
-# A name such as cD#diagnosis: the role, the type, and the name itself.
-_PREFIXED = re.compile(r"(?=[^#])([mciw]?)([CDSTNU]?)#(.+)", re.DOTALL)
-
-
-def read_text(data: bytes, options: ReadingOptions) -> FileTable:
-    """Read a text table; a header of Orange gives its columns kinds and roles."""
-    sign, n_rows = _header(_first_rows(data[:HEAD_BYTES], 3, "latin-1"))
-    if not n_rows or options.header not in (None, n_rows):
-        return read_delimited(data, options)
-    options = replace(options, delimiter=sign, header=n_rows, skip=0)
-    frame, reading, notices, *_ = read_delimited(data, options)
-    text, _ = as_utf8(data, reading.encoding)
-    header = [*csv.reader(_first_rows(text, n_rows), delimiter=sign)]
-    if n_rows == 1:
-        header = _parts(header[0])
-    padded = [(*row, *[""] * frame.shape[1])[: frame.shape[1]] for row in header]
-    names, types, flags = padded
-    kinds, roles = {}, {}
-    for place, (word, flag) in enumerate(zip(types, flags, strict=True)):
-        word = word.strip().lower()
-        if word not in ("", "t", "time", "u"):
-            kinds[place] = _KINDS.get(word, "category")
-        named = [_ROLES[part] for part in flag.lower().split() if part in _ROLES]
-        named += ["ignore"] * (word in ("s", "string", "text"))
-        for role in named[:1]:
-            again = role == "target" and role in roles.values()
-            roles[place] = "ignore" if again else role
-    notices = [words for words in notices if not words.startswith("The names are")]
-    notices.append("Types and roles of the columns are those of a header of Orange.")
-    frame = frame.set_axis(list(names), axis=1)
-    return FileTable(frame, reading, notices, roles=roles, kinds=kinds)
-
-
-def _first_rows(text: bytes, n_rows: int, encoding: str = "utf-8") -> list[str]:
-    rows = zip(lines(text), range(n_rows), strict=False)
-    return [row.decode(encoding) for row, _ in rows]
-
-
-def _header(rows: Sequence[str]) -> tuple[str, int]:
-    """The sign between cells, and how many rows such a header has: 3, 1 or none."""
-    sign = "\t" if rows and "\t" in rows[0] else ","
-    names, types, flags = [
-        [cell.strip() for cell in row.lower().split(sign)]
-        for row in (*rows, "", "", "")[:3]
-    ]
-    words = " ".join(flags).split()
-    known = all(word in _ROLES or "=" in word for word in words)
-    # Rows of one letter each may be data: a role stands in few columns only.
-    if known and ("" in flags or any(len(word) > 1 for word in words)):
-        typed = [word in _TYPES or " " in word for word in types]
-        if len(names) == len(types) > 1 and all(typed) and {*types} & _TYPES:
-            return sign, 3
-    prefixed = (
-        [_PREFIXED.fullmatch(cell) for cell in rows[0].split(sign)] if rows else []
-    )
-    return sign, int(len(prefixed) > 1 and any(prefixed))
-
-
-def _parts(cells: Sequence[str]) -> list[list[str]]:
-    """Names, types and roles of one row of prefixed names."""
-    matches = [_PREFIXED.fullmatch(cell) for cell in cells]
-    parts = [
-        (cell, "", "") if match is None else (match[3], match[2], match[1])
-        for cell, match in zip(cells, matches, strict=True)
-    ]
-    return [*map(list, zip(*parts, strict=True))]
-
-
-_ROW = rb"[ \t]*[-+]?\d[\d.eE+-]*([ \t]+\d+:[-+\d.eE]+)+[ \t]*(#[^\r\n]*)?"
+_ROW = (
+    rb"[ \t]*[-+]?\d[\d.eE+-]*([ \t]+qid:\d+)?([ \t]+\d+:[-+\d.eE]+)+[ \t]*(#[^\r\n]*)?"
+)
+_QUERY = re.compile(rb"\sqid:\d")
 _FIRST_ROWS = re.compile(rb"(" + _ROW + rb"(\r?\n|$)){1,3}")
-
-
-def is_workbook(data: bytes) -> bool:
-    """Whether this is a workbook of Excel since 2007."""
-    return data.startswith(b"PK\x03\x04") and b"xl/workbook" in data
-
-
-def read_workbook(data: bytes, options: ReadingOptions) -> FileTable:
-    """Read one sheet; titles, names and notes are found as in a text."""
-    from openpyxl import load_workbook
-
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > MAX_EXPANDED:
-            raise DatasetError("The workbook is too large; save the sheet as CSV.")
-        book = load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheets = {sheet.title: sheet for sheet in book.worksheets}
-        filled = (name for name, sheet in sheets.items() if _has_rows(sheet))
-        title = options.sheet
-        if title not in sheets:
-            title = next(filled, next(iter(sheets)))
-        sheet, rows = sheets.pop(title), []
-        for number, row in enumerate(sheet.iter_rows(values_only=True), start=1):
-            check_size(number, len(row))
-            rows.append(",".join(map(_quoted, row)))
-    except DatasetError:
-        raise
-    except Exception as error:  # openpyxl raises whatever it meets
-        raise DatasetError(
-            "The workbook is damaged, or locked; save its sheet as CSV."
-        ) from error
-    known = {"delimiter": ",", "quote": '"', "escape": "", "decimal": "."}
-    known["encoding"] = "utf-8"
-    table = read_delimited("\n".join(rows).encode(), replace(options, **known))
-    notices = [*table.notices]
-    if sheets:
-        notices.append(f"Sheet {shown(title)} is read, not {listed(sheets)}.")
-    about = {"format": "Excel", "sheet": title, "other_sheets": tuple(sheets)}
-    reading = replace(table.reading, **about, **dict.fromkeys(known, ""))
-    return table._replace(reading=reading, notices=notices)
-
-
-def _has_rows(sheet: Any) -> bool:
-    """Whether it is seen and has names and two rows at least: no title page."""
-    rows = sheet.iter_rows(max_row=100, values_only=True)
-    n_filled = sum(len(row) - row.count(None) > 1 for row in rows)
-    return sheet.sheet_state == "visible" and n_filled > 2
-
-
-def _quoted(value: Any) -> str:
-    """A cell as a text table has it."""
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
-    text = str(value)
-    if hasattr(value, "isoformat"):
-        text = text.removesuffix(" 00:00:00")
-    return '"' + text.replace('"', '""') + '"'
 
 
 def is_libsvm(data: bytes) -> bool:
@@ -202,35 +74,27 @@ def read_libsvm(data: bytes, options: ReadingOptions) -> FileTable:
     from sklearn.datasets import load_svmlight_file
 
     check_size(data.count(b"\n"), 1)
+    if match := re.match(rb"\s*[\d.]+(,[\d.]+)+\s", data):
+        raise DatasetError(
+            f"The rows of the LibSVM file have several labels each "
+            f"({match[0].decode().strip()}), and one is learnt; keep one of them."
+        )
     try:
-        X, y = load_svmlight_file(io.BytesIO(data))
+        X, y, query = load_svmlight_file(BytesIO(data), query_id=True)
     except ValueError as error:
         raise DatasetError(
             f"The file looks like LibSVM rows, but cannot be read ({error}); save the "
             "table as CSV."
         ) from error
-    check_size(X.shape[0], X.shape[1] + 1)
+    check_size(X.shape[0], X.shape[1] + 2)
     frame = pd.DataFrame(X.toarray(), columns=[f"x{i + 1}" for i in range(X.shape[1])])
+    notices, roles = ["Read as LibSVM rows: what a row does not name is 0."], {}
+    if _QUERY.search(data):
+        roles[frame.shape[1]] = "group"
+        frame["qid"] = query
+        notices.append("Rows of one query (qid) stay together, as a group.")
     frame["target"] = y.astype(np.int64) if np.all(y == np.floor(y)) else y
-    words = "Read as LibSVM rows: what a row does not name is 0."
-    return FileTable(frame, Reading("LibSVM"), [words])
-
-
-_FOREIGN = {
-    b"PK\x03\x04": "a ZIP archive",
-    b"PK\x05\x06": "a ZIP archive",
-    b"\x1f\x8b": "a gzip archive",
-    b"BZh": "a bzip2 archive",
-    b"7z\xbc\xaf": "a 7z archive",
-    b"Rar!": "a RAR archive",
-    b"\xfd7zXZ": "an xz archive",
-    b"\x28\xb5\x2f\xfd": "a zstd archive",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook",
-    b"%PDF": "a PDF document",
-    b"\x89PNG": "a picture",
-    b"\xff\xd8\xff": "a picture",
-    b"SQLite format 3": "a database",
-}
+    return FileTable(frame, Reading("LibSVM"), notices, roles=roles)
 
 
 def read_table(
@@ -293,7 +157,7 @@ def read_table(
             f"The table has one column only ({shown(frame.columns[0])}), a target and "
             f"features are needed; {remedy}."
         )
-    if reading.format not in ("CSV", "Excel"):  # the file itself says what is a number
+    if not TABLE_FORMATS[reading.format].guesses:  # the file says what is a number
         texts = [name for name in frame if not is_numeric(frame[name])]
         kinds = {**dict.fromkeys(texts, "category"), **kinds}
     return make_dataset(
@@ -353,6 +217,26 @@ def _read_parquet(data: bytes | Path, options: ReadingOptions) -> FileTable:
     return FileTable(frame, Reading("Parquet"), notices)
 
 
+def _read_text(data: bytes, options: ReadingOptions) -> FileTable:
+    """Read a text table; of a file of C4.5, class names without their full stop."""
+    table = read_text(data, options)
+    last = table.frame.iloc[:, -1]
+    is_c45 = data.lstrip().startswith(b"|") and table.reading.delimiter != "|"
+    if not is_c45 or is_numeric(last) or not last.dropna().str.endswith(".").all():
+        return table
+    columns = [*(table.frame.iloc[:, i] for i in range(table.frame.shape[1] - 1))]
+    frame = framed([c.array for c in (*columns, last.str[:-1])], [*table.frame])
+    words = "The full stop at the end of each row is left out."
+    return table._replace(frame=frame, notices=[*table.notices, words])
+
+
+def _read_arrow(data: bytes, options: ReadingOptions) -> FileTable:
+    from smpcore.datasets.parquet import read_arrow
+
+    frame, notices = read_arrow(data)
+    return FileTable(frame, Reading("Arrow"), notices)
+
+
 class TableFormat(NamedTuple):
     """A file format of tables; a new one is a row of `TABLE_FORMATS` and its reader.
 
@@ -364,6 +248,10 @@ class TableFormat(NamedTuple):
         Content -> whether it is of this format, whatever the file's name.
     read : callable
         Content and `ReadingOptions` -> `FileTable`.
+    is_text : bool
+        Whether the file's name decides where its beginning does not.
+    guesses : bool
+        Whether texts may be numbers or dates: the file says what its texts are not.
     holds_series : bool
         Whether every sample is a series.
     """
@@ -371,47 +259,63 @@ class TableFormat(NamedTuple):
     endings: tuple[str, ...]
     begins_so: Callable[[bytes], bool]
     read: Callable[[bytes, ReadingOptions], FileTable]
+    is_text: bool = False
+    guesses: bool = False
     holds_series: bool = False
+
+
+def _begins(*beginnings: bytes) -> Callable[[bytes], bool]:
+    return lambda data: data.startswith(beginnings)
 
 
 #: Name of a format -> how it is recognised and read; the first that fits is taken.
 TABLE_FORMATS = {
-    "Parquet": TableFormat(
-        (".parquet", ".pq"), lambda data: data.startswith(b"PAR1"), _read_parquet
+    "Parquet": TableFormat((".parquet", ".pq"), _begins(b"PAR1"), _read_parquet),
+    "Arrow": TableFormat(
+        (".feather", ".arrow"),
+        _begins(b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"),
+        _read_arrow,
     ),
     "ARFF": TableFormat(
-        (".arff",), lambda data: first_word(data, b"%") == b"@relation", read_arff
+        (".arff",),
+        lambda data: first_word(data, b"%") == b"@relation",
+        read_arff,
+        is_text=True,
     ),
     "ts": TableFormat(
         (".ts",),
         is_ts,
         lambda data, options: read_ts(BytesIO(data), options),
+        is_text=True,
         holds_series=True,
     ),
-    "Excel": TableFormat((".xlsx",), is_workbook, read_workbook),
-    "LibSVM": TableFormat((".libsvm", ".svm"), is_libsvm, read_libsvm),
+    "Excel": TableFormat(
+        (".xlsx", ".xlsm", ".xlsb", ".xls"), is_excel, read_workbook, guesses=True
+    ),
+    "OpenDocument": TableFormat(
+        (".ods",), is_open_document, read_workbook, guesses=True
+    ),
+    "SPSS": TableFormat((".sav", ".zsav", ".por"), is_of("SPSS"), read_statistics_file),
+    "Stata": TableFormat((".dta",), is_of("Stata"), read_statistics_file),
+    "SAS": TableFormat((".sas7bdat", ".xpt"), is_of("SAS"), read_statistics_file),
+    "MATLAB": TableFormat((".mat",), is_matlab, read_matlab),
+    "SQLite": TableFormat(
+        (".sqlite", ".sqlite3", ".db"), _begins(SQLITE), read_sqlite, guesses=True
+    ),
+    "JSON": TableFormat(
+        (".json", ".jsonl", ".ndjson"), is_json, read_json, guesses=True
+    ),
+    "LibSVM": TableFormat((".libsvm", ".svm"), is_libsvm, read_libsvm, is_text=True),
     "CSV": TableFormat(
-        (".csv", ".tsv", ".tab", ".txt", ".data"), lambda data: True, read_text
+        (".csv", ".tsv", ".tab", ".txt", ".data", ".dat", ".test"),
+        lambda data: True,
+        _read_text,
+        is_text=True,
+        guesses=True,
     ),
 }
-
-
-def _foreign(data: bytes) -> str:
-    """What a file is that is no table, and what to do; empty: it may be one."""
-    if b"opendocument.spreadsheet" in data[:100]:
-        return "an OpenDocument sheet, which is not read; save it as .xlsx or CSV"
-    if data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        return (
-            "a web page, perhaps an error message, not a table; open its address in "
-            "a browser and save the table itself"
-        )
-    for beginning, thing in _FOREIGN.items():
-        if data.startswith(beginning):
-            return (
-                f"{thing}, not a table; unpack it, or save the table as CSV, ARFF or "
-                "Parquet"
-            )
-    return ""
+#: Endings of the names of files that are read; others may be tables as well.
+TABLE_ENDINGS = (*(e for row in TABLE_FORMATS.values() for e in row.endings), *ENDINGS)
 
 
 def _sampled(source: bytes | BinaryIO | Path) -> FileTable | None:
@@ -448,15 +352,37 @@ def _read(
         return _read_content(data, filename, options)
 
 
+def _format_of(data: bytes, ending: str) -> TableFormat:
+    """What a file is decides, and its name only where that leaves texts open."""
+    *rows, text = TABLE_FORMATS.values()
+    by_content = (row for row in rows if row.begins_so(data))
+    by_name = (row for row in rows if row.is_text and ending in row.endings)
+    return next(by_content, next(by_name, text))
+
+
+def _unpacked(
+    data: bytes, filename: str, options: ReadingOptions
+) -> tuple[FileTable, str]:
+    """The table of an archive, and the name of its file."""
+    inner = unpack(data, filename, options.sheet, TABLE_ENDINGS)
+    table = _read_content(inner.data, inner.filename, options)
+    frame, width = table.frame, table.frame.shape[1]
+    notices = [f"Read from the archive {shown(PurePath(filename).name)}."]
+    if len(inner.names) in (width, width - 1) and not table.reading.header:
+        names = [*inner.names, "class"][:width]
+        table = table._replace(frame=frame.set_axis(names, axis=1))
+        notices.append("The names of the columns are those of the .names file.")
+    table = table._replace(notices=[*notices, *table.notices])
+    return of_sheet(table, inner.filename, inner.others), filename
+
+
 def _read_content(data: bytes, filename: str, options: ReadingOptions) -> FileTable:
-    ending, thing = PurePath(filename).suffix.lower(), _foreign(data)
-    if thing and not is_workbook(data):
+    ending = PurePath(filename).suffix.lower()
+    if thing := foreign_kind(data, ending):
         raise DatasetError(f"The file {shown(filename)} is {thing}.")
-    file_format = next(
-        row
-        for row in TABLE_FORMATS.values()
-        if ending in row.endings or row.begins_so(data)
-    )
+    if is_archive(data):
+        return _named(*_unpacked(data, filename, options))
+    file_format = _format_of(data, ending)
     table = _named(file_format.read(data, options), filename)
     series, n_times = options.series, options.n_times
     no_names = table.reading.format == "CSV" and not table.reading.header

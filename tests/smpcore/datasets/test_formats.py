@@ -24,9 +24,11 @@ from smpcore.datasets import (
     read_matrices,
     read_table,
 )
+from smpcore.datasets.archives import ENDINGS
 from smpcore.datasets.display_names import clean_names, listed, shorten_name
 from smpcore.errors import DatasetError
 from tests.smpcore.datasets.cases import npz, parquet, refused, said
+from tests.smpcore.datasets.kinds import FILES as KINDS
 
 #: Levels that need quotation marks in some manner of writing, and those that do not.
 QUOTED = ["new york", "it's", 'a "b"', "x,y", "5 %", "{z}", "back\\slash", "tab\there"]
@@ -490,6 +492,7 @@ def _whole_files():
         "ts": (head + rows).encode(),
         "libsvm": pairs.encode(),
         "npz": npz(near=near, far=near**0.1, y=np.array([*"pqpqpqpq"])),
+        **KINDS,
     }
 
 
@@ -535,7 +538,7 @@ WHOLE_FILES = _whole_files()
 def test_a_damaged_file_is_refused_in_a_sentence(ending):
     """Whatever its reader raises: no other exception than `DatasetError` comes."""
     data, n_read = WHOLE_FILES[ending], 0
-    inside = _parts(data) if ending in ("xlsx", "npz") else {}
+    inside = _parts(data) if ending in ("xlsx", "npz", "ods", "zip") else {}
     damaged = [_damaged(data)]
     for name, part in inside.items():
         others = _damaged(part).map(lambda part, name=name: {**inside, name: part})
@@ -562,6 +565,7 @@ def test_a_damaged_file_is_refused_in_a_sentence(ending):
 def test_every_format_has_a_file_that_is_damaged():
     formats = TABLE_FORMATS.values()
     assert all({f".{e}" for e in WHOLE_FILES} & {*row.endings} for row in formats)
+    assert {*ENDINGS} <= {f".{ending.rpartition('.')[2]}" for ending in WHOLE_FILES}
 
 
 @pytest.mark.parametrize("name", TABLE_FORMATS)
@@ -573,5 +577,7 @@ def test_what_a_reader_raises_becomes_the_sentence_of_its_file(name, monkeypatch
 
     row = TABLE_FORMATS[name]
     monkeypatch.setitem(TABLE_FORMATS, name, row._replace(read=fails))
+    files = {f".{ending}": data for ending, data in WHOLE_FILES.items()}
+    data = next(files[ending] for ending in row.endings if ending in files)
     with refused("'t.* cannot be read, it seems to be cut off or damaged; fetch"):
-        read_table(b"a,b\n1,2\n", f"t{row.endings[0]}")
+        read_table(data, "t.txt" if not row.is_text else f"t{row.endings[0]}")

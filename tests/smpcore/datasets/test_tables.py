@@ -52,6 +52,7 @@ SHEET = (
     + b"\0" * 26
     + b"mimetypeapplication/vnd.oasis.opendocument.spreadsheet"
 )
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 TAKEN = ARFF.replace(b"'b c'", b"a")
 REFUSED_FILES = [
     (b"", "csv", "The file is empty"),
@@ -61,16 +62,17 @@ REFUSED_FILES = [
     (b"a\n1\n2\n", "csv", "one column only.*another delimiter"),
     (b"a,b\n1,2\n3,4,5\n4,5\n", "csv", "Line 3 has 3 fields, most lines have 2"),
     (b'a,b\n"1,2\n3,4\n', "csv", "quotation mark is opened and never"),
-    (zip_of(GOOD), "csv", "'t.csv' is a ZIP archive"),
-    (b"\x1f\x8b\x08\x00", "csv", "is a gzip archive"),
-    (b"\xd0\xcf\x11\xe0", "xls", "an old Excel workbook"),
+    (zip_of(GOOD)[:90], "csv", "archive 't.csv' cannot be read, it seems to be cut"),
+    (b"\x1f\x8b\x08\x00", "csv", "archive 't.csv' cannot be read.*pack it again"),
+    (OLE, "xls", "'t.xls' is a document of an old Office program"),
     (b"<!DOCTYPE html><html>404", "csv", "a web page.*save the table"),
-    (SHEET, "xlsx", "OpenDocument sheet.*save it as .xlsx"),
+    (SHEET, "xlsx", "The workbook is damaged, or locked; save its sheet as CSV"),
     (b"PK\x03\x04 xl/workbook.xml", "xlsx", "damaged, or locked; save its sheet as"),
     (b"a,b\n\x00\x01\x00,2\n", "csv", "not a text table"),
     (GOOD.encode("utf-16")[:-1], "csv", "not utf-16 text"),
     (b"1,2\n" * (MAX_ROWS + 2), "csv", "1,000,00. rows, at most"),
-    (b"hello", "parquet", "Parquet file cannot be read"),
+    (b"PAR1 hello", "parquet", "Parquet file cannot be read"),
+    (b"hello", "parquet", "a header but no rows"),
     (parquet({"a": [1, 2], "y": ["p", "q"]})[:200], "parquet", "cut off"),
     (parquet({"a": pa.array([], pa.float64())}), "parquet", "Parquet file has no rows"),
     (parquet({"a": [[1], [2]]}), "parquet", "No column of the Parq"),
