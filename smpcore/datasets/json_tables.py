@@ -45,10 +45,10 @@ def read_json(data: bytes, options: ReadingOptions) -> FileTable:
         for name, cell in record.items()
         if isinstance(cell, list | dict)
     }
-    kept = [name for name in names if name not in nested]
-    check_columns(kept, "JSON file")
-    rows = ([_cell(record.get(name)) for name in kept] for record in records)
-    table = read_rows("JSON", kept, rows, written=options.written)
+    flat_names = [name for name in names if name not in nested]
+    check_columns(flat_names, "JSON file")
+    rows = ([_cell(record.get(name)) for name in flat_names] for record in records)
+    table = read_rows("JSON", flat_names, rows, written=options.written)
     notices += without_values([name for name in names if name in nested])
     return table._replace(notices=[*notices, *table.notices])
 

@@ -34,12 +34,12 @@ class _Header(NamedTuple):
 
 def read_text(data: bytes, options: ReadingOptions) -> FileTable:
     """Read a text table; a header of Orange gives its columns kinds and roles."""
-    found = _header(data[:HEAD_BYTES], "latin-1")
-    if found is None or options.header not in (None, found.n_rows):
+    header = _header(data[:HEAD_BYTES], "latin-1")
+    if header is None or options.header not in (None, header.n_rows):
         return read_delimited(data, options)
     text, encoding = as_utf8(data, options.encoding)
     text = text.lstrip(b"\r\n")
-    sign, (names, types, flags), n_rows = _header(text[:HEAD_BYTES], "utf-8") or found
+    sign, (names, types, flags), n_rows = _header(text[:HEAD_BYTES], "utf-8") or header
     # An empty row of roles would be no row: the names alone stay above the rows.
     below = _offset(text, 1), _offset(text, n_rows)
     rows = text[: below[0]] + text[below[1] :]

@@ -78,7 +78,7 @@ def _read(
     check_size(n_rows, len(names))
     rows = cursor.fetchall()
     columns = range(len(names))
-    plain = [c for c in columns if not any(isinstance(row[c], bytes) for row in rows)]
-    kept = [names[c] for c in plain]
-    left_out = [name for name in names if name not in kept]
-    return kept, [[row[c] for c in plain] for row in rows], left_out
+    places = [c for c in columns if not any(isinstance(row[c], bytes) for row in rows)]
+    kept_names = [names[c] for c in places]
+    left_out = [name for name in names if name not in kept_names]
+    return kept_names, [[row[c] for c in places] for row in rows], left_out
