@@ -142,13 +142,18 @@ def test_supports_that_do_not_fit_are_left_out(supports):
         ({"loss": "max"}, CANCER, "found for two classes"),
         ({"k": 30}, CANCER, "k=30 leaves no choice among 30 features; use a k from 1"),
         ({"supports": "a"}, CANCER, r"supports should be None or lists .* \[\[0, 3\]"),
-        ({}, (*CANCER, None, 0.05, 9, -1.0), "seconds=-1.0 should be a number of at"),
     ],
 )
 def test_alternatives_refuse_what_they_are_not_for(params, data, match):
+    small = SMaLLClassifier(**params)
     with pytest.raises(SmpcoreError, match=match):
-        small = SMaLLClassifier(**params)
         small.alternatives(small.problem(*data))
+
+
+def test_alternatives_refuse_a_search_that_ends_before_it_begins():
+    small = SMaLLClassifier()
+    with pytest.raises(SmpcoreError, match=r"seconds=-1\.0 should be a number"):
+        small.alternatives(small.problem(*CANCER), seconds=-1.0)
 
 
 def test_no_swap_of_a_feature_lowers_the_objective():
