@@ -193,12 +193,9 @@ def _targets(
     frame: pd.DataFrame, kinds: Mapping[str, Kind], reasons: Mapping[str, str]
 ) -> list[Candidate]:
     """Columns that may be the target, likeliest first."""
-    usable = [
-        name
-        for name, reason in reasons.items()
-        if not reason or (is_named_so(name) and kinds[name] == "number")
-    ]
-    usable = [name for name in usable if frame[name].notna().any()]
+    called = [name for name, why in reasons.items() if why and kinds[name] == "number"]
+    called = [n for n in called if is_named_so(n) and frame[n].notna().any()]
+    usable = [name for name, why in reasons.items() if not why or name in called]
     if not usable:
         # A table of nothing but names is still shown with a target, to be chosen anew.
         filled = [name for name in reasons if frame[name].notna().any()][-1:]

@@ -39,6 +39,9 @@ _OFTEN_TARGET = re.compile(
     r"|ergebnis|gruppe|kategorie|typ|verstorben|tod|ruckfall|kundigung|ausfall|betrug"
     r"|resultat|resultado|risultato|groupe|grupo|gruppo|deces|muerte|wynik|результат"
 )
+_ANY_TARGET = re.compile(
+    rf"(?<![^\W\d_])({_TARGET.pattern}|{_OFTEN_TARGET.pattern}|y)(?![^\W\d_])"
+)
 _AMOUNT = re.compile(
     r"price|cost|costs|amount|value|sales|revenue|charges?|salary|income|pay|profit"
     r"|demand|consumption|yield|count|cnt|total|time|duration|days?|hours?|minutes?"
@@ -51,6 +54,8 @@ _FEATURE = re.compile(
     r"sex|gender|age|name|region|city|country|state|colou?r|date|year|month|day"
     r"|geschlecht|alter|stadt|land|farbe|jahr|sexe|sexo|sesso|pays|pais"
 )
+#: In wider tables not every number is ranked.
+_MOST_RANKED = 80
 #: Amounts with more values than this are numbers to predict, however few they are.
 _MOST_OF_AMOUNT = 4
 #: Scores of names, and what takes one whose rows would be lost behind all others.
@@ -96,6 +101,17 @@ def rank_targets(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> list[Candida
     -------
     list of Candidate
     """
+    if (width := frame.shape[1]) > _MOST_RANKED:  # numbers amid so many are inputs
+        names = zip(frame, _folded("\0".join(frame)).split("\0"), strict=True)
+        ranked = [
+            name
+            for place, (name, text) in enumerate(names)
+            if kinds[name] == "category"
+            or place < _MOST_RANKED // 4
+            or place >= width - _MOST_RANKED // 4
+            or _ANY_TARGET.search(text)
+        ]
+        frame = frame[ranked]
     missing = frame.isna().mean()
     whole = list(frame.columns[missing <= MOST_MISSING])
     edges = dict.fromkeys(whole[:1], "first column")
@@ -194,10 +210,13 @@ def name_words(name: str) -> list[str]:
     -------
     list of str
     """
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name[:200])
-    folded = unicodedata.normalize("NFKD", name).casefold()
-    folded = unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", folded))
-    return re.findall(r"[^\W\d_]+", folded)
+    return re.findall(r"[^\W\d_]+", _folded(name[:200]))
+
+
+def _folded(text: str) -> str:
+    text = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    folded = unicodedata.normalize("NFKD", text).casefold()
+    return unicodedata.normalize("NFC", re.sub("[\u0300-\u036f]", "", folded))
 
 
 def _of_values(column: pd.Series, kind: Kind, is_classes: bool) -> float:
