@@ -267,12 +267,12 @@ class Objective:
         numbers = similarity.gamma, similarity.degree, similarity.coef0
         return forms.form_of(similarity.kind, *numbers)
 
-    @property
+    @cached_property
     def loss(self) -> Loss:
         """Targets and errors as the kernels want them."""
         return Loss(self.rows.Y, self.rows.weights, float(self.lam), float(self.free))
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Unit of the first step's length."""
         reach = SIMILARITIES[self.similarity.kind].reach
