@@ -158,13 +158,14 @@ def keep(dataset: Dataset, brought: bool = False) -> None:
     if visit.draft:
         table_store.delete(visit.draft)
         visit.draft = ""
+    known = table_store.find(choice.token) if same else None
     token = choice.token if same else table_store.upload_of(choice)
     if edited and choice.data in BUNDLED:
         token = ""  # beside the visitor's own tables
     token = table_store.keep(dataset, token=token)
     start = {"data_values": {}, "view": {}, "open_test": False}
-    if not same:
-        start["outcome"] = None  # what was chosen was a class of another table
+    if known is None or known[0].target != dataset.target:
+        start["outcome"] = None  # what was chosen was a class of another target
     if choice.data != MINE:
         start |= _NOT_CHOSEN
     session.choose_data(replace(table_store.show(choice, token), **start))

@@ -244,9 +244,8 @@ def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) 
     )
     make = partial(_features, context, result)
     lines = _FEATURES.get_or_make((key, n), make)
-    shown = lines[:_DRAWN]
     title = "weight per standard deviation"
-    figure = figures.intervals(shown, _KINDS, title, 0.0)
+    figure = figures.intervals(lines[:_DRAWN], _KINDS, title, 0.0)
     figure.update_yaxes(title="prototype: feature")
     st.plotly_chart(figure, key="alternatives_weights", alt=f"Features by {title}")
     st.caption(

@@ -104,13 +104,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
 
     The notices are about what is left out of the table, and what is changed in it.
     """
-    _check_options(options)
-    text, encoding = as_utf8(data, options.encoding)
-    text, announced = _without_announcement(text)
-    text = _without_comments(_without_frame(text), options.comment)
-    if not (options.delimiter or announced) and _ONE_COLUMN.match(_sample(text)):
-        raise DatasetError(_ONE_COLUMN_WORDS)
-    options = replace(options, delimiter=options.delimiter or announced)
+    text, encoding, options = _text_of(data, options)
     start = _offset(text, options.skip or 0)
     start = 0 if text[:start].count(b'"') % 2 else start  # it would be within a cell
     n_above = options.skip if start else 0
@@ -168,6 +162,18 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     )
     notices += [*_about(layout, doubtful, first_row), *changes, *words]
     return FileTable(framed(values, names), reading, notices)
+
+
+def _text_of(data: bytes, options: ReadingOptions) -> tuple[bytes, str, ReadingOptions]:
+    """The lines of a table as UTF-8, their encoding, and the options they announce."""
+    _check_options(options)
+    text, encoding = as_utf8(data, options.encoding)
+    text, announced = _without_announcement(text)
+    text = _without_comments(_without_frame(text), options.comment)
+    options = replace(options, delimiter=options.delimiter or announced)
+    if not options.delimiter and _ONE_COLUMN.match(_sample(text)):
+        raise DatasetError(_ONE_COLUMN_WORDS)
+    return text, encoding, options
 
 
 def _values_of(
@@ -419,7 +425,10 @@ def _parsed(
     cut = layout._replace(delimiter=separator)
     wider = _wider(table, ragged, cut)
     if wider > layout.width:
-        return _parsed(whole, _widened(layout, wider), footer)
+        *parsed, changes = _parsed(whole, _widened(layout, wider), footer)
+        words = f"From line {layout.body + ragged[0][0]:,} on the rows have "
+        words += f"{plural(wider - layout.width, 'cell')} more than there are names."
+        return *parsed, [words, *changes]
     cells = {number - 1: fitted_cells(row, cut) for number, row in ragged}
     return _arranged(table, cells, layout, footer, text)
 
@@ -468,8 +477,8 @@ def _without_quotes(
     ]
     if {*rows} != {layout.width}:
         raise DatasetError(_OPEN_QUOTE)
-    plain = layout._replace(quote="", body=0)
-    table, footer, next_table, changes = _parsed(text, plain, footer)
+    unquoted = layout._replace(quote="", body=0)
+    table, footer, next_table, changes = _parsed(text, unquoted, footer)
     words = f"A quotation mark {layout.quote} is never closed, so that such marks are "
     return (
         table,
