@@ -192,9 +192,10 @@ def _values_of(
             values.append(_written(texts))
         else:
             is_free = not options.decimal and sign != ","
-            texts = _without_thousands(texts, options.thousands)
+            if options.thousands:
+                texts = _without_thousands(texts, options.thousands)
             values.append(_values(texts, sign, is_free, marks))
-    for place, name in enumerate(names[: len(values)]):
+    for place, name in enumerate(names[: len(values)] if marks.further else ()):
         if name not in options.written:
             marks.name = name
             values[place] = marks.without(values[place])
@@ -722,23 +723,26 @@ class _Marks:
     ----------
     name : str
         Of the column that is looked at.
+    further : dict
+        Marks that columns of numbers have, as keys.
     """
 
     def __init__(self, options: ReadingOptions):
         self.name, self._options = "", options
-        self._usual = [w for w in MISSING_WORDS if w not in options.not_missing]
-        self._usual += options.missing or ()
-        self._further: dict[str, None] = {}  # in order
+        usual = [word for word in MISSING_WORDS if word not in options.not_missing]
+        self._usual = pa.array([*usual, *(options.missing or ())])
+        self._has_na = "NA" not in options.not_missing
+        self.further: dict[str, None] = {}  # in order
         self._counts: list[tuple[str, str, int]] = []
         self._levels: list[tuple[str, str]] = []
         self._commas: list[str] = []
 
     def without_usual(self, texts: pa.Array) -> pa.Array:
         """The texts of the column without the marks of all tables."""
-        gone = pc.is_in(texts, value_set=pa.array(self._usual))
-        if not pc.any(gone).as_py():
+        gone = pc.is_in(texts, value_set=self._usual)
+        if not gone.true_count:
             return texts
-        if "NA" in self._usual and _is_level(texts, gone):
+        if self._has_na and _is_level(texts, gone):
             is_level = self.name not in self._options.levels
             self._levels.append((self.name, "level" if is_level else "missing"))
             gone = pc.and_(gone, pc.not_equal(texts, "NA")) if is_level else gone
@@ -754,7 +758,7 @@ class _Marks:
             return None
         if {*words} & {*self._options.not_missing}:
             return None
-        self._further |= dict.fromkeys(words)
+        self.further |= dict.fromkeys(words)
         return self._masked(
             texts, pc.is_in(texts, value_set=pa.array(words, texts.type))
         )
@@ -763,11 +767,11 @@ class _Marks:
         self, cells: np.ndarray | ExtensionArray
     ) -> np.ndarray | ExtensionArray:
         """A column of words without the marks that columns of numbers have."""
-        if not self._further or isinstance(cells, np.ndarray):
+        if isinstance(cells, np.ndarray):
             return cells
         texts = pa.array(cells)
         texts = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-        marks = [*self._further]
+        marks = [*self.further]
         if "." in marks:  # Stata's; of several sorts, .a to .z
             marks += [f".{letter}" for letter in ascii_lowercase]
         gone = pc.is_in(texts, value_set=pa.array(marks, texts.type))
@@ -782,7 +786,7 @@ class _Marks:
     def words(self) -> list[str]:
         """What is unusual about marks and commas, in sentences."""
         notices = [f"Column {shown(name)} has decimal commas." for name in self._commas]
-        for mark in self._further:
+        for mark in self.further:
             cells = [(name, n) for one, name, n in self._counts if one == mark]
             where = listed([name for name, _ in cells], 3)
             n = sum(n for _, n in cells)
@@ -801,7 +805,7 @@ class _Marks:
         """Fields of `Reading`."""
         missing = self._options.missing
         return {
-            "missing": tuple(self._further) if missing is None else missing,
+            "missing": tuple(self.further) if missing is None else missing,
             "not_missing": self._options.not_missing,
             "levels": self._options.levels,
             "missing_counts": tuple(self._counts),
@@ -831,19 +835,24 @@ def _values(
     texts = marks.without_usual(pc.utf8_trim_whitespace(texts))
     if decimal == ",":
         texts = _with_points(texts)
-    some = filter(None, texts[:99].to_pylist())
-    first = next((text for text in some if text.lower() not in MARKS), "0")
+    some = [*filter(None, texts[:99].to_pylist()), "0"]
+    first = some[0]
+    if first.lower() in MARKS:
+        first = next(text for text in some if text.lower() not in MARKS)
     if math.isnan(parse_cell(first.replace(",", "") if is_free else first)):
         return pd.array(texts, dtype="str")
-    numbers, digits = None, first.isdecimal() and _all(pc.ascii_is_decimal(texts))
-    if not digits and not _all(match := pc.match_substring_regex(texts, NUMBER)):
+    numbers = None
+    fits = first.isdecimal() and _all(pc.ascii_is_decimal(texts))
+    fits = fits or _all(pc.match_substring_regex(texts, NUMBER))
+    if not fits:
         if is_free and _has_commas(texts):
             marks.has_comma()
             texts = _with_points(texts)
-            match = pc.match_substring_regex(texts, NUMBER)
+        match = pc.match_substring_regex(texts, NUMBER)
         bare = marks.of_numbers(texts, pc.invert(match))
+        fits = bare is not None or _all(match)
         texts = texts if bare is None else bare
-    if digits or _all(pc.match_substring_regex(texts, NUMBER)):
+    if fits:
         bare = pc.utf8_ltrim(texts, characters="+")  # which Arrow does not read
         with suppress(pa.ArrowInvalid):  # a number beyond all floats
             numbers = pc.cast(bare, pa.float64()).to_numpy(zero_copy_only=False)
@@ -857,10 +866,8 @@ def _values(
     return pd.array(texts, dtype="str") if whole and are_codes(texts) else values
 
 
-def _without_thousands(texts: pa.Array, sign: str | None) -> pa.Array:
+def _without_thousands(texts: pa.Array, sign: str) -> pa.Array:
     """Drop the sign between thousands that was chosen from the cells that have it."""
-    if not sign:
-        return texts
     group = re.escape(sign) if sign != " " else "[ \u00a0\u2009\u202f]"
     written = rf"^\s*[+-]?\d{{1,3}}({group}\d{{2,3}})*{group}\d{{3}}([.,]\d+)?\s*$"
     bare = pc.replace_substring_regex(texts, group, "")

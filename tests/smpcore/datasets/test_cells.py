@@ -15,6 +15,7 @@ from smpcore.codegen.targets.python.source import emit_plain_python
 from smpcore.datasets import TABLE_WRITERS, as_numbers, plain_number, writers
 from smpcore.datasets.cells import parse_cell
 from smpcore.datasets.columns import parsed_numbers
+from smpcore.datasets.notation import MARKS
 from tests.smpcore.codegen.models import random_linear
 from tests.smpcore.datasets.cases import refused
 
@@ -65,7 +66,8 @@ def test_a_column_of_texts_is_numbers_only_if_each_cell_is():
     for text, wanted in CELLS.items():
         data = f'x,y\n"{text}",a\n"4",b\n'.encode()
         read = read_table(data, "cells.csv", decimal=".")
-        number = not math.isnan(parse_cell(text)) and text not in CODES
+        is_mark = text.strip() in MARKS  # of a missing value, beside a number
+        number = is_mark or (not math.isnan(parse_cell(text)) and text not in CODES)
         assert (read.kinds["x"] == "number") == number, (text, wanted)
 
 

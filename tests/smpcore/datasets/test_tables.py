@@ -61,7 +61,7 @@ REFUSED_FILES = [
     (b"a,b,class\n", "csv", "a header but no rows"),
     (b"a\n1\n2\n", "csv", "one column only.*another delimiter"),
     (b"a,b\n1,2\n3,4,5\n4,5\n", "csv", "Line 3 has 3 fields, most lines have 2"),
-    (b'a,b\n"1,2\n3,4\n', "csv", "quotation mark is opened and never"),
+    (b'a,b\n"1,2\n3\n', "csv", "quotation mark is opened and never"),
     (zip_of(GOOD)[:90], "csv", "archive 't.csv' cannot be read, it seems to be cut"),
     (b"\x1f\x8b\x08\x00", "csv", "archive 't.csv' cannot be read.*pack it again"),
     (OLE, "xls", "'t.xls' is a document of an old Office program"),
