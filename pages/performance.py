@@ -5,10 +5,11 @@ import streamlit as st
 from pages.performance import confusion, subgroups, threshold
 from pages.performance.operating_point import EvaluatedRows
 from pages.state import session, widget_state
-from pages.ui import readouts, suggestions
+from pages.ui import readouts
 from pages.ui.elements import await_fit, problems_shown, trained_on
 from pages.ui.readouts import TITLES
 from pages.ui.text import message
+from pages.work import cache
 
 SECTIONS = {
     "classification": {
@@ -33,7 +34,7 @@ trained_on(context)
 used = context.with_threshold(estimator).model_
 message(st.caption, readouts.quality_of(used, data))
 if data.dataset.task == "regression":
-    codes = suggestions.suggested_codes(context.table)
+    codes = cache.suggested_codes(context.table)
     for one in (one for one in codes if one.step.column == context.table.target):
         message(st.warning, f"{one.reason} It counts as a number until Data cleans it.")
 sections = SECTIONS[data.dataset.task]

@@ -14,8 +14,8 @@ from pages.data import editor
 from pages.state import session
 from pages.state.session import Slot
 from pages.ui.elements import noted, table
-from pages.ui.suggestions import suggested_codes
 from pages.ui.text import escape_markdown, message, short_label
+from pages.work import cache
 from smpcore import Dataset, SmpcoreError
 from smpcore.datasets import (
     CleaningStep,
@@ -64,7 +64,7 @@ def clean(dataset: Dataset) -> None:
     is_series = dataset.feature_steps or len(dataset.sample_shape) > 1
     if not dataset.private or dataset.origin is None or is_series:
         return
-    suggestions = suggested_codes(dataset)
+    suggestions = cache.suggested_codes(dataset)
     is_open = bool(suggestions or dataset.cleaning)
     with st.expander("Clean", is_open, icon=":material/cleaning_services:"):
         noted(st.error, _PROBLEM, dataset.digest)

@@ -222,7 +222,7 @@ def _draw(rows: EvaluatedRows, matrix: Matrix) -> None:
     words += "a cell to list its rows below."
     if matrix.other == OTHER_CLASS:
         words += f" The {len(frame)} classes with the most wrong answers."
-    if rows.weights is not None:
+    if rows.data.weights(rows.part) is not None:
         words += " Rows are counted here; shares beside are weighted."
     if unknown:
         words += f" Without {plural(unknown, 'row')} of classes that training lacks."

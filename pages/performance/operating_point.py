@@ -49,19 +49,10 @@ class EvaluatedRows(Context):
         """Their labels, or the numbers to predict."""
         return self.data.of(self.part)[1]
 
-    @property
-    def clusters(self) -> np.ndarray | None:
-        """Which of them depend on each other."""
-        return self.data.clusters(self.part)
-
-    @property
-    def weights(self) -> np.ndarray | None:
-        """Their weights, of a question of time to event."""
-        return self.data.weights(self.part)
-
     def dependence(self, chosen: Any = slice(None)) -> dict[str, np.ndarray | None]:
         """Clusters and weights of some of them, as measures take them."""
-        of_rows = {"clusters": self.clusters, "weights": self.weights}
+        clusters, weights = self.data.clusters(self.part), self.data.weights(self.part)
+        of_rows = {"clusters": clusters, "weights": weights}
         return {k: None if v is None else v[chosen] for k, v in of_rows.items()}
 
     @property

@@ -32,7 +32,7 @@ from smpcore.evaluation import (
 def errors(rows: EvaluatedRows) -> None:
     """Show each prediction beside the truth, and list the rows by their error."""
     answers = rows.scores[:, 0]
-    scores = RegressionScores(rows.y, answers, rows.clusters)
+    scores = RegressionScores(rows.y, answers, rows.data.clusters(rows.part))
     lines = of_part(rows.part, scores, rows.data)
     # The page begins with the first line of the validation rows.
     for line in lines[rows.part == rows.data.scored_part :]:

@@ -132,7 +132,8 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
 
 def _numbers(rows: EvaluatedRows, model: PrototypeModel) -> None:
     """How many rows the intervals of a regression cover."""
-    table(interval_lines(model, rows.X, rows.y, rows.clusters))
+    clusters = rows.data.clusters(rows.part)
+    table(interval_lines(model, rows.X, rows.y, clusters))
     st.caption(
         f"{readouts.calibration_basis(model)} Covers: {rows.part} rows, with Wilson's "
         f"95 % interval{rows.data.cluster_note}. These are out-of-fold residual "

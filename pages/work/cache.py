@@ -229,6 +229,7 @@ _two_classes = memo(32)(Dataset.two_classes)
 _within = memo(32)(datasets.event_within)
 forbidding = memo(32)(datasets.forbid)
 split_of = memo(64)(split)
+suggested_codes = memo(32)(datasets.suggest_codes)
 
 
 def with_question(
