@@ -95,9 +95,9 @@ def _overview(dataset: Dataset) -> pd.DataFrame:
 
 
 def likely_targets(dataset: Dataset) -> None:
-    """The likeliest targets, each with its reason, while nobody has chosen one."""
+    """The likeliest targets, each with its reason and a click."""
     ranked = () if dataset.origin is None else dataset.origin.targets
-    if not (dataset.private and ranked and ranked[0].name == dataset.target):
+    if not (dataset.private and ranked):
         return
     row = st.container(horizontal=True)
     for place, one in enumerate(ranked):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -364,7 +365,28 @@ def reading_settings(dataset: Dataset) -> None:
                 help=None if file_is_here else _AGAIN,
             )
         if source.format == "CSV":
+            _widths(source, file_is_here)
             _missing_marks(source, file_is_here)
+
+
+def _widths(source: Reading, file_is_here: bool) -> None:
+    """Cut lines by places; empty: by the sign between cells."""
+    now = ", ".join(map(str, source.widths))
+    key = f"widths_{now}"
+    st.text_input(
+        "Fixed widths of columns, the last one apart (such as 10, 6, 8)",
+        now,
+        key=key,
+        on_change=_choose_widths,
+        args=(key,),
+        disabled=not file_is_here,
+        help=None if file_is_here else _AGAIN,
+    )
+
+
+def _choose_widths(key: str) -> None:
+    numbers = re.findall(r"\d{1,4}", st.session_state[key])
+    session.get().read_as["widths"] = tuple(max(1, int(number)) for number in numbers)
 
 
 def _missing_marks(source: Reading, file_is_here: bool) -> None:

@@ -90,6 +90,7 @@ class _Reading(Record):
     decimal: Name | None = None
     encoding: Name | None = None
     points: tuple[Name, ...] = ()
+    widths: tuple[_Count, ...] = ()
     thousands: Name | None = None
     comment: Name | None = None
     missing: tuple[Name, ...] = ()

@@ -25,6 +25,7 @@ from smpcore.datasets.columns import (
     parsed_numbers,
 )
 from smpcore.datasets.display_names import listed, plural, shown
+from smpcore.datasets.fixed_width import find_widths, with_tabs
 from smpcore.datasets.layout import (
     DELIMITERS,
     QUOTES,
@@ -140,7 +141,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
     values += [np.full(len(values[0]), np.nan)] * (len(layout.names) - layout.width)
     reading = Reading(
         "CSV",
-        layout.delimiter,
+        "" if options.widths else layout.delimiter,
         decimal,
         encoding,
         layout.header,
@@ -151,6 +152,7 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         row_names="row" if layout.row_names else "",
         totals=totals,
         points=options.points,
+        widths=options.widths,
         thousands=options.thousands or "",
         comment=options.comment or "",
         **marks.about(),
@@ -173,6 +175,11 @@ def _text_of(data: bytes, options: ReadingOptions) -> tuple[bytes, str, ReadingO
     options = replace(options, delimiter=options.delimiter or announced)
     if not options.delimiter and _ONE_COLUMN.match(_sample(text)):
         raise DatasetError(_ONE_COLUMN_WORDS)
+    widths = options.widths or (() if options.delimiter else find_widths(_sample(text)))
+    if widths:
+        check_size(count_line_ends(text), len(widths) + 1)
+        text = with_tabs(text, widths)
+        options = replace(options, delimiter="\t", widths=tuple(widths))
     return text, encoding, options
 
 
@@ -312,6 +319,10 @@ def _check_options(options: ReadingOptions) -> None:
         raise DatasetError(
             f"delimiter={shown(options.delimiter)} should be one sign such as ',' or "
             "';', a tab, or 'whitespace'."
+        )
+    if any(width < 1 for width in options.widths):
+        raise DatasetError(
+            f"widths={options.widths} should be numbers of letters, 1 or more each."
         )
     for name, value, allowed in (
         ("decimal", options.decimal, DECIMALS),

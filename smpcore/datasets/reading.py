@@ -46,6 +46,9 @@ class ReadingOptions:
         Lines above the names, and rows at the end, that belong to no table.
     sheet : str
         Of a workbook; else, or if it has none of this name, the first with a table.
+    widths : tuple of int
+        Letters of each column but the last one, where lines are cut by their places;
+        empty: by a delimiter, or as detected.
     thousands : str, optional
         The sign between thousands in a text table.
     comment : str, optional
@@ -86,6 +89,7 @@ class ReadingOptions:
     skip: int | None = None
     footer: int | None = None
     sheet: str = ""
+    widths: tuple[int, ...] = ()
     thousands: str | None = None
     comment: str | None = None
     written: tuple[str, ...] = ()
@@ -116,6 +120,8 @@ class Reading:
         Lines above the names, and rows at the end, that were left out.
     next_table : int
         Lines above the next table, if one of those rows begins it; else 0.
+    widths : tuple of int
+        As in `ReadingOptions`: what was detected, or asked for.
     thousands, comment : str
         Of a text table, as asked for.
     sheet, other_sheets : str, tuple of str
@@ -162,6 +168,7 @@ class Reading:
     skip: int = 0
     footer: int = 0
     next_table: int = 0
+    widths: tuple[int, ...] = ()
     thousands: str = ""
     comment: str = ""
     sheet: str = ""
@@ -198,6 +205,7 @@ class Reading:
             f"{plural(self.skip, 'line')} skipped" * bool(self.skip),
             f"{SIGNS.get(self.delimiter, self.delimiter)} between cells"
             * bool(self.delimiter),
+            f"widths {', '.join(map(str, self.widths))}" * bool(self.widths),
             f"quotation marks {self.quote}" * (self.quote == "'"),
             "backslash before quotation marks" * bool(self.escape),
             "decimal comma" * (self.decimal == ","),
@@ -218,7 +226,14 @@ class Reading:
             options |= {name: getattr(self, name) for name in names}
         if self.format == "CSV":
             options["decimal"] = self.decimal or None
-            names = ["thousands", "comment", "missing", "not_missing", "levels"]
+            names = [
+                "widths",
+                "thousands",
+                "comment",
+                "missing",
+                "not_missing",
+                "levels",
+            ]
             options |= {
                 name: getattr(self, name) for name in names if getattr(self, name)
             }

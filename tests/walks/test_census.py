@@ -27,7 +27,7 @@ EXCEPTIONS = {
 #: There only while something lasts: pressed where it is met, and by walks.
 _PASSING = re.compile("^(Stop|Cancel|Saved|Link copied|(‖ )?Pause( the fit)?)$")
 #: Pressed late: what they close, or where they lead to, hides other controls.
-_CLOSING = re.compile(r"^(Close|Back|Hide|Stop|Remove|Clear)")
+_CLOSING = re.compile(r"^(Close|Back|Hide|Stop|Remove|Clear|Predict )")
 _LEAVING = re.compile(
     r"^(Delete|Leave|End|Forget|Reset all|Present|Start|Take the tour|Teach|Use this"
     r"|Join)"

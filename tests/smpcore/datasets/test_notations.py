@@ -231,3 +231,42 @@ def test_decimal_commas_that_begin_far_down_are_decimals_and_said(sign):
     assert frame["x"].tolist() == [float(cell.replace(",", ".")) for cell in cells]
     assert "Column 'x' has decimal commas." in notices
     assert read_frame(text, "t.csv", decimal=".")[0]["x"].dtype != float
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_columns_of_fixed_widths_are_cut_at_their_places(seed):
+    rng = np.random.default_rng(seed)
+    names = ["Ann Lee", "Bo", "Mia von Berg", "Al"]
+    table = {
+        "name": rng.choice(names, N),
+        "age": rng.integers(18, 99, N),
+        "size": np.round(rng.uniform(0, 200, N), 1),
+        "place": rng.choice(["New York", "Rome"], N),
+        "y": rng.choice(["a", "b"], N),
+    }
+    order = [*rng.permutation([*table][:-1]), "y"]
+    width = {n: max(map(len, map(str, [n, *table[n]]))) + 1 for n in order}
+    cells = [order, *zip(*(table[name] for name in order), strict=True)]
+    lines = [
+        "".join(str(c).ljust(width[n]) for n, c in zip(order, row, strict=True))
+        for row in cells
+    ]
+    text = "\n".join(line.rstrip() for line in lines).encode() + b"\n" * (seed % 2)
+    frame, reading, _ = read_frame(text, "t.txt")
+    assert reading.widths == tuple(width[name] for name in order[:-1])
+    assert list(frame) == order and reading.footer == 0
+    for name in order:
+        assert [*map(str, frame[name])] == [*map(str, table[name])], name
+    again = read_frame(text, "t.txt", **reading.options())[0]
+    assert again.equals(frame)
+    by_hand = read_frame(text, "t.txt", widths=reading.widths)[0]
+    assert by_hand.equals(frame)
+
+
+def test_words_in_lines_are_no_columns_of_fixed_widths():
+    words = "one two three four five six seven".split()
+    rng = np.random.default_rng(0)
+    rows = [" ".join(rng.choice(words, 4)) + f" {i}" for i in range(30)]
+    text = "\n".join(["a b c d n", *rows]).encode()
+    frame, reading, _ = read_frame(text, "t.txt")
+    assert not reading.widths and frame.shape == (30, 5)
