@@ -75,7 +75,8 @@ def clean(dataset: Dataset) -> None:
 
 def _suggested(dataset: Dataset, suggestions: list[Suggestion]) -> None:
     offers = suggestions[:MOST_SUGGESTED]
-    effects = _EFFECTS.get_or_make(dataset.digest, lambda: _effects(dataset, offers))
+    key = dataset.digest, len(dataset.whole), *(one.step for one in offers)
+    effects = _EFFECTS.get_or_make(key, lambda: _effects(dataset, offers))
     for place, (one, effect) in enumerate(zip(offers, effects, strict=True)):
         left, right = st.columns([4, 1], vertical_alignment="center")
         message(left.markdown, one.reason)
@@ -114,7 +115,7 @@ def _accept(dataset: Dataset, one: Suggestion) -> None:
 def _done(dataset: Dataset) -> None:
     """The steps so far in words, each with a button that takes it away."""
     words = _STEPS.get_or_make(
-        dataset.digest,
+        (dataset.digest, len(dataset.whole)),  # rows without a target count here, too
         lambda: [describe_steps([step], dataset.whole) for step in dataset.cleaning],
     )
     for place, (step, lines) in enumerate(zip(dataset.cleaning, words, strict=True)):
