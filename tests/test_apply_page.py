@@ -153,7 +153,7 @@ def test_only_columns_that_the_model_uses_are_asked_for():
     "data, words",
     [
         (b"", "empty"),
-        (b"PK\x03\x04zip", "ZIP"),
+        (b"PK\x03\x04zip", "archive"),
         (b"a,b\n", "no rows"),
         (b"a,b\n1,2\n", "has no column"),
     ],

@@ -139,7 +139,7 @@ def test_amounts_are_offered_with_what_they_become_fitted_and_applied(visit):
     visit.click("button", "Read as numbers")
     visit.reads("installs: numbers are read out of texts (k, M, ... stand for zeros)")
     visit.click("button", "Undo")
-    visit.reads("installs: '1.5M', 301k … are numbers")
+    visit.reads("installs: '1.5M', '301k' … are numbers")
     visit.click("button", "Read as numbers")
     visit.go("Apply")
     # The same amounts in other notations, which the model must read alike.
