@@ -8,11 +8,10 @@ import pytest
 from smpcore.codegen import CompiledInput, bounds, constants, program, run
 from smpcore.codegen.arithmetic import ONE, FixedPointExp2
 from smpcore.codegen.targets import scripts
-from smpcore.codegen.targets.c99 import source
+from smpcore.codegen.targets.c99 import operations
 from smpcore.codegen.targets.onnx import source as onnx
 
 IN_INTEGERS = {program.FixedPointFeatures, program.FixedPointSimilarities}
-IN_BOTH = {program.WeightedInputs, program.WeightedSums}
 KINDS = {*program.Operation.__subclasses__()}
 
 #: What reads programs -> the operations that it has to know.
@@ -20,7 +19,7 @@ READERS = {
     "run": (run.apply, KINDS),
     "constants": (constants._tables, KINDS),
     "bounds": (bounds._bounds, KINDS - IN_INTEGERS),
-    "c99": (source.CODE, IN_BOTH | {program.SparseCode}),
+    "words of c99": (operations._WORDS, KINDS),
     "onnx": (onnx._write, KINDS - IN_INTEGERS - {program.SparseCode}),
     "constants of scripts": (scripts.CONSTANTS, KINDS),
     "functions of scripts": (scripts.FUNCTIONS, KINDS),
