@@ -40,8 +40,8 @@ def find_widths(sample: str) -> tuple[int, ...]:
     spans = pairwise([*starts, longest])
     starts = [start for start, end in spans if not start or some[0][start:end].strip()]
     widths = tuple(end - start for start, end in pairwise(starts))
-    words = {len(line.split()) for line in some}
-    if not widths or words == {len(starts)}:  # runs of blanks part the same cells
+    n_words = {len(line.split()) for line in some}
+    if not widths or len(n_words) == 1:  # runs of blanks part as many cells everywhere
         return ()
     columns = zip(*(cells_at(line, widths) for line in some[1:]), strict=True)
     numbers = [all(map(NUMBER_CELL.fullmatch, column)) for column in columns]
