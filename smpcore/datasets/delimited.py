@@ -173,9 +173,12 @@ def _text_of(data: bytes, options: ReadingOptions) -> tuple[bytes, str, ReadingO
     text, announced = _without_announcement(text)
     text = _without_comments(_without_frame(text), options.comment)
     options = replace(options, delimiter=options.delimiter or announced)
-    if not options.delimiter and _ONE_COLUMN.match(_sample(text)):
-        raise DatasetError(_ONE_COLUMN_WORDS)
-    widths = options.widths or (() if options.delimiter else find_widths(_sample(text)))
+    widths = options.widths
+    if not (options.delimiter or widths):
+        sample = _sample(text)
+        if _ONE_COLUMN.match(sample):
+            raise DatasetError(_ONE_COLUMN_WORDS)
+        widths = find_widths(sample)
     if widths:
         check_size(count_line_ends(text), len(widths) + 1)
         text = with_tabs(text, widths)
@@ -194,18 +197,17 @@ def _values_of(
     values = []
     columns.reverse()
     for name, sign in zip(names, decimals, strict=False):
-        marks.name, texts = name, columns.pop()
+        texts = columns.pop()
         if name in options.written:
             values.append(_written(texts))
         else:
             is_free = not options.decimal and sign != ","
             if options.thousands:
                 texts = _without_thousands(texts, options.thousands)
-            values.append(_values(texts, sign, is_free, marks))
+            values.append(_values(name, texts, sign, is_free, marks))
     for place, name in enumerate(names[: len(values)] if marks.further else ()):
         if name not in options.written:
-            marks.name = name
-            values[place] = marks.without(values[place])
+            values[place] = marks.without(name, values[place])
     return values
 
 
@@ -732,14 +734,12 @@ class _Marks:
 
     Attributes
     ----------
-    name : str
-        Of the column that is looked at.
     further : dict
         Marks that columns of numbers have, as keys.
     """
 
     def __init__(self, options: ReadingOptions):
-        self.name, self._options = "", options
+        self._options = options
         usual = [word for word in MISSING_WORDS if word not in options.not_missing]
         self._usual = pa.array([*usual, *(options.missing or ())])
         self._has_na = "NA" not in options.not_missing
@@ -748,18 +748,18 @@ class _Marks:
         self._levels: list[tuple[str, str]] = []
         self._commas: list[str] = []
 
-    def without_usual(self, texts: pa.Array) -> pa.Array:
+    def without_usual(self, name: str, texts: pa.Array) -> pa.Array:
         """The texts of the column without the marks of all tables."""
         gone = pc.is_in(texts, value_set=self._usual)
         if not gone.true_count:
             return texts
         if self._has_na and _is_level(texts, gone):
-            is_level = self.name not in self._options.levels
-            self._levels.append((self.name, "level" if is_level else "missing"))
+            is_level = name not in self._options.levels
+            self._levels.append((name, "level" if is_level else "missing"))
             gone = pc.and_(gone, pc.not_equal(texts, "NA")) if is_level else gone
-        return self._masked(texts, gone)
+        return self._masked(name, texts, gone)
 
-    def of_numbers(self, texts: pa.Array, odd: pa.Array) -> pa.Array | None:
+    def of_numbers(self, name: str, texts: pa.Array, odd: pa.Array) -> pa.Array | None:
         """A column of numbers without its words for missing values; None: others."""
         if self._options.missing is not None:
             return None
@@ -771,11 +771,11 @@ class _Marks:
             return None
         self.further |= dict.fromkeys(words)
         return self._masked(
-            texts, pc.is_in(texts, value_set=pa.array(words, texts.type))
+            name, texts, pc.is_in(texts, value_set=pa.array(words, texts.type))
         )
 
     def without(
-        self, cells: np.ndarray | ExtensionArray
+        self, name: str, cells: np.ndarray | ExtensionArray
     ) -> np.ndarray | ExtensionArray:
         """A column of words without the marks that columns of numbers have."""
         if isinstance(cells, np.ndarray):
@@ -788,11 +788,11 @@ class _Marks:
         gone = pc.is_in(texts, value_set=pa.array(marks, texts.type))
         if not pc.any(gone).as_py():
             return cells
-        return pd.array(self._masked(texts, gone), dtype="str")
+        return pd.array(self._masked(name, texts, gone), dtype="str")
 
-    def has_comma(self) -> None:
-        """Note that the column has decimal commas, unlike others."""
-        self._commas.append(self.name)
+    def has_comma(self, name: str) -> None:
+        """Note that a column has decimal commas, unlike others."""
+        self._commas.append(name)
 
     def words(self) -> list[str]:
         """What is unusual about marks and commas, in sentences."""
@@ -823,10 +823,10 @@ class _Marks:
             "doubtful_levels": tuple(self._levels),
         }
 
-    def _masked(self, texts: pa.Array, gone: pa.Array) -> pa.Array:
+    def _masked(self, name: str, texts: pa.Array, gone: pa.Array) -> pa.Array:
         for one in pc.value_counts(texts.filter(gone)).to_pylist():
             if one["values"] is not None:
-                self._counts.append((one["values"], self.name, one["counts"]))
+                self._counts.append((one["values"], name, one["counts"]))
         return pc.if_else(gone, pa.scalar(None, texts.type), texts)
 
 
@@ -840,10 +840,10 @@ def _is_level(texts: pa.Array, gone: pa.Array) -> bool:
 
 
 def _values(
-    texts: pa.Array, decimal: str, is_free: bool, marks: _Marks
+    name: str, texts: pa.Array, decimal: str, is_free: bool, marks: _Marks
 ) -> np.ndarray | ExtensionArray:
     """Numbers if every value is one and no code, else text."""
-    texts = marks.without_usual(pc.utf8_trim_whitespace(texts))
+    texts = marks.without_usual(name, pc.utf8_trim_whitespace(texts))
     if decimal == ",":
         texts = _with_points(texts)
     some = [*filter(None, texts[:99].to_pylist()), "0"]
@@ -857,10 +857,10 @@ def _values(
     fits = fits or _all(pc.match_substring_regex(texts, NUMBER))
     if not fits:
         if is_free and _has_commas(texts):
-            marks.has_comma()
+            marks.has_comma(name)
             texts = _with_points(texts)
         match = pc.match_substring_regex(texts, NUMBER)
-        bare = marks.of_numbers(texts, pc.invert(match))
+        bare = marks.of_numbers(name, texts, pc.invert(match))
         fits = bare is not None or _all(match)
         texts = texts if bare is None else bare
     if fits:
