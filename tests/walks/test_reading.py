@@ -179,6 +179,6 @@ def test_marks_of_missing_values_are_counted_and_chosen_anew(visit):
     visit.reads("'k.A.' is read as missing (14 cells of 'x', 'drug').")
     visit.reads("NA is read as a level of its own")
     visit.click("button", "region: NA is missing")
-    visit.reads("NA is read as a value")
+    visit.reads("NA is read as a missing value")
     visit.unfold("Read with")
     visit.reads("Read as missing")
