@@ -29,6 +29,7 @@ from smpcore.datasets.fixed_width import find_widths, with_tabs
 from smpcore.datasets.layout import (
     DELIMITERS,
     QUOTES,
+    REMARKS,
     Layout,
     are_names,
     belongs,
@@ -122,8 +123,9 @@ def read_delimited(data: bytes, options: ReadingOptions) -> FileTable:
         raise DatasetError(
             "The file is empty; choose a file with a table."
             if not layout.header
-            else "The file has a header but no rows of two cells or more; choose a "
-            "file with rows of data, or another sign between cells."
+            else "The file has one column, or no rows below its names; a target and "
+            "at least one feature are needed. Choose a file with rows of data, or "
+            "another sign between cells."
         )
     layout = _widened(layout, len(table.columns))
     n_notes = _count_notes(table)
@@ -616,9 +618,9 @@ def _arranged(
 
 def _is_comment(cells: list[str], table: pa.Table) -> bool:
     """Whether a row of few cells begins with a mark that the first row lacks."""
-    mark = re.match("#|%|//", cells[0])
-    short = mark is not None and len(cells) < len(table.columns)
-    return short and len(table) and not table[0][0].as_py().startswith(mark[0])
+    mark = next(filter(cells[0].startswith, REMARKS), "")
+    short = mark and len(cells) < len(table.columns)
+    return short and len(table) and not table[0][0].as_py().startswith(mark)
 
 
 def _names_again(table: pa.Table, layout: Layout) -> list[int]:

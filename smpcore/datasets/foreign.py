@@ -62,6 +62,11 @@ _SQL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 
+_SOURCE = re.compile(
+    rb"(\s|(#|//|--)[^\n]*\n)*(#!|#include\b|import [\w.]+( as \w+)?;?\r?\n|<\?php"
+    rb"|from [\w.]+ import |def \w+\(|library\(|using namespace |package [\w.]+;)"
+)
+
 
 def foreign_kind(data: bytes, ending: str) -> str:
     """What a file is that is no table, and what to do; empty: it may be one."""
@@ -89,6 +94,8 @@ def foreign_kind(data: bytes, ending: str) -> str:
         )
     if start.startswith((b"<?xml", b"<svg")):
         return "an XML file, not a table; " + _AS_TABLE
+    if _SOURCE.match(head):
+        return _PROGRAM
     if _SQL.match(head):
         return (
             "a list of SQL commands, which are not run; load it into a database, and "

@@ -31,7 +31,9 @@ from smpcore.datasets.text import HEAD_BYTES
 from smpcore.errors import DatasetError
 
 #: "whitespace": any run of blanks and tabs.
-DELIMITERS = (",", ";", "\t", "|", "whitespace", " ", ":", "^")
+DELIMITERS = (",", ";", "\t", "|", "whitespace", " ", ":", "^", "~", "\x1f")
+#: How a remark begins.
+REMARKS = ("#", "%", "//")
 QUOTES = ('"', "'", "")
 _SAMPLE_ROWS = 200
 #: Letters of a row whose quotation marks are looked at again, one by one.
@@ -228,7 +230,13 @@ def _cut(sample: str, layout: Layout, n_above: int) -> list[_Row]:
         before = n_above + end
         if len(rows) == _SAMPLE_ROWS:
             break
-    return rows
+    first = next((i for i, row in enumerate(rows) if len(row.cells) > 1), len(rows))
+    return rows[:first] + [row for row in rows[first:] if not _is_remark(row.cells)]
+
+
+def _is_remark(cells: list[str]) -> bool:
+    """Whether a line between the rows says something about them."""
+    return len(cells) == 1 and cells[0].startswith(REMARKS)
 
 
 def _score(rows: list[_Row]) -> tuple[float, int]:

@@ -12,7 +12,13 @@ from smpcore.datasets.display_names import plural
 from smpcore.errors import DatasetError
 
 #: Names of signs that are hard to see.
-SIGNS = {"\t": "tab", " ": "one blank", "whitespace": "blanks", "": "none"}
+SIGNS = {
+    "\t": "tab",
+    "\x1f": "unit separator",
+    " ": "one blank",
+    "whitespace": "blanks",
+    "": "none",
+}
 
 
 @contextmanager

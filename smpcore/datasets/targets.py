@@ -18,12 +18,14 @@ MORE_VALUES = 30
 ROWS_PER_VALUE = 20
 #: No column that lacks more of the rows is a target, unless somebody asks for it.
 MOST_MISSING = 0.1
+#: Nor is one named for its place that lacks more.
+_MOST_GAPS = 0.5
 #: Candidates that are named, and how near in score another one is as likely.
 N_NAMED, _CLOSE = 3, 0.6
 
 #: Words of names in a few languages, without accents and in small letters.
 _TARGET = re.compile(
-    r"class|classes|target|labels?|outcome|survived|species|diagnosis"
+    r"class|classes|target|labels?|outcome|survived|species|diagnosis|diag|dx"
     r"|ziel(variable|grosse|wert)?|\w*klassen?|\w*diagnosen?"
     r"|ausgang|uberlebt|befund|etikett|cible|etiquette|diagnostic|espece"
     r"|clases?|objetivo|etiqueta|diagnosticos?|especie|desenlace|classi|etichetta"
@@ -115,7 +117,10 @@ def rank_targets(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> list[Candida
     missing = frame.isna().mean()
     whole = list(frame.columns[missing <= MOST_MISSING])
     edges = dict.fromkeys(whole[:1], "first column")
-    edges |= dict.fromkeys(whole[-1:], "last column")
+    # Nobody takes one with gaps unasked, but where it stands speaks for it.
+    with_gaps = list(frame.columns[missing <= _MOST_GAPS])
+    edges |= dict.fromkeys(whole[-1:], "last full column")
+    edges |= dict.fromkeys(with_gaps[-1:], "last column")
     names, ranked = {name.casefold() for name in frame}, []
     for name, column in reversed([*frame.items()]):
         is_classes = class_like(column, kinds[name])
@@ -124,10 +129,10 @@ def rank_targets(frame: pd.DataFrame, kinds: Mapping[str, Kind]) -> list[Candida
             of_name = 0.0  # a place, beside x
         end = edges.get(name, "")
         is_amount = not is_classes and 0.0 < of_name < _EXACT
-        if is_amount and end != "last column":
+        if is_amount and not end.startswith("last"):
             of_name = 1.0
         score = of_name + _of_values(column, kinds[name], is_classes)
-        score += {"": 0.0, "first column": 0.5, "last column": 1.7}[end]
+        score += 1.7 if end.startswith("last") else 0.5 * bool(end)
         score += 0.6 * (is_classes and bool(end))
         called = "a time or amount" if is_amount else "named like a target"
         reasons = [called] * (of_name >= _LIKELY) + [end] * bool(end)

@@ -203,7 +203,7 @@ def test_a_note_is_no_table_to_read_instead_and_all_lines_cannot_be_skipped():
     assert read_frame(text.encode(), "t.csv")[1].next_table == 0
     with refused("Nothing stands below the 4 lines"):
         read_frame(text.encode(), "t.csv", skip=4)
-    with refused("a header but no rows"):
+    with refused("one column, or no rows"):
         read_frame(b"t,u\nv,w\n\na,b,c\n1,2,x\n3,4,y\n5,6,z\n", "t.csv", skip=0)
 
 
@@ -256,3 +256,21 @@ def test_a_file_of_a_kind_is_read_as_it_was_meant(kind):
     words = Counter(word for word, _ in each)
     assert words["right"] >= N_FILES - (kind in DOUBTFUL), each
     assert not words["silent"]
+
+
+@pytest.mark.parametrize("mark", ["#", "%", "//"])
+def test_remarks_below_the_names_do_not_take_them_away(mark):
+    rows = [f"{i / 2},{i * i},{'pq'[i % 2]}" for i in range(20)]
+    lines = ["age,size,kind", f"{mark} checked", *rows[:9], f"{mark} again", *rows[9:]]
+    data = read_table("\n".join(lines).encode(), "t.csv")
+    assert list(data.whole) == ["age", "size", "kind"]
+    assert data.whole["size"].tolist() == [i * i for i in range(20)]
+    assert any("as a comment: row 1" in notice for notice in data.notices)
+
+
+@pytest.mark.parametrize("sign", ["~", "\x1f"])
+def test_rarer_signs_between_cells(sign):
+    rows = [f"{i / 2}{sign}{i * i}{sign}{'pq'[i % 2]}" for i in range(20)]
+    text = "\n".join([sign.join(["age", "size", "kind"]), *rows])
+    data = read_table(text.encode(), "t.csv")
+    assert (list(data.whole), data.reading.delimiter) == (["age", "size", "kind"], sign)
