@@ -209,9 +209,11 @@ def difference_of_shares(
     The score test, which is the chi-squared test with N - 1, and its inversion, the
     interval of Miettinen and Nurminen (Statistics in Medicine 4, 1985). Dependent rows
     count as `independent_rows`, and the quantile is Student's with the clusters of the
-    set that has fewer. Where hits or misses are rare the score test finds too much: the
-    p-value is not below that of Fisher's exact test, and the interval is widened to 0
-    where that one does not reject.
+    set that has fewer. Clusters with rows in both sets make the shares vary together:
+    both count as so many times the rows as the variance of their difference is
+    smaller, or larger, than without that. Where hits or misses are rare the score test
+    finds too much: the p-value is not below that of Fisher's exact test, and the
+    interval is widened to 0 where that one does not reject.
     """
     shares, counts, units = [], [], []
     for hits, clusters, weights in (Sample(*first), Sample(*second)):
@@ -222,6 +224,10 @@ def difference_of_shares(
         counts.append(n)
         units.append(count)
     difference = shares[0] - shares[1]
+    if both := _covariance(Sample(*first), Sample(*second)):
+        apart = sum(mean_error(*sample)[0] ** 2 for sample in (first, second))
+        if 2 * both < apart < math.inf:
+            counts = [n * apart / (apart - 2 * both) for n in counts]
     if min(counts) < 1:
         return Difference(difference, -1.0, 1.0, 1.0, "score, Fisher")
     test = stats.t(min(units) - 1) if np.isfinite(min(units)) else stats.norm()
@@ -284,7 +290,10 @@ def difference_of_means(
 ) -> Difference:
     """Compare the means of two sets of rows: Welch's t test and its interval.
 
-    The error of each mean is over clusters where rows depend on each other.
+    The error of each mean is over clusters where rows depend on each other. Where both
+    sets have rows of the same clusters, the covariance of their means counts, too, as
+    in `smpcore.evaluation.operating.roc_area`; the degrees of freedom are those of the
+    set with fewer clusters then.
     """
     samples = Sample(*first), Sample(*second)
     errors, counts = zip(*(mean_error(*sample) for sample in samples), strict=True)
@@ -293,4 +302,23 @@ def difference_of_means(
     if 0 < variance < math.inf:
         parts = (e**4 / (n - 1) for e, n in zip(errors, counts, strict=True))
         degrees = variance**2 / sum(parts)
+    if both := _covariance(*samples):
+        variance, degrees = max(0.0, variance - 2 * both), min(counts) - 1
     return _by_t(means[0] - means[1], math.sqrt(variance), degrees, level, "Welch")
+
+
+def _covariance(first: Sample, second: Sample) -> float:
+    """Covariance of two means, over the clusters that have rows in both sets."""
+    if first.clusters is None or second.clusters is None:
+        return 0.0
+    shared, parts = np.intersect1d(first.clusters, second.clusters), []
+    if len(shared) < 2:
+        return 0.0
+    for values, clusters, weights in (first, second):
+        weights = np.ones(len(values)) if weights is None else weights
+        off = weights * (values - np.average(values, weights=weights))
+        is_shared = np.isin(clusters, shared)
+        place = np.searchsorted(shared, clusters[is_shared])
+        parts.append(np.bincount(place, off[is_shared], len(shared)) / weights.sum())
+    n = len(np.union1d(first.clusters, second.clusters))
+    return float(np.dot(*parts)) * n / (n - 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.stats import fisher_exact, norm, ttest_ind
+from scipy.stats import fisher_exact, norm, t, ttest_ind, ttest_rel
 from sklearn.metrics import accuracy_score, recall_score
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint, test_proportions_2indep
@@ -234,3 +234,58 @@ def test_dependent_rows_differ_less_surely():
     assert grouped.p_value == pytest.approx(test.pvalue)
     ends = test.confidence_interval(0.95)
     assert (grouped.low, grouped.high) == pytest.approx((ends.low, ends.high))
+
+
+def _cluster_robust_p(values, inside, units):
+    """By least squares with errors over clusters, as written in textbooks."""
+    X = np.column_stack([np.ones(len(values)), inside])
+    weights = np.linalg.lstsq(X, values, rcond=None)[0]
+    scores = X * (values - X @ weights)[:, None]
+    n = len(np.unique(units))
+    sums = sum(
+        np.outer(part, part)
+        for unit in np.unique(units)
+        for part in [scores[units == unit].sum(axis=0)]
+    )
+    bread = np.linalg.inv(X.T @ X)
+    error = np.sqrt((bread @ sums @ bread)[1, 1] * n / (n - 1))
+    return 2 * t.sf(abs(weights[1]) / error, n - 1)
+
+
+def test_groups_that_both_sides_share_count_together():
+    rng = np.random.default_rng(3)
+    units = np.repeat(np.arange(30), 8)
+    patient = np.repeat(rng.normal(size=30), 8)
+    right, certain, n = np.zeros(2), 0, 200
+    for _ in range(n):
+        inside = np.tile(np.arange(8) < 3, 30)
+        inside = rng.permuted(inside.reshape(30, 8), axis=1).ravel()
+        noise = patient + rng.normal(size=240)
+        for place, effect in enumerate((0.0, 0.4)):
+            values = noise + effect * inside
+            sides = [(of[inside], of[~inside]) for of in (values, units)]
+            found = difference_of_means(*zip(*sides, strict=True))
+            p_value = _cluster_robust_p(values, inside, units)
+            assert found.p_value == pytest.approx(p_value, rel=1e-6)
+            right[place] += found.p_value < 0.05
+        hits = (noise + 0.4 * inside > -0.8) * 1.0
+        sides = [(of[inside], of[~inside]) for of in (hits, units)]
+        found = difference_of_shares(*zip(*sides, strict=True))
+        certain += (
+            abs(np.log(found.p_value / _cluster_robust_p(hits, inside, units))) < 1
+        )
+    assert right[0] < 0.1 * n and right[1] > 0.4 * n
+    assert certain > 0.9 * n
+
+
+def test_groups_that_only_one_side_has_do_not_vary_together():
+    rng = np.random.default_rng(4)
+    values, units = rng.normal(size=40), np.repeat(np.arange(20), 2)
+    apart = difference_of_means((values[:20], units[:20]), (values[20:], units[20:]))
+    same = difference_of_means((values[:20], units[:20]), (values[20:], units[:20]))
+    assert apart.mean == same.mean and apart.p_value != same.p_value
+    means = values.reshape(20, 2).mean(axis=1)
+    test = ttest_ind(means[:10], means[10:], equal_var=False)
+    assert apart.p_value == pytest.approx(test.pvalue)
+    paired = ttest_rel(means[:10], means[10:])
+    assert same.p_value == pytest.approx(paired.pvalue)
