@@ -72,10 +72,12 @@ class Similarity:
             )
         if not (isinstance(self.degree, Integral) and self.degree >= 1):
             raise SmpcoreError(f"degree={self.degree!r} should be 1, 2, 3 or more.")
-        if not all(_is_number(weight) and weight >= 0 for weight in self.weights):
-            raise SmpcoreError("weights should be numbers of at least 0.")
-        if not all(_is_number(width) and width > 0 for width in self.widths):
-            raise SmpcoreError("widths should be numbers above 0.")
+        for weight in self.weights:
+            if not (_is_number(weight) and weight >= 0):
+                raise SmpcoreError("weights should be numbers of at least 0.")
+        for width in self.widths:
+            if not (_is_number(width) and width > 0):
+                raise SmpcoreError("widths should be numbers above 0.")
         if len(self.weights) != len(self.widths):
             raise SmpcoreError("weights and widths should be as many.")
         if (self.kind == "callable") != callable(self.function):

@@ -332,7 +332,11 @@ def test_only_rows_of_open_parts_have_a_sheet():
     closed, open_row = (int(rows[0]) + 1 for rows in (division.test, division.train))
     field = page.text_input(key="why_cases")
     sound(field.set_value(str(closed)).run())
-    assert f"no row {closed} can be shown here" in words(page)
+    assert f"{closed} is of the closed test part" in words(page)
+    typed = f"1-20, {open_row}"
+    sound(field.set_value(typed).run())
+    n = int((division.test < 20).sum())
+    assert n and f"{n} rows are of the closed test part, left out." in words(page)
     sound(field.set_value(str(open_row)).run())
     assert "and the three nearest training rows." in words(page)
 

@@ -313,8 +313,9 @@ def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
         metric(shown.label, shown.text, width=130)
         metric("Correct rows", f"{scores.hits:,} of {scores.rows:,}", width="content")
         metric("95 % interval", shown.interval, width=160)
-        label = READOUTS["balanced_accuracy"].label
-        metric(label, number_text(scores.balanced_accuracy), width=160)
+        balanced = Shown(READOUTS["balanced_accuracy"].label, scores.balanced_estimate)
+        metric(balanced.label, balanced.text, width=160)
+        metric("Its 95 % interval", balanced.interval, width=160)
         metric("Majority-class baseline", number_text(scores.majority), width=220)
     recall = scores.recall[order]
     lines = {

@@ -201,14 +201,14 @@ def answer(sent: Any) -> bytes:
             notices += [{"level": "info", "text": text} for text in locked]
         with slots.interactive_slot() as ahead:
             header["busy"] = ahead if ahead > 2 * slots.N_CORES else 0
-            _follow(header, notices, before, message)
+            _follow(header, notices, visit, before, message)
     except SmpcoreError as error:
         # Nothing is lost: what was on the screen stays, with the reason above it.
         notices.append({"level": "error", "text": str(error)})
         header["kind"] = "notice"
         if message.kind == "full":
             session.choose(Choice(token=before.token, others=before.others))
-            _respond(header, session.resolved(), message)
+            _respond(header, session.resolved(), message, live)
     except Exception:
         # A bug: all of it in the log, a sentence to find it by for the visitor.
         number = secrets.token_hex(3)
@@ -230,17 +230,21 @@ def _taken(live: Live, message: Message) -> list[str]:
 
 
 def _follow(
-    header: dict[str, Any], notices: list, before: Choice, message: Message
+    header: dict[str, Any],
+    notices: list,
+    visit: session.Session,
+    before: Choice,
+    message: Message,
 ) -> None:
     """Make the message's choice the visitor's; fill in the answer, and what to say."""
-    visit = session.get()
     live, kind = visit.live, message.kind
     context, changes = _last_with_values(before, message, live), []
     goes_on = context is not None
     if not goes_on:
         context, changes = _resolved(before, message)
-    notices += [{"level": "info", "text": text} for text in changes]
-    _respond(header, context, message)
+    for text in changes:
+        notices.append({"level": "info", "text": text})
+    _respond(header, context, message, live)
     live.drag = context if kind == "set" and message.dragging else None
     visit.choice = context.choice
     if not goes_on:
@@ -251,7 +255,8 @@ def _follow(
     if not message.dragging:
         live.released = context.choice
         live.cautions = cache.cautions(*context.request)
-    notices += [{"level": "warning", "text": text} for text in live.cautions]
+    for text in live.cautions:
+        notices.append({"level": "warning", "text": text})
 
 
 def _last_with_values(before: Choice, message: Message, live: Live) -> Context | None:
@@ -298,9 +303,11 @@ def _applied(choice: Choice, message: Message) -> Choice:
     return choice
 
 
-def _respond(header: dict[str, Any], context: Context, message: Message) -> None:
+def _respond(
+    header: dict[str, Any], context: Context, message: Message, live: Live
+) -> None:
     """Fill in the answer to the message."""
-    live, dragging = session.get().live, message.dragging
+    dragging = message.dragging
     scene = context.cached("scene", lambda: scene_of(context, live))
     # What is asked for of another scene would belong to nothing: the new one comes.
     known = message.have == scene.header["id"]

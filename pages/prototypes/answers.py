@@ -42,6 +42,7 @@ def _offer_sheet(
         return {"True value": str(dataset.y[place]), "Part": TITLES[part].lower()}
 
     places = np.sort(np.concatenate([*parts.values()]))
+    closed = np.setdiff1d(division.test, places)
     rows = explanation_sheet.Rows(
         dataset.frame,
         places,
@@ -49,6 +50,7 @@ def _offer_sheet(
         dataset.name,
         facts,
         trained,
+        closed=dataset.row_numbers(closed),
     )
     edited = {"Edited": "by hand; the true value is that before"} if changed else {}
     shown = explanation_sheet.Rows(

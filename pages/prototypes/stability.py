@@ -20,7 +20,7 @@ from pages.work import study_pool
 from pages.work.cache import pairs
 from pages.work.tasks import Task
 from smpcore import SmpcoreError, figures, stability
-from smpcore.datasets import list_names, only_compared, plain_number
+from smpcore.datasets import list_names, only_compared, plain_number, plural
 from smpcore.evaluation import FEWEST_REFITS, Stability, TrainingRows, refits
 from smpcore.methods import Alternatives
 from smpcore.readouts import READOUTS
@@ -139,13 +139,17 @@ def _selected(context: ModelContext, result: Stability, by_level: Stability) -> 
     share = 100 * result.selected[j]
     shown = np.zeros(len(share))
     shown[chosen] = share[chosen]
+    n_partners = int(np.isfinite(result.cosines[:, j]).sum())
+    whole = f"% of {plural(n_partners, 'partner')}"
     figure = figures.signed_bars(
-        shown, names, "selected (% of refits)", y_title=what.removesuffix("s")
+        shown, names, f"selected ({whole})", y_title=what.removesuffix("s")
     )
     words = f"How often refits select the {what} of prototype {j + 1}"
     st.plotly_chart(figure, key="steady", alt=words)
     table(_lines(result, j, chosen, share, names))
     st.caption(
+        f"Selected: {whole}, the prototypes of the {result.n_refits} refits that "
+        "are paired with this one. Same sign: % of the partners that select it. "
         "Closest substitute: the column that refits select more often when they do "
         f"not select this one. Shown if at least {FEWEST_REFITS} refits omit it, at "
         f"least as many use it, and the difference exceeds two standard errors. As "
@@ -258,6 +262,13 @@ def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) 
     if n > len(choices):
         st.caption(f"The {len(choices)} best, of {n:,}:")
     table(choices)
+    if rows := len(context.data.split.validation):
+        st.caption(
+            "In the order of the objective on training rows. One of the "
+            f"{plural(rows, 'validation row')} is {plain_number(100 / rows, 2)} points "
+            f"of accuracy: the highest of {len(choices):,} accuracies is partly chance, "
+            "and a choice that is taken for it does worse on new rows."
+        )
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     place = left.selectbox("Choice", choices["choice"], key="alternative") - 1
     names = context.model.feature_names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -61,6 +61,8 @@ class Rows:
         columns that cannot be changed.
     amount : float, optional
         How far a change of one column should move a predicted number.
+    closed : ndarray of int, shape (n_closed,), optional
+        Numbers of the rows that cannot be chosen as they test the model.
     """
 
     frame: pd.DataFrame
@@ -71,6 +73,7 @@ class Rows:
     training: np.ndarray | None = None
     frozen: list[int] | None = None
     amount: float | None = None
+    closed: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def title(self, i: int) -> str:
         """Name of the row that is the i-th of those to choose from."""
@@ -85,9 +88,12 @@ class Rows:
         return explainer.explain(row, self.title(i), facts, *more)
 
 
-def chosen_rows(text: str, numbers: np.ndarray) -> list[int]:
-    """Which rows a visitor typed: "3, 8-12"."""
+def chosen_rows(
+    text: str, numbers: np.ndarray, closed: np.ndarray
+) -> tuple[list[int], int]:
+    """Which rows a visitor typed ("3, 8-12"), and how many of them are closed."""
     rows: dict[int, None] = {}
+    typed = np.zeros(len(closed), dtype=bool)
     text = re.sub(r"\s*[-–]\s*", "-", text)
     for word in filter(None, re.split(r"[,;\s]+", text)):
         match = _RANGE.fullmatch(word)
@@ -98,6 +104,12 @@ def chosen_rows(text: str, numbers: np.ndarray) -> list[int]:
             )
         first, last = int(match[1]), int(match[2] or match[1])
         start, stop = np.searchsorted(numbers, (first, last + 1))
+        within = (first <= closed) & (closed <= last)
+        typed |= within
+        if start >= stop and within.any():
+            raise SmpcoreError(
+                f"Rows: {word} is of the closed test part; choose other rows."
+            )
         if start >= stop:
             raise SmpcoreError(
                 f"Rows: no row {word} can be shown here; choose among {numbers[0]} to "
@@ -108,7 +120,7 @@ def chosen_rows(text: str, numbers: np.ndarray) -> list[int]:
         raise SmpcoreError(
             f"Rows: at most {MOST_CASES} cases fit into one file; choose fewer rows."
         )
-    return list(rows)
+    return list(rows), int(typed.sum())
 
 
 def offer(
@@ -131,13 +143,16 @@ def offer(
         what = "three nearest training rows"
         real = include_rows(context, what, f"{key}_cases_rows")
         with problems_shown(st.warning):
-            chosen = chosen_rows(text, rows.numbers)
+            chosen, n_closed = chosen_rows(text, rows.numbers, rows.closed)
             if not chosen and shown:
                 rows, chosen = shown, [0]
             words = f"{_CONTENT}{'' if holds_rows(model, real) else _MODEL}."
             if not chosen:
                 st.caption(words)
                 return
+            if n_closed:
+                are = "row is" if n_closed == 1 else "rows are"
+                st.caption(f"{n_closed:,} {are} of the closed test part, left out.")
             make = partial(_sheet, context, model, rows, chosen, real, names)
             label = f"Download the sheet of {plural(len(chosen), 'row')}"
             download(label, make, "cases.html", key=f"{key}_cases_file")

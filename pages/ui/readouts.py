@@ -210,10 +210,12 @@ def of_part(
     if isinstance(scores, RegressionScores):
         return _errors(part, scores, data)
     # Not by `Shown`: this is read at every picture of a drag.
+    balanced = scores.balanced_estimate
     detail = (
         f"{scores.hits} of {scores.rows} rows{data.weight_note}, 95 % interval "
         f"{interval_text(scores.estimate)}{data.cluster_note}; balanced accuracy "
-        f"{number_text(scores.balanced_accuracy)}; majority-class baseline: "
+        f"{number_text(balanced.value)} ({interval_text(balanced)}); "
+        "majority-class baseline: "
         f"{number_text(scores.majority)}{f'. {BAND_NOTE[:-1]}' if band else ''}"
     )
     return [_text(f"{NAMES[part]}_accuracy", number_text(scores.accuracy), detail)]

@@ -76,7 +76,7 @@ def paired_difference(
         return _mcnemar(better, worse, n, level)
     error, count = mean_error(gain, groups, weights)
     test = "paired t" if weights is None else "weighted paired t"
-    test = test if groups is None else f"{test} over groups"
+    test = test if groups is None else f"{test} over clusters"
     mean = float(np.average(gain, weights=weights))
     return _by_t(mean, error, count - 1, level, test)
 

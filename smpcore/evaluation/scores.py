@@ -16,7 +16,7 @@ from smpcore.errors import SmpcoreError
 from smpcore.model import PrototypeModel
 from smpcore.readouts import Estimate
 
-WILSON, STUDENT = "Wilson's", "Student's"
+WILSON, STUDENT, MOVER = "Wilson's", "Student's", "Wilson's of each class, MOVER"
 #: In place of a method where all rows depend on each other: from 0 to 1.
 NO_METHOD = "none (too few rows)"
 
@@ -122,7 +122,7 @@ def effective_rows(
     return n * few**2
 
 
-def wilson(hits: float, n: float, level: float = 0.05) -> tuple[float, float]:
+def wilson(hits: Any, n: Any, level: float = 0.05) -> tuple[Any, Any]:
     """Wilson's interval of a share.
 
     Written out because it is read at every picture of a drag: scipy's binomtest gives
@@ -130,7 +130,7 @@ def wilson(hits: float, n: float, level: float = 0.05) -> tuple[float, float]:
 
     Parameters
     ----------
-    hits, n : float
+    hits, n : float or ndarray
         `hits` of `n` rows; of dependent rows as many as there are independent ones in
         them (`effective_rows`). No rows tell nothing: from 0 to 1.
     level : float
@@ -138,14 +138,14 @@ def wilson(hits: float, n: float, level: float = 0.05) -> tuple[float, float]:
 
     Returns
     -------
-    low, high : float
+    low, high : float or ndarray
     """
     quantile = normal_quantile(level)
     z2 = quantile**2
     middle = (hits + z2 / 2) / (n + z2)
-    spread = (hits * (n - hits) / n if n else 0.0) + z2 / 4
-    half = quantile * math.sqrt(spread) / (n + z2)
-    return max(0.0, middle - half), min(1.0, middle + half)
+    spread = hits * (n - hits) / np.maximum(n, 1e-300) + z2 / 4
+    half = quantile * np.sqrt(spread) / (n + z2)
+    return np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +164,15 @@ class Scores:
     weighted : ndarray of shape (n_classes, n_classes), optional
         The same sums of the rows' weights, where rows have weights: all shares are
         of these. `hits` and `rows` stay numbers of rows.
+    effective_of_class : ndarray of shape (n_classes,), optional
+        As `effective`, of the recall of each class.
     """
 
     confusion: np.ndarray
     classes: np.ndarray
     effective: float | None = None
     weighted: np.ndarray | None = None
+    effective_of_class: np.ndarray | None = None
 
     @cached_property
     def sums(self) -> np.ndarray:
@@ -211,6 +214,24 @@ class Scores:
         return float(self.recall[~np.isnan(self.recall)].mean())
 
     @property
+    def balanced_estimate(self) -> Estimate:
+        """Balanced accuracy with its 95 % interval.
+
+        Wilson's intervals of the recalls, put together by the method of variance
+        estimates recovery (Zou and Donner, Statistics in Medicine 27, 2008): also a
+        class of few rows that are all found is as unsure as it is.
+        """
+        known, counts = ~np.isnan(self.recall), self.effective_of_class
+        n = (self.confusion.sum(axis=1) if counts is None else counts)[known]
+        recall = self.recall[known]
+        share = float(recall.mean())
+        low, high = wilson(recall * n, n)
+        below, above = math.hypot(*(recall - low)), math.hypot(*(high - recall))
+        low, high = share - below / len(n), share + above / len(n)
+        method = MOVER if n.all() else NO_METHOD
+        return Estimate(share, max(0.0, low), min(1.0, high), method)
+
+    @property
     def majority(self) -> float:
         """What always answering the most frequent class of these rows would reach."""
         return float(self.sums.sum(axis=1).max() / self.sums.sum())
@@ -223,12 +244,16 @@ class Scores:
 
     def as_dict(self) -> dict[str, Any]:
         """The scores by name, for a file."""
-        _, low, high, _ = self.estimate
+        interval, balanced = (
+            [round(end, 4) for end in one[1:3]]
+            for one in (self.estimate, self.balanced_estimate)
+        )
         scores = {
             "hits": self.hits,
             "rows": self.rows,
-            "interval_95": [round(low, 4), round(high, 4)],
+            "interval_95": interval,
             "balanced": round(self.balanced_accuracy, 4),
+            "balanced_interval_95": balanced,
             "most_frequent_class": round(self.majority, 4),
             "hits_of_most_frequent_class": int(self.confusion.sum(axis=1).max()),
         }
@@ -252,14 +277,42 @@ def count_answers(
     cells = truth[known] * n_classes + answers[known]
     shape = n_classes, n_classes
     confusion = np.bincount(cells, minlength=n_classes**2).reshape(shape)
-    effective = weighted = None
+    effective = weighted = of_class = None
     if weights is not None:
         weighted = np.bincount(cells, weights[known], n_classes**2).reshape(shape)
     if known.any() and (clusters is not None or weights is not None):
         hits = truth[known] == answers[known]
         units, masses = chosen_rows(known, clusters, weights)
         effective = effective_rows(hits, units, weights=masses)
-    return Scores(confusion, classes, effective, weighted)
+        of_class = _effective_of_class(hits, truth[known], n_classes, units, masses)
+    return Scores(confusion, classes, effective, weighted, of_class)
+
+
+def _effective_of_class(
+    hits: np.ndarray,
+    truth: np.ndarray,
+    n_classes: int,
+    clusters: np.ndarray | None,
+    weights: np.ndarray | None,
+) -> np.ndarray:
+    """How many independent rows tell as much of each recall.
+
+    Fewer where the recalls of several classes vary together, as clusters have rows of
+    them: by how much more their mean varies than it would otherwise.
+    """
+    counts, apart = np.zeros(n_classes), 0.0
+    centred, shares = np.zeros(len(hits)), np.zeros(len(hits))
+    for number in np.unique(truth):
+        kind = truth == number
+        right, units, masses = chosen_rows(kind, hits * 1.0, clusters, weights)
+        counts[number] = effective_rows(right, units, weights=masses)
+        shares[kind] = 1 if masses is None else masses
+        shares[kind] /= shares[kind].sum()
+        centred[kind] = right - np.average(right, weights=masses)
+        apart += mean_error(right, units, masses)[0] ** 2
+    together = mean_error(centred, clusters, shares)[0] * (counts > 0).sum()
+    more = together**2 / apart if 0 < apart < math.inf else 1.0
+    return counts / max(1.0, more)
 
 
 def class_numbers(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:

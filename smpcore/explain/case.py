@@ -24,6 +24,7 @@ from smpcore.explain.flip import (
     changed_columns,
     counterfactual,
     is_solved,
+    kept_orders,
     on_grid,
 )
 from smpcore.model import PrototypeModel, chance
@@ -251,6 +252,10 @@ class CaseExplainer:
         spread = self.X.std(axis=0)
         return np.where(spread > 0, spread, 1.0)
 
+    @cached_property
+    def _orders(self) -> np.ndarray:
+        return kept_orders(self.X, self.preparation)
+
     def nearest(
         self, x: np.ndarray, without: int = -1
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -470,6 +475,7 @@ class CaseExplainer:
                 X=self.X,
                 bounds=(model.low, model.high),
                 few=_FEW,
+                orders=self._orders,
             )
             if flip is None:
                 break
@@ -505,6 +511,7 @@ class CaseExplainer:
             "deviations, summed over all columns (Manhattan distance; "
             f"{flip.description}, {within})."
         )
+        sentence += self._order_in_words(x, flip.x)
         if len(changes) > _MOST_COLUMNS:
             n_more = len(changes) - _MOST_COLUMNS
             sentence += f" The {n_more} smallest of {len(changes)} are not listed."
@@ -523,6 +530,18 @@ class CaseExplainer:
             for (other, lines), share in zip(results[1:], shares[1:], strict=True)
         ]
         return sentence, changes[:_MOST_COLUMNS], others, flip.x
+
+    def _order_in_words(self, x: np.ndarray, moved: np.ndarray) -> str:
+        """Which columns would have come out of order without being held back."""
+        names = {one.first: one.name for one in self.preparation.inputs}
+        digits = {one.first: 10.0**-one.decimals for one in self.preparation.inputs}
+        words = [
+            f"{names[lower]} at most {names[upper]}"
+            for lower, upper in self._orders.tolist()
+            if (moved[[lower, upper]] != x[[lower, upper]]).any()
+            and moved[upper] - moved[lower] <= digits[lower]
+        ]
+        return f" As in all training rows: {list_names(words, 3, 80)}." if words else ""
 
     @cached_property
     def _usual(self) -> tuple[np.ndarray, np.ndarray]:

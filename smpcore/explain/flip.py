@@ -8,8 +8,9 @@ digits that their columns have.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -151,8 +152,9 @@ def rounded(
     moved: np.ndarray,
     limits: tuple[np.ndarray, np.ndarray],
     preparation: Preparation,
+    orders: np.ndarray,
 ) -> np.ndarray:
-    """Changed numbers with the digits of their columns, past the border."""
+    """Changed numbers with the digits of their columns, past the border, in order."""
     before, (low, high) = model.decide(model.scores(x[None]))[0], limits
     numbers = {i.first: i.decimals for i in preparation.inputs if i.kind == "number"}
     units, noise = np.ones(len(x)), _NOISE * model.scale
@@ -165,7 +167,8 @@ def rounded(
     up = moved > x
 
     def flips(row: np.ndarray) -> bool:
-        return model.decide(model.scores(row[None]))[0] != before
+        is_other = model.decide(model.scores(row[None]))[0] != before
+        return is_other and bool(in_order(row, orders, model.scale))
 
     for more in range(_MORE_DIGITS):
         outer, inner = moved.copy(), moved.copy()
@@ -240,6 +243,7 @@ def counterfactual(
     preparation: Preparation | None = None,
     X: np.ndarray | None = None,
     few: int = 0,
+    orders: np.ndarray | None = None,
 ) -> Counterfactual | None:
     """Find the smallest change of x with which the answer would change.
 
@@ -272,6 +276,9 @@ def counterfactual(
         Of linear models: if the smallest change takes more columns of `preparation`
         than this, the smallest one is given that takes no more, where there is any.
         0: any number.
+    orders : ndarray of int, shape (n_pairs, 2), optional
+        Pairs of features of which the first stays at most the second, as in
+        `kept_orders`; those that x itself does not keep do not count.
 
     Returns
     -------
@@ -289,21 +296,68 @@ def counterfactual(
     if frozen is None:
         frozen = () if preparation is None else preparation.fixed_features
     limits = _ends(model, x, bounds, frozen, preparation)
+    orders = np.zeros((0, 2), np.int64) if orders is None else orders
+    for row in (x, np.clip(x, *limits)):
+        orders = orders[in_order(row, orders[:, None], model.scale)]
     if is_solved(model):
-        result = _linear(model, x, limits, _grid(model, x, preparation), few)
+        result = _linear(model, x, limits, _grid(model, x, preparation), few, orders)
     else:
-        result = _searched(model, x, limits, preparation, X)
+        result = _searched(model, x, limits, preparation, X, orders)
     if result is None:
         return None
     moved, exact, description = result
     moved = np.clip(moved, *limits)
     if preparation is not None:
-        moved = rounded(model, x, moved, limits, preparation)
+        moved = rounded(model, x, moved, limits, preparation, orders)
     before, after = (int(model.decide(model.scores(r[None]))[0]) for r in (x, moved))
     if before == after:
         return None
     length = float(np.abs((moved - x) / model.scale).sum())
     return Counterfactual(moved, before, after, length, exact, description)
+
+
+#: Numbers that are compared with each other, at most; and how rarely chance may have
+#: put any two of them in order.
+_MOST_ORDERED, _BY_CHANCE = 100, 1e-3
+
+
+def kept_orders(X: np.ndarray, preparation: Preparation) -> np.ndarray:
+    """Find numbers that are never above another one, such as a mean and a maximum.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n_samples, n_features), user's units
+        Training rows.
+    preparation : Preparation
+        It says which features are numbers.
+
+    Returns
+    -------
+    ndarray of int, shape (n_pairs, 2)
+        Of each pair the first feature is at most the second in every row, where
+        independent columns with these values would keep to that in one of 1,000 tables
+        at most, all pairs together.
+    """
+    specs = [spec for spec in preparation.inputs if spec.kind == "number"]
+    numbers = np.array([spec.first for spec in specs[:_MOST_ORDERED]], dtype=np.int64)
+    columns, pairs = X[:, numbers], []
+    ranked, limit = np.sort(columns, axis=0), np.log(_BY_CHANCE)
+    limit -= np.log(max(1, len(numbers) * (len(numbers) - 1)))
+    for place, lower in enumerate(columns.T):
+        for other in np.flatnonzero((lower[:, None] <= columns).all(axis=0)):
+            below = np.searchsorted(ranked[:, other], lower).mean() / len(X)
+            if other != place and len(X) * np.log1p(-below) < limit:
+                pairs.append((numbers[place], numbers[other]))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def in_order(rows: np.ndarray, orders: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Whether each row keeps all pairs in order, but for a solver's rounding."""
+    lower, upper = orders[..., 0], orders[..., 1]
+    above = (rows[..., upper] - rows[..., lower]) / np.maximum(
+        scale[lower], scale[upper]
+    )
+    return (above >= -MARGIN).all(axis=-1)
 
 
 def is_solved(model: PrototypeModel) -> bool:
@@ -356,8 +410,7 @@ def _ends(model, x, bounds, frozen, preparation) -> tuple[np.ndarray, np.ndarray
         (2, len(x)), [[-np.inf], [np.inf]] if bounds is None else bounds
     )
     idle = ~model.support
-    low[idle] = np.minimum(low, x)[idle]
-    high[idle] = np.maximum(high, x)[idle]
+    low[idle] = high[idle] = x[idle]
     for spec in () if preparation is None else preparation.inputs:
         if spec.kind == "category":
             low[spec.features], high[spec.features] = 0.0, 1.0
@@ -398,7 +451,7 @@ def pieces(model: PrototypeModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     )
 
 
-def _linear(model, x, limits, grid, few) -> tuple[np.ndarray, bool, str] | None:
+def _linear(model, x, limits, grid, few, orders) -> tuple[np.ndarray, bool, str] | None:
     """One program per piece of a rival; the shortest of their answers."""
     weights, constants, prototype_labels = pieces(model)
     start = (x - model.center) / model.scale
@@ -413,6 +466,7 @@ def _linear(model, x, limits, grid, few) -> tuple[np.ndarray, bool, str] | None:
         borders = _borders(weights, start_scores, piece, current, low, high)
         if borders is None:
             continue
+        borders = _with_orders(borders, x, model.scale, orders)
         move, _ = nearest(borders, grid, relaxed=True)
         if move is not None:
             rivals.append((float(np.abs(move).sum()), piece, borders, move))
@@ -458,11 +512,33 @@ def _borders(weights, scores, piece, current, low, high) -> HalfSpaces | None:
     return HalfSpaces(rows / size[:, None], behind / size + MARGIN, low, high)
 
 
-def _searched(model, x, limits, preparation, X) -> tuple[np.ndarray, bool, str] | None:
+def _with_orders(borders, x, scale, orders) -> HalfSpaces:
+    """The same half-spaces, and those in which each pair of numbers is in order."""
+    places, (lower, upper) = np.arange(len(orders)), orders.T
+    rows = np.zeros((len(orders), len(x)))
+    rows[places, upper], rows[places, lower] = scale[upper], -scale[lower]
+    size = np.hypot(scale[upper], scale[lower])
+    need = np.minimum(0.0, x[lower] - x[upper]) / size
+    return replace(
+        borders,
+        G=np.vstack([borders.G, rows / size[:, None]]),
+        need=np.concatenate([borders.need, need]),
+    )
+
+
+def _searched(
+    model, x, limits, preparation, X, orders
+) -> tuple[np.ndarray, bool, str] | None:
     """The shortest of all searched changes, numbers with their columns' digits."""
     if X is None or not len(X):
         raise SmpcoreError("X should hold training rows: this model is searched.")
-    search = Search(model, np.clip(x, *limits), limits, preparation)
+    search = Search(
+        model,
+        np.clip(x, *limits),
+        limits,
+        preparation,
+        partial(in_order, orders=orders, scale=model.scale),
+    )
     # The way back into the bounds is gone in any case.
     if search.flips(search.x[None])[0]:
         return search.x, True, "the smallest change there is"
@@ -471,7 +547,7 @@ def _searched(model, x, limits, preparation, X) -> tuple[np.ndarray, bool, str] 
         if make_shorter:
             rows = [*rows, *map(search.shortened, rows)]
         if preparation is not None:
-            rows = [rounded(model, x, row, limits, preparation) for row in rows]
+            rows = [rounded(model, x, row, limits, preparation, orders) for row in rows]
     if not len(rows):
         return None
     best = int(search.lengths(np.array(rows)).argmin())

@@ -8,7 +8,7 @@ shorter still: one column moves on, another gives back more than that.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -95,12 +95,15 @@ class Search:
         Ends of every feature; both are the row's own value where it stays.
     preparation : Preparation or None
         Columns of the features.
+    is_possible : callable
+        Rows -> whether each can be at all.
     """
 
     model: PrototypeModel
     x: np.ndarray
     limits: tuple[np.ndarray, np.ndarray]
     preparation: Preparation | None
+    is_possible: Callable[[np.ndarray], np.ndarray]
     changed: list[np.ndarray] = field(default_factory=list)
 
     @cached_property
@@ -121,8 +124,11 @@ class Search:
         return np.abs((rows - self.x) / self.model.scale).sum(axis=-1)
 
     def flips(self, rows: np.ndarray) -> np.ndarray:
-        """Whether the answer is another one."""
-        return self.model.decide(self.model.scores(rows)) != self.answer
+        """Whether the answer is another one, of rows that can be."""
+        return self._others(self.model.scores(rows), rows)
+
+    def _others(self, scores: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        return (self.model.decide(scores) != self.answer) & self.is_possible(rows)
 
     def _ahead(self, scores: np.ndarray) -> np.ndarray:
         """How far the best other class is ahead of the row's own answer."""
@@ -174,7 +180,7 @@ class Search:
         for block in self.blocks:
             rows = self._rows(block, self._values(block, most))
             scores, lengths = self.model.scores(rows), self.lengths(rows)
-            flips = self.model.decide(scores) != self.answer
+            flips = self._others(scores, rows)
             if flips.any():
                 nearest = np.where(flips, lengths, np.inf).argmin()
                 self.changed.append(self._given_back(rows[nearest], block))

@@ -224,9 +224,37 @@ def share(
     return value, *proportion_confint(value * n, n, level, method="wilson"), n
 
 
-def balanced(truth: np.ndarray, answers: np.ndarray) -> float:
-    """Mean recall."""
-    return float(balanced_accuracy_score(truth, answers))
+def balanced(
+    truth: Any, answers: Any, groups: Any = None, weights: Any = None
+) -> tuple[float, float, float]:
+    """Mean recall with its interval, put together from those of the recalls.
+
+    Groups with rows of several classes: as much wider as least squares with a constant
+    for each class says.
+    """
+    truth, answers = np.asarray(truth), np.asarray(answers)
+    hits = (truth == answers) * 1.0
+    groups, weights = (x if x is None else np.asarray(x) for x in (groups, weights))
+    value = balanced_accuracy_score(truth, answers, sample_weight=weights)
+    kinds, wider = [truth == label for label in np.unique(truth)], 1.0
+    if groups is not None:
+        codes, each = pd.factorize(groups)[0], np.column_stack(kinds) * 1.0
+        kwds = {"groups": codes, "use_correction": False}
+        model = sm.WLS(hits, each, 1.0 if weights is None else weights)
+        errors = model.fit(cov_type="cluster", cov_kwds=kwds).cov_params()
+        counts = np.array([len(np.unique(codes[kind])) for kind in kinds])
+        n = len(np.unique(codes))
+        apart = np.diag(errors) @ (counts / (counts - 1))
+        wider = max(1.0, errors.sum() * n / (n - 1) / apart)
+    below = above = 0.0
+    for kind in kinds:
+        of_kind = (x if x is None else x[kind] for x in (hits, groups, weights))
+        part, _, _, n = share(*of_kind)
+        n /= wider
+        low, high = proportion_confint(part * n, n, method="wilson")
+        below, above = below + (part - low) ** 2, above + (high - part) ** 2
+    low, high = (np.sqrt(of) / len(kinds) for of in (below, above))
+    return float(value), max(0.0, value - low), min(1.0, value + high)
 
 
 def majority(truth: np.ndarray) -> float:

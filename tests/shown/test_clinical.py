@@ -160,14 +160,15 @@ def test_the_accuracy_in_a_sentence(rows, pages):
     weighted = bool((rows.weight != 1).any())
     note = " (shares weighted for censoring; censored rows are not counted)" * weighted
     value, low, high, _ = share(right, rows)
-    recalls = [np.average(right[of == c], weights=rows.weight[of == c]) for c in (0, 1)]
+    balanced = oracle.balanced(rows.ill, rows.said, rows.patient, rows.weight)
     ill = np.average(of, weights=rows.weight)
     says(
         pages["Accuracy"].partition(" Not better")[0],
         f"Validation accuracy # %: # of # rows{note}, 95 % interval #–# % (rows of one "
-        "group count together); balanced accuracy # %; majority-class baseline: # %.",
+        "group count together); balanced accuracy # % (#–# %); majority-class "
+        "baseline: # %.",
         *(100 * value, right.sum(), len(right), 100 * low, 100 * high),
-        *(100 * np.mean(recalls), 100 * max(ill, 1 - ill)),
+        *(100 * part for part in (*balanced, max(ill, 1 - ill))),
     )
 
 

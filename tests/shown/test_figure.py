@@ -52,9 +52,10 @@ def test_read_outs_of_classes(method, data):
         says(
             line["detail"],
             f"# of # rows, 95 % interval #–# %{GROUPS * (groups is not None)}; "
-            "balanced accuracy # %; majority-class baseline: # %",
+            "balanced accuracy # % (#–# %); majority-class baseline: # %",
             *(hits.sum(), len(hits), 100 * low, 100 * high),
-            *(100 * oracle.balanced(truth, answers), 100 * oracle.majority(truth)),
+            *(100 * share for share in oracle.balanced(truth, answers, groups)),
+            100 * oracle.majority(truth),
         )
         strip["training" if part == "train" else part] = hits.mean()
     assert sent["strip"] == pytest.approx(strip)

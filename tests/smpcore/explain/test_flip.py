@@ -19,6 +19,7 @@ from smpcore import (
 )
 from smpcore.datasets import make_dataset
 from smpcore.explain import changed_columns
+from smpcore.explain.flip import kept_orders
 from tests.bench.counterfactuals import Searched, patients
 from tests.shown.oracle import Fit, fit
 from tests.smpcore.codegen.models import random_linear
@@ -34,7 +35,7 @@ def linear_model(seed=0, n_features=4, pooling="max"):
     return random_linear(n_features, density=1.0, seed=seed, pooling=pooling, **parts)
 
 
-def oracle(model, x, bounds=None, frozen=()):
+def oracle(model, x, bounds=None, frozen=(), orders=()):
     """Length of the smallest change, by one program per rival class and prototype."""
     z0 = (x - model.center) / model.scale
     if model.pooling == "sum":
@@ -50,6 +51,8 @@ def oracle(model, x, bounds=None, frozen=()):
             rules += [z >= (bounds[0] - model.center) / model.scale]
             rules += [z <= (bounds[1] - model.center) / model.scale]
         rules += [z[f] == z0[f] for f in frozen]
+        changed = cp.multiply(model.scale, z) + model.center
+        rules += [changed[lower] <= changed[upper] for lower, upper in orders]
         program = cp.Problem(cp.Minimize(cp.norm1(z - z0)), rules)
         program.solve(solver="CLARABEL")
         if program.status in ("optimal", "optimal_inaccurate"):
@@ -91,6 +94,44 @@ def test_a_linear_flip_is_the_smallest(
     measured = np.abs((flip.x - x) / model.scale).sum()
     assert flip.length == pytest.approx(measured)
     assert best - 1e-5 <= flip.length <= best + 1e-3 * max(best, 0.05)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_columns_in_order_stay_so(seed):
+    model = linear_model(seed, 4)
+    rng = np.random.default_rng(seed)
+    x, orders = np.sort(rng.normal(size=4)), np.array([[0, 1], [1, 2], [3, 0]])
+    bounds = np.full((2, 4), [[-4.0], [4.0]])
+    flip = counterfactual(model, x, bounds=bounds, orders=orders)
+    best = oracle(model, x, bounds, orders=orders[:2])  # the last one x does not keep
+    if flip is None:
+        assert best > 1e9
+        return
+    assert flip.x[0] <= flip.x[1] + 1e-6 and flip.x[1] <= flip.x[2] + 1e-6
+    assert best - 1e-5 <= flip.length <= best + 1e-3 * max(best, 0.05)
+
+
+def test_orders_are_those_that_chance_does_not_make():
+    rng = np.random.default_rng(0)
+    mean, spread = rng.gamma(9, 2, size=60), rng.gamma(2, 2, size=60)
+    frame = pd.DataFrame(
+        {
+            "low": (mean - spread).round(2),
+            "mean": mean.round(2),
+            "high": (mean + spread).round(2),
+            "apart": rng.normal(500, 10, size=60).round(2),
+            "hardly": mean.max() - 0.1 + rng.gamma(5, 2, size=60),
+            "y": rng.choice(["a", "b"], size=60),
+        }
+    )
+    data = make_dataset(frame, "y")
+    preparation = prepare(data, np.arange(60))
+    X = preparation.transform(frame)
+    first = {one.first: one.name for one in preparation.inputs}
+    pairs = [(first[a], first[b]) for a, b in kept_orders(X, preparation)]
+    assert pairs == [("low", "mean"), ("low", "high"), ("mean", "high")]
+    X[7, [1, 2]] = X[7, [2, 1]]  # one row is enough
+    assert len(kept_orders(X, preparation)) == 2
 
 
 def _hardly(model, x, frozen, bounds):
