@@ -86,8 +86,8 @@ def calibration_basis(model: PrototypeModel) -> str:
         return f"From out-of-fold residuals of {rows}."
     return (
         f"Calibrated on out-of-fold scores of {rows}, for rows with the same shares of "
-        "the classes."
-    )
+        f"the classes. {model.calibration.choice}"
+    ).rstrip()
 
 
 def calibration_help(model: PrototypeModel) -> str:

@@ -15,9 +15,15 @@ derivatives by the offsets are 0: the mean probability of each class equals its 
 the training rows (but for these counts). So class weights of the fit do not distort
 probabilities, and for a population with other shares they do not hold.
 
-From `MANY_ROWS` rows of the rarest class, isotonic regression of each class on its
-log-odds replaces the last step, and rows are normalised. Of two classes that is
-scikit-learn's isotonic calibration. No probability is below 1 / (rows + 2) before.
+This step may do harm: scores can be log-odds already, and a slope that is learned on
+few rows misses. It is one of the three `CALIBRATORS`. Another is none: the slope 1 and
+the offsets 0, which is the softmax of the scores, whatever these are. The third adds
+isotonic regression of each class on its log-odds, and rows are normalised. Of two
+classes that is scikit-learn's isotonic calibration; no probability is below
+1 / (rows + 2) before. The one with the lowest log-loss is taken, on folds of the rows
+that it has not learned from (Steyerberg, Clinical Prediction Models, 2019, chapter 15,
+for why simple updates suffice of few rows). Below `FEW_ROWS` rows of the rarest class
+nothing is chosen: steps need more rows, and so does a choice.
 
 **Numbers.** See `half_widths`: what is known of the intervals.
 """
@@ -25,6 +31,7 @@ scikit-learn's isotonic calibration. No probability is below 1 / (rows + 2) befo
 from __future__ import annotations
 
 from concurrent.futures import Executor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -39,7 +46,7 @@ from smpcore.evaluation.folds import Fold, folds
 from smpcore.evaluation.scores import chosen_rows, class_numbers, mean_interval, rate
 from smpcore.methods.shared.base import PrototypeEstimator
 from smpcore.model import Calibration, PrototypeModel, log_odds
-from smpcore.model.calibration import N_WIDTHS
+from smpcore.model.calibration import CALIBRATORS, FEW_ROWS, N_WIDTHS
 from smpcore.readouts import Estimate
 from smpcore.solvers.iterations import STOPPED
 
@@ -188,9 +195,8 @@ def half_widths(residuals: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     return np.append(residuals[order], np.inf)[places]
 
 
-#: Isotonic regression needs that many independent rows of each class: with fewer it
-#: overfits (scikit-learn's user guide, 1.16.3.2).
-MANY_ROWS = 1000
+#: Calibrations are compared on so many folds of the rows.
+N_FOLDS = 5
 #: A class needs so many scored rows, one for each of the usual folds.
 FEWEST_ROWS = 5
 
@@ -204,8 +210,9 @@ def calibrate(
 ) -> Calibration:
     """Learn a calibration from scores of rows that the scoring models had not seen.
 
-    Probabilities refer to the class shares of these rows. That intervals cover what
-    they say is measured, not guaranteed.
+    Probabilities refer to the class shares of these rows, and are made by the one of
+    `smpcore.model.calibration.CALIBRATORS` with the lowest log-loss on rows that it has
+    not learned from. That intervals cover what they say is measured, not guaranteed.
 
     Parameters
     ----------
@@ -246,13 +253,55 @@ def calibrate(
             "each class; give training more rows of it."
         )
     weights = np.ones(len(y)) if weights is None else weights[scored]
-    slope, offsets = _softmax_fit(scores, y_encoded, weights)
-    curves = ()
     pairs = np.unique(np.column_stack([y_encoded, clusters]), axis=0)
-    if np.bincount(pairs[:, 0]).min() >= MANY_ROWS:  # clusters of the rarest class
-        odds = log_odds(slope * scores + offsets)
-        curves = _isotonic_curves(odds, y_encoded, weights)
-    return Calibration(len(y), slope, offsets, curves)
+    few = np.bincount(pairs[:, 0]).min() < FEW_ROWS
+    losses = _log_losses(scores, y_encoded, clusters, weights, few)
+    chosen = _candidates(scores, y_encoded, weights, few)[np.nanargmin(losses)]
+    return replace(chosen, losses=losses)
+
+
+def _candidates(
+    scores: np.ndarray, y_encoded: np.ndarray, weights: np.ndarray, few: bool
+) -> list[Calibration | None]:
+    """Learn each of `CALIBRATORS`; of few rows intercept and slope only."""
+    n, n_classes = scores.shape
+    sigmoid = Calibration(n, *_softmax_fit(scores, y_encoded, weights))
+    if few:
+        return [None, sigmoid, None]
+    odds = log_odds(sigmoid.slope * scores + sigmoid.offsets)
+    curves = _isotonic_curves(odds, y_encoded, weights)
+    none = Calibration(n, offsets=np.zeros(n_classes))
+    return [none, sigmoid, replace(sigmoid, curves=curves)]
+
+
+#: A probability of 0 has no logarithm.
+_LEAST = np.finfo(float).tiny
+
+
+def _log_losses(
+    scores: np.ndarray,
+    y_encoded: np.ndarray,
+    clusters: np.ndarray,
+    weights: np.ndarray,
+    few: bool,
+) -> np.ndarray:
+    """Log-loss of each candidate on rows that it has not learned from.
+
+    Rows that depend on each other are in one fold.
+    """
+    _, unit = np.unique(clusters, return_inverse=True)
+    order = np.random.default_rng(0).permutation(int(unit.max()) + 1)
+    fold = (order % N_FOLDS)[unit]
+    losses = np.full((len(CALIBRATORS), len(scores)), np.nan)
+    for number in np.unique(fold):
+        held_out = fold == number
+        rest = chosen_rows(~held_out, scores, y_encoded, weights)
+        places = np.arange(held_out.sum()), y_encoded[held_out]
+        for which, candidate in enumerate(_candidates(*rest, few)):
+            if candidate is not None:
+                shares = candidate.probabilities(scores[held_out])[places]
+                losses[which, held_out] = -np.log(np.maximum(shares, _LEAST))
+    return np.average(losses, axis=1, weights=weights)
 
 
 def _smoothed(y_encoded: np.ndarray, n_classes: int) -> np.ndarray:

@@ -11,6 +11,10 @@ from smpcore.errors import SmpcoreError
 
 #: Intervals are known for coverages of 1, 2, ..., 99 %.
 N_WIDTHS = 99
+#: How scores can become probabilities, the simplest first; "none" is their softmax.
+CALIBRATORS = "none", "intercept and slope", "isotonic regression"
+#: Below so many independent rows of the rarest class it is intercept and slope.
+FEW_ROWS = 50
 
 
 def _empty() -> np.ndarray:
@@ -39,6 +43,9 @@ class Calibration:
     half_widths : ndarray of shape (99,)
         For regression: half the width of the interval that covers 1, 2, ..., 99 % of
         the rows; infinite where there are too few rows for it. Else empty.
+    losses : ndarray of shape (3,)
+        Cross-validated log-loss of each of `CALIBRATORS`, NaN of those that were not
+        tried. Empty where none was chosen by it.
     """
 
     rows: int
@@ -46,6 +53,33 @@ class Calibration:
     offsets: np.ndarray = field(default_factory=_empty)
     curves: tuple[np.ndarray, ...] = ()
     half_widths: np.ndarray = field(default_factory=_empty)
+    losses: np.ndarray = field(default_factory=_empty)
+
+    @property
+    def calibrator(self) -> str:
+        """Which of `CALIBRATORS` was chosen; empty where that is not known."""
+        if not self.losses.size:
+            return ""
+        return CALIBRATORS[int(np.nanargmin(self.losses))]
+
+    @property
+    def choice(self) -> str:
+        """Which calibrator it is and why, as a sentence; empty where not known."""
+        tried = np.isfinite(self.losses)
+        if not self.losses.size:
+            return ""
+        if not tried.all():
+            return (
+                f"Calibration: {self.calibrator} only, because a class has fewer than "
+                f"{FEW_ROWS} independent training rows."
+            )
+        plain = " (the softmax of the scores as they are)"
+        losses = zip(CALIBRATORS, self.losses, strict=True)
+        return (
+            f"Calibration: {self.calibrator}{plain * (self.calibrator == 'none')}, with "
+            "the lowest log-loss in cross-validation on these rows: "
+            f"{', '.join(f'{name} {loss:.4f}' for name, loss in losses)}."
+        )
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:
         """Probability of each class, of scores of shape (n_samples, n_classes)."""

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from smpcore.errors import SmpcoreError, require_finite
-from smpcore.model.calibration import N_WIDTHS, Calibration
+from smpcore.model.calibration import CALIBRATORS, N_WIDTHS, Calibration
 from smpcore.model.history import History
 from smpcore.model.model_json import read_model, write_entries
 from smpcore.model.ties import lowest_within
@@ -550,6 +550,10 @@ def _check_calibration(model: PrototypeModel) -> None:
     for curve in calibration.curves:
         if curve.ndim != 2 or len(curve) != 2 or (np.diff(curve) < 0).any():
             raise SmpcoreError("curves of a calibration should ascend.")
+    if calibration.losses.shape not in ((0,), (len(CALIBRATORS),)):
+        raise SmpcoreError(
+            "calibration should have a loss of each calibrator, or none."
+        )
     numbers = calibration.slope, *calibration.offsets
     if not np.isfinite(numbers).all() or calibration.slope < 0:
         raise SmpcoreError(

@@ -96,7 +96,9 @@ def test_prototypes_and_sizes_in_the_users_units():
 def test_json_gives_the_same_model_back():
     rng = np.random.default_rng(0)
     exact = model(anchors=rng.normal(size=(3, 2)) * 1e-7, bias=rng.normal(size=3))
-    shares = Calibration(9, 0.5, np.ones(2), (np.array([[0.0, 1], [0.2, 0.9]]),) * 2)
+    curves = (np.array([[0.0, 1], [0.2, 0.9]]),) * 2
+    losses = np.array([0.5, np.nan, 0.25])
+    shares = Calibration(9, 0.5, np.ones(2), curves, losses=losses)
     widths = Calibration(9, half_widths=np.append(np.full(98, 2.0), np.inf))
     number = {"classes": None, "votes": np.ones((3, 1)), "intercept": np.zeros(1)}
     calibrated = model(calibration=shares), model(calibration=widths, **number)
@@ -106,6 +108,9 @@ def test_json_gives_the_same_model_back():
         np.testing.assert_array_equal(back.scores(X), one.scores(X))
         assert back.to_json() == one.to_json()
         assert np.isnan(back.history.gap[0])
+        assert back.calibration is None or (
+            back.calibration.calibrator == one.calibration.calibrator
+        )
     np.testing.assert_array_equal(back.intervals(X, 0.99), [[-np.inf, np.inf]] * 50)
     probabilities = PrototypeModel.from_json(calibrated[0].to_json()).probabilities(X)
     np.testing.assert_array_equal(probabilities, calibrated[0].probabilities(X))

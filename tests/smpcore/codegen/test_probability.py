@@ -22,21 +22,28 @@ from tests.smpcore.codegen.models import SOFTMAX, coded_model, groups, one_value
 from tests.smpcore.codegen.toolchain import contents
 
 
-def _learned(n, seed=0):
-    """A calibration of n rows: a sigmoid of few, isotonic of many."""
-    random = np.random.default_rng(seed)
+def _learned(n, calibrator):
+    """A calibration of n rows: isotonic where some labels are drawn by lot."""
+    random = np.random.default_rng(0)
     y = (random.random(n) < 0.3).astype(int)
     lead = random.normal(size=n) + 1.5 * y
+    if calibrator == "isotonic regression":
+        y = np.where(random.random(n) < 0.3, random.integers(2, size=n), y)
     scores = np.column_stack([-lead, lead]) / 2
-    return calibrate(scores, y, np.array([0, 1]))
+    learned = calibrate(scores, y, np.array([0, 1]))
+    assert learned.calibrator == calibrator
+    return learned
 
 
+_SIGMOID = _learned(300, "intercept and slope")
+_ISOTONIC = _learned(8000, "isotonic regression")
 _POINT = np.array([[0.0], [0.8]]), np.array([[0.0], [0.4]])
 CALIBRATIONS = {
-    "sigmoid": _learned(300),
-    "isotonic": _learned(8000),
-    "threshold moved": _learned(300).after_shift(1, 2.5),
-    "isotonic, threshold moved": _learned(8000).after_shift(0, 40.0),
+    "sigmoid": _SIGMOID,
+    "isotonic": _ISOTONIC,
+    "threshold moved": _SIGMOID.after_shift(1, 2.5),
+    "isotonic, threshold moved": _ISOTONIC.after_shift(0, 40.0),
+    "as they are": Calibration(9, offsets=np.zeros(2)),
     "steep": Calibration(9, 1e6, np.array([0.0, 3.0])),
     "hardly any slope": Calibration(9, 1e-12, np.array([0.0, -3.0])),
     "no slope": Calibration(9, 0.0, np.array([0.0, -1.0])),

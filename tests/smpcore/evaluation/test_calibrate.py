@@ -5,10 +5,11 @@ from dataclasses import replace
 import cvxpy
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_predict
+from sklearn.metrics import log_loss
+from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
 from smpcore import (
     METHODS,
@@ -18,7 +19,8 @@ from smpcore import (
     split,
 )
 from smpcore.evaluation import at_threshold, calibrate, clusters, folds, out_of_fold
-from smpcore.evaluation.calibrate import MANY_ROWS, half_widths
+from smpcore.evaluation.calibrate import half_widths
+from smpcore.model.calibration import CALIBRATORS, FEW_ROWS
 
 CLASSIFIERS = [
     key for key, row in METHODS.items() if "classification" in row.estimators
@@ -103,20 +105,106 @@ def test_several_classes_have_the_optimum_of_another_solver(sign):
     )
 
 
-def test_many_rows_get_the_isotonic_regression_of_scikit_learn():
-    rng = np.random.default_rng(3)
-    lead = rng.normal(size=6000)
-    y = (rng.random(6000) < np.where(lead > 0, 0.7, 0.2)).astype(int)
-    assert np.bincount(y).min() >= MANY_ROWS
-    scores = np.column_stack([np.zeros(6000), lead])
+def _drawn(kind, n, seed, units=None):
+    """Leads of two classes, and truths for which one calibrator is the right one."""
+    rng = np.random.default_rng(seed)
+    lead = rng.normal(scale=2.0, size=n if units is None else units.max() + 1)
+    shares = {
+        "none": expit(lead),
+        "intercept and slope": expit(3 * lead - 1.5),
+        "isotonic regression": np.where(lead > 0, 0.7, 0.2),
+    }[kind]
+    y = (rng.random(len(lead)) < shares).astype(int)
+    if units is not None:
+        lead, y = lead[units], y[units]
+    return np.column_stack([np.zeros(n), lead]), y
+
+
+def _by_scikit_learn(scores, y, cv, groups=None):
+    """Log-loss of each calibrator on rows of other folds, by other code."""
+    lead = scores[:, 1] - scores[:, 0]
+    shares = {name: np.empty(len(y)) for name in CALIBRATORS}
+    for train, held_out in cv.split(lead, y, groups):
+        x, new = lead[train], lead[held_out]
+        fitted = LogisticRegression(C=np.inf).fit(x[:, None], y[train])
+        curve = IsotonicRegression(out_of_bounds="clip").fit(x, y[train])
+        least = 1 / (len(train) + 2)
+        shares["none"][held_out] = expit(new)
+        shares["intercept and slope"][held_out] = fitted.predict_proba(new[:, None])[
+            :, 1
+        ]
+        shares["isotonic regression"][held_out] = curve.predict(new).clip(
+            least, 1 - least
+        )
+    return {name: log_loss(y, p) for name, p in shares.items()}
+
+
+@pytest.mark.parametrize("kind", CALIBRATORS)
+def test_the_chosen_calibration_has_the_lowest_log_loss_on_rows_it_has_not_seen(kind):
+    """Never a worse one than the scores as they are, of many rows, too."""
+    scores, y = _drawn(kind, 6000, 0)
+    found = calibrate(scores, y, np.arange(2))
+    cv = KFold(5, shuffle=True, random_state=1)
+    losses = _by_scikit_learn(scores, y, cv)
+    assert found.calibrator == kind == min(losses, key=losses.get)
+    np.testing.assert_allclose(found.losses, [*losses.values()], atol=2e-3)
+    shares = found.probabilities(scores)
+    plain = softmax(scores, axis=1)
+    assert log_loss(y, shares) <= log_loss(y, plain)
+    assert (found.slope == 1.0 and not found.offsets.any()) == (kind == "none")
+    assert (np.abs(shares - plain).max() < 1e-12) == (kind == "none")
+    assert bool(found.curves) == (kind == "isotonic regression")
+
+
+def test_a_sigmoid_that_does_harm_is_not_taken():
+    """Scores that are log-odds: what is learned on few rows misses them."""
+    kept = 0
+    for seed in range(20):
+        scores, y = _drawn("none", 200, seed)
+        found = calibrate(scores, y, np.arange(2))
+        chosen = dict(zip(CALIBRATORS, found.losses, strict=True))
+        assert chosen[found.calibrator] <= chosen["none"]
+        kept += found.calibrator == "none"
+    assert kept >= 10
+
+
+def test_rows_that_depend_on_each_other_judge_no_calibration_together():
+    """Copies of a row in the fold that judges would praise isotonic steps."""
+    units = np.arange(1200) // 6
+    scores, y = _drawn("none", 1200, 0, units)
+    alone, grouped = (calibrate(scores, y, np.arange(2), of) for of in (None, units))
+    assert (alone.calibrator, grouped.calibrator) == ("isotonic regression", "none")
+    losses = _by_scikit_learn(scores, y, GroupKFold(5), units)
+    assert losses["none"] < losses["isotonic regression"]
+    weights = 1.0 / np.arange(1, 1201)
+    weighted = calibrate(scores, y, np.arange(2), units, weights)
+    expected = log_loss(y, expit(scores[:, 1]), sample_weight=weights)
+    assert weighted.losses[0] == pytest.approx(expected)
+
+
+def test_few_rows_of_a_class_get_intercept_and_slope_only():
+    scores, y = _drawn("isotonic regression", 400, 3)
+    rare = np.flatnonzero(y == 1)
+    for n, calibrator in ((FEW_ROWS, None), (FEW_ROWS - 1, "intercept and slope")):
+        rows = np.append(np.flatnonzero(y == 0), rare[:n])
+        found = calibrate(scores[rows], y[rows], np.arange(2))
+        assert np.isfinite(found.losses).sum() == (3 if calibrator is None else 1)
+        assert calibrator in (None, found.calibrator)
+    # Rows of a group count once.
+    grouped = calibrate(scores, y, np.arange(2), np.arange(400) // 10)
+    assert grouped.calibrator == "intercept and slope" and not grouped.curves
+
+
+def test_isotonic_steps_are_those_of_scikit_learn():
+    scores, y = _drawn("isotonic regression", 6000, 3)
+    lead = scores[:, 1]
     found = calibrate(scores, y, np.arange(2)).probabilities(scores)[:, 1]
     oracle = IsotonicRegression(out_of_bounds="clip").fit(lead, y).predict(lead)
     np.testing.assert_allclose(found, oracle.clip(1 / 6002, 6001 / 6002), atol=1e-9)
-    # Groups of six rows are not enough independent rows.
-    grouped = calibrate(scores, y, np.arange(2), np.arange(6000) // 6)
-    assert not grouped.curves
-    three = np.repeat(np.arange(3), 2000)
-    found = calibrate(rng.normal(size=(6000, 3)), three, np.arange(3))
+    rng = np.random.default_rng(3)
+    three, scores = np.repeat(np.arange(3), 1000), rng.normal(size=(3000, 3))
+    scores[np.arange(3000), three] += np.where(rng.random(3000) < 0.7, 4, -4)
+    found = calibrate(scores, three, np.arange(3))
     assert len(found.curves) == 3
     sums = found.probabilities(rng.normal(size=(50, 3))).sum(axis=1)
     np.testing.assert_allclose(sums, 1)
