@@ -11,6 +11,12 @@ from smpcore.evaluation.calibrate import (
     out_of_fold,
     reliability,
 )
+from smpcore.evaluation.calibration_measures import (
+    calibration_curve,
+    calibration_intercept,
+    calibration_measures,
+    calibration_slope,
+)
 from smpcore.evaluation.comparison import (
     BUDGET,
     ComparedModel,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from scipy import stats
+from scipy import special, stats
 from scipy.spatial.distance import cdist
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -202,6 +202,34 @@ def clustered(values: Any, groups: Any, weights: Any, **options: Any) -> Any:
     weights = constant if weights is None else np.asarray(weights)
     model = sm.WLS(np.asarray(values, float), constant, weights)
     return model.fit(cov_type="cluster", cov_kwds={"groups": codes}, **options)
+
+
+def recalibrated(
+    p: Any, truth: Any, groups: Any = None, weights: Any = None
+) -> list[tuple[float, float, float]]:
+    """Intercept at the slope 1, and slope, of a logistic regression on log-odds.
+
+    With errors that rows of a group share, of G groups times G / (G - k).
+    """
+    truth, found = np.asarray(truth, float), []
+    lead = special.logit(np.clip(p, 1e-15, 1 - 1e-15))
+    constant = np.ones(len(lead))
+    for X, offset in ((constant[:, None], lead), (np.c_[constant, lead], None)):
+        options, quantile = {}, stats.norm.ppf(0.975)
+        if groups is not None or weights is not None:
+            units = np.arange(len(lead)) if groups is None else pd.factorize(groups)[0]
+            kwds = {"groups": units, "use_correction": False}
+            options = {"cov_type": "cluster", "cov_kwds": kwds}
+            n, k = len(np.unique(units)), X.shape[1]
+            quantile = stats.t.ppf(0.975, n - k) * np.sqrt(n / (n - k))
+        masses = constant if weights is None else np.asarray(weights)
+        model = sm.GLM(
+            *(truth, X, sm.families.Binomial()), offset=offset, var_weights=masses
+        )
+        fitted = model.fit(tol=1e-12, maxiter=200, **options)
+        value, half = fitted.params[-1], quantile * fitted.bse[-1]
+        found.append((value, value - half, value + half))
+    return found
 
 
 def share(

@@ -1,0 +1,165 @@
+"""Intercept, slope and curve against statsmodels, and what their intervals cover."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.interpolate import CubicSpline
+from scipy.special import expit, logit
+from scipy.stats import norm, t
+
+from smpcore.evaluation import (
+    calibration_curve,
+    calibration_intercept,
+    calibration_measures,
+    calibration_slope,
+)
+from tests.shown import oracle
+
+
+def drawn(n=300, seed=0, groups=60):
+    """Probabilities that are too extreme and too low, with groups and weights."""
+    rng = np.random.default_rng(seed)
+    group = rng.integers(groups, size=n)
+    lead = rng.normal(size=n) + rng.normal(size=groups)[group]
+    truth = rng.random(n) < expit(0.6 * lead + 0.4)
+    return expit(lead), truth, group, rng.uniform(0.2, 3.0, n)
+
+
+@pytest.mark.parametrize("dependent", ["rows", "groups", "weights", "both"])
+def test_intercept_and_slope_are_those_of_statsmodels(dependent):
+    p, truth, groups, weights = drawn()
+    clusters = groups if dependent in ("groups", "both") else None
+    weights = weights if dependent in ("weights", "both") else None
+    for measure, of in (
+        (calibration_intercept, oracle.recalibrated(p, truth, clusters, weights)[0]),
+        (calibration_slope, oracle.recalibrated(p, truth, clusters, weights)[1]),
+    ):
+        found = measure(p, truth, clusters, weights)
+        assert tuple(found[:3]) == pytest.approx(of, rel=1e-6)
+        assert found.method == ("Wald's" if dependent == "rows" else "Wald's, robust")
+
+
+def test_the_slope_of_the_other_class_is_the_same_and_its_intercept_the_contrary():
+    p, truth, groups, _ = drawn()
+    one, other = ((p, truth, groups), (1 - p, ~truth, groups))
+    assert calibration_slope(*other)[:3] == pytest.approx(calibration_slope(*one)[:3])
+    value, low, high, _ = calibration_intercept(*one)
+    assert calibration_intercept(*other)[:3] == pytest.approx((-value, -high, -low))
+
+
+def natural(x, knots):
+    """Cubic splines that are 1 at one knot, straight beyond the outer ones."""
+    of = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+    inside = np.clip(x, knots[0], knots[-1])
+    return of(inside) + of(inside, 1) * (x - inside)[:, None]
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_the_curve_is_a_logistic_regression_on_natural_splines(clustered):
+    p, truth, groups, _ = drawn(800, groups=200)
+    found = calibration_curve(p, truth, groups if clustered else None)
+    knots = np.quantile(logit(p), [0.05, 0.275, 0.5, 0.725, 0.95])
+    model = sm.GLM(
+        truth.astype(float), natural(logit(p), knots), sm.families.Binomial()
+    )
+    options, quantile = {}, norm.ppf(0.975)
+    if clustered:
+        options = {
+            "cov_type": "cluster",
+            "cov_kwds": {"groups": groups, "use_correction": False},
+        }
+        n = len(np.unique(groups))
+        quantile = t.ppf(0.975, n - 5) * np.sqrt(n / (n - 5))
+    fitted = model.fit(tol=1e-12, **options)
+    grid = natural(logit(found["probability"].to_numpy()), knots)
+    error = np.sqrt(np.einsum("ij,jk,ik->i", grid, fitted.cov_params(), grid))
+    middle = grid @ fitted.params
+    np.testing.assert_allclose(found["share"], expit(middle), atol=1e-6)
+    for name, sign in (("low", -1), ("high", 1)):
+        ends = expit(middle + sign * quantile * error)
+        np.testing.assert_allclose(found[name], ends, atol=1e-5)
+    assert tuple(found["probability"].iloc[[0, -1]]) == (p.min(), p.max())
+
+
+def test_the_intervals_cover_what_they_say():
+    """Of 200 tables each: slope, intercept, and the curve at its middle."""
+    rows, groups = [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        lead = rng.normal(scale=1.5, size=200)
+        truth = rng.random(200) < expit(lead)
+        p = expit(lead)
+        curve = calibration_curve(p, truth).iloc[50]
+        rows.append(
+            (
+                calibration_slope(p, truth).low
+                <= 1
+                <= calibration_slope(p, truth).high,
+                abs(sum(calibration_intercept(p, truth)[1:3]))
+                <= np.ptp(calibration_intercept(p, truth)[1:3]),
+                curve["low"] <= curve["probability"] <= curve["high"],
+            )
+        )
+        # Rows of a group share all: counted as single rows, too few are covered.
+        unit = np.repeat(np.arange(50), 4)
+        p, truth = p[:50][unit], truth[:50][unit]
+        for clusters in (unit, None):
+            _, low, high, _ = calibration_intercept(p, truth, clusters)
+            groups.append(low <= 0 <= high)
+    assert (np.mean(rows, axis=0) >= 0.92).all()
+    by_group, by_row = np.mean(np.reshape(groups, (-1, 2)), axis=0)
+    assert by_group >= 0.92 and by_row < 0.8
+
+
+def test_what_has_no_finite_value_is_not_a_number():
+    p, truth, _, _ = drawn()
+    cases = {
+        "parted": (p, p > 0.5, True, False),
+        "the contrary": (p, p < 0.5, True, False),
+        "equal": (np.full(300, 0.3), truth, True, False),
+        "never": (p, np.zeros(300, bool), False, False),
+    }
+    for name, (probability, of, intercept, slope) in cases.items():
+        values = (
+            calibration_intercept(probability, of),
+            calibration_slope(probability, of),
+        )
+        assert np.isfinite(values[0].value) == intercept, name
+        assert np.isfinite(values[1].value) == slope, name
+        assert not values[1].method
+        assert not len(calibration_curve(probability, of)), name
+    one = np.zeros(300, int)
+    assert not np.isfinite(calibration_slope(p, truth, one).value)
+    # Log-odds of 0 and 1 are as far as a float can tell.
+    sure = np.where(np.arange(300) < 100, np.round(p), p)
+    assert np.isfinite(calibration_slope(sure, truth).value)
+
+
+def test_fewer_rows_have_fewer_knots():
+    p, truth, _, _ = drawn(2000, groups=2000)
+    rare = np.flatnonzero(truth)
+    for n in (15, 35, 60):
+        rows = np.append(np.flatnonzero(~truth)[:300], rare[:n])
+        assert len(calibration_curve(p[rows], truth[rows])) == 101
+
+
+def test_measures_are_of_the_event():
+    rng = np.random.default_rng(1)
+    shares = rng.dirichlet([1, 1, 1], 200)
+    y = np.array([rng.choice(3, p=one) for one in shares])
+    unknown = np.append(y, -1), np.vstack([shares, shares[:1]])
+    of = calibration_measures(unknown[1], unknown[0])
+    top, right = shares.max(axis=1), shares.argmax(axis=1) == y
+    names = [one.label for one in of]
+    assert names[0] == "Brier score" and names[2:] == [
+        "Calibration intercept",
+        "Calibration slope",
+    ]
+    for one, expected in zip(of[2:], oracle.recalibrated(top, right), strict=True):
+        assert tuple(one.estimate[:3]) == pytest.approx(expected, rel=1e-6)
+    two = calibration_measures(shares[:, :2] / shares[:, :2].sum(1)[:, None], y % 2, 0)
+    assert two[3].text and two[3].interval
+    same = calibration_measures(np.tile([0.4, 0.6], (200, 1)), y % 2)
+    assert same[3].text == "none (equal)" and same[2].text
+    sure = calibration_measures(np.eye(2)[y % 2] * 0.8 + 0.1, y % 2)
+    assert sure[3].text == "none (without an error)"
