@@ -40,7 +40,9 @@ new_rows.overlap(where, context.open_test)
 if matched.labels is not None:
     scored = new_rows.counted(where, context.open_test)
     groups = clusters_like(data.dataset, file.content)
-    new_rows.read_out(model, data, answers, matched.labels, scored, groups)
+    fitted = context.fit().finished().model_
+    of_rows = answers, matched.labels, scored, groups
+    new_rows.read_out(model, data, *of_rows, fitted)
 names = new_rows.carried(file, data)
 new_rows.shown(file, names, answers)
 if not only_compared(data.dataset):  # a sheet is about columns

@@ -94,6 +94,8 @@ def interval_text(estimate: Estimate, unit: Unit = "%") -> str:
     --------
     >>> interval_text(Estimate(0.95, 0.9, 0.975, "Wilson's"))
     '90.0–97.5 %'
+    >>> interval_text(Estimate(0.1, -0.2, 0.4, "Wald's"), "")
+    '-0.200 to 0.400'
     """
     _, low, high, method = estimate
     if not method:
@@ -104,7 +106,8 @@ def interval_text(estimate: Estimate, unit: Unit = "%") -> str:
     one, other = f"{factor * low:{digits}}", f"{factor * high:{digits}}"
     if one == other:  # never from 100.0 to 100.0
         one, other = f"{factor * low:.6g}", f"{factor * high:.6g}"
-    return f"{one}–{other}{sign}"
+    # A dash beside a minus is read as one of both.
+    return f"{one}{' to ' if low < 0 else '–'}{other}{sign}"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import softmax
+from sklearn.metrics import brier_score_loss
 
 from pages.apply.new_rows import _written
 from pages.ui import files
@@ -15,6 +17,8 @@ from smpcore.datasets import TABLE_WRITERS, make_dataset
 from tests import app
 from tests.app import brought, kernels, opened, said, sound, until
 from tests.app import metrics as shown
+from tests.shown import oracle
+from tests.shown.oracle import says
 
 pytestmark = pytest.mark.usefixtures(kernels.__name__)
 
@@ -253,6 +257,30 @@ def test_predictions_have_probabilities_once_the_model_is_calibrated():
     until(page, lambda page: "probability" in page.dataframe[-1].value)
     shares = page.dataframe[-1].value.filter(like="probability of ")
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("threshold", ["", "1.5"])
+def test_probabilities_are_measured_where_the_file_has_the_outcome(threshold):
+    """A threshold that was moved changes neither them nor the softmax beside them."""
+    query = {"data": "breast_cancer"} | ({"threshold": threshold} if threshold else {})
+    page = bring(opened(query, "apply.py"), moved(load_dataset("breast_cancer").frame))
+    page = app.calibrated(page)
+    (lines,) = (t.value for t in page.dataframe if "probabilities" in t.value)
+    answers, context = page.dataframe[-1].value, app.context_of(page)
+    dataset, model = context.data.dataset, context.fit().finished().model_
+    prepared = context.data.preparation.transform(moved(dataset.frame))
+    name = str(dataset.classes[context.outcome])
+    truth = dataset.y == name
+    plain = softmax(model.scores(prepared), axis=1)[:, context.outcome]
+    p = answers[f"probability of {name}"].to_numpy()
+    known = np.isfinite(p)
+    for line, of in zip(lines.to_dict("records"), (p, plain), strict=True):
+        of, hits = of[known], truth[known]
+        says(line["Brier score"].split()[0], "#", brier_score_loss(hits, of))
+        ends = oracle.recalibrated(of, hits)
+        oracle.says_with_ends(line["Calibration intercept"], ends[0])
+        oracle.says_with_ends(line["Calibration slope"], ends[1])
+    assert f"Probability of {name}, {known.sum()} rows." in said(page)
 
 
 def test_answers_within_the_band_are_marked_and_counted_like_all_others():

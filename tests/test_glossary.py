@@ -16,6 +16,7 @@ TEXT = (ROOT / "assets" / "glossary.md").read_text("utf-8")
 SOURCES = [
     *ROOT.glob("pages/**/*.py"),
     ROOT / "smpcore" / "readouts.py",
+    ROOT / "smpcore" / "evaluation" / "calibration_measures.py",
     ROOT / "smpcore" / "explain" / "prototypes.py",
 ]
 STRINGS = {

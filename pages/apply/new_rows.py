@@ -28,11 +28,17 @@ from smpcore.datasets import (
     Preparation,
     list_names,
     plain_number,
+    plural,
     read_frame,
     read_similarities,
     used_matrices,
 )
 from smpcore.readouts import READOUTS, Shown, number_text
+from smpcore.report import (
+    ABOUT_CALIBRATION,
+    calibration_lines,
+    compared_probabilities,
+)
 
 _FILE = Slot[OpenFile | None]("new_rows")
 _READING = Slot[Task]("reading new_rows")
@@ -271,8 +277,12 @@ def read_out(
     labels: pd.Series,
     scored: np.ndarray,
     groups: np.ndarray | None,
+    fitted: PrototypeModel,
 ) -> None:
-    """How good the answers are to the rows that are scored, beside no other part."""
+    """How good the answers are to the rows that are scored, beside no other part.
+
+    `fitted` is the model without a threshold that was moved.
+    """
     table, labels = table[scored], labels[scored]
     if not len(table):
         return
@@ -289,6 +299,9 @@ def read_out(
         _counts(scores, model.order)
         if model.band:
             st.caption(BAND_NOTE)
+        if model.calibration is not None:
+            moved = model.intercept - fitted.intercept
+            _probabilities(model, table.iloc[rows], truth, groups, moved)
     else:
         _errors(scores, data)
     for sentence in shortcomings(scores, data.of("train")[1]):
@@ -325,6 +338,35 @@ def _counts(scores: evaluation.Scores, order: np.ndarray) -> None:
         "recall": ["" if np.isnan(share) else number_text(share) for share in recall],
     }
     show_table(lines)
+
+
+def _probabilities(
+    model: PrototypeModel,
+    table: pd.DataFrame,
+    truth: np.ndarray,
+    groups: np.ndarray | None,
+    moved: np.ndarray,
+) -> None:
+    """How good the probabilities are of the rows that have some."""
+    shares, scores = (
+        table[[f"{what} of {name}" for name in model.classes]].to_numpy()
+        for what in ("probability", "score")
+    )
+    known = np.isfinite(shares).all(axis=1)
+    if not known.any():
+        return
+    compared = compared_probabilities(shares[known], scores[known] - moved)
+    y_encoded = evaluation.class_numbers(truth[known], model.classes)
+    units = None if groups is None else groups[known]
+    show_table(calibration_lines(compared, y_encoded, model.outcome, units))
+    event = "that the most probable class is right"
+    if len(model.classes) == 2:
+        event = f"of {model.classes[model.outcome]}"
+    words = f"Probability {event}, {plural(int(known.sum()), 'row')}."
+    if not known.all():
+        words += f" {plural(int((~known).sum()), 'row')} far from the training data "
+        words += "without a probability."
+    message(st.caption, f"{words} {ABOUT_CALIBRATION}")
 
 
 def _dependent(data: cache.Parts, groups: np.ndarray | None) -> None:

@@ -21,7 +21,14 @@ from pages.ui.text import define, escape_markdown, short_label
 from smpcore import PrototypeModel, evaluation, figures
 from smpcore.datasets import plain_number, plural
 from smpcore.readouts import Shown
-from smpcore.report import interval_lines
+from smpcore.report import (
+    ABOUT_CALIBRATION,
+    CALIBRATED,
+    SOFTMAX,
+    calibration_lines,
+    compared_probabilities,
+    interval_lines,
+)
 
 
 def _side_by_side(
@@ -41,7 +48,6 @@ def _side_by_side(
             table(lines)
 
 
-CALIBRATED, SOFTMAX = "calibrated", "softmax of the scores"
 BASELINE = "training class shares"
 
 
@@ -77,32 +83,31 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
     if rows.is_binary:
         outcome_picker(st.columns([1, 3])[0], rows)
         subject = f"of {short_label(rows.names[rows.outcome])}"
+    compared = _compared(rows, model)
+    table(calibration_lines(compared, rows.truth, rows.outcome, **rows.dependence()))
     known = rows.truth >= 0
     truth, of_rows = rows.truth[known], rows.dependence(known)
-    tables, lines = {}, []
-    for name, shares in _compared(rows, model).items():
-        checked = evaluation.event(shares[known], truth, rows.outcome)
-        tables[name] = evaluation.reliability(*checked, **of_rows)
-        score = evaluation.brier_score(shares[known], truth, **of_rows)
-        line = {"probabilities": name, "Brier score": score.value}
-        shown = Shown("Brier score", score, unit="")
-        line |= {"95 % interval": shown.interval, "interval by": score.method}
-        error = evaluation.calibration_error(tables[name])
-        lines.append(line | {"Expected calibration error": error})
-    table(lines)
-    del tables[BASELINE]
-    drawn = [("Reliability plot", figures.reliability(tables, subject), "Calibration")]
-    tables = {f"Reliability, {name}": lines for name, lines in tables.items()}
+    checked = {
+        name: evaluation.event(compared[name][known], truth, rows.outcome)
+        for name in (CALIBRATED, SOFTMAX)
+    }
+    bins, curves = (
+        {name: measure(*one, **of_rows) for name, one in checked.items()}
+        for measure in (evaluation.reliability, evaluation.calibration_curve)
+    )
+    figure = figures.reliability(bins, curves, subject)
+    words = "" if len(curves[CALIBRATED]) else " These rows have no smoothed curve."
+    drawn = [("Reliability plot", figure, "Calibration", words)]
+    tables = {f"Reliability, {name}": lines for name, lines in bins.items()}
+    tables |= {f"Smoothed, {name}": lines for name, lines in curves.items()}
     if rows.is_binary:
-        shares = model.probabilities(rows.X)[known]
-        checked = evaluation.event(shares, truth, rows.outcome)
         curve = tables["Decision curve"] = evaluation.decision_curve(
-            *checked, **of_rows
+            *checked[CALIBRATED], **of_rows
         )
         figure = figures.decision_curve(curve)
-        drawn.append(("Decision curve", figure, "Decision curve"))
+        drawn.append(("Decision curve", figure, "Decision curve", ""))
     subject = f", probability {subject}, {plural(len(truth), f'{rows.part} row')}"
-    _side_by_side([(*one, "") for one in drawn], subject, tables)
+    _side_by_side(drawn, subject, tables)
     _basis(model, rows)
 
 
@@ -111,10 +116,8 @@ def _compared(rows: EvaluatedRows, model: PrototypeModel) -> dict[str, np.ndarra
     trained = evaluation.class_numbers(rows.data.of("train")[1], model.classes)
     shares = np.bincount(trained, rows.data.weights("train"))
     shares = shares / shares.sum()
-    named = rows.data.named(rows.part)[0]
     return {
-        CALIBRATED: model.probabilities(rows.X),
-        SOFTMAX: rows.fit().finished().predict_proba(named),
+        **compared_probabilities(model.probabilities(rows.X), rows.scores),
         BASELINE: np.tile(shares, (len(rows.X), 1)),
     }
 
@@ -123,8 +126,10 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     """Which rows the calibration was learned on, and what the intervals are."""
     summed = "" if rows.is_binary else ", summed over the classes"
     st.caption(
-        f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}; "
-        f"shares have {evaluation.WILSON} interval{rows.data.cluster_note}"
+        f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}. "
+        f"{ABOUT_CALIBRATION} Shares in bins have {evaluation.WILSON} interval, the "
+        "smoothed curve (logistic regression on a restricted cubic spline of the "
+        f"log-odds) has Wald's at each point{rows.data.cluster_note}"
         f"{rows.data.weight_note}. If the method or its parameters were chosen on the "
         "validation rows, their results are optimistic."
     )

@@ -91,11 +91,12 @@ def checked_sections(context: ModelContext, real: bool) -> list[Section]:
     names = [one.name for one, is_used in inputs if is_used]
     checked = [part for part in context.open_parts if part != "train"]
     of_classes, calibration = model.classes is not None, model.calibration
+    fitted = context.fit().finished().model_
     every = (
         confusion_section(model, tables) if of_classes else None,
         _threshold(context),
         _subgroups(context),
-        calibration_section(model, rows_of_parts(context, checked))
+        calibration_section(model, rows_of_parts(context, checked), fitted)
         if calibration is not None
         else None,
         columns_section(data.dataset, preparation, data.split.train, names),

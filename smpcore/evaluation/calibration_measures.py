@@ -231,33 +231,33 @@ def calibration_curve(
     rarer = min(truth.sum(), len(truth) - truth.sum())
     grid, lines = np.linspace(probability.min(), probability.max(), _N_POINTS), []
     for least, shares in _KNOTS:
-        knots = np.unique(np.quantile(lead, shares))
-        if rarer < least or len(knots) < len(shares):
+        breakpoints = np.unique(np.quantile(lead, shares))
+        if rarer < least or len(breakpoints) < len(shares):
             continue
-        fitted = _logistic(_spline(lead, knots), truth, clusters, weights)
+        fitted = _logistic(_spline(lead, breakpoints), truth, clusters, weights)
         if fitted is not None:
-            X = _spline(_log_odds(grid), knots)
+            X = _spline(_log_odds(grid), breakpoints)
             middle = X @ fitted.coefficients
             variance = np.sum((X @ fitted.covariance) * X, axis=1)
             half = fitted.quantile * np.sqrt(variance)
-            ends = (expit(one) for one in (middle, middle - half, middle + half))
-            lines = np.column_stack([grid, *ends])
+            limits = middle, middle - half, middle + half
+            lines = np.column_stack([grid, *map(expit, limits)])
             break
     return pd.DataFrame(lines, columns=["probability", "share", "low", "high"])
 
 
-def _spline(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
-    """Columns of a cubic spline that is straight beyond its outer knots."""
-    first, before, last = knots[0], knots[-2], knots[-1]
+def _spline(x: np.ndarray, breakpoints: np.ndarray) -> np.ndarray:
+    """Columns of a cubic spline that is straight beyond its outer breakpoints."""
+    first, before, last = breakpoints[0], breakpoints[-2], breakpoints[-1]
 
-    def cubic(knot: float) -> np.ndarray:
-        return np.maximum(x - knot, 0.0) ** 3
+    def cubic(place: float) -> np.ndarray:
+        return np.maximum(x - place, 0.0) ** 3
 
     curved = [
-        cubic(knot)
-        - cubic(before) * (last - knot) / (last - before)
-        + cubic(last) * (before - knot) / (last - before)
-        for knot in knots[:-2]
+        cubic(place)
+        - cubic(before) * (last - place) / (last - before)
+        + cubic(last) * (before - place) / (last - before)
+        for place in breakpoints[:-2]
     ]
     return np.column_stack(
         [np.ones(len(x)), x, *np.array(curved) / (last - first) ** 2]

@@ -262,10 +262,13 @@ def beside_others(figure: go.Figure, *titles: str) -> go.Figure:
 _LOWEST = -0.1
 
 
-def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
+def reliability(
+    tables: Mapping[str, pd.DataFrame], curves: Mapping[str, pd.DataFrame], event: str
+) -> go.Figure:
     """Observed share against predicted probability; on the diagonal both are equal.
 
-    Tables are what `smpcore.evaluation.reliability` gives: the first with intervals,
+    Tables are what `smpcore.evaluation.reliability` gives, curves what
+    `calibration_curve` gives of the same probabilities: the first with intervals,
     others to compare with.
     """
     figure = go.Figure()
@@ -273,28 +276,46 @@ def reliability(tables: Mapping[str, pd.DataFrame], event: str) -> go.Figure:
     for number, (name, table) in enumerate(tables.items()):
         first = number == 0
         color = OKABE_ITO[0] if first else GREY
+        curve = curves[name]
+        if len(curve):
+            if first:
+                _band(figure, curve["probability"], curve["low"], curve["high"])
+            figure.add_scatter(
+                x=curve["probability"],
+                y=curve["share"],
+                mode="lines",
+                line={
+                    "color": color,
+                    "dash": "solid" if first else "dash",
+                    "width": 2 if first else 1,
+                },
+                hovertemplate="predicted %{x:.3g}, smoothed %{y:.3g}",
+                name=f"{name}, smoothed",
+            )
         interval = table["share"], table["low"], table["high"]
         figure.add_scatter(
             x=table["probability"],
             y=table["share"],
             error_y=error_bars(*interval, thickness=1, visible=first),
-            mode="lines+markers",
-            line={"color": color, "width": 2 if first else 1},
-            marker={"symbol": "circle" if first else "square-open", "size": 8},
+            mode="markers",
+            marker={
+                "color": color,
+                "symbol": "circle" if first else "square-open",
+                "size": 8,
+            },
             text=table["rows"],
             hovertemplate="predicted %{x:.3g}, observed %{y:.3g} of %{text} rows",
-            name=name,
+            name=f"{name}, bins",
         )
     return of_shares(figure, f"predicted probability {event}", "observed share")
 
 
-def decision_curve(curve: pd.DataFrame) -> go.Figure:
-    """Net benefit against the threshold probability, beside treating all or none."""
-    figure, x = go.Figure(), curve["threshold"]
-    for name, shown in (("high", False), ("low", True)):
+def _band(figure: go.Figure, x: pd.Series, low: pd.Series, high: pd.Series) -> None:
+    """The intervals around a line, as an area."""
+    for end, shown in ((high, False), (low, True)):
         figure.add_scatter(
             x=x,
-            y=curve[name],
+            y=end,
             mode="lines",
             line={"width": 0},
             fill="tonexty" if shown else None,
@@ -303,6 +324,12 @@ def decision_curve(curve: pd.DataFrame) -> go.Figure:
             showlegend=shown,
             name="95 % interval",
         )
+
+
+def decision_curve(curve: pd.DataFrame) -> go.Figure:
+    """Net benefit against the threshold probability, beside treating all or none."""
+    figure, x = go.Figure(), curve["threshold"]
+    _band(figure, x, curve["low"], curve["high"])
     lines = (
         ("net_benefit", "this model", OKABE_ITO[0], "solid"),
         ("treat_all", "treat all", OKABE_ITO[5], "dash"),

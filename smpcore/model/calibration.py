@@ -73,12 +73,13 @@ class Calibration:
                 f"Calibration: {self.calibrator} only, because a class has fewer than "
                 f"{FEW_ROWS} independent training rows."
             )
-        plain = " (the softmax of the scores as they are)"
+        name = self.calibrator
+        if name == "none":
+            name = "none (the softmax of the scores as they are)"
         losses = zip(CALIBRATORS, self.losses, strict=True)
         return (
-            f"Calibration: {self.calibrator}{plain * (self.calibrator == 'none')}, with "
-            "the lowest log-loss in cross-validation on these rows: "
-            f"{', '.join(f'{name} {loss:.4f}' for name, loss in losses)}."
+            f"Calibration: {name}, with the lowest log-loss in cross-validation on "
+            f"these rows: {', '.join(f'{one} {loss:.4f}' for one, loss in losses)}."
         )
 
     def probabilities(self, scores: np.ndarray) -> np.ndarray:

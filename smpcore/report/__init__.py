@@ -2,10 +2,15 @@
 
 from smpcore.report.document import Calculator, Page, printed, report, typical_row
 from smpcore.report.sections import (
+    ABOUT_CALIBRATION,
+    CALIBRATED,
+    SOFTMAX,
+    calibration_lines,
     calibration_section,
     class_lines,
     cleaning_section,
     columns_section,
+    compared_probabilities,
     confusion_section,
     interval_lines,
     numbers_section,

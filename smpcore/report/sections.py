@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from smpcore.codegen import compile_model, model_id
 from smpcore.codegen.names import library_version
@@ -25,8 +26,7 @@ from smpcore.evaluation import (
     FEWEST_ROWS,
     WILSON,
     RowMeasure,
-    brier_score,
-    calibration_error,
+    calibration_measures,
     class_numbers,
     class_rates,
     event,
@@ -308,11 +308,54 @@ def versions_section(
 Rows = tuple[np.ndarray | None, ...]
 
 
-def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:
+#: Probabilities that are compared.
+CALIBRATED, SOFTMAX = "calibrated", "softmax of the scores"
+#: What the columns of `calibration_lines` say, in words.
+ABOUT_CALIBRATION = (
+    "Calibration intercept: with the slope fixed at 1; above 0 the event is more "
+    "frequent than predicted. Calibration slope: below 1 the probabilities are too "
+    "extreme, above 1 too moderate. In brackets: 95 % intervals."
+)
+
+
+def compared_probabilities(
+    probabilities: np.ndarray, scores: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Calibrated probabilities beside what the scores would be without a calibration.
+
+    Scores are those of the model without a threshold that was moved.
+    """
+    return {CALIBRATED: probabilities, SOFTMAX: softmax(scores, axis=1)}
+
+
+def calibration_lines(
+    compared: Mapping[str, np.ndarray],
+    y_encoded: np.ndarray,
+    outcome: int,
+    clusters: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+) -> list[dict[str, str]]:
+    """Measure probabilities of the same rows, as `calibration_measures` does."""
+    lines, of_rows = [], (y_encoded, outcome, clusters, weights)
+    for name, shares in compared.items():
+        line, methods = {"probabilities": name}, []
+        for one in calibration_measures(shares, *of_rows):
+            line[one.label] = one.text
+            if one.interval:
+                line[one.label] += f" ({one.interval})"
+                methods.append(one.estimate.method)
+        lines.append(line | {"intervals by": "; ".join(dict.fromkeys(methods))})
+    return lines
+
+
+def calibration_section(
+    model: PrototypeModel, parts: Mapping[str, Rows], fitted: PrototypeModel
+) -> Section:
     """Tell how scores become probabilities, or intervals, and how good these are.
 
     A part is inputs, true labels, which rows depend on each other, and maybe weights;
-    of two classes the probability of the outcome is looked at.
+    of two classes the probability of the outcome is looked at. `fitted` is the model
+    without a threshold that was moved: the softmax of its scores is beside.
     """
     if model.classes is None:
         return _intervals(model, parts)
@@ -325,6 +368,7 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
     )
     if calibration.curves:
         words += " Then isotonic regression of each class, and rows are normalised."
+    words = f"{words} {calibration.choice}".rstrip()
     blocks: list[Any] = [
         words,
         _lines(
@@ -335,24 +379,25 @@ def calibration_section(model: PrototypeModel, parts: Mapping[str, Rows]) -> Sec
         ),
     ]
     for title, rows in parts.items():
-        blocks += _quality(model, title, rows)
+        blocks += _quality(model, title, rows, fitted)
+    if parts:
+        blocks.append(ABOUT_CALIBRATION)
     return Section(READOUTS["probabilities"].label, blocks)
 
 
-def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
-    """Brier score, calibration error and reliability on the rows of a part."""
+def _quality(
+    model: PrototypeModel, title: str, rows: Rows, fitted: PrototypeModel
+) -> list[Any]:
+    """Measures and reliability of the probabilities on the rows of a part."""
     known = class_numbers(rows[1], model.classes) >= 0
     X, y, *of_rows = chosen_rows(known, *rows)
     truth, shares = class_numbers(y, model.classes), model.probabilities(X)
-    score = Shown("Brier score", brier_score(shares, truth, *of_rows), unit="")
+    compared = compared_probabilities(shares, fitted.scores(X))
+    measures = calibration_lines(compared, truth, model.outcome, *of_rows)
     table = reliability(*event(shares, truth, model.outcome), *of_rows)
     subject = f"of {model.classes[model.outcome]}"
     if len(model.classes) > 2:
         subject = "that the most probable class is right"
-    words = (
-        f"{title}: {score.in_words}; expected calibration error "
-        f"{calibration_error(table):.4f}. Probability {subject}, in bins:"
-    )
     lines = []
     for one in table.itertuples():
         observed = Shown("", Estimate(one.share, one.low, one.high, WILSON), unit="")
@@ -364,7 +409,8 @@ def _quality(model: PrototypeModel, title: str, rows: Rows) -> list[Any]:
                 "rows": str(one.rows),
             }
         )
-    return [words, lines]
+    words = f"{title}: probability {subject}."
+    return [words, measures, "Calibrated, in bins:", lines]
 
 
 def _intervals(model: PrototypeModel, parts: Mapping[str, Rows]) -> Section:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy import special, stats
+from scipy.interpolate import CubicSpline
 from scipy.spatial.distance import cdist
 from sklearn.metrics import (
     balanced_accuracy_score,
@@ -24,6 +26,7 @@ from sklearn.metrics import (
 )
 from statsmodels.stats._delta_method import NonlinearDeltaCov
 from statsmodels.stats.proportion import proportion_confint
+from statsmodels.tools.sm_exceptions import SpecificationWarning
 
 from smpcore import METHODS, load_dataset, prepare, read_table, split
 from tests.walks.tables import clinic_table, german_csv, numbers
@@ -54,6 +57,13 @@ def is_near(shown: str, value: float) -> bool:
     places = len(mantissa.partition(".")[2]) - int(exponent or 0)
     half = 0.5 * 10.0**-places
     return bool(abs(float(digits) - value) <= half * (1 + 1e-6) + 1e-9 * abs(value))
+
+
+def says_with_ends(text: str, values: Any) -> None:
+    """Fail unless a text is a number with both ends of its interval in brackets."""
+    between = " to " if " to " in text else "–"
+    says(text, f"# (#{between}#)", *values)
+    assert (between == " to ") == (values[1] < 0)
 
 
 @cache
@@ -204,32 +214,63 @@ def clustered(values: Any, groups: Any, weights: Any, **options: Any) -> Any:
     return model.fit(cov_type="cluster", cov_kwds={"groups": codes}, **options)
 
 
-def recalibrated(
-    p: Any, truth: Any, groups: Any = None, weights: Any = None
-) -> list[tuple[float, float, float]]:
-    """Intercept at the slope 1, and slope, of a logistic regression on log-odds.
+def binomial(
+    X: Any, truth: Any, groups: Any, weights: Any, offset: Any = None
+) -> tuple[Any, float]:
+    """A logistic regression, and the quantile that its errors are multiplied by.
 
     With errors that rows of a group share, of G groups times G / (G - k).
     """
-    truth, found = np.asarray(truth, float), []
+    options, quantile, n = {}, stats.norm.ppf(0.975), len(X)
+    if groups is not None or weights is not None:
+        units = np.arange(n) if groups is None else pd.factorize(np.asarray(groups))[0]
+        kwds = {"groups": units, "use_correction": False}
+        options = {"cov_type": "cluster", "cov_kwds": kwds}
+        n, k = len(np.unique(units)), X.shape[1]
+        quantile = stats.t.ppf(0.975, n - k) * np.sqrt(n / (n - k))
+    masses = np.ones(len(X)) if weights is None else np.asarray(weights)
+    kind = sm.families.Binomial()
+    of = np.asarray(truth, float), np.asarray(X), kind
+    model = sm.GLM(*of, offset=offset, var_weights=masses)
+    with warnings.catch_warnings(action="ignore", category=SpecificationWarning):
+        return model.fit(tol=1e-12, maxiter=200, **options), quantile
+
+
+def recalibrated(
+    p: Any, truth: Any, groups: Any = None, weights: Any = None
+) -> list[tuple[float, float, float]]:
+    """Intercept at the slope 1, and slope, of a logistic regression on log-odds."""
+    found = []
     lead = special.logit(np.clip(p, 1e-15, 1 - 1e-15))
     constant = np.ones(len(lead))
     for X, offset in ((constant[:, None], lead), (np.c_[constant, lead], None)):
-        options, quantile = {}, stats.norm.ppf(0.975)
-        if groups is not None or weights is not None:
-            units = np.arange(len(lead)) if groups is None else pd.factorize(groups)[0]
-            kwds = {"groups": units, "use_correction": False}
-            options = {"cov_type": "cluster", "cov_kwds": kwds}
-            n, k = len(np.unique(units)), X.shape[1]
-            quantile = stats.t.ppf(0.975, n - k) * np.sqrt(n / (n - k))
-        masses = constant if weights is None else np.asarray(weights)
-        model = sm.GLM(
-            *(truth, X, sm.families.Binomial()), offset=offset, var_weights=masses
-        )
-        fitted = model.fit(tol=1e-12, maxiter=200, **options)
+        fitted, quantile = binomial(X, truth, groups, weights, offset)
         value, half = fitted.params[-1], quantile * fitted.bse[-1]
         found.append((value, value - half, value + half))
     return found
+
+
+def smoothed(
+    p: Any, truth: Any, groups: Any, weights: Any, at: Any, shares: Any
+) -> list[np.ndarray]:
+    """A share by a logistic regression on natural splines of the log-odds.
+
+    With both ends of its interval, at some probabilities; the knots are at these
+    shares of the rows.
+    """
+    knots = np.quantile(special.logit(p), shares)
+    of = CubicSpline(knots, np.eye(len(knots)), bc_type="natural")
+
+    def natural(probability: Any) -> np.ndarray:
+        x = special.logit(np.asarray(probability))
+        inside = np.clip(x, knots[0], knots[-1])
+        return of(inside) + of(inside, 1) * (x - inside)[:, None]
+
+    fitted, quantile = binomial(natural(p), truth, groups, weights)
+    grid = natural(at)
+    error = np.sqrt(np.einsum("ij,jk,ik->i", grid, fitted.cov_params(), grid))
+    middle = grid @ fitted.params
+    return [special.expit(middle + sign * quantile * error) for sign in (0, -1, 1)]
 
 
 def share(

@@ -190,14 +190,45 @@ def test_brier_score_and_calibration_error(rows, pages):
     )
     line = table.set_index("probabilities").loc["calibrated"]
     score = brier_score_loss(rows.ill, p, sample_weight=rows.weight)
-    assert line["Brier score"] == pytest.approx(score)
     of = oracle.clustered((p - rows.ill) ** 2, rows.patient, rows.weight, use_t=True)
-    says(line["95 % interval"], "#–#", *of.conf_int()[0])
+    oracle.says_with_ends(line["Brier score"], (score, *of.conf_int()[0]))
+    assert line["intervals by"] == "Student's; Wald's, robust"
     sums = pd.DataFrame({"p": p, "ill": rows.ill}).mul(rows.weight, axis=0)
     n_bins = min(10, len(rows) // 15)
     bins = sums.assign(weight=rows.weight).groupby(pd.qcut(p, n_bins)).sum()
     error = (bins.p - bins.ill).abs().sum() / rows.weight.sum()
-    assert line["Expected calibration error"] == pytest.approx(error)
+    says(line["Expected calibration error"], "#", error)
+
+
+def test_calibration_intercept_and_slope(rows, pages):
+    """Of the calibrated model and of its scores as they are: four with their ends."""
+    lines = pages["Probabilities"][0].set_index("probabilities")
+    of_scores = 1 / (1 + np.exp(-rows.margin))
+    for name, p in (
+        ("calibrated", pages["probability"]),
+        ("softmax of the scores", of_scores),
+    ):
+        found = oracle.recalibrated(p, rows.ill, rows.patient, rows.weight)
+        for measure, ends in zip(("intercept", "slope"), found, strict=True):
+            oracle.says_with_ends(lines.loc[name, f"Calibration {measure}"], ends)
+    base = lines.loc["training class shares"]
+    assert base["Calibration slope"] == "none (equal)"
+
+
+def test_the_smoothed_curve_and_its_band(rows, pages):
+    """Natural splines with 3, 4 or 5 knots by the rows of the rarer kind."""
+    of_rows = rows.ill, rows.patient, rows.weight
+    (curve, *_) = (
+        t for t in pages["Probabilities"] if "share" in t and "from" not in t
+    )
+    rarer = min(rows.ill.sum(), (~rows.ill).sum())
+    shares = (0.05, 0.35, 0.65, 0.95) if rarer < 40 else (0.05, 0.275, 0.5, 0.725, 0.95)
+    shares = (0.1, 0.5, 0.9) if rarer < 30 else shares
+    expected = oracle.smoothed(
+        pages["probability"], *of_rows, curve.probability, shares
+    )
+    for name, values in zip(("share", "low", "high"), expected, strict=True):
+        np.testing.assert_allclose(curve[name], values, atol=1e-4)
 
 
 def test_groups_beside_all_other_rows(rows, pages):

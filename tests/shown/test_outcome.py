@@ -78,7 +78,10 @@ def test_every_page_is_about_the_class_that_was_chosen_on_data(data, place):
     line = table.set_index("probabilities").loc["calibrated"]
     rows = fit.X[fit.parts["validation"]]
     shares = context_of(app).model().probabilities(rows)[:, place]
-    assert line["Brier score"] == pytest.approx(brier_score_loss(truth, shares))
+    says(line["Brier score"].split()[0], "#", brier_score_loss(truth, shares))
+    of = oracle.recalibrated(shares, truth, fit.groups("validation"))
+    for name, ends in zip(("intercept", "slope"), of, strict=True):
+        oracle.says_with_ends(line[f"Calibration {name}"], ends)
     app.switch_page("pages/prototypes.py").run()
     app.segmented_control(key="prototypes_section").set_value("Report").run()
     button = next(b for b in app.button if b.label == "Download the report")
@@ -87,7 +90,7 @@ def test_every_page_is_about_the_class_that_was_chosen_on_data(data, place):
     document = Document(sent.partition(b"\n")[2].decode())
     text = " ".join(document.texts)
     assert f"As fitted: {outcome} is predicted" in text
-    assert f"Probability of {outcome}, in bins" in text
+    assert f"Validation: probability of {outcome}." in text
     table = [t for t in document.tables if t and t[0][0] == "true class"][1]
     assert [line[0] for line in table[1:]] == [outcome, other]
     assert [[int(c) for c in line[1:3]] for line in table[1:]] == counts.tolist()

@@ -7,10 +7,13 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from scipy.stats import fisher_exact, norm
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import (
     confusion_matrix,
+    log_loss,
     precision_recall_curve,
     roc_curve,
 )
@@ -338,9 +341,53 @@ def test_probabilities_of_the_most_probable_class():
     of_scores = softmax(scores, axis=1)
     for name, of in (("calibrated", shares), ("softmax of the scores", of_scores)):
         error = ((of - hot) ** 2).sum(axis=1).mean()
-        assert lines.loc[name, "Brier score"] == pytest.approx(error)
+        says(lines.loc[name, "Brier score"].split()[0], "#", error)
+        top = fit.model.classes[of.argmax(axis=1)] == fit.truth("validation")
+        found = oracle.recalibrated(of.max(axis=1), top)
+        for measure, ends in zip(("intercept", "slope"), found, strict=True):
+            oracle.says_with_ends(lines.loc[name, f"Calibration {measure}"], ends)
     begins = ("Reliability plot", "Decision curve, ")  # this one is of two classes
     assert [any(c.startswith(b) for c in captions(app)) for b in begins] == [1, 0]
+
+
+def test_log_losses_of_calibrations_are_those_of_other_code():
+    """On the folds of the training rows; Laplace's counts keep the slope finite."""
+    fit = oracle.fit("smp", "breast_cancer")
+    app = calibrated(section(fit, "Probabilities"))
+    scores, y = context_of(app).training_scores.scores, fit.truth("train")
+    lead, y = scores[:, 1] - scores[:, 0], y == fit.model.classes[1]
+    fold = np.random.default_rng(0).permutation(len(y)) % 5
+    shares = {"none": expit(lead)} | {
+        name: np.empty(len(y))
+        for name in ("intercept and slope", "isotonic regression")
+    }
+    for number in range(5):
+        new = fold == number
+        x, hits, n = lead[~new], y[~new], (~new).sum()
+        least = 1 / (n + 2)
+        mass = np.where(hits, 1 - least, least)
+        fitted = LogisticRegression(C=np.inf, tol=1e-10, max_iter=10_000).fit(
+            np.tile(x, 2)[:, None],
+            np.repeat([1, 0], n),
+            sample_weight=np.append(mass, 1 - mass),
+        )
+        found = fitted.predict_proba(lead[new][:, None])[:, 1]
+        shares["intercept and slope"][new] = found
+        steps = IsotonicRegression().fit(x, hits)
+        ends = steps.y_thresholds_.clip(least, 1 - least)
+        found = np.interp(lead[new], steps.X_thresholds_, ends)
+        shares["isotonic regression"][new] = found
+    losses = [log_loss(y, p) for p in shares.values()]
+    name = [*shares][int(np.argmin(losses))]
+    plain = " (the softmax of the scores as they are)" * (name == "none")
+    (text,) = (c for c in captions(app) if c.startswith("Calibrated on"))
+    words = re.search(r"Calibration: .*?: none [^:]*\d\.(?= )", text)[0]
+    says(
+        words,
+        f"Calibration: {name}{plain}, with the lowest log-loss in cross-validation on "
+        "these rows: none #, intercept and slope #, isotonic regression #.",
+        *losses,
+    )
 
 
 @pytest.mark.parametrize(("method", "data"), NUMBERS)

@@ -311,7 +311,6 @@ def test_rule_card_and_report_are_about_the_outcome(data, positive):
     app.segmented_control(key="performance_section").set_value("Probabilities").run()
     app = calibrated(app)
     measured = next(t.value for t in app.dataframe if "Brier score" in t.value)
-    error = measured.set_index("probabilities")["Expected calibration error"]
     context = context_of(app)
     names = context.data.dataset.classes
     name, other = names[positive], names[1 - positive]
@@ -326,7 +325,11 @@ def test_rule_card_and_report_are_about_the_outcome(data, positive):
     button = next(b for b in app.button if b.label == "Download the report")
     sound(button.click().run())
     (sent,) = (c.proto.bytes for c in app.get("bidi_component") if c.proto.bytes)
-    text = " ".join(Document(sent.partition(b"\n")[2].decode()).texts)
-    assert f"calibration error {error['calibrated']:.4f}. Probability of {name}" in text
+    document = Document(sent.partition(b"\n")[2].decode())
+    text = " ".join(document.texts)
+    assert f"Validation: probability of {name}." in text
+    (table,) = (t for t in document.tables if t and t[0][0] == "probabilities")
+    # The page's table, but for what no model says.
+    assert table == [[*measured], *measured.iloc[:2].to_numpy().tolist()]
     assert f"As fitted: {name} is predicted" in text
     assert f"{name} if the points sum to" in text

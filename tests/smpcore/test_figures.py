@@ -386,18 +386,30 @@ def test_the_reliability_plot_has_intervals_of_the_first_table_only():
         "calibrated": evaluation.reliability(P, TRUTH),
         "other": evaluation.reliability(P**2, TRUTH),
     }
-    figure = figures.reliability(tables, "of ill")
+    curves = {
+        "calibrated": evaluation.calibration_curve(P, TRUTH),
+        "other": evaluation.calibration_curve(P**2, TRUTH),
+    }
+    figure = figures.reliability(tables, curves, "of ill")
     drawn = {trace.name: trace for trace in figure.data}
     assert figure.layout.xaxis.title.text == "predicted probability of ill"
     for name, table in tables.items():
-        np.testing.assert_array_equal(drawn[name].x, table["probability"])
-        np.testing.assert_array_equal(drawn[name].y, table["share"])
-        assert drawn[name].error_y.visible == (name == "calibrated")
-    bars, table = drawn["calibrated"].error_y, tables["calibrated"]
+        bins, smoothed = drawn[f"{name}, bins"], drawn[f"{name}, smoothed"]
+        np.testing.assert_array_equal(bins.x, table["probability"])
+        np.testing.assert_array_equal(bins.y, table["share"])
+        np.testing.assert_array_equal(smoothed.y, curves[name]["share"])
+        assert bins.error_y.visible == (name == "calibrated")
+    bars, table = drawn["calibrated, bins"].error_y, tables["calibrated"]
     np.testing.assert_allclose(table["share"] + bars.array, table["high"])
     np.testing.assert_allclose(table["share"] - bars.arrayminus, table["low"])
-    styles = [(trace.line.dash, trace.marker.symbol) for trace in figure.data]
-    assert len({*styles}) == 3, "told apart without colour"
+    bands = [one for one in figure.data if one.name == "95 % interval"]
+    for band, end in zip(bands, ("high", "low"), strict=True):
+        np.testing.assert_array_equal(band.y, curves["calibrated"][end])
+    shown = [trace for trace in figure.data if trace not in bands]
+    styles = [(trace.line.dash, trace.marker.symbol) for trace in shown]
+    assert len({*styles}) == 5, "told apart without colour"
+    absent = {name: curve[:0] for name, curve in curves.items()}
+    assert len(figures.reliability(tables, absent, "of ill").data) == 3
 
 
 def test_the_decision_curve_has_treat_all_and_treat_none():

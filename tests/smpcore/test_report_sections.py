@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from smpcore import METHODS, export, split
 from smpcore.datasets import make_dataset
 from smpcore.evaluation import RowMeasure, calibrate, group_rows, margins, subgroups
 from smpcore.report import (
+    CALIBRATED,
+    SOFTMAX,
     calibration_section,
     confusion_section,
     interval_lines,
@@ -105,14 +108,27 @@ def test_probabilities_are_checked_in_the_report():
     learned = calibrate(fit.model.scores(X[train]), dataset.y[train], dataset.classes)
     model = replace(fit.model, calibration=learned)
     checked = {"Validation": (X[rows], dataset.y[rows], None)}
-    section = calibration_section(model, checked)
+    section = calibration_section(model, checked, fit.model)
     shares = model.probabilities(X[rows])
-    score = np.square(shares - np.eye(3)[dataset.y_encoded[rows]]).sum(axis=1).mean()
-    assert f"Brier score {score:.3f} (95 %" in words_of(section)
-    assert sum(int(line["rows"]) for line in table_of(section, 1)) == len(rows)
+    plain = softmax(fit.model.scores(X[rows]), axis=1)
+    lines = table_of(section, 1)
+    for line, of in zip(lines, (shares, plain), strict=True):
+        score = np.square(of - np.eye(3)[dataset.y_encoded[rows]]).sum(axis=1).mean()
+        assert line["Brier score"].startswith(f"{score:.3f} (")
+        right = of.argmax(axis=1) == dataset.y_encoded[rows]
+        for name, ends in zip(
+            ("Calibration intercept", "Calibration slope"),
+            oracle.recalibrated(of.max(axis=1), right),
+            strict=True,
+        ):
+            oracle.says_with_ends(line[name], ends)
+    assert [line["probabilities"] for line in lines] == [CALIBRATED, SOFTMAX]
+    assert {line["intervals by"] for line in lines} == {"Student's; Wald's"}
+    assert sum(int(line["rows"]) for line in table_of(section, 2)) == len(rows)
+    assert learned.choice in words_of(section)
     strange = np.append(dataset.y[rows], "unseen")  # a class that training lacks
     checked = {"Validation": (X[np.append(rows, rows[0])], strange, None)}
-    assert words_of(calibration_section(model, checked)) == words_of(section)
+    assert calibration_section(model, checked, fit.model) == section
 
 
 def test_the_report_of_a_regression_tells_width_and_coverage():
@@ -124,6 +140,6 @@ def test_the_report_of_a_regression_tells_width_and_coverage():
     learned = calibrate(model.predict(X[80:120]), y[80:120])
     model = replace(model, calibration=learned)
     checked = {"Validation": (X[120:], y[120:], None)}
-    section = calibration_section(model, checked)
+    section = calibration_section(model, checked, model)
     assert "of 40 training rows" in words_of(section)
     assert table_of(section) == interval_lines(model, X[120:], y[120:], None)
