@@ -49,6 +49,13 @@ def _side_by_side(
 
 
 BASELINE = "training class shares"
+_SMOOTHED = (
+    " Smoothed: logistic regression on a restricted cubic spline of the log-odds, with "
+    "Wald's 95 % interval at each point."
+)
+_NOT_SMOOTHED = (
+    " No smoothed curve: these rows are too few for one, or parted without an error."
+)
 
 
 @st.fragment
@@ -96,10 +103,10 @@ def _classes(rows: EvaluatedRows, model: PrototypeModel) -> None:
         for measure in (evaluation.reliability, evaluation.calibration_curve)
     )
     figure = figures.reliability(bins, curves, subject)
-    words = "" if len(curves[CALIBRATED]) else " These rows have no smoothed curve."
+    words = _SMOOTHED if len(curves[CALIBRATED]) else _NOT_SMOOTHED
     drawn = [("Reliability plot", figure, "Calibration", words)]
     tables = {f"Reliability, {name}": lines for name, lines in bins.items()}
-    tables |= {f"Smoothed, {name}": lines for name, lines in curves.items()}
+    tables |= {f"Smoothed, {name}": one for name, one in curves.items() if len(one)}
     if rows.is_binary:
         curve = tables["Decision curve"] = evaluation.decision_curve(
             *checked[CALIBRATED], **of_rows
@@ -127,11 +134,10 @@ def _basis(model: PrototypeModel, rows: EvaluatedRows) -> None:
     summed = "" if rows.is_binary else ", summed over the classes"
     st.caption(
         f"{readouts.calibration_basis(model)} Brier score: mean squared error{summed}. "
-        f"{ABOUT_CALIBRATION} Shares in bins have {evaluation.WILSON} interval, the "
-        "smoothed curve (logistic regression on a restricted cubic spline of the "
-        f"log-odds) has Wald's at each point{rows.data.cluster_note}"
-        f"{rows.data.weight_note}. If the method or its parameters were chosen on the "
-        "validation rows, their results are optimistic."
+        f"{ABOUT_CALIBRATION} Shares in bins have {evaluation.WILSON} "
+        f"interval{rows.data.cluster_note}{rows.data.weight_note}. If the method or "
+        "its parameters were chosen on the validation rows, their results are "
+        "optimistic."
     )
 
 

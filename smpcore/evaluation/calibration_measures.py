@@ -37,11 +37,12 @@ WALD, ROBUST = "Wald's", "Wald's, robust"
 #: Probabilities nearer to 0 or 1 count as these: they have no log-odds.
 _NEAREST = 1e-15
 #: Shares of the rows below each knot of a curve (Harrell, Regression Modeling
-#: Strategies, 2015, table 2.3), and the rows of the rarer kind that so many take: ten
-#: for each coefficient.
+#: Strategies, 2015, table 2.3), and the rows of the rarer kind that so many take: a
+#: flexible curve takes 200 (Van Calster et al., Journal of Clinical Epidemiology 74,
+#: 2016).
 _KNOTS = (
-    (40, (0.05, 0.275, 0.5, 0.725, 0.95)),
-    (30, (0.05, 0.35, 0.65, 0.95)),
+    (200, (0.05, 0.275, 0.5, 0.725, 0.95)),
+    (100, (0.05, 0.35, 0.65, 0.95)),
     (0, (0.1, 0.5, 0.9)),
 )
 #: Points that a curve is drawn through.
@@ -49,7 +50,10 @@ _N_POINTS = 101
 
 
 class _Logistic(NamedTuple):
-    """Coefficients of a logistic regression, and what their intervals need."""
+    """Coefficients of a logistic regression, and what their intervals need.
+
+    Without a method there is no interval.
+    """
 
     coefficients: np.ndarray
     covariance: np.ndarray
@@ -115,13 +119,13 @@ def _robust(
     inverse: np.ndarray,
     scores: np.ndarray,
     clusters: np.ndarray | None,
-) -> _Logistic | None:
-    """Variance by the scores of the clusters; None of too few of these."""
+) -> _Logistic:
+    """Variance by the scores of the clusters, of which there may be too few."""
     if clusters is not None:
         scores = pd.DataFrame(scores).groupby(np.asarray(clusters)).sum().to_numpy()
     left = len(scores) - len(theta)
     if left < 1:
-        return None
+        return _Logistic(theta, inverse, np.nan, "")
     middle = scores.T @ scores * len(scores) / left
     quantile = float(stdtrit(left, 1 - 0.05 / 2))
     return _Logistic(theta, inverse @ middle @ inverse, quantile, ROBUST)
@@ -136,6 +140,8 @@ def _estimate(fitted: _Logistic | None) -> Estimate:
     if fitted is None:
         return Estimate(np.nan)
     value = float(fitted.coefficients[-1])
+    if not fitted.method:
+        return Estimate(value)
     half = fitted.quantile * float(np.sqrt(fitted.covariance[-1, -1]))
     return Estimate(value, value - half, value + half, fitted.method)
 
@@ -192,7 +198,8 @@ def calibration_slope(
     Returns
     -------
     Estimate
-        NaN where the probabilities are equal, or part the rows without an error.
+        NaN where the probabilities are equal, or part the rows without an error. No
+        interval where there are too few clusters for one.
     """
     X = np.column_stack([np.ones(len(truth)), _log_odds(probability)])
     return _estimate(_logistic(X, np.asarray(truth, np.float64), clusters, weights))
@@ -208,8 +215,9 @@ def calibration_curve(
 
     A logistic regression on a restricted cubic spline of the log-odds (Harrell,
     Regression Modeling Strategies, 2015, sections 2.4 and 10.11; Van Calster et al.,
-    Journal of Clinical Epidemiology 74, 2016). It has 5 knots, or 4 or 3 where fewer
-    than ten rows of the rarer kind are there for each coefficient.
+    Journal of Clinical Epidemiology 74, 2016). It has 5 knots, 4 of fewer than 200 rows
+    of the rarer kind, 3 of fewer than 100, and lies between the outer ones: beyond
+    these it would be straight, whatever the few rows there are.
 
     Parameters
     ----------
@@ -223,19 +231,20 @@ def calibration_curve(
     Returns
     -------
     DataFrame
-        ``probability`` from the least to the largest, ``share``, ``low`` and ``high``:
-        Wald's 95 % interval of the log-odds at each point by itself. Without a line
-        where no curve has a largest likelihood.
+        ``probability``, ascending in even steps, ``share``, ``low`` and ``high``:
+        Wald's 95 % interval of the log-odds at each point by itself. No lines where no
+        curve has a largest likelihood, or the clusters are too few for an interval.
     """
     truth, lead = np.asarray(truth, np.float64), _log_odds(probability)
     rarer = min(truth.sum(), len(truth) - truth.sum())
-    grid, lines = np.linspace(probability.min(), probability.max(), _N_POINTS), []
+    lines = []
     for least, shares in _KNOTS:
         breakpoints = np.unique(np.quantile(lead, shares))
         if rarer < least or len(breakpoints) < len(shares):
             continue
         fitted = _logistic(_spline(lead, breakpoints), truth, clusters, weights)
-        if fitted is not None:
+        if fitted is not None and fitted.method:
+            grid = np.linspace(*expit(breakpoints[[0, -1]]), _N_POINTS)
             X = _spline(_log_odds(grid), breakpoints)
             middle = X @ fitted.coefficients
             variance = np.sum((X @ fitted.covariance) * X, axis=1)
@@ -297,14 +306,19 @@ def calibration_measures(
     )
     checked = *event(probabilities, y_encoded, outcome), *of_rows
     error = Estimate(calibration_error(reliability(*checked)))
-    parted = "equal" if np.ptp(checked[0]) == 0 else "without an error"
+    reason = _why_none(*checked[:2])
     named = (
-        ("Brier score", brier_score(probabilities, y_encoded, *of_rows), ""),
-        ("Expected calibration error", error, ""),
-        ("Calibration intercept", calibration_intercept(*checked), "one class only"),
-        ("Calibration slope", calibration_slope(*checked), parted),
+        ("Brier score", brier_score(probabilities, y_encoded, *of_rows)),
+        ("Expected calibration error", error),
+        ("Calibration intercept", calibration_intercept(*checked)),
+        ("Calibration slope", calibration_slope(*checked)),
     )
-    return [
-        Shown(name, value, unit="", absent=f"none ({reason})")
-        for name, value, reason in named
-    ]
+    absent = f"none ({reason})"
+    return [Shown(name, value, unit="", absent=absent) for name, value in named]
+
+
+def _why_none(probability: np.ndarray, truth: np.ndarray) -> str:
+    """Why a coefficient is not finite, where one is not."""
+    if truth.all() or not truth.any():
+        return "event in all rows" if truth.all() else "event in no row"
+    return "equal probabilities" if np.ptp(probability) == 0 else "perfect separation"
