@@ -50,8 +50,8 @@ def _side_by_side(
 
 BASELINE = "training class shares"
 _SMOOTHED = (
-    " Smoothed: logistic regression on a restricted cubic spline of the log-odds, with "
-    "Wald's 95 % interval at each point."
+    " Smoothed: logistic regression on the log-odds, with a restricted cubic spline "
+    "from 50 rows of the rarer kind on, and Wald's 95 % interval at each point."
 )
 _NOT_SMOOTHED = (
     " No smoothed curve: these rows are too few for one, or parted without an error."

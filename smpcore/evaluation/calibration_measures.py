@@ -43,7 +43,8 @@ _NEAREST = 1e-15
 _KNOTS = (
     (200, (0.05, 0.275, 0.5, 0.725, 0.95)),
     (100, (0.05, 0.35, 0.65, 0.95)),
-    (0, (0.1, 0.5, 0.9)),
+    (50, (0.1, 0.5, 0.9)),
+    (0, (0.05, 0.95)),
 )
 #: Points that a curve is drawn through.
 _N_POINTS = 101
@@ -216,8 +217,9 @@ def calibration_curve(
     A logistic regression on a restricted cubic spline of the log-odds (Harrell,
     Regression Modeling Strategies, 2015, sections 2.4 and 10.11; Van Calster et al.,
     Journal of Clinical Epidemiology 74, 2016). It has 5 knots, 4 of fewer than 200 rows
-    of the rarer kind, 3 of fewer than 100, and lies between the outer ones: beyond
-    these it would be straight, whatever the few rows there are.
+    of the rarer kind, 3 of fewer than 100, and 2 of fewer than 50, which is a straight
+    line. It lies between the outer ones: beyond these it would be straight, whatever
+    the few rows there are.
 
     Parameters
     ----------

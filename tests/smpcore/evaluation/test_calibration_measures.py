@@ -117,6 +117,7 @@ def test_fewer_rows_have_fewer_knots():
     p, truth, _, _ = drawn(2000, groups=2000)
     rare = np.flatnonzero(truth)
     for n, shares in (
+        (40, (0.05, 0.95)),
         (50, (0.1, 0.5, 0.9)),
         (150, (0.05, 0.35, 0.65, 0.95)),
         (250, (0.05, 0.275, 0.5, 0.725, 0.95)),
