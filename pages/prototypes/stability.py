@@ -266,8 +266,8 @@ def _show_alternatives(context: ModelContext, result: Alternatives, key: tuple) 
         st.caption(
             "In the order of the objective on training rows. One of the "
             f"{plural(rows, 'validation row')} is {plain_number(100 / rows, 2)} points "
-            f"of accuracy: the highest of {len(choices):,} accuracies is partly chance, "
-            "and a choice that is taken for it does worse on new rows."
+            f"of accuracy: the highest of {len(choices):,} is partly chance, and a "
+            "choice that is taken for it does worse on new rows."
         )
     left, right = st.columns([1, 3], vertical_alignment="bottom")
     place = left.selectbox("Choice", choices["choice"], key="alternative") - 1
